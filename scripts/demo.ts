@@ -1,0 +1,172 @@
+/**
+ * The whole of Berth on this machine: a real PostgreSQL, a real Kubernetes API server with simulated nodes,
+ * Berth itself, and sample deployments brought to READY.
+ *
+ *   npm run demo [-- OPTIONS]     (--help lists them)
+ */
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startWatchdog } from '../test/cluster/processes.ts';
+import { forgetDemo, rememberDemo } from './demo/env-file.ts';
+import { nextSteps } from './demo/next-steps.ts';
+import { type Created, createSamples, readSamples, removeDeployments } from './demo/samples.ts';
+import { type DemoStack, type Releasers, startStack } from './demo/stack.ts';
+import { watchSamples } from './demo/watch.ts';
+
+const HELP = `usage: npm run demo [-- OPTIONS]
+Starts PostgreSQL, a Kubernetes control plane with simulated nodes, and Berth; creates the sample deployments,
+shows how they become READY, then stays up until Ctrl-C and cleans up behind itself.
+
+  --exit                 end once all samples are READY with the latest revision active (0), or with the reason (1)
+  --port N               port of the API (default 8080; 0: a free one)
+  --hosting MODE         self_hosted (default) or cloud
+  --samples all|none     whether to create the samples of test/samples (default all)
+  --kubeconfig FILE      use that cluster instead of a local one; needs the rights of an administrator
+  --timeout SECONDS      how long the samples may take (default 180)
+  --help                 this text
+
+PostgreSQL: that of DATABASE_URL where it is set (15 or newer; its user may create databases: one is made for this run
+and dropped at the end), else a temporary one.
+While it runs, .berth/demo.env holds BERTH_URL, BERTH_API_KEY, BERTH_TENANT_ID, DATABASE_URL and KUBECONFIG.`;
+
+/** What the demo was asked to do. */
+export interface DemoOptions {
+  exit: boolean;
+  port: number;
+  hosting: 'cloud' | 'self_hosted';
+  samples: 'all' | 'none';
+  kubeconfig: string | undefined;
+  timeoutMs: number;
+}
+
+class UsageError extends Error {}
+
+function wholeNumber(name: string, text: string, most: number): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0 || value > most) {
+    throw new UsageError(`--${name} takes a whole number from 0 to ${most}, not "${text}"`);
+  }
+  return value;
+}
+
+function oneOf<T extends string>(name: string, text: string, choices: readonly T[]): T {
+  const found = choices.find((choice) => choice === text);
+  if (found === undefined) throw new UsageError(`--${name} takes ${choices.join(' or ')}, not "${text}"`);
+  return found;
+}
+
+function parseOptions(args: readonly string[]): DemoOptions | null {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      exit: { type: 'boolean', default: false },
+      port: { type: 'string', default: '8080' },
+      hosting: { type: 'string', default: 'self_hosted' },
+      samples: { type: 'string', default: 'all' },
+      kubeconfig: { type: 'string' },
+      timeout: { type: 'string', default: '180' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return null;
+  return {
+    exit: values.exit,
+    port: wholeNumber('port', values.port, 65_535),
+    hosting: oneOf('hosting', values.hosting, ['cloud', 'self_hosted']),
+    samples: oneOf('samples', values.samples, ['all', 'none']),
+    kubeconfig: values.kubeconfig,
+    timeoutMs: wholeNumber('timeout', values.timeout, 86_400) * 1000,
+  };
+}
+
+/** Resolves when the user asks to stop; the second request ends the process at once. */
+function stopRequested(): Promise<void> {
+  return new Promise((resolve) => {
+    let asked = false;
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => {
+        if (asked) process.exit(130);
+        asked = true;
+        resolve();
+      });
+    }
+  });
+}
+
+/** Waits for the samples; returns the exit code. */
+async function showSamples(
+  stack: DemoStack,
+  samples: readonly Created[],
+  options: DemoOptions,
+  stopped: Promise<void>,
+): Promise<number> {
+  if (samples.length === 0) return 0;
+  const ids = samples.map(({ id }) => id);
+  const outcome = await Promise.race([
+    watchSamples(stack, ids, options.timeoutMs),
+    stopped.then(() => 'stopped' as const),
+  ]);
+  if (outcome === 'stopped') return 130;
+  if (outcome.ready) return 0;
+  console.error(
+    `\nfailed to bring the samples to READY:\n${outcome.reasons.map((reason) => `  ${reason}`).join('\n')}`,
+  );
+  return 1;
+}
+
+const KEPT = `stopped. The cluster keeps what was installed; remove it with:
+  kubectl delete -f crds/ -f manifests/10-rbac.yaml -f manifests/00-namespace.yaml
+  kubectl delete namespace berth-demo --ignore-not-found`;
+
+async function run(options: DemoOptions, stateDir: string, releasers: Releasers): Promise<number> {
+  const stopped = stopRequested();
+  const stack = await startStack(options, stateDir, releasers);
+  const envFile = await rememberDemo(stack);
+  releasers.push(() => forgetDemo(envFile));
+  // A cluster of our own goes as a whole; in somebody else's nothing may go on running without its hub.
+  if (options.kubeconfig !== undefined) releasers.push(() => removeDeployments(stack));
+  const samples = options.samples === 'none' ? [] : await createSamples(stack, readSamples(options.hosting));
+  const code = await showSamples(stack, samples, options, stopped);
+  if (options.exit || code === 130) return code;
+  console.log(nextSteps(stack, envFile, samples));
+  // Signal handlers alone do not keep the process alive.
+  const alive = setInterval(() => {}, 60_000);
+  await stopped;
+  clearInterval(alive);
+  return 0;
+}
+
+async function demo(options: DemoOptions): Promise<number> {
+  const stateDir = mkdtempSync(join(realpathSync(tmpdir()), 'berth-demo-'));
+  const watchdog = startWatchdog(stateDir, { removeState: true });
+  const releasers: Releasers = [
+    () => rmSync(stateDir, { recursive: true, force: true }),
+    () => watchdog.release(),
+  ];
+  try {
+    return await run(options, stateDir, releasers);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error));
+    return 1;
+  } finally {
+    console.log('\nstopping …');
+    for (const release of releasers.reverse()) {
+      await Promise.resolve(release()).catch((error) => console.error(String(error)));
+    }
+    console.log(options.kubeconfig === undefined ? 'stopped; nothing is left behind' : KEPT);
+  }
+}
+
+try {
+  const options = parseOptions(process.argv.slice(2));
+  if (options === null) console.log(HELP);
+  else process.exitCode = await demo(options);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  if (error instanceof UsageError || (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')) {
+    console.error('see: npm run demo -- --help');
+  }
+  process.exitCode = 1;
+}

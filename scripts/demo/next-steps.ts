@@ -1,0 +1,39 @@
+import { appName } from '../../src/contract/names.ts';
+import type { Created } from './samples.ts';
+import type { DemoStack } from './stack.ts';
+
+const HELLO = {
+  name: 'hello',
+  source: 'internal_image',
+  source_config: {},
+  source_revision_config: { image_uri: 'registry.example/hello:1' },
+  secrets: [],
+};
+
+/** Lines about one of the samples; none without samples. */
+function aboutSample(namespace: string, sample: Created | undefined): string {
+  if (sample === undefined) return '';
+  return `
+  kubectl get all -n ${namespace} -l berth.dev/deployment-id=${sample.id}
+  kubectl describe mdep -n ${namespace} ${appName(sample.name, sample.id)}`;
+}
+
+/** What to try while the demo runs; every line can be pasted as it is. */
+export function nextSteps(stack: DemoStack, envFile: string, samples: readonly Created[]): string {
+  const namespace = stack.namespace ?? `berth-${stack.tenantId}`;
+  return `
+Berth is up. In another terminal, in this folder:
+
+  set -a; . ${envFile}; set +a          # BERTH_URL, BERTH_API_KEY, BERTH_TENANT_ID, DATABASE_URL, KUBECONFIG
+  alias kubectl=${stack.kubectlPath}
+
+  curl -s -H "X-Api-Key: $BERTH_API_KEY" "$BERTH_URL/v2/deployments?limit=5"
+  curl -s -H "X-Api-Key: $BERTH_API_KEY" -H 'Content-Type: application/json' -d '${JSON.stringify(HELLO)}' "$BERTH_URL/v2/deployments?dry_run=true"
+  kubectl get mdep -A${aboutSample(namespace, samples.at(-1))}
+  kubectl explain mdep.spec
+
+  API     ${stack.url}   docs: ${stack.url}/docs
+  logs    ${stack.logPath}
+
+Ctrl-C stops everything and cleans up.`;
+}

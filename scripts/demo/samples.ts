@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { waitFor } from '../../test/cluster/wait.ts';
+import type { DemoStack } from './stack.ts';
+
+const folder = fileURLToPath(new URL('../../test/samples/', import.meta.url));
+
+/** A deployment that was made. */
+export interface Created {
+  id: string;
+  name: string;
+}
+
+/** A POST body of test/samples. */
+export interface Sample {
+  file: string;
+  body: { name: string; source: string };
+}
+
+/** The samples that the hosting mode allows: external images only where it is self-hosted. */
+export function readSamples(hosting: 'cloud' | 'self_hosted'): Sample[] {
+  const refused = hosting === 'cloud' ? 'external_image' : 'git_host';
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.json'))
+    .sort()
+    .map((file) => ({ file, body: JSON.parse(readFileSync(join(folder, file), 'utf8')) as Sample['body'] }))
+    .filter((sample) => sample.body.source !== refused);
+}
+
+/** One call of the API with the demo's key. */
+export async function callApi<T>(stack: DemoStack, method: string, path: string, body?: unknown): Promise<T> {
+  const response = await fetch(new URL(path, stack.url), {
+    method,
+    headers: {
+      'x-api-key': stack.apiKey,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    signal: AbortSignal.timeout(30_000),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`failed to ${method} ${path}: HTTP ${response.status}: ${text}`);
+  return (text === '' ? undefined : JSON.parse(text)) as T;
+}
+
+const REMOVAL_TIMEOUT_MS = 60_000;
+
+/** Deletes every deployment of the demo's tenant and waits until the cluster is clean of them. */
+export async function removeDeployments(stack: DemoStack): Promise<void> {
+  console.log("deleting the demo's deployments …");
+  const list = async () =>
+    (await callApi<{ resources: { id: string }[] }>(stack, 'GET', '/v2/deployments?limit=100')).resources;
+  for (const { id } of await list()) await callApi(stack, 'DELETE', `/v2/deployments/${id}`);
+  await waitFor('the deployments to be gone', async () => (await list()).length === 0, {
+    timeoutMs: REMOVAL_TIMEOUT_MS,
+    intervalMs: 200,
+  });
+}
+
+/** POSTs the samples; returns what was made. */
+export async function createSamples(stack: DemoStack, samples: readonly Sample[]): Promise<Created[]> {
+  const made: Created[] = [];
+  for (const { file, body } of samples) {
+    const created = await callApi<{ id: string }>(stack, 'POST', '/v2/deployments', body);
+    console.log(`  POST /v2/deployments  ${file}  201  ${created.id}`);
+    made.push({ id: created.id, name: body.name });
+  }
+  return made;
+}

@@ -1,0 +1,80 @@
+/**
+ * Writes docs/resource-spec.md: where each field of resource_spec ends up.
+ *
+ *   npm run docs [-- --check | --help]
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { FIELD_ROWS } from '../src/workloads/field-paths.ts';
+import type { FieldRow, FieldTarget } from '../src/workloads/field-row.ts';
+
+const FILE = 'docs/resource-spec.md';
+const path = fileURLToPath(new URL(`../${FILE}`, import.meta.url));
+
+const HEAD = `<!-- Generated from src/workloads/field-paths.ts by \`npm run docs\`. Do not edit. -->
+# Where each field of resource_spec ends up
+
+\`<app>\` is the base name of all objects of the deployment, \`<component>\` each of its components (api; queue,
+orchestrator, executor where a field of that prefix is given), \`<name>\` the entry's name (of mounts: the mountPath).
+\`containers[app]\` is the entry of that name. A test proves every line against the rendered objects.
+
+| field | object | path | how it appears |
+| --- | --- | --- | --- |
+`;
+
+const TAIL = `
+## Security
+
+Pods get the runtime's seccomp profile. Every container that does not say otherwise runs without privilege escalation
+and with all capabilities dropped: a container that speaks of capabilities or is privileged keeps what it says. In cloud
+hosting absent fields get the value of Pod Security *restricted* (\`runAsNonRoot: true\`, \`capabilities.drop: [ALL]\`).
+Database and cache always run with that set and a read-only root file system.
+`;
+
+/** Table cells: a bar would end them. */
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|');
+}
+
+function appearance({ shown = 'as sent', when }: FieldTarget): string {
+  return when === undefined ? shown : `${shown}; if ${when}`;
+}
+
+function lines({ field, targets, note }: FieldRow): string[] {
+  return targets.map((target, index) => {
+    const more = index === 0 && note !== undefined ? `. ${note}` : '';
+    const cells = [
+      index === 0 ? `\`${field}\`` : '',
+      target.object.replace(/<[^>]+>\S*/, (name) => `\`${name}\``),
+      `\`${target.path}\``,
+      `${appearance(target)}${more}`,
+    ];
+    return `| ${cells.map(cell).join(' | ')} |`;
+  });
+}
+
+/** The text of the file as it should be. */
+export function resourceSpecDoc(): string {
+  return `${HEAD}${FIELD_ROWS.flatMap(lines).join('\n')}\n${TAIL}`;
+}
+
+/** The text of the file as it is. */
+export function storedResourceSpecDoc(): string {
+  return readFileSync(path, 'utf8');
+}
+
+if (import.meta.main) {
+  const [argument] = process.argv.slice(2);
+  if (argument === '--help') {
+    console.log(
+      `usage: npm run docs [-- --check]\nWrites ${FILE}; with --check only says whether it is up to date.`,
+    );
+  } else if (argument === '--check') {
+    const stale = storedResourceSpecDoc() !== resourceSpecDoc();
+    console.log(stale ? `${FILE} is stale: run npm run docs` : `${FILE}: ok`);
+    process.exitCode = stale ? 1 : 0;
+  } else {
+    writeFileSync(path, resourceSpecDoc());
+    console.log(`wrote ${FILE}`);
+  }
+}

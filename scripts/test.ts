@@ -1,0 +1,79 @@
+/**
+ * Every test, against a real PostgreSQL and a real Kubernetes API server; ends with the line `N passed, N failed`.
+ *
+ *   npm test [-- FILTER …] [-- --help]
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const HELP = `usage: npm test [-- ARGUMENT …]
+Runs every test; arguments go to vitest, for instance:
+  npm test -- --project unit          pure tests only, in seconds
+  npm test -- patch                   the files whose path holds "patch"
+The last line counts: N passed, N failed[, N skipped]. The exit code is 0 only when nothing failed.`;
+
+interface Report {
+  numPassedTests: number;
+  numFailedTests: number;
+  numPendingTests: number;
+  numTodoTests: number;
+  numTotalTests: number;
+  testResults: { status: string; assertionResults: unknown[]; message: string; name: string }[];
+}
+
+/** The closing line from vitest's JSON report. A file that failed to load counts as one failure. */
+export function closingLine(report: Report): { line: string; failed: boolean } {
+  const brokenFiles = report.testResults.filter(
+    (file) => file.status === 'failed' && file.assertionResults.length === 0,
+  );
+  const failed = report.numFailedTests + brokenFiles.length;
+  const skipped = report.numPendingTests + report.numTodoTests;
+  const line = `${report.numPassedTests} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+  return { line, failed: failed > 0 || report.numPassedTests === 0 };
+}
+
+function runVitest(args: readonly string[], output: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(
+      process.execPath,
+      [
+        'node_modules/vitest/vitest.mjs',
+        'run',
+        '--reporter=default',
+        '--reporter=json',
+        `--outputFile.json=${output}`,
+        ...args,
+      ],
+      { stdio: 'inherit' },
+    );
+    child.on('error', reject);
+    child.on('close', (code) => resolve(code ?? 1));
+  });
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-test-'));
+  try {
+    const output = join(folder, 'report.json');
+    const code = await runVitest(args, output);
+    const { line, failed } = closingLine(JSON.parse(readFileSync(output, 'utf8')));
+    // An unhandled error outside any test fails vitest though every test passed.
+    if (code !== 0 && !failed)
+      console.log(`vitest ended with ${code}: an error outside the tests, see above`);
+    console.log(line);
+    return code === 0 && !failed ? 0 : 1;
+  } catch (error) {
+    console.error(`failed to run the tests: ${error instanceof Error ? error.message : String(error)}`);
+    console.log('0 passed, 1 failed');
+    return 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+if (import.meta.main) {
+  if (process.argv.includes('--help')) console.log(HELP);
+  else process.exitCode = await main(process.argv.slice(2));
+}
