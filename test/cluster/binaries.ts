@@ -1,0 +1,190 @@
+/**
+ * Finds the programs of the local cluster, and builds them where they are missing.
+ *
+ * Order of choice for each: the folder KUBEBUILDER_ASSETS (the convention of envtest), our cache folder
+ * outside the checkout, a build with Go from the pinned modules next to this file.
+ */
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildWithGo } from './build-with-go.ts';
+
+export type BinaryName =
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kube-scheduler'
+  | 'kubectl'
+  | 'kwok';
+
+/** Absolute path of each program. */
+export type ClusterBinaries = Record<BinaryName, string>;
+
+/** One upstream module, the programs it gives and how to build them. */
+export interface BinaryGroup {
+  name: string;
+  version: string;
+  /** Folder of the Go module that pins it. */
+  moduleDir: string;
+  /** Program → Go package. */
+  packages: Partial<Record<BinaryName, string>>;
+  ldflags: string[];
+}
+
+/** No way to get the programs; the message says the next step. */
+export class BinariesMissingError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'BinariesMissingError';
+  }
+}
+
+export interface ResolveOptions {
+  env?: NodeJS.ProcessEnv;
+  log?: (line: string) => void;
+  /** Where to look for Go besides the PATH. */
+  goFolders?: readonly string[];
+}
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+/** Version of a required module, read from the go.mod that pins it: the one place for it. */
+export function pinnedVersion(goMod: string, module: string): string {
+  const line = goMod.split('\n').find((candidate) => {
+    const words = candidate
+      .trim()
+      .replace(/^require\s+/, '')
+      .split(/\s+/);
+    return words[0] === module && /^v\d/.test(words[1] ?? '');
+  });
+  const version = line?.match(/\sv\S+/)?.[0].trim();
+  if (!version) throw new Error(`failed to read the version of ${module}: not required by go.mod`);
+  return version;
+}
+
+function groups(): BinaryGroup[] {
+  const controlPlane = join(here, 'control-plane');
+  const tools = join(here, 'tools');
+  const kubernetes = pinnedVersion(readFileSync(join(controlPlane, 'go.mod'), 'utf8'), 'k8s.io/kubernetes');
+  const toolsMod = readFileSync(join(tools, 'go.mod'), 'utf8');
+  const kwok = pinnedVersion(toolsMod, 'sigs.k8s.io/kwok');
+  return [
+    {
+      name: 'kubernetes',
+      version: kubernetes,
+      moduleDir: controlPlane,
+      packages: {
+        'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
+        'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
+        'kube-scheduler': 'k8s.io/kubernetes/cmd/kube-scheduler',
+        kubectl: 'k8s.io/kubernetes/cmd/kubectl',
+      },
+      ldflags: kubernetesVersionFlags(kubernetes),
+    },
+    {
+      name: 'etcd',
+      version: pinnedVersion(toolsMod, 'go.etcd.io/etcd/server/v3'),
+      moduleDir: tools,
+      packages: { etcd: 'go.etcd.io/etcd/server/v3' },
+      ldflags: [],
+    },
+    {
+      name: 'kwok',
+      version: kwok,
+      moduleDir: tools,
+      packages: { kwok: 'sigs.k8s.io/kwok/cmd/kwok' },
+      ldflags: [`-X sigs.k8s.io/kwok/pkg/consts.Version=${kwok}`],
+    },
+  ];
+}
+
+/** A plain `go build` leaves v0.0.0-master+$Format:%H$, which version checks of clients stumble over. */
+function kubernetesVersionFlags(version: string): string[] {
+  const [, major, minor] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
+  return ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((pkg) => [
+    `-X ${pkg}.gitVersion=${version}`,
+    `-X ${pkg}.gitMajor=${major}`,
+    `-X ${pkg}.gitMinor=${minor}`,
+    `-X ${pkg}.gitTreeState=clean`,
+  ]);
+}
+
+/** Where built programs are kept: ${XDG_CACHE_HOME:-~/.cache}/berth/bin. */
+export function cacheRoot(env: NodeJS.ProcessEnv): string {
+  return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'berth', 'bin');
+}
+
+/**
+ * Paths of all programs of the cluster; builds what is missing (minutes, once per version).
+ * @throws BinariesMissingError if something is missing and Go is not installed either
+ */
+export async function resolveBinaries(options: ResolveOptions = {}): Promise<ClusterBinaries> {
+  const found: Partial<ClusterBinaries> = {};
+  for (const group of groups()) {
+    Object.assign(found, await resolveGroup(group, Object.keys(group.packages) as BinaryName[], options));
+  }
+  return found as ClusterBinaries;
+}
+
+/** Path of kubectl alone, for use with a cluster that is there already: one on the PATH will do. */
+export async function resolveKubectl(options: ResolveOptions = {}): Promise<string> {
+  const env = options.env ?? process.env;
+  const onPath = locateBinary('kubectl', pathFolders(env));
+  const [kubernetes] = groups();
+  if (onPath || !kubernetes) return onPath ?? 'kubectl';
+  const { kubectl } = await resolveGroup(kubernetes, ['kubectl'], options);
+  return kubectl ?? 'kubectl';
+}
+
+async function resolveGroup(
+  group: BinaryGroup,
+  names: BinaryName[],
+  options: ResolveOptions,
+): Promise<Partial<ClusterBinaries>> {
+  const env = options.env ?? process.env;
+  const log = options.log ?? ((line: string) => console.error(line));
+  const cacheDir = join(cacheRoot(env), `${group.name}-${group.version}-${process.platform}-${process.arch}`);
+  const found: Partial<ClusterBinaries> = {};
+  const locate = (): BinaryName[] =>
+    names.filter((name) => {
+      found[name] = locateBinary(name, [env['KUBEBUILDER_ASSETS'], cacheDir]);
+      return found[name] === undefined;
+    });
+  const missing = locate();
+  if (missing.length === 0) return found;
+  const go = locateBinary('go', [...pathFolders(env), ...(options.goFolders ?? ['/usr/local/go/bin'])]);
+  if (!go) throw new BinariesMissingError(howToGet(missing));
+  await buildWithGo({ go, group, names: missing, cacheDir, env, log });
+  const still = locate();
+  if (still.length > 0) throw new Error(`failed to build ${still.join(', ')}: no program in ${cacheDir}`);
+  return found;
+}
+
+function pathFolders(env: NodeJS.ProcessEnv): string[] {
+  return (env['PATH'] ?? '').split(delimiter);
+}
+
+function locateBinary(name: string, folders: readonly (string | undefined)[]): string | undefined {
+  return folders
+    .map((folder) => (folder ? join(folder, name) : ''))
+    .find((path) => path !== '' && isExecutable(path));
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function howToGet(missing: readonly string[]): string {
+  return [
+    `The local Kubernetes needs ${missing.join(', ')}, and there is no Go to build ${missing.length > 1 ? 'them' : 'it'} with. Do one of these:`,
+    '  - install Go 1.26 or newer (https://go.dev/dl) and try again: the build takes 5 to 10 minutes, once;',
+    '  - set KUBEBUILDER_ASSETS to a folder that holds these programs;',
+    '  - use a cluster of your own: --kubeconfig <file> (for the tests: BERTH_TEST_KUBECONFIG=<file>).',
+  ].join('\n');
+}

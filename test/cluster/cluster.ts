@@ -1,0 +1,221 @@
+/** A real Kubernetes control plane on this machine, with simulated nodes. */
+import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { accessFromKubeconfig } from './api-probe.ts';
+import { resolveBinaries } from './binaries.ts';
+import { componentSpec } from './components.ts';
+import { writeCredentials, writeKubeconfig } from './credentials.ts';
+import { kubectl, type ServiceAccountRef, writeServiceAccountKubeconfig } from './kubectl.ts';
+import {
+  type ClusterPorts,
+  type ClusterRecord,
+  type ComponentName,
+  componentNames,
+  paths,
+  readRecord,
+  removeState,
+  startOrder,
+  writeRecord,
+} from './layout.ts';
+import { freePorts, isPortTaken } from './ports.ts';
+import {
+  ProcessDiedError,
+  runningPid,
+  startProcess,
+  startWatchdog,
+  stopProcess,
+  type Watchdog,
+} from './processes.ts';
+import {
+  waitForApiServer,
+  waitForControllers,
+  waitForHealth,
+  waitForServerCertificate,
+} from './readiness.ts';
+
+export interface ClusterOptions {
+  /** Folder for everything the cluster keeps; default: a temporary one that goes with the cluster. */
+  stateDir?: string;
+  /** Whether etcd waits for the disk. Default true. */
+  fsync?: boolean;
+  /** Write a line for each request of a user other than the components to `auditLogPath`. Default false. */
+  audit?: boolean;
+  /** Leave the cluster running when this process ends. Default false: it ends with this process, however that ends. */
+  detached?: boolean;
+  /** Receives progress, a line at a time. Default: standard error. */
+  log?: (line: string) => void;
+}
+
+export interface LocalCluster {
+  /** Kubeconfig of the administrator. */
+  readonly kubeconfigPath: string;
+  /** URL of the API server. */
+  readonly server: string;
+  /** Certificates that vouch for the API server, PEM. */
+  readonly caPem: string;
+  readonly stateDir: string;
+  readonly kubectlPath: string;
+  /** JSON lines of finished requests; only written with the option `audit`. */
+  readonly auditLogPath: string;
+  /** Ends all components and removes their state. */
+  stop(): Promise<void>;
+  /** Ends the API server alone; its port stays reserved for it. `SIGKILL` for a crash. */
+  stopApiServer(signal?: NodeJS.Signals): Promise<void>;
+  /** Starts the API server again and waits until it is ready. */
+  startApiServer(): Promise<void>;
+  restartApiServer(): Promise<void>;
+  /** Writes a kubeconfig with a token of that service account; returns its path. */
+  kubeconfigFor(account: ServiceAccountRef): Promise<string>;
+}
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+/** Starts a cluster and waits until nodes are Ready; takes seconds once the programs are there. */
+export async function startCluster(options: ClusterOptions = {}): Promise<LocalCluster> {
+  const log = options.log ?? ((line: string) => console.error(line));
+  const binaries = await resolveBinaries({ log });
+  const temporary = options.stateDir === undefined;
+  for (let attempt = 1; ; attempt++) {
+    const stateDir = await makeStateDir(options.stateDir);
+    const record: ClusterRecord = {
+      ports: await choosePorts(),
+      binaries,
+      fsync: options.fsync ?? true,
+      audit: options.audit ?? false,
+    };
+    writeRecord(stateDir, record);
+    const watchdog = startWatchdog(stateDir, { removeState: temporary });
+    try {
+      await startComponents(stateDir, record);
+      if (options.detached) watchdog.release();
+      return localCluster(stateDir, record, watchdog);
+    } catch (error) {
+      await stopComponents(stateDir);
+      watchdog.release();
+      // The logs stay: the error names them.
+      removeState(stateDir, { keepLogs: true });
+      const retry = error instanceof ProcessDiedError && isPortTaken(error.log) && attempt < 4;
+      if (!retry) throw error;
+      log(`${error.process} lost its port to another program; trying others …`);
+    }
+  }
+}
+
+/** The cluster whose state is in `stateDir`, started by whatever process; undefined if there is none. */
+export function attachCluster(stateDir: string): LocalCluster | undefined {
+  const record = readRecord(stateDir);
+  return record && localCluster(realpathSync(stateDir), record, undefined);
+}
+
+/** Ends whatever runs of the cluster in `stateDir`, whole or not, and removes its state; false if there is none. */
+export async function stopCluster(stateDir: string): Promise<boolean> {
+  if (!readRecord(stateDir)) return false;
+  await stopComponents(realpathSync(stateDir));
+  removeState(stateDir);
+  return true;
+}
+
+/** An empty state folder. One that was given may hold what is left of a cluster that did not end in order. */
+async function makeStateDir(wanted: string | undefined): Promise<string> {
+  if (wanted === undefined) return mkdtempSync(join(realpathSync(tmpdir()), 'berth-cluster-'));
+  mkdirSync(wanted, { recursive: true });
+  const stateDir = realpathSync(wanted);
+  await stopComponents(stateDir);
+  removeState(stateDir);
+  mkdirSync(stateDir, { recursive: true });
+  return stateDir;
+}
+
+async function choosePorts(): Promise<ClusterPorts> {
+  const free = await freePorts(startOrder.length);
+  return Object.fromEntries(startOrder.map((name, index) => [name, free[index]])) as ClusterPorts;
+}
+
+function serverUrl(record: ClusterRecord): string {
+  return `https://127.0.0.1:${record.ports['kube-apiserver']}`;
+}
+
+async function startComponents(stateDir: string, record: ClusterRecord): Promise<void> {
+  const { tokens } = writeCredentials(stateDir);
+  await run(stateDir, record, componentNames.etcd);
+  await run(stateDir, record, componentNames.apiServer);
+  const caPem = await waitForServerCertificate(stateDir);
+  for (const [name, token] of Object.entries(tokens)) {
+    writeKubeconfig(paths.kubeconfig(stateDir, name), {
+      server: serverUrl(record),
+      caPem,
+      user: name,
+      token,
+    });
+  }
+  await waitForApiServer(stateDir);
+  const others = [componentNames.controllerManager, componentNames.scheduler, componentNames.kwok];
+  await Promise.all(others.map((name) => run(stateDir, record, name)));
+  await createObjects(stateDir, record);
+  await waitForControllers(stateDir);
+  await waitForHealth(stateDir, record);
+}
+
+async function run(stateDir: string, record: ClusterRecord, name: ComponentName): Promise<void> {
+  await startProcess(stateDir, componentSpec(stateDir, record, name));
+}
+
+/** Nodes and storage classes. */
+async function createObjects(stateDir: string, record: ClusterRecord): Promise<void> {
+  const access = { kubectlPath: record.binaries.kubectl, kubeconfigPath: paths.adminKubeconfig(stateDir) };
+  const cacheDir = join(stateDir, 'kubectl-cache');
+  await kubectl(access, [
+    'create',
+    '--validate=false',
+    `--cache-dir=${cacheDir}`,
+    '-f',
+    join(here, 'manifests'),
+  ]);
+}
+
+/** Those who write before those who store, so that nobody complains about the missing others. */
+async function stopComponents(stateDir: string): Promise<void> {
+  const { etcd, apiServer } = componentNames;
+  const clients = startOrder.filter((name) => name !== etcd && name !== apiServer);
+  await Promise.all(clients.map((name) => stopProcess(stateDir, name, { timeoutMs: 3000 })));
+  await stopProcess(stateDir, apiServer, { timeoutMs: 5000 });
+  await stopProcess(stateDir, etcd, { timeoutMs: 5000 });
+}
+
+function localCluster(stateDir: string, record: ClusterRecord, watchdog: Watchdog | undefined): LocalCluster {
+  const kubeconfigPath = paths.adminKubeconfig(stateDir);
+  const kubectlPath = record.binaries.kubectl;
+  const stopApiServer = (signal?: NodeJS.Signals) =>
+    stopProcess(stateDir, componentNames.apiServer, { signal });
+  const startApiServer = async () => {
+    if (runningPid(stateDir, componentNames.apiServer) === undefined) {
+      await run(stateDir, record, componentNames.apiServer);
+    }
+    await waitForApiServer(stateDir);
+  };
+  return {
+    kubeconfigPath,
+    server: serverUrl(record),
+    caPem: accessFromKubeconfig(kubeconfigPath).caPem,
+    stateDir,
+    kubectlPath,
+    auditLogPath: paths.auditLog(stateDir),
+    stopApiServer,
+    startApiServer,
+    restartApiServer: async () => {
+      await stopApiServer();
+      await startApiServer();
+    },
+    kubeconfigFor: async (account) => {
+      const path = join(stateDir, 'service-accounts', `${account.namespace}-${account.name}.kubeconfig`);
+      await writeServiceAccountKubeconfig({ kubectlPath, kubeconfigPath }, account, path);
+      return path;
+    },
+    stop: async () => {
+      await stopCluster(stateDir);
+      watchdog?.release();
+    },
+  };
+}

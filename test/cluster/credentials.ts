@@ -1,0 +1,72 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { componentNames } from './layout.ts';
+
+/** Users of the static token file. The components have names of their own so that an audit can leave them out. */
+const users = [
+  { name: 'admin', kubeconfig: 'admin', groups: 'system:masters' },
+  {
+    name: 'system:kube-controller-manager',
+    kubeconfig: componentNames.controllerManager,
+    groups: 'system:masters',
+  },
+  { name: 'system:kube-scheduler', kubeconfig: componentNames.scheduler, groups: '' },
+  { name: 'kwok', kubeconfig: componentNames.kwok, groups: 'system:masters' },
+] as const;
+
+export interface Credentials {
+  /** Token file of the API server. */
+  tokenFile: string;
+  /** Private key that signs service account tokens. */
+  serviceAccountKey: string;
+  /** Token of each user by the name of its kubeconfig. */
+  tokens: Record<string, string>;
+}
+
+/** Makes the tokens and the service account key of a new cluster. */
+export function writeCredentials(stateDir: string): Credentials {
+  const pki = join(stateDir, 'pki');
+  mkdirSync(pki, { recursive: true, mode: 0o700 });
+  const tokens: Record<string, string> = {};
+  const rows = users.map(({ name, kubeconfig, groups }) => {
+    const token = randomBytes(24).toString('hex');
+    tokens[kubeconfig] = token;
+    return `${token},${name},${name},"${groups}"\n`;
+  });
+  const tokenFile = join(pki, 'tokens.csv');
+  writeFileSync(tokenFile, rows.join(''), { mode: 0o600 });
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const serviceAccountKey = join(pki, 'service-account.key');
+  writeFileSync(serviceAccountKey, privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 });
+  return { tokenFile, serviceAccountKey, tokens };
+}
+
+export interface KubeconfigContent {
+  server: string;
+  /** Certificates that vouch for the server, PEM. */
+  caPem: string;
+  user: string;
+  token: string;
+}
+
+/** Writes a self-contained kubeconfig (JSON is YAML too), readable by its owner only. */
+export function writeKubeconfig(path: string, content: KubeconfigContent): void {
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [
+      {
+        name: 'local',
+        cluster: {
+          server: content.server,
+          'certificate-authority-data': Buffer.from(content.caPem).toString('base64'),
+        },
+      },
+    ],
+    users: [{ name: content.user, user: { token: content.token } }],
+    contexts: [{ name: 'local', context: { cluster: 'local', user: content.user } }],
+    'current-context': 'local',
+  };
+  writeFileSync(path, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
+}

@@ -1,0 +1,66 @@
+/** Where a local cluster keeps what: its state folder and the record that lets others find it again. */
+import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ClusterBinaries } from './binaries.ts';
+
+export const componentNames = {
+  etcd: 'etcd',
+  apiServer: 'kube-apiserver',
+  controllerManager: 'kube-controller-manager',
+  scheduler: 'kube-scheduler',
+  kwok: 'kwok',
+} as const;
+
+export type ComponentName = (typeof componentNames)[keyof typeof componentNames];
+
+/** In the order of their start; they stop in the opposite order. */
+export const startOrder: readonly ComponentName[] = [
+  componentNames.etcd,
+  componentNames.apiServer,
+  componentNames.controllerManager,
+  componentNames.scheduler,
+  componentNames.kwok,
+];
+
+export type ClusterPorts = Record<ComponentName, number>;
+
+/** What `cluster.json` in the state folder holds: enough to look after the cluster from another process. */
+export interface ClusterRecord {
+  ports: ClusterPorts;
+  binaries: ClusterBinaries;
+  fsync: boolean;
+  audit: boolean;
+}
+
+export const paths = {
+  record: (stateDir: string) => join(stateDir, 'cluster.json'),
+  adminKubeconfig: (stateDir: string) => join(stateDir, 'admin.kubeconfig'),
+  kubeconfig: (stateDir: string, name: string) => join(stateDir, `${name}.kubeconfig`),
+  serverCertificate: (stateDir: string) => join(stateDir, 'pki', 'apiserver.crt'),
+  auditLog: (stateDir: string) => join(stateDir, 'logs', 'audit.log'),
+};
+
+export function writeRecord(stateDir: string, record: ClusterRecord): void {
+  const path = paths.record(stateDir);
+  writeFileSync(`${path}.new`, `${JSON.stringify(record, null, 2)}\n`);
+  renameSync(`${path}.new`, path);
+}
+
+/** The record of the cluster in a state folder, or undefined if there is none. */
+export function readRecord(stateDir: string): ClusterRecord | undefined {
+  const path = paths.record(stateDir);
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as ClusterRecord) : undefined;
+}
+
+const OWN_ENTRIES =
+  /^(cluster\.json|etcd|pki|pids|logs|service-accounts|kubectl-cache|.*\.kubeconfig|audit-policy\.json|scheduler-config\.json)$/;
+
+/** Removes what a cluster keeps in its state folder, and the folder if nothing else is in it. */
+export function removeState(stateDir: string, options: { keepLogs?: boolean } = {}): void {
+  if (!existsSync(stateDir)) return;
+  for (const entry of readdirSync(stateDir)) {
+    if (!OWN_ENTRIES.test(entry) || (options.keepLogs && entry === 'logs')) continue;
+    rmSync(join(stateDir, entry), { recursive: true, force: true });
+  }
+  if (readdirSync(stateDir).length === 0) rmdirSync(stateDir);
+}

@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/**
+ * Runs `action` while holding a lock: a file with our pid. Waits while another living process holds it, and
+ * tells `onWait` that process's pid once.
+ */
+export async function withLock<T>(
+  path: string,
+  onWait: (pid: number) => void,
+  action: () => Promise<T>,
+): Promise<T> {
+  await takeLock(path, onWait);
+  try {
+    return await action();
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+async function takeLock(path: string, onWait: (pid: number) => void): Promise<void> {
+  // Linked into place, the lock appears with its content at once: a reader never sees it empty.
+  const mine = `${path}.${randomUUID()}`;
+  writeFileSync(mine, `${process.pid}\n`);
+  try {
+    for (let waiting = false; !tryLink(mine, path); ) {
+      const holder = lockHolder(path);
+      if (holder === undefined) {
+        rmSync(path, { force: true });
+        continue;
+      }
+      if (!waiting) onWait(holder);
+      waiting = true;
+      await delay(500);
+    }
+  } finally {
+    rmSync(mine, { force: true });
+  }
+}
+
+function tryLink(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Pid in the lock file, or undefined if that process has gone. */
+function lockHolder(path: string): number | undefined {
+  let pid = Number.NaN;
+  try {
+    pid = Number.parseInt(readFileSync(path, 'utf8'), 10);
+    process.kill(pid, 0);
+    return pid;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM' ? pid : undefined;
+  }
+}

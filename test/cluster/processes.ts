@@ -1,0 +1,169 @@
+/**
+ * Background processes of a local cluster or database, kept track of in its state folder.
+ *
+ * Everything is on disk (`pids/<name>.pid`, `logs/<name>.log`), so any process that knows the folder can
+ * look after them: the one that started them, a test worker, a later `cluster down`.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+export interface ProcessSpec {
+  /** Short name; names the pid file and the log. */
+  name: string;
+  command: string;
+  /** Must name a path in the state folder: that is how a pid is recognised as ours and not a reused number. */
+  args: string[];
+  /** The whole environment; default: that of this process. */
+  env?: Record<string, string>;
+  uid?: number;
+  gid?: number;
+  /** How the watchdog ends it. Default SIGKILL: nothing of it is worth keeping then. */
+  watchdogSignal?: NodeJS.Signals;
+}
+
+/** A process of ours that is no longer running although it should be. */
+export class ProcessDiedError extends Error {
+  readonly process: string;
+  readonly log: string;
+  constructor(stateDir: string, name: string) {
+    const log = tailOfLog(stateDir, name, 25);
+    super(`${name} stopped unexpectedly; the end of ${logPath(stateDir, name)}:\n${log || '(empty)'}`);
+    this.name = 'ProcessDiedError';
+    this.process = name;
+    this.log = log;
+  }
+}
+
+export function logPath(stateDir: string, name: string): string {
+  return join(stateDir, 'logs', `${name}.log`);
+}
+
+function pidPath(stateDir: string, name: string): string {
+  return join(stateDir, 'pids', `${name}.pid`);
+}
+
+/** The last `lines` lines of a process's log; empty if there is none. */
+export function tailOfLog(stateDir: string, name: string, lines: number): string {
+  const path = logPath(stateDir, name);
+  if (!existsSync(path)) return '';
+  return readFileSync(path, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
+}
+
+/**
+ * Starts a process in a session of its own (a Ctrl-C in the terminal must not reach it before its user has
+ * ended), with its output appended to its log, and notes its pid.
+ */
+export async function startProcess(stateDir: string, spec: ProcessSpec): Promise<void> {
+  mkdirSync(join(stateDir, 'pids'), { recursive: true });
+  mkdirSync(join(stateDir, 'logs'), { recursive: true });
+  const output = openSync(logPath(stateDir, spec.name), 'a');
+  try {
+    const child = spawn(spec.command, spec.args, {
+      detached: true,
+      stdio: ['ignore', output, output],
+      cwd: stateDir,
+      env: spec.env ?? process.env,
+      uid: spec.uid,
+      gid: spec.gid,
+    });
+    await spawned(child, spec.command);
+    writeFileSync(pidPath(stateDir, spec.name), `${child.pid} ${spec.watchdogSignal ?? 'SIGKILL'}\n`);
+    child.unref();
+  } finally {
+    closeSync(output);
+  }
+}
+
+function spawned(child: ChildProcess, command: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', (cause) =>
+      reject(new Error(`failed to start ${command}: ${cause.message}`, { cause })),
+    );
+  });
+}
+
+/** The pid of a running process of this state folder, or undefined if it is not running. */
+export function runningPid(stateDir: string, name: string): number | undefined {
+  const path = pidPath(stateDir, name);
+  if (!existsSync(path)) return undefined;
+  const pid = Number.parseInt(readFileSync(path, 'utf8'), 10);
+  return Number.isInteger(pid) && pid > 1 && isOurs(pid, stateDir) ? pid : undefined;
+}
+
+function isOurs(pid: number, stateDir: string): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
+  }
+  // Without /proc (macOS) the pid file alone is believed.
+  if (!existsSync('/proc/self/cmdline')) return true;
+  try {
+    // A zombie has an empty command line and so counts as ended.
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${stateDir}/`);
+  } catch {
+    return false;
+  }
+}
+
+/** Throws ProcessDiedError unless all the named processes run. */
+export function assertRunning(stateDir: string, names: readonly string[]): void {
+  for (const name of names) {
+    if (runningPid(stateDir, name) === undefined) throw new ProcessDiedError(stateDir, name);
+  }
+}
+
+export interface StopOptions {
+  signal?: NodeJS.Signals;
+  /** Milliseconds until SIGKILL. */
+  timeoutMs?: number;
+}
+
+/** Ends a process and waits until it is gone; nothing to do if it does not run. */
+export async function stopProcess(stateDir: string, name: string, options: StopOptions = {}): Promise<void> {
+  const pid = runningPid(stateDir, name);
+  if (pid !== undefined) {
+    signalQuietly(pid, options.signal ?? 'SIGTERM');
+    const deadline = Date.now() + (options.timeoutMs ?? 10_000);
+    while (runningPid(stateDir, name) !== undefined) {
+      if (Date.now() > deadline) signalQuietly(pid, 'SIGKILL');
+      await delay(20);
+    }
+  }
+  rmSync(pidPath(stateDir, name), { force: true });
+}
+
+function signalQuietly(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended by itself meanwhile.
+  }
+}
+
+export interface Watchdog {
+  /** Ends the watchdog without letting it act. */
+  release(): void;
+}
+
+/**
+ * Starts a small shell process that ends the processes of `stateDir` once *this* process is gone, however it
+ * went: it waits for the end of a pipe whose other end only this process holds.
+ */
+export function startWatchdog(stateDir: string, options: { removeState: boolean }): Watchdog {
+  const script = join(dirname(fileURLToPath(import.meta.url)), 'watchdog.sh');
+  const child = spawn('/bin/sh', [script, stateDir, options.removeState ? 'remove' : 'keep'], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    cwd: '/',
+  });
+  child.on('error', () => {});
+  child.stdin.on('error', () => {});
+  child.unref();
+  (child.stdin as unknown as { unref(): void }).unref();
+  return { release: () => child.stdin.end('released\n') };
+}

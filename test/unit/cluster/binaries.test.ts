@@ -1,0 +1,125 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  BinariesMissingError,
+  cacheRoot,
+  pinnedVersion,
+  resolveBinaries,
+  resolveKubectl,
+} from '../../cluster/binaries.ts';
+
+const names = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl', 'kwok'];
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'binaries-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function executable(path: string, content = '#!/bin/sh\n'): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+  chmodSync(path, 0o755);
+}
+
+/** A go command that writes what it was asked to build. */
+const fakeGo = `#!/bin/sh
+echo build >> "$FAKE_GO_CALLS"
+while [ $# -gt 0 ]; do
+  case $1 in -o) out=$2; shift 2; break;; esac
+  shift
+done
+echo "go: downloading something" >&2
+for package in "$@"; do
+  case $out in */) file=$out\${package##*/};; *) file=$out;; esac
+  printf '#!/bin/sh\\n' > "$file"; chmod +x "$file"
+done
+`;
+
+function withGo(go: string): NodeJS.ProcessEnv {
+  executable(join(folder, 'bin', 'go'), go);
+  return {
+    PATH: `${join(folder, 'bin')}:/usr/bin:/bin`,
+    XDG_CACHE_HOME: join(folder, 'cache'),
+    FAKE_GO_CALLS: join(folder, 'calls'),
+  };
+}
+
+describe('pinnedVersion', () => {
+  const goMod = [
+    'require k8s.io/kubernetes v1.36.3',
+    'require (',
+    '\tsigs.k8s.io/kwok v0.8.0 // indirect',
+    ')',
+  ];
+
+  test.each([
+    ['k8s.io/kubernetes', 'v1.36.3'],
+    ['sigs.k8s.io/kwok', 'v0.8.0'],
+  ])('finds %s', (module, version) => {
+    expect(pinnedVersion(goMod.join('\n'), module)).toBe(version);
+  });
+
+  test('says which module is not required', () => {
+    expect(() => pinnedVersion(goMod.join('\n'), 'example.test/x')).toThrow(/example\.test\/x: not required/);
+  });
+});
+
+test('the cache is below XDG_CACHE_HOME, else below the home folder', () => {
+  expect(cacheRoot({ XDG_CACHE_HOME: '/c' })).toBe('/c/berth/bin');
+  expect(cacheRoot({})).toMatch(/\.cache\/berth\/bin$/);
+});
+
+describe('resolveBinaries', () => {
+  test('takes the programs of KUBEBUILDER_ASSETS', async () => {
+    for (const name of names) executable(join(folder, name));
+    const found = await resolveBinaries({ env: { KUBEBUILDER_ASSETS: folder, PATH: '' }, log: () => {} });
+    expect(Object.keys(found).toSorted()).toEqual(names);
+    expect(found.kwok).toBe(join(folder, 'kwok'));
+  });
+
+  test('builds what is missing once, one program at a time in the cache', async () => {
+    const env = withGo(fakeGo);
+    const lines: string[] = [];
+    const found = await resolveBinaries({ env, log: (line) => lines.push(line) });
+    for (const path of Object.values(found)) expect(existsSync(path)).toBe(true);
+    expect(found.etcd).toContain(join(folder, 'cache', 'berth', 'bin', 'etcd-v'));
+    expect(lines.join('\n')).toMatch(/Building kube-apiserver, .* with Go/);
+    const calls = () => readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n').length;
+    const before = calls();
+    await resolveBinaries({ env, log: () => {} });
+    expect(calls()).toBe(before);
+  });
+
+  test('two at once build only once', async () => {
+    const env = withGo(fakeGo);
+    const [first, second] = await Promise.all([
+      resolveBinaries({ env, log: () => {} }),
+      resolveBinaries({ env, log: () => {} }),
+    ]);
+    expect(first).toEqual(second);
+    // kubernetes, etcd, kwok
+    expect(readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n')).toHaveLength(3);
+  });
+
+  test('shows what Go said when the build fails', async () => {
+    const env = withGo('#!/bin/sh\necho "no such module" >&2\nexit 1\n');
+    await expect(resolveBinaries({ env, log: () => {} })).rejects.toThrow(
+      /failed to build kube-apiserver.*\nno such module/s,
+    );
+    expect(existsSync(join(folder, 'cache', 'berth', 'bin'))).toBe(true);
+  });
+
+  test('without Go says what to do next', async () => {
+    const env = { PATH: folder, XDG_CACHE_HOME: folder };
+    const resolving = resolveBinaries({ env, log: () => {}, goFolders: [] });
+    await expect(resolving).rejects.toThrow(BinariesMissingError);
+    await expect(resolving).rejects.toThrow(/install Go 1\.26.*KUBEBUILDER_ASSETS.*--kubeconfig/s);
+  });
+});
+
+test('resolveKubectl takes the one on the PATH', async () => {
+  executable(join(folder, 'kubectl'));
+  expect(await resolveKubectl({ env: { PATH: folder } })).toBe(join(folder, 'kubectl'));
+});
