@@ -1,0 +1,84 @@
+import { z } from 'zod';
+
+/** Condition types of a ManagedDeployment and of the API's `conditions[]`. */
+export const CONDITION_TYPES = {
+  DatabaseReady: 'The database accepts connections, or an external one is used.',
+  CacheReady: 'The cache is available, or an external one is used.',
+  ImageReady: "The wanted revision's image is known.",
+  Progressing: 'A rollout is under way (True) or not (False, with how the last one ended).',
+  Serving: 'The active revision has an available api pod; independent of updates.',
+  Ready: 'The wanted revision and generation are fully there.',
+  Paused: 'The annotation berth.dev/paused stops the operator from touching the workloads.',
+} as const;
+export type ConditionType = keyof typeof CONDITION_TYPES;
+
+/** Every reason a condition, an event or a revision may carry, with what it means. The list is closed: add here first. */
+export const REASONS = {
+  // data services
+  DatabaseAvailable: 'The database pod is ready.',
+  DatabaseStarting: 'The database pod is not ready yet.',
+  ExternalDatabase: 'DATABASE_URI_CUSTOM is set; no database is run.',
+  CacheAvailable: 'The cache pod is ready.',
+  CacheStarting: 'The cache pod is not ready yet.',
+  ExternalCache: 'CACHE_URI_CUSTOM is set; no cache is run.',
+  VolumeNotExpandable: 'The storage class refuses to grow the volume.',
+  VolumeResizing: 'The volume is being grown.',
+  // image
+  ImageGiven: 'The image is used as given.',
+  ImageResolved: 'The image was resolved to a digest.',
+  AwaitingBuild: 'The image is not built yet.',
+  // rollout
+  AwaitingDataServices: 'The rollout starts when database and cache are ready.',
+  RolloutInProgress: 'Components are being updated.',
+  RolloutComplete: 'Every component runs the wanted revision.',
+  RolloutFailed: 'The wanted revision did not come up.',
+  RolloutDeadlineExceeded: 'The rollout did not finish within its deadline.',
+  RolledBack: "The active revision's stored templates were applied again.",
+  Interrupted: 'A newer revision took over while this one was rolling.',
+  Superseded: 'A newer revision came before this one started.',
+  SwitchedOff: 'max_scale is 0: nothing is run.',
+  NoRevision: 'There is no revision to run yet.',
+  Available: 'At least one api pod of the active revision is available.',
+  Unavailable: 'No api pod of the active revision is available.',
+  Converged: 'Everything wanted is there.',
+  Reconciling: 'The cluster is being brought to the wanted state.',
+  ReconcileFailed: 'A call to the cluster failed; it is tried again.',
+  Conflict: 'An object of the same name exists that Berth did not make.',
+  Refused: 'The cluster refused an object.',
+  Paused: 'Paused by annotation.',
+  // failures of pods
+  InvalidImageName: 'The image name cannot be parsed.',
+  ImagePullFailed: 'The image cannot be pulled.',
+  ContainerConfigInvalid: 'A container refers to something that does not exist.',
+  CrashLoop: 'A container keeps failing.',
+  Unschedulable: 'No node has room for a pod.',
+  QuotaExceeded: "The namespace's quota is used up.",
+  AdmissionRefused: 'An admission rule refused a pod.',
+  MountFailed: 'A volume cannot be mounted.',
+  ReadinessFailed: 'A pod runs but does not become ready.',
+  // hub
+  ListenerNeverSeen: 'The listener of this deployment has never connected.',
+  ListenerLost: "The listener's lease ran out: the cluster cannot be observed.",
+  ListenerReturned: 'The listener holds a lease again.',
+  Created: 'The deployment was created.',
+  Patched: 'The deployment was changed.',
+  DeletionRequested: 'Deletion was asked for.',
+  Deleted: 'Nothing of the deployment is left in the cluster.',
+  ApplyRefused: 'The listener could not apply the deployment.',
+  NamespaceNotAllowed: "The namespace is not in the listener's list.",
+  ObjectRecreated: 'A missing object was created again.',
+  ObjectCorrected: 'A changed field was put back.',
+} as const;
+export type Reason = keyof typeof REASONS;
+export const REASON_NAMES = Object.keys(REASONS) as [Reason, ...Reason[]];
+
+/** One condition, in the Kubernetes form; `observedGeneration` is the generation of the custom resource it speaks of. */
+export const conditionSchema = z.object({
+  type: z.string().max(64).describe('What the condition speaks of.'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it holds.'),
+  reason: z.string().max(64).describe('Why, as one word of a closed list.'),
+  message: z.string().max(4096).describe('Why, as a sentence.'),
+  observedGeneration: z.int().min(0).optional().describe('The metadata.generation that was looked at.'),
+  lastTransitionTime: z.string().max(40).describe('When the status last changed.'),
+});
+export type Condition = z.infer<typeof conditionSchema>;

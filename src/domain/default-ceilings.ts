@@ -1,0 +1,19 @@
+import type { SourceConfig } from './deployment.ts';
+import { effectiveSpec } from './effective-spec.ts';
+import { contentHash } from './hash.ts';
+import { capsFor, type Policy } from './policy.ts';
+
+/**
+ * source_config as it is stored under this policy: defaults that follow from what was sent bend to its caps. The caps
+ * that bend one are stored with it, so that a later policy, or another process with another one, changes no pod of what
+ * is stored; they are set anew whenever the policy is asked.
+ */
+export function withDefaultCeilings(sourceConfig: SourceConfig, policy: Policy): SourceConfig {
+  const { default_ceilings: _former, ...config } = sourceConfig;
+  const { resource_spec: spec, deployment_type: type } = config;
+  const { cpu, memory_mb, db_connections } = capsFor(policy, type);
+  const ceilings = { cpu, memory_mb, db_connections };
+  const bent = effectiveSpec(spec ?? {}, type, ceilings);
+  const free = effectiveSpec(spec ?? {}, type);
+  return contentHash(bent) === contentHash(free) ? config : { ...config, default_ceilings: ceilings };
+}

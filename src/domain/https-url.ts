@@ -1,0 +1,106 @@
+import { line } from './kubernetes/text.ts';
+
+/** URLs that tenants may give: https, no credentials in them. */
+
+const MAX_URL_LENGTH = 2048;
+const MAX_HOST_LENGTH = 253;
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const PATH = /^(\/[A-Za-z0-9._~-]+)*\/?$/;
+
+/** Names that mean something else on each machine and in each cluster. */
+const LOCAL_SUFFIXES = ['localhost', 'svc', 'cluster.local'];
+/** Names that mean something else in each network, beside those. */
+const PRIVATE_SUFFIXES = [...LOCAL_SUFFIXES, 'local', 'internal', 'intranet', 'lan', 'home.arpa'];
+
+/** IPv4 ranges that are not public, as first address and length of the prefix (RFC 6890 and its registry). */
+const PRIVATE_IPV4: readonly (readonly [string, number])[] = [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 3],
+];
+
+const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
+
+function ipv4Number(address: string): number {
+  return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+}
+
+function isPrivateIpv4(address: string): boolean {
+  const number = ipv4Number(address);
+  return PRIVATE_IPV4.some(([first, length]) => {
+    const size = 2 ** (32 - length);
+    const start = ipv4Number(first);
+    return number >= start && number < start + size;
+  });
+}
+
+/** Global unicast is 2000::/3; of it, tunnels (2002::/16, 2001::/32) carry IPv4 addresses and 2001:db8::/32 is for documents. */
+function isPublicIpv6(address: string): boolean {
+  const [first = '', second = ''] = address.split(':');
+  const group = Number.parseInt(first, 16);
+  if (Number.isNaN(group) || group < 0x2000 || group > 0x3fff) return false;
+  return group !== 0x2002 && !(group === 0x2001 && ['', '0', 'db8'].includes(second));
+}
+
+function isDnsName(host: string): boolean {
+  const labels = host.split('.');
+  if (host.length > MAX_HOST_LENGTH || labels.length < 2) return false;
+  return labels.every((label) => DNS_LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '');
+}
+
+function isUnder(host: string, suffixes: readonly string[]): boolean {
+  return suffixes.some((suffix) => host === suffix || host.endsWith(`.${suffix}`));
+}
+
+/** Whether a URL's host is a public DNS name or a public address. What a name resolves to is not looked at. */
+function isPublicHost(host: string): boolean {
+  if (host.startsWith('[')) return isPublicIpv6(host.slice(1, -1));
+  return IPV4.test(host) ? !isPrivateIpv4(host) : isDnsName(host) && !isUnder(host, PRIVATE_SUFFIXES);
+}
+
+type Check = (url: URL) => string | null;
+
+const https: Check = (url) => (url.protocol === 'https:' ? null : 'must be an https URL');
+const noCredentials: Check = (url) =>
+  url.username === '' && url.password === '' ? null : 'must not contain a user or password';
+const noQuery: Check = (url) => (url.search === '' && url.hash === '' ? null : "must not contain '?' or '#'");
+const publicHost: Check = (url) => (isPublicHost(url.hostname) ? null : 'must not be on a private address');
+const routableName: Check = (url) =>
+  isDnsName(url.hostname) && !isUnder(url.hostname, LOCAL_SUFFIXES)
+    ? null
+    : 'must be on a DNS name of at least two labels, such as app.example.com';
+const defaultPort: Check = (url) => (url.port === '' ? null : 'must not name a port');
+const plainPath: Check = (url) =>
+  PATH.test(url.pathname)
+    ? null
+    : "its path must consist of letters, digits, '-', '.', '_' and '~' between single slashes";
+
+function urlSchema(checks: readonly Check[]) {
+  return line(MAX_URL_LENGTH)
+    .min(1)
+    .superRefine((value, ctx) => {
+      if (/\s/.test(value) || value.includes('\\') || !URL.canParse(value)) {
+        ctx.addIssue({ code: 'custom', message: 'must be an https URL' });
+        return;
+      }
+      const url = new URL(value);
+      const message = checks.map((check) => check(url)).find((found) => found !== null);
+      if (message !== undefined) ctx.addIssue({ code: 'custom', message });
+    });
+}
+
+/** URL under which an app is reached from outside: it becomes the host and path of a route. */
+export const appUrlSchema = urlSchema([https, noCredentials, routableName, defaultPort, noQuery, plainPath]);
+
+/** URL of a repository to clone. */
+export const repositoryUrlSchema = urlSchema([https, noCredentials, publicHost, noQuery]);

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { envFromSchema, envSchema } from './env.ts';
+import { imageSchema } from './image.ts';
+import { dnsLabelSchema, hasBackstep, MAX_PATH_LENGTH } from './names.ts';
+import { resourceRequirementsSchema } from './resources.ts';
+import { securityContextSchema } from './security-context.ts';
+import { line, text } from './text.ts';
+import { refuseDuplicates } from './unique.ts';
+import { volumeMountsSchema } from './volume-mount.ts';
+
+const MAX_ARGUMENTS = 256;
+const MAX_ARGUMENT_LENGTH = 32_768;
+
+const argumentsSchema = z.array(text(MAX_ARGUMENT_LENGTH)).max(MAX_ARGUMENTS);
+
+/**
+ * An init container or sidecar.
+ * `restartPolicy: Always` makes it a native sidecar; OnFailure and Never need Kubernetes ≥ 1.35, which only the
+ * cluster's listener knows. The variables that Berth sets are reserved in the app container alone: in these
+ * containers `env` may hold any name.
+ */
+export const containerSchema = z
+  .strictObject({
+    name: dnsLabelSchema.describe('Name of the container, unique in the pod.'),
+    image: imageSchema.describe('Image to run.'),
+    imagePullPolicy: z
+      .enum(['Always', 'IfNotPresent', 'Never'])
+      .optional()
+      .describe('When to pull the image. Default: Always for the tag latest or none, else IfNotPresent.'),
+    command: argumentsSchema.optional().describe("Program to run instead of the image's entry point."),
+    args: argumentsSchema.optional().describe("Arguments of it, instead of the image's."),
+    workingDir: line(MAX_PATH_LENGTH)
+      .refine((path) => path === '' || path.startsWith('/'), 'must be an absolute path')
+      .refine((path) => !hasBackstep(path), "must not contain '..'")
+      .optional()
+      .describe("Directory to start in. Default: the image's."),
+    env: envSchema.optional().describe('Environment variables.'),
+    envFrom: z
+      .array(envFromSchema)
+      .max(64)
+      .optional()
+      .describe('Objects whose keys become environment variables.'),
+    resources: resourceRequirementsSchema.optional(),
+    volumeMounts: volumeMountsSchema.optional().describe('Where volumes appear in the container.'),
+    securityContext: securityContextSchema.optional(),
+    restartPolicy: z
+      .enum(['Always', 'OnFailure', 'Never'])
+      .optional()
+      .describe(
+        'Always: a native sidecar, started before the init containers after it and running beside the app. OnFailure, Never: Kubernetes 1.35 and newer.',
+      ),
+  })
+  .superRefine((container, ctx) => {
+    if (container.securityContext?.privileged) return;
+    for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
+      if (mount.mountPropagation === 'Bidirectional') {
+        ctx.addIssue({
+          code: 'custom',
+          path: ['volumeMounts', index, 'mountPropagation'],
+          message: 'must not be Bidirectional: only privileged containers may propagate mounts to the node',
+        });
+      }
+    }
+  })
+  .describe('A container beside or before the app container.');
+export type Container = z.infer<typeof containerSchema>;
+
+/** Most init containers, and most sidecars. */
+export const MAX_CONTAINERS = 20;
+
+/** A list of containers: no name twice. */
+export const containersSchema = z
+  .array(containerSchema)
+  .max(MAX_CONTAINERS)
+  .superRefine((containers, ctx) => refuseDuplicates(containers, (container) => container.name, 'name', ctx));

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+
+/** Image references. Grammar: github.com/distribution/reference. */
+
+const DOMAIN_PART = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
+const DOMAIN = `(?:${DOMAIN_PART}(?:\\.${DOMAIN_PART})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`;
+const PATH_PART = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
+const REFERENCE = new RegExp(
+  `^((?:(${DOMAIN})/)?${PATH_PART}(?:/${PATH_PART})*)(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?$`,
+);
+const SHA256 = /^sha256:[0-9a-f]{64}$/;
+
+/** Longest repository name that registries take. */
+const MAX_NAME_LENGTH = 255;
+/** Longest image reference: name, tag and digest. */
+export const MAX_IMAGE_LENGTH = 512;
+
+export interface ImageReference {
+  /** Registry and repository, as written: `registry.example.com/team/app`. */
+  name: string;
+  tag: string | null;
+  /** `sha256:…`, where the reference is pinned. */
+  digest: string | null;
+}
+
+/**
+ * Splits an image reference.
+ * @returns its parts as written (nothing is added), or null if it is none
+ */
+export function parseImageReference(image: string): ImageReference | null {
+  if (image.length > MAX_IMAGE_LENGTH) return null;
+  const match = REFERENCE.exec(image);
+  if (!match) return null;
+  const [, name = '', , tag = null, digest = null] = match;
+  if (name.length > MAX_NAME_LENGTH) return null;
+  if (digest?.startsWith('sha256:') && !SHA256.test(digest)) return null;
+  return { name, tag, digest };
+}
+
+/** An image reference such as `registry.example.com/team/app:1.2` or `…@sha256:…`. */
+export const imageSchema = z
+  .string()
+  .min(1)
+  .max(MAX_IMAGE_LENGTH)
+  .refine(
+    (image) => parseImageReference(image) !== null,
+    'must be an image reference: [registry/]name[:tag][@digest]',
+  );

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { isLabelValue, isQualifiedName } from './names.ts';
+import { byteLength, text } from './text.ts';
+
+/** Kubernetes' bound on all annotations of an object together is 256 KiB; what Berth adds needs a little of it. */
+export const MAX_ANNOTATIONS_BYTES = 240 * 1024;
+const MAX_ENTRIES = 256;
+/** 253 for the prefix, '/', 63 for the name. */
+const MAX_KEY_LENGTH = 317;
+
+const KEY_MESSAGE =
+  "must be '[prefix/]name': a DNS subdomain as prefix, a name of at most 63 letters, digits, '-', '_' or '.'";
+
+/** Labels as the API server takes them. */
+export const labelsSchema = z
+  .record(z.string().max(MAX_KEY_LENGTH), z.string().max(63))
+  .superRefine((labels, ctx) => {
+    const entries = Object.entries(labels);
+    if (entries.length > MAX_ENTRIES)
+      ctx.addIssue({ code: 'custom', message: `must not have more than ${MAX_ENTRIES} entries` });
+    for (const [key, value] of entries) {
+      if (!isQualifiedName(key))
+        ctx.addIssue({ code: 'custom', path: [key], message: `the key ${KEY_MESSAGE}` });
+      if (!isLabelValue(value)) {
+        ctx.addIssue({
+          code: 'custom',
+          path: [key],
+          message:
+            "must be empty or begin and end with a letter or digit, with letters, digits, '-', '_' or '.' between",
+        });
+      }
+    }
+  })
+  .meta({ freeForm: true });
+export type Labels = z.infer<typeof labelsSchema>;
+
+/** Annotations as the API server takes them. */
+export const annotationsSchema = z
+  .record(z.string().max(MAX_KEY_LENGTH), text(MAX_ANNOTATIONS_BYTES))
+  .superRefine((annotations, ctx) => {
+    const entries = Object.entries(annotations);
+    if (entries.length > MAX_ENTRIES)
+      ctx.addIssue({ code: 'custom', message: `must not have more than ${MAX_ENTRIES} entries` });
+    let total = 0;
+    for (const [key, value] of entries) {
+      total += byteLength(key) + byteLength(value);
+      if (!isQualifiedName(key.toLowerCase()))
+        ctx.addIssue({ code: 'custom', path: [key], message: `the key ${KEY_MESSAGE}` });
+    }
+    if (total > MAX_ANNOTATIONS_BYTES) {
+      ctx.addIssue({
+        code: 'custom',
+        message: `must not be larger than ${MAX_ANNOTATIONS_BYTES} bytes together`,
+      });
+    }
+  })
+  .meta({ freeForm: true });
+export type Annotations = z.infer<typeof annotationsSchema>;

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+
+/**
+ * Kubernetes quantities as exact integers.
+ * Grammar and rounding: k8s.io/apimachinery pkg/api/resource (sign, digits with a point, suffix or decimal exponent).
+ */
+
+const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d{1,3})?$/;
+/** Longer ones are legal in Kubernetes but nobody's number. */
+const MAX_QUANTITY_LENGTH = 64;
+/** The smallest unit that Kubernetes keeps: 10^-9. */
+const NANO_DIGITS = 9;
+
+const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
+  '': 0,
+  n: -9,
+  u: -6,
+  m: -3,
+  k: 3,
+  M: 6,
+  G: 9,
+  T: 12,
+  P: 15,
+  E: 18,
+};
+const BINARY_EXPONENTS: Readonly<Record<string, bigint>> = {
+  Ki: 10n,
+  Mi: 20n,
+  Gi: 30n,
+  Ti: 40n,
+  Pi: 50n,
+  Ei: 60n,
+};
+
+/** An exact amount in billionths of the unit (a core, a byte, a piece). */
+export type NanoAmount = bigint;
+
+export const NANO_PER_UNIT: NanoAmount = 10n ** BigInt(NANO_DIGITS);
+
+function divideRoundingUp(dividend: bigint, divisor: bigint): bigint {
+  const quotient = dividend / divisor;
+  return quotient * divisor === dividend ? quotient : quotient + 1n;
+}
+
+function scaleToNano(digits: bigint, fractionDigits: number, suffix: string): bigint {
+  const shift = BINARY_EXPONENTS[suffix];
+  if (shift !== undefined)
+    return divideRoundingUp((digits << shift) * NANO_PER_UNIT, 10n ** BigInt(fractionDigits));
+  const exponent = DECIMAL_EXPONENTS[suffix] ?? Number(suffix.slice(1));
+  const power = NANO_DIGITS + exponent - fractionDigits;
+  return power >= 0 ? digits * 10n ** BigInt(power) : divideRoundingUp(digits, 10n ** BigInt(-power));
+}
+
+/**
+ * Parses a quantity ("250m", "1.5Gi", "2e3"). Finer than 10^-9 is rounded away from zero, as Kubernetes does.
+ * @returns the amount in billionths of the unit, or null if `value` is no quantity
+ */
+export function parseQuantity(value: string): NanoAmount | null {
+  if (value.length > MAX_QUANTITY_LENGTH) return null;
+  const match = QUANTITY.exec(value);
+  if (!match) return null;
+  const [, sign, whole = '', fraction = '', suffix = ''] = match;
+  if (whole === '' && fraction === '') return null;
+  const amount = scaleToNano(BigInt(whole + fraction), fraction.length, suffix);
+  return sign === '-' ? -amount : amount;
+}
+
+/**
+ * Compares two valid quantities by amount.
+ * @returns negative, zero or positive, as Array.prototype.sort wants it
+ * @throws TypeError if one is no quantity
+ */
+export function compareQuantities(left: string, right: string): number {
+  const a = parseQuantity(left);
+  const b = parseQuantity(right);
+  if (a === null || b === null) throw new TypeError('failed to compare quantities: one of them is none');
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** A quantity of at least 0, as text. */
+export const quantitySchema = z
+  .string()
+  .min(1)
+  .max(MAX_QUANTITY_LENGTH)
+  .refine(
+    (value) => parseQuantity(value) !== null,
+    'must be a Kubernetes quantity: a number with an optional suffix such as m, Ki, Mi, Gi, k, M, G',
+  )
+  .refine((value) => (parseQuantity(value) ?? 0n) >= 0n, 'must not be negative');

@@ -1,0 +1,22 @@
+import type { z } from 'zod';
+
+/** Adds an issue at `[index, field]` for every item of a list whose key was seen before. */
+export function refuseDuplicates<T>(
+  items: readonly T[],
+  keyOf: (item: T) => string,
+  field: string,
+  ctx: Pick<z.core.$RefinementCtx, 'addIssue'>,
+): void {
+  const seen = new Set<string>();
+  for (const [index, item] of items.entries()) {
+    const key = keyOf(item);
+    if (seen.has(key)) {
+      ctx.addIssue({
+        code: 'custom',
+        path: [index, field],
+        message: `must be unique in the list: '${key}' appears twice`,
+      });
+    }
+    seen.add(key);
+  }
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { descendingPathSchema, dnsLabelSchema, hasBackstep, MAX_PATH_LENGTH } from './names.ts';
+import { line } from './text.ts';
+import { refuseDuplicates } from './unique.ts';
+
+const mountPathSchema = line(MAX_PATH_LENGTH)
+  .min(1)
+  .refine((path) => path.startsWith('/'), 'must be an absolute path')
+  .refine((path) => path.replaceAll('/', '') !== '', 'must not be the root directory')
+  .refine((path) => !path.includes(':'), "must not contain ':'")
+  .refine((path) => !hasBackstep(path), "must not contain '..'");
+
+/** Where a volume appears in a container. */
+export const volumeMountSchema = z
+  .strictObject({
+    name: dnsLabelSchema.describe('Volume to mount: the name of an entry of volumes.'),
+    mountPath: mountPathSchema.describe("Absolute path in the container; without ':'."),
+    subPath: descendingPathSchema
+      .optional()
+      .describe("Mount only this path of the volume; relative, without '..'."),
+    mountPropagation: z
+      .enum(['None', 'HostToContainer', 'Bidirectional'])
+      .optional()
+      .describe(
+        'Whether later mounts of the host appear in the container, and the other way round. Bidirectional: privileged containers only.',
+      ),
+    readOnly: z.boolean().optional().describe('Mount read-only. Default false.'),
+    subPathExpr: descendingPathSchema
+      .optional()
+      .describe(
+        'As subPath, with $(NAME) replaced by environment variables of the container. Not together with subPath.',
+      ),
+  })
+  .superRefine((mount, ctx) => {
+    if (mount.subPath && mount.subPathExpr) {
+      ctx.addIssue({
+        code: 'custom',
+        path: ['subPathExpr'],
+        message: 'must not be set together with subPath',
+      });
+    }
+  })
+  .describe('Where a volume appears in a container.');
+export type VolumeMount = z.infer<typeof volumeMountSchema>;
+
+/** Most mounts of one container. */
+export const MAX_VOLUME_MOUNTS = 128;
+
+function normalizePath(path: string): string {
+  return `/${path
+    .split('/')
+    .filter((part) => part !== '' && part !== '.')
+    .join('/')}`;
+}
+
+/** All mounts of one container: no path twice, however it is written. */
+export const volumeMountsSchema = z
+  .array(volumeMountSchema)
+  .max(MAX_VOLUME_MOUNTS)
+  .superRefine((mounts, ctx) =>
+    refuseDuplicates(mounts, (mount) => normalizePath(mount.mountPath), 'mountPath', ctx),
+  );

@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import { dnsLabelSchema, dnsSubdomainSchema } from './names.ts';
+import { quantitySchema } from './quantity.ts';
+import { line } from './text.ts';
+import { refuseDuplicates } from './unique.ts';
+import {
+  defaultModeSchema,
+  downwardApiFilesSchema,
+  keyToPathListSchema,
+  projectedSourcesSchema,
+} from './volume-files.ts';
+
+export {
+  MAX_VOLUME_MOUNTS,
+  type VolumeMount,
+  volumeMountSchema,
+  volumeMountsSchema,
+} from './volume-mount.ts';
+
+/** The kinds of volume that the contract knows. */
+export const VOLUME_KINDS = [
+  'configMap',
+  'secret',
+  'emptyDir',
+  'persistentVolumeClaim',
+  'nfs',
+  'projected',
+  'downwardAPI',
+  'csi',
+] as const;
+export type VolumeKind = (typeof VOLUME_KINDS)[number];
+
+const MEDIUM = /^(Memory|HugePages(-[0-9]+(Ki|Mi|Gi)))?$|^HugePages$/;
+const CSI_DRIVER = /^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*$/;
+
+const configMapVolumeSchema = z
+  .strictObject({
+    name: dnsSubdomainSchema.describe('Name of the ConfigMap.'),
+    items: keyToPathListSchema.optional(),
+    defaultMode: defaultModeSchema.optional(),
+    optional: z.boolean().optional().describe('The pod may start without the ConfigMap or its keys.'),
+  })
+  .describe('Files from the keys of a ConfigMap.');
+
+const secretVolumeSchema = z
+  .strictObject({
+    secretName: dnsSubdomainSchema.describe('Name of the Secret.'),
+    items: keyToPathListSchema.optional(),
+    defaultMode: defaultModeSchema.optional(),
+    optional: z.boolean().optional().describe('The pod may start without the Secret or its keys.'),
+  })
+  .describe('Files from the keys of a Secret.');
+
+const emptyDirVolumeSchema = z
+  .strictObject({
+    medium: line(63)
+      .regex(MEDIUM, "must be '', 'Memory', 'HugePages' or 'HugePages-<size>'")
+      .optional()
+      .describe('What it is stored on: the disk of the node (empty), Memory or HugePages.'),
+    sizeLimit: quantitySchema.optional().describe('How large it may grow, as a quantity.'),
+  })
+  .describe('An empty directory that lives as long as the pod.');
+
+const persistentVolumeClaimVolumeSchema = z
+  .strictObject({
+    claimName: dnsSubdomainSchema.describe('Name of the PersistentVolumeClaim.'),
+    readOnly: z.boolean().optional().describe('Mount read-only everywhere.'),
+  })
+  .describe('A PersistentVolumeClaim of the same namespace.');
+
+const nfsVolumeSchema = z
+  .strictObject({
+    server: line(253)
+      .min(1)
+      .regex(/^\S+$/, 'must not contain white space')
+      .describe('Host name or address of the NFS server.'),
+    path: line(4095)
+      .min(1)
+      .refine((path) => path.startsWith('/'), 'must be an absolute path')
+      .describe('Exported path on the server.'),
+    readOnly: z.boolean().optional().describe('Mount read-only everywhere.'),
+  })
+  .describe('A directory of an NFS server.');
+
+const projectedVolumeSchema = z
+  .strictObject({
+    sources: projectedSourcesSchema.optional(),
+    defaultMode: defaultModeSchema.optional(),
+  })
+  .describe('Files from several sources in one directory.');
+
+const downwardApiVolumeSchema = z
+  .strictObject({
+    items: downwardApiFilesSchema.optional(),
+    defaultMode: defaultModeSchema.optional(),
+  })
+  .describe('Files that hold fields of the pod.');
+
+const csiVolumeSchema = z
+  .strictObject({
+    driver: line(63)
+      .min(1)
+      .regex(CSI_DRIVER, 'must be a driver name such as csi.example.com')
+      .describe('Name of the CSI driver.'),
+    readOnly: z.boolean().optional().describe('Mount read-only. Default false.'),
+    fsType: line(63).optional().describe('File system to mount; empty: the driver decides.'),
+    volumeAttributes: z.record(line(253), line(4096)).optional().describe('Settings that the driver knows.'),
+    nodePublishSecretRef: z
+      .strictObject({ name: dnsSubdomainSchema.describe('Name of the Secret.') })
+      .optional()
+      .describe('Secret that the driver gets when it mounts.'),
+  })
+  .describe('A volume that a CSI driver makes for this pod.');
+
+/** A volume of a pod: a name and at most one source; none is an empty directory. */
+export const volumeSchema = z
+  .strictObject({
+    name: dnsLabelSchema.describe('Name that volume mounts refer to.'),
+    configMap: configMapVolumeSchema.meta({ freeForm: true }).optional(),
+    secret: secretVolumeSchema.meta({ freeForm: true }).optional(),
+    emptyDir: emptyDirVolumeSchema.meta({ freeForm: true }).optional(),
+    persistentVolumeClaim: persistentVolumeClaimVolumeSchema.meta({ freeForm: true }).optional(),
+    nfs: nfsVolumeSchema.meta({ freeForm: true }).optional(),
+    projected: projectedVolumeSchema.meta({ freeForm: true }).optional(),
+    downwardAPI: downwardApiVolumeSchema.meta({ freeForm: true }).optional(),
+    csi: csiVolumeSchema.meta({ freeForm: true }).optional(),
+  })
+  .superRefine((volume, ctx) => {
+    const [, second] = VOLUME_KINDS.filter((kind) => volume[kind] !== undefined);
+    if (second)
+      ctx.addIssue({
+        code: 'custom',
+        path: [second],
+        message: 'must not be set: a volume has at most one source',
+      });
+  })
+  .describe('A volume of the pods; without a source an empty directory.');
+export type Volume = z.infer<typeof volumeSchema>;
+
+/** Most volumes of one pod. */
+export const MAX_VOLUMES = 64;
+
+/** All volumes of a pod: no name twice. */
+export const volumesSchema = z
+  .array(volumeSchema)
+  .max(MAX_VOLUMES)
+  .superRefine((volumes, ctx) => refuseDuplicates(volumes, (volume) => volume.name, 'name', ctx));

@@ -1,0 +1,145 @@
+import { NANO_PER_UNIT, parseQuantity } from './kubernetes/quantity.ts';
+import type { Caps } from './policy.ts';
+import type { PolicyView, Violation } from './policy-view.ts';
+import {
+  COMPONENT_FIELDS,
+  COMPONENTS,
+  type Component,
+  type ResourceSpec,
+  type ResourceSpecField,
+} from './resource-spec.ts';
+
+/**
+ * The policy's caps, held against what a deployment would run with: defaults included. A default that follows from a
+ * sent value bends to the cap (effective-spec.ts); where the sent value itself is above it, that is the field to name.
+ */
+
+const MEBI = 2n ** 20n;
+
+type Cap = keyof Pick<Caps, 'scale' | 'cpu' | 'memory_mb' | 'storage_gi' | 'db_connections'>;
+
+/** Which cap bounds which field of an effective resource_spec. */
+const CAPPED: readonly (readonly [ResourceSpecField, Cap])[] = [
+  ...COMPONENTS.flatMap((component): [ResourceSpecField, Cap][] => {
+    const { scale, cpu, cpuLimit, memory, memoryLimit } = COMPONENT_FIELDS[component];
+    return [
+      ...(scale === null ? [] : [[scale.max, 'scale'] as [ResourceSpecField, Cap]]),
+      [cpu, 'cpu'],
+      [cpuLimit, 'cpu'],
+      [memory, 'memory_mb'],
+      [memoryLimit, 'memory_mb'],
+    ];
+  }),
+  ['cache_cpu', 'cpu'],
+  ['cache_cpu_limit', 'cpu'],
+  ['cache_memory_mb', 'memory_mb'],
+  ['db_cpu', 'cpu'],
+  ['db_cpu_limit', 'cpu'],
+  ['db_memory_mb', 'memory_mb'],
+  ['db_memory_limit_mb', 'memory_mb'],
+  ['db_storage_gi', 'storage_gi'],
+  ['db_max_connections', 'db_connections'],
+];
+
+const spec = (...path: (string | number)[]) => ['source_config', 'resource_spec', ...path];
+
+type Follows = readonly (readonly [ResourceSpecField, readonly ResourceSpecField[]])[];
+
+/** What an unset field of a component follows from, nearest first; the queue's from the main component's, too. */
+function componentFollows(component: Component): Follows {
+  const { scale, cpu, cpuLimit, memory, memoryLimit } = COMPONENT_FIELDS[component];
+  const main = COMPONENT_FIELDS.api;
+  const scales: ResourceSpecField[] = [main.scale?.max, main.scale?.min].filter((field) => field != null);
+  const inherits = component === 'queue';
+  return [
+    ...(scale === null ? [] : [[scale.max, [scale.min, ...(inherits ? scales : [])]] as const]),
+    [cpu, inherits ? [main.cpu] : []],
+    [cpuLimit, [cpu, ...(inherits ? [main.cpuLimit, main.cpu] : [])]],
+    [memory, inherits ? [main.memory] : []],
+    [memoryLimit, [memory, ...(inherits ? [main.memoryLimit, main.memory] : [])]],
+  ];
+}
+
+const FOLLOWS: ReadonlyMap<ResourceSpecField, readonly ResourceSpecField[]> = new Map([
+  ...COMPONENTS.flatMap(componentFollows),
+  ['cache_cpu_limit', ['cache_cpu']],
+  ['db_cpu_limit', ['db_cpu']],
+  ['db_memory_limit_mb', ['db_memory_mb']],
+]);
+
+/** Connections follow from the scales: of those that were sent, the largest. */
+function largestSentScale(sent: ResourceSpec): ResourceSpecField | null {
+  const scales = COMPONENTS.flatMap((component) => {
+    const { scale } = COMPONENT_FIELDS[component];
+    return scale === null ? [] : [scale.max, scale.min];
+  }).filter((field) => sent[field] != null);
+  const most = Math.max(...scales.map((field) => Number(sent[field])));
+  return scales.find((field) => sent[field] === most) ?? null;
+}
+
+/** The sent field that makes an unset one too large; null: none does, the plain default is. */
+function culprit(sent: ResourceSpec, field: ResourceSpecField, cap: number): ResourceSpecField | null {
+  if (field === 'db_max_connections') return largestSentScale(sent);
+  return (FOLLOWS.get(field) ?? []).find((source) => Number(sent[source] ?? 0) > cap) ?? null;
+}
+
+function fieldCaps({ effective, caps, spec: sent }: PolicyView): Violation[] {
+  return CAPPED.flatMap(([field, cap]) => {
+    const value = effective[field];
+    if (typeof value !== 'number' || value <= caps[cap]) return [];
+    const allowed = `the policy allows at most ${caps[cap]}`;
+    if (sent[field] != null) return [{ loc: spec(field), msg: `${value}: ${allowed} here` }];
+    const source = culprit(sent, field, caps[cap]);
+    if (source === null) return [{ loc: spec(field), msg: `is ${value} by default: ${allowed} here` }];
+    return [{ loc: spec(source), msg: `${sent[source]} makes ${field} ${value}: ${allowed}` }];
+  });
+}
+
+/** A quantity in whole units, rounded up. */
+function units(quantity: string, unit: bigint): number {
+  const nano = parseQuantity(quantity) ?? 0n;
+  return Number((nano * 1000n) / (unit * NANO_PER_UNIT)) / 1000;
+}
+
+function containerCaps({ spec: sent, caps }: PolicyView): Violation[] {
+  return (['init_containers', 'sidecars'] as const).flatMap((list) =>
+    (sent[list] ?? []).flatMap(({ resources }, index) =>
+      (['requests', 'limits'] as const).flatMap((part) => {
+        const { cpu, memory } = resources?.[part] ?? {};
+        const at = (name: string) => spec(list, index, 'resources', part, name);
+        return [
+          ...(cpu !== undefined && units(cpu, 1n) > caps.cpu
+            ? [{ loc: at('cpu'), msg: `the policy allows at most ${caps.cpu} cores here` }]
+            : []),
+          ...(memory !== undefined && units(memory, MEBI) > caps.memory_mb
+            ? [{ loc: at('memory'), msg: `the policy allows at most ${caps.memory_mb}Mi here` }]
+            : []),
+        ];
+      }),
+    ),
+  );
+}
+
+function counts({ spec: sent, caps }: PolicyView): Violation[] {
+  const initContainers = sent.init_containers?.length ?? 0;
+  const containers = initContainers + (sent.sidecars?.length ?? 0);
+  const longer = initContainers > caps.containers ? 'init_containers' : 'sidecars';
+  return [
+    ...(containers > caps.containers
+      ? [
+          {
+            loc: spec(longer),
+            msg: `init_containers and sidecars must not have more than ${caps.containers} entries together`,
+          },
+        ]
+      : []),
+    ...((sent.volumes?.length ?? 0) > caps.volumes
+      ? [{ loc: spec('volumes'), msg: `must not have more than ${caps.volumes} entries` }]
+      : []),
+  ];
+}
+
+/** Every cap that is exceeded. */
+export function capIssues(view: PolicyView): Violation[] {
+  return [...fieldCaps(view), ...containerCaps(view), ...counts(view)];
+}

@@ -1,0 +1,80 @@
+import type { Container } from './kubernetes/container.ts';
+import type { Volume } from './kubernetes/volume.ts';
+import type { PolicyView, Violation } from './policy-view.ts';
+import type { ResourceSpec } from './resource-spec.ts';
+
+/**
+ * References to objects that Berth made for another deployment: its database's credentials, its environment, its
+ * volume. Their names end in `-<8 hex digits of the id>-<what>`; whatever looks so and is not one's own is refused.
+ */
+const GENERATED_SECRET = /-[0-9a-f]{8}-(db|tls|env-\d+)$/;
+const GENERATED_CLAIM = /-[0-9a-f]{8}-db$/;
+
+interface Reference {
+  readonly name: string;
+  readonly kind: 'secret' | 'claim';
+  readonly loc: (string | number)[];
+}
+
+function secretAt(name: string | undefined, ...loc: (string | number)[]): Reference[] {
+  return name === undefined ? [] : [{ name, kind: 'secret', loc }];
+}
+
+function inVolume(volume: Volume, index: number): Reference[] {
+  const at = (...path: (string | number)[]) => ['volumes', index, ...path];
+  const claim = volume.persistentVolumeClaim?.claimName;
+  return [
+    ...secretAt(volume.secret?.secretName, ...at('secret', 'secretName')),
+    ...secretAt(volume.csi?.nodePublishSecretRef?.name, ...at('csi', 'nodePublishSecretRef', 'name')),
+    ...(volume.projected?.sources ?? []).flatMap((source, entry) =>
+      secretAt(source.secret?.name, ...at('projected', 'sources', entry, 'secret', 'name')),
+    ),
+    ...(claim === undefined
+      ? []
+      : [{ name: claim, kind: 'claim' as const, loc: at('persistentVolumeClaim', 'claimName') }]),
+  ];
+}
+
+function inContainer(container: Container, loc: (string | number)[]): Reference[] {
+  return [
+    ...(container.env ?? []).flatMap((variable, index) =>
+      secretAt(
+        variable.valueFrom?.secretKeyRef?.name,
+        ...loc,
+        'env',
+        index,
+        'valueFrom',
+        'secretKeyRef',
+        'name',
+      ),
+    ),
+    ...(container.envFrom ?? []).flatMap((source, index) =>
+      secretAt(source.secretRef?.name, ...loc, 'envFrom', index, 'secretRef', 'name'),
+    ),
+  ];
+}
+
+function references(spec: ResourceSpec): Reference[] {
+  return [
+    ...(spec.image_pull_secrets ?? []).flatMap(({ name }, index) =>
+      secretAt(name, 'image_pull_secrets', index, 'name'),
+    ),
+    ...(spec.volumes ?? []).flatMap(inVolume),
+    ...(['init_containers', 'sidecars'] as const).flatMap((list) =>
+      (spec[list] ?? []).flatMap((container, index) => inContainer(container, [list, index])),
+    ),
+  ];
+}
+
+/** Every reference to an object that Berth made for another deployment, and to any database volume. */
+export function generatedObjectIssues({ spec, appName }: PolicyView): Violation[] {
+  return references(spec)
+    .filter(({ name, kind }) => {
+      if (kind === 'claim') return GENERATED_CLAIM.test(name);
+      return GENERATED_SECRET.test(name) && name.replace(/-(db|tls|env-\d+)$/, '') !== appName;
+    })
+    .map(({ loc }) => ({
+      loc: ['source_config', 'resource_spec', ...loc],
+      msg: 'belongs to a deployment of Berth and cannot be used here',
+    }));
+}

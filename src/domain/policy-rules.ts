@@ -1,0 +1,149 @@
+import type { BodyIssue } from './body-issue.ts';
+import { effectiveSpec } from './effective-spec.ts';
+import type { Container } from './kubernetes/container.ts';
+import { podSecurityViolations } from './kubernetes/pod-security.ts';
+import { byteLength } from './kubernetes/text.ts';
+import { capsFor, matchesAny, type Policy } from './policy.ts';
+import { capIssues } from './policy-caps.ts';
+import { generatedObjectIssues } from './policy-references.ts';
+import type { PolicyInput, PolicyView, Violation } from './policy-view.ts';
+
+/** What the policy refuses of a body, as an ordered list of named checks. A broken one is a 400 that names the field. */
+
+const SPEC = ['source_config', 'resource_spec'] as const;
+const inSpec = (...path: (string | number)[]) => [...SPEC, ...path];
+
+function podSecurity({ spec }: PolicyView, policy: Policy): Violation[] {
+  return podSecurityViolations(policy.pod_security, spec).map(({ path, message }) => ({
+    loc: inSpec(...path),
+    msg: message,
+  }));
+}
+
+function volumeKinds({ spec }: PolicyView, policy: Policy): Violation[] {
+  return (spec.volumes ?? []).flatMap((volume, index) =>
+    (['nfs', 'csi'] as const)
+      .filter((kind) => volume[kind] !== undefined && !policy.volumes[kind])
+      .map((kind) => ({
+        loc: inSpec('volumes', index, kind),
+        msg: `volumes of kind ${kind} are not allowed here`,
+      })),
+  );
+}
+
+function serviceAccount({ spec }: PolicyView, policy: Policy): Violation[] {
+  const name = spec.service_account_name;
+  const { allowed, refused } = policy.service_accounts;
+  if (name == null || (matchesAny(name, allowed) && !matchesAny(name, refused))) return [];
+  return [
+    {
+      loc: inSpec('service_account_name'),
+      msg:
+        allowed.length === 0
+          ? 'must not be set here: each deployment has a ServiceAccount of its own'
+          : 'is not among the ServiceAccounts that may be used here',
+    },
+  ];
+}
+
+function tokenAudiences({ spec }: PolicyView, policy: Policy): Violation[] {
+  return (spec.volumes ?? []).flatMap((volume, index) =>
+    (volume.projected?.sources ?? []).flatMap(({ serviceAccountToken: token }, at) => {
+      if (token === undefined) return [];
+      const loc = inSpec('volumes', index, 'projected', 'sources', at, 'serviceAccountToken');
+      if (!token.audience)
+        return [{ loc, msg: 'must name an audience: tokens for the API server are not given out' }];
+      return matchesAny(token.audience, policy.service_account_token_audiences)
+        ? []
+        : [{ loc: [...loc, 'audience'], msg: 'is not among the audiences that the policy allows' }];
+    }),
+  );
+}
+
+function isRefusedKey(key: string, { refused_domains, refused_keys, allowed_keys }: Policy['metadata']) {
+  const lower = key.toLowerCase();
+  if (matchesAny(lower, allowed_keys)) return false;
+  const domain = lower.includes('/') ? (lower.split('/')[0] ?? '') : '';
+  return (
+    matchesAny(lower, refused_keys) ||
+    refused_domains.some((refused) => domain === refused || domain.endsWith(`.${refused}`))
+  );
+}
+
+function metadataKeys({ spec }: PolicyView, policy: Policy): Violation[] {
+  return (['labels', 'annotations'] as const).flatMap((map) =>
+    Object.keys(spec[map] ?? {})
+      .filter((key) => isRefusedKey(key, policy.metadata))
+      .map((key) => ({ loc: inSpec(map, key), msg: 'the policy does not allow this key' })),
+  );
+}
+
+function customUrl({ sourceConfig, ownHost }: PolicyView, policy: Policy): Violation[] {
+  const url = sourceConfig.custom_url;
+  if (url === null || !URL.canParse(url)) return [];
+  const host = new URL(url).hostname;
+  const loc = ['source_config', 'custom_url'];
+  if (host === ownHost) return [{ loc, msg: "must not be the platform's own host" }];
+  const { allowed_hosts, refused_hosts } = policy.custom_url;
+  if (matchesAny(host, allowed_hosts) && !matchesAny(host, refused_hosts)) return [];
+  return [{ loc, msg: 'is on a host that the policy does not allow' }];
+}
+
+function environmentBytes(container: Container): number {
+  return (container.env ?? []).reduce(
+    (sum, { name, value }) => sum + byteLength(name) + byteLength(value ?? ''),
+    0,
+  );
+}
+
+function environments({ spec, secrets, caps }: PolicyView): Violation[] {
+  const found: Violation[] = [];
+  const secretBytes = secrets.reduce((sum, { name, value }) => sum + byteLength(name) + byteLength(value), 0);
+  if (secrets.length > caps.secrets)
+    found.push({ loc: ['secrets'], msg: `must not have more than ${caps.secrets} entries` });
+  if (secretBytes > caps.env_bytes)
+    found.push({ loc: ['secrets'], msg: `must not be larger than ${caps.env_bytes} bytes together` });
+  for (const list of ['init_containers', 'sidecars'] as const) {
+    for (const [index, container] of (spec[list] ?? []).entries()) {
+      const loc = inSpec(list, index, 'env');
+      if ((container.env ?? []).length > caps.env_count)
+        found.push({ loc, msg: `must not have more than ${caps.env_count} entries` });
+      if (environmentBytes(container) > caps.env_bytes)
+        found.push({ loc, msg: `must not be larger than ${caps.env_bytes} bytes together` });
+    }
+  }
+  return found;
+}
+
+interface PolicyRule {
+  readonly name: string;
+  readonly check: (view: PolicyView, policy: Policy) => Violation[];
+}
+
+/** The rules, in the order in which their violations are reported. */
+export const POLICY_RULES: readonly PolicyRule[] = [
+  { name: 'policy_pod_security', check: podSecurity },
+  { name: 'policy_volume_kind', check: volumeKinds },
+  { name: 'policy_service_account', check: serviceAccount },
+  { name: 'policy_token_audience', check: tokenAudiences },
+  { name: 'policy_metadata_key', check: metadataKeys },
+  { name: 'policy_custom_url', check: customUrl },
+  { name: 'policy_generated_object', check: generatedObjectIssues },
+  { name: 'policy_cap', check: capIssues },
+  { name: 'policy_environment', check: environments },
+];
+
+/** Everything that the policy refuses of what would be stored. One field may break several rules; the first is told. */
+export function policyViolations(input: PolicyInput, policy: Policy): BodyIssue[] {
+  const { resource_spec: spec, deployment_type: type } = input.sourceConfig;
+  const caps = capsFor(policy, type);
+  const effective = effectiveSpec(spec ?? {}, type, caps);
+  const view: PolicyView = { ...input, spec: spec ?? {}, effective, caps };
+  const told = new Set<string>();
+  return POLICY_RULES.flatMap(({ name, check }) =>
+    check(view, policy).map((violation) => ({ ...violation, type: name })),
+  ).filter(({ loc }) => {
+    const path = JSON.stringify(loc);
+    return !told.has(path) && told.add(path);
+  });
+}

@@ -1,0 +1,26 @@
+import type { BodyIssue } from './body-issue.ts';
+import type { Secret, SourceConfig } from './deployment.ts';
+import type { EffectiveResourceSpec } from './effective-spec-schema.ts';
+import type { Caps } from './policy.ts';
+import type { ResourceSpec } from './resource-spec.ts';
+
+/** What the policy's rules look at. */
+export interface PolicyInput {
+  /** As it would be stored. */
+  readonly sourceConfig: SourceConfig;
+  /** As it would be stored: what is measured is its count and size. */
+  readonly secrets: readonly Secret[];
+  /** Base name of the deployment's own objects. */
+  readonly appName: string;
+  /** Host of this API itself; null: not known. */
+  readonly ownHost: string | null;
+}
+
+/** A PolicyInput with what several checks need. */
+export interface PolicyView extends PolicyInput {
+  readonly spec: ResourceSpec;
+  readonly effective: EffectiveResourceSpec;
+  readonly caps: Caps;
+}
+
+export type Violation = Omit<BodyIssue, 'type'>;

@@ -1,0 +1,230 @@
+import { z } from 'zod';
+import { POD_SECURITY_LEVELS } from './kubernetes/pod-security.ts';
+import { RESOURCE_LIMITS } from './resource-spec.ts';
+import { DEPLOYMENT_TYPES, type DeploymentType, type HostingMode } from './source.ts';
+
+/**
+ * The policy: what a platform team lets its clients configure. A YAML file (BERTH_POLICY) changes single entries of
+ * the hosting mode's default; what it means for a request is in policy-rules.ts.
+ */
+
+const patterns = z.array(z.string().min(1).max(253)).max(1000);
+const amount = (most: number) => z.int().min(0).max(most);
+
+const capsShape = {
+  scale: amount(RESOURCE_LIMITS.scale).describe('Most pods of one component.'),
+  cpu: z
+    .number()
+    .positive()
+    .max(RESOURCE_LIMITS.cpu)
+    .describe('Most cores of one container, request or limit.'),
+  memory_mb: amount(RESOURCE_LIMITS.memoryMb).describe(
+    'Most memory of one container in MiB, request or limit.',
+  ),
+  storage_gi: amount(RESOURCE_LIMITS.storageGi).describe('Largest database volume in GiB.'),
+  db_connections: amount(RESOURCE_LIMITS.dbConnections).describe('Most connections of the database.'),
+  containers: amount(40).describe('Most init containers and sidecars together.'),
+  volumes: amount(64).describe('Most volumes.'),
+  secrets: amount(1000).describe('Most secrets.'),
+  env_count: amount(512).describe('Most environment variables of one container.'),
+  env_bytes: amount(1024 * 1024).describe(
+    'Most bytes of environment: all secrets together, and the variables of each container.',
+  ),
+};
+const capsSchema = z.strictObject(capsShape);
+export type Caps = z.infer<typeof capsSchema>;
+
+const policyShape = {
+  pod_security: z
+    .enum(POD_SECURITY_LEVELS)
+    .describe('Pod Security level that securityContext and volumes must meet.'),
+  volumes: z.strictObject({
+    nfs: z.boolean().describe('Volumes of kind nfs may be used.'),
+    csi: z.boolean().describe('Inline volumes of kind csi may be used.'),
+  }),
+  service_accounts: z.strictObject({
+    allowed: patterns.describe("Names that service_account_name may have; '*' stands for anything."),
+    refused: patterns.describe('Names that it may not have, even if allowed.'),
+  }),
+  service_account_token_audiences: patterns.describe(
+    'Audiences for which a projected ServiceAccount token may be asked. The API server itself is never one.',
+  ),
+  metadata: z.strictObject({
+    refused_domains: patterns.describe(
+      'Labels and annotations whose key has such a domain, or one below it, before its slash are refused.',
+    ),
+    refused_keys: patterns.describe('Keys that are refused.'),
+    allowed_keys: patterns.describe(
+      "Keys that are taken although their domain is refused; '*' stands for anything.",
+    ),
+  }),
+  custom_url: z.strictObject({
+    allowed_hosts: patterns.describe("Hosts that custom_url may have; '*' stands for anything."),
+    refused_hosts: patterns.describe('Hosts that it may not have, even if allowed.'),
+  }),
+  namespaces: z.strictObject({
+    refused: patterns.describe(
+      'Namespaces that may not be chosen with a listener that names none, and so serves all.',
+    ),
+  }),
+  caps: capsSchema,
+  caps_by_type: z
+    .strictObject(Object.fromEntries(DEPLOYMENT_TYPES.map((type) => [type, capsSchema.partial().optional()])))
+    .describe('Lower caps of a deployment_type.'),
+};
+
+/** A whole policy, every entry given. */
+export const policySchema = z.strictObject(policyShape);
+export type Policy = z.infer<typeof policySchema>;
+
+/** The file of BERTH_POLICY: any part of a policy; the rest is the hosting mode's default. Lists are replaced whole. */
+export const policyFileSchema = z
+  .strictObject({
+    pod_security: policyShape.pod_security.optional(),
+    volumes: policyShape.volumes.partial().optional(),
+    service_accounts: policyShape.service_accounts.partial().optional(),
+    service_account_token_audiences: policyShape.service_account_token_audiences.optional(),
+    metadata: policyShape.metadata.partial().optional(),
+    custom_url: policyShape.custom_url.partial().optional(),
+    namespaces: policyShape.namespaces.partial().optional(),
+    caps: capsSchema.partial().optional(),
+    caps_by_type: policyShape.caps_by_type.optional(),
+  })
+  .describe('What clients may configure.');
+export type PolicyFile = z.infer<typeof policyFileSchema>;
+
+/** Who reads such keys acts on them: ingress, meshes, injectors of sidecars, cloud identities, autoscalers, GitOps tools. */
+const ACTED_ON = [
+  'kubernetes.io',
+  'k8s.io',
+  'x-k8s.io',
+  'istio.io',
+  'linkerd.io',
+  'consul.hashicorp.com',
+  'vault.hashicorp.com',
+  'kuma.io',
+  'cilium.io',
+  'projectcalico.org',
+  'openservicemesh.io',
+  'dapr.io',
+  'opentelemetry.io',
+  'datadoghq.com',
+  'newrelic.com',
+  'dynatrace.com',
+  'amazonaws.com',
+  'k8s.aws',
+  'gke.io',
+  'google.com',
+  'googleapis.com',
+  'azure.com',
+  'azure.workload.identity',
+  'aliyun.com',
+  'alibabacloud.com',
+  'keda.sh',
+  'karpenter.sh',
+  'cert-manager.io',
+  'traefik.io',
+  'traefik.containo.us',
+  'haproxy.org',
+  'haproxy.com',
+  'nginx.org',
+  'nginx.com',
+  'konghq.com',
+  'getambassador.io',
+  'projectcontour.io',
+  'knative.dev',
+  'openshift.io',
+  'argoproj.io',
+  'toolkit.fluxcd.io',
+  'velero.io',
+  'stakater.com',
+  'kyverno.io',
+  'crossplane.io',
+];
+
+const SYSTEM_NAMESPACES = ['kube-*', 'berth-system', 'berth-builds'];
+
+const SELF_HOSTED: Policy = {
+  pod_security: 'baseline',
+  volumes: { nfs: true, csi: true },
+  service_accounts: { allowed: ['*'], refused: ['berth-api', 'berth-listener', 'berth-operator'] },
+  service_account_token_audiences: [],
+  metadata: { refused_domains: [], refused_keys: [], allowed_keys: [] },
+  custom_url: { allowed_hosts: ['*'], refused_hosts: [] },
+  namespaces: { refused: SYSTEM_NAMESPACES },
+  caps: {
+    scale: RESOURCE_LIMITS.scale,
+    cpu: RESOURCE_LIMITS.cpu,
+    memory_mb: RESOURCE_LIMITS.memoryMb,
+    storage_gi: RESOURCE_LIMITS.storageGi,
+    db_connections: RESOURCE_LIMITS.dbConnections,
+    containers: 40,
+    volumes: 64,
+    secrets: 1000,
+    env_count: 512,
+    env_bytes: 768 * 1024,
+  },
+  caps_by_type: {},
+};
+
+const CLOUD: Policy = {
+  pod_security: 'restricted',
+  volumes: { nfs: false, csi: false },
+  service_accounts: { allowed: [], refused: [] },
+  service_account_token_audiences: [],
+  metadata: { refused_domains: ACTED_ON, refused_keys: ['aadpodidbinding'], allowed_keys: [] },
+  custom_url: { allowed_hosts: ['*'], refused_hosts: [] },
+  namespaces: { refused: ['*'] },
+  caps: {
+    scale: 50,
+    cpu: 32,
+    memory_mb: 128 * 1024,
+    storage_gi: 1024,
+    db_connections: 5000,
+    containers: 10,
+    volumes: 32,
+    secrets: 250,
+    env_count: 256,
+    env_bytes: 256 * 1024,
+  },
+  caps_by_type: {
+    dev_free: { scale: 1, cpu: 2, memory_mb: 4096, storage_gi: 10, db_connections: 200, containers: 4 },
+    dev: { scale: 5, cpu: 8, memory_mb: 16 * 1024, storage_gi: 100, db_connections: 500 },
+  },
+};
+
+/** The policy of each hosting mode where no file says otherwise. */
+export const DEFAULT_POLICIES: Readonly<Record<HostingMode, Policy>> = {
+  self_hosted: SELF_HOSTED,
+  cloud: CLOUD,
+};
+
+/** The hosting mode's default with the entries of a file in place of its own. */
+export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Policy {
+  const base = DEFAULT_POLICIES[hosting];
+  return {
+    pod_security: file.pod_security ?? base.pod_security,
+    volumes: { ...base.volumes, ...file.volumes },
+    service_accounts: { ...base.service_accounts, ...file.service_accounts },
+    service_account_token_audiences:
+      file.service_account_token_audiences ?? base.service_account_token_audiences,
+    metadata: { ...base.metadata, ...file.metadata },
+    custom_url: { ...base.custom_url, ...file.custom_url },
+    namespaces: { ...base.namespaces, ...file.namespaces },
+    caps: { ...base.caps, ...file.caps },
+    caps_by_type: { ...base.caps_by_type, ...file.caps_by_type },
+  };
+}
+
+/** The caps of a deployment_type; null: of one without. */
+export function capsFor(policy: Policy, type: DeploymentType | null): Caps {
+  return { ...policy.caps, ...(type === null ? {} : policy.caps_by_type[type]) };
+}
+
+/** Whether a text matches one of the patterns; `*` stands for any characters. */
+export function matchesAny(text: string, wanted: readonly string[]): boolean {
+  return wanted.some((pattern) => {
+    const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    return new RegExp(`^${parts.join('.*')}$`, 's').test(text);
+  });
+}

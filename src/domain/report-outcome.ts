@@ -1,0 +1,159 @@
+import type {
+  AppliedReport,
+  ClusterReport,
+  DeploymentFacts,
+  ObservedReport,
+  OutcomeEvent,
+  RefusedReport,
+  ReportOutcome,
+} from './cluster-report.ts';
+import type { Condition, Reason } from './conditions.ts';
+import { activeAfter, move, observedSteps, reasonOr } from './revision-steps.ts';
+import { type DeploymentStatus, deploymentStatus } from './states.ts';
+
+/**
+ * What a report of a listener changes in the record: the one place where revisions move because of the cluster and
+ * where active_revision_id is decided. Pure; the same report again changes nothing.
+ */
+
+const FIRST_RETRY_MS = 1000;
+const LONGEST_RETRY_MS = 60_000;
+/** Only a change of the deployment can help; still looked at now and then, should the cluster's rules change. */
+const REFUSED_FOR_GOOD_MS = 600_000;
+
+function unchanged(facts: DeploymentFacts, ignored: string | null = null): ReportOutcome {
+  return { facts, moves: [], events: [], retryAfterMs: null, remove: false, ignored };
+}
+
+function isTrue(conditions: readonly Condition[], type: string): boolean {
+  return conditions.some((condition) => condition.type === type && condition.status === 'True');
+}
+
+/** Deployment.status but for the lease, which is not the report's matter: whoever reports is alive. */
+function statusOf(facts: DeploymentFacts): DeploymentStatus {
+  return deploymentStatus({
+    deleting: facts.deleting,
+    hasRunnableRevision: facts.hasRunnableRevision,
+    listenerAlive: true,
+    observed: facts.observation !== null,
+    observedOff: facts.observation?.off ?? false,
+    dataReady: facts.observation?.dataReady ?? false,
+  });
+}
+
+const STATUS_REASONS: Readonly<Record<DeploymentStatus, Reason>> = {
+  AWAITING_DELETE: 'DeletionRequested',
+  UNKNOWN: 'ListenerLost',
+  UNUSED: 'SwitchedOff',
+  AWAITING_DATABASE: 'DatabaseStarting',
+  READY: 'DatabaseAvailable',
+};
+
+function statusEvents(before: DeploymentFacts, after: DeploymentFacts): OutcomeEvent[] {
+  const [from, to] = [statusOf(before), statusOf(after)];
+  if (from === to) return [];
+  const reason = STATUS_REASONS[to];
+  return [{ revisionId: null, reason, message: `Status is ${to}, it was ${from}.`, details: { from, to } }];
+}
+
+function applied(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
+  // What was applied belongs to a generation that exists; anything else cannot acknowledge future changes.
+  const acknowledgedGeneration = Math.max(
+    facts.acknowledgedGeneration,
+    Math.min(report.generation, facts.generation),
+  );
+  if (facts.deleting) return unchanged(facts, 'deletion was asked for');
+  const attempts = acknowledgedGeneration === facts.generation ? 0 : facts.attempts;
+  return unchanged({ ...facts, acknowledgedGeneration, attempts });
+}
+
+function withReady(facts: DeploymentFacts, report: RefusedReport, now: Date): DeploymentFacts {
+  const before = facts.conditions.find(({ type }) => type === 'Ready');
+  const refused: Condition = {
+    type: 'Ready',
+    status: 'False',
+    reason: reasonOr(report.reason, 'ApplyRefused'),
+    message: report.message,
+    lastTransitionTime: before?.status === 'False' ? before.lastTransitionTime : now.toISOString(),
+  };
+  const others = facts.conditions.filter(({ type }) => type !== 'Ready');
+  return { ...facts, conditions: [...others, refused] };
+}
+
+function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
+  if (report.generation !== facts.generation) return unchanged(facts, 'it speaks of an older generation');
+  const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, facts.attempts - 1));
+  const retryAfterMs = report.retryable ? backoff : REFUSED_FOR_GOOD_MS;
+  const reason = reasonOr(report.reason, 'ApplyRefused');
+  const wanted = facts.revisions.find(({ id }) => id === facts.wantedRevisionId);
+  const failing = !report.retryable && !facts.deleting && wanted !== undefined;
+  const moved = move(
+    withReady(facts, report, now),
+    failing ? [{ revision: wanted, to: 'DEPLOY_FAILED', reason, message: report.message }] : [],
+  );
+  const told: OutcomeEvent = {
+    revisionId: null,
+    reason,
+    message: `The cluster refused generation ${report.generation}: ${report.message}`,
+    details: { retryable: report.retryable },
+  };
+  // Told once a generation, not with each attempt.
+  return {
+    ...moved,
+    events: facts.attempts <= 1 ? [told, ...moved.events] : moved.events,
+    retryAfterMs,
+    remove: false,
+    ignored: null,
+  };
+}
+
+function whyIgnored(facts: DeploymentFacts, report: ObservedReport): string | null {
+  if (report.name !== facts.appName || report.namespace !== facts.namespace) {
+    return 'it was seen in another place';
+  }
+  if (report.specGeneration > facts.generation) return 'it speaks of a generation that does not exist';
+  if (report.specGeneration < (facts.observation?.generation ?? 0)) return 'a later one was observed before';
+  return null;
+}
+
+function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): ReportOutcome {
+  const ignored = whyIgnored(facts, report);
+  if (ignored !== null) return unchanged(facts, ignored);
+  const moved = move(facts, observedSteps(facts, report));
+  const after: DeploymentFacts = {
+    ...moved.facts,
+    active: activeAfter(facts, report),
+    conditions: report.conditions,
+    observation: {
+      generation: report.specGeneration,
+      conditions: [...report.conditions],
+      url: report.url,
+      off: report.off,
+      dataReady: isTrue(report.conditions, 'DatabaseReady') && isTrue(report.conditions, 'CacheReady'),
+      observedAt: now,
+    },
+  };
+  const events = [...moved.events, ...statusEvents(facts, after)];
+  return { facts: after, moves: moved.moves, events, retryAfterMs: null, remove: false, ignored: null };
+}
+
+/** Purged although it is wanted: it was restored while the purge was under way, so it has to be applied again. */
+function purged(facts: DeploymentFacts): ReportOutcome {
+  if (facts.deleting) return { ...unchanged(facts), remove: true };
+  const acknowledgedGeneration = Math.min(facts.acknowledgedGeneration, facts.generation - 1);
+  return { ...unchanged({ ...facts, acknowledgedGeneration, attempts: 0 }), retryAfterMs: 0 };
+}
+
+/** What `report` changes in the record `facts` at the time `now`. */
+export function reportOutcome(facts: DeploymentFacts, report: ClusterReport, now: Date): ReportOutcome {
+  switch (report.kind) {
+    case 'applied':
+      return applied(facts, report);
+    case 'refused':
+      return refused(facts, report, now);
+    case 'observed':
+      return observed(facts, report, now);
+    case 'purged':
+      return purged(facts);
+  }
+}

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+
+/** Where a deployment's image comes from. Set at creation, never changed. */
+export const SOURCES = ['git_host', 'external_image', 'internal_image'] as const;
+export const sourceSchema = z
+  .enum(SOURCES)
+  .describe('Where the image comes from. Set at creation; cannot be changed.');
+export type Source = z.infer<typeof sourceSchema>;
+
+/** Sizing class: decides the defaults of resource_spec. */
+export const DEPLOYMENT_TYPES = ['dev_free', 'dev', 'prod'] as const;
+export const deploymentTypeSchema = z
+  .enum(DEPLOYMENT_TYPES)
+  .describe('Sizing class: decides the defaults of resource_spec.');
+export type DeploymentType = z.infer<typeof deploymentTypeSchema>;
+
+/** `cloud`: strangers deploy here, sources are built. `self_hosted`: the platform team trusts its API clients more. */
+export const HOSTING_MODES = ['cloud', 'self_hosted'] as const;
+export type HostingMode = (typeof HOSTING_MODES)[number];
+
+/** Id of the platform listener `local`, made by the first migration; it belongs to no tenant. */
+export const PLATFORM_LISTENER_ID = '00000000-0000-7000-8000-000000000001';

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { imageVersion, isUnderRegistry, pinnedImage } from '../../../src/domain/image-reference.ts';
+
+const DIGEST = `sha256:${'0a'.repeat(32)}`;
+
+test.each([
+  ['web', null],
+  ['web:1.2', '1.2'],
+  ['registry.example.com:5000/web', null],
+  ['registry.example.com:5000/web:v3', 'v3'],
+  [`web:v3@${DIGEST}`, 'v3'],
+  [`web@${DIGEST}`, null],
+  [null, null],
+])('the version of %s is %s', (image, version) => {
+  expect(imageVersion(image)).toBe(version);
+});
+
+test('pinned is what has a digest', () => {
+  expect(pinnedImage(`web@${DIGEST}`)).toBe(`web@${DIGEST}`);
+  expect(pinnedImage('web:1')).toBeNull();
+  expect(pinnedImage(null)).toBeNull();
+});
+
+test.each([
+  ['registry.example.com/web:1', 'registry.example.com', true],
+  ['registry.example.com/apps/web', 'https://registry.example.com/apps/', true],
+  ['registry.example.com/appsx/web', 'registry.example.com/apps', false],
+  ['registry.example.com.evil.io/web', 'registry.example.com', false],
+  ['registry.example.com:5000/web', 'registry.example.com', false],
+  ['web', 'registry.example.com', false],
+])('%s under %s: %s', (image, registry, expected) => {
+  expect(isUnderRegistry(image, registry)).toBe(expected);
+});

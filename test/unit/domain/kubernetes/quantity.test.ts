@@ -1,0 +1,83 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  compareQuantities,
+  parseQuantity,
+  quantitySchema,
+} from '../../../../src/domain/kubernetes/quantity.ts';
+
+const NANO = 10n ** 9n;
+
+describe('parseQuantity', () => {
+  it.each([
+    ['0', 0n],
+    ['1', NANO],
+    ['+1', NANO],
+    ['-1', -NANO],
+    ['250m', NANO / 4n],
+    ['0.25', NANO / 4n],
+    ['.5', NANO / 2n],
+    ['1.', NANO],
+    ['007', 7n * NANO],
+    ['1n', 1n],
+    ['1u', 1000n],
+    ['0.1n', 1n], // rounded away from zero, as Kubernetes does
+    ['-0.1n', -1n],
+    ['1k', 1000n * NANO],
+    ['1Ki', 1024n * NANO],
+    ['1.5Gi', 1_610_612_736n * NANO],
+    ['1E', 10n ** 18n * NANO],
+    ['1Ei', 2n ** 60n * NANO],
+    ['2e3', 2000n * NANO],
+    ['2E3', 2000n * NANO],
+    ['5e-1', NANO / 2n],
+    ['1e+2', 100n * NANO],
+  ])('%s', (value, nano) => expect(parseQuantity(value)).toBe(nano));
+
+  it.each([
+    '',
+    ' ',
+    '.',
+    '+',
+    '-',
+    '1 ',
+    ' 1',
+    '1K',
+    '1ki',
+    '1Kii',
+    '1mi',
+    '1e',
+    '1e1.5',
+    '1e1000',
+    '0x1',
+    '1_000',
+    '1,5',
+    '--1',
+    '1GiB',
+    'NaN',
+    '٣',
+  ])('refuses %j', (value) => expect(parseQuantity(value)).toBeNull());
+
+  it('refuses a text longer than any sensible number', () =>
+    expect(parseQuantity('1'.repeat(65))).toBeNull());
+
+  it('orders as the amounts are ordered', () => {
+    fc.assert(
+      fc.property(fc.nat(), fc.nat(), (a, b) => {
+        expect(Math.sign(compareQuantities(`${a}m`, `${b}m`))).toBe(Math.sign(a - b));
+        expect(compareQuantities(`${a}Ki`, `${a * 1024}`)).toBe(0);
+      }),
+    );
+    expect(compareQuantities('1Gi', '1G')).toBeGreaterThan(0);
+    expect(() => compareQuantities('x', '1')).toThrow(TypeError);
+  });
+});
+
+describe('quantitySchema', () => {
+  it.each(['0', '100m', '1.5Gi', '1e3'])('takes %s', (value) =>
+    expect(quantitySchema.safeParse(value).success).toBe(true),
+  );
+  it.each(['', '-1', 'lots', 1, null])('refuses %j', (value) =>
+    expect(quantitySchema.safeParse(value).success).toBe(false),
+  );
+});

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { DEFAULT_POLICIES, policyFileSchema } from '../../../src/domain/policy.ts';
+
+const text = readFileSync(new URL('../../../docs/policy.md', import.meta.url), 'utf8');
+
+test('docs/policy.md has a row for each entry', () => {
+  for (const [name, entry] of Object.entries(DEFAULT_POLICIES.cloud)) {
+    expect(text).toContain(`\`${name}`);
+    if (typeof entry !== 'object' || Array.isArray(entry) || name === 'caps_by_type') continue;
+    for (const part of Object.keys(entry))
+      expect(text, `${name}.${part}`).toMatch(new RegExp(`\`(${name})?\\.${part}\``));
+  }
+});
+
+test('its caps are the defaults', () => {
+  const { cloud, self_hosted } = DEFAULT_POLICIES;
+  for (const cap of ['scale', 'storage_gi', 'db_connections', 'containers', 'volumes', 'secrets'] as const) {
+    const row = text.split('\n').find((line) => line.startsWith(`| \`caps.${cap}\``));
+    expect(row).toMatch(new RegExp(`\\| ${self_hosted.caps[cap]} \\| ${cloud.caps[cap]} \\|$`));
+  }
+});
+
+test('its example is a policy file', () => {
+  const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(text) ?? [];
+  expect(policyFileSchema.safeParse(parse(yaml)).error).toBeUndefined();
+});

@@ -1,0 +1,349 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { withDefaultCeilings } from '../../../src/domain/default-ceilings.ts';
+import type { Secret, SourceConfig } from '../../../src/domain/deployment.ts';
+import { effectiveSpec } from '../../../src/domain/effective-spec.ts';
+import {
+  DEFAULT_POLICIES,
+  matchesAny,
+  type PolicyFile,
+  policyFileSchema,
+  policySchema,
+  resolvePolicy,
+} from '../../../src/domain/policy.ts';
+import { policyViolations } from '../../../src/domain/policy-rules.ts';
+import type { ResourceSpec } from '../../../src/domain/resource-spec.ts';
+import { DEPLOYMENT_TYPES, HOSTING_MODES, type HostingMode } from '../../../src/domain/source.ts';
+import { validResourceSpec } from '../../arbitraries/resource-spec.ts';
+
+interface Given {
+  spec?: ResourceSpec;
+  config?: Partial<SourceConfig>;
+  secrets?: Secret[];
+  file?: PolicyFile;
+}
+
+const OWN = 'shop-0a1b2c3d';
+
+function issues(hosting: HostingMode, { spec = {}, config = {}, secrets = [], file = {} }: Given) {
+  const sourceConfig = {
+    deployment_type: null,
+    custom_url: null,
+    ...config,
+    resource_spec: spec,
+  } as SourceConfig;
+  const input = { sourceConfig, secrets, appName: OWN, ownHost: 'berth.example.com' };
+  return policyViolations(input, resolvePolicy(hosting, file));
+}
+
+/** The paths that are refused, below resource_spec where they are there. */
+const refused = (hosting: HostingMode, given: Given) =>
+  issues(hosting, given).map(({ loc }) => loc.join('.').replace('source_config.resource_spec.', ''));
+
+const container = { name: 'a', image: 'b' };
+const sidecar = (more: object): Given => ({ spec: { sidecars: [{ ...container, ...more }] } });
+const volume = (more: object): Given => ({ spec: { volumes: [{ name: 'v', ...more }] } });
+const token = (more: object) =>
+  volume({ projected: { sources: [{ serviceAccountToken: { path: 't', ...more } }] } });
+const TOKEN = 'volumes.0.projected.sources.0.serviceAccountToken';
+
+interface Row {
+  readonly what: string;
+  readonly given: Given;
+  readonly path: string;
+  readonly self_hosted: 'refused' | 'allowed';
+  readonly cloud: 'refused' | 'allowed';
+}
+
+const row = (
+  what: string,
+  given: Given,
+  path: string,
+  [self_hosted, cloud]: ['refused' | 'allowed', 'refused' | 'allowed'],
+): Row => ({ what, given, path, self_hosted, cloud });
+
+/** The table of the security design, as bodies. */
+const ROWS: readonly Row[] = [
+  row(
+    'privileged',
+    sidecar({ securityContext: { privileged: true } }),
+    'sidecars.0.securityContext.privileged',
+    ['refused', 'refused'],
+  ),
+  row(
+    'seccomp off',
+    sidecar({ securityContext: { seccompProfile: { type: 'Unconfined' } } }),
+    'sidecars.0.securityContext.seccompProfile.type',
+    ['refused', 'refused'],
+  ),
+  row(
+    'a capability of baseline',
+    sidecar({ securityContext: { capabilities: { add: ['CHOWN'] } } }),
+    'sidecars.0.securityContext.capabilities.add.0',
+    ['allowed', 'refused'],
+  ),
+  row(
+    'root',
+    { spec: { init_containers: [{ ...container, securityContext: { runAsUser: 0 } }] } },
+    'init_containers.0.securityContext.runAsUser',
+    ['allowed', 'refused'],
+  ),
+  row('nfs', volume({ nfs: { server: 'a', path: '/' } }), 'volumes.0.nfs', ['allowed', 'refused']),
+  row('csi', volume({ csi: { driver: 'a.b' } }), 'volumes.0.csi', ['allowed', 'refused']),
+  row('a ServiceAccount', { spec: { service_account_name: 'payments' } }, 'service_account_name', [
+    'allowed',
+    'refused',
+  ]),
+  row(
+    "Berth's ServiceAccount",
+    { spec: { service_account_name: 'berth-operator' } },
+    'service_account_name',
+    ['refused', 'refused'],
+  ),
+  row('a token for the API server', token({}), TOKEN, ['refused', 'refused']),
+  row('a token for another audience', token({ audience: 'vault' }), `${TOKEN}.audience`, [
+    'refused',
+    'refused',
+  ]),
+  row(
+    'a label of a mesh',
+    { spec: { labels: { 'sidecar.istio.io/inject': 'true' } } },
+    'labels.sidecar.istio.io/inject',
+    ['allowed', 'refused'],
+  ),
+  row(
+    'an annotation of an ingress',
+    { spec: { annotations: { 'nginx.ingress.kubernetes.io/auth-url': 'x' } } },
+    'annotations.nginx.ingress.kubernetes.io/auth-url',
+    ['allowed', 'refused'],
+  ),
+  row(
+    'an annotation of a cloud',
+    { spec: { annotations: { 'eks.amazonaws.com/role-arn': 'x' } } },
+    'annotations.eks.amazonaws.com/role-arn',
+    ['allowed', 'refused'],
+  ),
+  row('a key without a domain', { spec: { labels: { aadpodidbinding: 'x' } } }, 'labels.aadpodidbinding', [
+    'allowed',
+    'refused',
+  ]),
+  row("the user's own annotation", { spec: { annotations: { 'example.com/owner': 'x', team: 'y' } } }, '', [
+    'allowed',
+    'allowed',
+  ]),
+  row('the own host', { config: { custom_url: 'https://berth.example.com/a' } }, 'source_config.custom_url', [
+    'refused',
+    'refused',
+  ]),
+  row('51 pods', { spec: { max_scale: 51, db_max_connections: 1000 } }, 'max_scale', ['allowed', 'refused']),
+  row('33 cores', { spec: { cpu_limit: 33 } }, 'cpu_limit', ['allowed', 'refused']),
+  row(
+    '33 cores of a sidecar',
+    sidecar({ resources: { limits: { cpu: '32001m' } } }),
+    'sidecars.0.resources.limits.cpu',
+    ['allowed', 'refused'],
+  ),
+  row(
+    '1 TiB of memory',
+    sidecar({ resources: { requests: { memory: '1Ti' } } }),
+    'sidecars.0.resources.requests.memory',
+    ['allowed', 'refused'],
+  ),
+  row('2 TiB of storage', { spec: { db_storage_gi: 2048 } }, 'db_storage_gi', ['allowed', 'refused']),
+  row(
+    'dev_free above its cap',
+    { spec: { max_scale: 2 }, config: { deployment_type: 'dev_free' } },
+    'max_scale',
+    ['allowed', 'refused'],
+  ),
+  row(
+    '300 secrets',
+    { secrets: [...Array(300).keys()].map((n) => ({ name: `A${n}`, value: '' })) },
+    'secrets',
+    ['allowed', 'refused'],
+  ),
+  row(
+    '300 variables',
+    sidecar({ env: [...Array(300).keys()].map((n) => ({ name: `A${n}` })) }),
+    'sidecars.0.env',
+    ['allowed', 'refused'],
+  ),
+  row(
+    'much environment',
+    sidecar({ env: [...Array(3).keys()].map((n) => ({ name: `A${n}`, value: 'x'.repeat(100_000) })) }),
+    'sidecars.0.env',
+    ['allowed', 'refused'],
+  ),
+  row(
+    '12 sidecars',
+    { spec: { sidecars: [...Array(12).keys()].map((n) => ({ ...container, name: `a${n}` })) } },
+    'sidecars',
+    ['allowed', 'refused'],
+  ),
+  row('40 volumes', { spec: { volumes: [...Array(40).keys()].map((n) => ({ name: `v${n}` })) } }, 'volumes', [
+    'allowed',
+    'refused',
+  ]),
+  ...(
+    [
+      ['a volume', volume({ secret: { secretName: 'app-00000000-db' } }), 'volumes.0.secret.secretName'],
+      [
+        'a projection',
+        volume({ projected: { sources: [{ secret: { name: 'app-00000000-env-1' } }] } }),
+        'volumes.0.projected.sources.0.secret.name',
+      ],
+      [
+        'a variable',
+        sidecar({ env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'app-00000000-db', key: 'k' } } }] }),
+        'sidecars.0.env.0.valueFrom.secretKeyRef.name',
+      ],
+      [
+        'variables',
+        sidecar({ envFrom: [{ secretRef: { name: 'app-00000000-env-22' } }] }),
+        'sidecars.0.envFrom.0.secretRef.name',
+      ],
+      [
+        'a pull secret',
+        { spec: { image_pull_secrets: [{ name: 'app-00000000-tls' }] } },
+        'image_pull_secrets.0.name',
+      ],
+      [
+        'a claim',
+        volume({ persistentVolumeClaim: { claimName: 'app-00000000-db' } }),
+        'volumes.0.persistentVolumeClaim.claimName',
+      ],
+      [
+        'its own claim',
+        volume({ persistentVolumeClaim: { claimName: `${OWN}-db` } }),
+        'volumes.0.persistentVolumeClaim.claimName',
+      ],
+    ] as [string, Given, string][]
+  ).map(([what, given, path]) =>
+    row(`another deployment's object as ${what}`, given, path, ['refused', 'refused']),
+  ),
+  row('its own credentials', volume({ secret: { secretName: `${OWN}-db` } }), '', ['allowed', 'allowed']),
+  row("the tenant's own objects", sidecar({ envFrom: [{ secretRef: { name: 'app-db' } }] }), '', [
+    'allowed',
+    'allowed',
+  ]),
+];
+
+describe.each(ROWS)('$what', ({ given, path, ...expected }) => {
+  test.each(HOSTING_MODES)('%s', (hosting) => {
+    expect(refused(hosting, given)).toEqual(expected[hosting] === 'refused' ? [path] : []);
+  });
+});
+
+describe('a file', () => {
+  test.each<[string, Given, PolicyFile]>([
+    ['privileged', sidecar({ securityContext: { privileged: true } }), { pod_security: 'privileged' }],
+    [
+      'nfs',
+      volume({ nfs: { server: 'a', path: '/' } }),
+      { volumes: { nfs: true }, pod_security: 'baseline' },
+    ],
+    [
+      'a ServiceAccount',
+      { spec: { service_account_name: 'app-payments' } },
+      { service_accounts: { allowed: ['app-*'] } },
+    ],
+    ['an audience', token({ audience: 'vault' }), { service_account_token_audiences: ['vault'] }],
+    [
+      'a key',
+      { spec: { annotations: { 'sidecar.istio.io/inject': 'false' } } },
+      { metadata: { allowed_keys: ['sidecar.istio.io/*'] } },
+    ],
+    ['a cap', { spec: { max_scale: 60 } }, { caps: { scale: 60 } }],
+  ])('allows %s', (_what, given, file) => {
+    expect(refused('cloud', given)).not.toEqual([]);
+    expect(policyFileSchema.safeParse(file).error).toBeUndefined();
+    expect(refused('cloud', { ...given, file })).toEqual([]);
+  });
+
+  test('refuses hosts', () => {
+    const given = { config: { custom_url: 'https://a.example.com' } };
+    expect(
+      refused('self_hosted', { ...given, file: { custom_url: { allowed_hosts: ['*.corp.example'] } } }),
+    ).toHaveLength(1);
+    expect(
+      refused('self_hosted', { ...given, file: { custom_url: { refused_hosts: ['a.*'] } } }),
+    ).toHaveLength(1);
+  });
+
+  test.each<[string, ResourceSpec, string[]]>([
+    ['cpu within the cap, twice it above', { cpu: 20 }, []],
+    ['cpu above the cap', { cpu: 33 }, ['cpu']],
+    ['cpu above the cap that a queue inherits', { cpu: 33, queue_min_scale: 1 }, ['cpu']],
+    ['memory within the cap', { db_memory_mb: 100_000 }, []],
+    ['memory above the cap', { db_memory_mb: 131_073 }, ['db_memory_mb']],
+    ['a least scale above the cap', { queue_min_scale: 51 }, ['queue_min_scale']],
+  ])('%s', (_what, spec, fields) => expect(refused('cloud', { spec })).toEqual(fields));
+
+  test('a least scale above the cap of its type', () => {
+    const given = { spec: { queue_min_scale: 2 }, config: { deployment_type: 'dev_free' as const } };
+    expect(refused('cloud', given)).toEqual(['queue_min_scale']);
+  });
+
+  test('connections for the pods bend to the cap; pods that cannot do with it are refused by name', () => {
+    const file = { caps: { db_connections: 60 } };
+    expect(refused('cloud', { spec: { max_scale: 30 }, file })).toEqual([]);
+    expect(refused('cloud', { spec: { max_scale: 50 }, file })).toEqual(['max_scale']);
+  });
+
+  test('what is stored runs within the caps, whatever becomes of them', () => {
+    const config = { resource_spec: { cpu: 20, max_scale: 30 }, deployment_type: null } as SourceConfig;
+    const file = { caps: { db_connections: 60 } };
+    const stored = withDefaultCeilings(config, resolvePolicy('cloud', file));
+    expect(effectiveSpec(stored.resource_spec ?? {}, null, stored.default_ceilings)).toMatchObject({
+      cpu: 20,
+      cpu_limit: 32,
+      db_max_connections: 60,
+      db_pool_size: 1,
+    });
+    // A wider policy, asked again, bends nothing and leaves nothing behind.
+    expect(withDefaultCeilings(stored, resolvePolicy('self_hosted'))).toEqual(config);
+  });
+
+  test('a default that is above a cap is told as one', () => {
+    const [issue] = issues('self_hosted', { file: { caps: { memory_mb: 1024 } } });
+    expect(issue).toMatchObject({ type: 'policy_cap', msg: expect.stringContaining('by default') });
+  });
+
+  test.each([
+    { pod_security: 'loose' },
+    { volume: {} },
+    { caps: { scale: -1 } },
+    { caps: { pods: 1 } },
+    { metadata: [] },
+  ])('%j is not taken', (file) => {
+    expect(policyFileSchema.safeParse(file).success).toBe(false);
+  });
+});
+
+test('the defaults are whole policies, and pass a plain deployment of every type', () => {
+  for (const hosting of HOSTING_MODES) {
+    expect(policySchema.safeParse(DEFAULT_POLICIES[hosting]).error).toBeUndefined();
+    expect(resolvePolicy(hosting)).toEqual(DEFAULT_POLICIES[hosting]);
+    for (const deployment_type of [...DEPLOYMENT_TYPES, null]) {
+      expect(issues(hosting, { config: { deployment_type } })).toEqual([]);
+    }
+  }
+});
+
+test('self_hosted takes every valid spec within baseline', () => {
+  fc.assert(
+    fc.property(validResourceSpec(), (spec) => {
+      const found = issues('self_hosted', { spec }).filter(({ type }) => type !== 'policy_generated_object');
+      expect(found).toEqual([]);
+    }),
+  );
+});
+
+test('patterns: * stands for anything, all else for itself', () => {
+  expect(matchesAny('a.b', ['a.b'])).toBe(true);
+  expect(matchesAny('axb', ['a.b'])).toBe(false);
+  expect(matchesAny('abc', ['a*c', 'x'])).toBe(true);
+  expect(matchesAny('abcd', ['a*c'])).toBe(false);
+  expect(matchesAny('anything', ['*'])).toBe(true);
+  expect(matchesAny('anything', [])).toBe(false);
+});

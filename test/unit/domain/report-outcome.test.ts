@@ -1,0 +1,354 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type {
+  ClusterReport,
+  DeploymentFacts,
+  ObservedReport,
+  RevisionFacts,
+} from '../../../src/domain/cluster-report.ts';
+import type { Condition } from '../../../src/domain/conditions.ts';
+import { reportOutcome } from '../../../src/domain/report-outcome.ts';
+import { isTerminal, REVISION_STATUSES, type RevisionStatus } from '../../../src/domain/states.ts';
+
+const NOW = new Date('2026-01-02T03:04:05Z');
+const DEPLOYMENT = 'd';
+
+function condition(type: string, status: Condition['status'] = 'True'): Condition {
+  return { type, status, reason: 'Available', message: 'm', lastTransitionTime: NOW.toISOString() };
+}
+const DATA_READY = [condition('DatabaseReady'), condition('CacheReady')];
+
+/** Revisions 1, 2, 3 … in these states; the last one is wanted. */
+function facts(statuses: readonly RevisionStatus[], over: Partial<DeploymentFacts> = {}): DeploymentFacts {
+  const revisions: RevisionFacts[] = statuses.map((status, index) => ({
+    id: `r${index + 1}`,
+    number: index + 1,
+    status,
+  }));
+  return {
+    appName: 'shop-1',
+    namespace: 'team',
+    deleting: false,
+    generation: 7,
+    acknowledgedGeneration: 6,
+    attempts: 1,
+    hasRunnableRevision: true,
+    active: null,
+    wantedRevisionId: revisions.at(-1)?.id ?? null,
+    observation: null,
+    conditions: [],
+    revisions,
+    ...over,
+  };
+}
+
+const ref = (number: number) => ({ id: `r${number}`, number });
+
+function observed(over: Partial<ObservedReport> = {}): ObservedReport {
+  return {
+    kind: 'observed',
+    deploymentId: DEPLOYMENT,
+    name: 'shop-1',
+    namespace: 'team',
+    specGeneration: 7,
+    conditions: DATA_READY,
+    off: false,
+    url: null,
+    active: null,
+    rollout: null,
+    failed: null,
+    ...over,
+  };
+}
+
+const statesAfter = (before: DeploymentFacts, report: ClusterReport) =>
+  reportOutcome(before, report, NOW).facts.revisions.map(({ status }) => status);
+
+describe('observed: where revisions go', () => {
+  const failed = { ...ref(2), reason: 'CrashLoop', message: 'api: exit 1' };
+  const TABLE: [string, RevisionStatus[], Partial<ObservedReport>, RevisionStatus[]][] = [
+    ['waits for data services', ['QUEUED'], {}, ['AWAITING_DEPLOY']],
+    ['stays while it waits', ['AWAITING_DEPLOY'], {}, ['AWAITING_DEPLOY']],
+    ['rolls', ['AWAITING_DEPLOY'], { rollout: ref(1) }, ['DEPLOYING']],
+    ['rolls although the hand-out was not yet noted', ['QUEUED'], { rollout: ref(1) }, ['DEPLOYING']],
+    ['is done', ['DEPLOYING'], { active: ref(1) }, ['DEPLOYED']],
+    ['is done before it was seen rolling', ['QUEUED'], { active: ref(1) }, ['DEPLOYED']],
+    [
+      'failed, the former one serves',
+      ['DEPLOYED', 'DEPLOYING'],
+      { active: ref(1), failed },
+      ['DEPLOYED', 'DEPLOY_FAILED'],
+    ],
+    [
+      'an older one that was rolling',
+      ['DEPLOYING', 'QUEUED'],
+      { rollout: ref(2) },
+      ['INTERRUPTED', 'DEPLOYING'],
+    ],
+    [
+      'an older one that never started',
+      ['AWAITING_DEPLOY', 'QUEUED'],
+      { rollout: ref(2) },
+      ['SKIPPED', 'DEPLOYING'],
+    ],
+    [
+      'older ones, the newest waits',
+      ['DEPLOYING', 'AWAITING_DEPLOY'],
+      {},
+      ['INTERRUPTED', 'AWAITING_DEPLOY'],
+    ],
+    [
+      'older ones of an older generation are left alone',
+      ['DEPLOYING', 'QUEUED'],
+      { specGeneration: 6, rollout: ref(1) },
+      ['DEPLOYING', 'QUEUED'],
+    ],
+    [
+      'done, and the next one rolls already',
+      ['DEPLOYING', 'QUEUED'],
+      { active: ref(1), rollout: ref(2) },
+      ['DEPLOYED', 'DEPLOYING'],
+    ],
+    ['in-place change of the active one', ['DEPLOYED'], { active: ref(1), rollout: ref(1) }, ['DEPLOYED']],
+    ['switched off before it started', ['AWAITING_DEPLOY'], { off: true }, ['QUEUED']],
+    ['switched off while it rolled', ['DEPLOYING'], { off: true }, ['QUEUED']],
+    ['a failed one is not revived', ['DEPLOY_FAILED'], { rollout: ref(1) }, ['DEPLOY_FAILED']],
+    ['an unknown one is nobody’s', ['QUEUED'], { active: { id: 'x', number: 9 } }, ['AWAITING_DEPLOY']],
+    [
+      'a build under way is not the cluster’s',
+      ['DEPLOYED', 'AWAITING_BUILD'],
+      { active: ref(1) },
+      ['DEPLOYED', 'AWAITING_BUILD'],
+    ],
+  ];
+  it.each(TABLE)('%s', (_name, before, report, after) => {
+    expect(statesAfter(facts(before), observed(report))).toEqual(after);
+  });
+
+  it('tells each move as an event with its reason', () => {
+    const { events, moves } = reportOutcome(
+      facts(['DEPLOYED', 'DEPLOYING']),
+      observed({ active: ref(1), failed }),
+      NOW,
+    );
+    expect(moves).toMatchObject([{ id: 'r2', from: 'DEPLOYING', to: 'DEPLOY_FAILED', reason: 'CrashLoop' }]);
+    expect(events[0]).toEqual({
+      revisionId: 'r2',
+      reason: 'CrashLoop',
+      message: 'Revision 2 is DEPLOY_FAILED: api: exit 1',
+      details: { from: 'DEPLOYING', to: 'DEPLOY_FAILED' },
+    });
+  });
+
+  it('takes a reason that is not in the list as RolloutFailed', () => {
+    const report = observed({ failed: { ...failed, reason: 'constructor' } });
+    expect(reportOutcome(facts(['DEPLOYED', 'DEPLOYING']), report, NOW).moves[0]?.reason).toBe(
+      'RolloutFailed',
+    );
+  });
+});
+
+describe('observed: the deployment', () => {
+  it('is ready once database and cache are, and says so once', () => {
+    const first = reportOutcome(facts(['QUEUED']), observed(), NOW);
+    expect(first.facts.observation).toMatchObject({
+      dataReady: true,
+      off: false,
+      generation: 7,
+      observedAt: NOW,
+    });
+    expect(first.events.map(({ details }) => details)).toContainEqual({
+      from: 'AWAITING_DATABASE',
+      to: 'READY',
+    });
+    const second = reportOutcome(first.facts, observed(), NOW);
+    expect(second).toMatchObject({ events: [], moves: [] });
+  });
+
+  it.each([
+    ['only the database is', [condition('DatabaseReady')]],
+    ['the cache is not', [condition('DatabaseReady'), condition('CacheReady', 'False')]],
+    ['nothing was said', []],
+  ])('is not ready when %s', (_name, conditions) => {
+    const { facts: after } = reportOutcome(facts(['QUEUED']), observed({ conditions }), NOW);
+    expect(after.observation?.dataReady).toBe(false);
+  });
+
+  it('is UNUSED once it was seen switched off', () => {
+    const { events } = reportOutcome(facts(['DEPLOYED']), observed({ off: true }), NOW);
+    expect(events).toMatchObject([{ reason: 'SwitchedOff', details: { to: 'UNUSED' } }]);
+  });
+
+  it('has the active revision that was seen, never an older one, never none', () => {
+    const active = (report: Partial<ObservedReport>) =>
+      reportOutcome(facts(['DEPLOYED', 'DEPLOYED', 'DEPLOYING'], { active: ref(2) }), observed(report), NOW)
+        .facts.active;
+    expect(active({ active: ref(3) })).toEqual(ref(3));
+    expect(active({ active: ref(1) })).toEqual(ref(2));
+    expect(active({ active: null })).toEqual(ref(2));
+    expect(active({ active: { id: 'foreign', number: 99 } })).toEqual(ref(2));
+  });
+
+  it.each<[string, Partial<ObservedReport>]>([
+    ['of an older generation than seen before', { specGeneration: 4 }],
+    ['of a generation that does not exist', { specGeneration: 8 }],
+    ['of another namespace', { namespace: 'attacker' }],
+    ['of another name', { name: 'shop-2' }],
+  ])('ignores a report %s', (_name, report) => {
+    const seen = reportOutcome(facts(['AWAITING_DEPLOY']), observed({ specGeneration: 5 }), NOW).facts;
+    const outcome = reportOutcome(seen, observed({ ...report, active: ref(1) }), NOW);
+    expect(outcome.ignored).not.toBeNull();
+    expect(outcome.facts).toEqual(seen);
+  });
+});
+
+describe('applied', () => {
+  const applied = (generation: number) =>
+    ({ kind: 'applied', deploymentId: DEPLOYMENT, generation }) as const;
+  it('acknowledges its generation, not a later one', () => {
+    expect(reportOutcome(facts([]), applied(7), NOW).facts).toMatchObject({
+      acknowledgedGeneration: 7,
+      attempts: 0,
+    });
+    expect(reportOutcome(facts([], { acknowledgedGeneration: 3 }), applied(5), NOW).facts).toMatchObject({
+      acknowledgedGeneration: 5,
+      attempts: 1,
+    });
+    expect(reportOutcome(facts([]), applied(99), NOW).facts.acknowledgedGeneration).toBe(7);
+    expect(reportOutcome(facts([]), applied(1), NOW).facts.acknowledgedGeneration).toBe(6);
+  });
+  it('does not acknowledge a deletion', () => {
+    expect(reportOutcome(facts([], { deleting: true }), applied(7), NOW).facts.acknowledgedGeneration).toBe(
+      6,
+    );
+  });
+});
+
+describe('refused', () => {
+  const refused = (over: object = {}) =>
+    ({
+      kind: 'refused',
+      deploymentId: DEPLOYMENT,
+      generation: 7,
+      reason: 'Refused',
+      message: 'spec.x: no',
+      retryable: true,
+      ...over,
+    }) as const;
+
+  it('comes again later and later, at most a minute', () => {
+    const delays = [1, 2, 3, 7, 50].map(
+      (attempts) => reportOutcome(facts(['AWAITING_DEPLOY'], { attempts }), refused(), NOW).retryAfterMs,
+    );
+    expect(delays).toEqual([1000, 2000, 4000, 60_000, 60_000]);
+  });
+  it('is told once a generation and shown in the conditions', () => {
+    const first = reportOutcome(facts(['AWAITING_DEPLOY']), refused(), NOW);
+    expect(first.events).toHaveLength(1);
+    expect(first.facts.conditions).toMatchObject([
+      { type: 'Ready', status: 'False', reason: 'Refused', message: 'spec.x: no' },
+    ]);
+    expect(statesAfter(facts(['AWAITING_DEPLOY']), refused())).toEqual(['AWAITING_DEPLOY']);
+    expect(reportOutcome({ ...first.facts, attempts: 2 }, refused(), NOW).events).toEqual([]);
+  });
+  it('for good: the wanted revision has failed with the reason', () => {
+    const { moves, retryAfterMs } = reportOutcome(
+      facts(['DEPLOYED', 'AWAITING_DEPLOY']),
+      refused({ retryable: false }),
+      NOW,
+    );
+    expect(moves).toMatchObject([
+      { id: 'r2', to: 'DEPLOY_FAILED', reason: 'Refused', message: 'spec.x: no' },
+    ]);
+    expect(retryAfterMs).toBe(600_000);
+  });
+  it('for good, of a change in place: the revision that runs has not failed', () => {
+    expect(statesAfter(facts(['DEPLOYED']), refused({ retryable: false }))).toEqual(['DEPLOYED']);
+  });
+  it('of an older generation is ignored', () => {
+    const outcome = reportOutcome(
+      facts(['AWAITING_DEPLOY']),
+      refused({ generation: 6, retryable: false }),
+      NOW,
+    );
+    expect(outcome).toMatchObject({ moves: [], events: [], retryAfterMs: null });
+  });
+});
+
+describe('purged', () => {
+  const purged = { kind: 'purged', deploymentId: DEPLOYMENT } as const;
+  it('ends the record of a deployment that is being deleted', () => {
+    expect(reportOutcome(facts([], { deleting: true }), purged, NOW).remove).toBe(true);
+  });
+  it('of one that is wanted again makes it work', () => {
+    const outcome = reportOutcome(facts([], { acknowledgedGeneration: 7 }), purged, NOW);
+    expect(outcome).toMatchObject({ remove: false, retryAfterMs: 0, facts: { acknowledgedGeneration: 6 } });
+  });
+});
+
+describe('whatever is reported, in whatever order', () => {
+  const statuses = fc.array(fc.constantFrom(...REVISION_STATUSES), { minLength: 1, maxLength: 5 });
+  const maybeRef = fc.option(fc.integer({ min: 1, max: 6 }).map(ref), { nil: null });
+  const report: fc.Arbitrary<ClusterReport> = fc.oneof(
+    fc
+      .record({
+        specGeneration: fc.integer({ min: 0, max: 9 }),
+        off: fc.boolean(),
+        active: maybeRef,
+        rollout: maybeRef,
+        failed: fc.option(
+          fc.integer({ min: 1, max: 6 }).map((n) => ({ ...ref(n), reason: 'CrashLoop', message: 'm' })),
+          { nil: null },
+        ),
+        conditions: fc.constantFrom([], DATA_READY),
+      })
+      .map(observed),
+    fc.record({
+      kind: fc.constant('applied' as const),
+      deploymentId: fc.constant(DEPLOYMENT),
+      generation: fc.integer({ min: 0, max: 9 }),
+    }),
+    fc.record({
+      kind: fc.constant('refused' as const),
+      deploymentId: fc.constant(DEPLOYMENT),
+      generation: fc.integer({ min: 5, max: 8 }),
+      reason: fc.constantFrom('Refused', 'nonsense', '__proto__'),
+      message: fc.string(),
+      retryable: fc.boolean(),
+    }),
+    fc.constant({ kind: 'purged' as const, deploymentId: DEPLOYMENT }),
+  );
+
+  function expectForward(before: DeploymentFacts, after: DeploymentFacts): void {
+    const ended = before.revisions.filter(({ status }) => isTerminal(status));
+    expect(after.revisions).toEqual(expect.arrayContaining(ended));
+    expect(after.active?.number ?? 0).toBeGreaterThanOrEqual(before.active?.number ?? 0);
+    expect(after.observation?.generation ?? 0).toBeGreaterThanOrEqual(before.observation?.generation ?? 0);
+    expect(after.acknowledgedGeneration).toBeLessThanOrEqual(after.generation);
+  }
+
+  it('terminal states stay, nothing goes back', () => {
+    fc.assert(
+      fc.property(statuses, fc.array(report, { minLength: 1, maxLength: 12 }), (before, reports) => {
+        reports.reduce((now, next) => {
+          const { facts: after } = reportOutcome(now, next, NOW);
+          expectForward(now, after);
+          return after;
+        }, facts(before));
+      }),
+    );
+  });
+
+  it('the same report again moves nothing and tells nothing', () => {
+    fc.assert(
+      fc.property(statuses, report, (before, next) => {
+        const first = reportOutcome(facts(before), next, NOW);
+        const second = reportOutcome({ ...first.facts, attempts: 2 }, next, NOW);
+        expect(second.moves).toEqual([]);
+        if (next.kind !== 'purged')
+          expect(second.facts).toEqual({ ...first.facts, attempts: second.facts.attempts });
+        expect(second.events).toEqual([]);
+      }),
+    );
+  });
+});
