@@ -1,0 +1,163 @@
+import { COMPONENTS } from '../domain/resource-spec.ts';
+import {
+  MANAGED_DEPLOYMENT,
+  MAX_APP_NAME,
+  managedDeploymentSpecSchema,
+  managedDeploymentStatusSchema,
+} from './managed-deployment.ts';
+import { type StructuralSchema, toStructuralSchema, type ValidationRule } from './structural-schema.ts';
+
+/** The CustomResourceDefinition, made from the zod schemas; `npm run crds` writes it to crds/. */
+
+/** Once set, a field stays as it is. */
+function immutableOnceSet(field: string): ValidationRule {
+  return {
+    rule: `!has(oldSelf.${field}) || (has(self.${field}) && self.${field} == oldSelf.${field})`,
+    message: `${field} cannot be changed`,
+  };
+}
+
+const VOLUME_SOURCES = [
+  'configMap',
+  'secret',
+  'emptyDir',
+  'persistentVolumeClaim',
+  'nfs',
+  'projected',
+  'downwardAPI',
+  'csi',
+];
+
+const NOT_NAMED_APP: ValidationRule = {
+  rule: "self.name != 'app'",
+  message: 'the name app is the app container’s own',
+};
+
+/** Rules across fields and over time, by path; `items` steps into a list. */
+const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
+  '': [
+    {
+      rule: `self.metadata.name.size() <= ${MAX_APP_NAME} && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')`,
+      message: `metadata.name must be a DNS label of at most ${MAX_APP_NAME} characters that starts with a letter: other names are made from it`,
+    },
+  ],
+  spec: [
+    { rule: 'self.source == oldSelf.source', message: 'source cannot be changed' },
+    immutableOnceSet('deploymentId'),
+    immutableOnceSet('tenantId'),
+    {
+      // Of recorded ones the API guards it; here it would keep the listener from putting an edit by hand back.
+      rule: 'has(self.deploymentId) || !isQuantity(oldSelf.database.storage) || !isQuantity(self.database.storage) || quantity(self.database.storage).compareTo(quantity(oldSelf.database.storage)) >= 0',
+      message: 'database.storage may grow, never shrink',
+    },
+  ],
+  ...Object.fromEntries(
+    COMPONENTS.map((component) => [
+      `spec.components.${component}.scale`,
+      [{ rule: 'self.min <= self.max', message: 'min must not be more than max' }],
+    ]),
+  ),
+  'spec.database.storage': [
+    {
+      rule: "isQuantity(self) && quantity(self).isGreaterThan(quantity('0'))",
+      message: 'storage must be more than 0',
+    },
+  ],
+  'spec.podTemplate.volumes.items': [
+    {
+      rule: `[${VOLUME_SOURCES.map((source) => `has(self.${source})`).join(', ')}].filter(given, given).size() <= 1`,
+      message: 'a volume has at most one source',
+    },
+  ],
+  'spec.podTemplate.initContainers.items': [NOT_NAMED_APP],
+  'spec.podTemplate.sidecars.items': [NOT_NAMED_APP],
+};
+
+/** How lists and maps merge in server-side apply, by path. */
+const MERGING: Readonly<Record<string, StructuralSchema>> = {
+  // One writer decides all of spec: without this, a field that somebody added survives a forced apply.
+  spec: { 'x-kubernetes-map-type': 'atomic' },
+  'status.conditions': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] },
+  'status.components': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] },
+};
+
+function at(schema: StructuralSchema, path: string): StructuralSchema {
+  let found: StructuralSchema | undefined = schema;
+  for (const step of path === '' ? [] : path.split('.')) {
+    found = step === 'items' ? found?.items : found?.properties?.[step];
+  }
+  if (found === undefined) throw new Error(`failed to make the CRD: its schema has no ${path}`);
+  return found;
+}
+
+function openApiSchema(): StructuralSchema {
+  const schema: StructuralSchema = {
+    description:
+      'An application that Berth runs: its components, database and cache. Written by the listener from a record of the API, or by hand.',
+    type: 'object',
+    required: ['spec'],
+    properties: {
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      metadata: { type: 'object' },
+      spec: toStructuralSchema(managedDeploymentSpecSchema),
+      status: toStructuralSchema(managedDeploymentStatusSchema),
+    },
+  };
+  for (const [path, rules] of Object.entries(RULES)) {
+    const target = at(schema, path);
+    target['x-kubernetes-validations'] = [...(target['x-kubernetes-validations'] ?? []), ...rules];
+  }
+  for (const [path, merging] of Object.entries(MERGING)) Object.assign(at(schema, path), merging);
+  return schema;
+}
+
+function condition(type: string): string {
+  return `.status.conditions[?(@.type=="${type}")].status`;
+}
+
+/** Columns of `kubectl get mdep`. */
+const COLUMNS = [
+  { name: 'Source', type: 'string', jsonPath: '.spec.source' },
+  { name: 'Revision', type: 'integer', jsonPath: '.spec.revision.number' },
+  { name: 'Ready', type: 'string', jsonPath: condition('Ready') },
+  { name: 'Serving', type: 'string', jsonPath: condition('Serving') },
+  { name: 'Status', type: 'string', jsonPath: '.status.status' },
+  { name: 'URL', type: 'string', jsonPath: '.status.url' },
+  { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+];
+
+/** File below the repository's root that holds the generated CRD. */
+export const CRD_FILE = `crds/${MANAGED_DEPLOYMENT.group}_${MANAGED_DEPLOYMENT.plural}.yaml`;
+
+/** The CustomResourceDefinition of ManagedDeployment as a Kubernetes object. */
+export function customResourceDefinition() {
+  const { group, version, kind, plural, singular, shortName } = MANAGED_DEPLOYMENT;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      names: {
+        kind,
+        listKind: `${kind}List`,
+        plural,
+        singular,
+        shortNames: [shortName],
+        categories: ['all', 'berth'],
+      },
+      scope: 'Namespaced',
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: COLUMNS,
+          schema: { openAPIV3Schema: openApiSchema() },
+        },
+      ],
+    },
+  };
+}

@@ -1,0 +1,196 @@
+import { z } from 'zod';
+import { conditionSchema } from '../domain/conditions.ts';
+import { managedDeploymentSpecSchema } from './managed-deployment.ts';
+import { renderConfigSchema } from './render-config.ts';
+
+/**
+ * Messages between listener and hub (part of the HTTP API, scope `listeners:run`).
+ * The listener calls, the hub answers; the hub never connects to a cluster.
+ */
+
+/** `PUT /v2/listeners/{id}/lease`. */
+export const leaseRequestSchema = z.strictObject({
+  holder: z.string().min(1).max(253).describe('Identity of the process that asks.'),
+  version: z.string().max(64).describe("Berth's version."),
+  cluster_version: z.string().max(64).describe('Version of the cluster, as its API server says.'),
+  rendering: renderConfigSchema.nullable().describe("The operator's rendering configuration."),
+  namespaces: z
+    .array(z.string().max(63))
+    .max(1000)
+    .optional()
+    .describe('Namespaces that the listener may use; absent: as registered.'),
+  epoch: z
+    .int()
+    .nullable()
+    .describe('The epoch to renew; null: begin a new one (always the first call of a process).'),
+  release: z.boolean().optional().describe('True: give the lease up, so that a successor need not wait.'),
+  cluster_reachable: z
+    .boolean()
+    .optional()
+    .describe('False: hub reached, but the cluster does not answer: statuses are UNKNOWN.'),
+});
+export type LeaseRequest = z.infer<typeof leaseRequestSchema>;
+
+/** 409 instead: another process holds the lease, or `epoch` is no longer the current one. */
+export const leaseResponseSchema = z.object({
+  epoch: z.int().describe('Counts holders; every later call carries it. A call with an older one gets 409.'),
+  ttl_seconds: z
+    .number()
+    .describe('The lease is the holder’s for this long after a renewal; then another process may take it.'),
+});
+export type LeaseResponse = z.infer<typeof leaseResponseSchema>;
+
+/** Bring one deployment to what is wanted. */
+export const applyWorkSchema = z.object({
+  kind: z.literal('apply'),
+  deployment_id: z.string(),
+  tenant_id: z.string(),
+  generation: z.int(),
+  name: z.string().describe('metadata.name of the custom resource.'),
+  namespace: z.string(),
+  create_namespace: z
+    .boolean()
+    .describe('The namespace belongs to the tenant and is made by the listener (cloud).'),
+  labels: z.record(z.string(), z.string()).describe('Labels of the custom resource.'),
+  spec: managedDeploymentSpecSchema,
+  spec_hash: z.string().describe('Hash of spec as it will stand in the cluster, for the inventory.'),
+  env_secrets: z
+    .array(z.object({ name: z.string(), revision_number: z.int(), data: z.record(z.string(), z.string()) }))
+    .describe(
+      'Environment of the wanted and the active revision; written before the custom resource names them.',
+    ),
+  stale_env_secrets: z
+    .array(z.string())
+    .describe('Environments that no revision worth keeping uses any more: to be removed, if still there.'),
+});
+/** Remove everything of one deployment; repeated until acknowledged. */
+export const purgeWorkSchema = z.object({
+  kind: z.literal('purge'),
+  deployment_id: z.string(),
+  tenant_id: z.string(),
+  generation: z.int(),
+  name: z.string(),
+  namespace: z.string(),
+  env_secrets: z
+    .array(z.string())
+    .describe('Every environment Secret that may exist: the listener may not list Secrets.'),
+});
+export const workItemSchema = z.discriminatedUnion('kind', [applyWorkSchema, purgeWorkSchema]);
+export type ApplyWork = z.infer<typeof applyWorkSchema>;
+export type PurgeWork = z.infer<typeof purgeWorkSchema>;
+export type WorkItem = z.infer<typeof workItemSchema>;
+
+/** Longest that the hub holds a request for work open, in seconds. */
+export const MAX_WAIT_SECONDS = 25;
+/** Most items of one answer. */
+export const MAX_WORK_ITEMS = 100;
+
+/**
+ * `GET /v2/listeners/{id}/work?epoch=&wait_seconds=25&limit=100`: what is due, fair between tenants, long-polled.
+ * An item that is not reported on (`applied`, `refused`, `purged`) comes again after a while.
+ */
+export const workQuerySchema = z.strictObject({
+  epoch: z.coerce.number().int().min(0),
+  wait_seconds: z.coerce.number().min(0).max(MAX_WAIT_SECONDS).default(0),
+  limit: z.coerce.number().int().min(1).max(MAX_WORK_ITEMS).default(MAX_WORK_ITEMS),
+});
+export const workResponseSchema = z.object({ items: z.array(workItemSchema) });
+export type WorkResponse = z.infer<typeof workResponseSchema>;
+
+const revisionRef = z.strictObject({ id: z.string().max(64), number: z.int() });
+
+/** One thing that the listener has done or seen. */
+export const reportSchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('applied').describe('The custom resource of this generation is in the cluster.'),
+    deployment_id: z.uuid(),
+    generation: z.int(),
+  }),
+  z.strictObject({
+    kind: z.literal('refused').describe('The work item could not be done; it comes again after a back-off.'),
+    deployment_id: z.uuid(),
+    generation: z.int(),
+    reason: z.string().max(64),
+    message: z.string().max(4096),
+    retryable: z
+      .boolean()
+      .describe('False: only a change of the deployment can help; its revision has failed.'),
+  }),
+  z.strictObject({
+    kind: z.literal('observed').describe("The custom resource's status."),
+    deployment_id: z.uuid(),
+    name: z.string().max(253).describe('Where it was seen: another place than the record says is ignored.'),
+    namespace: z.string().max(63),
+    observed_spec_generation: z.int(),
+    conditions: z.array(conditionSchema).max(16),
+    off: z.boolean(),
+    url: z.string().max(2048).nullable(),
+    active_revision: revisionRef.nullable(),
+    rollout_revision: revisionRef.nullable(),
+    failed_revision: revisionRef
+      .extend({ reason: z.string().max(64), message: z.string().max(4096) })
+      .nullable(),
+  }),
+  z.strictObject({
+    kind: z.literal('purged').describe('Nothing of the deployment is left in the cluster.'),
+    deployment_id: z.uuid(),
+  }),
+]);
+export type Report = z.infer<typeof reportSchema>;
+export type ObservedReport = Extract<Report, { kind: 'observed' }>;
+
+/** Most reports of one call. */
+export const MAX_REPORTS = 500;
+
+/**
+ * `POST /v2/listeners/{id}/reports`: compare-and-set on (epoch, seq); seq counts up within the epoch. A seq that is not
+ * above the highest one taken is answered and not taken again; a gap is fine: reports say states, not steps, and a
+ * listener whose call failed sends what it then knows under the next seq.
+ */
+export const reportsRequestSchema = z.strictObject({
+  epoch: z.int(),
+  seq: z.int().min(1),
+  reports: z.array(reportSchema).max(MAX_REPORTS),
+});
+export type ReportsRequest = z.infer<typeof reportsRequestSchema>;
+export const reportsResponseSchema = z.object({
+  accepted_seq: z
+    .int()
+    .describe('The highest seq taken; a repeated one is answered without being taken twice.'),
+});
+export type ReportsResponse = z.infer<typeof reportsResponseSchema>;
+
+/** Most items of one inventory: twice the number of deployments that one cluster is meant for, and more. */
+export const MAX_INVENTORY = 20_000;
+
+/** `POST /v2/listeners/{id}/inventory`: what is in the cluster; the hub marks mismatches as due. */
+export const inventoryRequestSchema = z.strictObject({
+  epoch: z.int(),
+  complete: z
+    .boolean()
+    .describe('True: these are all; a deployment that is not among them is missing in the cluster.'),
+  items: z
+    .array(
+      z.strictObject({
+        deployment_id: z.string().max(64),
+        name: z.string().max(253),
+        namespace: z.string().max(63),
+        uid: z.string().max(64).nullable().describe('null: it was deleted.'),
+        generation: z.int().describe("spec.generation (the hub's)."),
+        spec_hash: z.string().max(64).describe('Hash of spec as it stands.'),
+        applied_hash: z
+          .string()
+          .max(64)
+          .nullable()
+          .describe('What a listener noted when it applied it; another one than spec_hash: edited by hand.'),
+      }),
+    )
+    .max(MAX_INVENTORY),
+});
+export type InventoryRequest = z.infer<typeof inventoryRequestSchema>;
+export type InventoryItem = InventoryRequest['items'][number];
+export const inventoryResponseSchema = z.object({
+  due: z.int().describe('Deployments that became work by this inventory.'),
+  unknown: z.array(z.string()).describe('Ids that the hub does not know: reported, not touched.'),
+});
+export type InventoryResponse = z.infer<typeof inventoryResponseSchema>;

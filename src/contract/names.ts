@@ -1,0 +1,61 @@
+/** Labels, annotations and names on which control plane and data plane agree. */
+export const LABELS = {
+  deploymentId: 'berth.dev/deployment-id',
+  tenantId: 'berth.dev/tenant-id',
+  revisionId: 'berth.dev/revision-id',
+  name: 'app.kubernetes.io/name',
+  instance: 'app.kubernetes.io/instance',
+  component: 'app.kubernetes.io/component',
+  partOf: 'app.kubernetes.io/part-of',
+  managedBy: 'app.kubernetes.io/managed-by',
+  version: 'app.kubernetes.io/version',
+} as const;
+
+/** Value of `app.kubernetes.io/managed-by` on everything that Berth made: its mark of ownership. */
+export const MANAGED_BY = 'berth';
+
+export const ANNOTATIONS = {
+  /** On the custom resource: "true" stops the operator from touching its workloads. */
+  paused: 'berth.dev/paused',
+  /** On an owned object: hash of what was applied last. */
+  appliedHash: 'berth.dev/applied-hash',
+  /** On the custom resource: hash of the spec that the listener applied. */
+  specHash: 'berth.dev/spec-hash',
+  /** On the database volume: the image that its data was made with. */
+  databaseImage: 'berth.dev/database-image',
+} as const;
+
+/** Field managers of server-side apply. */
+export const FIELD_MANAGERS = {
+  operator: 'berth-operator',
+  /** Owns `spec.replicas` alone, so that an autoscaler can take it over without a reset to 1. */
+  replicas: 'berth-replicas',
+  listener: 'berth-listener',
+} as const;
+
+const SLUG_LENGTH = 40;
+
+/**
+ * Base name of all objects of a deployment: readable slug of its name + last 8 hex digits of its id.
+ * The ids are UUID v7, whose end is random: two deployments of one name do not collide.
+ */
+export function appName(name: string, id: string): string {
+  const slug = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^[^a-z]+/, '')
+    .slice(0, SLUG_LENGTH)
+    .replace(/-+$/, '');
+  return `${slug === '' ? 'app' : slug}-${id.replaceAll('-', '').slice(-8)}`;
+}
+
+/** Name of the immutable Secret that holds the environment of one revision. */
+export function envSecretName(app: string, revisionNumber: number): string {
+  return `${app}-env-${revisionNumber}`;
+}
+
+/** Namespace of a tenant in cloud mode: one per tenant, made by the listener. */
+export function tenantNamespace(tenantId: string): string {
+  return `berth-${tenantId}`;
+}

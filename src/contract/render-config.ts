@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { HOSTING_MODES } from '../domain/source.ts';
+
+/**
+ * How a cluster's operator renders workloads: everything that is not in the custom resource but shapes the objects.
+ * The operator's own configuration; the listener reports it with its lease, so that the API's dry run renders the same.
+ */
+export const renderConfigSchema = z.strictObject({
+  hosting: z.enum(HOSTING_MODES),
+  /** Pod Security level that every pod must meet. cloud: restricted; self_hosted: baseline. */
+  podSecurity: z.enum(['privileged', 'baseline', 'restricted']),
+  databaseImage: z.string(),
+  cacheImage: z.string(),
+  /** HTTP path for the api probes; null: TCP. */
+  healthPath: z.string().nullable(),
+  /** Seconds until a rollout that does not finish has failed. */
+  progressDeadlineSeconds: z.int().min(1),
+  routing: z.strictObject({
+    mode: z.enum(['none', 'ingress', 'gateway']),
+    /** IngressClass, or `namespace/name` of the Gateway. */
+    className: z.string().nullable(),
+    /** cert-manager ClusterIssuer for TLS; null: no certificate is asked for. */
+    tlsIssuer: z.string().nullable(),
+  }),
+  /** OTLP endpoint for the pods; null: the variable is not set. */
+  otlpEndpoint: z.string().nullable(),
+  /** Whether a default-deny NetworkPolicy is made for each app. */
+  networkIsolation: z.boolean(),
+  /** StorageClass of database volumes; null: the cluster's default. */
+  storageClass: z.string().nullable(),
+  /** `major.minor` of the cluster, e.g. `1.36`. */
+  kubernetesVersion: z.string(),
+});
+export type RenderConfig = z.infer<typeof renderConfigSchema>;

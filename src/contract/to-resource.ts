@@ -1,0 +1,195 @@
+import type { Deployment, Revision } from '../domain/deployment.ts';
+import { componentScale, effectiveSpec, hasComponent, isOff } from '../domain/effective-spec.ts';
+import type { EffectiveResourceSpec } from '../domain/effective-spec-schema.ts';
+import { COMPONENT_FIELDS, COMPONENTS, type Component, milliCpu } from '../domain/resource-spec.ts';
+import {
+  MANAGED_DEPLOYMENT,
+  type ManagedDeployment,
+  type ManagedDeploymentSpec,
+} from './managed-deployment.ts';
+import { envSecretName, LABELS, MANAGED_BY } from './names.ts';
+
+/** Everything of the hub's record that the custom resource says. No secret value is among it. */
+export interface ResourceInput {
+  readonly deployment: Deployment;
+  /** The wanted revision; null: there is none yet, and nothing is run. */
+  readonly revision: Revision | null;
+  /** Names of the wanted revision's secrets. */
+  readonly secretNames: readonly string[];
+  /** Name of the tracing project; null: the pods are told none. */
+  readonly tracingProject: string | null;
+}
+
+/** Secrets of these names bring the tenant's own data services; Berth then runs none. */
+export const EXTERNAL_DATABASE_SECRET = 'DATABASE_URI_CUSTOM';
+export const EXTERNAL_CACHE_SECRET = 'CACHE_URI_CUSTOM';
+
+type Resources = NonNullable<ManagedDeploymentSpec['database']['resources']>;
+type Components = ManagedDeploymentSpec['components'];
+
+/** The cache's data may fill this part of its memory; the rest is buffers, connections, fragmentation. */
+const CACHE_DATA_SHARE = 0.75;
+
+/** Cores as a quantity of exact millicores: 0.25 → `250m`, 2 → `2`. */
+export function cpuQuantity(cores: number): string {
+  const milli = milliCpu(cores);
+  return milli % 1000 === 0 ? String(milli / 1000) : `${milli}m`;
+}
+
+/** Mebibytes as a quantity. */
+export function memoryQuantity(mebibytes: number): string {
+  return `${mebibytes}Mi`;
+}
+
+/** Gibibytes as a quantity. */
+export function storageQuantity(gibibytes: number): string {
+  return `${gibibytes}Gi`;
+}
+
+interface Size {
+  request: number | null;
+  limit: number | null;
+}
+
+function resources(cpu: Size, memory: Size): Resources {
+  const list = (cores: number | null, mebibytes: number | null) => ({
+    ...(cores === null ? {} : { cpu: cpuQuantity(cores) }),
+    ...(mebibytes === null ? {} : { memory: memoryQuantity(mebibytes) }),
+  });
+  return { requests: list(cpu.request, memory.request), limits: list(cpu.limit, memory.limit) };
+}
+
+function component(effective: EffectiveResourceSpec, name: Component): Components['api'] {
+  const fields = COMPONENT_FIELDS[name];
+  return {
+    scale: componentScale(effective, name),
+    resources: resources(
+      { request: effective[fields.cpu], limit: effective[fields.cpuLimit] },
+      { request: effective[fields.memory], limit: effective[fields.memoryLimit] },
+    ),
+  };
+}
+
+function components(effective: EffectiveResourceSpec): Components {
+  const others = COMPONENTS.filter((name) => name !== 'api' && hasComponent(effective, name));
+  return {
+    api: component(effective, 'api'),
+    ...Object.fromEntries(others.map((name) => [name, component(effective, name)])),
+  };
+}
+
+function revisionSpec({
+  deployment,
+  revision,
+  secretNames,
+}: ResourceInput): ManagedDeploymentSpec['revision'] {
+  if (revision === null) return { number: 1 };
+  const image = revision.resolvedImage ?? revision.sourceRevisionConfig.image_uri;
+  return {
+    id: revision.id,
+    number: revision.number,
+    ...(image === null ? {} : { image }),
+    ...(secretNames.length === 0
+      ? {}
+      : { envSecretName: envSecretName(deployment.appName, revision.number) }),
+  };
+}
+
+function databaseSpec(
+  effective: EffectiveResourceSpec,
+  secretNames: readonly string[],
+): ManagedDeploymentSpec['database'] {
+  return {
+    external: secretNames.includes(EXTERNAL_DATABASE_SECRET),
+    resources: resources(
+      { request: effective.db_cpu, limit: effective.db_cpu_limit },
+      { request: effective.db_memory_mb, limit: effective.db_memory_limit_mb },
+    ),
+    storage: storageQuantity(effective.db_storage_gi),
+    maxConnections: effective.db_max_connections,
+    poolSize: effective.db_pool_size,
+    volumePolicy: 'Retain',
+  };
+}
+
+function cacheSpec(
+  effective: EffectiveResourceSpec,
+  secretNames: readonly string[],
+): ManagedDeploymentSpec['cache'] {
+  const memory = effective.cache_memory_mb;
+  return {
+    external: secretNames.includes(EXTERNAL_CACHE_SECRET),
+    resources: resources(
+      { request: effective.cache_cpu, limit: effective.cache_cpu_limit },
+      { request: memory, limit: memory },
+    ),
+    maxMemoryMb: Math.max(1, Math.floor(memory * CACHE_DATA_SHARE)),
+  };
+}
+
+function given<Name extends string, Item>(name: Name, list: Item[]): { [N in Name]?: Item[] } {
+  return (list.length === 0 ? {} : { [name]: list }) as { [N in Name]?: Item[] };
+}
+
+function givenMap<Name extends string>(name: Name, map: Record<string, string>) {
+  return (Object.keys(map).length === 0 ? {} : { [name]: map }) as { [N in Name]?: Record<string, string> };
+}
+
+function podTemplateSpec(effective: EffectiveResourceSpec): ManagedDeploymentSpec['podTemplate'] {
+  const { service_account_name: serviceAccountName } = effective;
+  return {
+    ...givenMap('labels', effective.labels),
+    ...givenMap('annotations', effective.annotations),
+    ...(serviceAccountName === null ? {} : { serviceAccountName }),
+    ...given('imagePullSecrets', effective.image_pull_secrets),
+    ...given('volumes', effective.volumes),
+    ...given('volumeMounts', effective.volume_mounts),
+    ...given('initContainers', effective.init_containers),
+    ...given('sidecars', effective.sidecars),
+  };
+}
+
+/**
+ * The custom resource that says what the hub wants of a deployment. Pure: the same record gives the same resource,
+ * member for member. A revision without an image (not built yet) runs data services only.
+ */
+export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
+  const { deployment, revision, secretNames, tracingProject } = input;
+  const {
+    resource_spec: spec,
+    deployment_type: type,
+    custom_url: url,
+    default_ceilings,
+  } = deployment.sourceConfig;
+  const effective = effectiveSpec(spec ?? {}, type, default_ceilings);
+  return {
+    apiVersion: MANAGED_DEPLOYMENT.apiVersion,
+    kind: MANAGED_DEPLOYMENT.kind,
+    metadata: {
+      name: deployment.appName,
+      namespace: deployment.namespace,
+      labels: {
+        [LABELS.name]: deployment.appName,
+        [LABELS.instance]: deployment.appName,
+        [LABELS.managedBy]: MANAGED_BY,
+        [LABELS.deploymentId]: deployment.id,
+        [LABELS.tenantId]: deployment.tenantId,
+      },
+    },
+    spec: {
+      deploymentId: deployment.id,
+      tenantId: deployment.tenantId,
+      displayName: deployment.name,
+      generation: deployment.generation,
+      source: deployment.source,
+      suspend: revision === null || isOff(effective),
+      revision: revisionSpec(input),
+      components: components(effective),
+      database: databaseSpec(effective, secretNames),
+      cache: cacheSpec(effective, secretNames),
+      podTemplate: podTemplateSpec(effective),
+      routing: url === null ? {} : { url },
+      tracing: tracingProject === null ? {} : { project: tracingProject },
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { managedDeploymentSpecSchema } from '../../../src/contract/managed-deployment.ts';
+import { cpuQuantity, toManagedDeployment } from '../../../src/contract/to-resource.ts';
+import { parseQuantity } from '../../../src/domain/kubernetes/quantity.ts';
+import { milliCpu } from '../../../src/domain/resource-spec.ts';
+import { DEPLOYMENT_TYPES } from '../../../src/domain/source.ts';
+import { validResourceSpec } from '../../arbitraries/resource-spec.ts';
+import { minimalRequest, recordOf, resourceOf, SELF_HOSTED } from '../workloads/render-request.ts';
+
+const specOf = (spec: object) => resourceOf(minimalRequest(spec), SELF_HOSTED).spec;
+
+test('every valid record gives a valid custom resource with nothing left to defaults', () => {
+  const type = fc.option(fc.constantFrom(...DEPLOYMENT_TYPES));
+  fc.assert(
+    fc.property(validResourceSpec(), type, (spec, deployment_type) => {
+      const request = { ...minimalRequest(), source_config: { deployment_type, resource_spec: spec } };
+      const resource = toManagedDeployment(recordOf(request, SELF_HOSTED));
+      const json = JSON.parse(JSON.stringify(resource.spec));
+      expect(managedDeploymentSpecSchema.parse(json)).toEqual(json);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('cores are exact millicores', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 256_000 }), (milli) => {
+      const quantity = cpuQuantity(milli / 1000);
+      expect(parseQuantity(quantity)).toBe(BigInt(milliCpu(milli / 1000)) * 10n ** 6n);
+    }),
+  );
+  expect(['250m', '1', '1500m']).toEqual([0.25, 1, 1.5].map(cpuQuantity));
+});
+
+describe('what is switched off', () => {
+  test('max_scale 0: the whole', () => {
+    expect(specOf({ min_scale: 3, max_scale: 0 })).toMatchObject({ suspend: true });
+  });
+
+  test('queue_max_scale 0: the queue', () => {
+    const { suspend, components } = specOf({ queue_min_scale: 3, queue_max_scale: 0 });
+    expect(suspend).toBe(false);
+    expect(components.queue?.scale).toEqual({ min: 0, max: 0 });
+  });
+
+  test('no revision yet: the whole, with no image and no env Secret', () => {
+    const { spec } = toManagedDeployment({ ...recordOf(minimalRequest(), SELF_HOSTED), revision: null });
+    expect(spec).toMatchObject({ suspend: true, revision: { number: 1 } });
+    expect(spec.revision).not.toHaveProperty('image');
+    expect(spec.revision).not.toHaveProperty('envSecretName');
+  });
+
+  test('a revision that is not built yet: data services run, there is no image', () => {
+    const record = recordOf(minimalRequest(), SELF_HOSTED);
+    if (record.revision === null) throw new Error('the request names an image');
+    const sourceRevisionConfig = { ...record.revision.sourceRevisionConfig, image_uri: null };
+    const { spec } = toManagedDeployment({
+      ...record,
+      revision: { ...record.revision, sourceRevisionConfig },
+    });
+    expect(spec.suspend).toBe(false);
+    expect(spec.revision).not.toHaveProperty('image');
+  });
+});
+
+describe('the revision', () => {
+  test('runs the digest where it could be resolved', () => {
+    const record = recordOf(minimalRequest(), SELF_HOSTED);
+    if (record.revision === null) throw new Error('the request names an image');
+    const resolvedImage = `registry.example.com/demo@sha256:${'0'.repeat(64)}`;
+    const { spec } = toManagedDeployment({ ...record, revision: { ...record.revision, resolvedImage } });
+    expect(spec.revision.image).toBe(resolvedImage);
+  });
+
+  test('names its env Secret only if it has secrets, and never their values', () => {
+    expect(specOf({}).revision).not.toHaveProperty('envSecretName');
+    const request = { ...minimalRequest(), secrets: [{ name: 'KEY', value: 'hidden value' }] };
+    const resource = resourceOf(request, SELF_HOSTED);
+    expect(resource.spec.revision.envSecretName).toBe('demo-000000d1-env-1');
+    expect(JSON.stringify(resource)).not.toContain('hidden value');
+  });
+
+  test('brings its own data services by the names of its secrets', () => {
+    const record = recordOf(minimalRequest(), SELF_HOSTED);
+    const external = (secretNames: string[]) => {
+      const { database, cache } = toManagedDeployment({ ...record, secretNames }).spec;
+      return [database.external, cache.external];
+    };
+    expect(external([])).toEqual([false, false]);
+    expect(external(['DATABASE_URI_CUSTOM'])).toEqual([true, false]);
+    expect(external(['CACHE_URI_CUSTOM'])).toEqual([false, true]);
+  });
+});
