@@ -1,0 +1,39 @@
+import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import type { RenderConfig } from '../contract/render-config.ts';
+
+/** Whether the cluster is Kubernetes `major.minor` or newer. */
+export function kubernetesAtLeast(config: RenderConfig, major: number, minor: number): boolean {
+  const [itsMajor = 0, itsMinor = 0] = config.kubernetesVersion
+    .split('.')
+    .map((part) => Number.parseInt(part, 10));
+  return itsMajor > major || (itsMajor === major && itsMinor >= minor);
+}
+
+/** Something that a resource asks for and this cluster is too old for. */
+export interface Unsupported {
+  /** Path below resource_spec. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+const LISTS = [
+  ['init_containers', 'initContainers'],
+  ['sidecars', 'sidecars'],
+] as const;
+
+/** What the cluster would refuse or silently ignore because of its version; empty: nothing. */
+export function unsupportedByCluster(resource: ManagedDeployment, config: RenderConfig): Unsupported[] {
+  if (kubernetesAtLeast(config, 1, 35)) return [];
+  return LISTS.flatMap(([field, member]) =>
+    (resource.spec.podTemplate[member] ?? []).flatMap(({ restartPolicy }, index) =>
+      restartPolicy === 'OnFailure' || restartPolicy === 'Never'
+        ? [
+            {
+              path: [field, index, 'restartPolicy'],
+              message: `${restartPolicy} needs Kubernetes 1.35 or newer; the cluster is ${config.kubernetesVersion}`,
+            },
+          ]
+        : [],
+    ),
+  );
+}

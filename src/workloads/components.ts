@@ -1,0 +1,68 @@
+import type { V1DeploymentSpec, V1PodTemplateSpec } from '@kubernetes/client-node';
+import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import type { RenderConfig } from '../contract/render-config.ts';
+import type { Component } from '../domain/resource-spec.ts';
+import type { KubeMetadata, KubeObject, Replicas } from './desired-object.ts';
+import { metadata, selectorLabels } from './labels.ts';
+import { componentName } from './names.ts';
+import { ownerReferences } from './owner.ts';
+import { DEFAULT_CONTAINER_ANNOTATION } from './pod-template.ts';
+
+/** Where nothing is said (templates of a component that the resource no longer has). */
+const ONE_POD = { min: 1, max: 1 };
+
+/** Fewest and most pods of a component; 0 and 0: off. An autoscaler cannot go to zero, so min is at least 1. */
+export function componentScale(
+  resource: ManagedDeployment,
+  component: Component,
+): { min: number; max: number } {
+  const { components, suspend } = resource.spec;
+  const { min, max } = components[component]?.scale ?? ONE_POD;
+  if (suspend || max === 0) return { min: 0, max: 0 };
+  return { min: Math.max(1, Math.min(min, max)), max };
+}
+
+/** How many pods the component's Deployment is to have, and who decides. */
+export function componentReplicas(resource: ManagedDeployment, component: Component): Replicas {
+  const { min, max } = componentScale(resource, component);
+  return min < max ? { kind: 'autoscaled', min, max } : { kind: 'fixed', count: max };
+}
+
+/** The user's labels and annotations and the revision's labels: those of the template, whichever revision it is of. */
+function deploymentMetadata(
+  resource: ManagedDeployment,
+  component: Component,
+  template: V1PodTemplateSpec,
+): KubeMetadata {
+  const base = metadata(resource, componentName(resource, component), component);
+  const { [DEFAULT_CONTAINER_ANNOTATION]: _, ...annotations } = template.metadata?.annotations ?? {};
+  return {
+    ...base,
+    labels: { ...template.metadata?.labels, ...base.labels },
+    ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+    ...ownerReferences(resource),
+  };
+}
+
+/** The Deployment of one component, running `template`. Without `replicas`: see `componentReplicas`. */
+export function componentDeployment(
+  resource: ManagedDeployment,
+  component: Component,
+  template: V1PodTemplateSpec,
+  config: RenderConfig,
+): KubeObject {
+  const spec: V1DeploymentSpec = {
+    selector: { matchLabels: selectorLabels(resource, component) },
+    // A pod goes only when its successor is available.
+    strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: '25%', maxUnavailable: 0 } },
+    progressDeadlineSeconds: config.progressDeadlineSeconds,
+    revisionHistoryLimit: 10,
+    template,
+  };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: deploymentMetadata(resource, component, template),
+    spec,
+  };
+}

@@ -1,0 +1,39 @@
+import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import { DATABASE_PORT, DATABASE_ROLE, databaseUri } from './addresses.ts';
+import type { KubeObject } from './desired-object.ts';
+import { metadata } from './labels.ts';
+import { databaseName } from './names.ts';
+import { ownerReferences } from './owner.ts';
+
+/** The credentials Secret without its data: for plans and dry runs, which never hold a secret value. */
+export function bareDatabaseCredentials(resource: ManagedDeployment): KubeObject {
+  const owned = resource.spec.database.volumePolicy === 'Delete';
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      ...metadata(resource, databaseName(resource), 'database'),
+      ...(owned ? ownerReferences(resource) : {}),
+    },
+    type: 'Opaque',
+  };
+}
+
+/**
+ * The credentials Secret of the deployment's database, with keys host, port, database, username, password and uri.
+ * Create it, never re-apply it: the database takes over whatever password it holds (see database.ts).
+ * @param password random, made by the caller
+ */
+export function databaseCredentials(resource: ManagedDeployment, password: string): KubeObject {
+  return {
+    ...bareDatabaseCredentials(resource),
+    stringData: {
+      host: databaseName(resource),
+      port: String(DATABASE_PORT),
+      database: DATABASE_ROLE,
+      username: DATABASE_ROLE,
+      password,
+      uri: databaseUri(resource, password),
+    },
+  };
+}

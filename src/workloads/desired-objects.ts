@@ -1,0 +1,116 @@
+import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import type { RenderConfig } from '../contract/render-config.ts';
+import { COMPONENTS, type Component } from '../domain/resource-spec.ts';
+import { autoscaler } from './autoscaler.ts';
+import { cacheDeployment, cacheService } from './cache.ts';
+import { componentDeployment, componentReplicas, componentScale } from './components.ts';
+import { databaseService, databaseStatefulSet } from './database.ts';
+import { bareDatabaseCredentials } from './database-credentials.ts';
+import { databaseVolume } from './database-volume.ts';
+import type { DesiredContext, DesiredObject, KubeObject, PodTemplates, Replicas } from './desired-object.ts';
+import { disruptionBudget } from './disruption-budget.ts';
+import { appPolicy, cachePolicy, databasePolicy } from './network-policies.ts';
+import { route } from './routing.ts';
+import { appService } from './service.ts';
+import { serviceAccount } from './service-account.ts';
+
+/** An object that is applied and owned: the rule. */
+function applied(object: KubeObject, more: Partial<DesiredObject> = {}): DesiredObject {
+  return { object, policy: 'apply', owned: true, afterDataServices: false, ...more };
+}
+
+/** Switched off, nothing but volumes is left running. */
+function onePodUnlessOff(resource: ManagedDeployment): Replicas {
+  return { kind: 'fixed', count: resource.spec.suspend ? 0 : 1 };
+}
+
+function databaseObjects(
+  resource: ManagedDeployment,
+  config: RenderConfig,
+  recordedImage: string | undefined,
+): DesiredObject[] {
+  const { database } = resource.spec;
+  if (database.external) return [];
+  const image = recordedImage ?? database.image ?? config.databaseImage;
+  const createdOnce = { policy: 'create-only', owned: database.volumePolicy === 'Delete' } as const;
+  return [
+    applied(databasePolicy(resource, config)),
+    applied(bareDatabaseCredentials(resource), { ...createdOnce, contents: 'database-credentials' }),
+    applied(databaseVolume(resource, config, image), { ...createdOnce, storage: database.storage }),
+    applied(databaseService(resource)),
+    applied(databaseStatefulSet(resource, image), { replicas: onePodUnlessOff(resource) }),
+  ];
+}
+
+function cacheObjects(
+  resource: ManagedDeployment,
+  config: RenderConfig,
+  runningImage: string | undefined,
+): DesiredObject[] {
+  if (resource.spec.cache.external) return [];
+  const image = runningImage ?? config.cacheImage;
+  return [
+    applied(cachePolicy(resource, config)),
+    applied(cacheService(resource)),
+    applied(cacheDeployment(resource, image), { replicas: onePodUnlessOff(resource) }),
+  ];
+}
+
+function componentObjects(
+  resource: ManagedDeployment,
+  config: RenderConfig,
+  component: Component,
+  template: NonNullable<PodTemplates[Component]>,
+): KubeObjectWithReplicas[] {
+  const scale = componentScale(resource, component);
+  const replicas = componentReplicas(resource, component);
+  return [
+    { object: componentDeployment(resource, component, template, config), replicas },
+    ...(scale.min >= 2 ? [{ object: disruptionBudget(resource, component) }] : []),
+    ...(replicas.kind === 'autoscaled' ? [{ object: autoscaler(resource, component, scale) }] : []),
+  ];
+}
+
+type KubeObjectWithReplicas = Pick<DesiredObject, 'object' | 'replicas'>;
+
+function rolloutObjects(
+  resource: ManagedDeployment,
+  config: RenderConfig,
+  templates: PodTemplates,
+): DesiredObject[] {
+  const components = COMPONENTS.flatMap((component) => {
+    const template = templates[component];
+    return template === undefined ? [] : componentObjects(resource, config, component, template);
+  });
+  const routes = route(resource, config).map((object) => ({ object }));
+  return [...components, ...routes].map(({ object, ...more }: KubeObjectWithReplicas) =>
+    applied(object, { ...more, afterDataServices: true }),
+  );
+}
+
+/**
+ * Every Kubernetes object that the resource wants, in the order of creation.
+ *
+ * Components are those of `context.templates`, whatever the spec says meanwhile: after a failed rollout the cluster
+ * holds what the active revision's stored templates say. How many pods run comes from the spec. Switched off
+ * (`spec.suspend`, or max 0 for one component) the workloads stay with no pods, without autoscaler and disruption budget;
+ * volume, credentials and addresses stay.
+ *
+ * Not among them: the stored templates (ControllerRevision), which come and go with rollouts, and the env Secret,
+ * which the listener writes.
+ */
+export function desiredObjects(
+  resource: ManagedDeployment,
+  config: RenderConfig,
+  context: DesiredContext,
+): DesiredObject[] {
+  const { templates, databaseImage, cacheImage } = context;
+  return [
+    ...serviceAccount(resource, templates).map((object) => applied(object)),
+    ...appPolicy(resource, config).map((object) => applied(object)),
+    ...databaseObjects(resource, config, databaseImage),
+    ...cacheObjects(resource, config, cacheImage),
+    applied(appService(resource)),
+    ...(templates === null ? [] : rolloutObjects(resource, config, templates)),
+  ];
+}

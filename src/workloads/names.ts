@@ -1,0 +1,38 @@
+import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import type { Component } from '../domain/resource-spec.ts';
+
+/** Base name of every object of the deployment: the custom resource's own name. */
+export function app(resource: ManagedDeployment): string {
+  return resource.metadata.name;
+}
+
+/** ServiceAccount of the app pods: the one that is named, else one of their own. */
+export function serviceAccountName(resource: ManagedDeployment): string {
+  return resource.spec.podTemplate.serviceAccountName ?? app(resource);
+}
+
+/** Deployment, autoscaler and disruption budget of one component. */
+export function componentName(resource: ManagedDeployment, component: Component): string {
+  return `${app(resource)}-${component}`;
+}
+
+/** StatefulSet, Service, volume claim, credentials and NetworkPolicy of the database. */
+export function databaseName(resource: { readonly metadata: { readonly name: string } }): string {
+  return `${resource.metadata.name}-db`;
+}
+
+/** Deployment, Service and NetworkPolicy of the cache. */
+export function cacheName(resource: ManagedDeployment): string {
+  return `${app(resource)}-cache`;
+}
+
+/** Secret of the TLS certificate that the issuer writes. */
+export function tlsSecretName(resource: ManagedDeployment): string {
+  return `${app(resource)}-tls`;
+}
+
+/** ControllerRevision with the templates of a revision; attempt 1 has no suffix, later renderings `-2`, `-3` … */
+export function storedTemplatesName(resource: ManagedDeployment, attempt: number): string {
+  const base = `${app(resource)}-${resource.spec.revision.number}`;
+  return attempt === 1 ? base : `${base}-${attempt}`;
+}

@@ -1,0 +1,135 @@
+import type { V1LabelSelector } from '@kubernetes/client-node';
+import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import { LABELS } from '../contract/names.ts';
+import type { RenderConfig } from '../contract/render-config.ts';
+import { COMPONENTS } from '../domain/resource-spec.ts';
+import { APP_PORT, CACHE_PORT, DATABASE_PORT } from './addresses.ts';
+import type { KubeObject } from './desired-object.ts';
+import { deploymentId, type LabelledComponent, labelValue, metadata, selectorLabels } from './labels.ts';
+import { app, cacheName, databaseName } from './names.ts';
+import { ownerReferences } from './owner.ts';
+
+/** Wire form: the client library's own type calls `from` `_from`. */
+interface NetworkPolicySpec {
+  podSelector: V1LabelSelector;
+  policyTypes: ('Ingress' | 'Egress')[];
+  ingress?: { from?: Peer[]; ports?: Port[] }[];
+  egress?: { to?: Peer[]; ports?: Port[] }[];
+}
+interface Peer {
+  podSelector?: V1LabelSelector;
+  namespaceSelector?: V1LabelSelector;
+  ipBlock?: { cidr: string; except?: string[] };
+}
+interface Port {
+  protocol: 'TCP' | 'UDP';
+  port: number;
+}
+
+/** Not the internet: other tenants, nodes, metadata services. */
+const PRIVATE_IPV4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+];
+const PRIVATE_IPV6 = ['::1/128', 'fc00::/7', 'fe80::/10'];
+/** Where a DNS cache on the node listens, by convention. */
+const NODE_LOCAL_DNS = '169.254.20.10/32';
+
+const tcp = (port: number): Port => ({ protocol: 'TCP', port });
+
+function appPods(resource: ManagedDeployment): V1LabelSelector {
+  return {
+    matchLabels: { [LABELS.deploymentId]: labelValue(deploymentId(resource)) },
+    matchExpressions: [{ key: LABELS.component, operator: 'In', values: [...COMPONENTS] }],
+  };
+}
+
+function podsOf(resource: ManagedDeployment, component: LabelledComponent): V1LabelSelector {
+  return { matchLabels: selectorLabels(resource, component) };
+}
+
+function policy(
+  resource: ManagedDeployment,
+  name: string,
+  component: LabelledComponent,
+  spec: NetworkPolicySpec,
+): KubeObject {
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { ...metadata(resource, name, component), ...ownerReferences(resource) },
+    spec,
+  };
+}
+
+/** Only this app's pods reach a data service; isolated, it reaches nothing itself. */
+function dataServicePolicy(
+  resource: ManagedDeployment,
+  config: RenderConfig,
+  service: { name: string; component: 'database' | 'cache'; port: number },
+): KubeObject {
+  return policy(resource, service.name, service.component, {
+    podSelector: podsOf(resource, service.component),
+    policyTypes: config.networkIsolation ? ['Ingress', 'Egress'] : ['Ingress'],
+    ingress: [{ from: [{ podSelector: appPods(resource) }], ports: [tcp(service.port)] }],
+  });
+}
+
+/** The database's NetworkPolicy. */
+export function databasePolicy(resource: ManagedDeployment, config: RenderConfig): KubeObject {
+  const service = { name: databaseName(resource), component: 'database', port: DATABASE_PORT } as const;
+  return dataServicePolicy(resource, config, service);
+}
+
+/** The cache's NetworkPolicy. */
+export function cachePolicy(resource: ManagedDeployment, config: RenderConfig): KubeObject {
+  const service = { name: cacheName(resource), component: 'cache', port: CACHE_PORT } as const;
+  return dataServicePolicy(resource, config, service);
+}
+
+/** What an isolated app needs from a namespace that denies all: its own pods and services, DNS, the internet. */
+function isolatedAppSpec(resource: ManagedDeployment): NetworkPolicySpec {
+  const own = { podSelector: appPods(resource) };
+  return {
+    podSelector: appPods(resource),
+    policyTypes: ['Ingress', 'Egress'],
+    ingress: [
+      { from: [own] },
+      {
+        // Where the ingress controller lives is the platform's choice: any namespace that is no tenant's.
+        from: [
+          { namespaceSelector: { matchExpressions: [{ key: LABELS.tenantId, operator: 'DoesNotExist' }] } },
+        ],
+        ports: [tcp(APP_PORT)],
+      },
+    ],
+    egress: [
+      { to: [own] },
+      { to: [{ podSelector: podsOf(resource, 'database') }], ports: [tcp(DATABASE_PORT)] },
+      { to: [{ podSelector: podsOf(resource, 'cache') }], ports: [tcp(CACHE_PORT)] },
+      {
+        to: [
+          { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } } },
+          { ipBlock: { cidr: NODE_LOCAL_DNS } },
+        ],
+        ports: [{ protocol: 'UDP', port: 53 }, tcp(53)],
+      },
+      {
+        to: [
+          { ipBlock: { cidr: '0.0.0.0/0', except: PRIVATE_IPV4 } },
+          { ipBlock: { cidr: '::/0', except: PRIVATE_IPV6 } },
+        ],
+      },
+    ],
+  };
+}
+
+/** The app pods' NetworkPolicy: only where apps are isolated; elsewhere the namespace's own rules hold. */
+export function appPolicy(resource: ManagedDeployment, config: RenderConfig): KubeObject[] {
+  return config.networkIsolation ? [policy(resource, app(resource), 'app', isolatedAppSpec(resource))] : [];
+}

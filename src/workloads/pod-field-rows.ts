@@ -1,0 +1,151 @@
+import { type FieldRow, type FieldTarget, POD } from './field-row.ts';
+
+const DEPLOYMENTS = 'Deployment <app>-<component>';
+
+const METADATA: readonly FieldRow[] = (['labels', 'annotations'] as const).map((field) => ({
+  field,
+  targets: [
+    { object: DEPLOYMENTS, path: `spec.template.metadata.${field}` },
+    { object: DEPLOYMENTS, path: `metadata.${field}` },
+  ],
+  note: "On app pods and their Deployments only, beside Berth's own.",
+}));
+
+/** A member of each entry of a list in the pod: passed through as it is. */
+function passedThrough(list: string, members: readonly string[], path: string): FieldRow[] {
+  return members.map((member) => ({
+    field: `${list}[].${member}`,
+    targets: [{ object: DEPLOYMENTS, path: `${path}.${member}` }],
+  }));
+}
+
+/** `env[].value` of a field as the path `env[<name>].value`. */
+function asPath(member: string): string {
+  return member.replaceAll('[]', '[<name>]');
+}
+
+/** A list as a whole, which its members' rows follow. */
+function wholeList(field: string, path: string, note: string): FieldRow {
+  return { field, targets: [{ object: DEPLOYMENTS, path }], note };
+}
+
+const VOLUMES: readonly FieldRow[] = [
+  wholeList(
+    'volumes',
+    `${POD}.volumes`,
+    'Passed through whole; a volume without a source becomes `emptyDir: {}`.',
+  ),
+  ...passedThrough(
+    'volumes',
+    [
+      'name',
+      'configMap',
+      'secret',
+      'emptyDir',
+      'persistentVolumeClaim',
+      'nfs',
+      'projected',
+      'downwardAPI',
+      'csi',
+    ],
+    `${POD}.volumes[<name>]`,
+  ),
+];
+
+const MOUNT_MEMBERS = ['name', 'mountPath', 'subPath', 'mountPropagation', 'readOnly', 'subPathExpr'];
+
+const VOLUME_MOUNTS: readonly FieldRow[] = [
+  wholeList('volume_mounts', `${POD}.containers[app].volumeMounts`, 'Mounts of the app container.'),
+  ...passedThrough('volume_mounts', MOUNT_MEMBERS, `${POD}.containers[app].volumeMounts[<name>]`),
+];
+
+const CONTAINER_MEMBERS = [
+  'name',
+  'image',
+  'imagePullPolicy',
+  'command',
+  'args',
+  'workingDir',
+  'env',
+  'env[].name',
+  'env[].value',
+  'env[].valueFrom',
+  'envFrom',
+  'resources',
+  'resources.limits',
+  'resources.requests',
+  'volumeMounts',
+  ...MOUNT_MEMBERS.map((member) => `volumeMounts[].${member}`),
+  'securityContext',
+  'restartPolicy',
+];
+
+const MEMBER_NOTES: Readonly<Record<string, string>> = {
+  securityContext: 'Fields that are absent are filled in: see security below.',
+};
+
+const INIT_RESTART = '`Always`: a native sidecar in its place among the init containers.';
+const SIDECAR_RESTART = '`Always`: a native sidecar, started before all init containers.';
+
+function containerRows(
+  list: string,
+  targets: readonly Omit<FieldTarget, 'object'>[],
+  restart: string,
+): FieldRow[] {
+  return CONTAINER_MEMBERS.map((member) => {
+    const note = member === 'restartPolicy' ? restart : MEMBER_NOTES[member];
+    return {
+      field: `${list}[].${member}`,
+      targets: targets.map((target) => ({
+        ...target,
+        object: DEPLOYMENTS,
+        path: `${target.path}.${asPath(member)}`,
+      })),
+      ...(note === undefined ? {} : { note }),
+    };
+  });
+}
+
+const CONTAINERS: readonly FieldRow[] = [
+  wholeList('init_containers', `${POD}.initContainers`, 'In the order given.'),
+  ...containerRows('init_containers', [{ path: `${POD}.initContainers[<name>]` }], INIT_RESTART),
+  {
+    field: 'sidecars',
+    targets: [{ object: DEPLOYMENTS, path: `${POD}.containers` }],
+    note: 'After the container `app`. Native sidecars: before the init containers.',
+  },
+  ...containerRows(
+    'sidecars',
+    [
+      {
+        path: `${POD}.containers[<name>]`,
+        when: 'restartPolicy is not `Always`',
+        holds: ({ restartPolicy }) => restartPolicy !== 'Always',
+      },
+      {
+        path: `${POD}.initContainers[<name>]`,
+        when: 'restartPolicy is `Always`',
+        holds: ({ restartPolicy }) => restartPolicy === 'Always',
+      },
+    ],
+    SIDECAR_RESTART,
+  ),
+];
+
+/** The fields that shape the app pods beside their sizes, in the contract's order. */
+export const POD_FIELD_ROWS: readonly FieldRow[] = [
+  ...METADATA,
+  {
+    field: 'service_account_name',
+    targets: [{ object: DEPLOYMENTS, path: `${POD}.serviceAccountName` }],
+    note: 'It must exist; absent: a ServiceAccount `<app>` is made. No token is mounted either way.',
+  },
+  {
+    field: 'image_pull_secrets',
+    targets: [{ object: DEPLOYMENTS, path: `${POD}.imagePullSecrets` }],
+  },
+  ...passedThrough('image_pull_secrets', ['name'], `${POD}.imagePullSecrets[<name>]`),
+  ...VOLUMES,
+  ...VOLUME_MOUNTS,
+  ...CONTAINERS,
+];

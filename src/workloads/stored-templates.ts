@@ -1,0 +1,66 @@
+import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import { LABELS } from '../contract/names.ts';
+import type { KubeObject, PodTemplates } from './desired-object.ts';
+import { INPUTS_HASH_LABEL, metadata, revisionLabels } from './labels.ts';
+import { storedTemplatesName } from './names.ts';
+import { ownerReferences } from './owner.ts';
+import { templateInputsHash } from './template-inputs.ts';
+
+/** What a ControllerRevision of Berth's holds. */
+export interface StoredTemplates {
+  /** Name of the ControllerRevision. */
+  readonly name: string;
+  readonly revisionNumber: number;
+  /** As labelled: the hub's id, or the number on resources without a record. */
+  readonly revisionId: string;
+  /** `templateInputsHash` of the resource that they were rendered from. */
+  readonly inputsHash: string;
+  readonly templates: PodTemplates;
+}
+
+/**
+ * The ControllerRevision that keeps the rendered templates of the wanted revision, for rollouts and rollbacks.
+ * Immutable in Kubernetes: another rendering of the same revision is another attempt. Unowned (it outlives an
+ * accidental delete of the custom resource, unless its volumePolicy is Delete); holds no secret value.
+ * @param attempt 1 for the revision's first rendering, then 2, 3 …
+ */
+export function storedTemplates(
+  resource: ManagedDeployment,
+  templates: PodTemplates,
+  attempt: number,
+): KubeObject {
+  const base = metadata(resource, storedTemplatesName(resource, attempt), 'app');
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'ControllerRevision',
+    metadata: {
+      ...base,
+      labels: {
+        ...base.labels,
+        ...revisionLabels(resource),
+        [INPUTS_HASH_LABEL]: templateInputsHash(resource),
+      },
+      ...(resource.spec.database.volumePolicy === 'Delete' ? ownerReferences(resource) : {}),
+    },
+    revision: resource.spec.revision.number,
+    data: { templates },
+  };
+}
+
+/** A ControllerRevision as far as it is read. */
+export interface ReadControllerRevision {
+  readonly metadata?: { readonly name?: string; readonly labels?: Readonly<Record<string, string>> };
+  readonly revision?: number;
+  readonly data?: unknown;
+}
+
+/** Reads back what `storedTemplates` wrote; null if the object is not one of Berth's. */
+export function parseStoredTemplates(object: ReadControllerRevision): StoredTemplates | null {
+  const name = object.metadata?.name;
+  const revisionId = object.metadata?.labels?.[LABELS.revisionId];
+  const inputsHash = object.metadata?.labels?.[INPUTS_HASH_LABEL];
+  const templates = (object.data as { templates?: PodTemplates } | undefined)?.templates;
+  if (name === undefined || revisionId === undefined || inputsHash === undefined) return null;
+  if (object.revision === undefined || templates === undefined) return null;
+  return { name, revisionNumber: object.revision, revisionId, inputsHash, templates };
+}

@@ -1,0 +1,36 @@
+import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import { contentHash } from '../domain/hash.ts';
+import { COMPONENTS } from '../domain/resource-spec.ts';
+import { deploymentId } from './labels.ts';
+
+/**
+ * Exactly the parts of the resource that feed its pod templates. The operator's configuration and version are not
+ * among them: an upgrade renders new revisions its new way and restarts nothing. Neither are scales: how many pods
+ * run is not what they are.
+ */
+export function templateInputs(resource: ManagedDeployment): unknown {
+  const { spec, metadata } = resource;
+  const { components, database, cache } = spec;
+  return {
+    name: metadata.name,
+    deploymentId: deploymentId(resource),
+    tenantId: spec.tenantId,
+    displayName: spec.displayName,
+    revision: spec.revision,
+    resources: Object.fromEntries(
+      COMPONENTS.filter((component) => components[component] !== undefined).map((component) => [
+        component,
+        components[component]?.resources ?? null,
+      ]),
+    ),
+    database: { external: database.external, poolSize: database.poolSize },
+    cache: { external: cache.external },
+    podTemplate: spec.podTemplate,
+    tracing: spec.tracing,
+  };
+}
+
+/** Two resources of equal hash want the same pod templates (of the same rendering code and configuration). */
+export function templateInputsHash(resource: ManagedDeployment): string {
+  return contentHash(templateInputs(resource));
+}

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import type { ManagedDeployment } from '../../../src/contract/managed-deployment.ts';
+import { LABELS } from '../../../src/contract/names.ts';
+import { renderTemplates } from '../../../src/workloads/pod-template.ts';
+import { parseStoredTemplates, storedTemplates } from '../../../src/workloads/stored-templates.ts';
+import { templateInputsHash } from '../../../src/workloads/template-inputs.ts';
+import { fullResourceSpec } from '../../arbitraries/full-resource-spec.ts';
+import { minimalRequest, resourceOf, SELF_HOSTED } from './render-request.ts';
+
+const request = { ...minimalRequest(fullResourceSpec), secrets: [{ name: 'KEY', value: 'hidden value' }] };
+const resource = resourceOf(request, SELF_HOSTED);
+const templates = renderTemplates(resource, SELF_HOSTED);
+
+describe('stored templates', () => {
+  test('come back as they were, byte for byte', () => {
+    const stored = storedTemplates(resource, templates, 1);
+    const read = parseStoredTemplates(JSON.parse(JSON.stringify(stored)));
+    expect(read).toEqual({
+      name: 'demo-000000d1-1',
+      revisionNumber: 1,
+      revisionId: resource.spec.revision.id,
+      inputsHash: templateInputsHash(resource),
+      templates,
+    });
+    expect(JSON.stringify(read?.templates)).toBe(JSON.stringify(templates));
+  });
+
+  test('are unowned, labelled, and hold no secret value', () => {
+    const { metadata, ...rest } = storedTemplates(resource, templates, 1);
+    expect(metadata).not.toHaveProperty('ownerReferences');
+    expect(metadata.labels[LABELS.deploymentId]).toBe(resource.spec.deploymentId);
+    expect(JSON.stringify(rest)).not.toContain('hidden value');
+  });
+
+  test('of later attempts have names of their own', () => {
+    expect(storedTemplates(resource, templates, 3).metadata.name).toBe('demo-000000d1-1-3');
+  });
+
+  test.each([
+    ['no metadata', {}],
+    [
+      'no hash',
+      { metadata: { name: 'x', labels: { [LABELS.revisionId]: 'r' } }, revision: 1, data: { templates } },
+    ],
+    ['a StatefulSet’s', { metadata: { name: 'x', labels: {} }, revision: 1, data: { spec: {} } }],
+  ])('foreign ControllerRevisions are none: %s', (_, object) => {
+    expect(parseStoredTemplates(object)).toBeNull();
+  });
+});
+
+describe('templateInputsHash', () => {
+  type Spec = ManagedDeployment['spec'];
+  const hashOf = (change: (spec: Spec) => Partial<Spec>) =>
+    templateInputsHash({ ...resource, spec: { ...resource.spec, ...change(resource.spec) } });
+  const scale = { min: 5, max: 9 };
+
+  test.each<[string, (spec: Spec) => Partial<Spec>]>([
+    ['generation', () => ({ generation: 7 })],
+    ['off', () => ({ suspend: true })],
+    ['scales', ({ components }) => ({ components: { ...components, api: { ...components.api, scale } } })],
+    ['the URL', () => ({ routing: { url: 'https://other.example.com' } })],
+    [
+      "the database's size",
+      ({ database }) => ({ database: { ...database, storage: '99Gi', maxConnections: 999 } }),
+    ],
+    ["the cache's size", ({ cache }) => ({ cache: { ...cache, maxMemoryMb: 999 } })],
+  ])('does not follow %s: nothing restarts for it', (_, change) => {
+    expect(hashOf(change)).toBe(templateInputsHash(resource));
+  });
+
+  test.each<[string, (spec: Spec) => Partial<Spec>]>([
+    ['the image', ({ revision }) => ({ revision: { ...revision, image: 'other' } })],
+    ['the env Secret', ({ revision }) => ({ revision: { ...revision, envSecretName: 'other' } })],
+    [
+      'resources',
+      ({ components }) => ({ components: { ...components, api: { ...components.api, resources: {} } } }),
+    ],
+    ['a component', ({ components: { queue: _queue, ...rest } }) => ({ components: rest })],
+    ['the pool size', ({ database }) => ({ database: { ...database, poolSize: 1 } })],
+    ['an external database', ({ database }) => ({ database: { ...database, external: true } })],
+    ['labels', ({ podTemplate }) => ({ podTemplate: { ...podTemplate, labels: { other: 'x' } } })],
+    ['tracing', () => ({ tracing: { project: 'other' } })],
+  ])('follows %s', (_, change) => {
+    expect(hashOf(change)).not.toBe(templateInputsHash(resource));
+  });
+});
