@@ -1,0 +1,253 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import pg from 'pg';
+import { UUID_PATTERN } from '../domain/id.ts';
+import type { Logger } from '../domain/logger.ts';
+import { connectionConfig, describeTarget, type PoolClient, typeParsers } from './connection.ts';
+import { StoreContention, StoreError, StoreUnavailable, translateError } from './errors.ts';
+
+/**
+ * Runs statements on one connection, one at a time, on behalf of one tenant (or of the whole platform: `*`).
+ * Hot paths use `query` with SQL text; the rest uses drizzle's typed builder.
+ */
+export interface Reader {
+  /** The tenant whose rows row-level security lets through; `*`: all. */
+  readonly tenantId: string;
+  readonly drizzle: NodePgDatabase;
+  /** Runs one statement, prepared once a connection. `text` must be one of few constants, values go in parameters. */
+  query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+/** A Reader inside of a transaction: functions that write ask for this. */
+export interface Transaction extends Reader {
+  readonly inTransaction: true;
+}
+
+/** Access on behalf of one tenant or of the platform. */
+export interface Scope {
+  /**
+   * Runs `work` in one transaction: all of it is committed or nothing. On a serialization failure or a deadlock the
+   * whole is run again (at most 5 times), so `work` must have no effect outside of the database.
+   * @throws StoreError; StoreUnavailable when the connection broke: at COMMIT, the outcome is unknown
+   */
+  transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  /** Runs `work`, which only reads: each statement sees its own snapshot. Run again if the connection turns out dead. */
+  read<T>(work: (reader: Reader) => Promise<T>): Promise<T>;
+}
+
+/** The pool of connections to PostgreSQL. */
+export interface Database {
+  forTenant(tenantId: string): Scope;
+  /** For work across tenants: keys, listeners, housekeeping. */
+  readonly platform: Scope;
+  /** @throws StoreUnavailable when PostgreSQL does not answer */
+  ping(): Promise<void>;
+  /** Waits for what is running, then closes all connections. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  /** postgres://user:password@host:port/name */
+  url: string;
+  /** Most connections. */
+  poolSize: number;
+  logger: Logger;
+  /** A statement that takes longer is cancelled. Milliseconds; default 10,000. */
+  statementTimeoutMs?: number;
+  /** Longest wait for a connection, be it a new one or one of a full pool. Milliseconds; default 5,000. */
+  connectTimeoutMs?: number;
+}
+
+const MAX_ATTEMPTS = 5;
+const RETRY_BASE_MS = 5;
+const MAX_STATEMENT_NAMES = 400;
+const PLATFORM = '*';
+
+const statementNames = new Map<string, string>();
+
+/** Name of the prepared statement of a text; beyond a bound, new texts run unnamed rather than fill the server. */
+function statementName(text: string): string | undefined {
+  const known = statementNames.get(text);
+  if (known !== undefined || statementNames.size >= MAX_STATEMENT_NAMES) return known;
+  const name = `berth_${statementNames.size}`;
+  statementNames.set(text, name);
+  return name;
+}
+
+class Session implements Transaction {
+  readonly inTransaction = true;
+  readonly tenantId: string;
+  readonly drizzle: NodePgDatabase;
+  readonly #client: PoolClient;
+
+  constructor(client: PoolClient, tenantId: string) {
+    this.#client = client;
+    this.tenantId = tenantId;
+    client.builder ??= drizzle(client);
+    this.drizzle = client.builder;
+  }
+
+  async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    try {
+      const result = await this.#client.query({
+        name: statementName(text),
+        text,
+        values: values as unknown[],
+        types: typeParsers,
+      });
+      return result.rows as Row[];
+    } catch (error) {
+      throw translateError(error);
+    }
+  }
+}
+
+async function begin(client: PoolClient, tenantId: string): Promise<void> {
+  // One round trip; tenantId is `*` or a UUID (checked in forTenant), so it is safe as a literal.
+  await client.query(`BEGIN; SET LOCAL berth.tenant_id = '${tenantId}'`);
+}
+
+async function commit(client: PoolClient): Promise<void> {
+  const { command } = await client.query('COMMIT');
+  // PostgreSQL answers COMMIT of a failed transaction with a silent rollback.
+  if (command !== 'COMMIT') {
+    throw new StoreError('failed to commit: a statement of the transaction had failed', { retryable: false });
+  }
+}
+
+async function rollback(client: PoolClient): Promise<boolean> {
+  try {
+    await client.query('ROLLBACK');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The session's tenant outlives transactions, so that a read costs no round trip for it while the tenant stays the same. */
+async function enter(client: PoolClient, tenantId: string): Promise<void> {
+  if (client.tenantId === tenantId) return;
+  client.tenantId = null;
+  await client.query(`SET berth.tenant_id = '${tenantId}'`);
+  client.tenantId = tenantId;
+}
+
+/** Why the same work may be run again: another transaction got in the way, or the connection was dead. */
+type Again = 'contention' | 'dead' | null;
+
+type Outcome<T> =
+  | { readonly done: true; readonly value: T }
+  | { readonly done: false; readonly error: unknown; readonly again: Again };
+
+/** What is left of the connection after an error. */
+const connectionAfter = (error: unknown) => (error instanceof StoreUnavailable ? error.connection : 'usable');
+
+async function attemptTransaction<T>(
+  client: PoolClient,
+  tenantId: string,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<Outcome<T>> {
+  let begun = false;
+  try {
+    await begin(client, tenantId);
+    begun = true;
+    const value = await work(new Session(client, tenantId));
+    await commit(client);
+    client.release();
+    return { done: true, value };
+  } catch (thrown) {
+    const error = translateError(thrown);
+    const connection = connectionAfter(error);
+    const clean = connection === 'usable' && (await rollback(client));
+    client.release(!clean);
+    if (error instanceof StoreContention) return { done: false, error, again: 'contention' };
+    // A connection that was lost before BEGIN has done nothing.
+    return { done: false, error, again: connection === 'lost' && !begun ? 'dead' : null };
+  }
+}
+
+async function attemptRead<T>(
+  client: PoolClient,
+  tenantId: string,
+  work: (reader: Reader) => Promise<T>,
+): Promise<Outcome<T>> {
+  try {
+    await enter(client, tenantId);
+    const value = await work(new Session(client, tenantId));
+    client.release();
+    return { done: true, value };
+  } catch (thrown) {
+    const error = translateError(thrown);
+    const connection = connectionAfter(error);
+    client.release(connection !== 'usable');
+    return { done: false, error, again: connection === 'lost' ? 'dead' : null };
+  }
+}
+
+/**
+ * Opens the pool; connections are made when needed, so this does not fail when PostgreSQL is away (see `ping`).
+ * A connection lost while idle is logged and replaced.
+ */
+export function openDatabase(options: DatabaseOptions): Database {
+  const { logger, poolSize } = options;
+  const target = describeTarget(options.url);
+  const pool = new pg.Pool({
+    ...connectionConfig(options.url, options.statementTimeoutMs ?? 10_000),
+    connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
+    max: poolSize,
+    idleTimeoutMillis: 60_000,
+  });
+  pool.on('error', (error) =>
+    logger.warn({ target, err: error.message }, 'lost an idle database connection'),
+  );
+  // A connection in use has no listener of the pool's: without one of ours its loss would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+
+  const connect = async (): Promise<PoolClient> => {
+    try {
+      return await pool.connect();
+    } catch (error) {
+      const translated = translateError(error);
+      if (!(translated instanceof StoreUnavailable)) throw translated;
+      throw new StoreUnavailable(
+        `${target}: ${translated.message.replace(/^failed to reach PostgreSQL: /, '')}`,
+        translated.connection,
+      );
+    }
+  };
+
+  const run = async <T>(once: (client: PoolClient) => Promise<Outcome<T>>): Promise<T> => {
+    const runs = { contention: 0, dead: 0 };
+    for (;;) {
+      const outcome = await once(await connect());
+      if (outcome.done) return outcome.value;
+      const { again, error } = outcome;
+      if (again === null) throw error;
+      runs[again] += 1;
+      // After a restart of PostgreSQL, every idle connection of the pool may be dead, and no more than these.
+      if (runs[again] >= (again === 'dead' ? poolSize + 1 : MAX_ATTEMPTS)) throw error;
+      logger.debug({ target, runs, err: String(error) }, 'running a transaction again');
+      if (again === 'contention') await sleep(Math.random() * RETRY_BASE_MS * 2 ** runs.contention);
+    }
+  };
+
+  const scope = (tenantId: string): Scope => ({
+    transaction: (work) => run((client) => attemptTransaction(client, tenantId, work)),
+    read: (work) => run((client) => attemptRead(client, tenantId, work)),
+  });
+
+  let closing: Promise<void> | null = null;
+  const platform = scope(PLATFORM);
+  return {
+    forTenant(tenantId) {
+      if (!UUID_PATTERN.test(tenantId)) throw new TypeError('failed to enter a tenant: its id is no UUID');
+      return scope(tenantId);
+    },
+    platform,
+    ping: () => platform.read(async (reader) => void (await reader.query('SELECT 1'))),
+    close() {
+      closing ??= pool.end();
+      return closing;
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import type { DeploymentType } from '../domain/source.ts';
+import type { DeploymentStatus } from '../domain/states.ts';
+import type { Reader, Transaction } from './database.ts';
+import { DEPLOYMENT_COLUMNS, type DeploymentRow, toDeploymentRecord } from './deployment-row.ts';
+import type { DeploymentRecord, Page } from './records.ts';
+import { REMOTE_RECONCILED, statusIs } from './status.ts';
+
+const JOINED = 'JOIN listeners l ON l.id = d.listener_id LEFT JOIN secret_sets s ON s.id = d.secrets_id';
+const FIND = `SELECT ${DEPLOYMENT_COLUMNS} FROM deployments d ${JOINED} WHERE d.id = $2 AND d.tenant_id = $1`;
+const FIND_FOR_UPDATE = `${FIND} FOR UPDATE OF d`;
+
+/** The deployment; null when this tenant has none of this id. */
+export async function findDeployment(
+  reader: Reader,
+  tenantId: string,
+  deploymentId: string,
+): Promise<DeploymentRecord | null> {
+  const [row] = await reader.query<DeploymentRow>(FIND, [tenantId, deploymentId]);
+  return row === undefined ? null : toDeploymentRecord(row);
+}
+
+/**
+ * As findDeployment, with the row locked until the transaction ends. Whoever changes a deployment or its revisions
+ * takes this lock first (of several deployments: in the order of their ids), so that no two wait for each other.
+ */
+export async function findDeploymentForUpdate(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+): Promise<DeploymentRecord | null> {
+  const [row] = await transaction.query<DeploymentRow>(FIND_FOR_UPDATE, [tenantId, deploymentId]);
+  return row === undefined ? null : toDeploymentRecord(row);
+}
+
+/** Filters of the list; absent ones do not filter. All must hold. */
+export interface DeploymentFilter {
+  /** Exact. */
+  name?: string;
+  /** Part of the name, case as given; `%` and `_` mean themselves. */
+  nameContains?: string;
+  status?: DeploymentStatus;
+  remoteReconciled?: boolean;
+  /** Values of one key: any of them; of several keys: one of each. */
+  tagValueIds?: readonly string[];
+  imageVersion?: string;
+  deploymentType?: DeploymentType;
+  deploymentIds?: readonly string[];
+}
+
+/** A deployment matches when it carries, for each key among the wanted values, one of them; an unknown value matches none. */
+const tagged = (parameter: string) => `d.id IN (
+  SELECT t.deployment_id FROM deployment_tag_values t
+  WHERE t.tenant_id = $1 AND t.tag_value_id = ANY(${parameter}::uuid[])
+  GROUP BY t.deployment_id
+  HAVING count(DISTINCT t.tag_key_id) = (
+    SELECT count(DISTINCT coalesce(v.tag_key_id, wanted.id)) FROM unnest(${parameter}::uuid[]) AS wanted(id)
+    LEFT JOIN tag_values v ON v.id = wanted.id AND v.tenant_id = $1))`;
+
+const escapeLike = (text: string) => text.replace(/[\\%_]/g, '\\$&');
+
+/** The list's SQL and parameters: a page of ids first, then their rows, so that skipped rows are never joined. */
+function listStatement(tenantId: string, filter: DeploymentFilter, page: Page) {
+  const values: unknown[] = [tenantId];
+  const conditions = ['d.tenant_id = $1'];
+  const where = (value: unknown, condition: (parameter: string) => string) => {
+    if (value === undefined) return;
+    values.push(value);
+    conditions.push(condition(`$${values.length}`));
+  };
+  where(filter.name, (name) => `d.name = ${name}`);
+  where(
+    filter.nameContains === undefined ? undefined : `%${escapeLike(filter.nameContains)}%`,
+    (pattern) => `d.name LIKE ${pattern}`,
+  );
+  where(filter.imageVersion, (version) => `d.image_version = ${version}`);
+  where(filter.deploymentType, (type) => `d.deployment_type = ${type}`);
+  where(filter.deploymentIds, (ids) => `d.id = ANY(${ids}::uuid[])`);
+  where(filter.tagValueIds, tagged);
+  if (filter.status !== undefined) conditions.push(statusIs(filter.status));
+  if (filter.remoteReconciled !== undefined) {
+    conditions.push(filter.remoteReconciled ? REMOTE_RECONCILED : `NOT ${REMOTE_RECONCILED}`);
+  }
+  // A literal limit: the planner must know how few rows are wanted. Of offsets there are too many for that.
+  values.push(page.offset);
+  const text = `
+    SELECT ${DEPLOYMENT_COLUMNS}
+    FROM (
+      SELECT d.id FROM deployments d
+      WHERE ${conditions.join(' AND ')}
+      ORDER BY d.id DESC LIMIT ${Math.trunc(page.limit)} OFFSET $${values.length}
+    ) AS page
+    JOIN deployments d ON d.id = page.id ${JOINED}
+    ORDER BY d.id DESC`;
+  return { text, values };
+}
+
+/** One page of a tenant's deployments, newest first, in one query. */
+export async function listDeployments(
+  reader: Reader,
+  tenantId: string,
+  filter: DeploymentFilter,
+  page: Page,
+): Promise<DeploymentRecord[]> {
+  const { text, values } = listStatement(tenantId, filter, page);
+  const rows = await reader.query<DeploymentRow>(text, values);
+  return rows.map(toDeploymentRecord);
+}

@@ -1,0 +1,127 @@
+import { DrizzleQueryError } from 'drizzle-orm/errors';
+import pg from 'pg';
+
+/** A call to the store failed. `retryable`: the same call may succeed later without any change. Holds no values of rows. */
+export class StoreError extends Error {
+  readonly retryable: boolean;
+  /** PostgreSQL's SQLSTATE, where the server answered. */
+  readonly sqlState: string | null;
+  constructor(message: string, options: { retryable: boolean; sqlState?: string }) {
+    super(message);
+    this.name = new.target.name;
+    this.retryable = options.retryable;
+    this.sqlState = options.sqlState ?? null;
+  }
+}
+
+/** PostgreSQL cannot be reached, is shutting down, or took too long. What was in flight may or may not have been committed. */
+export class StoreUnavailable extends StoreError {
+  /** What became of the connection: `lost` (another one may work at once), `stuck` (no answer came), `usable`. */
+  readonly connection: 'lost' | 'stuck' | 'usable';
+  constructor(cause: string, connection: 'lost' | 'stuck' | 'usable', sqlState?: string) {
+    super(`failed to reach PostgreSQL: ${cause}`, { retryable: true, sqlState });
+    this.connection = connection;
+  }
+}
+
+/** Other transactions kept getting in the way, beyond the bounded number of attempts. */
+export class StoreContention extends StoreError {
+  constructor(cause: string, sqlState: string) {
+    super(`failed to commit beside concurrent changes: ${cause}`, { retryable: true, sqlState });
+  }
+}
+
+/** A row with the same unique value exists; `constraint` names the index of schema.ts, e.g. `deployments_name`. */
+export class UniqueViolation extends StoreError {
+  readonly constraint: string;
+  constructor(constraint: string) {
+    super(`failed to write: another row has the same value (${constraint})`, {
+      retryable: false,
+      sqlState: '23505',
+    });
+    this.constraint = constraint;
+  }
+}
+
+/** A row refers to one that does not exist, or one that others refer to was to be deleted. */
+export class ReferenceViolation extends StoreError {
+  readonly constraint: string;
+  constructor(constraint: string) {
+    super(`failed to write: a reference does not hold (${constraint})`, {
+      retryable: false,
+      sqlState: '23503',
+    });
+    this.constraint = constraint;
+  }
+}
+
+/** The row changed between reading and writing (its generation or status is another): read again and decide anew. */
+export class StaleWrite extends StoreError {
+  constructor(what: string) {
+    super(`failed to write ${what}: it was changed meanwhile`, { retryable: true });
+  }
+}
+
+/** The database's schema is not the one this program needs. A retry helps only after `berth migrate`. */
+export class NotMigrated extends StoreError {
+  constructor(message: string) {
+    super(message, { retryable: false });
+  }
+}
+
+/** A sealed value was changed, belongs to another row, or was sealed with a key that is not configured. */
+export class SecretBoxError extends StoreError {
+  constructor(message: string) {
+    super(message, { retryable: false });
+  }
+}
+
+/** SQLSTATE: the transaction as a whole may be tried again. */
+const CONTENTION = new Set(['40001', '40P01']);
+/** SQLSTATE of a statement that was given up (timeout, lock, resources): the connection goes on. */
+const GIVEN_UP = /^(53|57014$|55P03$)/;
+/** SQLSTATE of a session that has ended, or whose prepared plans are of an older schema (0A000). */
+const SESSION_ENDED = /^(08|57P|58|25P0[34]$|0A000$)/;
+const CONNECTION_LOST =
+  /^(Connection terminated|Client has encountered|Client was closed|Cannot use a pool after|Connection ended)/;
+const NO_ANSWER = /^(Query read timeout|timeout exceeded when trying to connect|timeout expired)/;
+const SYSTEM_CODE = /^(ECONN|EPIPE|ENOTFOUND|EAI_|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOENT|EADDRNOTAVAIL)/;
+
+function fromServer(error: pg.DatabaseError): StoreError {
+  const code = error.code ?? '';
+  if (CONTENTION.has(code)) return new StoreContention(error.message, code);
+  if (code === '23505') return new UniqueViolation(error.constraint ?? 'unknown');
+  if (code === '23503') return new ReferenceViolation(error.constraint ?? 'unknown');
+  if (GIVEN_UP.test(code)) return new StoreUnavailable(error.message, 'usable', code);
+  if (SESSION_ENDED.test(code)) return new StoreUnavailable(error.message, 'lost', code);
+  if (code === '42P01' || code === '3F000') {
+    return new NotMigrated(
+      `failed to use the database: ${error.message}; next: run \`berth migrate\` with the same DATABASE_URL`,
+    );
+  }
+  return new StoreError(`failed to run a statement: ${error.message}`, { retryable: false, sqlState: code });
+}
+
+/** The code of a failed connect, also where Node tried several addresses. */
+function systemCode(error: Error): string | null {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  const code: unknown = first instanceof Error && 'code' in first ? first.code : null;
+  return typeof code === 'string' ? code : null;
+}
+
+/**
+ * Errors of pg and drizzle as StoreErrors; anything else as it is.
+ * Neither the statement's parameters nor the server's DETAIL (both may hold values of rows) are kept.
+ */
+export function translateError(thrown: unknown): unknown {
+  const error = thrown instanceof DrizzleQueryError ? thrown.cause : thrown;
+  if (!(error instanceof Error) || error instanceof StoreError) return error;
+  if (error instanceof pg.DatabaseError) return fromServer(error);
+  const code = systemCode(error);
+  if (code !== null && SYSTEM_CODE.test(code)) {
+    const nameless = error instanceof AggregateError || error.message === '';
+    return new StoreUnavailable(nameless ? code : error.message, 'lost');
+  }
+  if (NO_ANSWER.test(error.message)) return new StoreUnavailable(error.message, 'stuck');
+  return CONNECTION_LOST.test(error.message) ? new StoreUnavailable(error.message, 'lost') : error;
+}

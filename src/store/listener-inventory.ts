@@ -1,0 +1,162 @@
+import type { Reason } from '../domain/conditions.ts';
+import { UUID_PATTERN } from '../domain/id.ts';
+import type { Transaction } from './database.ts';
+import { appendEvents } from './events.ts';
+
+/** One custom resource as it stands in the cluster. */
+export interface InventoryEntry {
+  /** As the custom resource says; any text. */
+  deploymentId: string;
+  name: string;
+  namespace: string;
+  /** False: it was deleted. */
+  present: boolean;
+  generation: number;
+  specHash: string;
+  /** Somebody else than a listener wrote it last. */
+  edited: boolean;
+}
+
+export interface Inventory {
+  /** These are all. */
+  complete: boolean;
+  entries: readonly InventoryEntry[];
+}
+
+export interface InventoryResult {
+  /** Deployments and leftovers that became work. */
+  due: number;
+  /** Ids that belong to no deployment and no tombstone of this listener, in this place. */
+  unknown: string[];
+}
+
+const ENTRY = `jsonb_to_recordset($2::jsonb) AS e(id uuid, name text, namespace text, present boolean,
+  generation bigint, spec_hash text, edited boolean)`;
+const SAME_PLACE = (alias: string) =>
+  `${alias}.id = e.id AND ${alias}.app_name = e.name AND ${alias}.namespace = e.namespace`;
+
+const KNOWN = `
+SELECT d.id FROM deployments d JOIN ${ENTRY} ON ${SAME_PLACE('d')} WHERE d.listener_id = $1
+UNION ALL
+SELECT t.id FROM tombstones t JOIN ${ENTRY} ON ${SAME_PLACE('t')} WHERE t.listener_id = $1`;
+
+/** Acknowledged and wanted, so not work already. What is work keeps its back-off. */
+const SETTLED = 'd.delete_requested_at IS NULL AND d.acknowledged_generation >= d.generation';
+const MARK_DUE = 'acknowledged_generation = d.generation - 1, next_attempt_at = now(), attempts = 0';
+const RETURNING = 'd.id, d.tenant_id';
+
+/**
+ * A listener once applied a later generation than the record has: the hub was restored from a backup. What it says
+ * now is a change of what the cluster runs, so it must count as later.
+ */
+const CATCH_UP = `
+UPDATE deployments d SET generation = e.generation + 1, next_attempt_at = now(), attempts = 0
+FROM ${ENTRY}
+WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND d.delete_requested_at IS NULL
+  AND e.present AND NOT e.edited AND e.generation > d.generation AND e.generation < 2000000000
+RETURNING ${RETURNING}`;
+
+const EDITED = `
+UPDATE deployments d SET ${MARK_DUE}
+FROM ${ENTRY}
+WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND ${SETTLED}
+  AND e.present AND e.spec_hash IS DISTINCT FROM d.spec_hash
+RETURNING ${RETURNING}`;
+
+/** What was seen of it is true no more. */
+const MARK_MISSING = `${MARK_DUE}, data_ready = false,
+  conditions = coalesce((SELECT jsonb_agg(c || jsonb_build_object('status', 'Unknown', 'reason', 'Reconciling',
+    'message', 'The custom resource is missing in the cluster; it is applied again.',
+    'lastTransitionTime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))
+    FROM jsonb_array_elements(d.conditions) AS c), '[]')`;
+
+const DELETED = `
+UPDATE deployments d SET ${MARK_MISSING}
+FROM ${ENTRY}
+WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND ${SETTLED} AND NOT e.present
+RETURNING ${RETURNING}`;
+
+const MISSING = `
+UPDATE deployments d SET ${MARK_MISSING}
+WHERE d.listener_id = $1 AND ${SETTLED}
+  AND NOT EXISTS (SELECT 1 FROM ${ENTRY} WHERE ${SAME_PLACE('d')} AND e.present)
+RETURNING ${RETURNING}`;
+
+const LEFTOVER = `
+UPDATE tombstones t SET due = true, next_attempt_at = now(), attempts = 0
+FROM ${ENTRY}
+WHERE t.listener_id = $1 AND ${SAME_PLACE('t')} AND e.present AND NOT t.due
+RETURNING t.id, t.tenant_id`;
+
+const TOLD: Readonly<Record<string, { reason: Reason; message: string }>> = {
+  edited: {
+    reason: 'ObjectCorrected',
+    message: 'The custom resource differs from what is wanted; it is put back.',
+  },
+  missing: {
+    reason: 'ObjectRecreated',
+    message: 'The custom resource is missing in the cluster; it is applied again.',
+  },
+};
+
+interface MarkedRow {
+  id: string;
+  tenant_id: string;
+}
+
+async function tell(
+  transaction: Transaction,
+  listenerId: string,
+  what: 'edited' | 'missing',
+  rows: readonly MarkedRow[],
+): Promise<void> {
+  const told = TOLD[what];
+  if (told === undefined) return;
+  await appendEvents(
+    transaction,
+    rows.map(({ id: deploymentId, tenant_id: tenantId }) => ({
+      tenantId,
+      deploymentId,
+      actor: { kind: 'listener', id: listenerId },
+      ...told,
+    })),
+  );
+}
+
+/**
+ * Holds what a listener found in its cluster against what is wanted, and marks differences as work: an edited or
+ * missing custom resource, and one of a deployment that is gone. The caller has checked the epoch.
+ */
+export async function takeInventory(
+  transaction: Transaction,
+  listenerId: string,
+  { complete, entries }: Inventory,
+): Promise<InventoryResult> {
+  const identified = entries.filter(({ deploymentId }) => UUID_PATTERN.test(deploymentId));
+  const rows = identified.map(
+    ({ deploymentId: id, name, namespace, present, generation, specHash, edited }) => ({
+      id,
+      name,
+      namespace,
+      present,
+      generation,
+      spec_hash: specHash,
+      edited,
+    }),
+  );
+  const values = [listenerId, JSON.stringify(rows)];
+  const known = new Set((await transaction.query<{ id: string }>(KNOWN, values)).map(({ id }) => id));
+  const restored = await transaction.query<MarkedRow>(CATCH_UP, values);
+  const edited = await transaction.query<MarkedRow>(EDITED, values);
+  const missing = await transaction.query<MarkedRow>(complete ? MISSING : DELETED, values);
+  const leftover = await transaction.query<MarkedRow>(LEFTOVER, values);
+  await tell(transaction, listenerId, 'edited', edited);
+  await tell(transaction, listenerId, 'missing', missing);
+  const unknown = entries.filter(
+    ({ deploymentId, present }) => present && !known.has(deploymentId.toLowerCase()),
+  );
+  return {
+    due: restored.length + edited.length + missing.length + leftover.length,
+    unknown: [...new Set(unknown.map(({ deploymentId }) => deploymentId))],
+  };
+}

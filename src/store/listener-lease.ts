@@ -1,0 +1,198 @@
+import { FALLBACK_NAMESPACE } from '../domain/deployment.ts';
+import type { Reader, Transaction } from './database.ts';
+import { StoreError } from './errors.ts';
+import { appendEvents } from './events.ts';
+
+/** A call carries an epoch that is no longer the current one: another process holds the lease, or did. */
+export class StaleEpoch extends StoreError {
+  constructor(epoch: number, current: number) {
+    super(`failed to act as listener: epoch ${epoch} is not the current one, ${current}`, {
+      retryable: false,
+    });
+  }
+}
+
+/** Another process holds the lease. `retryable`: it may end. */
+export class LeaseHeld extends StoreError {
+  constructor(holder: string) {
+    super(`failed to take the lease: ${holder} holds it`, { retryable: true });
+  }
+}
+
+/** What a listener says when it takes or renews its lease. */
+export interface LeaseClaim {
+  holder: string;
+  /** null: begin a new epoch. */
+  epoch: number | null;
+  /** Give it up: a successor need not wait. What was observed counts until the time runs out. */
+  release: boolean;
+  clusterReachable: boolean;
+  version: string;
+  clusterVersion: string;
+  rendering: unknown;
+  /** null: as registered. */
+  namespaces: readonly string[] | null;
+}
+
+interface LeaseRow {
+  tenant_id: string | null;
+  compute_id: string;
+  lease_holder: string | null;
+  lease_epoch: number;
+  /** The holder was heard of within its time. */
+  held: boolean;
+  loss_recorded: boolean;
+  ever_seen: boolean;
+}
+
+const LOCK = `
+SELECT tenant_id, compute_id, lease_holder, lease_epoch, coalesce(last_seen_at > now() - make_interval(secs => $2::float8), false) AS held, loss_recorded, ever_seen
+FROM listeners WHERE id = $1 FOR NO KEY UPDATE`;
+
+const RELEASE = 'UPDATE listeners SET lease_holder = NULL, last_seen_at = now() WHERE id = $1';
+
+const HOLD = `
+UPDATE listeners SET lease_holder = $2, lease_epoch = $3, lease_expires_at = now() + make_interval(secs => $4::float8),
+  report_seq = CASE WHEN lease_epoch = $3 THEN report_seq ELSE 0 END,
+  version = $5, cluster_version = $6, rendering = coalesce($7::jsonb, rendering), cluster_reachable = $8,
+  compute_config = CASE WHEN $9::jsonb IS NULL THEN compute_config
+    ELSE compute_config || jsonb_build_object('k8s_namespaces', $9::jsonb) END,
+  loss_recorded = NOT $8, ever_seen = true, last_seen_at = now()
+WHERE id = $1`;
+
+/** What the former holder had been given and not reported on is due again. Refused items keep their back-off, deletions their grace. */
+const HAND_OUT_AGAIN = `
+UPDATE deployments SET next_attempt_at = now()
+WHERE listener_id = $1 AND generation > acknowledged_generation AND next_attempt_at > now() AND attempts = 1`;
+
+/**
+ * What was created before the listener had ever said which namespaces it serves, and asked for none, goes where it would
+ * have gone since. Nothing of it is in the cluster: without a lease there was no work.
+ */
+const PLACE_WAITING = `
+UPDATE deployments SET namespace = $2
+WHERE listener_id = $1 AND namespace = $3 AND source_config #>> '{listener_config,cluster_namespace}' IS NULL`;
+
+/** @throws LeaseHeld, StaleEpoch */
+function nextEpoch(row: LeaseRow, claim: LeaseClaim): number {
+  const own = row.lease_holder === claim.holder;
+  if (claim.epoch !== null) {
+    if (claim.epoch !== row.lease_epoch || !own) throw new StaleEpoch(claim.epoch, row.lease_epoch);
+    return row.lease_epoch;
+  }
+  if (row.lease_holder !== null && !own && row.held) throw new LeaseHeld(row.lease_holder);
+  return row.lease_epoch + 1;
+}
+
+async function tellReachability(
+  transaction: Transaction,
+  listenerId: string,
+  row: LeaseRow,
+  reachable: boolean,
+): Promise<void> {
+  if (reachable !== row.loss_recorded) return;
+  const name = row.compute_id;
+  await appendEvents(transaction, [
+    {
+      tenantId: row.tenant_id,
+      listenerId,
+      actor: { kind: 'listener', id: listenerId, name },
+      reason: reachable ? 'ListenerReturned' : 'ListenerLost',
+      message: reachable
+        ? `The cluster of listener ${name} is observed again.`
+        : `The cluster of listener ${name} does not answer.`,
+    },
+  ]);
+}
+
+/** How long one renewal lasts, in two respects. */
+export interface LeaseTimes {
+  /** The cluster counts as observed for so long; then its deployments are UNKNOWN. */
+  readonly observedSeconds: number;
+  /** The holder has the lease to itself for so long; then another process may take over. Shorter: a killed one is replaced before anybody notices. */
+  readonly heldSeconds: number;
+}
+
+/**
+ * Takes, renews or releases the lease of a listener.
+ * @returns the epoch that the holder has; null when the scope may not run a listener of this id
+ * @throws LeaseHeld, StaleEpoch
+ */
+export async function takeLease(
+  transaction: Transaction,
+  listenerId: string,
+  claim: LeaseClaim,
+  { observedSeconds, heldSeconds }: LeaseTimes,
+): Promise<{ epoch: number } | null> {
+  const [row] = await transaction.query<LeaseRow>(LOCK, [listenerId, heldSeconds]);
+  if (row === undefined) return null;
+  const epoch = nextEpoch(row, claim);
+  if (claim.release) {
+    await transaction.query(RELEASE, [listenerId]);
+    return { epoch };
+  }
+  await transaction.query(HOLD, [
+    listenerId,
+    claim.holder,
+    epoch,
+    observedSeconds,
+    claim.version,
+    claim.clusterVersion,
+    claim.rendering === null ? null : JSON.stringify(claim.rendering),
+    claim.clusterReachable,
+    claim.namespaces === null ? null : JSON.stringify(claim.namespaces),
+  ]);
+  if (epoch !== row.lease_epoch) await transaction.query(HAND_OUT_AGAIN, [listenerId]);
+  const [first] = claim.namespaces ?? [];
+  if (!row.ever_seen && first !== undefined && !claim.namespaces?.includes(FALLBACK_NAMESPACE)) {
+    await transaction.query(PLACE_WAITING, [listenerId, first, FALLBACK_NAMESPACE]);
+  }
+  await tellReachability(transaction, listenerId, row, claim.clusterReachable);
+  return { epoch };
+}
+
+/**
+ * Fails unless `epoch` is the current one of the listener; until the transaction ends, nobody begins another.
+ * @throws StaleEpoch
+ */
+export async function checkEpoch(reader: Reader, listenerId: string, epoch: number): Promise<void> {
+  const [row] = await reader.query<{ lease_epoch: number }>(
+    'SELECT lease_epoch FROM listeners WHERE id = $1 FOR SHARE',
+    [listenerId],
+  );
+  if (row?.lease_epoch !== epoch) throw new StaleEpoch(epoch, row?.lease_epoch ?? 0);
+}
+
+/** Whose listener it is: a tenant's id, or null for the platform's. undefined: the scope sees none of this id. */
+export async function listenerOwner(reader: Reader, listenerId: string): Promise<string | null | undefined> {
+  const [row] = await reader.query<{ tenant_id: string | null }>(
+    'SELECT tenant_id FROM listeners WHERE id = $1',
+    [listenerId],
+  );
+  return row?.tenant_id;
+}
+
+const LOST = `
+UPDATE listeners SET loss_recorded = true
+WHERE ever_seen AND NOT loss_recorded AND lease_expires_at <= now()
+RETURNING id, tenant_id, compute_id`;
+
+/**
+ * Notes each listener whose lease ran out, once, in the history. Platform scope; to be called every few seconds.
+ * The status UNKNOWN does not wait for it: it is computed from the lease at reading.
+ * @returns how many
+ */
+export async function recordLostListeners(transaction: Transaction): Promise<number> {
+  const lost = await transaction.query<{ id: string; tenant_id: string | null; compute_id: string }>(LOST);
+  await appendEvents(
+    transaction,
+    lost.map(({ id, tenant_id: tenantId, compute_id: name }) => ({
+      tenantId,
+      listenerId: id,
+      actor: { kind: 'system' },
+      reason: 'ListenerLost',
+      message: `The lease of listener ${name} ran out: its cluster cannot be observed.`,
+    })),
+  );
+  return lost.length;
+}

@@ -1,0 +1,172 @@
+import type { ClusterReport, DeploymentFacts, OutcomeMove } from '../domain/cluster-report.ts';
+import type { Condition } from '../domain/conditions.ts';
+import { UUID_PATTERN } from '../domain/id.ts';
+import { isTerminal, REVISION_STATUSES, type RevisionStatus } from '../domain/states.ts';
+import type { Transaction } from './database.ts';
+import { WANTED_REVISION } from './listener-work-rows.ts';
+
+/** The rows that reports concern: read with one query each, whatever the number of reports, and written so. */
+
+export interface ReportedDeployment {
+  id: string;
+  tenantId: string;
+  facts: DeploymentFacts;
+}
+
+interface FactsRow {
+  id: string;
+  tenant_id: string;
+  app_name: string;
+  namespace: string;
+  deleting: boolean;
+  generation: number;
+  acknowledged_generation: number;
+  attempts: number;
+  has_runnable_revision: boolean;
+  active_revision_id: string | null;
+  conditions: Condition[];
+  url: string | null;
+  observed_generation: number | null;
+  observed_off: boolean;
+  data_ready: boolean;
+  observed_at: Date | null;
+}
+
+/** In the order of ids, as everybody who locks several; from here on nobody else changes them or their revisions. */
+const LOCK = `
+SELECT id, tenant_id, app_name, namespace, delete_requested_at IS NOT NULL AS deleting, generation,
+  acknowledged_generation, attempts, has_runnable_revision, active_revision_id, conditions, url, observed_generation,
+  observed_off, data_ready, observed_at
+FROM deployments WHERE listener_id = $1 AND id = ANY($2::uuid[])
+ORDER BY id FOR UPDATE`;
+
+interface RevisionRow {
+  id: string;
+  deployment_id: string;
+  number: number;
+  status: RevisionStatus;
+  wanted: boolean;
+}
+
+const REVISIONS = `
+SELECT r.id, r.deployment_id, r.number, r.status, (r.id = d.wanted_id) IS TRUE AS wanted
+FROM (SELECT d.id, d.active_revision_id, ${WANTED_REVISION} AS wanted_id FROM deployments d
+    WHERE d.id = ANY($1::uuid[])) AS d
+  JOIN revisions r ON r.deployment_id = d.id
+WHERE r.status = ANY($2::text[]) OR r.id = ANY($3::uuid[]) OR r.id = d.wanted_id OR r.id = d.active_revision_id
+ORDER BY r.deployment_id, r.number`;
+
+const NOT_TERMINAL = REVISION_STATUSES.filter((status) => !isTerminal(status));
+
+/** Ids of revisions that reports name, where they are ids at all: they come from the custom resource. */
+function namedRevisions(reports: readonly ClusterReport[]): string[] {
+  return reports
+    .flatMap((report) => (report.kind === 'observed' ? [report.active, report.rollout, report.failed] : []))
+    .flatMap((ref) => (ref !== null && UUID_PATTERN.test(ref.id) ? [ref.id] : []));
+}
+
+function toFacts(row: FactsRow, revisions: readonly RevisionRow[]): DeploymentFacts {
+  const active = revisions.find(({ id }) => id === row.active_revision_id);
+  return {
+    appName: row.app_name,
+    namespace: row.namespace,
+    deleting: row.deleting,
+    generation: row.generation,
+    acknowledgedGeneration: row.acknowledged_generation,
+    attempts: row.attempts,
+    hasRunnableRevision: row.has_runnable_revision,
+    active: active === undefined ? null : { id: active.id, number: active.number },
+    wantedRevisionId: revisions.find(({ wanted }) => wanted)?.id ?? null,
+    conditions: row.conditions,
+    observation:
+      row.observed_at === null
+        ? null
+        : {
+            generation: row.observed_generation ?? 0,
+            conditions: row.conditions,
+            url: row.url,
+            off: row.observed_off,
+            dataReady: row.data_ready,
+            observedAt: row.observed_at,
+          },
+    revisions: revisions.map(({ id, number, status }) => ({ id, number, status })),
+  };
+}
+
+/** Locks and loads the deployments of this listener that the reports are about. */
+export async function loadFacts(
+  transaction: Transaction,
+  listenerId: string,
+  reports: readonly ClusterReport[],
+): Promise<ReportedDeployment[]> {
+  const ids = [...new Set(reports.map(({ deploymentId }) => deploymentId))];
+  const rows = await transaction.query<FactsRow>(LOCK, [listenerId, ids]);
+  if (rows.length === 0) return [];
+  const found = rows.map(({ id }) => id);
+  // A statement of its own: it sees what was committed while the lock was waited for.
+  const revisions = Map.groupBy(
+    await transaction.query<RevisionRow>(REVISIONS, [found, NOT_TERMINAL, namedRevisions(reports)]),
+    (revision) => revision.deployment_id,
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    tenantId: row.tenant_id,
+    facts: toFacts(row, revisions.get(row.id) ?? []),
+  }));
+}
+
+export interface FactsChange {
+  deployment: ReportedDeployment;
+  facts: DeploymentFacts;
+  moves: readonly OutcomeMove[];
+  retryAfterMs: number | null;
+}
+
+const WRITE = `
+UPDATE deployments d SET acknowledged_generation = v.acknowledged_generation, attempts = v.attempts,
+  next_attempt_at = CASE WHEN v.retry_after_ms IS NULL THEN d.next_attempt_at
+    ELSE now() + make_interval(secs => v.retry_after_ms / 1000) END,
+  active_revision_id = v.active_revision_id, conditions = v.conditions, url = v.url,
+  observed_generation = v.observed_generation, observed_off = v.observed_off, data_ready = v.data_ready,
+  observed_at = v.observed_at,
+  has_runnable_revision = d.has_runnable_revision OR v.active_revision_id IS NOT NULL,
+  updated_at = CASE WHEN v.active_revision_id IS DISTINCT FROM d.active_revision_id THEN now() ELSE d.updated_at END
+FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, acknowledged_generation int, attempts int, retry_after_ms float8,
+  active_revision_id uuid, conditions jsonb, url text, observed_generation int, observed_off boolean,
+  data_ready boolean, observed_at timestamptz)
+WHERE d.id = v.id`;
+
+const MOVE = `
+UPDATE revisions r SET status = v.status, reason = v.reason, message = v.message, updated_at = now(),
+  deployed_at = CASE WHEN v.status = 'DEPLOYED' THEN now() ELSE r.deployed_at END
+FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, status text, reason text, message text)
+WHERE r.id = v.id`;
+
+/** Writes what reports changed. The rows are locked since `loadFacts`, so no condition is needed again. */
+export async function writeFacts(transaction: Transaction, changes: readonly FactsChange[]): Promise<void> {
+  if (changes.length === 0) return;
+  const rows = changes.map(({ deployment, facts, retryAfterMs }) => ({
+    id: deployment.id,
+    acknowledged_generation: facts.acknowledgedGeneration,
+    attempts: facts.attempts,
+    retry_after_ms: retryAfterMs,
+    active_revision_id: facts.active?.id ?? null,
+    conditions: facts.conditions,
+    url: facts.observation?.url ?? null,
+    observed_generation: facts.observation?.generation ?? null,
+    observed_off: facts.observation?.off ?? false,
+    data_ready: facts.observation?.dataReady ?? false,
+    observed_at: facts.observation?.observedAt ?? null,
+  }));
+  await transaction.query(WRITE, [JSON.stringify(rows)]);
+  // The last of several moves of one revision.
+  const moves = new Map(changes.flatMap(({ moves: made }) => made.map((move) => [move.id, move])));
+  if (moves.size === 0) return;
+  const moved = [...moves.values()].map(({ id, to, reason, message }) => ({
+    id,
+    status: to,
+    reason,
+    message,
+  }));
+  await transaction.query(MOVE, [JSON.stringify(moved)]);
+}

@@ -1,0 +1,154 @@
+import type { Deployment, Revision, SourceRevisionConfig } from '../domain/deployment.ts';
+import type { RevisionStatus } from '../domain/states.ts';
+import type { Transaction } from './database.ts';
+import { DEPLOYMENT_COLUMNS, type DeploymentRow, toDeploymentRecord } from './deployment-row.ts';
+import type { SealedSecrets } from './records.ts';
+
+/** What a due work item says, complete, as the store has it. */
+
+/** Bring a deployment to what is wanted. */
+export interface DueApply {
+  kind: 'apply';
+  deployment: Deployment;
+  /** The revision to run; null: there is none that could run. */
+  revision: Revision | null;
+  secrets: SealedSecrets | null;
+  /** The revision that serves, where it is another one. */
+  active: { number: number; secrets: SealedSecrets | null } | null;
+  tracingProject: string;
+  /** Revisions before the last ten, neither wanted nor active, the newest few: their environments can go. */
+  staleRevisions: number[];
+}
+
+/** Remove a deployment from its cluster: its deletion was asked for, or something of it was found after its end. */
+export interface DuePurge {
+  kind: 'purge';
+  deploymentId: string;
+  tenantId: string;
+  generation: number;
+  appName: string;
+  namespace: string;
+  /** Every revision that has an environment. Unknown once the record is gone: empty. */
+  revisions: number[];
+}
+
+export type DueWork = DueApply | DuePurge;
+
+/** Environments of this many newest revisions are kept. */
+const KEPT_REVISIONS = 10;
+const STALE_AT_ONCE = 5;
+
+/**
+ * The revision that the cluster is to run (alias `d`): the newest one that has an image. While the first one is being
+ * built, that one, so that its data services start meanwhile. Of failed builds alone: none.
+ */
+export const WANTED_REVISION = `coalesce(
+  (SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND r.status NOT IN
+    ('CREATING', 'AWAITING_BUILD', 'BUILDING', 'CREATE_FAILED', 'BUILD_FAILED', 'SKIPPED') ORDER BY r.number DESC LIMIT 1),
+  (SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND r.status IN
+    ('CREATING', 'AWAITING_BUILD', 'BUILDING') ORDER BY r.number DESC LIMIT 1))`;
+
+const LOAD = `
+SELECT ${DEPLOYMENT_COLUMNS}, p.name AS tracing_project,
+  w.id AS w_id, w.number AS w_number, w.status AS w_status, w.source_revision_config AS w_config,
+  w.resolved_image AS w_image, w.created_at AS w_created_at, w.secrets_id AS w_secrets_id,
+  ws.key_id AS w_key_id, ws.sealed AS w_sealed,
+  a.number AS a_number, a.secrets_id AS a_secrets_id, sa.key_id AS a_key_id, sa.sealed AS a_sealed,
+  CASE WHEN d.delete_requested_at IS NULL THEN
+    ARRAY(SELECT r.number FROM revisions r WHERE r.deployment_id = d.id AND r.secrets_id IS NOT NULL
+      AND r.number <= w.number - ${KEPT_REVISIONS} AND r.id IS DISTINCT FROM d.active_revision_id
+      ORDER BY r.number DESC LIMIT ${STALE_AT_ONCE})
+  ELSE ARRAY(SELECT r.number FROM revisions r WHERE r.deployment_id = d.id AND r.secrets_id IS NOT NULL
+      ORDER BY r.number) END AS revision_numbers
+FROM unnest($1::uuid[]) WITH ORDINALITY AS due(id, turn)
+  JOIN deployments d ON d.id = due.id
+  JOIN listeners l ON l.id = d.listener_id
+  JOIN tracing_projects p ON p.id = d.tracing_project_id
+  LEFT JOIN secret_sets s ON false
+  LEFT JOIN revisions w ON w.id = ${WANTED_REVISION}
+  LEFT JOIN secret_sets ws ON ws.id = w.secrets_id
+  LEFT JOIN revisions a ON a.id = d.active_revision_id AND a.id IS DISTINCT FROM w.id
+  LEFT JOIN secret_sets sa ON sa.id = a.secrets_id
+ORDER BY due.turn`;
+
+interface LoadedRow extends DeploymentRow {
+  tracing_project: string;
+  w_id: string | null;
+  w_number: number;
+  w_status: RevisionStatus;
+  w_config: SourceRevisionConfig;
+  w_image: string | null;
+  w_created_at: Date;
+  w_secrets_id: string | null;
+  w_key_id: string | null;
+  w_sealed: Buffer | null;
+  a_number: number | null;
+  a_secrets_id: string | null;
+  a_key_id: string | null;
+  a_sealed: Buffer | null;
+  revision_numbers: number[];
+}
+
+function sealedOf(
+  row: LoadedRow,
+  id: string | null,
+  keyId: string | null,
+  sealed: Buffer | null,
+): SealedSecrets | null {
+  if (id === null || keyId === null || sealed === null) return null;
+  return { id, tenantId: row.tenant_id, deploymentId: row.id, keyId, sealed };
+}
+
+function wantedOf(row: LoadedRow): Revision | null {
+  if (row.w_id === null) return null;
+  return {
+    id: row.w_id,
+    deploymentId: row.id,
+    number: row.w_number,
+    status: row.w_status,
+    reason: null,
+    message: null,
+    sourceRevisionConfig: row.w_config,
+    resolvedImage: row.w_image,
+    createdAt: row.w_created_at,
+    updatedAt: row.w_created_at,
+    deployedAt: null,
+  };
+}
+
+function toDueWork(row: LoadedRow): DueWork {
+  if (row.delete_requested_at !== null) {
+    const { id: deploymentId, tenant_id: tenantId, generation, app_name: appName, namespace } = row;
+    return {
+      kind: 'purge',
+      deploymentId,
+      tenantId,
+      generation,
+      appName,
+      namespace,
+      revisions: row.revision_numbers,
+    };
+  }
+  return {
+    kind: 'apply',
+    deployment: toDeploymentRecord(row),
+    revision: wantedOf(row),
+    secrets: sealedOf(row, row.w_secrets_id, row.w_key_id, row.w_sealed),
+    active:
+      row.a_number === null
+        ? null
+        : { number: row.a_number, secrets: sealedOf(row, row.a_secrets_id, row.a_key_id, row.a_sealed) },
+    tracingProject: row.tracing_project,
+    staleRevisions: row.revision_numbers,
+  };
+}
+
+/** The due items of these deployments, in the order given. */
+export async function loadWork(
+  transaction: Transaction,
+  deploymentIds: readonly string[],
+): Promise<DueWork[]> {
+  if (deploymentIds.length === 0) return [];
+  const rows = await transaction.query<LoadedRow>(LOAD, [deploymentIds]);
+  return rows.map(toDueWork);
+}

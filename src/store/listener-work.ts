@@ -1,0 +1,164 @@
+import type { Reader, Transaction } from './database.ts';
+import { appendEvents } from './events.ts';
+import { type DuePurge, type DueWork, loadWork } from './listener-work-rows.ts';
+
+/**
+ * Work that is due for a listener. A dirty marker, no queue: an item is due while generation > acknowledged_generation
+ * and next_attempt_at has come, so nothing is lost however notifications and commits interleave.
+ */
+
+/** What the caller made of a due item. */
+export type HandOut<Item> =
+  | {
+      kind: 'item';
+      item: Item;
+      /** Hash of the custom resource's spec; null: a purge. */
+      specHash: string | null;
+      /** The revision is to start (not switched off). */
+      starts: boolean;
+    }
+  /** The answer is full: due as before. */
+  | { kind: 'later' }
+  /** It cannot be made now: due again after a while. */
+  | { kind: 'failed' };
+
+/** An item that is not reported on comes again after this long, in seconds. */
+const REDELIVER_SECONDS = 60;
+/** Round-robin between tenants: everybody's first, then everybody's second … */
+const DUE = `
+WITH due AS (
+  SELECT id, next_attempt_at, row_number() OVER (PARTITION BY tenant_id ORDER BY next_attempt_at, id) AS turn
+  FROM deployments
+  WHERE listener_id = $1 AND generation > acknowledged_generation AND next_attempt_at <= now()
+  ORDER BY turn, next_attempt_at, id LIMIT $2
+), locked AS (
+  SELECT d.id FROM deployments d WHERE d.id IN (SELECT id FROM due)
+    AND d.generation > d.acknowledged_generation AND d.next_attempt_at <= now()
+  ORDER BY d.id FOR UPDATE SKIP LOCKED
+)
+SELECT id FROM due JOIN locked USING (id) ORDER BY turn, next_attempt_at, id`;
+
+const HANDED_OUT = `
+WITH given AS (
+  SELECT * FROM jsonb_to_recordset($1::jsonb) AS given(id uuid, spec_hash text, revision_id uuid)
+), deployment AS (
+  UPDATE deployments d SET spec_hash = coalesce(given.spec_hash, d.spec_hash), attempts = d.attempts + 1,
+    next_attempt_at = now() + make_interval(secs => ${REDELIVER_SECONDS})
+  FROM given WHERE d.id = given.id
+)
+UPDATE revisions r SET status = 'AWAITING_DEPLOY', reason = 'Reconciling', message = 'It was handed to the listener.',
+  updated_at = now()
+FROM given WHERE r.id = given.revision_id AND r.status = 'QUEUED'
+RETURNING r.id, r.tenant_id, r.deployment_id, r.number`;
+
+interface GivenRow {
+  id: string;
+  spec_hash: string | null;
+  /** The revision that starts with it. */
+  revision_id: string | null;
+}
+
+function givenRow<Item>(work: DueWork, result: HandOut<Item>): GivenRow {
+  const id = work.kind === 'apply' ? work.deployment.id : work.deploymentId;
+  const starts = result.kind === 'item' && result.starts && work.kind === 'apply';
+  return {
+    id,
+    spec_hash: result.kind === 'item' ? result.specHash : null,
+    revision_id: starts ? (work.revision?.id ?? null) : null,
+  };
+}
+
+async function noteHandOut(transaction: Transaction, listenerId: string, given: GivenRow[]): Promise<void> {
+  const started = await transaction.query<{
+    id: string;
+    tenant_id: string;
+    deployment_id: string;
+    number: number;
+  }>(HANDED_OUT, [JSON.stringify(given)]);
+  await appendEvents(
+    transaction,
+    started.map(({ id, tenant_id: tenantId, deployment_id: deploymentId, number }) => ({
+      tenantId,
+      deploymentId,
+      revisionId: id,
+      actor: { kind: 'listener', id: listenerId },
+      reason: 'Reconciling',
+      message: `Revision ${number} is AWAITING_DEPLOY: it was handed to the listener.`,
+      details: { from: 'QUEUED', to: 'AWAITING_DEPLOY' },
+    })),
+  );
+}
+
+const DUE_TOMBSTONES = `
+UPDATE tombstones SET attempts = attempts + 1, next_attempt_at = now() + make_interval(secs => ${REDELIVER_SECONDS})
+WHERE id IN (
+  SELECT id FROM tombstones WHERE listener_id = $1 AND due AND next_attempt_at <= now()
+  ORDER BY next_attempt_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+RETURNING id, tenant_id, generation, app_name, namespace`;
+
+async function leftovers(transaction: Transaction, listenerId: string, limit: number): Promise<DuePurge[]> {
+  const rows = await transaction.query<{
+    id: string;
+    tenant_id: string;
+    generation: number;
+    app_name: string;
+    namespace: string;
+  }>(DUE_TOMBSTONES, [listenerId, limit]);
+  return rows.map(({ id, tenant_id, generation, app_name, namespace }) => ({
+    kind: 'purge',
+    deploymentId: id,
+    tenantId: tenant_id,
+    generation,
+    appName: app_name,
+    namespace,
+    revisions: [],
+  }));
+}
+
+/**
+ * Hands out what is due: calls `handOut` for each item, in a fair order, and notes what was given, in one transaction.
+ * `handOut` must not have effects: the transaction may run again.
+ */
+export async function takeWork<Item>(
+  transaction: Transaction,
+  listenerId: string,
+  limit: number,
+  handOut: (due: DueWork) => HandOut<Item>,
+): Promise<Item[]> {
+  const due = await transaction.query<{ id: string }>(DUE, [listenerId, limit]);
+  const items: Item[] = [];
+  const given: GivenRow[] = [];
+  for (const work of await loadWork(
+    transaction,
+    due.map(({ id }) => id),
+  )) {
+    const result = handOut(work);
+    if (result.kind === 'later') break;
+    given.push(givenRow(work, result));
+    if (result.kind === 'item') items.push(result.item);
+  }
+  if (given.length > 0) await noteHandOut(transaction, listenerId, given);
+  for (const purge of await leftovers(transaction, listenerId, limit - given.length)) {
+    const result = handOut(purge);
+    if (result.kind === 'item') items.push(result.item);
+  }
+  return items;
+}
+
+const NEXT_DUE = `
+SELECT l.lease_epoch, extract(epoch FROM least(
+  (SELECT min(next_attempt_at) FROM deployments WHERE listener_id = $1 AND generation > acknowledged_generation),
+  (SELECT min(next_attempt_at) FROM tombstones WHERE listener_id = $1 AND due)) - now())::float8 * 1000 AS in_ms
+FROM listeners l WHERE l.id = $1`;
+
+/**
+ * When the next item is due, in milliseconds from now (≤ 0: now; null: nothing is waiting), and the current epoch.
+ * Cheap, writes nothing. null when the scope sees no listener of this id.
+ */
+export async function lookForWork(
+  reader: Reader,
+  listenerId: string,
+): Promise<{ epoch: number; dueInMs: number | null } | null> {
+  const [row] = await reader.query<{ lease_epoch: number; in_ms: number | null }>(NEXT_DUE, [listenerId]);
+  return row === undefined ? null : { epoch: row.lease_epoch, dueInMs: row.in_ms };
+}

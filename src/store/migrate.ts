@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { migrate as runMigrations } from 'drizzle-orm/node-postgres/migrator';
+import pg from 'pg';
+import type { Logger } from '../domain/logger.ts';
+import { connectionConfig, describeTarget } from './connection.ts';
+import type { Database } from './database.ts';
+import { NotMigrated, StoreUnavailable, translateError } from './errors.ts';
+
+const FOLDER = fileURLToPath(new URL('migrations', import.meta.url));
+const SCHEMA = 'berth_migrations';
+const TABLE = 'applied';
+/** Any number that no other program takes: "berth" on a telephone's keys. */
+const ADVISORY_LOCK = 23_784;
+const LEAST_SERVER_VERSION = 15;
+const TIMEOUT_MS = 10 * 60_000;
+
+interface Migration {
+  readonly tag: string;
+  /** Milliseconds since 1970; drizzle orders and remembers migrations by it. */
+  readonly when: number;
+}
+
+function knownMigrations(): Migration[] {
+  const journal = JSON.parse(readFileSync(`${FOLDER}/meta/_journal.json`, 'utf8')) as {
+    entries: Migration[];
+  };
+  return journal.entries;
+}
+
+async function checkServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ version: number }>(
+    `SELECT current_setting('server_version_num')::int / 10000 AS version`,
+  );
+  const version = rows[0]?.version ?? 0;
+  if (version < LEAST_SERVER_VERSION) {
+    throw new NotMigrated(
+      `failed to migrate: PostgreSQL ${version} is too old; next: use version ${LEAST_SERVER_VERSION} or newer`,
+    );
+  }
+}
+
+/** When the newest migration of the database was made; null: none was applied. */
+async function newestApplied(client: pg.Client): Promise<number | null> {
+  const { rows: tables } = await client.query(`SELECT to_regclass('${SCHEMA}.${TABLE}') AS found`);
+  if (tables[0]?.found === null) return null;
+  const { rows } = await client.query(`SELECT max(created_at)::float8 AS newest FROM ${SCHEMA}.${TABLE}`);
+  return rows[0]?.newest ?? null;
+}
+
+async function applyPending(client: pg.Client, target: string, logger: Logger): Promise<string[]> {
+  await checkServer(client);
+  // Held until the connection ends; the others wait here and then find nothing to do.
+  await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
+  const newest = await newestApplied(client);
+  const pending = knownMigrations().filter(({ when }) => newest === null || when > newest);
+  if (pending.length === 0) {
+    logger.info({ target }, 'the database is up to date');
+    return [];
+  }
+  const tags = pending.map(({ tag }) => tag);
+  logger.info({ target, migrations: tags }, `migrating the database: ${tags.join(', ')}`);
+  // Row-level security binds migrations as well: they work on all tenants' rows.
+  await client.query(`SET berth.tenant_id = '*'`);
+  await runMigrations(drizzle(client), {
+    migrationsFolder: FOLDER,
+    migrationsSchema: SCHEMA,
+    migrationsTable: TABLE,
+  });
+  logger.info({ target, migrations: tags }, 'the database is migrated');
+  return tags;
+}
+
+/**
+ * Brings the database to this program's schema, in one transaction; safe when several replicas do it at once.
+ * @returns the names of the migrations that were applied
+ * @throws StoreUnavailable (a retry may help), NotMigrated (server too old)
+ */
+export async function migrate(url: string, logger: Logger): Promise<string[]> {
+  const target = describeTarget(url);
+  const client = new pg.Client(connectionConfig(url, TIMEOUT_MS));
+  // Reported by the statement in flight; without a listener it would end the process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await applyPending(client, target, logger);
+  } catch (thrown) {
+    const error = translateError(thrown);
+    if (!(error instanceof StoreUnavailable)) throw error;
+    throw new StoreUnavailable(
+      `${target}: ${error.message.replace(/^failed to reach PostgreSQL: /, '')}; next: check that it runs and that DATABASE_URL is right`,
+      error.connection,
+    );
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/**
+ * Fails unless the database has every migration that this program knows (more is fine: a newer replica was here).
+ * @throws NotMigrated with the next step; StoreUnavailable
+ */
+export async function checkMigrated(database: Database): Promise<void> {
+  const wanted = knownMigrations().at(-1);
+  if (wanted === undefined) return;
+  const next = 'next: run `berth migrate` with the same DATABASE_URL';
+  const newest = await database.platform.read(async (reader) => {
+    const [table] = await reader.query<{ found: string | null }>(
+      `SELECT to_regclass('${SCHEMA}.${TABLE}')::text AS found`,
+    );
+    if (table?.found == null) throw new NotMigrated(`failed to use the database: it is empty; ${next}`);
+    const [row] = await reader.query<{ newest: number | null }>(
+      `SELECT max(created_at)::float8 AS newest FROM ${SCHEMA}.${TABLE}`,
+    );
+    return row?.newest ?? 0;
+  });
+  if (newest < wanted.when) {
+    throw new NotMigrated(`failed to use the database: it lacks the migration ${wanted.tag}; ${next}`);
+  }
+}

@@ -1,0 +1,114 @@
+import type { Condition } from '../domain/conditions.ts';
+import type { Deployment, Secret, SourceConfig, SourceRevisionConfig } from '../domain/deployment.ts';
+import type { DeploymentType, Source } from '../domain/source.ts';
+import type { DeploymentStatus, RevisionStatus } from '../domain/states.ts';
+import type { Actor } from './events.ts';
+import type { ComputeConfig } from './schema/listeners.ts';
+
+/** Sealed secrets with what they are bound to; `openSecrets` of secret-box.ts opens them. */
+export interface SealedSecrets {
+  id: string;
+  tenantId: string;
+  deploymentId: string;
+  keyId: string;
+  sealed: Buffer;
+}
+
+/** A deployment with all that an answer shows of it; one query, lists included. */
+export interface DeploymentRecord extends Deployment {
+  /** Derived at reading (see status.ts). */
+  status: DeploymentStatus;
+  /** Of the latest revision; before the first one: as sent. */
+  sourceRevisionConfig: SourceRevisionConfig;
+  /** Of the latest revision; before the first one: as sent. null: none. */
+  secrets: SealedSecrets | null;
+  deploymentType: DeploymentType | null;
+  imageVersion: string | null;
+  hasRunnableRevision: boolean;
+  /** The generation that the listener has brought to the cluster; 0: none. */
+  acknowledgedGeneration: number;
+  deleteTracingProject: boolean;
+  /** As last reported: those of the observation, or of a refusal before or after it. */
+  conditions: Condition[];
+  listener: { everSeen: boolean; alive: boolean; lastSeenAt: Date | null };
+}
+
+/**
+ * Secrets of a new revision: given anew, or those of an existing set of the same deployment
+ * (unchanged on PATCH, an older revision's on rollback; `id: null`: none).
+ */
+export type SecretsSource =
+  | { readonly kind: 'values'; readonly secrets: readonly Secret[] }
+  | { readonly kind: 'set'; readonly id: string | null };
+
+/** A revision to be made; its number is the store's to choose. */
+export interface NewRevision {
+  /** UUID v7. */
+  id: string;
+  status: RevisionStatus;
+  reason?: string;
+  message?: string;
+  resolvedImage?: string;
+}
+
+/** A deployment to be made. */
+export interface NewDeployment {
+  /** UUID v7. */
+  id: string;
+  name: string;
+  source: Source;
+  sourceConfig: SourceConfig;
+  sourceRevisionConfig: SourceRevisionConfig;
+  secrets: readonly Secret[];
+  /** contract/names.ts appName(name, id). */
+  appName: string;
+  namespace: string;
+  listenerId: string;
+  imageVersion: string | null;
+  /** null: internal_image without an image. */
+  revision: NewRevision | null;
+  actor: Actor;
+}
+
+/** The whole of what is wanted after a change, merged by the caller. */
+export interface WantedChange {
+  /** The generation that the change was decided on; another one now: StaleWrite. */
+  expectedGeneration: number;
+  sourceConfig: SourceConfig;
+  sourceRevisionConfig: SourceRevisionConfig;
+  secrets: SecretsSource;
+  imageVersion: string | null;
+  /** null: no new revision. */
+  revision: NewRevision | null;
+  actor: Actor;
+  /** For the event; names of changed fields, never a value of a secret. */
+  message: string;
+  details?: Record<string, unknown>;
+}
+
+/** A listener as answers show it. */
+export interface ListenerRecord {
+  id: string;
+  /** null: the platform's. */
+  tenantId: string | null;
+  computeType: string;
+  computeId: string;
+  computeConfig: ComputeConfig;
+  version: string | null;
+  clusterVersion: string | null;
+  clusterReachable: boolean;
+  /** As reported with the lease (contract/render-config.ts); null: none yet. */
+  rendering: unknown;
+  everSeen: boolean;
+  /** Holds a lease that has not run out, and its cluster answers. */
+  alive: boolean;
+  lastSeenAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** A page of a list: `limit` rows after skipping `offset`. */
+export interface Page {
+  limit: number;
+  offset: number;
+}

@@ -1,0 +1,203 @@
+import { sql } from 'drizzle-orm';
+import {
+  boolean,
+  customType,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import type { Condition } from '../../domain/conditions.ts';
+import type { SourceConfig, SourceRevisionConfig } from '../../domain/deployment.ts';
+import type { DeploymentType, Source } from '../../domain/source.ts';
+import type { DeploymentStatus, RevisionStatus } from '../../domain/states.ts';
+import { listeners } from './listeners.ts';
+import { tenants } from './tenancy.ts';
+
+const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
+const time = (name: string) => timestamp(name, { withTimezone: true });
+
+/** Where traces of a deployment go; made with it, of the same name, and may outlive it. */
+export const tracingProjects = pgTable(
+  'tracing_projects',
+  {
+    id: uuid().primaryKey(),
+    tenantId: uuid('tenant_id')
+      .notNull()
+      .references(() => tenants.id),
+    name: text().notNull(),
+    createdAt: time('created_at').notNull().defaultNow(),
+  },
+  (table) => [uniqueIndex('tracing_projects_name').on(table.tenantId, table.name)],
+);
+
+/**
+ * What is wanted of each deployment, and what was last observed.
+ * secrets_id, latest_revision_id and active_revision_id are no foreign keys: what they name is written in the same
+ * statement and goes with the deployment by cascade; the keys would cost an index each.
+ */
+export const deployments = pgTable(
+  'deployments',
+  {
+    id: uuid().primaryKey(),
+    tenantId: uuid('tenant_id')
+      .notNull()
+      .references(() => tenants.id),
+    name: text().notNull(),
+    source: text().$type<Source>().notNull(),
+    /** Of source_config; a column for the list's filter. */
+    deploymentType: text('deployment_type').$type<DeploymentType>(),
+    /** As sent; unset is null. */
+    sourceConfig: jsonb('source_config').$type<SourceConfig>().notNull(),
+    /** Of the latest revision; before the first one: as sent. */
+    sourceRevisionConfig: jsonb('source_revision_config').$type<SourceRevisionConfig>().notNull(),
+    /** Of the latest revision; before the first one: as sent. null: no secrets. */
+    secretsId: uuid('secrets_id'),
+    /** Host of source_config.custom_url in lower case: belongs to one deployment across all tenants. */
+    routeHost: text('route_host'),
+    /** Tag of the latest revision's image. */
+    imageVersion: text('image_version'),
+    /** Base name of all Kubernetes objects. */
+    appName: text('app_name').notNull(),
+    namespace: text().notNull(),
+    listenerId: uuid('listener_id')
+      .notNull()
+      .references(() => listeners.id),
+    tracingProjectId: uuid('tracing_project_id')
+      .notNull()
+      .references(() => tracingProjects.id),
+    /** Raised by each change of what is wanted, deletion included. */
+    generation: integer().notNull().default(1),
+    latestRevisionId: uuid('latest_revision_id'),
+    activeRevisionId: uuid('active_revision_id'),
+    /** A revision exists that can run or may still come to run: not only failed builds. */
+    hasRunnableRevision: boolean('has_runnable_revision').notNull(),
+    createdAt: time('created_at').notNull().defaultNow(),
+    /** Last change of what is wanted or active; mere observations leave it alone. */
+    updatedAt: time('updated_at').notNull().defaultNow(),
+    deleteRequestedAt: time('delete_requested_at'),
+    deleteTracingProject: boolean('delete_tracing_project').notNull().default(false),
+
+    /** Work for the listener is due while generation > acknowledged_generation and next_attempt_at has come. */
+    acknowledgedGeneration: integer('acknowledged_generation').notNull().default(0),
+    nextAttemptAt: time('next_attempt_at').notNull().defaultNow(),
+    attempts: integer().notNull().default(0),
+    /** Hash of the custom resource's spec that was last handed out, for the inventory. */
+    specHash: text('spec_hash'),
+
+    /** The hub's generation that the operator had seen; null: nothing observed yet. */
+    observedGeneration: integer('observed_generation'),
+    conditions: jsonb().$type<Condition[]>().notNull().default([]),
+    url: text(),
+    observedOff: boolean('observed_off').notNull().default(false),
+    dataReady: boolean('data_ready').notNull().default(false),
+    observedAt: time('observed_at'),
+
+    /** Deployment.status but for UNKNOWN, which depends on the listener's lease (see store/status.ts). */
+    recordedStatus: text('recorded_status')
+      .$type<Exclude<DeploymentStatus, 'UNKNOWN'>>()
+      .notNull()
+      .generatedAlwaysAs(
+        sql`CASE WHEN delete_requested_at IS NOT NULL THEN 'AWAITING_DELETE' WHEN NOT has_runnable_revision OR observed_off THEN 'UNUSED' WHEN NOT data_ready THEN 'AWAITING_DATABASE' ELSE 'READY' END`,
+      ),
+  },
+  (table) => [
+    uniqueIndex('deployments_name')
+      .on(table.tenantId, table.name)
+      .where(sql`${table.deleteRequestedAt} IS NULL`),
+    uniqueIndex('deployments_route_host')
+      .on(table.routeHost)
+      .where(sql`${table.routeHost} IS NOT NULL AND ${table.deleteRequestedAt} IS NULL`),
+    index('deployments_newest').on(table.tenantId, table.id),
+    index('deployments_by_name').on(table.tenantId, table.name),
+    index('deployments_by_status').on(table.tenantId, table.recordedStatus, table.id),
+    index('deployments_by_image_version').on(table.tenantId, table.imageVersion, table.id),
+    index('deployments_by_type').on(table.tenantId, table.deploymentType, table.id),
+    index('deployments_unreconciled')
+      .on(table.tenantId, table.id)
+      .where(sql`${table.observedGeneration} IS DISTINCT FROM ${table.generation}`),
+    index('deployments_due')
+      .on(table.listenerId, table.nextAttemptAt)
+      .where(sql`${table.generation} > ${table.acknowledgedGeneration}`),
+    index('deployments_by_listener').on(table.listenerId, table.id),
+    index('deployments_by_tracing_project').on(table.tracingProjectId),
+  ],
+);
+
+/** Immutable versions of source_revision_config and secrets. */
+export const revisions = pgTable(
+  'revisions',
+  {
+    id: uuid().primaryKey(),
+    tenantId: uuid('tenant_id')
+      .notNull()
+      .references(() => tenants.id),
+    deploymentId: uuid('deployment_id')
+      .notNull()
+      .references(() => deployments.id, { onDelete: 'cascade' }),
+    /** 1, 2, 3 … within the deployment, without gaps. */
+    number: integer().notNull(),
+    status: text().$type<RevisionStatus>().notNull(),
+    reason: text(),
+    message: text(),
+    sourceRevisionConfig: jsonb('source_revision_config').$type<SourceRevisionConfig>().notNull(),
+    secretsId: uuid('secrets_id'),
+    /** Digest-pinned image, where it could be resolved or was built. */
+    resolvedImage: text('resolved_image'),
+    createdAt: time('created_at').notNull().defaultNow(),
+    updatedAt: time('updated_at').notNull().defaultNow(),
+    deployedAt: time('deployed_at'),
+  },
+  (table) => [uniqueIndex('revisions_number').on(table.deploymentId, table.number)],
+);
+
+/** Secrets of revisions, sealed (store/secret-box.ts); revisions with the same secrets share a row. */
+export const secretSets = pgTable(
+  'secret_sets',
+  {
+    id: uuid().primaryKey(),
+    tenantId: uuid('tenant_id')
+      .notNull()
+      .references(() => tenants.id),
+    deploymentId: uuid('deployment_id')
+      .notNull()
+      .references(() => deployments.id, { onDelete: 'cascade' }),
+    /** Which key sealed it. */
+    keyId: text('key_id').notNull(),
+    sealed: bytea().notNull(),
+    createdAt: time('created_at').notNull().defaultNow(),
+  },
+  (table) => [
+    index('secret_sets_by_deployment').on(table.deploymentId),
+    index('secret_sets_by_key').on(table.keyId),
+  ],
+);
+
+/** What is left of a deployment once its cluster is clean: kept 30 days, so that leftovers are recognised. */
+export const tombstones = pgTable(
+  'tombstones',
+  {
+    /** The deployment's id. */
+    id: uuid().primaryKey(),
+    tenantId: uuid('tenant_id').notNull(),
+    listenerId: uuid('listener_id').notNull(),
+    name: text().notNull(),
+    appName: text('app_name').notNull(),
+    namespace: text().notNull(),
+    /** Of the deployment when it went. */
+    generation: integer().notNull(),
+    purgedAt: time('purged_at').notNull().defaultNow(),
+    /** True: an inventory found something of it in the cluster, so it is purge work again. */
+    due: boolean().notNull().default(false),
+    nextAttemptAt: time('next_attempt_at').notNull().defaultNow(),
+    attempts: integer().notNull().default(0),
+  },
+  (table) => [
+    index('tombstones_due').on(table.listenerId, table.nextAttemptAt).where(sql`${table.due}`),
+    index('tombstones_by_age').on(table.purgedAt),
+  ],
+);

@@ -1,0 +1,50 @@
+import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } from 'drizzle-orm/pg-core';
+import type { Reason } from '../../domain/conditions.ts';
+import { tenants } from './tenancy.ts';
+
+/** Append-only history: who changed what, every change of state with its reason. Never a secret. Outlives the deployment. */
+export const events = pgTable(
+  'events',
+  {
+    id: uuid().primaryKey(),
+    /** null: of the platform, as the loss of its listener. */
+    tenantId: uuid('tenant_id').references(() => tenants.id),
+    deploymentId: uuid('deployment_id'),
+    revisionId: uuid('revision_id'),
+    listenerId: uuid('listener_id'),
+    at: timestamp({ withTimezone: true }).notNull().defaultNow(),
+    actorKind: text('actor_kind').$type<'api_key' | 'listener' | 'system'>().notNull(),
+    actorId: uuid('actor_id'),
+    actorName: text('actor_name'),
+    reason: text().$type<Reason>().notNull(),
+    message: text().notNull(),
+    details: jsonb().$type<Record<string, unknown>>().notNull().default({}),
+  },
+  (table) => [
+    index('events_by_deployment').on(table.deploymentId, table.id),
+    index('events_by_tenant').on(table.tenantId, table.id),
+  ],
+);
+
+/** Answers to requests with an Idempotency-Key: what is needed to render the answer again, no body, no secret. */
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    tenantId: uuid('tenant_id')
+      .notNull()
+      .references(() => tenants.id, { onDelete: 'cascade' }),
+    key: text().notNull(),
+    /** Method and path. */
+    operation: text().notNull(),
+    /** Keyed hash of the body (secret-box.ts): the body holds secrets. */
+    fingerprint: text().notNull(),
+    statusCode: integer('status_code').notNull(),
+    deploymentId: uuid('deployment_id').notNull(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+    expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.key, table.operation] }),
+    index('idempotency_keys_by_expiry').on(table.expiresAt),
+  ],
+);

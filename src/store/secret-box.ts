@@ -1,0 +1,137 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
+import type { Secret } from '../domain/deployment.ts';
+import { uuidv7 } from '../domain/id.ts';
+import { SecretBoxError } from './errors.ts';
+import type { SealedSecrets } from './records.ts';
+
+/** Key of 32 bytes with the id under which sealed values name it. */
+export interface EncryptionKey {
+  readonly id: string;
+  readonly key: Buffer;
+}
+
+/** Seals with the primary key, opens with any of the keys. */
+export interface SecretBox {
+  readonly primaryKeyId: string;
+  /** @param context what the value belongs to; the same must be given to open */
+  seal(plaintext: Buffer, context: string): { keyId: string; sealed: Buffer };
+  /** @throws SecretBoxError when the value was changed, the context is another, or the key is not configured */
+  open(sealed: Buffer, keyId: string, context: string): Buffer;
+  /** Keyed hash of a text that may hold secrets; comparable with `matches` only. */
+  fingerprint(text: string): string;
+  /** Whether `fingerprint` was made of this text; false also when its key is no longer configured. */
+  matches(text: string, fingerprint: string): boolean;
+}
+
+const ALGORITHM = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * AES-256-GCM; sealed = nonce (12 bytes) + tag (16 bytes) + ciphertext. The key id is part of what is authenticated.
+ * @param options.keys all keys that sealed values may name
+ * @param options.primary id of the key that seals
+ */
+export function createSecretBox(options: { keys: readonly EncryptionKey[]; primary: string }): SecretBox {
+  const keys = new Map(options.keys.map(({ id, key }) => [id, key]));
+  for (const [id, key] of keys) {
+    if (key.length !== KEY_BYTES)
+      throw new SecretBoxError(`failed to use encryption key ${id}: not 32 bytes`);
+  }
+  const find = (id: string): Buffer => {
+    const key = keys.get(id);
+    if (key === undefined)
+      throw new SecretBoxError(`failed to find encryption key ${id}: it is not configured`);
+    return key;
+  };
+  const primary = find(options.primary);
+  const fingerprintKeys = new Map(
+    [...keys].map(([id, key]) => [
+      id,
+      Buffer.from(hkdfSync('sha256', key, '', 'berth fingerprint', KEY_BYTES)),
+    ]),
+  );
+  const authenticated = (keyId: string, context: string) => Buffer.from(`${keyId}\n${context}`);
+  const digest = (keyId: string, text: string): Buffer | null => {
+    const key = fingerprintKeys.get(keyId);
+    return key === undefined ? null : createHmac('sha256', key).update(text).digest();
+  };
+
+  return {
+    primaryKeyId: options.primary,
+    seal(plaintext, context) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv(ALGORITHM, primary, nonce, { authTagLength: TAG_BYTES });
+      cipher.setAAD(authenticated(options.primary, context));
+      const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()]);
+      return { keyId: options.primary, sealed: Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]) };
+    },
+    open(sealed, keyId, context) {
+      const key = find(keyId);
+      if (sealed.length < NONCE_BYTES + TAG_BYTES)
+        throw new SecretBoxError('failed to open a sealed value: cut short');
+      const decipher = createDecipheriv(ALGORITHM, key, sealed.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      });
+      decipher.setAAD(authenticated(keyId, context));
+      decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+      try {
+        return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
+      } catch {
+        throw new SecretBoxError('failed to open a sealed value: it was changed or belongs to another row');
+      }
+    },
+    fingerprint(text) {
+      return `${options.primary}:${digest(options.primary, text)?.toString('hex') ?? ''}`;
+    },
+    matches(text, fingerprint) {
+      const [keyId = '', hex = ''] = fingerprint.split(':');
+      const expected = digest(keyId, text);
+      const actual = Buffer.from(hex, 'hex');
+      return expected !== null && actual.length === expected.length && timingSafeEqual(actual, expected);
+    },
+  };
+}
+
+const contextOf = (set: SecretsIdentity) => `secrets ${set.tenantId} ${set.deploymentId} ${set.id}`;
+
+type SecretsIdentity = Pick<SealedSecrets, 'id' | 'tenantId' | 'deploymentId'>;
+
+/** Seals secrets under an id that exists already. */
+export function sealSecretsAs(
+  box: SecretBox,
+  { id, tenantId, deploymentId }: SecretsIdentity,
+  secrets: readonly Secret[],
+): SealedSecrets {
+  const identity = { id, tenantId, deploymentId };
+  const pairs = secrets.map(({ name, value }) => [name, value]);
+  return { ...identity, ...box.seal(Buffer.from(JSON.stringify(pairs)), contextOf(identity)) };
+}
+
+/** Seals the secrets of a deployment under a new id; null when there are none. */
+export function sealSecrets(
+  box: SecretBox,
+  tenantId: string,
+  deploymentId: string,
+  secrets: readonly Secret[],
+): SealedSecrets | null {
+  return secrets.length === 0 ? null : sealSecretsAs(box, { id: uuidv7(), tenantId, deploymentId }, secrets);
+}
+
+/**
+ * The secrets in the order in which they were given.
+ * @throws SecretBoxError
+ */
+export function openSecrets(box: SecretBox, set: SealedSecrets | null): Secret[] {
+  if (set === null) return [];
+  const pairs = JSON.parse(box.open(set.sealed, set.keyId, contextOf(set)).toString()) as [string, string][];
+  return pairs.map(([name, value]) => ({ name, value }));
+}

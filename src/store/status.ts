@@ -1,0 +1,36 @@
+import type { DeploymentStatus } from '../domain/states.ts';
+
+/**
+ * Deployment.status and the listener's liveness in SQL: the one place of both.
+ * The same as domain/states.ts deploymentStatus (held against it by a test), split in two: the generated column
+ * `recorded_status` knows all but the lease; UNKNOWN is added here, at reading, from the lease's expiry.
+ * Table aliases: `d` deployments, `l` its listener.
+ */
+
+/** Whether the listener holds a live lease and sees its cluster. */
+export const LISTENER_ALIVE = `(l.cluster_reachable AND coalesce(l.lease_expires_at > now(), false))`;
+
+const unknownIf = (listenerLost: string) =>
+  `(d.recorded_status <> 'AWAITING_DELETE' AND d.observed_at IS NOT NULL AND ${listenerLost})`;
+
+/** Deployment.status. */
+export const DEPLOYMENT_STATUS = `CASE WHEN ${unknownIf(`NOT ${LISTENER_ALIVE}`)} THEN 'UNKNOWN' ELSE d.recorded_status END`;
+
+const LOST_LISTENERS = `SELECT l.id FROM listeners l WHERE NOT ${LISTENER_ALIVE}`;
+const UNKNOWN = unknownIf(`d.listener_id IN (${LOST_LISTENERS})`);
+
+/**
+ * Condition that Deployment.status is `status`; needs `d` only. The few listeners that are lost are looked up once,
+ * so that the index by recorded_status serves, and UNKNOWN costs nothing while none is lost.
+ */
+export function statusIs(status: DeploymentStatus): string {
+  if (status === 'UNKNOWN') return `EXISTS (${LOST_LISTENERS}) AND ${UNKNOWN}`;
+  // From a closed list, so safe as a literal; a literal lets the planner see how rare a status is.
+  return `d.recorded_status = '${status}' AND NOT ${UNKNOWN}`;
+}
+
+/** The cluster runs the wanted generation, as far as was seen. */
+export const REMOTE_RECONCILED = `(d.observed_generation IS NOT DISTINCT FROM d.generation)`;
+
+/** Revision.status: a revision on its way cannot be observed while the listener is away. Alias `r`: revisions. */
+export const REVISION_STATUS = `CASE WHEN r.status IN ('AWAITING_DEPLOY', 'DEPLOYING') AND NOT ${LISTENER_ALIVE} THEN 'UNKNOWN' ELSE r.status END`;

@@ -1,0 +1,163 @@
+import { and, asc, desc, eq } from 'drizzle-orm';
+import { uuidv7 } from '../domain/id.ts';
+import type { Reader, Transaction } from './database.ts';
+import { ReferenceViolation } from './errors.ts';
+import { type Actor, appendEvents } from './events.ts';
+import type { Page } from './records.ts';
+import { deployments, deploymentTagValues, tagKeys, tagValues } from './schema.ts';
+
+export type TagKey = typeof tagKeys.$inferSelect;
+export type TagValue = typeof tagValues.$inferSelect;
+
+/** @throws UniqueViolation `tag_keys_key` */
+export async function createTagKey(transaction: Transaction, tenantId: string, key: string): Promise<TagKey> {
+  const [created] = await transaction.drizzle
+    .insert(tagKeys)
+    .values({ id: uuidv7(), tenantId, key })
+    .returning();
+  if (created === undefined) throw new Error('failed to create a tag key: no row came back');
+  return created;
+}
+
+const ownKey = (tenantId: string, id: string) => and(eq(tagKeys.id, id), eq(tagKeys.tenantId, tenantId));
+
+export async function findTagKey(reader: Reader, tenantId: string, id: string): Promise<TagKey | null> {
+  const [key] = await reader.drizzle.select().from(tagKeys).where(ownKey(tenantId, id));
+  return key ?? null;
+}
+
+/** Newest first. */
+export function listTagKeys(reader: Reader, tenantId: string, { limit, offset }: Page): Promise<TagKey[]> {
+  return reader.drizzle
+    .select()
+    .from(tagKeys)
+    .where(eq(tagKeys.tenantId, tenantId))
+    .orderBy(desc(tagKeys.id))
+    .limit(limit)
+    .offset(offset);
+}
+
+/** Deletes a key with its values, on deployments too; false when this tenant has none of this id. */
+export async function deleteTagKey(transaction: Transaction, tenantId: string, id: string): Promise<boolean> {
+  const deleted = await transaction.drizzle
+    .delete(tagKeys)
+    .where(ownKey(tenantId, id))
+    .returning({ id: tagKeys.id });
+  return deleted.length > 0;
+}
+
+/**
+ * A value of a key; null when this tenant has no such key.
+ * @throws UniqueViolation `tag_values_value`
+ */
+export async function createTagValue(
+  transaction: Transaction,
+  tenantId: string,
+  tagKeyId: string,
+  value: string,
+): Promise<TagValue | null> {
+  if ((await findTagKey(transaction, tenantId, tagKeyId)) === null) return null;
+  const [created] = await transaction.drizzle
+    .insert(tagValues)
+    .values({ id: uuidv7(), tenantId, tagKeyId, value })
+    .returning();
+  return created ?? null;
+}
+
+/** Newest first. */
+export function listTagValues(
+  reader: Reader,
+  tenantId: string,
+  tagKeyId: string,
+  { limit, offset }: Page,
+): Promise<TagValue[]> {
+  return reader.drizzle
+    .select()
+    .from(tagValues)
+    .where(and(eq(tagValues.tagKeyId, tagKeyId), eq(tagValues.tenantId, tenantId)))
+    .orderBy(desc(tagValues.id))
+    .limit(limit)
+    .offset(offset);
+}
+
+/** Deletes a value, on deployments too; false when this tenant has none of this id under this key. */
+export async function deleteTagValue(
+  transaction: Transaction,
+  tenantId: string,
+  tagKeyId: string,
+  id: string,
+): Promise<boolean> {
+  const deleted = await transaction.drizzle
+    .delete(tagValues)
+    .where(and(eq(tagValues.id, id), eq(tagValues.tagKeyId, tagKeyId), eq(tagValues.tenantId, tenantId)))
+    .returning({ id: tagValues.id });
+  return deleted.length > 0;
+}
+
+/** Tag values of a deployment, oldest first. */
+export async function listDeploymentTagValues(
+  reader: Reader,
+  tenantId: string,
+  deploymentId: string,
+): Promise<TagValue[]> {
+  const rows = await reader.drizzle
+    .select({ value: tagValues })
+    .from(deploymentTagValues)
+    .innerJoin(tagValues, eq(tagValues.id, deploymentTagValues.tagValueId))
+    .where(
+      and(eq(deploymentTagValues.deploymentId, deploymentId), eq(deploymentTagValues.tenantId, tenantId)),
+    )
+    .orderBy(asc(tagValues.id));
+  return rows.map(({ value }) => value);
+}
+
+const ASSIGN = `
+INSERT INTO deployment_tag_values (tenant_id, deployment_id, tag_key_id, tag_value_id)
+SELECT v.tenant_id, $2, v.tag_key_id, v.id FROM tag_values v WHERE v.tenant_id = $1 AND v.id = ANY($3::uuid[])
+RETURNING tag_value_id`;
+
+/**
+ * Gives a deployment exactly these tag values, and says so in its history, if they were others before.
+ * @returns all its values, oldest first; `deleting` when its deletion was asked for, null when this tenant has no such
+ *   deployment: nothing changes
+ * @throws ReferenceViolation when one of the values is not this tenant's
+ */
+export async function setDeploymentTagValues(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+  tagValueIds: readonly string[],
+  actor: Actor,
+): Promise<TagValue[] | 'deleting' | null> {
+  const wanted = [...new Set(tagValueIds)];
+  const [deployment] = await transaction.drizzle
+    .select({ deleteRequestedAt: deployments.deleteRequestedAt })
+    .from(deployments)
+    .where(and(eq(deployments.id, deploymentId), eq(deployments.tenantId, tenantId)))
+    .for('update');
+  if (deployment === undefined) return null;
+  if (deployment.deleteRequestedAt !== null) return 'deleting';
+  const before = await listDeploymentTagValues(transaction, tenantId, deploymentId);
+  await transaction.drizzle
+    .delete(deploymentTagValues)
+    .where(
+      and(eq(deploymentTagValues.deploymentId, deploymentId), eq(deploymentTagValues.tenantId, tenantId)),
+    );
+  const assigned = await transaction.query(ASSIGN, [tenantId, deploymentId, wanted]);
+  if (assigned.length !== wanted.length) throw new ReferenceViolation('deployment_tag_values_tag_value_id');
+  const after = await listDeploymentTagValues(transaction, tenantId, deploymentId);
+  const tags = after.map(({ id }) => id);
+  if (tags.join() !== before.map(({ id }) => id).join()) {
+    await appendEvents(transaction, [
+      {
+        tenantId,
+        deploymentId,
+        actor,
+        reason: 'Patched',
+        message: 'Changed: tag values.',
+        details: { changed: ['tag_value_ids'], tag_value_ids: tags },
+      },
+    ]);
+  }
+  return after;
+}
