@@ -1,0 +1,123 @@
+import swagger from '@fastify/swagger';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { Logger } from '../domain/logger.ts';
+import { authenticate, knownCaller } from './auth.ts';
+import { type ApiDeps, DEFAULT_BODY_LIMIT } from './deps.ts';
+import { answerClientError, answerExpectation } from './early-answers.ts';
+import { ApiError, errorHandler, nothingHere } from './errors.ts';
+import { parseJsonBody } from './json-body.ts';
+import { openApiOptions } from './openapi.ts';
+import { requestId } from './request-id.ts';
+import { deploymentRoutes } from './routes/deployments.ts';
+import { eventRoutes } from './routes/events.ts';
+import { healthRoutes } from './routes/health.ts';
+import { registerListenerProtocol } from './routes/listener-protocol.ts';
+import { listenerRoutes } from './routes/listeners.ts';
+import { openApiRoutes } from './routes/openapi.ts';
+import { revisionRoutes } from './routes/revisions.ts';
+import { tagRoutes } from './routes/tags.ts';
+import { tracingProjectRoutes } from './routes/tracing-projects.ts';
+import { validatorCompiler } from './validation.ts';
+
+/** The HTTP API, built apart from listening. */
+
+/** A request must have arrived within this time, in milliseconds. */
+const REQUEST_TIMEOUT_MS = 30_000;
+
+function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
+  // Answers may hold secrets.
+  if (request.routeOptions.config.access !== 'public') reply.header('cache-control', 'no-store');
+}
+
+/** RFC 9112, 3.2. Node would check it too, with an answer that has no body and no id. */
+function requireHost({ raw, headers }: FastifyRequest): void {
+  if (raw.httpVersion === '1.1' && headers.host === undefined)
+    throw new ApiError(400, 'The header Host is required.');
+}
+
+/** One line an answer: no header, no body, no query. */
+function logAnswer(logger: Logger) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { access, url: route } = request.routeOptions.config;
+    const caller = knownCaller(request);
+    const fields = {
+      requestId: request.id,
+      method: request.method,
+      route: route ?? 'none',
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime),
+      ...(caller === null ? {} : { keyId: caller.keyId, tenantId: caller.tenantId }),
+    };
+    const changes = request.method !== 'GET' && request.method !== 'HEAD';
+    // A listener renews its lease every few seconds: what it changes is in the history of the deployments.
+    const routine = access === 'public' || access?.scopes.includes('listeners:run');
+    logger[changes && !routine ? 'info' : 'debug'](fields, 'answered');
+  };
+}
+
+function addParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      done(null, parseJsonBody(request, body as Buffer));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+/** The listener's calls: texts of clusters are cleaned there, not refused here. */
+function listenerProtocol(app: FastifyInstance, deps: ApiDeps): void {
+  app.register(async (scoped) => {
+    scoped.addHook('onRoute', (route) => {
+      route.config = { ...route.config, anyText: true };
+    });
+    await registerListenerProtocol(scoped, deps);
+  });
+}
+
+/** Makes the API. It never listens: the caller does, or uses `inject`. */
+export function buildApp(deps: ApiDeps): FastifyInstance {
+  const { logger } = deps;
+  const handleError = errorHandler(logger);
+  const app = fastify({
+    bodyLimit: deps.bodyLimit ?? DEFAULT_BODY_LIMIT,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    genReqId: requestId,
+    requestIdHeader: false,
+    logger: false,
+    http: { requireHostHeader: false },
+    clientErrorHandler: answerClientError,
+    frameworkErrors: (error, request, reply) => {
+      setHeaders(request, reply as unknown as FastifyReply);
+      handleError(error, request, reply as unknown as FastifyReply);
+    },
+  });
+  app.server.on('checkExpectation', answerExpectation);
+  addParser(app);
+  app.setValidatorCompiler(validatorCompiler);
+  // Answers are typed by their schemas and held against them in tests; checking each again would cost more than all else.
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  app.setErrorHandler(handleError);
+  app.setNotFoundHandler(() => {
+    throw nothingHere();
+  });
+  app.addHook('onRequest', async (request, reply) => setHeaders(request, reply));
+  app.addHook('onRequest', async (request) => requireHost(request));
+  app.addHook('onRequest', authenticate(deps));
+  app.addHook('onResponse', logAnswer(logger));
+  app.register(swagger, openApiOptions(deps));
+  app.register(async (scoped) => {
+    healthRoutes(scoped, deps);
+    deploymentRoutes(scoped, deps);
+    revisionRoutes(scoped, deps);
+    eventRoutes(scoped, deps);
+    listenerRoutes(scoped, deps);
+    listenerProtocol(scoped, deps);
+    tagRoutes(scoped, deps);
+    tracingProjectRoutes(scoped, deps);
+    openApiRoutes(scoped);
+  });
+  return app;
+}

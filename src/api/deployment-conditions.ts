@@ -1,0 +1,52 @@
+import { type Condition, REASONS, type Reason } from '../domain/conditions.ts';
+import type { DeploymentRecord } from '../store/records.ts';
+
+/** Conditions as answered: those of the cluster, corrected by what only the hub knows. */
+
+function condition(
+  status: Condition['status'],
+  reason: Reason,
+  since: Date,
+  message: string = REASONS[reason],
+): Condition {
+  return { type: 'Ready', status, reason, message, lastTransitionTime: since.toISOString() };
+}
+
+/** Nobody looks any more: what was seen is told, but as unknown. */
+function lost(record: DeploymentRecord): Condition[] {
+  const since = (record.listener.lastSeenAt ?? record.createdAt).toISOString();
+  const seen: Condition[] =
+    record.conditions.length === 0
+      ? [condition('Unknown', 'ListenerLost', record.createdAt)]
+      : record.conditions;
+  return seen.map(({ type, status, reason }) => ({
+    type,
+    status: 'Unknown',
+    reason: 'ListenerLost',
+    message: `${REASONS.ListenerLost} It was ${status} (${reason}) when last seen.`,
+    lastTransitionTime: since,
+  }));
+}
+
+function withReady(conditions: readonly Condition[], ready: Condition): Condition[] {
+  return [...conditions.filter(({ type }) => type !== 'Ready'), ready];
+}
+
+/** The conditions of a deployment. Never a `Ready` that speaks of an older generation than the wanted one. */
+export function shownConditions(record: DeploymentRecord): Condition[] {
+  const { listener, conditions, observation, generation } = record;
+  if (!listener.everSeen) {
+    return withReady(conditions, condition('False', 'ListenerNeverSeen', record.createdAt));
+  }
+  if (record.deleteRequestedAt !== null) {
+    return withReady(conditions, condition('False', 'DeletionRequested', record.deleteRequestedAt));
+  }
+  if (!listener.alive) return lost(record);
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  if (ready !== undefined && (ready.status !== 'True' || observation?.generation === generation)) {
+    return conditions;
+  }
+  const seen = observation === null ? 'nothing of it' : `generation ${observation.generation}`;
+  const message = `Generation ${generation} is wanted; the cluster was last seen with ${seen}.`;
+  return withReady(conditions, condition('False', 'Reconciling', record.updatedAt, message));
+}

@@ -1,0 +1,136 @@
+import { appName } from '../contract/names.ts';
+import { withDefaultCeilings } from '../domain/default-ceilings.ts';
+import { type CreateBody, toSourceConfig, toSourceRevisionConfig } from '../domain/deployment-bodies.ts';
+import { canonicalJson } from '../domain/hash.ts';
+import { uuidv7 } from '../domain/id.ts';
+import { imageVersion } from '../domain/image-reference.ts';
+import { unmaskSecrets } from '../domain/secret-list.ts';
+import { sourceIssues } from '../domain/source-rules.ts';
+import type { Transaction } from '../store/database.ts';
+import { findDeployment, insertDeployment } from '../store/deployments.ts';
+import type { Actor } from '../store/events.ts';
+import { claimIdempotencyKey } from '../store/idempotency.ts';
+import type { DeploymentRecord, NewDeployment } from '../store/records.ts';
+import { checkClusterSupport, manifestsOf, resourceOf, revisionOf } from './deployment-manifests.ts';
+import { choosePlacement, renderingOf } from './deployment-placement.ts';
+import { conflict, newRevision, undone, wantedIssues } from './deployment-rules.ts';
+import type { DryRunAnswer } from './deployment-schema.ts';
+import type { ApiDeps } from './deps.ts';
+import { ApiError, brokenRules } from './errors.ts';
+
+/** `POST /v2/deployments`: decide, then write everything in one transaction. */
+
+export interface CreateRequest {
+  readonly tenantId: string;
+  readonly actor: Actor;
+  readonly body: CreateBody;
+  readonly dryRun: boolean;
+  readonly idempotencyKey: string | null;
+}
+
+/** A deployment as made, or as it would be. */
+export interface Created {
+  readonly record: DeploymentRecord;
+  /** Only of a dry run. */
+  readonly manifests: DryRunAnswer['manifests'];
+}
+
+type Draft = Omit<NewDeployment, 'listenerId' | 'namespace'>;
+
+const OPERATION = 'POST /v2/deployments';
+
+/** @throws ApiError 400 with every broken rule */
+function decide(deps: ApiDeps, { body, actor }: CreateRequest): Draft {
+  const id = uuidv7();
+  const name = appName(body.name, id);
+  const sourceConfig = withDefaultCeilings(toSourceConfig(body.source_config), deps.policy);
+  const sourceRevisionConfig = toSourceRevisionConfig(body.source_revision_config);
+  const { secrets, issues: masked } = unmaskSecrets([], body.secrets);
+  const configs = { sourceConfig, sourceRevisionConfig };
+  const issues = [
+    ...sourceIssues({
+      source: body.source,
+      asked: configs,
+      next: configs,
+      creating: true,
+      hosting: deps.hosting,
+      registry: deps.registry,
+    }),
+    ...masked,
+    ...wantedIssues(deps, { sourceConfig, secrets, appName: name }),
+  ];
+  if (issues.length > 0) throw brokenRules(issues);
+  const waitsForImage = body.source === 'internal_image' && sourceRevisionConfig.image_uri === null;
+  return {
+    id,
+    name: body.name,
+    source: body.source,
+    ...configs,
+    secrets,
+    appName: name,
+    imageVersion: imageVersion(sourceRevisionConfig.image_uri),
+    revision: waitsForImage ? null : newRevision(body.source, sourceRevisionConfig),
+    actor,
+  };
+}
+
+/** The deployment that an earlier request with the same Idempotency-Key made; null: this is the first one. */
+async function madeBefore(
+  deps: ApiDeps,
+  transaction: Transaction,
+  { tenantId, idempotencyKey, body }: CreateRequest,
+  deploymentId: string,
+): Promise<DeploymentRecord | null> {
+  if (idempotencyKey === null) return null;
+  const outcome = await claimIdempotencyKey(
+    transaction,
+    deps.secretBox,
+    tenantId,
+    { key: idempotencyKey, operation: OPERATION, body: canonicalJson(body) },
+    { statusCode: 201, deploymentId },
+  );
+  if (outcome.kind === 'first') return null;
+  if (outcome.kind === 'other_body') {
+    throw new ApiError(409, 'The Idempotency-Key was used with another body.');
+  }
+  const made = await findDeployment(transaction, tenantId, outcome.answer.deploymentId);
+  if (made === null) {
+    throw new ApiError(409, 'The deployment that was made with this Idempotency-Key is gone.');
+  }
+  return made;
+}
+
+async function write(
+  deps: ApiDeps,
+  transaction: Transaction,
+  request: CreateRequest,
+  draft: Draft,
+): Promise<Created> {
+  const { tenantId, dryRun } = request;
+  const made = dryRun ? null : await madeBefore(deps, transaction, request, draft.id);
+  if (made !== null) return { record: made, manifests: null };
+  const { listener, namespace } = await choosePlacement(transaction, deps, tenantId, draft.sourceConfig);
+  const added = { ...draft, listenerId: listener.id, namespace };
+  const record = await insertDeployment(transaction, deps.secretBox, tenantId, added);
+  const revision = draft.revision === null ? null : revisionOf(record, draft.revision, 1);
+  const names = draft.secrets.map((secret) => secret.name);
+  const resource = resourceOf(record, revision, names);
+  const rendering = renderingOf(listener);
+  checkClusterSupport(resource, rendering);
+  return { record, manifests: dryRun ? manifestsOf(resource, rendering) : null };
+}
+
+/**
+ * Makes a deployment with its tracing project and first revision, or tells what would be made.
+ * @throws ApiError 400, 409
+ */
+export async function createDeployment(deps: ApiDeps, request: CreateRequest): Promise<Created> {
+  const draft = decide(deps, request);
+  const scope = deps.database.forTenant(request.tenantId);
+  const work = (transaction: Transaction) => write(deps, transaction, request, draft);
+  try {
+    return await (request.dryRun ? undone(scope.transaction, work) : scope.transaction(work));
+  } catch (error) {
+    throw conflict(error);
+  }
+}

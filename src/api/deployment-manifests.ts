@@ -1,0 +1,104 @@
+import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import type { RenderConfig } from '../contract/render-config.ts';
+import { toManagedDeployment } from '../contract/to-resource.ts';
+import type { Revision } from '../domain/deployment.ts';
+import { contentHash } from '../domain/hash.ts';
+import type { DeploymentRecord, NewRevision } from '../store/records.ts';
+import { cacheDeployment } from '../workloads/cache.ts';
+import { unsupportedByCluster } from '../workloads/cluster-support.ts';
+import { databaseStatefulSet } from '../workloads/database.ts';
+import { desiredObjects } from '../workloads/desired-objects.ts';
+import { renderTemplates } from '../workloads/pod-template.ts';
+import { templateInputsHash } from '../workloads/template-inputs.ts';
+import type { DryRunAnswer } from './deployment-schema.ts';
+import { brokenRules } from './errors.ts';
+
+/** What a deployment becomes in its cluster, told without touching it. */
+
+/** The custom resource of a record. */
+export function resourceOf(
+  deployment: DeploymentRecord,
+  revision: Revision | null,
+  secretNames: readonly string[],
+): ManagedDeployment {
+  // The tracing project has the deployment's name.
+  return toManagedDeployment({ deployment, revision, secretNames, tracingProject: deployment.name });
+}
+
+/** A revision that was just made, as the store would read it. */
+export function revisionOf(deployment: DeploymentRecord, made: NewRevision, number: number): Revision {
+  return {
+    id: made.id,
+    deploymentId: deployment.id,
+    number,
+    status: made.status,
+    reason: made.reason ?? null,
+    message: made.message ?? null,
+    sourceRevisionConfig: deployment.sourceRevisionConfig,
+    resolvedImage: made.resolvedImage ?? null,
+    createdAt: deployment.updatedAt,
+    updatedAt: deployment.updatedAt,
+    deployedAt: null,
+  };
+}
+
+/** The custom resource and every object that it wants; null while the cluster's rendering is not known. */
+export function manifestsOf(
+  resource: ManagedDeployment,
+  config: RenderConfig | null,
+): DryRunAnswer['manifests'] {
+  if (config === null) return null;
+  const hasImage = resource.spec.revision.image !== undefined;
+  const templates = hasImage ? renderTemplates(resource, config) : null;
+  const objects = desiredObjects(resource, config, { templates }).map(({ object }) => object);
+  return [{ ...resource }, ...objects];
+}
+
+/**
+ * Fails when the listener's cluster is known to be too old for what is asked.
+ * @throws ApiError 400
+ */
+export function checkClusterSupport(resource: ManagedDeployment, config: RenderConfig | null): void {
+  const unsupported = config === null ? [] : unsupportedByCluster(resource, config);
+  if (unsupported.length === 0) return;
+  throw brokenRules(
+    unsupported.map(({ path, message }) => ({
+      loc: ['source_config', 'resource_spec', ...path],
+      msg: message,
+      type: 'cluster_too_old',
+    })),
+  );
+}
+
+/** Running database and cache pods keep their image, whatever it is: no change of a resource replaces it. */
+const SAME_IMAGE = 'unchanged';
+
+/** The database's and the cache's workload; null: outside the cluster. How many pods they have is no part of them. */
+function dataWorkloads(resource: ManagedDeployment): (object | null)[] {
+  const { database, cache } = resource.spec;
+  return [
+    database.external ? null : databaseStatefulSet(resource, SAME_IMAGE),
+    cache.external ? null : cacheDeployment(resource, SAME_IMAGE),
+  ];
+}
+
+/** A workload that comes or goes replaces nothing; one whose template differs does. */
+function replacesDataPods(before: ManagedDeployment, after: ManagedDeployment): boolean {
+  const wanted = dataWorkloads(after);
+  return dataWorkloads(before).some((workload, index) => {
+    const next = wanted[index] ?? null;
+    return workload !== null && next !== null && contentHash(workload) !== contentHash(next);
+  });
+}
+
+/**
+ * Whether a change from one resource to another replaces pods, of the app, the database or the cache: their templates
+ * differ, and there are some before and after. Another number of the same pods replaces none.
+ */
+export function rollsPods(before: ManagedDeployment, after: ManagedDeployment): boolean {
+  if (before.spec.suspend || after.spec.suspend) return false;
+  const appRuns = before.spec.revision.image !== undefined;
+  return (
+    (appRuns && templateInputsHash(before) !== templateInputsHash(after)) || replacesDataPods(before, after)
+  );
+}

@@ -1,0 +1,207 @@
+import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import type { RenderConfig } from '../contract/render-config.ts';
+import { type BodyIssue, below } from '../domain/body-issue.ts';
+import { withDefaultCeilings } from '../domain/default-ceilings.ts';
+import type { Revision, Secret } from '../domain/deployment.ts';
+import type { PatchBody } from '../domain/deployment-bodies.ts';
+import { imageVersion } from '../domain/image-reference.ts';
+import { applyPatch, type Patched } from '../domain/patch.ts';
+import { sourceIssues } from '../domain/source-rules.ts';
+import { specChangeIssues } from '../domain/spec-rules.ts';
+import type { Transaction } from '../store/database.ts';
+import { findDeploymentForUpdate, updateWanted } from '../store/deployments.ts';
+import type { Actor } from '../store/events.ts';
+import { findListener } from '../store/listeners.ts';
+import type { DeploymentRecord, NewRevision } from '../store/records.ts';
+import { findRevision } from '../store/revisions.ts';
+import { openSecrets } from '../store/secret-box.ts';
+import {
+  checkClusterSupport,
+  manifestsOf,
+  resourceOf,
+  revisionOf,
+  rollsPods,
+} from './deployment-manifests.ts';
+import { renderingOf } from './deployment-placement.ts';
+import { conflict, newRevision, undone, wantedIssues } from './deployment-rules.ts';
+import type { DryRunAnswer } from './deployment-schema.ts';
+import type { ApiDeps } from './deps.ts';
+import { beingDeleted, brokenRules, notFound, wrongShape } from './errors.ts';
+import { checkIfMatch } from './etag.ts';
+
+/** `PATCH /v2/deployments/{id}`: merge, decide, then write everything in one transaction. */
+
+export interface PatchRequest {
+  readonly tenantId: string;
+  readonly deploymentId: string;
+  readonly actor: Actor;
+  readonly body: PatchBody;
+  readonly ifMatch: string | undefined;
+  readonly dryRun: boolean;
+}
+
+/** A deployment as changed, or as it would be. */
+export interface PatchResult {
+  readonly record: DeploymentRecord;
+  /** Only of a dry run. */
+  readonly outlook: Pick<DryRunAnswer, 'manifests' | 'new_revision' | 'pods_roll'> | null;
+}
+
+/** @throws ApiError 404, 409, 412 */
+async function lock(transaction: Transaction, request: PatchRequest): Promise<DeploymentRecord> {
+  const { tenantId, deploymentId, ifMatch } = request;
+  const record = await findDeploymentForUpdate(transaction, tenantId, deploymentId);
+  if (record === null) throw notFound('deployment');
+  if (record.deleteRequestedAt !== null) throw beingDeleted();
+  checkIfMatch(ifMatch, record.generation);
+  return record;
+}
+
+const touches = ({ changed }: Patched, part: string) =>
+  changed.some((path) => path === part || path.startsWith(`${part}.`));
+
+/** What is stored already is not judged again by rules and a policy that may be newer than it. */
+const isJudged = (patched: Patched) => touches(patched, 'source_config') || touches(patched, 'secrets');
+
+function ruleIssues(deps: ApiDeps, record: DeploymentRecord, patched: Patched): BodyIssue[] {
+  if (!isJudged(patched)) return [];
+  const { sourceConfig, secrets } = patched.next;
+  const shrinking = specChangeIssues(
+    record.sourceConfig.resource_spec ?? {},
+    sourceConfig.resource_spec ?? {},
+    sourceConfig.deployment_type,
+  );
+  return [
+    ...below(['source_config', 'resource_spec'], shrinking),
+    ...wantedIssues(deps, { sourceConfig, secrets, appName: record.appName }),
+  ];
+}
+
+/** @throws ApiError 422, 400 with every broken rule */
+function decide(
+  deps: ApiDeps,
+  record: DeploymentRecord,
+  secrets: readonly Secret[],
+  body: PatchBody,
+): Patched {
+  const patched = applyPatch({ ...record, secrets }, body);
+  if (patched.shapeIssues.length > 0) {
+    throw wrongShape(below(['body'], patched.shapeIssues));
+  }
+  const issues = [
+    ...patched.issues,
+    ...sourceIssues({
+      source: record.source,
+      asked: patched.asked,
+      next: patched.next,
+      creating: false,
+      hosting: deps.hosting,
+      registry: deps.registry,
+    }),
+    ...ruleIssues(deps, record, patched),
+  ];
+  if (issues.length > 0) throw brokenRules(issues);
+  if (!isJudged(patched)) return patched;
+  const { next } = patched;
+  return { ...patched, next: { ...next, sourceConfig: withDefaultCeilings(next.sourceConfig, deps.policy) } };
+}
+
+interface Change {
+  readonly before: DeploymentRecord;
+  readonly secrets: readonly Secret[];
+  readonly patched: Patched;
+  /** null: none results. */
+  readonly revision: NewRevision | null;
+}
+
+async function write(
+  deps: ApiDeps,
+  transaction: Transaction,
+  { before, patched, revision }: Change,
+  actor: Actor,
+): Promise<DeploymentRecord> {
+  const { next, changed } = patched;
+  if (changed.length === 0) return before;
+  return updateWanted(transaction, deps.secretBox, before.tenantId, before.id, {
+    expectedGeneration: before.generation,
+    sourceConfig: next.sourceConfig,
+    sourceRevisionConfig: next.sourceRevisionConfig,
+    secrets: changed.includes('secrets')
+      ? { kind: 'values', secrets: next.secrets }
+      : { kind: 'set', id: before.secrets?.id ?? null },
+    imageVersion: imageVersion(next.sourceRevisionConfig.image_uri),
+    revision,
+    actor,
+    message: `Changed: ${changed.join(', ')}.`,
+    details: { changed: [...changed] },
+  });
+}
+
+interface Cluster {
+  readonly rendering: RenderConfig | null;
+  readonly latest: Revision | null;
+}
+
+async function readCluster(transaction: Transaction, record: DeploymentRecord): Promise<Cluster> {
+  const { tenantId, id, latestRevisionId, listenerId } = record;
+  const listener = await findListener(transaction, tenantId, listenerId);
+  return {
+    rendering: listener === null ? null : renderingOf(listener),
+    latest:
+      latestRevisionId === null ? null : await findRevision(transaction, tenantId, id, latestRevisionId),
+  };
+}
+
+const namesOf = (secrets: readonly Secret[]) => secrets.map(({ name }) => name);
+
+interface Resources {
+  readonly before: ManagedDeployment;
+  readonly after: ManagedDeployment;
+}
+
+function resourcesOf(change: Change, record: DeploymentRecord, latest: Revision | null): Resources {
+  const { before, secrets, patched, revision } = change;
+  const wanted = revision === null ? latest : revisionOf(record, revision, (latest?.number ?? 0) + 1);
+  return {
+    before: resourceOf(before, latest, namesOf(secrets)),
+    after: resourceOf(record, wanted, namesOf(patched.next.secrets)),
+  };
+}
+
+async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequest): Promise<PatchResult> {
+  const before = await lock(transaction, request);
+  const secrets = openSecrets(deps.secretBox, before.secrets);
+  const patched = decide(deps, before, secrets, request.body);
+  const revision = patched.newRevision ? newRevision(before.source, patched.next.sourceRevisionConfig) : null;
+  const change: Change = { before, secrets, patched, revision };
+  // Read before the change: afterwards the latest revision is another.
+  const asksCluster = request.dryRun || touches(patched, 'source_config.resource_spec');
+  const cluster = asksCluster ? await readCluster(transaction, before) : null;
+  const record = await write(deps, transaction, change, request.actor);
+  if (cluster === null) return { record, outlook: null };
+  const resources = resourcesOf(change, record, cluster.latest);
+  checkClusterSupport(resources.after, cluster.rendering);
+  if (!request.dryRun) return { record, outlook: null };
+  return {
+    record,
+    outlook: {
+      manifests: manifestsOf(resources.after, cluster.rendering),
+      new_revision: revision !== null,
+      pods_roll: rollsPods(resources.before, resources.after),
+    },
+  };
+}
+
+/**
+ * Changes a deployment, or tells what the change would do.
+ * @throws ApiError 400, 404, 409, 412, 422
+ */
+export async function patchDeployment(deps: ApiDeps, request: PatchRequest): Promise<PatchResult> {
+  const scope = deps.database.forTenant(request.tenantId);
+  const work = (transaction: Transaction) => apply(deps, transaction, request);
+  try {
+    return await (request.dryRun ? undone(scope.transaction, work) : scope.transaction(work));
+  } catch (error) {
+    throw conflict(error);
+  }
+}

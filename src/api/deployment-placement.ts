@@ -1,0 +1,80 @@
+import { tenantNamespace } from '../contract/names.ts';
+import { type RenderConfig, renderConfigSchema } from '../contract/render-config.ts';
+import { FALLBACK_NAMESPACE, type SourceConfig } from '../domain/deployment.ts';
+import { matchesAny, type Policy } from '../domain/policy.ts';
+import type { HostingMode } from '../domain/source.ts';
+import type { Reader } from '../store/database.ts';
+import { chooseListener } from '../store/listeners.ts';
+import type { ListenerRecord } from '../store/records.ts';
+import { brokenRules } from './errors.ts';
+
+/** Which listener serves a new deployment, and in which namespace of its cluster. Both are fixed at creation. */
+
+export interface Placement {
+  readonly listener: ListenerRecord;
+  readonly namespace: string;
+}
+
+export interface PlacementRules {
+  readonly hosting: HostingMode;
+  readonly policy: Policy;
+}
+
+/** Why the namespace that was asked for cannot be used; null: it can. */
+function namespaceRefusal(asked: string, listener: ListenerRecord, policy: Policy): string | null {
+  const listed = listener.computeConfig.k8s_namespaces;
+  if (listed.length > 0) {
+    return listed.includes(asked)
+      ? null
+      : `is not among the namespaces of the listener: ${listed.join(', ')}`;
+  }
+  return matchesAny(asked, policy.namespaces.refused) ? 'is a namespace of the system' : null;
+}
+
+/**
+ * The namespace of a new deployment: in cloud mode the tenant's own; else the one asked for, or the listener's first.
+ * @throws ApiError 400
+ */
+export function chooseNamespace(
+  { hosting, policy }: PlacementRules,
+  tenantId: string,
+  asked: string | null,
+  listener: ListenerRecord,
+): string {
+  const loc = ['source_config', 'listener_config', 'cluster_namespace'];
+  if (hosting === 'cloud') {
+    const own = tenantNamespace(tenantId);
+    if (asked === null || asked === own) return own;
+    throw brokenRules([{ loc, msg: `must be the tenant's own, ${own}`, type: 'namespace_not_allowed' }]);
+  }
+  if (asked === null) return listener.computeConfig.k8s_namespaces[0] ?? FALLBACK_NAMESPACE;
+  const msg = namespaceRefusal(asked, listener, policy);
+  if (msg !== null) throw brokenRules([{ loc, msg, type: 'namespace_not_allowed' }]);
+  return asked;
+}
+
+/**
+ * Listener and namespace of a new deployment.
+ * @throws ApiError 400 that names the field
+ */
+export async function choosePlacement(
+  reader: Reader,
+  rules: PlacementRules,
+  tenantId: string,
+  config: SourceConfig,
+): Promise<Placement> {
+  const listener = await chooseListener(reader, tenantId, config.listener_id);
+  if (listener === null) {
+    throw brokenRules([
+      { loc: ['source_config', 'listener_id'], msg: 'there is no such listener', type: 'listener_unknown' },
+    ]);
+  }
+  const asked = config.listener_config?.cluster_namespace ?? null;
+  return { listener, namespace: chooseNamespace(rules, tenantId, asked, listener) };
+}
+
+/** How the listener's cluster renders workloads; null while it has not said so. */
+export function renderingOf(listener: ListenerRecord): RenderConfig | null {
+  const parsed = renderConfigSchema.safeParse(listener.rendering);
+  return parsed.success ? parsed.data : null;
+}

@@ -1,0 +1,76 @@
+import type { SourceConfig } from '../domain/deployment.ts';
+import { effectiveSpec } from '../domain/effective-spec.ts';
+import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../domain/resource-spec.ts';
+import { maskSecrets } from '../domain/secret-list.ts';
+import type { DeploymentRecord } from '../store/records.ts';
+import { openSecrets, type SecretBox } from '../store/secret-box.ts';
+import { shownConditions } from './deployment-conditions.ts';
+import type { ShownDeployment, ShownResourceSpec } from './deployment-schema.ts';
+
+/** Records of the store as answers of the API. */
+
+/** resource_spec with every field; unset is null. */
+export function shownResourceSpec(spec: ResourceSpec): ShownResourceSpec {
+  const fields = RESOURCE_SPEC_FIELDS.map((field) => [field, spec[field] ?? null]);
+  return Object.fromEntries(fields) as ShownResourceSpec;
+}
+
+/** In the contract's order; the database keeps none. */
+function shownSourceConfig(config: SourceConfig): ShownDeployment['source_config'] {
+  const { resource_spec: spec, listener_config: listener } = config;
+  return {
+    integration_id: config.integration_id,
+    repo_url: config.repo_url,
+    deployment_type: config.deployment_type,
+    build_on_push: config.build_on_push,
+    custom_url: config.custom_url,
+    resource_spec: spec === null ? null : shownResourceSpec(spec),
+    listener_id: config.listener_id,
+    listener_config: listener === null ? null : { cluster_namespace: listener.cluster_namespace },
+    install_command: config.install_command,
+    build_command: config.build_command,
+  };
+}
+
+export interface PresentOptions {
+  readonly box: SecretBox;
+  /** Answer the values of secrets; else they are masked. */
+  readonly showSecrets: boolean;
+}
+
+/**
+ * A deployment as answered.
+ * @throws SecretBoxError when its secrets cannot be opened
+ */
+export function presentDeployment(record: DeploymentRecord, options: PresentOptions): ShownDeployment {
+  const secrets = openSecrets(options.box, record.secrets);
+  const { observation, sourceConfig } = record;
+  const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = record.sourceRevisionConfig;
+  return {
+    id: record.id,
+    tenant_id: record.tenantId,
+    name: record.name,
+    source: record.source,
+    source_config: shownSourceConfig(sourceConfig),
+    source_revision_config: { repo_ref, workflow_config_path, image_uri, repo_commit_sha },
+    secrets: options.showSecrets ? secrets : maskSecrets(secrets),
+    created_at: record.createdAt.toISOString(),
+    updated_at: record.updatedAt.toISOString(),
+    status: record.status,
+    latest_revision_id: record.latestRevisionId,
+    active_revision_id: record.activeRevisionId,
+    image_version: record.imageVersion,
+    generation: record.generation,
+    observed_generation: observation?.generation ?? 0,
+    remote_reconciled: observation?.generation === record.generation,
+    last_observed_at: observation?.observedAt.toISOString() ?? null,
+    conditions: shownConditions(record),
+    url: observation?.url ?? null,
+    tracing_project_id: record.tracingProjectId,
+    effective_resource_spec: effectiveSpec(
+      sourceConfig.resource_spec ?? {},
+      sourceConfig.deployment_type,
+      sourceConfig.default_ceilings,
+    ),
+  };
+}

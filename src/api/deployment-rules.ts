@@ -1,0 +1,92 @@
+import { EXTERNAL_DATABASE_SECRET } from '../contract/to-resource.ts';
+import type { BodyIssue } from '../domain/body-issue.ts';
+import { below } from '../domain/body-issue.ts';
+import type { Secret, SourceConfig, SourceRevisionConfig } from '../domain/deployment.ts';
+import { uuidv7 } from '../domain/id.ts';
+import { pinnedImage } from '../domain/image-reference.ts';
+import { policyViolations } from '../domain/policy-rules.ts';
+import type { Source } from '../domain/source.ts';
+import { specRuleIssues } from '../domain/spec-rules.ts';
+import { UniqueViolation } from '../store/errors.ts';
+import type { NewRevision } from '../store/records.ts';
+import type { ApiDeps } from './deps.ts';
+import { ApiError } from './errors.ts';
+
+/** What POST and PATCH of deployments decide alike, for real and as a dry run. */
+
+export interface Wanted {
+  readonly sourceConfig: SourceConfig;
+  readonly secrets: readonly Secret[];
+  readonly appName: string;
+}
+
+/** Host of a URL; null when there is none. */
+export function hostOf(url: string | null): string | null {
+  return url !== null && URL.canParse(url) ? new URL(url).hostname : null;
+}
+
+/** Rules across the fields of resource_spec, then the policy. One field is told once. */
+export function wantedIssues(deps: ApiDeps, wanted: Wanted): BodyIssue[] {
+  const { sourceConfig, secrets, appName } = wanted;
+  const specIssues = specRuleIssues({
+    spec: sourceConfig.resource_spec ?? {},
+    deploymentType: sourceConfig.deployment_type,
+    customDatabase: secrets.some(({ name }) => name === EXTERNAL_DATABASE_SECRET),
+  });
+  const ownHost = hostOf(deps.publicUrl);
+  return [
+    ...below(['source_config', 'resource_spec'], specIssues),
+    ...policyViolations({ sourceConfig, secrets, appName, ownHost }, deps.policy),
+  ];
+}
+
+/** A revision that is to be made: an image waits for the listener, a source for its build. */
+export function newRevision(source: Source, config: SourceRevisionConfig): NewRevision {
+  const id = uuidv7();
+  if (source === 'git_host' && config.image_uri === null) {
+    return {
+      id,
+      status: 'AWAITING_BUILD',
+      reason: 'AwaitingBuild',
+      message: 'The image is to be built from the repository.',
+    };
+  }
+  const resolvedImage = pinnedImage(config.image_uri);
+  return { id, status: 'QUEUED', ...(resolvedImage === null ? {} : { resolvedImage }) };
+}
+
+/** The answer to a write that another deployment's unique value stopped; other errors as they are. */
+export function conflict(error: unknown): unknown {
+  if (!(error instanceof UniqueViolation)) return error;
+  if (error.constraint === 'deployments_name') {
+    return new ApiError(409, 'Another deployment has this name (name).');
+  }
+  if (error.constraint === 'deployments_route_host') {
+    return new ApiError(409, 'Another deployment has the host of this URL (source_config.custom_url).');
+  }
+  return error;
+}
+
+/** Carries the result of a dry run out of the transaction that is undone. */
+class Undone<T> extends Error {
+  readonly result: T;
+  constructor(result: T) {
+    super('a dry run is undone');
+    this.result = result;
+  }
+}
+
+/** Runs `transact` and undoes it: the same statements as for real, with nothing left of them. */
+export async function undone<T, X>(
+  transact: (work: (transaction: X) => Promise<T>) => Promise<T>,
+  work: (transaction: X) => Promise<T>,
+): Promise<T> {
+  try {
+    return await transact(async (transaction) => {
+      throw new Undone(await work(transaction));
+    });
+  } catch (error) {
+    if (error instanceof Undone) return error.result as T;
+    throw error;
+  }
+}

@@ -1,0 +1,42 @@
+import type { Logger } from '../domain/logger.ts';
+import type { Policy } from '../domain/policy.ts';
+import type { HostingMode } from '../domain/source.ts';
+import type { Scope } from '../store/api-keys.ts';
+import type { Database } from '../store/database.ts';
+import type { SecretBox } from '../store/secret-box.ts';
+import type { WorkHints } from './work-hints.ts';
+
+/** A key that is not in the database: the listener of the same process calls with it. Lives as long as the process. */
+export interface InternalKey {
+  /** store/api-keys.ts hashApiKey of the key. */
+  readonly hash: string;
+  readonly scopes: readonly Scope[];
+  /** Bound to no tenant. */
+  readonly platform: true;
+}
+
+/** Everything that the API needs; nothing else is reached for. */
+export interface ApiDeps {
+  readonly database: Database;
+  readonly secretBox: SecretBox;
+  readonly policy: Policy;
+  readonly hosting: HostingMode;
+  readonly logger: Logger;
+  /** Wakes long polls for work; fed from store/notifications.ts. */
+  readonly hints: WorkHints;
+  /** How long a listener's lease lasts, in seconds. */
+  readonly leaseSeconds: number;
+  /** Berth's version, for the documentation. */
+  readonly version: string;
+  /** Base URL under which clients reach this API; null: not known. */
+  readonly publicUrl: string | null;
+  /** Registry of the platform, which internal images must be under; null: any. */
+  readonly registry: string | null;
+  readonly internalKey?: InternalKey | null;
+  /** Largest request body in bytes; default 1 MiB. */
+  readonly bodyLimit?: number;
+  readonly clock?: () => Date;
+}
+
+/** Largest request body in bytes where nothing else is said. */
+export const DEFAULT_BODY_LIMIT = 1024 * 1024;

@@ -1,0 +1,128 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { BodyIssue } from '../domain/body-issue.ts';
+import type { Logger } from '../domain/logger.ts';
+import { StaleWrite, StoreContention, StoreUnavailable } from '../store/errors.ts';
+
+/** Every error answer of the API is made here, and says only what is written here. */
+
+/** What a client is told: a sentence, or for 422 and 400 the fields with their reasons. */
+export type ErrorDetail = string | readonly BodyIssue[];
+
+/** A refusal with the status and detail of its answer. */
+export class ApiError extends Error {
+  readonly statusCode: number;
+  readonly detail: ErrorDetail;
+  constructor(statusCode: number, detail: ErrorDetail) {
+    super(typeof detail === 'string' ? detail : `refused: ${detail.map(({ type }) => type).join(', ')}`);
+    this.name = 'ApiError';
+    this.statusCode = statusCode;
+    this.detail = detail;
+  }
+}
+
+const MAX_ISSUES = 100;
+const MAX_TEXT = 500;
+
+const cut = (text: string) => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
+
+/** Issues as answered: bounded, whatever was sent. */
+function shown(issues: readonly BodyIssue[]): BodyIssue[] {
+  return issues.slice(0, MAX_ISSUES).map(({ loc, msg, type }) => ({
+    loc: loc.map((step) => (typeof step === 'string' ? cut(step.toWellFormed()) : step)),
+    msg: cut(msg.toWellFormed()),
+    type,
+  }));
+}
+
+/** 422: the shape of a request is wrong. `loc` begins with where: body, query, path, header. */
+export function wrongShape(issues: readonly BodyIssue[]): ApiError {
+  return new ApiError(422, shown(issues));
+}
+
+/** 400: the shape is right, and a rule refuses it. Locations are below the body. */
+export function brokenRules(issues: readonly BodyIssue[]): ApiError {
+  return new ApiError(400, shown(issues.map((issue) => ({ ...issue, loc: ['body', ...issue.loc] }))));
+}
+
+/** 404, the same for what does not exist and what is another tenant's. */
+export function notFound(what: string): ApiError {
+  return new ApiError(404, `There is no such ${what}.`);
+}
+
+/** 409: deletion was asked for, nothing else can be. */
+export function beingDeleted(): ApiError {
+  return new ApiError(409, 'The deployment is being deleted (AWAITING_DELETE) and cannot be changed.');
+}
+
+const INTERNAL = 'The request failed because of a fault on our side. Its X-Request-Id tells us which one.';
+const UNAVAILABLE = 'The service cannot reach its database or is busy. Try again.';
+const RETRY_AFTER_SECONDS = '1';
+
+/** What fastify itself refuses before a handler runs, by its error code. */
+const REFUSED_BY_FASTIFY: Readonly<Record<string, readonly [status: number, detail: string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: [413, 'The body is too large.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'The body must be application/json.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'The body is not as long as Content-Length says.'],
+  FST_ERR_BAD_URL: [400, 'The URL cannot be read.'],
+  FST_ERR_MAX_PARAM_LENGTH: [414, 'The URL is too long.'],
+  FST_ERR_ASYNC_CONSTRAINT: [400, 'The request cannot be routed.'],
+};
+
+const NOTHING_HERE = 'There is nothing at this path with this method.';
+const REFUSED = 'The request is refused.';
+
+/** Sentences for refusals of fastify's plugins, by status. */
+const REFUSALS: Readonly<Record<number, string>> = {
+  400: 'The request cannot be read.',
+  404: NOTHING_HERE,
+  408: 'The request did not arrive in time.',
+  412: 'A condition in the headers does not hold.',
+  413: 'The body is too large.',
+  414: 'The URL is too long.',
+  416: 'The range is not within what is there.',
+};
+
+/** 404: the path leads nowhere. */
+export function nothingHere(): ApiError {
+  return new ApiError(404, NOTHING_HERE);
+}
+
+/** A client's mistake that fastify or a plugin of it found, told by its status alone; null: it is none. */
+function refusedByStatus(error: unknown): ApiError | null {
+  const status = (error as Partial<FastifyError> | null | undefined)?.statusCode;
+  if (typeof status !== 'number' || !Number.isInteger(status) || status < 400 || status > 499) return null;
+  // That there is something which may not be read is not told.
+  return status === 403 || status === 404 ? nothingHere() : new ApiError(status, REFUSALS[status] ?? REFUSED);
+}
+
+/** The answer to an error of any kind. Anything unforeseen is a 500 that says nothing of its cause. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof StoreUnavailable || error instanceof StoreContention || error instanceof StaleWrite) {
+    return new ApiError(503, UNAVAILABLE);
+  }
+  const refused = REFUSED_BY_FASTIFY[(error as FastifyError | undefined)?.code ?? ''];
+  if (refused !== undefined) return new ApiError(...refused);
+  return refusedByStatus(error) ?? new ApiError(500, INTERNAL);
+}
+
+/** The one error handler: logs what is our fault, answers what the client may know. */
+export function errorHandler(logger: Logger) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const answer = toApiError(error);
+    if (answer.statusCode >= 500) {
+      const err = error instanceof Error ? error : new Error(String(error));
+      const fields = {
+        requestId: request.id,
+        route: request.routeOptions.url,
+        err: err.message,
+        stack: err.stack,
+      };
+      logger.error(fields, 'failed to answer a request');
+    }
+    if (answer.statusCode === 503) reply.header('retry-after', RETRY_AFTER_SECONDS);
+    if (answer.statusCode === 401) reply.header('www-authenticate', 'ApiKey');
+    reply.code(answer.statusCode).type('application/json; charset=utf-8');
+    reply.serializer(JSON.stringify).send({ detail: answer.detail });
+  };
+}

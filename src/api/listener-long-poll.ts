@@ -1,0 +1,71 @@
+import type { WorkItem } from '../contract/listener-protocol.ts';
+import type { Scope } from '../store/database.ts';
+import { checkEpoch, StaleEpoch } from '../store/listener-lease.ts';
+import { type HandOut, lookForWork, takeWork } from '../store/listener-work.ts';
+import type { DueWork } from '../store/listener-work-rows.ts';
+import type { ApiDeps } from './deps.ts';
+import { toWorkItem } from './listener-work-item.ts';
+
+/** The long poll for work. */
+
+export type WorkDeps = Pick<ApiDeps, 'secretBox' | 'hints' | 'logger'>;
+
+/** Hints get lost; a request that waits looks for itself this often, in milliseconds. */
+const LOOK_AGAIN_MS = 5000;
+/** Due, but another transaction holds the rows: look again after this. */
+const BUSY_MS = 100;
+/** An answer is full at this size, in bytes of JSON. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+/** Renders due items until the answer is full. A record that cannot be rendered is put off, not in the way. */
+function renderer(deps: WorkDeps) {
+  let bytes = 0;
+  return (due: DueWork): HandOut<WorkItem> => {
+    if (bytes > MAX_ANSWER_BYTES) return { kind: 'later' };
+    try {
+      const item = toWorkItem(deps.secretBox, due);
+      bytes += JSON.stringify(item).length;
+      if (item.kind === 'purge') return { kind: 'item', item, specHash: null, starts: false };
+      return { kind: 'item', item, specHash: item.spec_hash, starts: !item.spec.suspend };
+    } catch (error) {
+      const deploymentId = due.kind === 'apply' ? due.deployment.id : due.deploymentId;
+      // The error's own text may quote the record.
+      const err = error instanceof Error ? error.name : 'unknown';
+      deps.logger.error({ deploymentId, err }, 'failed to make the work item of a deployment; it is put off');
+      return { kind: 'failed' };
+    }
+  };
+}
+
+export interface WorkRequest {
+  listenerId: string;
+  epoch: number;
+  limit: number;
+  /** Milliseconds. */
+  wait: number;
+  signal: AbortSignal;
+}
+
+/**
+ * What is due, as soon as something is; nothing once the time is over or the signal fires.
+ * @throws StaleEpoch
+ */
+export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkRequest): Promise<WorkItem[]> {
+  const { listenerId, epoch, limit, signal } = request;
+  const end = performance.now() + request.wait;
+  for (;;) {
+    const ticket = deps.hints.ticket(listenerId);
+    const look = await scope.read((reader) => lookForWork(reader, listenerId));
+    if (look?.epoch !== epoch) throw new StaleEpoch(epoch, look?.epoch ?? 0);
+    const due = look.dueInMs !== null && look.dueInMs <= 0;
+    const items = due
+      ? await scope.transaction(async (transaction) => {
+          await checkEpoch(transaction, listenerId, epoch);
+          return takeWork(transaction, listenerId, limit, renderer(deps));
+        })
+      : [];
+    const left = end - performance.now();
+    if (items.length > 0 || left <= 0 || signal.aborted) return items;
+    const pause = due ? BUSY_MS : Math.min(look.dueInMs ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS);
+    await deps.hints.wait(listenerId, ticket, Math.min(left, Math.ceil(pause) + 1), signal);
+  }
+}

@@ -1,0 +1,61 @@
+import type { InventoryRequest, Report } from '../contract/listener-protocol.ts';
+import type { ClusterReport } from '../domain/cluster-report.ts';
+import type { InventoryEntry } from '../store/listener-inventory.ts';
+
+/** Messages of a listener in the terms of domain and store. */
+
+/** Text from a cluster as PostgreSQL takes it: without NUL and half surrogate pairs. */
+function clean(text: string): string {
+  return text.replaceAll('\u0000', '').toWellFormed();
+}
+
+/** What a listener reports, in the domain's terms. */
+export function toClusterReport(report: Report): ClusterReport {
+  switch (report.kind) {
+    case 'applied':
+      return { kind: 'applied', deploymentId: report.deployment_id, generation: report.generation };
+    case 'purged':
+      return { kind: 'purged', deploymentId: report.deployment_id };
+    case 'refused':
+      return {
+        kind: 'refused',
+        deploymentId: report.deployment_id,
+        generation: report.generation,
+        reason: report.reason,
+        message: clean(report.message),
+        retryable: report.retryable,
+      };
+    case 'observed': {
+      const { failed_revision: failed } = report;
+      return {
+        kind: 'observed',
+        deploymentId: report.deployment_id,
+        name: report.name,
+        namespace: report.namespace,
+        specGeneration: report.observed_spec_generation,
+        conditions: report.conditions.map((condition) => ({
+          ...condition,
+          message: clean(condition.message),
+        })),
+        off: report.off,
+        url: report.url === null ? null : clean(report.url),
+        active: report.active_revision,
+        rollout: report.rollout_revision,
+        failed: failed === null ? null : { ...failed, message: clean(failed.message) },
+      };
+    }
+  }
+}
+
+/** One item of an inventory, in the store's terms. */
+export function toInventoryEntry(item: InventoryRequest['items'][number]): InventoryEntry {
+  return {
+    deploymentId: item.deployment_id,
+    name: clean(item.name),
+    namespace: clean(item.namespace),
+    present: item.uid !== null,
+    generation: item.generation,
+    specHash: item.spec_hash,
+    edited: item.applied_hash !== item.spec_hash,
+  };
+}

@@ -1,0 +1,255 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { createBodySchema, patchBodySchema } from '../../domain/deployment-bodies.ts';
+import { deploymentTypeSchema } from '../../domain/source.ts';
+import { DEPLOYMENT_STATUSES } from '../../domain/states.ts';
+import { findDeployment, listDeployments, requestDeletion } from '../../store/deployments.ts';
+import { actorOf, callerOf, tenantOf } from '../auth.ts';
+import { createDeployment } from '../deployment-create.ts';
+import { patchDeployment } from '../deployment-patch.ts';
+import { type PresentOptions, presentDeployment } from '../deployment-present.ts';
+import { deploymentListSchema, deploymentSchema, dryRunSchema } from '../deployment-schema.ts';
+import type { ApiDeps } from '../deps.ts';
+import { errorAnswers } from '../error-schema.ts';
+import { notFound } from '../errors.ts';
+import { etag } from '../etag.ts';
+import { booleanQuery, csvOfIds, deploymentParams, filterText, nextOffset, pageQuery } from '../query.ts';
+
+const READ = { scopes: ['deployments:read'] } as const;
+const WRITE = { scopes: ['deployments:write'] } as const;
+
+const maskQuery = {
+  mask_secrets: booleanQuery
+    .default(false)
+    .describe('true: answer the mask instead of the values of secrets, whatever the key may see.'),
+};
+const dryRunQuery = {
+  dry_run: booleanQuery
+    .default(false)
+    .describe('true: decide everything, answer what would result with status 200, write nothing.'),
+};
+
+const writeQuery = z.strictObject({ ...dryRunQuery, ...maskQuery });
+const deleteQuery = z.strictObject({
+  delete_tracing_project: booleanQuery
+    .default(false)
+    .describe('true: delete the tracing project too, unless another deployment uses it.'),
+});
+const listQuery = z.strictObject({
+  ...pageQuery,
+  name: filterText.optional().describe('Name, exactly.'),
+  name_contains: filterText.optional().describe('Part of the name, case as given.'),
+  status: z.enum(DEPLOYMENT_STATUSES).optional().describe('Status.'),
+  remote_reconciled: booleanQuery
+    .optional()
+    .describe('Whether the cluster was last seen with the wanted generation.'),
+  tag_value_ids: csvOfIds
+    .optional()
+    .describe('Ids of tag values, separated by commas: any of one key, one of each key.'),
+  image_version: filterText.optional().describe("Tag of the latest revision's image."),
+  deployment_type: deploymentTypeSchema.optional(),
+  deployment_ids: csvOfIds.optional().describe('Ids of deployments, separated by commas.'),
+  ...maskQuery,
+});
+
+const createHeaders = z.looseObject({
+  'idempotency-key': z
+    .string()
+    .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 printable characters without blanks')
+    .optional()
+    .describe(
+      'For 24 hours, the same key with the same body answers the deployment made by the first request.',
+    ),
+});
+const patchHeaders = z.looseObject({
+  'if-match': z.string().optional().describe('Change only if the deployment still has this ETag.'),
+});
+
+function presenting(deps: ApiDeps, request: FastifyRequest, mask: boolean): PresentOptions {
+  return {
+    box: deps.secretBox,
+    showSecrets: !mask && callerOf(request).scopes.includes('secrets:read'),
+  };
+}
+
+function reads(app: FastifyInstance, deps: ApiDeps): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+
+  routes.get(
+    '/v2/deployments',
+    {
+      config: { access: READ },
+      schema: {
+        tags: ['deployments'],
+        summary: 'List deployments',
+        description: "The tenant's deployments, newest first. All filters that are given must hold.",
+        querystring: listQuery,
+        response: { 200: deploymentListSchema, ...errorAnswers() },
+      },
+    },
+    async (request) => {
+      const { limit, offset, mask_secrets: mask, ...filter } = request.query;
+      const tenantId = tenantOf(request);
+      const records = await deps.database.forTenant(tenantId).read((reader) =>
+        listDeployments(
+          reader,
+          tenantId,
+          {
+            name: filter.name,
+            nameContains: filter.name_contains,
+            status: filter.status,
+            remoteReconciled: filter.remote_reconciled,
+            tagValueIds: filter.tag_value_ids,
+            imageVersion: filter.image_version,
+            deploymentType: filter.deployment_type,
+            deploymentIds: filter.deployment_ids,
+          },
+          { limit, offset },
+        ),
+      );
+      const options = presenting(deps, request, mask);
+      return {
+        resources: records.map((record) => presentDeployment(record, options)),
+        offset: nextOffset({ offset }, records),
+      };
+    },
+  );
+
+  routes.get(
+    '/v2/deployments/:deployment_id',
+    {
+      config: { access: READ },
+      schema: {
+        tags: ['deployments'],
+        summary: 'Get a deployment',
+        description:
+          'One deployment, with an ETag that changes with its generation and never with its status.',
+        params: deploymentParams,
+        querystring: z.strictObject(maskQuery),
+        response: { 200: deploymentSchema, ...errorAnswers(404) },
+      },
+    },
+    async (request, reply) => {
+      const tenantId = tenantOf(request);
+      const record = await deps.database
+        .forTenant(tenantId)
+        .read((reader) => findDeployment(reader, tenantId, request.params.deployment_id));
+      if (record === null) throw notFound('deployment');
+      reply.header('etag', etag(record.generation));
+      return presentDeployment(record, presenting(deps, request, request.query.mask_secrets));
+    },
+  );
+}
+
+function creation(app: FastifyInstance, deps: ApiDeps): void {
+  app.withTypeProvider<ZodTypeProvider>().post(
+    '/v2/deployments',
+    {
+      config: { access: WRITE },
+      schema: {
+        tags: ['deployments'],
+        summary: 'Create a deployment',
+        description:
+          'Makes the deployment, its tracing project of the same name and its first revision (for internal_image only if there is an image already), all or nothing.',
+        headers: createHeaders,
+        querystring: writeQuery,
+        body: createBodySchema,
+        response: {
+          201: deploymentSchema,
+          200: dryRunSchema.describe('Answer to dry_run.'),
+          ...errorAnswers(400, 409, 413, 415),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { dry_run: dryRun, mask_secrets: mask } = request.query;
+      const { record, manifests } = await createDeployment(deps, {
+        tenantId: tenantOf(request),
+        actor: actorOf(request),
+        body: request.body,
+        dryRun,
+        idempotencyKey: request.headers['idempotency-key'] ?? null,
+      });
+      const shown = presentDeployment(record, presenting(deps, request, mask));
+      reply.header('etag', etag(record.generation));
+      if (!dryRun) return reply.code(201).header('location', `/v2/deployments/${record.id}`).send(shown);
+      const made = record.latestRevisionId !== null;
+      return reply.code(200).send({ ...shown, manifests, new_revision: made, pods_roll: false });
+    },
+  );
+}
+
+function changes(app: FastifyInstance, deps: ApiDeps): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+
+  routes.patch(
+    '/v2/deployments/:deployment_id',
+    {
+      config: { access: WRITE },
+      schema: {
+        tags: ['deployments'],
+        summary: 'Change a deployment',
+        description:
+          'What is absent stays; null clears; lists and maps are replaced whole; secrets is the whole new list. Another source_revision_config or other secrets make a new revision; source_config is applied to the running one. A PATCH that changes nothing changes nothing.',
+        params: deploymentParams,
+        headers: patchHeaders,
+        querystring: writeQuery,
+        body: patchBodySchema,
+        response: {
+          200: z
+            .union([deploymentSchema, dryRunSchema])
+            .describe('The deployment; with dry_run what would follow, too.'),
+          ...errorAnswers(400, 404, 409, 412, 413, 415),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { dry_run: dryRun, mask_secrets: mask } = request.query;
+      const { record, outlook } = await patchDeployment(deps, {
+        tenantId: tenantOf(request),
+        deploymentId: request.params.deployment_id,
+        actor: actorOf(request),
+        body: request.body,
+        ifMatch: request.headers['if-match'],
+        dryRun,
+      });
+      reply.header('etag', etag(record.generation));
+      return { ...presentDeployment(record, presenting(deps, request, mask)), ...outlook };
+    },
+  );
+
+  routes.delete(
+    '/v2/deployments/:deployment_id',
+    {
+      config: { access: WRITE },
+      schema: {
+        tags: ['deployments'],
+        summary: 'Delete a deployment',
+        description:
+          'Asks for the deletion: the status is AWAITING_DELETE until the cluster is clean, then the deployment is gone. Asked again, it is the same answer.',
+        params: deploymentParams,
+        querystring: deleteQuery,
+        response: { 204: z.null().describe('Deletion is under way.'), ...errorAnswers(404) },
+      },
+    },
+    async (request, reply) => {
+      const tenantId = tenantOf(request);
+      const outcome = await deps.database.forTenant(tenantId).transaction((transaction) =>
+        requestDeletion(transaction, tenantId, request.params.deployment_id, {
+          deleteTracingProject: request.query.delete_tracing_project,
+          actor: actorOf(request),
+        }),
+      );
+      if (outcome === 'missing') throw notFound('deployment');
+      return reply.code(204).send(null);
+    },
+  );
+}
+
+/** `/v2/deployments`. */
+export function deploymentRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  reads(app, deps);
+  creation(app, deps);
+  changes(app, deps);
+}

@@ -1,0 +1,89 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { Reader } from '../../store/database.ts';
+import { findDeployment } from '../../store/deployments.ts';
+import { type EventRecord, listEvents } from '../../store/events.ts';
+import { tenantOf } from '../auth.ts';
+import { timeSchema } from '../deployment-schema.ts';
+import type { ApiDeps } from '../deps.ts';
+import { errorAnswers } from '../error-schema.ts';
+import { notFound } from '../errors.ts';
+import { deploymentParams, nextOffset, pageOnly } from '../query.ts';
+
+const eventSchema = z
+  .object({
+    id: z.string().describe('Id, a UUID.'),
+    deployment_id: z.string().nullable().describe('The deployment.'),
+    revision_id: z.string().nullable().describe('The revision, where it is about one.'),
+    at: timeSchema.describe('When it happened.'),
+    actor: z
+      .object({
+        kind: z.enum(['api_key', 'listener', 'system']).describe('What kind of actor.'),
+        id: z.string().nullable().describe('Id of the API key or listener.'),
+        name: z.string().nullable().describe('Its name.'),
+      })
+      .describe('Who did it.'),
+    reason: z.string().describe('What happened, as one word of a closed list.'),
+    message: z.string().describe('What happened, as a sentence.'),
+    details: z.record(z.string(), z.unknown()).describe('More, for machines.'),
+  })
+  .describe('Something that happened to a deployment.');
+
+const eventListSchema = z
+  .object({
+    resources: z.array(eventSchema).describe('Newest first.'),
+    offset: z.int().describe('Pass it in the next request to get the next page.'),
+  })
+  .describe('A page of events.');
+
+function present(event: EventRecord): z.infer<typeof eventSchema> {
+  return {
+    id: event.id,
+    deployment_id: event.deploymentId,
+    revision_id: event.revisionId,
+    at: event.at.toISOString(),
+    actor: { kind: event.actorKind, id: event.actorId, name: event.actorName },
+    reason: event.reason,
+    message: event.message,
+    details: event.details,
+  };
+}
+
+/** A deployment that is gone still has its history. */
+async function isKnown(reader: Reader, tenantId: string, deploymentId: string): Promise<boolean> {
+  if ((await findDeployment(reader, tenantId, deploymentId)) !== null) return true;
+  return (await listEvents(reader, tenantId, deploymentId, { limit: 1, offset: 0 })).length > 0;
+}
+
+/** `/v2/deployments/{id}/events`. */
+export function eventRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/v2/deployments/:deployment_id/events',
+    {
+      config: { access: { scopes: ['deployments:read'] } },
+      schema: {
+        tags: ['events'],
+        summary: 'List events',
+        description:
+          'The history of a deployment, newest first: who changed what, every change of state with its reason. It outlives the deployment.',
+        params: deploymentParams,
+        querystring: pageOnly,
+        response: { 200: eventListSchema, ...errorAnswers(404) },
+      },
+    },
+    async (request) => {
+      const tenantId = tenantOf(request);
+      const { deployment_id: deploymentId } = request.params;
+      const page = request.query;
+      const events = await deps.database.forTenant(tenantId).read(async (reader) => {
+        const found = await listEvents(reader, tenantId, deploymentId, page);
+        if (found.length === 0 && !(await isKnown(reader, tenantId, deploymentId))) {
+          throw notFound('deployment');
+        }
+        return found;
+      });
+      return { resources: events.map(present), offset: nextOffset(page, events) };
+    },
+  );
+}

@@ -1,0 +1,199 @@
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import {
+  inventoryRequestSchema,
+  inventoryResponseSchema,
+  leaseRequestSchema,
+  leaseResponseSchema,
+  reportsRequestSchema,
+  reportsResponseSchema,
+  workQuerySchema,
+  workResponseSchema,
+} from '../../contract/listener-protocol.ts';
+import type { Database, Scope } from '../../store/database.ts';
+import { takeInventory } from '../../store/listener-inventory.ts';
+import { checkEpoch, LeaseHeld, listenerOwner, StaleEpoch, takeLease } from '../../store/listener-lease.ts';
+import { takeReports } from '../../store/listener-reports.ts';
+import { type Caller, callerOf } from '../auth.ts';
+import type { ApiDeps } from '../deps.ts';
+import { errorAnswers } from '../error-schema.ts';
+import { ApiError, notFound } from '../errors.ts';
+import { type WorkDeps, waitForWork } from '../listener-long-poll.ts';
+import { toClusterReport, toInventoryEntry } from '../listener-reports.ts';
+
+export type ListenerProtocolDeps = WorkDeps & Pick<ApiDeps, 'database' | 'leaseSeconds'>;
+
+/** Who calls, as far as these routes ask. */
+type ListenerCaller = Pick<Caller, 'keyTenantId' | 'scopes'>;
+
+const BODY_LIMIT = 16 * 1024 * 1024;
+
+const params = z.object({ id: z.uuid() });
+const refusals = errorAnswers(404, 409, 413, 415);
+
+/**
+ * The scope in which the caller may run this listener: a tenant's key its own, the platform's key the platform's,
+ * an admin any.
+ */
+async function scopeFor(database: Database, caller: ListenerCaller, listenerId: string): Promise<Scope> {
+  const { keyTenantId: tenantId } = caller;
+  const admin = caller.scopes.includes('admin');
+  const scope = admin || tenantId === null ? database.platform : database.forTenant(tenantId);
+  const owner = await scope.read((reader) => listenerOwner(reader, listenerId));
+  if (owner === undefined || (!admin && owner !== tenantId)) throw notFound('listener');
+  return scope;
+}
+
+/** 409 as the protocol says; everything else is the app's own error handler's. */
+function toConflict(error: unknown): never {
+  if (error instanceof StaleEpoch || error instanceof LeaseHeld) throw new ApiError(409, error.message);
+  throw error;
+}
+
+/** Fires when the client goes away or the server shuts down. */
+function goneSignal(reply: FastifyReply, closing: AbortSignal): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  return AbortSignal.any([gone.signal, closing]);
+}
+
+/** The holder is replaced after this part of the time in which its cluster counts as observed. */
+const HELD_PART = 4;
+
+function addRoutes(
+  app: FastifyInstance,
+  deps: ListenerProtocolDeps,
+  caller: (request: FastifyRequest) => ListenerCaller,
+): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+  const closing = new AbortController();
+  app.addHook('preClose', (done) => {
+    closing.abort();
+    done();
+  });
+  app.setErrorHandler(toConflict);
+  const times = { observedSeconds: deps.leaseSeconds, heldSeconds: deps.leaseSeconds / HELD_PART };
+  const config = {
+    access: { scopes: ['listeners:run', 'admin'], tenant: 'any' },
+  } satisfies FastifyContextConfig;
+  const scopeOf = (request: FastifyRequest, listenerId: string) =>
+    scopeFor(deps.database, caller(request), listenerId);
+
+  routes.put(
+    '/v2/listeners/:id/lease',
+    {
+      config,
+      schema: {
+        tags: ['listener protocol'],
+        summary: 'Take, renew or release the lease of a listener.',
+        params,
+        body: leaseRequestSchema,
+        response: { 200: leaseResponseSchema, ...refusals },
+      },
+    },
+    async (request) => {
+      const scope = await scopeOf(request, request.params.id);
+      const { body } = request;
+      const claim = {
+        holder: body.holder,
+        epoch: body.epoch,
+        release: body.release ?? false,
+        clusterReachable: body.cluster_reachable ?? true,
+        version: body.version,
+        clusterVersion: body.cluster_version,
+        rendering: body.rendering,
+        namespaces: body.namespaces ?? null,
+      };
+      const lease = await scope.transaction((transaction) =>
+        takeLease(transaction, request.params.id, claim, times),
+      );
+      if (lease === null) throw notFound('listener');
+      return { epoch: lease.epoch, ttl_seconds: times.heldSeconds };
+    },
+  );
+
+  routes.get(
+    '/v2/listeners/:id/work',
+    {
+      config,
+      schema: {
+        tags: ['listener protocol'],
+        summary: 'Work that is due; waits for some.',
+        params,
+        querystring: workQuerySchema,
+        response: { 200: workResponseSchema, ...refusals },
+      },
+    },
+    async (request, reply) => {
+      const listenerId = request.params.id;
+      const scope = await scopeOf(request, listenerId);
+      const { epoch, limit, wait_seconds: wait } = request.query;
+      const signal = goneSignal(reply, closing.signal);
+      return {
+        items: await waitForWork(deps, scope, { listenerId, epoch, limit, wait: wait * 1000, signal }),
+      };
+    },
+  );
+
+  routes.post(
+    '/v2/listeners/:id/reports',
+    {
+      config,
+      bodyLimit: BODY_LIMIT,
+      schema: {
+        tags: ['listener protocol'],
+        summary: 'What was done and seen.',
+        params,
+        body: reportsRequestSchema,
+        response: { 200: reportsResponseSchema, ...refusals },
+      },
+    },
+    async (request) => {
+      const scope = await scopeOf(request, request.params.id);
+      const { epoch, seq } = request.body;
+      const reports = request.body.reports.map(toClusterReport);
+      const result = await scope.transaction((transaction) =>
+        takeReports(transaction, request.params.id, { epoch, seq, reports }, new Date()),
+      );
+      if (result === null) throw notFound('listener');
+      for (const ignored of result.ignored) deps.logger.debug(ignored, 'ignored a report');
+      return { accepted_seq: result.acceptedSeq };
+    },
+  );
+
+  routes.post(
+    '/v2/listeners/:id/inventory',
+    {
+      config,
+      bodyLimit: BODY_LIMIT,
+      schema: {
+        tags: ['listener protocol'],
+        summary: 'What is in the cluster.',
+        params,
+        body: inventoryRequestSchema,
+        response: { 200: inventoryResponseSchema, ...refusals },
+      },
+    },
+    async (request) => {
+      const listenerId = request.params.id;
+      const scope = await scopeOf(request, listenerId);
+      const { epoch, complete, items } = request.body;
+      const result = await scope.transaction(async (transaction) => {
+        await checkEpoch(transaction, listenerId, epoch);
+        return takeInventory(transaction, listenerId, { complete, entries: items.map(toInventoryEntry) });
+      });
+      if (result.due > 0) deps.hints.notify([listenerId]);
+      return result;
+    },
+  );
+}
+
+/** The calls of listeners: lease, work, reports, inventory (contract/listener-protocol.ts). */
+export async function registerListenerProtocol(
+  app: FastifyInstance,
+  deps: ListenerProtocolDeps,
+  caller: (request: FastifyRequest) => ListenerCaller = callerOf,
+): Promise<void> {
+  await app.register(async (scoped) => addRoutes(scoped, deps, caller));
+}

@@ -1,0 +1,119 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { uuidSchema } from '../../domain/deployment-bodies.ts';
+import { REVISION_STATUSES } from '../../domain/states.ts';
+import { findDeployment } from '../../store/deployments.ts';
+import { findRevision, listRevisions, type RevisionRecord } from '../../store/revisions.ts';
+import { tenantOf } from '../auth.ts';
+import { shownRevisionConfigSchema, timeSchema } from '../deployment-schema.ts';
+import type { ApiDeps } from '../deps.ts';
+import { errorAnswers } from '../error-schema.ts';
+import { notFound } from '../errors.ts';
+import { booleanQuery, csv, deploymentParams, nextOffset, noQuery, pageQuery } from '../query.ts';
+
+export const revisionSchema = z
+  .object({
+    id: z.string().describe('Id, a UUID.'),
+    deployment_id: z.string().describe('The deployment.'),
+    number: z.int().describe('1, 2, 3 … within the deployment.'),
+    status: z.enum(REVISION_STATUSES).describe('Where it stands.'),
+    reason: z.string().nullable().describe('Why, as one word of a closed list.'),
+    message: z.string().nullable().describe('Why, as a sentence.'),
+    source_revision_config: shownRevisionConfigSchema.describe('What it is made of; never changes.'),
+    resolved_image: z.string().nullable().describe('Image pinned to its digest, once known.'),
+    created_at: timeSchema.describe('When it was made.'),
+    updated_at: timeSchema.describe('When its status last changed.'),
+    deployed_at: timeSchema.nullable().describe('When every component ran it.'),
+  })
+  .describe('A revision: one version of source_revision_config and secrets.');
+type ShownRevision = z.infer<typeof revisionSchema>;
+
+const revisionListSchema = z
+  .object({
+    resources: z.array(revisionSchema).describe('Newest first.'),
+    offset: z.int().describe('Pass it in the next request to get the next page.'),
+  })
+  .describe('A page of revisions.');
+
+function present(record: RevisionRecord): ShownRevision {
+  const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = record.sourceRevisionConfig;
+  return {
+    id: record.id,
+    deployment_id: record.deploymentId,
+    number: record.number,
+    status: record.status,
+    reason: record.reason,
+    message: record.message,
+    source_revision_config: { repo_ref, workflow_config_path, image_uri, repo_commit_sha },
+    resolved_image: record.resolvedImage,
+    created_at: record.createdAt.toISOString(),
+    updated_at: record.updatedAt.toISOString(),
+    deployed_at: record.deployedAt?.toISOString() ?? null,
+  };
+}
+
+const ACCESS = { scopes: ['deployments:read'] } as const;
+
+const listQuery = z.strictObject({
+  ...pageQuery,
+  status: csv(z.enum(REVISION_STATUSES)).optional().describe('Any of these, separated by commas.'),
+  remote_reconciled: booleanQuery
+    .optional()
+    .describe('Whether the cluster has given its final word on the revision.'),
+});
+
+/** `/v2/deployments/{id}/revisions`. */
+export function revisionRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+
+  routes.get(
+    '/v2/deployments/:deployment_id/revisions',
+    {
+      config: { access: ACCESS },
+      schema: {
+        tags: ['revisions'],
+        summary: 'List revisions',
+        description: 'The revisions of a deployment, newest first.',
+        params: deploymentParams,
+        querystring: listQuery,
+        response: { 200: revisionListSchema, ...errorAnswers(404) },
+      },
+    },
+    async (request) => {
+      const tenantId = tenantOf(request);
+      const { deployment_id: deploymentId } = request.params;
+      const { limit, offset, status, remote_reconciled: remoteReconciled } = request.query;
+      const records = await deps.database.forTenant(tenantId).read(async (reader) => {
+        if ((await findDeployment(reader, tenantId, deploymentId)) === null) throw notFound('deployment');
+        const filter = { statuses: status, remoteReconciled };
+        return listRevisions(reader, tenantId, deploymentId, filter, { limit, offset });
+      });
+      return { resources: records.map(present), offset: nextOffset({ offset }, records) };
+    },
+  );
+
+  routes.get(
+    '/v2/deployments/:deployment_id/revisions/:revision_id',
+    {
+      config: { access: ACCESS },
+      schema: {
+        tags: ['revisions'],
+        summary: 'Get a revision',
+        description: 'One revision of a deployment.',
+        params: deploymentParams.extend({ revision_id: uuidSchema.describe('Id of the revision.') }),
+        querystring: noQuery,
+        response: { 200: revisionSchema, ...errorAnswers(404) },
+      },
+    },
+    async (request) => {
+      const tenantId = tenantOf(request);
+      const { deployment_id: deploymentId, revision_id: revisionId } = request.params;
+      const record = await deps.database
+        .forTenant(tenantId)
+        .read((reader) => findRevision(reader, tenantId, deploymentId, revisionId));
+      if (record === null) throw notFound('revision');
+      return present(record);
+    },
+  );
+}

@@ -1,0 +1,236 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { uuidSchema } from '../../domain/deployment-bodies.ts';
+import { line } from '../../domain/kubernetes/text.ts';
+import { ReferenceViolation, UniqueViolation } from '../../store/errors.ts';
+import {
+  createTagKey,
+  createTagValue,
+  findTagKey,
+  listTagKeys,
+  listTagValues,
+  setDeploymentTagValues,
+  type TagKey,
+  type TagValue,
+} from '../../store/tags.ts';
+import { actorOf, tenantOf } from '../auth.ts';
+import { timeSchema } from '../deployment-schema.ts';
+import type { ApiDeps } from '../deps.ts';
+import { errorAnswers } from '../error-schema.ts';
+import { ApiError, beingDeleted, brokenRules, notFound } from '../errors.ts';
+import { deploymentParams, nextOffset, noQuery, pageOnly } from '../query.ts';
+
+const READ = { scopes: ['deployments:read'] } as const;
+const WRITE = { scopes: ['deployments:write'] } as const;
+
+const tagKeySchema = z
+  .object({
+    id: z.string().describe('Id, a UUID.'),
+    key: z.string().describe('The key.'),
+    created_at: timeSchema.describe('When it was made.'),
+  })
+  .describe('A tag key.');
+const tagValueSchema = z
+  .object({
+    id: z.string().describe('Id, a UUID: what the filter tag_value_ids takes.'),
+    tag_key_id: z.string().describe('Its key.'),
+    value: z.string().describe('The value.'),
+    created_at: timeSchema.describe('When it was made.'),
+  })
+  .describe('A value of a tag key.');
+
+const offsetSchema = z.int().describe('Pass it in the next request to get the next page.');
+const keyListSchema = z
+  .object({ resources: z.array(tagKeySchema).describe('Newest first.'), offset: offsetSchema })
+  .describe('A page of tag keys.');
+const valueListSchema = z
+  .object({ resources: z.array(tagValueSchema).describe('Newest first.'), offset: offsetSchema })
+  .describe('A page of tag values.');
+
+const keyParams = z.strictObject({ tag_key_id: uuidSchema.describe('Id of the tag key.') });
+const tagText = line(128).min(1);
+
+const showKey = ({ id, key, createdAt }: TagKey) => ({ id, key, created_at: createdAt.toISOString() });
+const showValue = ({ id, tagKeyId, value, createdAt }: TagValue) => ({
+  id,
+  tag_key_id: tagKeyId,
+  value,
+  created_at: createdAt.toISOString(),
+});
+
+/** 409 where a unique value is taken. */
+function taken(error: unknown, detail: string): unknown {
+  return error instanceof UniqueViolation ? new ApiError(409, detail) : error;
+}
+
+function keyRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+
+  routes.post(
+    '/v2/tag-keys',
+    {
+      config: { access: WRITE },
+      schema: {
+        tags: ['tags'],
+        summary: 'Create a tag key',
+        description: 'A key whose values can be given to deployments.',
+        querystring: noQuery,
+        body: z
+          .strictObject({ key: tagText.describe('The key, unique in the tenant.') })
+          .describe('A tag key to be made.'),
+        response: { 201: tagKeySchema, ...errorAnswers(409, 413, 415) },
+      },
+    },
+    async (request, reply) => {
+      const tenantId = tenantOf(request);
+      const created = await deps.database
+        .forTenant(tenantId)
+        .transaction((transaction) => createTagKey(transaction, tenantId, request.body.key))
+        .catch((error: unknown) => {
+          throw taken(error, 'This tag key exists (key).');
+        });
+      return reply.code(201).send(showKey(created));
+    },
+  );
+
+  routes.get(
+    '/v2/tag-keys',
+    {
+      config: { access: READ },
+      schema: {
+        tags: ['tags'],
+        summary: 'List tag keys',
+        description: "The tenant's tag keys, newest first.",
+        querystring: pageOnly,
+        response: { 200: keyListSchema, ...errorAnswers() },
+      },
+    },
+    async (request) => {
+      const tenantId = tenantOf(request);
+      const page = request.query;
+      const keys = await deps.database
+        .forTenant(tenantId)
+        .read((reader) => listTagKeys(reader, tenantId, page));
+      return { resources: keys.map(showKey), offset: nextOffset(page, keys) };
+    },
+  );
+}
+
+function valueRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+
+  routes.post(
+    '/v2/tag-keys/:tag_key_id/values',
+    {
+      config: { access: WRITE },
+      schema: {
+        tags: ['tags'],
+        summary: 'Create a tag value',
+        description: 'A value of a tag key.',
+        params: keyParams,
+        querystring: noQuery,
+        body: z
+          .strictObject({ value: tagText.describe('The value, unique for its key.') })
+          .describe('A tag value to be made.'),
+        response: { 201: tagValueSchema, ...errorAnswers(404, 409, 413, 415) },
+      },
+    },
+    async (request, reply) => {
+      const tenantId = tenantOf(request);
+      const created = await deps.database
+        .forTenant(tenantId)
+        .transaction((transaction) =>
+          createTagValue(transaction, tenantId, request.params.tag_key_id, request.body.value),
+        )
+        .catch((error: unknown) => {
+          throw taken(error, 'This value of the tag key exists (value).');
+        });
+      if (created === null) throw notFound('tag key');
+      return reply.code(201).send(showValue(created));
+    },
+  );
+
+  routes.get(
+    '/v2/tag-keys/:tag_key_id/values',
+    {
+      config: { access: READ },
+      schema: {
+        tags: ['tags'],
+        summary: 'List tag values',
+        description: 'The values of a tag key, newest first.',
+        params: keyParams,
+        querystring: pageOnly,
+        response: { 200: valueListSchema, ...errorAnswers(404) },
+      },
+    },
+    async (request) => {
+      const tenantId = tenantOf(request);
+      const page = request.query;
+      const { tag_key_id: keyId } = request.params;
+      const values = await deps.database.forTenant(tenantId).read(async (reader) => {
+        if ((await findTagKey(reader, tenantId, keyId)) === null) throw notFound('tag key');
+        return listTagValues(reader, tenantId, keyId, page);
+      });
+      return { resources: values.map(showValue), offset: nextOffset(page, values) };
+    },
+  );
+}
+
+const MAX_TAG_VALUES = 100;
+
+function assignment(app: FastifyInstance, deps: ApiDeps): void {
+  app.withTypeProvider<ZodTypeProvider>().put(
+    '/v2/deployments/:deployment_id/tag-values',
+    {
+      config: { access: WRITE },
+      schema: {
+        tags: ['tags'],
+        summary: 'Set the tag values of a deployment',
+        description: 'Gives a deployment exactly these tag values. Nothing of it runs anew.',
+        params: deploymentParams,
+        querystring: noQuery,
+        body: z
+          .strictObject({
+            tag_value_ids: z.array(uuidSchema).max(MAX_TAG_VALUES).describe('Ids of the tag values.'),
+          })
+          .describe('The whole list of tag values.'),
+        response: {
+          200: z
+            .object({ resources: z.array(tagValueSchema).describe('Oldest first.') })
+            .describe('The tag values that the deployment now has.'),
+          ...errorAnswers(400, 404, 409, 413, 415),
+        },
+      },
+    },
+    async (request) => {
+      const tenantId = tenantOf(request);
+      const { tag_value_ids: ids } = request.body;
+      const values = await deps.database
+        .forTenant(tenantId)
+        .transaction((transaction) =>
+          setDeploymentTagValues(transaction, tenantId, request.params.deployment_id, ids, actorOf(request)),
+        )
+        .catch((error: unknown) => {
+          if (!(error instanceof ReferenceViolation)) throw error;
+          throw brokenRules([
+            {
+              loc: ['tag_value_ids'],
+              msg: 'one of these tag values does not exist',
+              type: 'tag_value_unknown',
+            },
+          ]);
+        });
+      if (values === null) throw notFound('deployment');
+      if (values === 'deleting') throw beingDeleted();
+      return { resources: values.map(showValue) };
+    },
+  );
+}
+
+/** `/v2/tag-keys` and the tag values of deployments. */
+export function tagRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  keyRoutes(app, deps);
+  valueRoutes(app, deps);
+  assignment(app, deps);
+}

@@ -1,0 +1,62 @@
+/**
+ * Wakes requests that wait for work when PostgreSQL hints that there may be some.
+ * Only ever a hint: whoever waits looks again after a while without one.
+ */
+export interface WorkHints {
+  /** Stands for "now": taken before looking for work, so that no hint falls between looking and waiting. */
+  ticket(listenerId: string): number;
+  /** Resolves at the next hint for the listener since the ticket, after `ms`, or when the signal fires. */
+  wait(listenerId: string, ticket: number, ms: number, signal: AbortSignal): Promise<void>;
+  /** These listeners may have work. */
+  notify(listenerIds: Iterable<string>): void;
+  /** Any listener may have work. */
+  notifyAll(): void;
+}
+
+/** Hints within this process; feed it from store/notifications.ts. */
+export function createWorkHints(): WorkHints {
+  // One counter for all: a ticket is older than every later hint, whichever listener it is for.
+  let count = 0;
+  let lastForAll = 0;
+  const last = new Map<string, number>();
+  const waiting = new Map<string, Set<() => void>>();
+
+  const wake = (listenerId: string) => {
+    for (const resolve of waiting.get(listenerId) ?? []) resolve();
+  };
+  const isHinted = (listenerId: string, ticket: number) =>
+    Math.max(lastForAll, last.get(listenerId) ?? 0) > ticket;
+
+  return {
+    ticket: () => count,
+    wait(listenerId, ticket, ms, signal) {
+      if (signal.aborted || isHinted(listenerId, ticket)) return Promise.resolve();
+      return new Promise((resolve) => {
+        const waiters = waiting.get(listenerId) ?? new Set();
+        waiting.set(listenerId, waiters);
+        const finish = () => {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', finish);
+          waiters.delete(finish);
+          if (waiters.size === 0) waiting.delete(listenerId);
+          resolve();
+        };
+        const timer = setTimeout(finish, ms);
+        signal.addEventListener('abort', finish, { once: true });
+        waiters.add(finish);
+      });
+    },
+    notify(listenerIds) {
+      for (const listenerId of listenerIds) {
+        count += 1;
+        last.set(listenerId, count);
+        wake(listenerId);
+      }
+    },
+    notifyAll() {
+      count += 1;
+      lastForAll = count;
+      for (const listenerId of [...waiting.keys()]) wake(listenerId);
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { shownConditions } from '../../../src/api/deployment-conditions.ts';
+import { chooseNamespace } from '../../../src/api/deployment-placement.ts';
+import type { Condition } from '../../../src/domain/conditions.ts';
+import { resolvePolicy } from '../../../src/domain/policy.ts';
+import type { DeploymentRecord, ListenerRecord } from '../../../src/store/records.ts';
+
+const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
+
+const condition = (type: string, status: Condition['status']): Condition => ({
+  type,
+  status,
+  reason: 'Converged',
+  message: 'there',
+  lastTransitionTime: at(1).toISOString(),
+});
+
+function record(more: Partial<DeploymentRecord> = {}): DeploymentRecord {
+  return {
+    generation: 2,
+    createdAt: at(0),
+    updatedAt: at(5),
+    deleteRequestedAt: null,
+    conditions: [condition('DatabaseReady', 'True'), condition('Ready', 'True')],
+    observation: { generation: 2 },
+    listener: { everSeen: true, alive: true, lastSeenAt: at(9) },
+    ...more,
+  } as DeploymentRecord;
+}
+
+const ready = (more: Partial<DeploymentRecord>) =>
+  shownConditions(record(more)).find(({ type }) => type === 'Ready');
+
+describe('conditions', () => {
+  test('are those of the cluster while they speak of the wanted generation', () => {
+    expect(shownConditions(record())).toEqual(record().conditions);
+  });
+
+  test('an older generation is never Ready', () => {
+    const observation = { generation: 1 } as DeploymentRecord['observation'];
+    expect(ready({ observation })).toMatchObject({ status: 'False', reason: 'Reconciling' });
+    expect(shownConditions(record({ observation }))).toHaveLength(2);
+  });
+
+  test('a refusal is told, also before anything was observed', () => {
+    const refused = { ...condition('Ready', 'False'), reason: 'ApplyRefused' };
+    expect(ready({ observation: null, conditions: [refused] })).toEqual(refused);
+    expect(ready({ observation: null, conditions: [] })).toMatchObject({ reason: 'Reconciling' });
+  });
+
+  test('a listener that never came, deletion, a listener that is lost', () => {
+    const never = { everSeen: false, alive: false, lastSeenAt: null };
+    expect(ready({ listener: never, conditions: [] })).toMatchObject({ reason: 'ListenerNeverSeen' });
+    expect(ready({ deleteRequestedAt: at(7) })).toMatchObject({
+      status: 'False',
+      reason: 'DeletionRequested',
+    });
+    const lost = { everSeen: true, alive: false, lastSeenAt: at(9) };
+    const conditions = shownConditions(record({ listener: lost }));
+    expect(conditions.map(({ status, reason }) => [status, reason])).toEqual([
+      ['Unknown', 'ListenerLost'],
+      ['Unknown', 'ListenerLost'],
+    ]);
+    expect(conditions[0]?.message).toContain('True');
+    expect(ready({ listener: lost, conditions: [] })).toMatchObject({ status: 'Unknown' });
+  });
+});
+
+describe('the namespace', () => {
+  const tenantId = '01890000-0000-7000-8000-000000000001';
+  const listener = (...k8s_namespaces: string[]) => ({ computeConfig: { k8s_namespaces } }) as ListenerRecord;
+  const choose = (hosting: 'cloud' | 'self_hosted', asked: string | null, ...listed: string[]) =>
+    chooseNamespace({ hosting, policy: resolvePolicy(hosting) }, tenantId, asked, listener(...listed));
+
+  test.each([
+    ['self_hosted', null, [], 'default'],
+    ['self_hosted', null, ['a', 'b'], 'a'],
+    ['self_hosted', 'b', ['a', 'b'], 'b'],
+    ['self_hosted', 'any', [], 'any'],
+    ['self_hosted', 'kube-system', ['kube-system'], 'kube-system'],
+    ['cloud', null, ['a'], `berth-${tenantId}`],
+    ['cloud', `berth-${tenantId}`, [], `berth-${tenantId}`],
+  ] as const)('%s, asked for %s of %j: %s', (hosting, asked, listed, namespace) => {
+    expect(choose(hosting, asked, ...listed)).toBe(namespace);
+  });
+
+  test.each([
+    ['self_hosted', 'c', ['a', 'b']],
+    ['self_hosted', 'kube-system', []],
+    ['self_hosted', 'berth-system', []],
+    ['cloud', 'a', ['a']],
+    ['cloud', 'berth-01890000-0000-7000-8000-000000000002', []],
+  ] as const)('%s, asked for %s of %j: refused', (hosting, asked, listed) => {
+    expect(() => choose(hosting, asked, ...listed)).toThrow(expect.objectContaining({ statusCode: 400 }));
+  });
+});
