@@ -1,0 +1,34 @@
+import { loadClusterAccess } from './access/cluster-access.ts';
+import type { KubeClient, KubeClientOptions } from './client-types.ts';
+import { HttpExecutor } from './http-executor.ts';
+import { Limiter } from './limiter.ts';
+import { RestClient } from './rest-client.ts';
+import { createTransport } from './transport/negotiate.ts';
+
+export type * from './client-types.ts';
+
+const DEFAULT_WRITES_IN_FLIGHT = 16;
+
+/**
+ * A client for the cluster that the options name. Reads the kubeconfig (or the pod's service account) now and fails
+ * with what is wrong in it; connects with the first call.
+ */
+export async function createKubeClient(options: KubeClientOptions): Promise<KubeClient> {
+  const access = await loadClusterAccess(options);
+  const transport = createTransport({
+    server: access.server,
+    tls: () => access.tls(),
+    protocol: options.protocol ?? 'auto',
+    pingIntervalMs: options.pingIntervalMs,
+    pingTimeoutMs: options.pingTimeoutMs,
+  });
+  const executor = new HttpExecutor({
+    access,
+    transport,
+    userAgent: options.userAgent,
+    timeoutMs: options.requestTimeoutMs,
+    writes: new Limiter({ maxInFlight: options.maxWritesInFlight ?? DEFAULT_WRITES_IN_FLIGHT }),
+    observer: options.observer,
+  });
+  return new RestClient(executor);
+}

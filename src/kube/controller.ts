@@ -1,0 +1,133 @@
+import type { Logger } from '../domain/logger.ts';
+import { isKubeError } from './errors.ts';
+import type { WorkQueue } from './work-queue.ts';
+
+/** How a reconcile ended. */
+export type Outcome =
+  | { kind: 'settled' }
+  /** Look again after this long, without counting as a failure. */
+  | { kind: 'requeue'; afterMs: number }
+  /** Failed, may succeed later: backoff, at least the error's retryAfterMs. */
+  | { kind: 'retry'; error: unknown }
+  /** Fails until someone changes the object: no retry. */
+  | { kind: 'terminal'; error: unknown };
+
+export interface WorkersOptions {
+  /** Shut down by the workers when they stop: a new term of leadership needs a new queue. */
+  queue: WorkQueue;
+  /** Decides and acts for one key; a throw counts as `retry`. Its signal fires at the deadline and with `abort`. */
+  reconcile: (key: string, signal: AbortSignal) => Promise<Outcome>;
+  workers: number;
+  /** Deadline of one reconcile in ms, default 60 s. */
+  deadlineMs?: number;
+  logger: Logger;
+  /** Fires: no new keys are begun; those under way may finish (SIGTERM). */
+  signal: AbortSignal;
+  /** Fires: those under way have to end too (leadership lost). */
+  abort?: AbortSignal;
+  onOutcome?: (result: { key: string; outcome: Outcome; durationMs: number }) => void;
+}
+
+const DEADLINE_MS = 60_000;
+/** A reconcile that still runs this long after its signal fired ignores it. */
+const OVERDUE_MS = 10_000;
+
+/** Runs workers until the signal fires; resolves when the last reconcile is over. */
+export async function runWorkers(options: WorkersOptions): Promise<void> {
+  const { queue, workers, signal, abort } = options;
+  const stop = () => void queue.shutdown();
+  for (const source of [signal, abort]) {
+    if (source?.aborted) stop();
+    source?.addEventListener('abort', stop, { once: true });
+  }
+  try {
+    await Promise.all(Array.from({ length: workers }, () => work(options)));
+  } finally {
+    for (const source of [signal, abort]) source?.removeEventListener('abort', stop);
+  }
+}
+
+async function work(options: WorkersOptions): Promise<void> {
+  const { queue, logger, onOutcome } = options;
+  for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
+    const began = performance.now();
+    const outcome = await attempt(key, options);
+    settle(queue, key, outcome, options);
+    queue.done(key);
+    try {
+      onOutcome?.({ key, outcome, durationMs: performance.now() - began });
+    } catch (error) {
+      logger.error({ err: error, key }, 'the observer of outcomes threw; going on');
+    }
+  }
+}
+
+/** One reconcile with its deadline. Never throws. */
+async function attempt(key: string, options: WorkersOptions): Promise<Outcome> {
+  const { reconcile, abort, logger, deadlineMs = DEADLINE_MS } = options;
+  const ending = new AbortController();
+  let overdue: NodeJS.Timeout | undefined;
+  const end = (reason: unknown) => {
+    ending.abort(reason);
+    overdue ??= setTimeout(
+      () =>
+        logger.error(
+          { key },
+          'a reconcile goes on although it was told to end; its worker is lost until it does',
+        ),
+      OVERDUE_MS,
+    );
+  };
+  const onAbort = () => end(abort?.reason);
+  if (abort?.aborted) onAbort();
+  abort?.addEventListener('abort', onAbort, { once: true });
+  const timer = setTimeout(
+    () => end(new Error(`the reconcile took longer than ${deadlineMs} ms`)),
+    deadlineMs,
+  );
+  try {
+    return await reconcile(key, ending.signal);
+  } catch (error) {
+    return { kind: 'retry', error };
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(overdue);
+    abort?.removeEventListener('abort', onAbort);
+  }
+}
+
+function settle(queue: WorkQueue, key: string, outcome: Outcome, { logger, abort }: WorkersOptions): void {
+  switch (outcome.kind) {
+    case 'settled':
+      queue.forget(key);
+      return;
+    case 'requeue':
+      queue.forget(key);
+      queue.addAfter(key, outcome.afterMs);
+      return;
+    case 'terminal':
+      queue.forget(key);
+      logger.warn({ key, error: messageOf(outcome.error) }, 'failed, and will until the object changes');
+      return;
+    case 'retry': {
+      if (abort?.aborted) return;
+      const { error } = outcome;
+      const minDelayMs = isKubeError(error) ? error.retryAfterMs : undefined;
+      const delayMs = queue.addRateLimited(key, minDelayMs);
+      const fields = {
+        key,
+        error: messageOf(error),
+        delayMs: Math.round(delayMs),
+        failures: queue.failures(key),
+      };
+      // A conflict is the ordinary way of learning that the object has changed; an unknown error may be a bug.
+      if (isKubeError(error, 'conflict')) logger.debug(fields, 'the object changed meanwhile; looking again');
+      else if (isKubeError(error)) logger.warn(fields, 'failed; will try again');
+      else logger.warn({ ...fields, err: error }, 'failed; will try again');
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

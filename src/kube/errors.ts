@@ -1,0 +1,165 @@
+/** What went wrong, in the terms in which a caller decides what to do next. */
+export type KubeErrorKind =
+  | 'not_found'
+  /** 404 that names no object: the kind is not installed, or what answers is no API server. */
+  | 'unknown_resource'
+  | 'conflict'
+  | 'already_exists'
+  | 'forbidden'
+  | 'unauthorized'
+  | 'invalid'
+  | 'bad_request'
+  | 'gone'
+  | 'too_many_requests'
+  | 'server'
+  | 'timeout'
+  | 'network'
+  | 'aborted';
+
+/** One entry of `Status.details.causes`: which field, and why; `reason` e.g. `FieldValueInvalid`, `NamespaceTerminating`. */
+export interface KubeErrorCause {
+  field: string;
+  message: string;
+  reason?: string;
+}
+
+/** The body of an answer that is no success (and of ERROR events of a watch). */
+export interface Status {
+  kind?: string;
+  status?: string;
+  code?: number;
+  reason?: string;
+  message?: string;
+  details?: {
+    name?: string;
+    uid?: string;
+    kind?: string;
+    retryAfterSeconds?: number;
+    causes?: { field?: string; message?: string; reason?: string }[];
+  };
+}
+
+export interface KubeErrorFields {
+  kind: KubeErrorKind;
+  message: string;
+  /** HTTP status, where there was an answer. */
+  status?: number;
+  /** `reason` of the Status body, e.g. `AlreadyExists`. */
+  reason?: string;
+  causes?: KubeErrorCause[];
+  /** How long the server asked to be left alone, in milliseconds. */
+  retryAfterMs?: number;
+  /** True when the server surely has not acted on the request: it may be sent again whatever it was. */
+  notProcessed?: boolean;
+  cause?: unknown;
+}
+
+const RETRYABLE: ReadonlySet<KubeErrorKind> = new Set([
+  'unknown_resource',
+  'forbidden',
+  'unauthorized',
+  'gone',
+  'too_many_requests',
+  'server',
+  'timeout',
+  'network',
+]);
+
+/**
+ * Failure of a call to the Kubernetes API.
+ *
+ * `retryable`: the same call may succeed later: the server is back, rights or quota were granted, the kind installed.
+ * `conflict`, `already_exists` and `not_found` are not: look at the object again first. `invalid` and `bad_request` are
+ * not: the object has to change.
+ */
+export class KubeError extends Error {
+  override readonly name = 'KubeError';
+  readonly kind: KubeErrorKind;
+  readonly retryable: boolean;
+  readonly status: number | undefined;
+  readonly reason: string | undefined;
+  readonly causes: readonly KubeErrorCause[];
+  readonly retryAfterMs: number | undefined;
+  readonly notProcessed: boolean;
+
+  constructor(fields: KubeErrorFields) {
+    super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
+    this.kind = fields.kind;
+    this.retryable = RETRYABLE.has(fields.kind);
+    this.status = fields.status;
+    this.reason = fields.reason;
+    this.causes = fields.causes ?? [];
+    this.retryAfterMs = fields.retryAfterMs;
+    this.notProcessed = fields.notProcessed ?? false;
+  }
+}
+
+/** True when `error` is a {@link KubeError} of one of the kinds. */
+export function isKubeError(error: unknown, ...kinds: KubeErrorKind[]): error is KubeError {
+  return error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));
+}
+
+const KIND_BY_REASON: Readonly<Record<string, KubeErrorKind>> = {
+  AlreadyExists: 'already_exists',
+  Conflict: 'conflict',
+  Expired: 'gone',
+  Gone: 'gone',
+  NotFound: 'not_found',
+  Forbidden: 'forbidden',
+  Unauthorized: 'unauthorized',
+  Invalid: 'invalid',
+  TooManyRequests: 'too_many_requests',
+  Timeout: 'server',
+  ServerTimeout: 'server',
+};
+
+const KIND_BY_STATUS: Readonly<Record<number, KubeErrorKind>> = {
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  409: 'conflict',
+  410: 'gone',
+  422: 'invalid',
+  429: 'too_many_requests',
+};
+
+function kindOf(code: number, { reason, details }: Status): KubeErrorKind {
+  if (code === 404 && !details?.name) return 'unknown_resource';
+  // How apply says that the object of the uid it was fenced with is gone, and another has taken its name.
+  if (code === 422 && details?.causes?.some(({ field }) => field === 'metadata.uid')) return 'conflict';
+  const byReason = reason === undefined ? undefined : KIND_BY_REASON[reason];
+  if (byReason !== undefined) return byReason;
+  return KIND_BY_STATUS[code] ?? (code >= 500 || code < 400 ? 'server' : 'bad_request');
+}
+
+/**
+ * The error for a Status body (of an HTTP answer, or of an ERROR event of a watch).
+ * @param action what was tried, e.g. `apply Deployment a/b`; the message becomes "failed to <action>: <server's text>".
+ * @param retryAfterMs from the Retry-After header; Status.details.retryAfterSeconds stands in for it.
+ */
+export function statusError(action: string, code: number, status: Status, retryAfterMs?: number): KubeError {
+  const seconds = status.details?.retryAfterSeconds;
+  return new KubeError({
+    kind: kindOf(code, status),
+    status: code,
+    reason: status.reason,
+    message: `failed to ${action}: ${status.message || status.reason || `HTTP ${code}`}`,
+    causes: (status.details?.causes ?? []).map((cause) => ({
+      field: cause.field ?? '',
+      message: cause.message ?? '',
+      reason: cause.reason,
+    })),
+    retryAfterMs: retryAfterMs ?? (seconds ? seconds * 1000 : undefined),
+  });
+}
+
+/** Any thrown value as a {@link KubeError}; what is none already counts as a failure of the network. */
+export function toKubeError(error: unknown, action = 'call the Kubernetes API'): KubeError {
+  if (error instanceof KubeError) return error;
+  const cause = error instanceof Error ? error : new Error(String(error));
+  if (cause.name === 'AbortError') {
+    return new KubeError({ kind: 'aborted', message: `failed to ${action}: aborted`, cause });
+  }
+  const text = cause.message || (cause as NodeJS.ErrnoException).code || cause.name;
+  return new KubeError({ kind: 'network', message: `failed to ${action}: ${text}`, cause });
+}

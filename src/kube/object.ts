@@ -1,0 +1,86 @@
+/** Shapes that every Kubernetes object shares, as they are on the wire (times are strings, unlike client-node's classes). */
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+export interface ManagedFieldsEntry {
+  manager?: string;
+  operation?: string;
+  subresource?: string;
+  apiVersion?: string;
+  time?: string;
+  fieldsType?: string;
+  fieldsV1?: object;
+}
+
+export interface ObjectMeta {
+  name: string;
+  generateName?: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  ownerReferences?: OwnerReference[];
+  finalizers?: string[];
+  managedFields?: ManagedFieldsEntry[];
+}
+
+/** Least that an object has; concrete types add spec, status, data … */
+export interface KubeObject {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+}
+
+/** An object of any kind, its fields unknown until looked at. */
+export interface UntypedObject extends KubeObject {
+  [field: string]: unknown;
+}
+
+/** Name of one object: `namespace` is absent for cluster-scoped kinds. */
+export interface ObjectName {
+  namespace?: string;
+  name: string;
+}
+
+/** Cache and queue key: `namespace/name`, or `name` for cluster-scoped kinds. */
+export function keyOf(object: KubeObject | ObjectName): string {
+  const { namespace, name } = 'metadata' in object ? object.metadata : object;
+  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
+}
+
+/** The inverse of {@link keyOf}. */
+export function parseKey(key: string): ObjectName {
+  const slash = key.indexOf('/');
+  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** The owner reference with `controller: true`, if there is one. */
+export function controllerOf(object: KubeObject): OwnerReference | undefined {
+  return object.metadata.ownerReferences?.find((owner) => owner.controller === true);
+}
+
+/**
+ * Order of two resource versions of one resource type: negative, 0 or positive.
+ *
+ * They are decimal integers that only grow (Kubernetes 1.35 made that part of the API, KEP-5504; etcd-backed servers
+ * always did so). Compared as text by length, then digit by digit: the order of BigInt without the garbage.
+ * A missing one is older than any.
+ */
+export function compareResourceVersions(a: string | undefined, b: string | undefined): number {
+  const left = a ?? '';
+  const right = b ?? '';
+  if (left.length !== right.length) return left.length - right.length;
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}

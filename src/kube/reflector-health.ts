@@ -1,0 +1,68 @@
+import type { Logger } from '../domain/logger.ts';
+import type { Clock } from './clock.ts';
+import type { KubeError } from './errors.ts';
+import type { ReflectorStats } from './reflector-options.ts';
+
+/** What a reflector counts and says of itself. */
+export class ReflectorHealth {
+  readonly #kind: string;
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #counts = { lists: 0, errors: 0, events: 0 };
+  #watches = 0;
+  #signsOfLife = 0;
+  #lastEventAt: Date | undefined;
+  #lastError: string | undefined;
+
+  constructor({ kind, logger, clock }: { kind: string; logger: Logger; clock: Clock }) {
+    this.#kind = kind;
+    this.#logger = logger;
+    this.#clock = clock;
+  }
+
+  /** Events and bookmarks so far. */
+  get signsOfLife(): number {
+    return this.#signsOfLife;
+  }
+
+  listed(): void {
+    this.#counts.lists += 1;
+    this.#lastEventAt = this.#clock.date();
+  }
+
+  opensWatch(): void {
+    this.#watches += 1;
+  }
+
+  heard(type: string): void {
+    if (type !== 'BOOKMARK') this.#counts.events += 1;
+    this.#signsOfLife += 1;
+    this.#lastEventAt = this.#clock.date();
+    this.works();
+  }
+
+  works(): void {
+    if (this.#lastError === undefined) return;
+    this.#logger.info({ kind: this.#kind }, 'list and watch work again');
+    this.#lastError = undefined;
+  }
+
+  /** Says the same thing once, however often it is tried. */
+  failed(error: KubeError, delayMs: number): void {
+    this.#counts.errors += 1;
+    const fields = { kind: this.#kind, error: error.message, status: error.status, delayMs };
+    if (error.kind === 'gone') this.#logger.info(fields, 'the watch is too far behind; listing again');
+    else if (error.message === this.#lastError) this.#logger.debug(fields, 'list or watch failed again');
+    else this.#logger.warn(fields, 'list or watch failed; will go on trying');
+    this.#lastError = error.message;
+  }
+
+  stats(): Omit<ReflectorStats, 'objects' | 'handlerErrors'> {
+    return {
+      ...this.#counts,
+      watchRestarts: Math.max(0, this.#watches - 1),
+      lastEventAt: this.#lastEventAt,
+      lastError: this.#lastError,
+    };
+  }
+}

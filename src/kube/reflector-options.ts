@@ -1,0 +1,49 @@
+import type { Logger } from '../domain/logger.ts';
+import type { BackoffOptions } from './backoff.ts';
+import type { KubeClient } from './client-types.ts';
+import type { Clock } from './clock.ts';
+import type { KubeObject } from './object.ts';
+import type { Resource } from './resources.ts';
+import type { IndexFunction } from './store.ts';
+
+export interface ReflectorOptions<T extends KubeObject> {
+  client: Pick<KubeClient, 'listAll' | 'watch' | 'find'>;
+  resource: Resource;
+  logger: Logger;
+  /** Absent: all namespaces. */
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  /** Slims an object before it is kept; default: drops metadata.managedFields. May change its argument. */
+  transform?: (object: T) => T;
+  indexes?: Readonly<Record<string, IndexFunction<T>>>;
+  /** Page size of lists, default 500. */
+  pageSize?: number;
+  /** A watch lasts a random time in this range; default 300–600 s. */
+  watchSeconds?: { min: number; max: number };
+  /** Silence after which a watch counts as dead; default 90 s (the server sends a bookmark about every 60 s). */
+  idleTimeoutMs?: number;
+  /** Deadline of one page of a list, default 60 s. */
+  listTimeoutMs?: number;
+  /** Lists anew when a watch ends and the last list is older; default: only when the server demands it. */
+  relistEveryMs?: number;
+  /** Between attempts; default 500 ms up to 5 s. */
+  backoff?: BackoffOptions;
+  clock?: Clock;
+  random?: () => number;
+}
+
+export interface ReflectorStats {
+  objects: number;
+  lists: number;
+  /** Watches opened after the first. */
+  watchRestarts: number;
+  errors: number;
+  /** Watch events, bookmarks not counted. */
+  events: number;
+  handlerErrors: number;
+  /** Last sign of life: list, event or bookmark. */
+  lastEventAt: Date | undefined;
+  /** Message of the failure that is going on; undefined once a watch has stood for a second or said something. */
+  lastError: string | undefined;
+}

@@ -1,0 +1,108 @@
+import { type KubeObject, keyOf } from './object.ts';
+
+export type IndexFunction<T> = (object: T) => readonly string[];
+
+/** Read side of a reflector's cache. Objects are shared: never change them. Keys as in `keyOf`. */
+export interface Store<T extends KubeObject> {
+  get(key: string): T | undefined;
+  list(): T[];
+  keys(): IterableIterator<string>;
+  readonly size: number;
+  /** Objects that the index function filed under `value`; throws for an index that was not declared. */
+  byIndex(index: string, value: string): T[];
+}
+
+/** Index function: uids of all owners. */
+export function byOwnerUid(object: KubeObject): string[] {
+  return (object.metadata.ownerReferences ?? []).map((owner) => owner.uid);
+}
+
+/** Index function: the namespace; cluster-scoped objects are not filed. */
+export function byNamespace(object: KubeObject): string[] {
+  return object.metadata.namespace === undefined ? [] : [object.metadata.namespace];
+}
+
+/** Index function: value of one label; objects without it are not filed. */
+export function byLabel(label: string): IndexFunction<KubeObject> {
+  return (object) => {
+    const value = object.metadata.labels?.[label];
+    return value === undefined ? [] : [value];
+  };
+}
+
+interface Index<T> {
+  file: IndexFunction<T>;
+  keysByValue: Map<string, Set<string>>;
+}
+
+/** {@link Store} with its write side, which only the reflector holds. */
+export class IndexedStore<T extends KubeObject> implements Store<T> {
+  readonly #objects = new Map<string, T>();
+  readonly #indexes = new Map<string, Index<T>>();
+
+  constructor(indexes: Readonly<Record<string, IndexFunction<T>>> = {}) {
+    for (const [name, file] of Object.entries(indexes)) {
+      this.#indexes.set(name, { file, keysByValue: new Map() });
+    }
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  list(): T[] {
+    return [...this.#objects.values()];
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#objects.keys();
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  byIndex(index: string, value: string): T[] {
+    const found = this.#indexes.get(index);
+    if (found === undefined) throw new Error(`failed to look up objects: there is no index named ${index}`);
+    const objects: T[] = [];
+    for (const key of found.keysByValue.get(value) ?? []) {
+      const object = this.#objects.get(key);
+      if (object !== undefined) objects.push(object);
+    }
+    return objects;
+  }
+
+  set(object: T): void {
+    const key = keyOf(object);
+    const old = this.#objects.get(key);
+    this.#objects.set(key, object);
+    for (const index of this.#indexes.values()) {
+      const before = old === undefined ? [] : index.file(old);
+      const after = index.file(object);
+      for (const value of before) if (!after.includes(value)) unfile(index, value, key);
+      for (const value of after) file(index, value, key);
+    }
+  }
+
+  delete(key: string): void {
+    const old = this.#objects.get(key);
+    if (old === undefined) return;
+    this.#objects.delete(key);
+    for (const index of this.#indexes.values()) {
+      for (const value of index.file(old)) unfile(index, value, key);
+    }
+  }
+}
+
+function file<T>(index: Index<T>, value: string, key: string): void {
+  const keys = index.keysByValue.get(value);
+  if (keys === undefined) index.keysByValue.set(value, new Set([key]));
+  else keys.add(key);
+}
+
+function unfile<T>(index: Index<T>, value: string, key: string): void {
+  const keys = index.keysByValue.get(value);
+  keys?.delete(key);
+  if (keys?.size === 0) index.keysByValue.delete(value);
+}

@@ -1,0 +1,183 @@
+import { type BackoffOptions, fullJitter } from './backoff.ts';
+import { type Clock, systemClock } from './clock.ts';
+
+export interface WorkQueueOptions {
+  /** Turns are taken round-robin between groups (tenants); default: all keys are one group. */
+  groupOf?: (key: string) => string;
+  /** Default 500 ms, cap 60 s. */
+  backoff?: BackoffOptions;
+  clock?: Clock;
+  random?: () => number;
+}
+
+const BACKOFF: BackoffOptions = { baseMs: 500, capMs: 60_000 };
+
+/**
+ * Keyed, deduplicating queue of work (the idea of client-go's workqueue).
+ *
+ * - A key is with one worker at a time; added meanwhile, it is handed out once more after `done`.
+ * - Groups take turns: a tenant with a thousand keys delays another's single key by one turn.
+ * - A key handed out is no longer delayed: the look that begins now decides anew when to look again.
+ */
+export class WorkQueue {
+  readonly #groupOf: (key: string) => string;
+  readonly #backoff: BackoffOptions;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  /** Ready keys by group, with the time since when. Groups in the order of their turns, keys in order of arrival. */
+  readonly #ready = new Map<string, Map<string, number>>();
+  readonly #processing = new Set<string>();
+  /** Added while being processed. */
+  readonly #again = new Set<string>();
+  readonly #delayed = new Map<string, { at: number; cancel: () => void }>();
+  readonly #failures = new Map<string, number>();
+  readonly #waiting: ((key: string | undefined) => void)[] = [];
+  #depth = 0;
+  #drained: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: WorkQueueOptions = {}) {
+    this.#groupOf = options.groupOf ?? (() => '');
+    this.#backoff = options.backoff ?? BACKOFF;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+  }
+
+  add(key: string): void {
+    if (this.#drained !== undefined) return;
+    this.#cancelDelay(key);
+    if (this.#processing.has(key)) this.#again.add(key);
+    else this.#makeReady(key);
+  }
+
+  /** Adds after `ms`; of several, the earliest counts. */
+  addAfter(key: string, ms: number): void {
+    if (ms <= 0) {
+      this.add(key);
+      return;
+    }
+    const at = this.#clock.now() + ms;
+    const planned = this.#delayed.get(key);
+    if (this.#drained !== undefined || this.#isReady(key) || (planned !== undefined && planned.at <= at))
+      return;
+    planned?.cancel();
+    this.#delayed.set(key, { at, cancel: this.#clock.after(ms, () => this.add(key)) });
+  }
+
+  /** Adds after a backoff that grows with each call until `forget`; at least `minDelayMs`. Returns the delay in ms. */
+  addRateLimited(key: string, minDelayMs = 0): number {
+    const failures = this.failures(key);
+    this.#failures.set(key, failures + 1);
+    const delay = Math.max(minDelayMs, fullJitter(failures, this.#backoff, this.#random));
+    this.addAfter(key, delay);
+    return delay;
+  }
+
+  /** Resets the backoff of a key. */
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  /** Failures since the last `forget`. */
+  failures(key: string): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  /** Next key, as soon as there is one; `undefined` once shut down. Each must be given back by `done`. */
+  get(): Promise<string | undefined> {
+    if (this.#drained !== undefined) return Promise.resolve(undefined);
+    const key = this.#take();
+    if (key !== undefined) return Promise.resolve(key);
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  done(key: string): void {
+    this.#processing.delete(key);
+    if (this.#again.delete(key) && this.#drained === undefined) this.#makeReady(key);
+    if (this.#processing.size === 0) this.#drained?.resolve();
+  }
+
+  /**
+   * Hands out nothing more, drops what waits (it can be derived again); resolves when every key handed out is done.
+   */
+  shutdown(): Promise<void> {
+    if (this.#drained !== undefined) return this.#drained.promise;
+    this.#drained = Promise.withResolvers();
+    for (const { cancel } of this.#delayed.values()) cancel();
+    this.#delayed.clear();
+    this.#ready.clear();
+    this.#depth = 0;
+    for (const resolve of this.#waiting.splice(0)) resolve(undefined);
+    if (this.#processing.size === 0) this.#drained.resolve();
+    return this.#drained.promise;
+  }
+
+  /** Keys ready and waiting for a worker. */
+  get depth(): number {
+    return this.#depth;
+  }
+
+  get processing(): number {
+    return this.#processing.size;
+  }
+
+  /** Keys whose time has not come. */
+  get delayed(): number {
+    return this.#delayed.size;
+  }
+
+  /** Age in ms of the longest waiting ready key; 0 when none waits. */
+  get oldestAgeMs(): number {
+    let oldest = this.#clock.now();
+    const now = oldest;
+    for (const keys of this.#ready.values()) {
+      for (const since of keys.values()) {
+        oldest = Math.min(oldest, since);
+        break;
+      }
+    }
+    return now - oldest;
+  }
+
+  #isReady(key: string): boolean {
+    return this.#again.has(key) || this.#ready.get(this.#groupOf(key))?.has(key) === true;
+  }
+
+  #makeReady(key: string): void {
+    const waiter = this.#waiting.shift();
+    if (waiter !== undefined) {
+      this.#processing.add(key);
+      waiter(key);
+      return;
+    }
+    const group = this.#groupOf(key);
+    let keys = this.#ready.get(group);
+    if (keys === undefined) {
+      keys = new Map();
+      this.#ready.set(group, keys);
+    }
+    if (keys.has(key)) return;
+    keys.set(key, this.#clock.now());
+    this.#depth += 1;
+  }
+
+  #take(): string | undefined {
+    for (const [group, keys] of this.#ready) {
+      // The group goes to the end of the line, if it has more.
+      this.#ready.delete(group);
+      for (const key of keys.keys()) {
+        keys.delete(key);
+        if (keys.size > 0) this.#ready.set(group, keys);
+        this.#depth -= 1;
+        this.#cancelDelay(key);
+        this.#processing.add(key);
+        return key;
+      }
+    }
+    return undefined;
+  }
+
+  #cancelDelay(key: string): void {
+    this.#delayed.get(key)?.cancel();
+    this.#delayed.delete(key);
+  }
+}

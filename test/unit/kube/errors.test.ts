@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import { isKubeError, KubeError, statusError, toKubeError } from '../../../src/kube/errors.ts';
+
+describe('answers', () => {
+  test.each([
+    [400, 'BadRequest', 'bad_request', false],
+    [401, 'Unauthorized', 'unauthorized', true],
+    [403, 'Forbidden', 'forbidden', true],
+    [404, 'NotFound', 'not_found', false],
+    [405, 'MethodNotAllowed', 'bad_request', false],
+    [409, 'Conflict', 'conflict', false],
+    [409, 'AlreadyExists', 'already_exists', false],
+    [410, 'Expired', 'gone', true],
+    [410, 'Gone', 'gone', true],
+    [413, 'RequestEntityTooLarge', 'bad_request', false],
+    [422, 'Invalid', 'invalid', false],
+    [429, 'TooManyRequests', 'too_many_requests', true],
+    [500, 'InternalError', 'server', true],
+    [500, 'ServerTimeout', 'server', true],
+    [503, undefined, 'server', true],
+    [504, 'Timeout', 'server', true],
+  ])('%i %s is %s', (code, reason, kind, retryable) => {
+    expect(statusError('do it', code, { reason, message: 'text', details: { name: 'x' } })).toMatchObject({
+      kind,
+      retryable,
+      status: code,
+      reason,
+      message: 'failed to do it: text',
+    });
+  });
+
+  test('a 404 that names no object says nothing about the object', () => {
+    const error = statusError('x', 404, {
+      reason: 'NotFound',
+      message: 'could not find the requested resource',
+    });
+    expect(error).toMatchObject({ kind: 'unknown_resource', retryable: true });
+    expect(statusError('x', 404, { message: '404 page not found' }).kind).toBe('unknown_resource');
+  });
+
+  test('an apply whose uid is that of an earlier object is a conflict, not an invalid object', () => {
+    const details = { name: 'b', causes: [{ field: 'metadata.uid', message: 'field is immutable' }] };
+    expect(statusError('x', 422, { reason: 'Invalid', details }).kind).toBe('conflict');
+  });
+
+  test('keep the fields that the server names, and how long to wait', () => {
+    const error = statusError('apply Deployment a/b', 422, {
+      reason: 'Invalid',
+      message: 'Deployment "b" is invalid',
+      details: {
+        retryAfterSeconds: 3,
+        causes: [{ field: 'spec.replicas', message: 'Invalid value: -1', reason: 'FieldValueInvalid' }],
+      },
+    });
+    expect(error.causes).toEqual([
+      { field: 'spec.replicas', message: 'Invalid value: -1', reason: 'FieldValueInvalid' },
+    ]);
+    expect(error.retryAfterMs).toBe(3_000);
+    expect(statusError('x', 429, {}, 500).retryAfterMs).toBe(500);
+  });
+});
+
+describe('anything thrown', () => {
+  test('is a failure of the network, with its cause', () => {
+    const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    const error = toKubeError(cause, 'list pods');
+    expect(error).toMatchObject({
+      kind: 'network',
+      retryable: true,
+      message: 'failed to list pods: connect ECONNREFUSED',
+      cause,
+    });
+  });
+
+  test('keeps its kind when it has one; an abort is no failure', () => {
+    const known = new KubeError({ kind: 'timeout', message: 'x' });
+    expect(toKubeError(known)).toBe(known);
+    expect(toKubeError(new DOMException('x', 'AbortError'))).toMatchObject({
+      kind: 'aborted',
+      retryable: false,
+    });
+    expect(toKubeError('text').message).toBe('failed to call the Kubernetes API: text');
+  });
+
+  test('isKubeError looks at the kind', () => {
+    const error = new KubeError({ kind: 'conflict', message: 'x' });
+    expect([isKubeError(error), isKubeError(error, 'conflict', 'gone'), isKubeError(error, 'gone')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(isKubeError(new Error('x'))).toBe(false);
+  });
+});

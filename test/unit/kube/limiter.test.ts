@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { KubeError } from '../../../src/kube/errors.ts';
+import { Limiter } from '../../../src/kube/limiter.ts';
+import { FakeClock } from './support.ts';
+
+const forever = new AbortController().signal;
+
+function refusal(retryAfterMs: number): () => Promise<never> {
+  return async () => {
+    throw new KubeError({ kind: 'too_many_requests', message: 'busy', retryAfterMs });
+  };
+}
+
+test('no more than so many at once, in the order of arrival', async () => {
+  const limiter = new Limiter({ maxInFlight: 2 });
+  const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
+  const begun: number[] = [];
+  const all = gates.map((gate, index) =>
+    limiter.run(() => {
+      begun.push(index);
+      return gate.promise;
+    }, forever),
+  );
+  await Promise.resolve();
+  expect({ begun, inFlight: limiter.inFlight, waiting: limiter.waiting }).toEqual({
+    begun: [0, 1],
+    inFlight: 2,
+    waiting: 3,
+  });
+  gates[1]?.resolve();
+  await all[1];
+  await Promise.resolve();
+  expect(begun).toEqual([0, 1, 2]);
+  for (const gate of gates) gate.resolve();
+  await Promise.all(all);
+  expect({ begun, inFlight: limiter.inFlight }).toEqual({ begun: [0, 1, 2, 3, 4], inFlight: 0 });
+});
+
+test('a call whose time runs out while it waits is never begun, and frees its place in the line', async () => {
+  const limiter = new Limiter({ maxInFlight: 1 });
+  const gate = Promise.withResolvers<void>();
+  const first = limiter.run(() => gate.promise, forever);
+  const deadline = new AbortController();
+  let begun = false;
+  const second = limiter.run(async () => {
+    begun = true;
+  }, deadline.signal);
+  deadline.abort(new Error('too late'));
+  await expect(second).rejects.toThrow('too late');
+  expect(limiter.waiting).toBe(0);
+  gate.resolve();
+  await first;
+  expect(begun).toBe(false);
+});
+
+test('one refused object holds nobody else back', async () => {
+  const clock = new FakeClock();
+  const limiter = new Limiter({ maxInFlight: 1, clock });
+  for (let n = 0; n < 5; n += 1) {
+    await expect(limiter.run(refusal(60_000), forever)).rejects.toThrow('busy');
+    await limiter.run(async () => 'fine', forever);
+  }
+  expect(clock.timers).toBe(0);
+});
+
+test('refusal after refusal pauses new calls for as long as the server asks', async () => {
+  const clock = new FakeClock();
+  const limiter = new Limiter({ maxInFlight: 1, clock });
+  for (let n = 0; n < 3; n += 1) await expect(limiter.run(refusal(5_000), forever)).rejects.toThrow('busy');
+  let done = false;
+  const next = limiter.run(async () => {
+    done = true;
+  }, forever);
+  clock.advance(4_999);
+  await Promise.resolve();
+  expect({ done, waiting: limiter.waiting }).toEqual({ done: false, waiting: 1 });
+  clock.advance(1);
+  await next;
+  expect(done).toBe(true);
+});

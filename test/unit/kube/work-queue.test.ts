@@ -1,0 +1,258 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { WorkQueue } from '../../../src/kube/work-queue.ts';
+import { FakeClock } from './support.ts';
+
+function setUp(options: ConstructorParameters<typeof WorkQueue>[0] = {}) {
+  const clock = new FakeClock();
+  return { clock, queue: new WorkQueue({ clock, random: () => 1, ...options }) };
+}
+
+/** Takes a key that must be there already. */
+async function take(queue: WorkQueue): Promise<string | undefined> {
+  return Promise.race([
+    queue.get(),
+    Promise.resolve()
+      .then(() => Promise.resolve())
+      .then(() => 'nothing'),
+  ]);
+}
+
+describe('keys', () => {
+  test('are handed out once, in order, however often they were added', async () => {
+    const { queue } = setUp();
+    for (const key of ['a', 'b', 'a', 'b']) queue.add(key);
+    expect([await take(queue), await take(queue), await take(queue)]).toEqual(['a', 'b', 'nothing']);
+  });
+
+  test('added while being processed come again after done, not before', async () => {
+    const { queue } = setUp();
+    queue.add('a');
+    await queue.get();
+    queue.add('a');
+    expect(queue.depth).toBe(0);
+    queue.done('a');
+    expect(queue.depth).toBe(1);
+    expect(await take(queue)).toBe('a');
+    queue.done('a');
+    expect(queue.depth).toBe(0);
+  });
+
+  test('go to a worker that waits already', async () => {
+    const { queue } = setUp();
+    const waiting = [queue.get(), queue.get()];
+    queue.add('a');
+    queue.add('b');
+    expect(await Promise.all(waiting)).toEqual(['a', 'b']);
+  });
+});
+
+describe('delays', () => {
+  test('the earliest of several counts', async () => {
+    const { queue, clock } = setUp();
+    queue.addAfter('a', 5_000);
+    queue.addAfter('a', 1_000);
+    queue.addAfter('a', 9_000);
+    clock.advance(999);
+    expect(queue.depth).toBe(0);
+    clock.advance(1);
+    expect(await take(queue)).toBe('a');
+    queue.done('a');
+    clock.advance(10_000);
+    expect(queue.depth).toBe(0);
+  });
+
+  test('a key handed out for another reason is no longer delayed', async () => {
+    const { queue, clock } = setUp();
+    queue.addAfter('a', 1_000);
+    queue.add('a');
+    expect(await take(queue)).toBe('a');
+    queue.done('a');
+    clock.advance(10_000);
+    expect(queue.depth).toBe(0);
+  });
+
+  test('a delay asked for during processing survives it', async () => {
+    const { queue, clock } = setUp();
+    queue.add('a');
+    await queue.get();
+    queue.addAfter('a', 1_000);
+    queue.done('a');
+    expect(queue.delayed).toBe(1);
+    clock.advance(1_000);
+    expect(await take(queue)).toBe('a');
+  });
+
+  test('a delay that ends during processing brings the key again', async () => {
+    const { queue, clock } = setUp();
+    queue.add('a');
+    await queue.get();
+    queue.addAfter('a', 1_000);
+    clock.advance(1_000);
+    expect(queue.depth).toBe(0);
+    queue.done('a');
+    expect(await take(queue)).toBe('a');
+  });
+
+  test('backoff doubles with full jitter up to its cap, and forget ends it', () => {
+    const { queue } = setUp({ backoff: { baseMs: 500, capMs: 60_000 } });
+    const delays = Array.from({ length: 9 }, () => queue.addRateLimited('a'));
+    expect(delays).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+    expect(queue.failures('a')).toBe(9);
+    queue.forget('a');
+    expect(queue.addRateLimited('a')).toBe(500);
+    expect(setUp({ random: () => 0.25 }).queue.addRateLimited('b')).toBe(125);
+  });
+
+  test('backoff is never shorter than what the server asked for', () => {
+    const { queue } = setUp();
+    expect(queue.addRateLimited('a', 7_000)).toBe(7_000);
+  });
+});
+
+describe('fairness', () => {
+  test('groups take turns', async () => {
+    const { queue } = setUp({ groupOf: (key) => key.split('/')[0] ?? '' });
+    for (let n = 0; n < 1_000; n += 1) queue.add(`big/${n}`);
+    queue.add('small/0');
+    queue.add('small/1');
+    const order = [
+      await take(queue),
+      await take(queue),
+      await take(queue),
+      await take(queue),
+      await take(queue),
+    ];
+    expect(order).toEqual(['big/0', 'small/0', 'big/1', 'small/1', 'big/2']);
+  });
+});
+
+describe('measures and shutdown', () => {
+  test('depth, processing and the age of the oldest', async () => {
+    const { queue, clock } = setUp();
+    expect(queue.oldestAgeMs).toBe(0);
+    queue.add('a');
+    clock.advance(400);
+    queue.add('b');
+    clock.advance(100);
+    expect({ depth: queue.depth, oldest: queue.oldestAgeMs }).toEqual({ depth: 2, oldest: 500 });
+    await queue.get();
+    expect({ depth: queue.depth, oldest: queue.oldestAgeMs }).toEqual({ depth: 1, oldest: 100 });
+    expect(queue.processing).toBe(1);
+  });
+
+  test('shutdown waits for what is under way and hands out nothing more', async () => {
+    const { queue, clock } = setUp();
+    queue.add('a');
+    queue.addAfter('later', 10);
+    await queue.get();
+    const waiting = queue.get();
+    queue.add('b');
+    expect(await waiting).toBe('b');
+    const idle = queue.get();
+    let drained = false;
+    const done = queue.shutdown().then(() => {
+      drained = true;
+    });
+    expect(await idle).toBeUndefined();
+    queue.add('c');
+    queue.done('a');
+    await Promise.resolve();
+    expect(drained).toBe(false);
+    queue.done('b');
+    await done;
+    expect(await queue.get()).toBeUndefined();
+    expect({ depth: queue.depth, timers: clock.timers }).toEqual({ depth: 0, timers: 0 });
+  });
+});
+
+const key = fc.integer({ min: 0, max: 5 }).map(String);
+/** A step of a random life of the queue. */
+const step = fc.oneof(
+  fc.record({ do: fc.constant('add' as const), key }),
+  fc.record({ do: fc.constant('addAfter' as const), key, ms: fc.nat(3_000) }),
+  fc.record({ do: fc.constant('addRateLimited' as const), key }),
+  fc.record({ do: fc.constant('advance' as const), ms: fc.nat(2_000) }),
+  fc.record({ do: fc.constant('take' as const) }),
+  fc.record({ do: fc.constant('done' as const), which: fc.nat(5) }),
+);
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+
+/** A queue with its workers and its clock, and what must hold of them. */
+class Model {
+  readonly #clock = new FakeClock();
+  readonly queue = new WorkQueue({
+    clock: this.#clock,
+    random: () => 0.5,
+    groupOf: (name) => String(Number(name) % 2),
+  });
+  readonly #held: string[] = [];
+  /** Keys that somebody has asked for since they were handed out last. */
+  readonly owed = new Set<string>();
+
+  async perform(action: Step): Promise<void> {
+    if ('key' in action) this.owed.add(action.key);
+    switch (action.do) {
+      case 'add':
+        this.queue.add(action.key);
+        break;
+      case 'addAfter':
+        this.queue.addAfter(action.key, action.ms);
+        break;
+      case 'addRateLimited':
+        this.queue.addRateLimited(action.key);
+        break;
+      case 'advance':
+        this.#clock.advance(action.ms);
+        break;
+      case 'take':
+        await this.take();
+        break;
+      case 'done':
+        this.#done(action.which);
+    }
+  }
+
+  async take(): Promise<void> {
+    if (this.queue.depth === 0) return;
+    const taken = (await this.queue.get()) ?? '';
+    expect(this.#held).not.toContain(taken);
+    this.#held.push(taken);
+    this.owed.delete(taken);
+  }
+
+  /** Lets all time pass and all work be done. */
+  async runDry(): Promise<void> {
+    for (let round = 0; round < 3; round += 1) {
+      while (this.#held.length > 0) this.#done(0);
+      this.#clock.advance(60_000);
+      while (this.queue.depth > 0) await this.take();
+    }
+    while (this.#held.length > 0) this.#done(0);
+  }
+
+  #done(which: number): void {
+    const [held] = this.#held.splice(which % Math.max(1, this.#held.length), 1);
+    if (held !== undefined) this.queue.done(held);
+  }
+}
+
+describe('properties', () => {
+  test('no key is with two workers, and none that was added is lost', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (steps) => {
+        const model = new Model();
+        for (const action of steps) await model.perform(action);
+        await model.runDry();
+        const { depth, delayed, processing } = model.queue;
+        expect({ owed: [...model.owed], depth, delayed, processing }).toEqual({
+          owed: [],
+          depth: 0,
+          delayed: 0,
+          processing: 0,
+        });
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
