@@ -1,0 +1,180 @@
+import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
+import { KubeError, type KubeErrorKind } from '../kube/errors.ts';
+import { controllerOf, type KubeObject, type UntypedObject } from '../kube/object.ts';
+import { RESOURCES } from '../kube/resources.ts';
+import { databaseName } from '../workloads/names.ts';
+import type { Action } from './action.ts';
+import type { ClusterView } from './cluster-view.ts';
+import { type Execution, execute } from './execute.ts';
+import type { Failure } from './failure.ts';
+import { type ChildKindName, childKindOf } from './kinds.ts';
+import type { ObservedResource } from './observed.ts';
+import { isOurs } from './ownership.ts';
+import type { Refusals } from './refusals.ts';
+import { isPaused } from './status.ts';
+
+export interface ActInput extends Omit<Execution, 'view' | 'resource'> {
+  readonly resource: ObservedResource;
+  readonly view: ClusterView;
+  readonly refusals: Refusals;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly mayAct: () => boolean;
+}
+
+export interface Acted {
+  readonly done: readonly Action[];
+  /** Objects as the cluster answered: the caches have to catch up with them. */
+  readonly written: readonly KubeObject[];
+  readonly failures: readonly Failure[];
+  /** The custom resource is not what it was when this was decided: nothing was done. */
+  readonly outdated: boolean;
+  /** Some object is not what it was: look again. */
+  readonly stale: boolean;
+  /** A failure that may pass by itself. */
+  readonly error: KubeError | undefined;
+  /** The namespace is being deleted, and everything with it. */
+  readonly leaving: boolean;
+}
+
+type Result =
+  | { kind: 'done'; written: KubeObject | undefined }
+  | { kind: 'refused'; failure: Failure }
+  | { kind: 'stale' }
+  | { kind: 'leaving' }
+  | { kind: 'error'; error: KubeError }
+  /** An action that it depends on did not succeed. */
+  | { kind: 'skipped' };
+
+/**
+ * Carries out actions, stage by stage. A failure holds up only what depends on it.
+ *
+ * Before anything is made, the custom resource is read from the server itself: a replica that slept and woke must not
+ * bring back what was deleted meanwhile. Every other call carries the uid of the object that it was decided for.
+ */
+export async function act(actions: readonly Action[], input: ActInput): Promise<Acted> {
+  const results = new Map<Action, Result>();
+  const due = actions.filter((action) => {
+    const failure = input.refusals.standing(action, input.now);
+    if (failure !== undefined) results.set(action, { kind: 'refused', failure });
+    return failure === undefined;
+  });
+  if (due.some(isCreation) && !(await isParentUnchanged(input)))
+    return { ...summary(results), outdated: true };
+  for (const stage of [...new Set(due.map((action) => action.stage))].sort((a, b) => a - b)) {
+    const unmet = new Set([...results].flatMap(([{ id }, { kind }]) => (kind === 'done' ? [] : [id])));
+    const inStage = due.filter((action) => action.stage === stage);
+    await Promise.all(
+      inStage.map(async (action) => {
+        const blocked = action.after.some((id) => unmet.has(id));
+        results.set(action, blocked ? { kind: 'skipped' } : await attempt(action, input));
+      }),
+    );
+  }
+  return summary(results);
+}
+
+function isCreation({ kind }: Action): boolean {
+  return kind === 'create' || kind === 'credentials';
+}
+
+/** @throws KubeError when the server does not answer */
+async function isParentUnchanged({ client, resource, signal }: ActInput): Promise<boolean> {
+  const live = await client.find<UntypedObject>(RESOURCES.ManagedDeployment, resource.metadata, { signal });
+  return (
+    live !== undefined &&
+    live.metadata.uid === resource.metadata.uid &&
+    live.metadata.generation === resource.metadata.generation &&
+    live.metadata.deletionTimestamp === undefined &&
+    !isPaused(live)
+  );
+}
+
+async function attempt(action: Action, input: ActInput): Promise<Result> {
+  try {
+    assertMayAct(input);
+    const written = await execute(action, input);
+    input.refusals.clear(action);
+    return { kind: 'done', written };
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    const result = await classify(action, error, input);
+    if (result.kind === 'refused') input.refusals.note(action, result.failure, input.now);
+    return result;
+  }
+}
+
+function assertMayAct({ signal, mayAct }: ActInput): void {
+  if (!signal.aborted && mayAct()) return;
+  throw new KubeError({ kind: 'aborted', message: 'failed to act: this process no longer leads' });
+}
+
+/** Nothing helps but a change of the object, or of our rights. */
+const REFUSALS: ReadonlySet<KubeErrorKind> = new Set(['invalid', 'bad_request', 'forbidden']);
+
+async function classify(action: Action, error: KubeError, input: ActInput): Promise<Result> {
+  if (error.kind === 'aborted') throw error;
+  if (error.causes.some(({ reason }) => reason === 'NamespaceTerminating')) return { kind: 'leaving' };
+  const exists = error.kind === 'conflict' || error.kind === 'already_exists';
+  if (exists && isCreation(action)) return await explainExisting(action, input);
+  // Another object has the name now: the server calls that an invalid change of its uid.
+  const otherUid = error.kind === 'invalid' && error.causes.some(({ field }) => field === 'metadata.uid');
+  if (exists || otherUid || error.kind === 'not_found') return { kind: 'stale' };
+  if (REFUSALS.has(error.kind)) return refused(action, error);
+  return { kind: 'error', error };
+}
+
+/** What was to be made is there already: ours (the cache lags, or lost sight of it), or somebody else's. */
+async function explainExisting(
+  action: Action,
+  { client, view, resource, signal }: ActInput,
+): Promise<Result> {
+  const { namespace } = resource.metadata;
+  const kind = action.kind === 'credentials' ? 'Secret' : 'object' in action ? action.object.kind : '';
+  const name = 'object' in action ? action.object.metadata.name : databaseName(resource);
+  const found =
+    kind === 'Secret'
+      ? await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal })
+      : childKindOf(kind) && (await view.refresh(kind as ChildKindName, { namespace, name }, signal));
+  if (found === undefined || found.metadata.deletionTimestamp !== undefined) return { kind: 'stale' };
+  if (isOurs(found, resource))
+    return kind === 'Secret' ? { kind: 'done', written: undefined } : { kind: 'stale' };
+  const owner = controllerOf(found);
+  // Left from an earlier custom resource of this name; the garbage collector is about to remove it.
+  if (owner?.kind === MANAGED_DEPLOYMENT.kind && owner.name === resource.metadata.name)
+    return { kind: 'stale' };
+  const message = `${kind} ${name} exists and was not made by Berth for this deployment: rename or remove it`;
+  return { kind: 'refused', failure: { actionId: action.id, reason: 'Conflict', message } };
+}
+
+function refused(action: Action, error: KubeError): Result {
+  const grows = action.kind === 'volume' && action.change.storage !== undefined;
+  const reason = grows && error.kind === 'forbidden' ? 'VolumeNotExpandable' : 'Refused';
+  return { kind: 'refused', failure: { actionId: action.id, reason, message: refusalText(action, error) } };
+}
+
+const SHOWN_CAUSES = 3;
+
+/** Object, field and what the cluster says. Of a Secret nothing that the cluster says is repeated. */
+function refusalText(action: Action, error: KubeError): string {
+  if (action.kind === 'credentials') return `the cluster refuses the database's Secret (${error.kind})`;
+  const causes = error.causes
+    .filter(({ field }) => field !== '')
+    .slice(0, SHOWN_CAUSES)
+    .map(({ field, message }) => `${field}: ${message}`);
+  const { kind, metadata } = action.object;
+  return causes.length === 0 ? error.message : `${kind} ${metadata.name}: ${causes.join('; ')}`;
+}
+
+function summary(results: ReadonlyMap<Action, Result>): Acted {
+  const all = [...results];
+  return {
+    done: all.flatMap(([action, { kind }]) => (kind === 'done' ? [action] : [])),
+    written: all.flatMap(([, result]) => (result.kind === 'done' && result.written ? [result.written] : [])),
+    failures: all.flatMap(([, result]) => (result.kind === 'refused' ? [result.failure] : [])),
+    outdated: false,
+    stale: all.some(([, { kind }]) => kind === 'stale'),
+    error: all.flatMap(([, result]) => (result.kind === 'error' ? [result.error] : []))[0],
+    leaving: all.some(([, { kind }]) => kind === 'leaving'),
+  };
+}

@@ -1,0 +1,91 @@
+import type { KubeObject } from '../workloads/desired-object.ts';
+
+/**
+ * One call to the cluster, with everything that fences it: `uid` of the object it was decided for, `resourceVersion`
+ * where a change of the object takes away the reason.
+ */
+export type Action = ActionBase &
+  (
+    | {
+        /** Made if it is not there; never changes one that is. `replicas`: pods to start with. */
+        readonly kind: 'create';
+        readonly object: KubeObject;
+        readonly replicas?: number;
+        /** Not applied again later: a POST. */
+        readonly once: boolean;
+      }
+    /** The database's credentials, with a password made on the spot; `check`: look first whether they are there. */
+    | { readonly kind: 'credentials'; readonly check: boolean }
+    /**
+     * Server-side apply. `replicas`: kept in the apply because this manager is its only owner. `drift`: what is wanted
+     * was there before and somebody changed it.
+     */
+    | {
+        readonly kind: 'apply';
+        readonly object: KubeObject;
+        readonly uid: string;
+        readonly drift: boolean;
+        readonly replicas?: number;
+      }
+    /**
+     * `spec.replicas`, by its own manager. Not forced: refused where somebody else owns another number.
+     * `resourceVersion`: refused where anything changed since.
+     */
+    | {
+        readonly kind: 'scale';
+        readonly object: KubeObject;
+        readonly uid: string;
+        readonly resourceVersion?: string;
+        readonly replicas: number;
+        readonly force: boolean;
+      }
+    /** Size and ownership of the database's volume. */
+    | {
+        readonly kind: 'volume';
+        readonly object: KubeObject;
+        readonly uid: string;
+        readonly resourceVersion: string;
+        readonly change: { readonly storage?: string; readonly owned?: boolean };
+      }
+    | {
+        readonly kind: 'delete';
+        readonly object: { apiVersion: string; kind: string; metadata: { name: string; namespace: string } };
+        readonly uid: string;
+        readonly resourceVersion: string;
+      }
+  );
+
+interface ActionBase {
+  /** Unique in a plan: kind of action and object. */
+  readonly id: string;
+  /** Why, as a phrase for logs: `is missing`, `spec.replicas: 3, not 2`. */
+  readonly reason: string;
+  readonly stage: Stage;
+  /** Ids of actions that, if they are in the plan, must have succeeded before. */
+  readonly after: readonly string[];
+}
+
+/** Stages run one after the other; what is in one stage runs side by side. */
+export const STAGES = {
+  /** What others depend on; autoscalers that would undo a scale. */
+  prerequisites: 0,
+  scale: 1,
+  /** What pods stand on: volume, account, and the policies that close them off before they run. */
+  foundations: 2,
+  objects: 3,
+  autoscalers: 4,
+  removal: 5,
+} as const;
+export type Stage = (typeof STAGES)[keyof typeof STAGES];
+export type ActionKind = Action['kind'];
+
+/** `apply Deployment/shop-api`. */
+export function actionId(kind: ActionKind, objectKind: string, name: string): string {
+  return `${kind} ${objectKind}/${name}`;
+}
+
+export interface Plan {
+  readonly actions: readonly Action[];
+  /** What cannot be done yet, and what it waits for. */
+  readonly waiting: readonly string[];
+}

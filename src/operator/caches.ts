@@ -1,0 +1,156 @@
+import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
+import { LABELS } from '../contract/names.ts';
+import type { Logger } from '../domain/logger.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { controllerOf, type KubeObject, keyOf, type ObjectName, type UntypedObject } from '../kube/object.ts';
+import { Reflector, type ReflectorStats } from '../kube/reflector.ts';
+import { RESOURCES, type Resource } from '../kube/resources.ts';
+import type { ClusterView } from './cluster-view.ts';
+import { CHILD_KINDS, type ChildKindName } from './kinds.ts';
+import { slimChild, slimPod, slimResource, slimTemplates } from './slim.ts';
+
+export interface CachesOptions {
+  client: KubeClient;
+  /** Empty: all namespaces. */
+  namespaces: readonly string[];
+  /** Kinds to watch: those that the cluster has. */
+  kinds: readonly ChildKindName[];
+  logger: Logger;
+}
+
+const BY_APP = 'app';
+
+/** Keys of the custom resources that an object may belong to: by its owner reference and by its label. */
+export function appKeys(object: KubeObject): string[] {
+  const { namespace, labels } = object.metadata;
+  const owner = controllerOf(object);
+  const names = [owner?.kind === MANAGED_DEPLOYMENT.kind ? owner.name : undefined, labels?.[LABELS.instance]];
+  return [...new Set(names.filter((name) => name !== undefined))].map((name) => `${namespace}/${name}`);
+}
+
+const TRANSFORMS: Partial<Record<ChildKindName, (object: UntypedObject) => UntypedObject>> = {
+  Pod: slimPod as (object: UntypedObject) => UntypedObject,
+  ControllerRevision: slimTemplates,
+};
+
+type ByNamespace = ReadonlyMap<string, Reflector<UntypedObject>>;
+const ALL = '';
+
+/** The reflectors of all kinds (one a kind, or one a kind and namespace) as one view. */
+export class Caches implements ClusterView {
+  readonly #resources: ByNamespace;
+  readonly #children = new Map<string, ByNamespace>();
+
+  constructor({ client, namespaces, kinds, logger }: CachesOptions) {
+    const reflectors = (
+      resource: Resource,
+      more: { labelSelector?: string; transform: (object: UntypedObject) => UntypedObject },
+    ): ByNamespace =>
+      new Map(
+        (namespaces.length === 0 ? [ALL] : namespaces).map((namespace) => [
+          namespace,
+          new Reflector<UntypedObject>({
+            client,
+            resource,
+            logger,
+            ...(namespace === ALL ? {} : { namespace }),
+            indexes: { [BY_APP]: appKeys },
+            ...more,
+          }),
+        ]),
+      );
+    this.#resources = reflectors(RESOURCES.ManagedDeployment, { transform: slimResource });
+    for (const kind of kinds) {
+      const { resource, labelSelector } = CHILD_KINDS[kind];
+      this.#children.set(
+        kind,
+        reflectors(resource, { labelSelector, transform: TRANSFORMS[kind] ?? slimChild }),
+      );
+    }
+  }
+
+  #all(): Reflector<UntypedObject>[] {
+    return [this.#resources, ...this.#children.values()].flatMap((byNamespace) => [...byNamespace.values()]);
+  }
+
+  /** Calls back with the key of each custom resource that something changed for. */
+  onChange(changed: (key: string) => void): void {
+    const handlers = (keys: (object: UntypedObject) => string[]) => {
+      const tell = (object: UntypedObject) => {
+        for (const key of keys(object)) changed(key);
+      };
+      return { added: tell, updated: tell, deleted: tell };
+    };
+    for (const reflector of this.#resources.values()) {
+      const { updated, ...others } = handlers((object) => [keyOf(object)]);
+      reflector.addHandlers({
+        ...others,
+        // A status write ends its pass; its echo says nothing new.
+        updated: (object, old) => {
+          if (old.metadata.resourceVersion !== object.metadata.resourceVersion) updated(object);
+        },
+      });
+    }
+    for (const byNamespace of this.#children.values()) {
+      for (const reflector of byNamespace.values()) reflector.addHandlers(handlers(appKeys));
+    }
+  }
+
+  start(): void {
+    for (const reflector of this.#all()) reflector.start();
+  }
+
+  async waitForSync(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#all().map((reflector) => reflector.waitForSync(signal)));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#all().map((reflector) => reflector.stop()));
+  }
+
+  /** Health of each reflector, by kind and namespace. */
+  stats(): { kind: string; namespace: string; stats: ReflectorStats }[] {
+    return [['ManagedDeployment', this.#resources] as const, ...this.#children].flatMap(
+      ([kind, byNamespace]) =>
+        [...byNamespace].map(([namespace, reflector]) => ({ kind, namespace, stats: reflector.stats() })),
+    );
+  }
+
+  resource(key: string): UntypedObject | undefined {
+    return this.#in(this.#resources, key.slice(0, key.indexOf('/')))?.store.get(key);
+  }
+
+  children(kind: ChildKindName, key: string): UntypedObject[] {
+    const reflector = this.#in(this.#children.get(kind), key.slice(0, key.indexOf('/')));
+    return reflector?.store.byIndex(BY_APP, key) ?? [];
+  }
+
+  noteWrite(written: KubeObject): void {
+    this.#of(written)?.noteWrite(written as UntypedObject);
+  }
+
+  noteDelete(deleted: KubeObject): void {
+    this.#of(deleted)?.noteDelete(keyOf(deleted), deleted.metadata.uid ?? '');
+  }
+
+  isCurrent(object: KubeObject): boolean {
+    return this.#of(object)?.isCurrent(keyOf(object)) ?? true;
+  }
+
+  async refresh(
+    kind: ChildKindName,
+    at: ObjectName,
+    signal: AbortSignal,
+  ): Promise<UntypedObject | undefined> {
+    return await this.#in(this.#children.get(kind), at.namespace)?.refresh(at, { signal });
+  }
+
+  #of({ kind, metadata }: KubeObject): Reflector<UntypedObject> | undefined {
+    const byNamespace = kind === MANAGED_DEPLOYMENT.kind ? this.#resources : this.#children.get(kind);
+    return this.#in(byNamespace, metadata.namespace);
+  }
+
+  #in(byNamespace: ByNamespace | undefined, namespace = ALL): Reflector<UntypedObject> | undefined {
+    return byNamespace?.get(ALL) ?? byNamespace?.get(namespace);
+  }
+}

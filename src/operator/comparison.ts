@@ -1,0 +1,37 @@
+import { ANNOTATIONS } from '../contract/names.ts';
+import { type Difference, whyApply } from '../kube/compare.ts';
+import type { DesiredObject, KubeObject } from '../workloads/desired-object.ts';
+import { type ChildObject, idOf, type Observed } from './observed.ts';
+
+/** One wanted object beside what is in the cluster. */
+export interface Comparison {
+  readonly id: string;
+  readonly desired: DesiredObject;
+  readonly object: KubeObject;
+  /**
+   * `missing`: not there. `leaving`: one that is being deleted still has the name. `different`: to be applied.
+   * Credentials are never read, so they count as there once the volume is, which is made after them.
+   */
+  readonly state: 'missing' | 'leaving' | 'different' | 'same';
+  readonly live: ChildObject | undefined;
+  readonly differences: readonly Difference[];
+}
+
+/** Compares what is wanted with what is there, in the order of creation. Pod counts are not compared here. */
+export function compareAll(desired: readonly DesiredObject[], observed: Observed): Comparison[] {
+  const volumeIsThere = [...observed.children.values()].some(({ kind }) => kind === 'PersistentVolumeClaim');
+  return desired.map((wanted) => {
+    const { object } = wanted;
+    const id = idOf(object);
+    const comparison = { id, desired: wanted, object, live: undefined, differences: [] };
+    if (wanted.contents === 'database-credentials') {
+      return { ...comparison, state: volumeIsThere ? 'same' : 'missing' };
+    }
+    const live = observed.children.get(id);
+    if (live === undefined) return { ...comparison, state: 'missing' };
+    if (live.metadata.deletionTimestamp !== undefined) return { ...comparison, state: 'leaving', live };
+    const differences =
+      wanted.policy === 'create-only' ? [] : whyApply(object, live, ANNOTATIONS.appliedHash);
+    return { ...comparison, live, differences, state: differences.length === 0 ? 'same' : 'different' };
+  });
+}

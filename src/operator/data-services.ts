@@ -1,0 +1,94 @@
+import { LABELS } from '../contract/names.ts';
+import { COMPONENTS, type Component } from '../domain/resource-spec.ts';
+import { parseQuantity } from '../kube/quantity.ts';
+import { cacheName, componentName, databaseName } from '../workloads/names.ts';
+import { liveChild, type Observed } from './observed.ts';
+import { isSettled, stateOf } from './workload-state.ts';
+
+/** How database or cache fares. */
+export interface ServiceState {
+  /** Somebody else runs it. */
+  readonly external: boolean;
+  /** It answers. */
+  readonly ready: boolean;
+  /** It runs as it is wanted now (and answers). */
+  readonly settled: boolean;
+  /** It is told to run no pod. */
+  readonly stopped: boolean;
+}
+
+export interface VolumeState {
+  /** Asked for, as on the claim. */
+  readonly requested: string;
+  /** Only a bound claim can be grown. */
+  readonly bound: boolean;
+  /** The claim asks for more than it has. */
+  readonly resizing: boolean;
+}
+
+const EXTERNAL: ServiceState = { external: true, ready: true, settled: true, stopped: false };
+
+function serviceState(observed: Observed, kind: 'Deployment' | 'StatefulSet', name: string): ServiceState {
+  const state = stateOf(observed, kind, name);
+  if (state === undefined) return { external: false, ready: false, settled: false, stopped: false };
+  const ready = state.available >= 1;
+  return { external: false, ready, settled: ready && isSettled(state), stopped: state.wanted === 0 };
+}
+
+/** How the database fares. */
+export function databaseState(observed: Observed): ServiceState {
+  const { resource } = observed;
+  return resource.spec.database.external
+    ? EXTERNAL
+    : serviceState(observed, 'StatefulSet', databaseName(resource));
+}
+
+/** How the cache fares. */
+export function cacheState(observed: Observed): ServiceState {
+  const { resource } = observed;
+  return resource.spec.cache.external ? EXTERNAL : serviceState(observed, 'Deployment', cacheName(resource));
+}
+
+/** Database and cache answer. */
+export function dataServicesReady(observed: Observed): boolean {
+  return databaseState(observed).ready && cacheState(observed).ready;
+}
+
+interface ClaimFields {
+  spec?: { resources?: { requests?: { storage?: string } } };
+  status?: { phase?: string; capacity?: { storage?: string } };
+}
+
+/** Size of the database's volume; undefined while there is none. */
+export function volumeState(observed: Observed): VolumeState | undefined {
+  const claim = liveChild(observed, 'PersistentVolumeClaim', databaseName(observed.resource));
+  if (claim === undefined) return undefined;
+  const { spec, status } = claim as ClaimFields;
+  const requested = spec?.resources?.requests?.storage ?? '0';
+  const capacity = status?.capacity?.storage;
+  const bound = status?.phase === 'Bound';
+  return { requested, bound, resizing: bound && capacity !== undefined && isLarger(requested, capacity) };
+}
+
+/** Whether the first size (a Kubernetes quantity) is the larger one; false where one of them is none. */
+export function isLarger(size: string, other: string): boolean {
+  const [left, right] = [parseQuantity(size), parseQuantity(other)];
+  return left !== undefined && right !== undefined && left > right;
+}
+
+/** Some component is asked to run pods, as the cluster has it. */
+export function someComponentRuns(observed: Observed): boolean {
+  return COMPONENTS.some(
+    (component) =>
+      (stateOf(observed, 'Deployment', componentName(observed.resource, component))?.wanted ?? 0) > 0,
+  );
+}
+
+/** No pod of a component is left, not even one that is ending. */
+export function componentsGone(observed: Observed): boolean {
+  const isComponent = (label: string | undefined) => COMPONENTS.includes(label as Component);
+  return (
+    !someComponentRuns(observed) &&
+    !observed.pods.some(({ metadata }) => isComponent(metadata.labels?.[LABELS.component]))
+  );
+}

@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto';
+import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import { ANNOTATIONS, FIELD_MANAGERS } from '../contract/names.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { withHash } from '../kube/compare.ts';
+import { isKubeError } from '../kube/errors.ts';
+import type { KubeObject } from '../kube/object.ts';
+import { RESOURCES, resourceOf } from '../kube/resources.ts';
+import { databaseCredentials } from '../workloads/database-credentials.ts';
+import type { KubeObject as DesiredKubeObject } from '../workloads/desired-object.ts';
+import { databaseName } from '../workloads/names.ts';
+import { ownerReferences } from '../workloads/owner.ts';
+import type { Action } from './action.ts';
+import type { ClusterView } from './cluster-view.ts';
+
+export type WriteClient = Pick<KubeClient, 'get' | 'find' | 'create' | 'apply' | 'patch' | 'delete'>;
+
+export interface Execution {
+  readonly client: WriteClient;
+  readonly view: Pick<ClusterView, 'noteWrite' | 'noteDelete'>;
+  readonly resource: ManagedDeployment;
+  readonly signal: AbortSignal;
+}
+
+type ActionOf<Kind extends Action['kind']> = Extract<Action, { kind: Kind }>;
+
+/** Sends the one call that the action stands for. Returns what was written or deleted, if it is in view. */
+export async function execute(action: Action, execution: Execution): Promise<KubeObject | undefined> {
+  switch (action.kind) {
+    case 'create':
+      return await create(action, execution);
+    case 'apply':
+      return await noted(applied(action, execution), execution);
+    case 'scale':
+      return await noted(scaled(action, execution), execution);
+    case 'volume':
+      return await noted(volumeChanged(action, execution), execution);
+    case 'credentials':
+      await credentials(action, execution);
+      return undefined;
+    case 'delete':
+      return await remove(action, execution);
+  }
+}
+
+async function noted(written: Promise<KubeObject>, { view }: Execution): Promise<KubeObject> {
+  const object = await written;
+  view.noteWrite(object);
+  return object;
+}
+
+/**
+ * A resource version that no object has: etcd starts at 1 with nothing in it. An apply that carries it makes a missing
+ * object and is refused (409) where there is one: a POST, but the fields belong to the apply manager from the start.
+ * Fields of a real POST would stay for ever, because a later apply only removes what an apply has set.
+ */
+const NO_VERSION = '1';
+
+async function create(action: ActionOf<'create'>, execution: Execution): Promise<KubeObject> {
+  const { client, signal } = execution;
+  const { object, replicas, once } = action;
+  const fieldManager = FIELD_MANAGERS.operator;
+  if (once) return await noted(client.create<KubeObject>(object, { fieldManager, signal }), execution);
+  const body = withReplicas(withHash(object, ANNOTATIONS.appliedHash), replicas);
+  const fenced = { ...body, metadata: { ...body.metadata, resourceVersion: NO_VERSION } };
+  return await noted(client.apply<KubeObject>(fenced, { fieldManager, force: true, signal }), execution);
+}
+
+/**
+ * An edited key of a list (the number of a port) makes the entry somebody else's: an apply would put ours beside it, and
+ * two ports of one name are refused. Then the lists of the spec are put back whole first. Only against drift: what is
+ * wanted was valid before.
+ */
+async function applied(action: ActionOf<'apply'>, { client, signal }: Execution): Promise<KubeObject> {
+  const { object, uid, replicas, drift } = action;
+  const body = withReplicas(withHash(object, ANNOTATIONS.appliedHash), replicas);
+  const fenced = { ...body, metadata: { ...body.metadata, uid } };
+  const fieldManager = FIELD_MANAGERS.operator;
+  const send = () => client.apply<KubeObject>(fenced, { fieldManager, force: true, signal });
+  try {
+    return await send();
+  } catch (error) {
+    if (!drift || !isKubeError(error, 'invalid') || object.spec === undefined) throw error;
+    const patch = { metadata: { uid }, spec: object.spec };
+    await client.patch(resourceOf(object), object.metadata, patch, { fieldManager, signal }).catch(() => {
+      throw error;
+    });
+    return await send();
+  }
+}
+
+function withReplicas(object: DesiredKubeObject, replicas: number | undefined): DesiredKubeObject {
+  return replicas === undefined ? object : { ...object, spec: { ...(object.spec as object), replicas } };
+}
+
+function scaled(action: ActionOf<'scale'>, { client, signal }: Execution): Promise<KubeObject> {
+  const { object, uid, resourceVersion, replicas, force } = action;
+  const { name, namespace } = object.metadata;
+  const { apiVersion, kind } = object;
+  const scale = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, spec: { replicas } };
+  return client.apply<KubeObject>(scale, { fieldManager: FIELD_MANAGERS.replicas, force, signal });
+}
+
+/** A merge patch, not an apply: an apply could not take back an owner reference that the creation has set. */
+function volumeChanged(action: ActionOf<'volume'>, execution: Execution): Promise<KubeObject> {
+  const { client, resource, signal } = execution;
+  const { object, uid, resourceVersion, change } = action;
+  const owners = change.owned === true ? (ownerReferences(resource).ownerReferences ?? []) : [];
+  const patch = {
+    metadata: {
+      uid,
+      resourceVersion,
+      ...(change.owned === undefined ? {} : { ownerReferences: owners }),
+    },
+    ...(change.storage === undefined
+      ? {}
+      : { spec: { resources: { requests: { storage: change.storage } } } }),
+  };
+  return client.patch<KubeObject & Record<string, unknown>>(
+    RESOURCES.PersistentVolumeClaim,
+    object.metadata,
+    patch,
+    { fieldManager: FIELD_MANAGERS.operator, signal },
+  );
+}
+
+const PASSWORD_BYTES = 24;
+
+/** The Secret is written and never read, except to see whether it is there (and whose it is). */
+async function credentials({ check }: ActionOf<'credentials'>, execution: Execution): Promise<void> {
+  const { client, resource, signal } = execution;
+  const at = { namespace: resource.metadata.namespace, name: databaseName(resource) };
+  if (check && (await client.find(RESOURCES.Secret, at, { signal })) !== undefined) return;
+  const secret = databaseCredentials(resource, randomBytes(PASSWORD_BYTES).toString('base64url'));
+  await client.create<KubeObject>(secret, { fieldManager: FIELD_MANAGERS.operator, signal });
+}
+
+async function remove(action: ActionOf<'delete'>, { client, view, signal }: Execution): Promise<KubeObject> {
+  const { object, uid, resourceVersion } = action;
+  try {
+    await client.delete(resourceOf(object), object.metadata, {
+      uid,
+      resourceVersion,
+      propagationPolicy: 'Background',
+      signal,
+    });
+  } catch (error) {
+    if (!isKubeError(error, 'not_found')) throw error;
+  }
+  const deleted = { ...object, metadata: { ...object.metadata, uid } };
+  view.noteDelete(deleted);
+  return deleted;
+}

@@ -1,0 +1,205 @@
+import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
+import { LABELS } from '../contract/names.ts';
+import type { ConditionType, Reason } from '../domain/conditions.ts';
+import { labelValue } from '../workloads/labels.ts';
+import type { Finding } from './conditions.ts';
+import { cacheState, databaseState, type ServiceState, volumeState } from './data-services.ts';
+import type { Decision } from './decide.ts';
+import type { Failure } from './failure.ts';
+import type { Observed } from './observed.ts';
+import { isReadyPod, podsOf, troubleOf } from './pod-trouble.ts';
+import { workloadState } from './workload-state.ts';
+
+/**
+ * What each condition says: for every type one ordered list of checks, of which the first that applies wins.
+ * This list is the specification of the status.
+ */
+export interface Facts {
+  readonly observed: Observed;
+  readonly decision: Decision;
+  readonly failures: readonly Failure[];
+  readonly paused: boolean;
+  /** Nothing of it runs, seen so. */
+  readonly off: boolean;
+  readonly activeRevision: ManagedDeploymentStatus['activeRevision'];
+}
+
+const yes = (reason: Reason, message: string): Finding => ({ status: 'True', reason, message });
+const no = (reason: Reason, message: string): Finding => ({ status: 'False', reason, message });
+
+/** Every condition; null: leave it as it is. */
+export function findings(facts: Facts): Partial<Record<ConditionType, Finding | null>> {
+  return {
+    DatabaseReady: databaseReady(facts),
+    CacheReady: cacheReady(facts),
+    ImageReady: imageReady(facts),
+    Progressing: progressing(facts),
+    Serving: serving(facts),
+    Ready: ready(facts),
+    ...(facts.paused
+      ? { Paused: yes('Paused', 'the annotation berth.dev/paused is set: nothing is changed') }
+      : {}),
+  };
+}
+
+function databaseReady(facts: Facts): Finding | null {
+  const { observed, failures } = facts;
+  const state = databaseState(observed);
+  const refusal = failures.find(({ reason }) => reason === 'VolumeNotExpandable');
+  if (state.external) return yes('ExternalDatabase', 'DATABASE_URI_CUSTOM is used; no database is run');
+  if (refusal !== undefined) return no('VolumeNotExpandable', refusal.message);
+  if (isStopping(facts, state)) return stopped(facts, 'the database');
+  if (!state.ready) return no('DatabaseStarting', notReady(observed, 'database', 'the database'));
+  if (volumeState(observed)?.resizing) {
+    return yes('VolumeResizing', 'the database accepts connections; its volume is being grown');
+  }
+  return yes('DatabaseAvailable', 'the database accepts connections');
+}
+
+function cacheReady(facts: Facts): Finding | null {
+  const state = cacheState(facts.observed);
+  if (state.external) return yes('ExternalCache', 'CACHE_URI_CUSTOM is used; no cache is run');
+  if (isStopping(facts, state)) return stopped(facts, 'the cache');
+  if (!state.ready) return no('CacheStarting', notReady(facts.observed, 'cache', 'the cache'));
+  return yes('CacheAvailable', 'the cache is available');
+}
+
+function isStopping({ observed, off }: Facts, state: ServiceState): boolean {
+  return observed.resource.spec.suspend && (off || !state.ready);
+}
+
+/** Between "it ends" and "nothing runs" the former finding stands: a status word must not flicker on its way off. */
+function stopped({ off }: Facts, what: string): Finding | null {
+  return off ? no('SwitchedOff', `switched off: ${what} does not run, its data is kept`) : null;
+}
+
+function notReady(observed: Observed, component: string, what: string): string {
+  const trouble = troubleOf(observed, component);
+  return trouble === undefined ? `${what} is not ready yet` : `${what} is not ready yet: ${trouble.message}`;
+}
+
+function imageReady({ observed }: Facts): Finding {
+  const { image } = observed.resource.spec.revision;
+  return image === undefined
+    ? no('AwaitingBuild', 'the wanted revision has no image yet')
+    : yes('ImageGiven', `image ${image}`);
+}
+
+function progressing({ observed, decision }: Facts): Finding {
+  const { target, verdict } = decision;
+  const name = revisionName(target.revision?.number ?? observed.resource.spec.revision.number);
+  const next =
+    target.heldUntil === null ? '' : `; ${revisionName(observed.resource.spec.revision.number)} follows`;
+  if (target.kind === 'off') return no('SwitchedOff', 'switched off: nothing is rolled out');
+  if (verdict.kind === 'idle') return no('NoRevision', 'there is no revision to run yet');
+  if (verdict.kind === 'waiting') {
+    return yes('AwaitingDataServices', `${name} is rolled out when database and cache are ready`);
+  }
+  if (verdict.kind === 'failed') return no(verdict.reason, `${name}: ${verdict.message}`);
+  if (verdict.kind === 'progressing' && target.kind === 'rollout') {
+    return yes('RolloutInProgress', `${name}: ${verdict.awaited}${next}`);
+  }
+  return no('RolloutComplete', `${name} is rolled out to every component`);
+}
+
+function revisionName(number: number): string {
+  return `revision ${number}`;
+}
+
+function serving({ observed, decision, activeRevision, off }: Facts): Finding {
+  if (activeRevision === undefined) return no('Unavailable', 'no revision is active yet');
+  if (off) return no('SwitchedOff', 'switched off: nothing serves');
+  const { id, number } = activeRevision;
+  const label = labelValue(id ?? String(number));
+  const available = podsOf(observed, 'api').filter(
+    (pod) => isReadyPod(pod) && pod.metadata.labels?.[LABELS.revisionId] === label,
+  );
+  // The Deployment may be ahead of the cache of pods.
+  const counted =
+    decision.target.name === activeRevision.templates &&
+    decision.components.some(
+      ({ name, updated, available }) => name === 'api' && Math.min(updated, available) > 0,
+    );
+  return available.length > 0 || counted
+    ? yes('Available', `an api pod of ${revisionName(number)} is available`)
+    : no('Unavailable', `no api pod of ${revisionName(number)} is available`);
+}
+
+type Check = (facts: Facts) => Finding | null | undefined | false;
+
+const pendingWork = ({ plan }: Decision) => plan.actions.length + plan.waiting.length;
+
+/** What stands between the resource and Ready=True; the first that applies is told. */
+const READY_CHECKS: readonly Check[] = [
+  function pausedBeforeDone({ paused, decision }) {
+    return paused && pendingWork(decision) > 0 && no('Paused', `paused: ${describePending(decision)}`);
+  },
+  function refused({ failures: [failure] }) {
+    return failure !== undefined && no(failure.reason, failure.message);
+  },
+  function switchedOff({ observed, off }) {
+    const message = off ? 'switched off: nothing runs, the data is kept' : 'is being switched off';
+    return observed.resource.spec.suspend && no('SwitchedOff', message);
+  },
+  function databaseNotReady(facts) {
+    const finding = databaseReady(facts);
+    return finding?.status === 'False' && finding;
+  },
+  function cacheNotReady(facts) {
+    const finding = cacheReady(facts);
+    return finding?.status === 'False' && finding;
+  },
+  function noImage({ observed, decision }) {
+    const reason = decision.target.kind === 'no-revision' ? 'NoRevision' : 'AwaitingBuild';
+    const missing = observed.resource.spec.revision.image === undefined;
+    return missing && no(reason, 'the wanted revision has no image yet');
+  },
+  function failed({ decision: { verdict } }) {
+    return verdict.kind === 'failed' && no(verdict.reason, verdict.message);
+  },
+  function componentsNotThere({ decision: { verdict, target } }) {
+    const reason = target.kind === 'rollout' ? 'RolloutInProgress' : 'Reconciling';
+    return verdict.kind === 'progressing' && no(reason, verdict.awaited);
+  },
+  function newerWaits({ decision: { target } }) {
+    return target.heldUntil !== null && no('Reconciling', 'a newer revision is about to be rolled out');
+  },
+  function workLeft({ decision }) {
+    return pendingWork(decision) > 0 && no('Reconciling', describePending(decision));
+  },
+  function dataServicesMoving({ observed }) {
+    if (!databaseState(observed).settled) return no('Reconciling', 'the database is being updated');
+    return !cacheState(observed).settled && no('Reconciling', 'the cache is being updated');
+  },
+  function volumeGrowing({ observed }) {
+    return volumeState(observed)?.resizing && no('VolumeResizing', "the database's volume is being grown");
+  },
+];
+
+function ready(facts: Facts): Finding {
+  for (const check of READY_CHECKS) {
+    const finding = check(facts);
+    if (finding) return finding;
+  }
+  const { revision } = facts.decision.target;
+  return yes('Converged', `${revisionName(revision?.number ?? 0)} runs as it is wanted`);
+}
+
+const SHOWN = 3;
+
+function describePending({ plan }: Decision): string {
+  const all = [...plan.actions.map(({ id }) => id), ...plan.waiting];
+  const more = all.length > SHOWN ? ` and ${all.length - SHOWN} more` : '';
+  return `to do: ${all.slice(0, SHOWN).join(', ')}${more}`;
+}
+
+/** Nothing of a deployment that is switched off runs any more: no pod is left, and none is asked for. */
+export function isOff({ resource, pods, children }: Observed): boolean {
+  if (!resource.spec.suspend || pods.length > 0) return false;
+  const workloads = [...children.values()].filter(
+    ({ kind }) => kind === 'Deployment' || kind === 'StatefulSet',
+  );
+  return workloads.map(workloadState).every(({ wanted, pods: counted, current }) => {
+    return current && wanted === 0 && counted === 0;
+  });
+}

@@ -1,0 +1,30 @@
+import { apiVersionOf, RESOURCES } from '../kube/resources.ts';
+import { type Action, STAGES } from './action.ts';
+import type { Observed } from './observed.ts';
+import { deletion } from './plan.ts';
+import { newestFirst, type Target } from './target.ts';
+
+/** So many stored templates are kept beside those in use. */
+export const KEPT_TEMPLATES = 10;
+
+/** Removes stored templates that are neither in use nor among the newest. Only asked for when no rollout is under way. */
+export function removeOldTemplates(observed: Observed, target: Target): Action[] {
+  const { activeRevision, rollout } = observed.resource.status ?? {};
+  const inUse = new Set([target.name, activeRevision?.templates, rollout?.templates]);
+  const { kind } = RESOURCES.ControllerRevision;
+  const { namespace } = observed.resource.metadata;
+  return newestFirst(observed.storedTemplates)
+    .slice(KEPT_TEMPLATES)
+    .filter(({ name }) => !inUse.has(name))
+    .map(({ name, uid, resourceVersion }) =>
+      deletion(
+        {
+          apiVersion: apiVersionOf(RESOURCES.ControllerRevision),
+          kind,
+          metadata: { name, namespace, uid, resourceVersion },
+        },
+        'is older than the last ten',
+        STAGES.removal,
+      ),
+    );
+}

@@ -1,0 +1,38 @@
+import type { KubeObject } from '../kube/object.ts';
+import { Refusals } from './refusals.ts';
+
+/** What is remembered of one custom resource between looks. Losing it costs a few calls, never correctness. */
+export interface Remembered {
+  /** Own writes that the caches may not show yet. */
+  written: readonly KubeObject[];
+  readonly refusals: Refusals;
+  /** When the status was last written, in ms since the epoch. */
+  statusWrittenAt: number;
+  /** When the credentials were last looked at. */
+  credentialsCheckedAt: number;
+  /** Looks in a row that ended with a failed call. */
+  errors: number;
+}
+
+/** The memory of all custom resources, by key. */
+export class Memory {
+  readonly #byKey = new Map<string, Remembered>();
+
+  of(key: string): Remembered {
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known;
+    const fresh: Remembered = {
+      written: [],
+      refusals: new Refusals(),
+      statusWrittenAt: 0,
+      credentialsCheckedAt: 0,
+      errors: 0,
+    };
+    this.#byKey.set(key, fresh);
+    return fresh;
+  }
+
+  forget(key: string): void {
+    this.#byKey.delete(key);
+  }
+}

@@ -1,0 +1,80 @@
+import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import type { KubeObject, UntypedObject } from '../kube/object.ts';
+import type { PodTemplates } from '../workloads/desired-object.ts';
+
+/**
+ * What the operator knows of one ManagedDeployment. Terms:
+ * - child: any object made for it, owned by it or not;
+ * - stored templates: a ControllerRevision of ours that holds rendered pod templates;
+ * - target: the templates that the components are to run now.
+ */
+export interface Observed {
+  /** Read from the cluster, its spec's defaults filled in. */
+  readonly resource: ObservedResource;
+  /** Objects with our mark, by `childId`; pods and stored templates are apart. */
+  readonly children: ReadonlyMap<string, ChildObject>;
+  readonly storedTemplates: readonly ObservedTemplates[];
+  /** Pods of this deployment, those that are ending included. */
+  readonly pods: readonly ObservedPod[];
+}
+
+/** A custom resource that is in the cluster. */
+export type ObservedResource = ManagedDeployment & {
+  readonly metadata: { readonly uid: string; readonly resourceVersion: string; readonly generation: number };
+};
+
+/** A child as cached. */
+export interface ChildObject extends UntypedObject {
+  /** Who applies `spec.replicas`, as `manager/operation`; kept from managedFields, which are dropped. */
+  replicasOwners?: readonly string[];
+}
+
+/** Stored templates, parsed only when they are needed. */
+export interface ObservedTemplates {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly revisionNumber: number;
+  readonly inputsHash: string;
+  readonly createdAt: string;
+  templates(): PodTemplates;
+}
+
+interface ContainerStatus {
+  name: string;
+  ready?: boolean;
+  restartCount?: number;
+  state?: {
+    waiting?: { reason?: string; message?: string };
+    running?: object;
+    terminated?: { exitCode: number; reason?: string; message?: string };
+  };
+  lastState?: { terminated?: { exitCode: number; reason?: string; message?: string } };
+}
+
+/** A pod as far as it is read; all else is dropped before it is cached. */
+export interface ObservedPod extends KubeObject {
+  status?: {
+    phase?: string;
+    conditions?: { type: string; status: string; reason?: string; message?: string }[];
+    initContainerStatuses?: ContainerStatus[];
+    containerStatuses?: ContainerStatus[];
+  };
+}
+export type ObservedContainer = ContainerStatus;
+
+/** Identity of a child within one deployment. */
+export function childId(kind: string, name: string): string {
+  return `${kind}/${name}`;
+}
+
+/** `childId` of an object. */
+export function idOf(object: KubeObject): string {
+  return childId(object.kind, object.metadata.name);
+}
+
+/** The child of this kind and name, if it is there and not on its way out. */
+export function liveChild(observed: Observed, kind: string, name: string): ChildObject | undefined {
+  const child = observed.children.get(childId(kind, name));
+  return child === undefined || child.metadata.deletionTimestamp !== undefined ? undefined : child;
+}

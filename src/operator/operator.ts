@@ -1,0 +1,186 @@
+import { LABELS } from '../contract/names.ts';
+import type { RenderConfig } from '../contract/render-config.ts';
+import type { Logger } from '../domain/logger.ts';
+import { type BackoffOptions, fullJitter } from '../kube/backoff.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { type Clock, sleep, systemClock } from '../kube/clock.ts';
+import { type Outcome, runWorkers } from '../kube/controller.ts';
+import { isKubeError } from '../kube/errors.ts';
+import { EventRecorder } from '../kube/events.ts';
+import { type LeaderElectionOptions, LeaderElector } from '../kube/leader-election.ts';
+import { WorkQueue } from '../kube/work-queue.ts';
+import type { Action } from './action.ts';
+import { Caches } from './caches.ts';
+import type { ChildKindName } from './kinds.ts';
+import { preflight } from './preflight.ts';
+import { createReconciler } from './reconcile.ts';
+
+/** `candidate`: another one leads. `syncing`: leads, and fills its caches. */
+export type OperatorState = 'starting' | 'candidate' | 'syncing' | 'leading' | 'stopped';
+
+/** For health, metrics and logs. */
+export interface OperatorHooks {
+  onState?(state: OperatorState): void;
+  onReconcile?(result: { key: string; outcome: Outcome; durationMs: number }): void;
+  onAction?(action: Action): void;
+  /** The queue and caches of a term of leadership, to be looked at whenever metrics are asked for. */
+  onTerm?(term: { queue: WorkQueue; caches: Caches }): void;
+}
+
+export interface OperatorOptions {
+  readonly client: KubeClient;
+  /** How workloads are rendered in this cluster. */
+  readonly config: RenderConfig;
+  /** Namespaces to work in; empty: all. */
+  readonly namespaces: readonly string[];
+  /** Unique per process. */
+  readonly identity: string;
+  /** The Lease that the operators of this cluster share. */
+  readonly lease: { readonly namespace: string; readonly name: string };
+  /** Default 15 s, 10 s, 2 s. */
+  readonly leaderElection?: Pick<
+    LeaderElectionOptions,
+    'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs'
+  >;
+  /** Custom resources looked at side by side; default 16. */
+  readonly workers?: number;
+  readonly logger: Logger;
+  readonly hooks?: OperatorHooks;
+  readonly clock?: Clock;
+}
+
+const WORKERS = 16;
+const START_BACKOFF: BackoffOptions = { baseMs: 500, capMs: 10_000 };
+/** A reconcile that is under way may end in order for so long after a stop; then its calls are cut off. */
+const DRAIN_MS = 5_000;
+/** Events that are still to be told may hold up the end of a term for so long. */
+const FLUSH_MS = 1_000;
+
+/**
+ * Runs the operator until the signal fires: waits for leadership, fills its caches, then keeps the cluster as the
+ * ManagedDeployments want it. Resolves when nothing of it runs any more.
+ * @throws OperatorStartError when the custom resource or rights are missing
+ */
+export async function runOperator(options: OperatorOptions, signal: AbortSignal): Promise<void> {
+  const { client, identity, lease, logger, hooks, clock = systemClock } = options;
+  hooks?.onState?.('starting');
+  try {
+    const kinds = await checked(options, signal);
+    if (kinds === undefined) return;
+    const elector: LeaderElector = new LeaderElector({
+      client,
+      lease,
+      identity,
+      logger,
+      clock,
+      ...options.leaderElection,
+      onStartedLeading: (term) =>
+        lead(options, { kinds, term, stopping: signal, isLeader: () => elector.isLeader() }),
+      onStoppedLeading: () => hooks?.onState?.('candidate'),
+      onNewLeader: (leader) =>
+        logger.info({ leader, self: leader === identity }, 'the operators have a leader'),
+    });
+    hooks?.onState?.('candidate');
+    await elector.run(signal);
+  } finally {
+    hooks?.onState?.('stopped');
+  }
+}
+
+/** The preflight's answer, however long the API server is away; undefined: stopped meanwhile. */
+async function checked(options: OperatorOptions, signal: AbortSignal): Promise<ChildKindName[] | undefined> {
+  const { client, namespaces, lease, logger, clock = systemClock } = options;
+  for (let failures = 0; !signal.aborted; failures += 1) {
+    try {
+      return await preflight({ client, namespaces, leaseNamespace: lease.namespace }, signal);
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (!isKubeError(error) || !error.retryable) throw error;
+      const delayMs = fullJitter(failures, START_BACKOFF, Math.random);
+      logger.warn(
+        { error: error.message, delayMs: Math.round(delayMs) },
+        'the API server does not answer; waiting',
+      );
+      await sleep(clock, delayMs, signal);
+    }
+  }
+  return undefined;
+}
+
+interface Term {
+  kinds: readonly ChildKindName[];
+  /** Fires when it ends, for whatever reason. */
+  term: AbortSignal;
+  /** Fires when the process is to end. */
+  stopping: AbortSignal;
+  isLeader: () => boolean;
+}
+
+/** One term of leadership. */
+async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader }: Term): Promise<void> {
+  const { client, config, namespaces, logger, hooks, clock = systemClock } = options;
+  hooks?.onState?.('syncing');
+  const caches = new Caches({ client, namespaces, kinds, logger });
+  const queue = new WorkQueue({ groupOf: (key) => tenantOf(caches, key), clock });
+  const events = new EventRecorder({
+    client,
+    component: 'berth-operator',
+    instance: options.identity,
+    logger,
+    clock,
+  });
+  hooks?.onTerm?.({ queue, caches });
+  caches.onChange((key) => queue.add(key));
+  caches.start();
+  try {
+    await caches.waitForSync(term);
+    if (term.aborted) return;
+    logger.info({ kinds: kinds.length, due: queue.depth }, 'caches are filled; reconciling');
+    hooks?.onState?.('leading');
+    await runWorkers({
+      queue,
+      reconcile: createReconciler({
+        view: caches,
+        client,
+        config,
+        events,
+        clock,
+        logger,
+        mayAct: isLeader,
+        ...(hooks?.onAction === undefined ? {} : { onAction: hooks.onAction }),
+      }),
+      workers: options.workers ?? WORKERS,
+      logger,
+      signal: term,
+      abort: cutOff(term, stopping),
+      ...(hooks?.onReconcile === undefined ? {} : { onOutcome: hooks.onReconcile }),
+    });
+    await Promise.race([events.flush(), sleep(clock, FLUSH_MS)]);
+  } catch (error) {
+    if (!term.aborted) throw error;
+  } finally {
+    await caches.stop();
+  }
+}
+
+/**
+ * When calls under way have to end: at once when leadership is lost, for somebody else may lead already; a while after
+ * a stop, for the lease is still ours.
+ */
+function cutOff(term: AbortSignal, stopping: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  const onEnd = () => {
+    if (!stopping.aborted) return controller.abort();
+    setTimeout(() => controller.abort(), DRAIN_MS).unref();
+  };
+  if (term.aborted) onEnd();
+  else term.addEventListener('abort', onEnd, { once: true });
+  return controller.signal;
+}
+
+/** Turns are taken between tenants: a thousand resources of one do not keep another one's waiting. */
+function tenantOf(caches: Caches, key: string): string {
+  const resource = caches.resource(key);
+  const spec = resource?.['spec'] as { tenantId?: string } | undefined;
+  return spec?.tenantId ?? resource?.metadata.labels?.[LABELS.tenantId] ?? key.slice(0, key.indexOf('/'));
+}

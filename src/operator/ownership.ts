@@ -1,0 +1,28 @@
+import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import { LABELS, MANAGED_BY } from '../contract/names.ts';
+import { controllerOf, type KubeObject } from '../kube/object.ts';
+import { deploymentId, labelValue } from '../workloads/labels.ts';
+import { app } from '../workloads/names.ts';
+
+/**
+ * Whether an object carries our mark for this deployment. Nothing else is ever changed or removed.
+ *
+ * The mark is the owner reference, or Berth's labels with the deployment's id. A resource without a record has no id
+ * that survives it, so what outlived an earlier one of the same name (volume, credentials, stored templates) is known
+ * by that name.
+ */
+export function isOurs(object: KubeObject, resource: ManagedDeployment): boolean {
+  const { labels } = object.metadata;
+  const owner = controllerOf(object);
+  if (owner !== undefined && owner.uid === resource.metadata.uid) return true;
+  if (labels?.[LABELS.managedBy] !== MANAGED_BY) return false;
+  if (labels[LABELS.deploymentId] === labelValue(deploymentId(resource))) return true;
+  const sameName = labels[LABELS.instance] === labelValue(app(resource));
+  return resource.spec.deploymentId === undefined && owner === undefined && sameName;
+}
+
+/** Made for an earlier custom resource of this deployment: the garbage collector removes it, unless we want it. */
+export function isOfEarlierResource(object: KubeObject, resource: ManagedDeployment): boolean {
+  const owner = controllerOf(object);
+  return owner !== undefined && owner.uid !== resource.metadata.uid;
+}

@@ -1,0 +1,93 @@
+import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { apiVersionOf } from '../kube/resources.ts';
+import { CHILD_KINDS, type ChildKindName } from './kinds.ts';
+import { describeRight, leaseRights, missingRights, neededRights } from './rights.ts';
+
+/** The cluster is not prepared for the operator; the message says what to do. Waiting does not help. */
+export class OperatorStartError extends Error {
+  override readonly name = 'OperatorStartError';
+}
+
+export interface PreflightOptions {
+  client: Pick<KubeClient, 'request'>;
+  /** Empty: all namespaces. */
+  namespaces: readonly string[];
+  leaseNamespace: string;
+}
+
+const SHOWN_RIGHTS = 5;
+
+/**
+ * Looks whether the operator can work at all, before anything begins.
+ * @returns the kinds of children that this cluster has
+ * @throws OperatorStartError when the custom resource or a right is missing; KubeError when the server does not answer
+ */
+export async function preflight(options: PreflightOptions, signal: AbortSignal): Promise<ChildKindName[]> {
+  const { client, namespaces, leaseNamespace } = options;
+  const { apiVersion, plural, group } = MANAGED_DEPLOYMENT;
+  if (!(await hasResource(client, apiVersion, plural, signal))) {
+    throw new OperatorStartError(
+      `failed to start the operator: the cluster has no ${plural}.${group}. Install it: kubectl apply -f crds/`,
+    );
+  }
+  const kinds = await availableKinds(client, signal);
+  const wanted = neededRights(kinds);
+  const scopes = namespaces.length === 0 ? [undefined] : namespaces;
+  const missing = await Promise.all([
+    ...scopes.map(async (namespace) =>
+      sentences(await missingRights(client, wanted, namespace, signal), namespace),
+    ),
+    missingRights(client, leaseRights(), leaseNamespace, signal).then((found) =>
+      sentences(found, leaseNamespace),
+    ),
+  ]);
+  const [first, ...others] = missing.flat();
+  if (first === undefined) return kinds;
+  const shown = [first, ...others].slice(0, SHOWN_RIGHTS).join(', ');
+  const more = others.length < SHOWN_RIGHTS ? '' : ` and ${others.length + 1 - SHOWN_RIGHTS} more`;
+  throw new OperatorStartError(
+    `failed to start the operator: its account may not ${shown}${more}. Give it its rights: kubectl apply -f manifests/10-rbac.yaml`,
+  );
+}
+
+function sentences(
+  missing: readonly Parameters<typeof describeRight>[0][],
+  namespace: string | undefined,
+): string[] {
+  const where = namespace === undefined ? '' : ` in ${namespace}`;
+  return missing.map((right) => `${describeRight(right)}${where}`);
+}
+
+async function availableKinds(
+  client: Pick<KubeClient, 'request'>,
+  signal: AbortSignal,
+): Promise<ChildKindName[]> {
+  const all = Object.keys(CHILD_KINDS) as ChildKindName[];
+  const present = await Promise.all(
+    all.map((kind) => {
+      const { optional, resource } = CHILD_KINDS[kind];
+      return !optional || hasResource(client, apiVersionOf(resource), resource.plural, signal);
+    }),
+  );
+  return all.filter((_, index) => present[index]);
+}
+
+/** The list of groups is asked for first: the answer for a group that is not there may come from anything on the way. */
+async function hasResource(
+  client: Pick<KubeClient, 'request'>,
+  apiVersion: string,
+  plural: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { groups = [] } = await ask<{ groups?: { versions: { groupVersion: string }[] }[] }>('/apis');
+  const versions = groups.flatMap((group) => group.versions.map(({ groupVersion }) => groupVersion));
+  if (!versions.includes(apiVersion)) return false;
+  const { resources = [] } = await ask<{ resources?: { name: string }[] }>(`/apis/${apiVersion}`);
+  return resources.some(({ name }) => name === plural);
+
+  async function ask<T>(path: string): Promise<T> {
+    const { body } = await client.request('GET', path, { signal });
+    return body as T;
+  }
+}

@@ -1,0 +1,232 @@
+import { MANAGED_DEPLOYMENT, type ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
+import type { RenderConfig } from '../contract/render-config.ts';
+import type { Logger } from '../domain/logger.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Clock } from '../kube/clock.ts';
+import type { Outcome } from '../kube/controller.ts';
+import { isKubeError, KubeError } from '../kube/errors.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { type Acted, act } from './act.ts';
+import type { Action } from './action.ts';
+import type { ClusterView } from './cluster-view.ts';
+import { conditionOf } from './conditions.ts';
+import { credentialsCheck, credentialsCheckDue } from './credentials-check.ts';
+import { type Decision, decide } from './decide.ts';
+import type { WriteClient } from './execute.ts';
+import type { Failure } from './failure.ts';
+import { gather } from './gather.ts';
+import { Memory, type Remembered } from './memory.ts';
+import type { Observed, ObservedResource } from './observed.ts';
+import { deriveStatus, isPaused, statusChange, unreadableStatus } from './status.ts';
+import { transitions } from './transitions.ts';
+
+export interface ReconcilerOptions {
+  readonly view: ClusterView;
+  readonly client: WriteClient & Pick<KubeClient, 'replaceStatus'>;
+  readonly config: RenderConfig;
+  readonly events: Pick<EventRecorder, 'record'>;
+  readonly clock: Pick<Clock, 'date'>;
+  readonly logger: Logger;
+  /** Asked before each write: a process that was frozen may have lost the lead without having noticed. */
+  readonly mayAct: () => boolean;
+  /** Told of each call that changed something in the cluster. */
+  readonly onAction?: (action: Action) => void;
+}
+
+/** The caches have not caught up with our last writes: their events wake us; this is for one that never comes. */
+const CATCH_UP_MS = 2_000;
+/** The cached resource is older than the server's: its event is on the way. */
+const STALE_PARENT_MS = 500;
+/** Numbers and wording in the status are written at most this often. */
+const STATUS_PAUSE_MS = 1_000;
+/** Between two looks that nothing but the clock asks for. */
+const SHORTEST_PAUSE_MS = 100;
+/** A namespace that is being deleted takes its time. */
+const LEAVING_MS = 30_000;
+/** A call that failed once is not worth a word in the status. */
+const ERRORS_BEFORE_TELLING = 3;
+
+/**
+ * Brings one custom resource and the cluster together: gather, decide, act, report.
+ * Any look may be the first after a restart; nothing is known but what the cluster holds.
+ */
+export function createReconciler(
+  options: ReconcilerOptions,
+): (key: string, signal: AbortSignal) => Promise<Outcome> {
+  const { view, config, clock } = options;
+  const memory = new Memory();
+
+  return async (key, signal) => {
+    const gathered = gather(view, key);
+    if (gathered.kind === 'absent') {
+      memory.forget(key);
+      return { kind: 'settled' };
+    }
+    const remembered = memory.of(key);
+    remembered.written = remembered.written.filter((object) => !view.isCurrent(object));
+    if (remembered.written.length > 0) return { kind: 'requeue', afterMs: CATCH_UP_MS };
+    if (gathered.kind === 'unreadable') {
+      return await refuseSpec(gathered.resource, gathered.problems, options, remembered, signal);
+    }
+    const { observed } = gathered;
+    if (observed.resource.metadata.deletionTimestamp !== undefined) return { kind: 'settled' };
+    const now = clock.date();
+    const decision = decide(observed, config, now);
+    const acted = await carryOut(observed, decision, options, remembered, signal);
+    if (acted.leaving) return { kind: 'requeue', afterMs: LEAVING_MS };
+    if (acted.outdated) return staleOutcome();
+    const failures = [...acted.failures, ...tellable(acted.error, remembered)];
+    const status = deriveStatus({ observed, decision: without(decision, acted.done), failures, config, now });
+    const reported = await report(observed.resource, status, options, remembered, signal);
+    return outcome(observed, decision, acted, reported, remembered, now.getTime());
+  };
+}
+
+function staleOutcome(): Outcome {
+  return {
+    kind: 'retry',
+    error: new KubeError({ kind: 'conflict', message: 'the cluster has moved on since it was looked at' }),
+  };
+}
+
+/** What is left to do: what the cluster has confirmed is done. */
+function without(decision: Decision, done: readonly Action[]): Decision {
+  const { actions, waiting } = decision.plan;
+  return { ...decision, plan: { actions: actions.filter((action) => !done.includes(action)), waiting } };
+}
+
+const NOTHING: Acted = {
+  done: [],
+  written: [],
+  failures: [],
+  outdated: false,
+  stale: false,
+  error: undefined,
+  leaving: false,
+};
+
+async function carryOut(
+  observed: Observed,
+  decision: Decision,
+  options: ReconcilerOptions,
+  remembered: Remembered,
+  signal: AbortSignal,
+): Promise<Acted> {
+  const { resource } = observed;
+  if (isPaused(resource)) return NOTHING;
+  const now = options.clock.date().getTime();
+  const checkAt = credentialsCheckDue(observed, remembered.credentialsCheckedAt, now);
+  const check = checkAt !== undefined && checkAt <= now ? [credentialsCheck(observed)] : [];
+  if (check.length > 0) remembered.credentialsCheckedAt = now;
+  const actions = [...check, ...decision.plan.actions, ...decision.housekeeping];
+  if (actions.length === 0) return NOTHING;
+  const { client, view } = options;
+  const { refusals } = remembered;
+  const acted = await act(actions, { client, view, resource, refusals, now, signal, mayAct: options.mayAct });
+  remembered.written = acted.written;
+  remembered.errors = acted.error === undefined ? 0 : remembered.errors + 1;
+  for (const action of acted.done) tell(action, resource, options);
+  return acted;
+}
+
+function tell(
+  action: Action,
+  resource: ObservedResource,
+  { logger, events, onAction }: ReconcilerOptions,
+): void {
+  onAction?.(action);
+  const { namespace, name, generation } = resource.metadata;
+  logger.info({ resource: `${namespace}/${name}`, action: action.id, reason: action.reason }, 'done');
+  const settled = conditionOf(resource, 'Ready');
+  const isDrift = settled?.status === 'True' && settled.observedGeneration === generation;
+  if (!isDrift || (action.kind !== 'create' && action.kind !== 'apply')) return;
+  const { kind, metadata } = action.object;
+  const object = `${kind} ${metadata.name}`;
+  if (action.kind === 'create')
+    events.record(resource, 'Normal', 'ObjectRecreated', `${object} was missing and was made again`);
+  else events.record(resource, 'Normal', 'ObjectCorrected', `${object} was put back: ${action.reason}`);
+}
+
+/** An error that lasts, as something to be told. */
+function tellable(error: KubeError | undefined, { errors }: Remembered): Failure[] {
+  if (error === undefined || errors < ERRORS_BEFORE_TELLING) return [];
+  return [{ actionId: '', reason: 'ReconcileFailed', message: `${error.message}; it is tried again` }];
+}
+
+interface Reported {
+  /** The write was put off until then (ms since the epoch). */
+  readonly dueAt?: number;
+  /** The resource has changed meanwhile. */
+  readonly stale?: boolean;
+}
+
+/** Writes the status if it has changed; numbers alone only once a second. */
+async function report(
+  resource: ObservedResource,
+  status: ManagedDeploymentStatus,
+  { client, view, events, clock }: ReconcilerOptions,
+  remembered: Remembered,
+  signal: AbortSignal,
+): Promise<Reported> {
+  const change = statusChange(resource.status, status);
+  if (change === 'none') return {};
+  const now = clock.date().getTime();
+  const dueAt = remembered.statusWrittenAt + STATUS_PAUSE_MS;
+  if (change === 'counts' && dueAt > now) return { dueAt };
+  const { apiVersion, kind } = MANAGED_DEPLOYMENT;
+  const { name, namespace, uid, resourceVersion } = resource.metadata;
+  try {
+    const written = await client.replaceStatus(
+      { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status },
+      { signal },
+    );
+    view.noteWrite(written);
+    remembered.written = [...remembered.written, written];
+  } catch (error) {
+    if (isKubeError(error, 'conflict', 'not_found')) return { stale: true };
+    throw error;
+  }
+  remembered.statusWrittenAt = now;
+  for (const { type, reason, message } of transitions(resource.status, status)) {
+    events.record(resource, type, reason, message);
+  }
+  return {};
+}
+
+/** The CRD lets through what this version cannot read: said in the status, tried again when somebody changes it. */
+async function refuseSpec(
+  resource: ObservedResource,
+  problems: string,
+  options: ReconcilerOptions,
+  remembered: Remembered,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const status = unreadableStatus(resource, problems, options.clock.date());
+  const { stale } = await report(resource, status, options, remembered, signal);
+  if (stale) return staleOutcome();
+  return { kind: 'terminal', error: new Error(`failed to read the spec: ${problems}`) };
+}
+
+/** When to look again, if nothing happens before. */
+function outcome(
+  observed: Observed,
+  { plan, housekeeping, target }: Decision,
+  acted: Acted,
+  reported: Reported,
+  remembered: Remembered,
+  now: number,
+): Outcome {
+  if (acted.error !== undefined) return { kind: 'retry', error: acted.error };
+  if (acted.stale) return staleOutcome();
+  const toAct = isPaused(observed.resource)
+    ? []
+    : [
+        remembered.refusals.nextTry([...plan.actions, ...housekeeping]),
+        target.heldUntil ?? undefined,
+        credentialsCheckDue(observed, remembered.credentialsCheckedAt, now),
+      ];
+  const toReport = [reported.dueAt, reported.stale ? now + STALE_PARENT_MS : undefined];
+  const times = [...toAct, ...toReport].filter((time) => time !== undefined);
+  if (times.length === 0) return { kind: 'settled' };
+  return { kind: 'requeue', afterMs: Math.max(SHORTEST_PAUSE_MS, Math.min(...times) - now) };
+}

@@ -1,0 +1,191 @@
+import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
+import { ANNOTATIONS } from '../contract/names.ts';
+import type { RenderConfig } from '../contract/render-config.ts';
+import type { Condition } from '../domain/conditions.ts';
+import { canonicalJson } from '../domain/hash.ts';
+import { deploymentStatus } from '../domain/states.ts';
+import { appUrl } from '../workloads/app-url.ts';
+import { app } from '../workloads/names.ts';
+import { toConditions } from './conditions.ts';
+import type { Decision } from './decide.ts';
+import type { Failure } from './failure.ts';
+import { type Facts, findings, isOff } from './findings.ts';
+import { liveChild, type Observed, type ObservedResource } from './observed.ts';
+import { imageOf } from './target.ts';
+
+export interface StatusInput {
+  readonly observed: Observed;
+  readonly decision: Decision;
+  readonly failures: readonly Failure[];
+  readonly config: RenderConfig;
+  readonly now: Date;
+}
+
+/**
+ * The whole status that follows from what was observed.
+ *
+ * `observedGeneration` is the Kubernetes one: what this status speaks of. `observedSpecGeneration` is the hub's
+ * generation in effect: it moves on when everything that the generation wants is there (until a revision is active,
+ * nothing older can be in effect, so it moves at once). So "observed = wanted" means that the cluster runs what is wanted.
+ */
+export function deriveStatus({
+  observed,
+  decision,
+  failures,
+  config,
+  now,
+}: StatusInput): ManagedDeploymentStatus {
+  const { resource } = observed;
+  const before = resource.status ?? {};
+  const activeRevision = nextActive(before, decision);
+  const facts: Facts = {
+    observed,
+    decision,
+    failures,
+    paused: isPaused(resource),
+    off: isOff(observed),
+    activeRevision,
+  };
+  const found = findings(facts);
+  const conditions = toConditions(found, resource, now);
+  const url = urlOf(observed, config);
+  const rollout = nextRollout(before, decision, facts, now);
+  const failedRevision = nextFailed(before, observed, decision);
+  const inEffect = activeRevision === undefined || isThere(facts, conditions);
+  const specGeneration = inEffect ? resource.spec.generation : before.observedSpecGeneration;
+  return {
+    observedGeneration: resource.metadata.generation,
+    observedSpecGeneration: specGeneration ?? resource.spec.generation,
+    status: statusWord(facts, conditions),
+    suspended: facts.off,
+    conditions,
+    ...(activeRevision === undefined ? {} : { activeRevision }),
+    ...(failedRevision === undefined ? {} : { failedRevision }),
+    ...(rollout === undefined ? {} : { rollout }),
+    dataImages: decision.dataImages,
+    components: [...decision.components],
+    ...(url === null ? {} : { url }),
+  };
+}
+
+/** Whether the annotation forbids us to touch anything. */
+export function isPaused(resource: { metadata: { annotations?: Record<string, string> } }): boolean {
+  return resource.metadata.annotations?.[ANNOTATIONS.paused] === 'true';
+}
+
+/** The active revision moves when every component was seen to run the target, and its templates are stored. */
+function nextActive(
+  before: ManagedDeploymentStatus,
+  { target, verdict }: Decision,
+): ManagedDeploymentStatus['activeRevision'] {
+  const arrived = target.kind === 'rollout' && verdict.kind === 'complete' && target.store === null;
+  if (!arrived || target.revision === null || target.name === null) return before.activeRevision;
+  const image = imageOf(target);
+  return { ...target.revision, templates: target.name, ...(image === undefined ? {} : { image }) };
+}
+
+function nextRollout(
+  before: ManagedDeploymentStatus,
+  { target, verdict }: Decision,
+  { paused }: Facts,
+  now: Date,
+): ManagedDeploymentStatus['rollout'] {
+  if (target.kind !== 'rollout' || target.revision === null || target.name === null) return undefined;
+  if (verdict.kind !== 'progressing' && !(verdict.kind === 'complete' && target.store !== null))
+    return undefined;
+  const known = before.rollout?.templates === target.name ? before.rollout : undefined;
+  if (known === undefined && paused) return before.rollout;
+  return { ...target.revision, templates: target.name, startedAt: known?.startedAt ?? now.toISOString() };
+}
+
+/** A failed revision is told of until another one is wanted. */
+function nextFailed(
+  before: ManagedDeploymentStatus,
+  { resource }: Observed,
+  { verdict }: Decision,
+): ManagedDeploymentStatus['failedRevision'] {
+  const { id, number } = resource.spec.revision;
+  if (verdict.kind === 'failed') {
+    const { reason, message } = verdict;
+    return {
+      ...(id === undefined ? {} : { id }),
+      number,
+      reason,
+      message,
+      generation: resource.spec.generation,
+    };
+  }
+  const { failedRevision } = before;
+  return failedRevision?.number === number && failedRevision.id === id ? failedRevision : undefined;
+}
+
+/** Everything that this generation wants is there, be it nothing. */
+function isThere({ observed, decision, failures, off }: Facts, conditions: readonly Condition[]): boolean {
+  if (conditions.some(({ type, status }) => type === 'Ready' && status === 'True')) return true;
+  const { plan, verdict } = decision;
+  const atRest = plan.actions.length + plan.waiting.length + failures.length === 0;
+  const dataReady = isDataReady(conditions);
+  return atRest && verdict.kind === 'idle' && (observed.resource.spec.suspend ? off : dataReady);
+}
+
+function isDataReady(conditions: readonly Condition[]): boolean {
+  return conditions.every(
+    ({ type, status }) => (type !== 'DatabaseReady' && type !== 'CacheReady') || status === 'True',
+  );
+}
+
+function statusWord({ observed, off, activeRevision }: Facts, conditions: readonly Condition[]): string {
+  return deploymentStatus({
+    deleting: false,
+    listenerAlive: true,
+    observed: true,
+    hasRunnableRevision: observed.resource.spec.revision.image !== undefined || activeRevision !== undefined,
+    observedOff: off,
+    dataReady: isDataReady(conditions),
+  });
+}
+
+/** The address from outside, once its route is there. */
+function urlOf(observed: Observed, config: RenderConfig): string | null {
+  const name = app(observed.resource);
+  const routed = (['Ingress', 'HTTPRoute'] as const).some(
+    (kind) => liveChild(observed, kind, name) !== undefined,
+  );
+  return routed ? appUrl(observed.resource, config) : null;
+}
+
+/** The status of a resource whose spec this version does not understand: all else stays as it was. */
+export function unreadableStatus(
+  resource: ObservedResource,
+  problems: string,
+  now: Date,
+): ManagedDeploymentStatus {
+  const Ready = {
+    status: 'False',
+    reason: 'Refused',
+    message: `the spec is not valid: ${problems}`,
+  } as const;
+  const others = (resource.status?.conditions ?? []).filter(({ type }) => type !== 'Ready');
+  return {
+    ...resource.status,
+    observedGeneration: resource.metadata.generation,
+    conditions: [...others, ...toConditions({ Ready }, resource, now)],
+  };
+}
+
+export type StatusChange = 'none' | 'counts' | 'state';
+
+/** Whether a status has to be written. `counts`: only numbers and wording moved, which may wait a moment. */
+export function statusChange(
+  before: ManagedDeploymentStatus | undefined,
+  after: ManagedDeploymentStatus,
+): StatusChange {
+  if (canonicalJson(before ?? {}) === canonicalJson(after)) return 'none';
+  return canonicalJson(withoutCounts(before ?? {})) === canonicalJson(withoutCounts(after))
+    ? 'counts'
+    : 'state';
+}
+
+function withoutCounts({ components: _, conditions, ...rest }: ManagedDeploymentStatus): object {
+  return { ...rest, conditions: conditions?.map(({ message: _message, ...condition }) => condition) };
+}

@@ -1,0 +1,151 @@
+import type { RenderConfig } from '../contract/render-config.ts';
+import { APP_CONTAINER_NAME } from '../domain/reserved.ts';
+import { COMPONENTS, type Component } from '../domain/resource-spec.ts';
+import type { KubeObject, PodTemplates } from '../workloads/desired-object.ts';
+import { storedTemplatesName } from '../workloads/names.ts';
+import { renderTemplates } from '../workloads/pod-template.ts';
+import { storedTemplates } from '../workloads/stored-templates.ts';
+import { templateInputsHash } from '../workloads/template-inputs.ts';
+import type { Observed, ObservedResource, ObservedTemplates } from './observed.ts';
+
+/** The pod templates that the components are to run now, and why these. */
+export interface Target {
+  /**
+   * `active`: what already serves. `rollout`: on its way to become active.
+   * `off`: switched off; `no-revision`: there is nothing to run yet.
+   */
+  readonly kind: 'active' | 'rollout' | 'off' | 'no-revision';
+  /** ControllerRevision that holds the templates; null: none. */
+  readonly name: string | null;
+  /** null: no component is to be there. */
+  readonly templates: PodTemplates | null;
+  /** Revision that the templates are of. */
+  readonly revision: { readonly id?: string; readonly number: number } | null;
+  /** The ControllerRevision to make before the templates may run; null: it is there. */
+  readonly store: KubeObject | null;
+  /** Something newer is wanted, and waits until then (ms since the epoch) for the rollout under way; null: no. */
+  readonly heldUntil: number | null;
+}
+
+/** A rollout is left alone this long before a newer one takes over: fifty changes in a row make a few rollouts. */
+export const TAKEOVER_PAUSE_MS = 3_000;
+
+/**
+ * Chooses the target.
+ * - Off, or no image yet: the active revision's templates (with no pods, when off), or nothing.
+ * - The stored templates of the wanted revision and inputs; rendered and stored first where there are none. So an
+ *   operator that renders differently restarts nothing, and a change back finds the old templates.
+ */
+export function chooseTarget(observed: Observed, config: RenderConfig, now: Date): Target {
+  const { resource } = observed;
+  const { activeRevision } = resource.status ?? {};
+  const active = observed.storedTemplates.find(({ name }) => name === activeRevision?.templates);
+  if (resource.spec.suspend || resource.spec.revision.image === undefined) {
+    const kind = resource.spec.suspend ? 'off' : active === undefined ? 'no-revision' : 'active';
+    const revision = active === undefined ? null : (activeRevision ?? null);
+    return { ...running(active), kind, revision: revisionOf(revision), heldUntil: null };
+  }
+  const wanted = wantedTemplates(observed, config);
+  const held = heldRollout(observed, wanted.name, now);
+  if (held !== null) return held;
+  const isActive = wanted.name === activeRevision?.templates && isRevision(resource, activeRevision);
+  return {
+    ...wanted,
+    kind: isActive ? 'active' : 'rollout',
+    revision: revisionOf(resource.spec.revision),
+    heldUntil: null,
+  };
+}
+
+type Templates = Pick<Target, 'name' | 'templates' | 'store'>;
+
+function running(stored: ObservedTemplates | undefined): Templates {
+  return { name: stored?.name ?? null, templates: stored?.templates() ?? null, store: null };
+}
+
+function revisionOf(revision: { id?: string; number: number } | null): Target['revision'] {
+  if (revision === null) return null;
+  const { id, number } = revision;
+  return id === undefined ? { number } : { id, number };
+}
+
+function isRevision(resource: ObservedResource, revision: { id?: string; number: number }): boolean {
+  const wanted = resource.spec.revision;
+  return wanted.id === revision.id && wanted.number === revision.number;
+}
+
+/** Stored templates of the wanted revision and inputs, else freshly rendered ones. */
+function wantedTemplates(observed: Observed, config: RenderConfig): Templates {
+  const { resource, storedTemplates: all } = observed;
+  const inputsHash = templateInputsHash(resource);
+  const fitting = all.filter(
+    (stored) => stored.revisionNumber === resource.spec.revision.number && stored.inputsHash === inputsHash,
+  );
+  const inUse = [resource.status?.rollout?.templates, resource.status?.activeRevision?.templates];
+  const stored = fitting.find(({ name }) => inUse.includes(name)) ?? newest(fitting);
+  if (stored !== undefined) return running(stored);
+  const templates = renderTemplates(resource, config);
+  const attempt = freeAttempt(resource, all);
+  return {
+    name: storedTemplatesName(resource, attempt),
+    templates,
+    store: storedTemplates(resource, templates, attempt),
+  };
+}
+
+function freeAttempt(resource: ObservedResource, all: readonly ObservedTemplates[]): number {
+  const taken = new Set(all.map(({ name }) => name));
+  let attempt = 1;
+  while (taken.has(storedTemplatesName(resource, attempt))) attempt += 1;
+  return attempt;
+}
+
+/** Stored templates, newest first. */
+export function newestFirst(all: readonly ObservedTemplates[]): ObservedTemplates[] {
+  return [...all].sort(
+    (a, b) =>
+      b.revisionNumber - a.revisionNumber ||
+      compareText(b.createdAt, a.createdAt) ||
+      // Made in the same second: `app-1-10` after `app-1-9`.
+      b.name.length - a.name.length ||
+      compareText(b.name, a.name),
+  );
+}
+
+function newest(all: readonly ObservedTemplates[]): ObservedTemplates | undefined {
+  return newestFirst(all)[0];
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** The rollout under way, where it is too young to be replaced by `wanted`. */
+function heldRollout(observed: Observed, wanted: string | null, now: Date): Target | null {
+  const { rollout, activeRevision } = observed.resource.status ?? {};
+  if (rollout === undefined || rollout.templates === wanted) return null;
+  const stored = observed.storedTemplates.find(({ name }) => name === rollout.templates);
+  if (stored === undefined || stored.name === activeRevision?.templates) return null;
+  const startedAt = Date.parse(rollout.startedAt);
+  const age = now.getTime() - startedAt;
+  // A start in the future (another process's clock) holds nothing up.
+  if (!(age >= 0 && age < TAKEOVER_PAUSE_MS)) return null;
+  return {
+    ...running(stored),
+    kind: 'rollout',
+    revision: revisionOf(rollout),
+    heldUntil: startedAt + TAKEOVER_PAUSE_MS,
+  };
+}
+
+/** Components that the target has, in order. */
+export function componentsOf(target: Target): Component[] {
+  return COMPONENTS.filter((component) => target.templates?.[component] !== undefined);
+}
+
+/** Image that the target's app containers run. */
+export function imageOf(target: Target): string | undefined {
+  const containers = target.templates?.api?.spec?.containers ?? [];
+  return containers.find(({ name }) => name === APP_CONTAINER_NAME)?.image;
+}

@@ -1,0 +1,59 @@
+import { type ChildObject, liveChild, type Observed } from './observed.ts';
+
+/** Counts of a Deployment or StatefulSet. Ending pods are in none of them. */
+export interface WorkloadState {
+  /** Pods asked for, by whoever decides (us, or the autoscaler). */
+  readonly wanted: number;
+  readonly pods: number;
+  readonly updated: number;
+  readonly ready: number;
+  readonly available: number;
+  /** The counts speak of the spec as it is now. */
+  readonly current: boolean;
+  /** Why the controller cannot make pods (quota, admission); null where it says nothing. */
+  readonly refusal: string | null;
+}
+
+interface WorkloadFields {
+  spec?: { replicas?: number };
+  status?: {
+    observedGeneration?: number;
+    replicas?: number;
+    updatedReplicas?: number;
+    readyReplicas?: number;
+    availableReplicas?: number;
+    conditions?: { type: string; status: string; message?: string }[];
+  };
+}
+
+/** Reads the counts of a Deployment or StatefulSet. */
+export function workloadState(child: ChildObject): WorkloadState {
+  const { spec, status = {} } = child as WorkloadFields;
+  const refusal = status.conditions?.find(
+    ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
+  );
+  return {
+    wanted: spec?.replicas ?? 1,
+    pods: status.replicas ?? 0,
+    updated: status.updatedReplicas ?? 0,
+    ready: status.readyReplicas ?? 0,
+    available: status.availableReplicas ?? 0,
+    current: (status.observedGeneration ?? 0) >= (child.metadata.generation ?? 0),
+    refusal: refusal === undefined ? null : (refusal.message ?? 'pods cannot be created'),
+  };
+}
+
+/** Every pod that is wanted is there, runs the current template and is available; no other one is left. */
+export function isSettled({ wanted, pods, updated, available, current }: WorkloadState): boolean {
+  return current && updated === wanted && pods === wanted && available === wanted;
+}
+
+/** Counts of the workload of this kind and name; undefined where there is none (or it is on its way out). */
+export function stateOf(
+  observed: Observed,
+  kind: 'Deployment' | 'StatefulSet',
+  name: string,
+): WorkloadState | undefined {
+  const child = liveChild(observed, kind, name);
+  return child === undefined ? undefined : workloadState(child);
+}

@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { NAMESPACE, type Spec, settled, World } from './fixtures.ts';
+
+const scale = fc
+  .tuple(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 4 }))
+  .map(([a, b]) => ({ scale: { min: Math.min(a, b), max: Math.max(a, b) } }));
+
+const spec: fc.Arbitrary<Spec> = fc.record({
+  revision: fc.integer({ min: 1, max: 4 }).map((number) => ({ number, image: `web:${number}` })),
+  suspend: fc.boolean(),
+  components: fc.record({ api: scale, queue: scale, executor: fc.constant({}) }, { requiredKeys: ['api'] }),
+  database: fc.record({
+    external: fc.boolean(),
+    volumePolicy: fc.constantFrom('Retain' as const, 'Delete' as const),
+  }),
+  cache: fc.record({ external: fc.boolean() }),
+  podTemplate: fc.record({ labels: fc.constantFrom({}, { team: 'a' }, { team: 'b' }) }),
+});
+
+/** What the deployment comes to is a matter of the last spec alone, but for what an autoscaler has chosen. */
+function outcomeOf(world: World): object {
+  const { cluster } = world;
+  const scaledBy = (name: string) =>
+    cluster.get(`HorizontalPodAutoscaler/${NAMESPACE}/web-${name}`) ? 'autoscaler' : world.replicas(name);
+  return {
+    objects: cluster.ids().filter((id) => !/^(ControllerRevision|Secret|PersistentVolumeClaim)/.test(id)),
+    replicas: ['api', 'queue', 'executor', 'cache'].map(scaledBy),
+    images: ['api', 'queue', 'executor'].map((name) => world.images(name)),
+  };
+}
+
+test('any way from spec to spec, with drift, restarts and failures, ends where the last spec leads, and is quiet', async () => {
+  const disturbance = fc.constantFrom(
+    'none',
+    'restart',
+    'delete',
+    'fail',
+    'lose the answer',
+    'look in between',
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(spec, disturbance, fc.nat()), { minLength: 1, maxLength: 5 }),
+      async (steps) => {
+        const [first] = steps;
+        const world = new World(first?.[0]);
+        for (const [wanted, kind, pick] of steps) {
+          world.change(wanted);
+          await disturb(world, kind, pick);
+        }
+        world.cluster.faults = [];
+        await world.converge(60);
+        const last = steps.at(-1)?.[0];
+        const off = last?.suspend === true;
+        expect(world.condition('Ready')).toBe(off ? 'False SwitchedOff' : 'True Converged');
+        expect(world.status.status).toBe(off ? 'UNUSED' : 'READY');
+        world.restart();
+        expect(await world.look()).toEqual([]);
+        if (!off) expect(outcomeOf(world)).toEqual(outcomeOf(await settled(last)));
+      },
+    ),
+    { numRuns: 60 },
+  );
+}, 60_000);
+
+/** A look whose calls may fail. */
+const tryLook = (world: World) => world.look().catch(() => []);
+
+async function disturb(world: World, kind: string, pick: number): Promise<void> {
+  const { cluster } = world;
+  switch (kind) {
+    case 'restart':
+      await tryLook(world);
+      world.restart();
+      return;
+    case 'delete': {
+      await tryLook(world);
+      const ids = cluster.ids().filter((id) => !/^(Secret|PersistentVolumeClaim)/.test(id));
+      const id = ids[pick % Math.max(1, ids.length)];
+      const [objectKind, name] = id?.split('/') ?? [];
+      if (id !== undefined) cluster.remove(`${objectKind}/${NAMESPACE}/${name}`);
+      return;
+    }
+    case 'fail':
+    case 'lose the answer': {
+      let countdown = pick % 8;
+      cluster.faults = [
+        {
+          when: () => {
+            countdown -= 1;
+            return countdown < 0;
+          },
+          error: 'timeout',
+          afterCommit: kind !== 'fail',
+        },
+      ];
+      await tryLook(world);
+      cluster.settle();
+      return;
+    }
+    case 'look in between':
+      await tryLook(world);
+      cluster.settle();
+      world.now += 4_000;
+  }
+}

@@ -1,0 +1,297 @@
+import { describe, expect, test } from 'vitest';
+import { NAMESPACE, type Spec, scaled, settled, World } from './fixtures.ts';
+
+const MINIMAL: Spec = { revision: { image: 'web:1' } };
+const on = (verb: string, id: string) => (write: { verb: string; id: string }) =>
+  `${write.verb} ${write.id}` === `${verb} ${id}`;
+
+describe('an object that the cluster refuses', () => {
+  test('is told with object and field, does not hold up the others, and is retried slowly', async () => {
+    const world = new World(MINIMAL);
+    world.cluster.faults = Array.from({ length: 3 }, () => ({
+      when: on('create', 'Service/web'),
+      error: 'invalid' as const,
+      message: 'Service "web" is invalid: spec.ports[0].port: Invalid value: 0',
+    }));
+    const first = await world.look();
+    expect(first).toContain('create StatefulSet/web-db');
+    expect(world.condition('Ready')).toBe('False Refused');
+    expect(world.events).toContainEqual(
+      expect.objectContaining({
+        type: 'Warning',
+        reason: 'Refused',
+        message: expect.stringContaining('spec.ports[0]'),
+      }),
+    );
+    // Events keep coming; the refused write is not repeated with each.
+    for (let look = 0; look < 5; look += 1) await world.look();
+    expect(world.cluster.faults.length).toBe(2);
+    const outcome = await world.reconcile();
+    expect(outcome).toMatchObject({ kind: 'requeue' });
+    world.now += 60_000;
+    await world.look();
+    expect(world.cluster.faults.length).toBe(1);
+    world.now += 300_000;
+    await world.look();
+    world.now += 300_000;
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test('is tried at once when something else is wanted', async () => {
+    const world = await settled(MINIMAL);
+    world.cluster.faults = [{ when: on('apply', 'Deployment/web-api'), error: 'invalid' }];
+    world.change({ revision: { image: 'bad-image', number: 2 } });
+    await world.look();
+    expect(world.condition('Ready')).toBe('False Refused');
+    expect(world.status.activeRevision?.number).toBe(1);
+    world.change({ revision: { image: 'web:2', number: 3 } });
+    world.now += 3_000;
+    expect(await world.look()).toContain('apply Deployment/web-api');
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test('a list that somebody made impossible to merge is put back whole', async () => {
+    const world = await settled(MINIMAL);
+    world.cluster.edit(`Service/${NAMESPACE}/web`, (object) => {
+      Object.assign(object['spec'] as object, { ports: [{ name: 'http', port: 81 }] });
+    });
+    world.cluster.faults = [{ when: on('apply', 'Service/web'), error: 'invalid' }];
+    expect(await world.look()).toEqual(['patch Service/web', 'apply Service/web']);
+    const spec = world.cluster.get(`Service/${NAMESPACE}/web`)?.['spec'];
+    expect(spec).toMatchObject({ ports: [{ port: 80 }] });
+    expect(await world.look()).toEqual([]);
+  });
+
+  test('credentials that are refused hold up the volume, and nothing that the server says about them is told', async () => {
+    const world = new World(MINIMAL);
+    world.cluster.faults = [{ when: on('create', 'Secret/web-db'), error: 'forbidden', message: 'hunter2' }];
+    const first = await world.look();
+    expect(first).not.toContain('create PersistentVolumeClaim/web-db');
+    expect(JSON.stringify([world.status, world.events])).not.toContain('hunter2');
+    expect(world.condition('Ready')).toBe('False Refused');
+  });
+
+  test('a volume that cannot grow', async () => {
+    const world = await settled(MINIMAL);
+    world.cluster.faults = [
+      { when: on('patch', 'PersistentVolumeClaim/web-db'), error: 'forbidden', message: 'no expansion' },
+    ];
+    world.change({ ...MINIMAL, database: { storage: '20Gi' } });
+    await world.look();
+    expect(world.condition('DatabaseReady')).toBe('False VolumeNotExpandable');
+    expect(world.condition('Serving')).toBe('True Available');
+    expect(await world.look()).toEqual([]);
+    expect(world.condition('DatabaseReady')).toBe('False VolumeNotExpandable');
+  });
+});
+
+describe('foreign objects of the same name', () => {
+  const foreign = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web', namespace: NAMESPACE, labels: { app: 'legacy' } },
+  };
+
+  test('are left alone and reported', async () => {
+    const world = new World(MINIMAL);
+    world.cluster.put(foreign);
+    await world.look();
+    world.cluster.settle();
+    await world.look();
+    world.cluster.settle();
+    await world.look();
+    expect(world.condition('Ready')).toBe('False Conflict');
+    const message = world.status.conditions?.find(({ type }) => type === 'Ready')?.message;
+    expect(message).toContain('Service web exists');
+    expect(world.cluster.get(`Service/${NAMESPACE}/web`)?.metadata.labels).toEqual({ app: 'legacy' });
+    // The rest of the deployment works.
+    expect(world.condition('Serving')).toBe('True Available');
+    world.cluster.remove(`Service/${NAMESPACE}/web`);
+    world.now += 300_000;
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test('a foreign Secret in the place of the credentials', async () => {
+    const world = new World(MINIMAL);
+    world.cluster.put({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'web-db', namespace: NAMESPACE },
+    });
+    expect(await world.look()).not.toContain('create PersistentVolumeClaim/web-db');
+    expect(world.condition('Ready')).toBe('False Conflict');
+  });
+
+  test('one of ours whose labels somebody removed is taken back', async () => {
+    const world = await settled(MINIMAL);
+    const { view } = world.cluster;
+    const children = view.children.bind(view);
+    // The watch selects by label: without its labels the object is out of sight.
+    view.children = (kind, key) =>
+      children(kind, key).filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/managed-by']);
+    world.cluster.edit(`Service/${NAMESPACE}/web`, ({ metadata }) => {
+      metadata.labels = {};
+    });
+    view.refresh = async (kind, { namespace, name }) => {
+      view.children = children;
+      return world.cluster.get(`${kind}/${namespace}/${name}`);
+    };
+    await world.converge();
+    expect(world.cluster.get(`Service/${NAMESPACE}/web`)?.metadata.labels).toMatchObject({
+      'app.kubernetes.io/managed-by': 'berth',
+    });
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+});
+
+describe('failures that pass', () => {
+  test.each(['server', 'timeout', 'network', 'too_many_requests'] as const)(
+    '%s: retried, nothing else suffers',
+    async (error) => {
+      const world = new World(MINIMAL);
+      world.cluster.faults = [{ when: on('create', 'Service/web'), error }];
+      const writes = await world.look();
+      expect(writes).toContain('create StatefulSet/web-db');
+      expect(await world.reconcile()).not.toMatchObject({ kind: 'terminal' });
+      await world.converge();
+      expect(world.condition('Ready')).toBe('True Converged');
+    },
+  );
+
+  test('a lost answer: what was written is seen, and written once', async () => {
+    const ids = [
+      'Secret/web-db',
+      'PersistentVolumeClaim/web-db',
+      'StatefulSet/web-db',
+      'ControllerRevision/web-1',
+      'Deployment/web-api',
+    ];
+    for (const id of ids) {
+      const world = new World(MINIMAL);
+      world.cluster.faults = [{ when: on('create', id), error: 'timeout', afterCommit: true }];
+      const writes = await world.converge();
+      // The credentials are not watched: they are asked for again and refused as existing.
+      const tries = writes.filter((write) => write === `create ${id}`).length;
+      expect([id, tries]).toEqual([id, id === 'Secret/web-db' ? 2 : 1]);
+      expect(world.condition('Ready')).toBe('True Converged');
+    }
+  });
+
+  test('an error that lasts is told', async () => {
+    const world = await settled(MINIMAL);
+    world.cluster.faults = Array.from({ length: 5 }, () => ({
+      when: on('create', 'Service/web'),
+      error: 'server' as const,
+    }));
+    world.cluster.remove(`Service/${NAMESPACE}/web`);
+    for (let look = 0; look < 4; look += 1) await world.look();
+    expect(world.condition('Ready')).toBe('False ReconcileFailed');
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test('a status that changed under our hands is derived again', async () => {
+    const world = await settled(MINIMAL);
+    world.cluster.faults = [{ when: on('status', 'ManagedDeployment/web'), error: 'conflict' }];
+    world.change({ ...MINIMAL, components: { api: scaled(2, 2) } });
+    await world.converge();
+    expect(world.status.components).toMatchObject([{ wanted: 2, available: 2 }]);
+  });
+});
+
+describe('fences', () => {
+  test('nothing is made for a custom resource that is gone, replaced, changed or being deleted', async () => {
+    for (const live of [
+      undefined,
+      { uid: 'another' },
+      { generation: 99 },
+      { deletionTimestamp: '2026-01-01T00:00:00Z' },
+      { annotations: { 'berth.dev/paused': 'true' } },
+    ]) {
+      const world = new World(MINIMAL);
+      world.cluster.client.find = (async () => {
+        const object = world.cluster.view.resource('shop/web');
+        return live === undefined || object === undefined
+          ? undefined
+          : { ...object, metadata: { ...object.metadata, ...live } };
+      }) as typeof world.cluster.client.find;
+      expect(await world.look()).toEqual([]);
+    }
+  });
+
+  test('an apply for an object that was replaced meanwhile is refused', async () => {
+    const world = await settled(MINIMAL);
+    const service = world.cluster.get(`Service/${NAMESPACE}/web`);
+    const children = world.cluster.view.children.bind(world.cluster.view);
+    world.cluster.view.children = (kind, key) =>
+      children(kind, key).map((object) =>
+        object.kind === 'Service' && object.metadata.name === 'web'
+          ? {
+              ...object,
+              metadata: {
+                ...object.metadata,
+                uid: 'former',
+                labels: { ...object.metadata.labels, 'app.kubernetes.io/part-of': 'x' },
+              },
+            }
+          : object,
+      );
+    expect(await world.reconcile()).toMatchObject({ kind: 'retry' });
+    expect(world.cluster.get(`Service/${NAMESPACE}/web`)).toEqual(service);
+  });
+
+  test('a process that no longer leads writes nothing', async () => {
+    const world = await settled(MINIMAL);
+    world.cluster.remove(`Service/${NAMESPACE}/web`);
+    world.mayAct = false;
+    expect(await world.look().catch(() => world.cluster.writes)).toEqual([]);
+  });
+});
+
+test('paused with work left: not looked at again and again', async () => {
+  const world = await settled(MINIMAL);
+  world.cluster.stuck.set('database', 'CreateContainerConfigError');
+  world.cluster.settle();
+  world.cluster.remove(`Service/${NAMESPACE}/web`);
+  world.cluster.edit('ManagedDeployment/shop/web', ({ metadata }) => {
+    metadata.annotations = { 'berth.dev/paused': 'true' };
+  });
+  await world.look();
+  world.now += 3_600_000;
+  expect(await world.reconcile()).toEqual({ kind: 'settled' });
+});
+
+describe('lost credentials', () => {
+  test('are made again once the database has been unready for a while', async () => {
+    const world = await settled(MINIMAL);
+    world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
+    world.cluster.stuck.set('database', 'ContainerCreating');
+    world.cluster.settle();
+    expect(await world.look()).not.toContain('create Secret/web-db');
+    world.now += 31_000;
+    expect(await world.look()).toContain('create Secret/web-db');
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test('are not read while all is well', async () => {
+    const world = await settled(MINIMAL);
+    world.cluster.client.find = () => Promise.reject(new Error('must not be asked'));
+    world.now += 3_600_000;
+    expect(await world.look()).toEqual([]);
+  });
+});
+
+test('a spec that this version cannot read is told, and nothing is touched', async () => {
+  const world = await settled(MINIMAL);
+  world.cluster.edit('ManagedDeployment/shop/web', (object) => {
+    object['spec'] = { revision: { image: 'web:1', number: 'three' } };
+  });
+  expect(await world.look()).toEqual(['status ManagedDeployment/web']);
+  expect(world.condition('Ready')).toBe('False Refused');
+  expect(world.condition('Serving')).toBe('True Available');
+});

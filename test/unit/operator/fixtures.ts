@@ -1,0 +1,137 @@
+import type { ManagedDeploymentStatus } from '../../../src/contract/managed-deployment.ts';
+import { managedDeploymentSpecSchema } from '../../../src/contract/managed-deployment.ts';
+import type { RenderConfig } from '../../../src/contract/render-config.ts';
+import type { Logger } from '../../../src/domain/logger.ts';
+import type { Outcome } from '../../../src/kube/controller.ts';
+import type { KubeObject } from '../../../src/kube/object.ts';
+import { createReconciler } from '../../../src/operator/reconcile.ts';
+import { SimulatedCluster } from './simulated-cluster.ts';
+
+export const NAMESPACE = 'shop';
+export const KEY = `${NAMESPACE}/web`;
+export const RESOURCE_ID = `ManagedDeployment/${KEY}`;
+
+export const CONFIG: RenderConfig = {
+  hosting: 'self_hosted',
+  podSecurity: 'baseline',
+  databaseImage: 'postgres:18',
+  cacheImage: 'valkey:8',
+  healthPath: null,
+  progressDeadlineSeconds: 600,
+  routing: { mode: 'ingress', className: null, tlsIssuer: null },
+  otlpEndpoint: null,
+  networkIsolation: false,
+  storageClass: null,
+  kubernetesVersion: '1.36',
+};
+
+export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+type SpecInput = Parameters<typeof managedDeploymentSpecSchema.parse>[0];
+
+/** A spec as it may be written by hand: `{ revision: { image } }` is the least. */
+export type Spec = { revision: { image?: string; number?: number; id?: string } } & Record<string, unknown>;
+
+export const scaled = (min: number, max: number) => ({ scale: { min, max } });
+
+/** A simulated cluster with one ManagedDeployment and an operator at work on it. */
+export class World {
+  readonly cluster = new SimulatedCluster();
+  now = Date.parse('2026-01-01T00:00:00Z');
+  config: RenderConfig = CONFIG;
+  mayAct = true;
+  readonly events: { type: string; reason: string; message: string }[] = [];
+  #reconcile = this.#operator();
+
+  constructor(spec: SpecInput) {
+    this.cluster.put(resource(spec));
+  }
+
+  #operator(): (key: string, signal: AbortSignal) => Promise<Outcome> {
+    return createReconciler({
+      view: this.cluster.view,
+      client: this.cluster.client,
+      config: this.config,
+      events: { record: (_object, type, reason, message) => this.events.push({ type, reason, message }) },
+      clock: { date: () => new Date(this.now) },
+      logger: silent,
+      mayAct: () => this.mayAct,
+    });
+  }
+
+  /** A new process: nothing is remembered. */
+  restart(config: RenderConfig = this.config): void {
+    this.config = config;
+    this.#reconcile = this.#operator();
+  }
+
+  reconcile(): Promise<Outcome> {
+    return this.#reconcile(KEY, new AbortController().signal);
+  }
+
+  /** One look at the cluster; the writes that it led to. */
+  async look(): Promise<string[]> {
+    this.cluster.writes = [];
+    await this.reconcile();
+    return this.cluster.writes.map(({ verb, id }) => `${verb} ${id}`);
+  }
+
+  /** Looks, and lets time and Kubernetes' controllers go on, until a look writes nothing; all writes on the way. */
+  async converge(rounds = 40): Promise<string[]> {
+    const writes: string[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const before = this.cluster.ids().join();
+      const looked = await this.look().catch(() => ['failed']);
+      writes.push(...looked);
+      this.cluster.settle();
+      this.now += 2_000;
+      if (looked.length === 0 && before === this.cluster.ids().join() && (await this.look()).length === 0)
+        return writes;
+    }
+    throw new Error(`did not converge: ${writes.slice(-10).join(', ')}`);
+  }
+
+  change(spec: SpecInput): void {
+    this.cluster.edit(RESOURCE_ID, (object) => {
+      object['spec'] = managedDeploymentSpecSchema.parse(spec);
+    });
+  }
+
+  get status(): ManagedDeploymentStatus {
+    return (this.cluster.get(RESOURCE_ID)?.['status'] ?? {}) as ManagedDeploymentStatus;
+  }
+
+  /** `True Converged`, say. */
+  condition(type: string): string {
+    const found = this.status.conditions?.find((condition) => condition.type === type);
+    return found === undefined ? 'absent' : `${found.status} ${found.reason}`;
+  }
+
+  replicas(component: string): number | undefined {
+    const object = this.cluster.get(`Deployment/${NAMESPACE}/web-${component}`);
+    return (object?.['spec'] as { replicas?: number } | undefined)?.replicas;
+  }
+
+  images(component: string): string[] {
+    const object = this.cluster.get(`Deployment/${NAMESPACE}/web-${component}`);
+    const spec = object?.['spec'] as { template: { spec: { containers: { image: string }[] } } } | undefined;
+    return spec?.template.spec.containers.map(({ image }) => image) ?? [];
+  }
+}
+
+function resource(spec: SpecInput): KubeObject {
+  return {
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ManagedDeployment',
+    metadata: { name: 'web', namespace: NAMESPACE, uid: 'b1f0c7de-0000-4000-8000-000000000001' },
+    spec: managedDeploymentSpecSchema.parse(spec),
+  } as KubeObject;
+}
+
+/** A world that has come to rest. */
+export async function settled(spec: SpecInput): Promise<World> {
+  const world = new World(spec);
+  await world.converge();
+  world.cluster.writes = [];
+  return world;
+}

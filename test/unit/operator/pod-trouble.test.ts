@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import type { UntypedObject } from '../../../src/kube/object.ts';
+import type { ObservedPod } from '../../../src/operator/observed.ts';
+import { podTrouble } from '../../../src/operator/pod-trouble.ts';
+import { slimPod } from '../../../src/operator/slim.ts';
+
+function pod(status: object): ObservedPod {
+  return slimPod({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web-1' },
+    spec: { containers: [] },
+    status,
+  } as UntypedObject);
+}
+
+const waiting = (name: string, reason: string, message?: string) => ({
+  name,
+  ready: false,
+  state: { waiting: { reason, message } },
+});
+const unready = {
+  type: 'Ready',
+  status: 'False',
+  reason: 'ContainersNotReady',
+  message: 'containers with unready status: [app]',
+};
+
+describe('why a pod is not ready', () => {
+  const TABLE: [string, object, string][] = [
+    [
+      'no node',
+      {
+        conditions: [
+          { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/4 nodes' },
+        ],
+      },
+      'pod web-1: Unschedulable: 0/4 nodes',
+    ],
+    [
+      'image',
+      { containerStatuses: [waiting('app', 'ImagePullBackOff', 'not found')] },
+      'pod web-1, container app: ImagePullBackOff: not found',
+    ],
+    [
+      'init container first',
+      {
+        initContainerStatuses: [
+          { name: 'migrate', state: { terminated: { exitCode: 3, reason: 'Error', message: 'password=x' } } },
+        ],
+        containerStatuses: [waiting('app', 'PodInitializing')],
+      },
+      'pod web-1, container migrate (init): Error: exit code 3',
+    ],
+    [
+      'crash loop',
+      {
+        containerStatuses: [
+          {
+            ...waiting('app', 'CrashLoopBackOff', 'back-off 10s'),
+            restartCount: 4,
+            lastState: { terminated: { exitCode: 1 } },
+          },
+        ],
+      },
+      'pod web-1, container app: CrashLoopBackOff: exit code 1',
+    ],
+    [
+      'readiness',
+      { conditions: [unready], containerStatuses: [{ name: 'app', ready: false, state: { running: {} } }] },
+      'pod web-1: ContainersNotReady: containers with unready status: [app]',
+    ],
+    ['nothing known yet', { phase: 'Pending' }, 'pod web-1: Pending'],
+    [
+      'ended well',
+      {
+        phase: 'Running',
+        initContainerStatuses: [{ name: 'migrate', state: { terminated: { exitCode: 0 } } }],
+      },
+      'pod web-1: Running',
+    ],
+  ];
+  test.each(TABLE)('%s', (_, status, message) => {
+    expect(podTrouble(pod(status)).message).toBe(message);
+  });
+});

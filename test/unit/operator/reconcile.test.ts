@@ -1,0 +1,351 @@
+import { describe, expect, test } from 'vitest';
+import { KEY, NAMESPACE, RESOURCE_ID, type Spec, scaled, settled, World } from './fixtures.ts';
+
+const MINIMAL: Spec = { revision: { image: 'web:1' } };
+
+interface Row {
+  name: string;
+  spec?: Spec;
+  /** What happens to a cluster at rest. */
+  given: (world: World) => void;
+  /** Writes of the next look, in any order; the custom resource's status is `status ManagedDeployment/web`. */
+  writes: string[];
+  /** Conditions after that look. */
+  conditions?: Record<string, string>;
+}
+
+const STATUS = 'status ManagedDeployment/web';
+const childOf = (kind: string, name: string) => `${kind}/${NAMESPACE}/${name}`;
+
+const ROWS: Row[] = [
+  {
+    name: 'stable: nothing is written',
+    given: () => {},
+    writes: [],
+    conditions: { Ready: 'True Converged' },
+  },
+  {
+    name: 'stable after a restart of the operator',
+    given: (world) => world.restart(),
+    writes: [],
+  },
+  {
+    name: 'stable after an upgrade that renders pods differently',
+    given: (world) =>
+      world.restart({ ...world.config, otlpEndpoint: 'http://collector:4318', healthPath: '/healthz' }),
+    writes: [],
+  },
+  {
+    name: 'stable after an upgrade with other images for database and cache',
+    given: (world) =>
+      world.restart({ ...world.config, databaseImage: 'postgres:19', cacheImage: 'valkey:9' }),
+    writes: [],
+  },
+  {
+    name: 'a deleted Service comes back',
+    given: ({ cluster }) => cluster.remove(childOf('Service', 'web')),
+    writes: ['create Service/web'],
+  },
+  {
+    name: 'a deleted Deployment comes back, and Ready says so meanwhile',
+    given: ({ cluster }) => cluster.remove(childOf('Deployment', 'web-api')),
+    writes: ['create Deployment/web-api', STATUS],
+    conditions: { Ready: 'False Reconciling', Progressing: 'False RolloutComplete' },
+  },
+  {
+    name: 'an edited field is put back',
+    given: ({ cluster }) =>
+      cluster.edit(childOf('Deployment', 'web-api'), (object) => {
+        const { template } = object['spec'] as { template: { spec: { containers: { image: string }[] } } };
+        for (const container of template.spec.containers) container.image = 'evil:1';
+      }),
+    writes: ['apply Deployment/web-api', STATUS],
+  },
+  {
+    name: 'a foreign label and annotation are kept',
+    given: ({ cluster }) =>
+      cluster.edit(childOf('Deployment', 'web-api'), ({ metadata }) => {
+        metadata.labels = { ...metadata.labels, team: 'checkout' };
+        metadata.annotations = { ...metadata.annotations, note: 'mine' };
+      }),
+    writes: [],
+  },
+  {
+    name: 'a lost owner reference is put back',
+    given: ({ cluster }) =>
+      cluster.edit(childOf('Service', 'web'), ({ metadata }) => {
+        delete metadata.ownerReferences;
+      }),
+    writes: ['apply Service/web'],
+  },
+  {
+    name: 'an object with our labels that nothing wants is removed',
+    given: ({ cluster }) => {
+      const service = cluster.get(childOf('Service', 'web'));
+      if (service)
+        cluster.put({ ...service, metadata: { ...service.metadata, name: 'web-old', uid: 'other' } });
+    },
+    writes: ['delete Service/web-old'],
+  },
+  {
+    name: "another deployment's object is left alone",
+    given: ({ cluster }) =>
+      cluster.put({
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: {
+          name: 'web-of-others',
+          namespace: NAMESPACE,
+          labels: { 'app.kubernetes.io/managed-by': 'berth', 'app.kubernetes.io/instance': 'other' },
+        },
+      }),
+    writes: [],
+  },
+  {
+    name: 'kubectl scale of a fixed component is put back by the replicas manager',
+    given: ({ cluster }) => cluster.scale(childOf('Deployment', 'web-api'), 4),
+    writes: ['apply Deployment/web-api', STATUS],
+  },
+  {
+    name: 'paused: nothing is touched, and that is said',
+    given: ({ cluster }) => {
+      cluster.edit(RESOURCE_ID, ({ metadata }) => {
+        metadata.annotations = { 'berth.dev/paused': 'true' };
+      });
+      cluster.remove(childOf('Service', 'web'));
+    },
+    writes: [STATUS],
+    conditions: { Paused: 'True Paused', Ready: 'False Paused' },
+  },
+  {
+    name: 'being deleted: nothing is touched',
+    given: ({ cluster }) => {
+      cluster.edit(RESOURCE_ID, ({ metadata }) => {
+        metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
+      });
+      cluster.remove(childOf('Service', 'web'));
+    },
+    writes: [],
+  },
+  {
+    name: 'a fixed scale is changed by one write',
+    given: (world) => world.change({ ...MINIMAL, components: { api: scaled(3, 3) } }),
+    writes: ['apply Deployment/web-api', 'create PodDisruptionBudget/web-api', STATUS],
+  },
+  {
+    name: 'fixed to autoscaled: the live number is handed over, then the autoscaler comes',
+    given: (world) => world.change({ ...MINIMAL, components: { api: scaled(1, 5) } }),
+    writes: ['apply Deployment/web-api', 'create HorizontalPodAutoscaler/web-api', STATUS],
+  },
+  {
+    name: 'the choice of the autoscaler is left alone',
+    spec: { ...MINIMAL, components: { api: scaled(1, 5) } },
+    given: ({ cluster }) => {
+      cluster.scale(childOf('Deployment', 'web-api'), 4);
+      cluster.settle();
+    },
+    writes: [STATUS],
+    conditions: { Ready: 'True Converged' },
+  },
+  {
+    name: 'autoscaled to fixed: the autoscaler goes first',
+    spec: { ...MINIMAL, components: { api: scaled(1, 5) } },
+    given: (world) => {
+      world.cluster.scale(childOf('Deployment', 'web-api'), 4);
+      world.change({ ...MINIMAL, components: { api: scaled(2, 2) } });
+    },
+    writes: [
+      'delete HorizontalPodAutoscaler/web-api',
+      'apply Deployment/web-api',
+      'create PodDisruptionBudget/web-api',
+      STATUS,
+    ],
+  },
+  {
+    name: 'off: the autoscaler goes first, the components end, database and cache wait for them',
+    spec: { ...MINIMAL, components: { api: scaled(1, 5) } },
+    given: (world) => world.change({ ...MINIMAL, suspend: true, components: { api: scaled(1, 5) } }),
+    writes: ['delete HorizontalPodAutoscaler/web-api', 'apply Deployment/web-api', STATUS],
+    conditions: { DatabaseReady: 'True DatabaseAvailable', Ready: 'False SwitchedOff' },
+  },
+  {
+    name: 'a component that is no longer wanted goes when the others have rolled',
+    spec: { ...MINIMAL, components: { api: scaled(1, 1), queue: scaled(2, 2) } },
+    given: (world) => world.change(MINIMAL),
+    // The templates of api are the same: nothing rolls, so the queue may go at once.
+    writes: [
+      'create ControllerRevision/web-1-2',
+      'delete PodDisruptionBudget/web-queue',
+      'delete Deployment/web-queue',
+      STATUS,
+    ],
+  },
+  {
+    name: 'the volume grows by one change of the claim',
+    given: (world) => world.change({ ...MINIMAL, database: { storage: '20Gi' } }),
+    writes: ['patch PersistentVolumeClaim/web-db', STATUS],
+  },
+  {
+    name: 'the volume never shrinks',
+    given: (world) => world.change({ ...MINIMAL, database: { storage: '5Gi' } }),
+    writes: [STATUS],
+  },
+  {
+    name: 'volumePolicy Delete: the claim becomes owned; the Secret is never read or written again',
+    given: (world) => world.change({ ...MINIMAL, database: { volumePolicy: 'Delete' } }),
+    writes: ['patch PersistentVolumeClaim/web-db', STATUS],
+  },
+];
+
+describe('one look at a cluster that was at rest', () => {
+  test.each(ROWS)('$name', async ({ spec, given, writes, conditions }) => {
+    const world = await settled(spec ?? MINIMAL);
+    given(world);
+    expect((await world.look()).sort()).toEqual([...writes].sort());
+    for (const [type, expected] of Object.entries(conditions ?? {})) {
+      expect(`${type}: ${world.condition(type)}`).toBe(`${type}: ${expected}`);
+    }
+  });
+
+  test('every change comes to rest again, and then nothing is written', async () => {
+    for (const { spec, given, name } of ROWS) {
+      const world = await settled(spec ?? MINIMAL);
+      given(world);
+      await world.converge();
+      expect(await world.look(), name).toEqual([]);
+    }
+  });
+});
+
+describe('from nothing', () => {
+  test('data services first, the credentials before the volume, then the templates, then the components', async () => {
+    const world = new World({ ...MINIMAL, components: { api: scaled(1, 1), queue: scaled(1, 3) } });
+    const first = await world.look();
+    expect(first.indexOf('create Secret/web-db')).toBeLessThan(
+      first.indexOf('create PersistentVolumeClaim/web-db'),
+    );
+    expect(first).not.toContain('create Deployment/web-api');
+    expect(first).not.toContain('create ControllerRevision/web-1');
+    expect(world.condition('Progressing')).toBe('True AwaitingDataServices');
+    expect(world.status).toMatchObject({ status: 'AWAITING_DATABASE', suspended: false });
+    expect(world.status.rollout).toBeUndefined();
+    world.cluster.settle();
+    const second = await world.look();
+    expect(second.indexOf('create ControllerRevision/web-1')).toBe(0);
+    expect(second.indexOf('create HorizontalPodAutoscaler/web-queue')).toBeGreaterThan(
+      second.indexOf('create Deployment/web-queue'),
+    );
+    expect(world.condition('Progressing')).toBe('True RolloutInProgress');
+    expect(world.status.rollout).toMatchObject({ number: 1, templates: 'web-1' });
+    expect(world.status.activeRevision).toBeUndefined();
+    world.cluster.settle();
+    await world.look();
+    expect(world.status).toMatchObject({
+      status: 'READY',
+      activeRevision: { number: 1, templates: 'web-1', image: 'web:1' },
+      components: [
+        { name: 'api', wanted: 1, updated: 1, ready: 1, available: 1 },
+        { name: 'queue', wanted: 1, updated: 1, ready: 1, available: 1 },
+      ],
+    });
+    expect(world.status.rollout).toBeUndefined();
+    expect([world.condition('Ready'), world.condition('Serving')]).toEqual([
+      'True Converged',
+      'True Available',
+    ]);
+  });
+
+  test('exactly one write an object, and one a visible step of the status', async () => {
+    const world = new World(MINIMAL);
+    const writes = await world.converge();
+    const status = writes.filter((write) => write === STATUS);
+    const others = writes.filter((write) => write !== STATUS);
+    expect(others.sort()).toEqual(world.cluster.ids().map((id) => `create ${id}`));
+    expect(status.length).toBe(3);
+  });
+
+  test('an autoscaled component starts with its min', async () => {
+    const world = await settled({ ...MINIMAL, components: { api: scaled(3, 9) } });
+    expect(world.replicas('api')).toBe(3);
+  });
+
+  test('external database and cache: the components start at once', async () => {
+    const world = new World({ ...MINIMAL, database: { external: true }, cache: { external: true } });
+    expect(await world.look()).toContain('create Deployment/web-api');
+    expect(world.condition('DatabaseReady')).toBe('True ExternalDatabase');
+    expect(world.cluster.ids().filter((id) => id.includes('web-db'))).toEqual([]);
+  });
+
+  test('switched off from the start: data is made, nothing runs', async () => {
+    const world = await settled({ ...MINIMAL, suspend: true });
+    expect(world.status).toMatchObject({ status: 'UNUSED', suspended: true });
+    expect(world.cluster.list('Pod')).toEqual([]);
+    expect(world.cluster.ids()).toContain('PersistentVolumeClaim/web-db');
+    expect(world.cluster.ids()).not.toContain('Deployment/web-api');
+    expect(world.condition('Progressing')).toBe('False SwitchedOff');
+  });
+
+  test('no image yet: UNUSED until there is one', async () => {
+    const world = await settled({ revision: {}, source: 'internal_image' });
+    expect(world.status.status).toBe('UNUSED');
+    expect(world.condition('Progressing')).toBe('False NoRevision');
+    world.change({ revision: { image: 'web:1' }, source: 'internal_image' });
+    await world.converge();
+    expect(world.status.status).toBe('READY');
+  });
+});
+
+describe('off and on', () => {
+  test('all the way off, and back as it was', async () => {
+    const spec: Spec = { ...MINIMAL, components: { api: scaled(2, 5) } };
+    const world = await settled(spec);
+    const volume = world.cluster.get(childOf('PersistentVolumeClaim', 'web-db'))?.metadata.uid;
+    world.change({ ...spec, suspend: true });
+    world.cluster.slowEnd = true;
+    await world.look();
+    world.cluster.settle();
+    await world.look();
+    expect(world.replicas('api')).toBe(0);
+    expect(world.replicas('cache')).toBe(1);
+    expect(world.status).toMatchObject({ status: 'READY', suspended: false });
+    world.cluster.slowEnd = false;
+    world.cluster.settle();
+    await world.look();
+    expect(world.replicas('cache')).toBe(0);
+    expect(world.status.suspended).toBe(false);
+    await world.converge();
+    expect(world.status).toMatchObject({ status: 'UNUSED', suspended: true, activeRevision: { number: 1 } });
+    expect(world.cluster.list('Pod')).toEqual([]);
+    expect(world.cluster.list('HorizontalPodAutoscaler')).toEqual([]);
+
+    world.change(spec);
+    const first = await world.look();
+    // The components start only when the database is back.
+    expect(first).not.toContain('apply Deployment/web-api');
+    expect(world.status).toMatchObject({ status: 'AWAITING_DATABASE', suspended: false });
+    world.cluster.settle();
+    const second = await world.look();
+    expect(second.indexOf('apply Deployment/web-api')).toBeLessThan(
+      second.indexOf('create HorizontalPodAutoscaler/web-api'),
+    );
+    expect(world.replicas('api')).toBe(2);
+    await world.converge();
+    expect(world.status).toMatchObject({ status: 'READY', suspended: false });
+    expect(world.cluster.get(childOf('PersistentVolumeClaim', 'web-db'))?.metadata.uid).toBe(volume);
+  });
+
+  test('one component alone: its Deployment stays with no pods, the rest serves', async () => {
+    const world = await settled({ ...MINIMAL, components: { api: scaled(1, 1), queue: scaled(1, 3) } });
+    world.change({ ...MINIMAL, components: { api: scaled(1, 1), queue: scaled(0, 0) } });
+    await world.converge();
+    expect([world.replicas('queue'), world.status.status]).toEqual([0, 'READY']);
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+});
+
+test('a reconcile of a resource that is gone does nothing', async () => {
+  const world = await settled(MINIMAL);
+  world.cluster.remove(RESOURCE_ID);
+  expect(await world.look()).toEqual([]);
+  expect(KEY).toBe('shop/web');
+});

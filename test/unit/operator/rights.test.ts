@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { KubeError } from '../../../src/kube/errors.ts';
+import { CHILD_KINDS, type ChildKindName } from '../../../src/operator/kinds.ts';
+import { OperatorStartError, preflight } from '../../../src/operator/preflight.ts';
+import { describeRight, leaseRights, neededRights, type Right } from '../../../src/operator/rights.ts';
+
+interface Role {
+  kind: string;
+  metadata: { name: string };
+  rules: { apiGroups: string[]; resources: string[]; verbs: string[] }[];
+}
+
+const ALL_KINDS = Object.keys(CHILD_KINDS) as ChildKindName[];
+const manifest = readFileSync(new URL('../../../manifests/10-rbac.yaml', import.meta.url), 'utf8');
+
+function granted(kind: string): string[] {
+  const roles = parseAllDocuments(manifest).map((document) => document.toJS() as Role);
+  const role = roles.find(
+    (candidate) => candidate.kind === kind && candidate.metadata.name === 'berth-operator',
+  );
+  return (role?.rules ?? []).flatMap(({ apiGroups, resources, verbs }) =>
+    apiGroups.flatMap((group) =>
+      resources.flatMap((name) => {
+        const [resource = '', subresource] = name.split('/');
+        return verbs.map((verb) =>
+          describeRight({ verb, group, resource, ...(subresource ? { subresource } : {}) }),
+        );
+      }),
+    ),
+  );
+}
+
+describe('the manifests grant exactly what the operator needs', () => {
+  test('in the namespaces of the workloads', () => {
+    expect(granted('ClusterRole').sort()).toEqual(neededRights(ALL_KINDS).map(describeRight).sort());
+  });
+
+  test('for the leader election', () => {
+    expect(granted('Role').sort()).toEqual(leaseRights().map(describeRight).sort());
+  });
+
+  test('Secrets are never listed or watched, data is never deleted', () => {
+    const needed = neededRights(ALL_KINDS).map(describeRight);
+    for (const right of [
+      'list secrets',
+      'watch secrets',
+      'delete secrets',
+      'delete persistentvolumeclaims',
+    ]) {
+      expect(needed).not.toContain(right);
+    }
+  });
+});
+
+interface FakeServer {
+  groups?: string[];
+  denied?: (right: Right & { namespace?: string }) => boolean;
+  fails?: KubeError;
+}
+
+/** Answers discovery and access reviews. */
+function server({ groups = ['berth.dev/v1alpha1'], denied = () => false, fails }: FakeServer) {
+  const resources: Record<string, string[]> = {
+    'berth.dev/v1alpha1': ['manageddeployments'],
+    'gateway.networking.k8s.io/v1': ['httproutes'],
+  };
+  return {
+    request: async (method: string, path: string, options?: { body?: unknown }) => {
+      if (fails !== undefined) throw fails;
+      if (path === '/apis') {
+        return {
+          status: 200,
+          body: { groups: groups.map((groupVersion) => ({ versions: [{ groupVersion }] })) },
+        };
+      }
+      if (method === 'GET') {
+        return {
+          status: 200,
+          body: { resources: (resources[path.slice('/apis/'.length)] ?? []).map((name) => ({ name })) },
+        };
+      }
+      const { spec } = (options?.body ?? {}) as {
+        spec: { resourceAttributes: Right & { namespace?: string } };
+      };
+      return { status: 201, body: { status: { allowed: !denied(spec.resourceAttributes) } } };
+    },
+  };
+}
+
+describe('preflight', () => {
+  const signal = new AbortController().signal;
+  const look = (fake: FakeServer, namespaces: string[] = []) =>
+    preflight({ client: server(fake), namespaces, leaseNamespace: 'berth-system' }, signal);
+
+  test('tells the kinds that the cluster has', async () => {
+    expect(await look({})).toEqual(ALL_KINDS.filter((kind) => kind !== 'HTTPRoute'));
+    expect(await look({ groups: ['berth.dev/v1alpha1', 'gateway.networking.k8s.io/v1'] })).toEqual(ALL_KINDS);
+  });
+
+  test('without the custom resource: says how to install it', async () => {
+    await expect(look({ groups: [] })).rejects.toThrow(OperatorStartError);
+    await expect(look({ groups: [] })).rejects.toThrow('kubectl apply -f crds/');
+  });
+
+  test('names the rights that are missing, and where', async () => {
+    const denied = ({ verb, resource, namespace }: Right & { namespace?: string }) =>
+      verb === 'watch' && resource === 'pods' && namespace === 'team-b';
+    await expect(look({ denied }, ['team-a', 'team-b'])).rejects.toThrow(
+      'may not watch pods in team-b. Give it',
+    );
+    expect(await look({ denied }, ['team-a'])).toContain('Pod');
+    await expect(look({ denied: () => true })).rejects.toThrow(/and \d+ more/);
+    const lease = ({ resource }: Right) => resource === 'leases';
+    await expect(look({ denied: lease })).rejects.toThrow('get leases.coordination.k8s.io in berth-system');
+  });
+
+  test('an API server that does not answer is no missing right', async () => {
+    const fails = new KubeError({ kind: 'network', message: 'refused' });
+    await expect(look({ fails })).rejects.toBe(fails);
+  });
+});

@@ -1,0 +1,48 @@
+import { isDeepStrictEqual } from 'node:util';
+
+/** Server-side apply in memory: field ownership by manager, lists as one value. */
+export type Fields = Record<string, unknown>;
+
+/** Who applies `spec.replicas`, as `manager/operation`. */
+export function replicasOwners(applied: Map<string, Fields>): string[] {
+  return [...applied]
+    .filter(([, fields]) => (fields['spec'] as Fields | undefined)?.['replicas'] !== undefined)
+    .map(([manager]) => `${manager}/Apply`);
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Lays `source` over `target`; null removes a field. */
+export function merge(target: Fields, source: Fields): void {
+  for (const [field, value] of Object.entries(source)) {
+    const present = target[field];
+    if (isFields(value) && isFields(present)) merge(present, value);
+    else if (value === null) delete target[field];
+    else target[field] = structuredClone(value);
+  }
+}
+
+/** Removes what this manager applied before, applies no more, and nobody else applies. */
+export function removeDropped(target: Fields, before: Fields, now: Fields, others: readonly Fields[]): void {
+  for (const [field, value] of Object.entries(before)) {
+    const elsewhere = others.map((other) => other[field]).filter((other) => other !== undefined);
+    const present = target[field];
+    if (now[field] === undefined && elsewhere.length === 0) delete target[field];
+    else if (isFields(value) && isFields(present)) {
+      const next = now[field];
+      removeDropped(present, value, isFields(next) ? next : {}, elsewhere.filter(isFields));
+    }
+  }
+}
+
+/** A forced apply of another value takes the field from its former manager. */
+export function removeTaken(other: Fields, taken: Fields): void {
+  for (const [field, value] of Object.entries(taken)) {
+    const present = other[field];
+    if (isFields(present) && isFields(value)) removeTaken(present, value);
+    else if (present !== undefined && !isFields(value) && !isDeepStrictEqual(present, value))
+      delete other[field];
+  }
+}
