@@ -1,0 +1,76 @@
+import type { RenderConfig } from '../contract/render-config.ts';
+import type { Logger } from '../domain/logger.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Clock } from '../kube/clock.ts';
+import type { ClusterFacts } from './term.ts';
+
+export interface ClusterProbeOptions {
+  client: Pick<KubeClient, 'serverVersion'>;
+  /** Why list or watch fails at present; undefined: they do not. */
+  lastError: () => string | undefined;
+  rendering: Omit<RenderConfig, 'kubernetesVersion'>;
+  logger: Logger;
+  clock: Clock;
+}
+
+/** A watch that stands proves little: the API server is asked this often. */
+const ASK_EVERY_MS = 20_000;
+const TIMEOUT_MS = 4000;
+
+/** Knows whether the cluster answers, and which version it is. */
+export class ClusterProbe {
+  readonly #options: ClusterProbeOptions;
+  #version: { major: string; minor: string; gitVersion: string } | undefined;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #reachable = true;
+
+  constructor(options: ClusterProbeOptions) {
+    this.#options = options;
+  }
+
+  /** As of the last look. */
+  get isReachable(): boolean {
+    return this.#reachable;
+  }
+
+  /** What the hub is told with the lease. Never fails. */
+  async facts(): Promise<ClusterFacts> {
+    const why = this.#options.lastError() ?? (await this.#ask());
+    this.#note(why);
+    const version = this.#version;
+    return {
+      cluster_version: version?.gitVersion.slice(0, 64) ?? '',
+      rendering:
+        version === undefined
+          ? null
+          : { ...this.#options.rendering, kubernetesVersion: kubernetesVersion(version) },
+      cluster_reachable: this.#reachable,
+    };
+  }
+
+  async #ask(): Promise<string | undefined> {
+    const now = this.#options.clock.now();
+    if (this.#reachable && this.#version !== undefined && now - this.#askedAt < ASK_EVERY_MS)
+      return undefined;
+    try {
+      this.#version = await this.#options.client.serverVersion({ timeoutMs: TIMEOUT_MS });
+      this.#askedAt = now;
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  #note(why: string | undefined): void {
+    const reachable = why === undefined;
+    if (reachable === this.#reachable) return;
+    this.#reachable = reachable;
+    if (reachable) this.#options.logger.info({}, 'the cluster answers again');
+    else this.#options.logger.warn({ why }, 'the cluster does not answer; the hub shows UNKNOWN');
+  }
+}
+
+/** `1.36`, also of distributions that say `36+`. */
+function kubernetesVersion({ major, minor }: { major: string; minor: string }): string {
+  return `${major.replace(/\D.*$/, '')}.${minor.replace(/\D.*$/, '')}`;
+}

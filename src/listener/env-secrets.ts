@@ -1,0 +1,152 @@
+import type { ApplyWork } from '../contract/listener-protocol.ts';
+import { LABELS, MANAGED_BY } from '../contract/names.ts';
+import type { Logger } from '../domain/logger.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { isKubeError } from '../kube/errors.ts';
+import type { KubeObject } from '../kube/object.ts';
+import { RESOURCES } from '../kube/resources.ts';
+import { Refusal } from './refusal.ts';
+
+/**
+ * Secrets that hold the environment of one revision each: immutable, made before the custom resource names them, read
+ * back only to see whose they are, removed by name. The listener may not list Secrets.
+ */
+
+export interface EnvSecretOptions {
+  client: Pick<KubeClient, 'create' | 'find' | 'delete'>;
+  logger: Logger;
+}
+
+interface Owner {
+  deployment_id: string;
+  tenant_id: string;
+  namespace: string;
+}
+
+/** Bounds the memory of what was made; an entry that falls out costs one call. */
+const REMEMBERED = 20_000;
+
+export function isOurs(object: KubeObject, deploymentId: string): boolean {
+  const { labels = {} } = object.metadata;
+  return labels[LABELS.managedBy] === MANAGED_BY && labels[LABELS.deploymentId] === deploymentId;
+}
+
+function secretObject(item: ApplyWork, { name, data }: ApplyWork['env_secrets'][number]) {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name,
+      namespace: item.namespace,
+      labels: {
+        [LABELS.name]: item.name,
+        [LABELS.instance]: item.name,
+        [LABELS.partOf]: item.name,
+        [LABELS.managedBy]: MANAGED_BY,
+        [LABELS.deploymentId]: item.deployment_id,
+        [LABELS.tenantId]: item.tenant_id,
+      },
+    },
+    type: 'Opaque',
+    immutable: true,
+    data: Object.fromEntries(
+      Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+    ),
+  };
+}
+
+export class EnvSecrets {
+  readonly #options: EnvSecretOptions;
+  /** Known to be there. Only saves calls. */
+  readonly #there = new Set<string>();
+
+  constructor(options: EnvSecretOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes those of the item that are missing.
+   * @param repair look even at those that were there before
+   * @param guard called before each write
+   * @returns whether one was made
+   * @throws Refusal Conflict when somebody else's Secret has the name; KubeError
+   */
+  async ensure(item: ApplyWork, repair: boolean, guard: () => void, signal: AbortSignal): Promise<boolean> {
+    let made = false;
+    for (const secret of item.env_secrets) {
+      const key = `${item.namespace}/${secret.name}`;
+      if (!repair && this.#there.has(key)) continue;
+      guard();
+      if (await this.#create(item, secret, signal)) made = true;
+      if (this.#there.size >= REMEMBERED) this.#there.clear();
+      this.#there.add(key);
+    }
+    return made;
+  }
+
+  async #create(
+    item: ApplyWork,
+    secret: ApplyWork['env_secrets'][number],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { client } = this.#options;
+    try {
+      await client.create(secretObject(item, secret), { signal });
+      return true;
+    } catch (error) {
+      if (!isKubeError(error, 'already_exists')) throw error;
+    }
+    const found = await client.find(
+      RESOURCES.Secret,
+      { namespace: item.namespace, name: secret.name },
+      { signal },
+    );
+    if (found === undefined || found.metadata.deletionTimestamp !== undefined) {
+      throw new Refusal('ApplyRefused', `the Secret ${secret.name} is being deleted`, true);
+    }
+    if (!isOurs(found, item.deployment_id)) {
+      throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not make`, true);
+    }
+    return false;
+  }
+
+  /**
+   * Removes Secrets of this deployment by name; ones that are missing or somebody else's are passed over.
+   * @throws KubeError
+   */
+  async remove(
+    owner: Owner,
+    names: readonly string[],
+    guard: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const name of names) {
+      const at = { namespace: owner.namespace, name };
+      this.#there.delete(`${owner.namespace}/${name}`);
+      const found = await this.#options.client.find(RESOURCES.Secret, at, { signal });
+      if (found === undefined || !isOurs(found, owner.deployment_id)) continue;
+      guard();
+      await this.#delete(at, found.metadata.uid, signal);
+    }
+  }
+
+  async #delete(at: { namespace: string; name: string }, uid: string | undefined, signal: AbortSignal) {
+    try {
+      await this.#options.client.delete(RESOURCES.Secret, at, { uid, signal });
+    } catch (error) {
+      // Gone, or another one of the name by now.
+      if (!isKubeError(error, 'not_found', 'conflict')) throw error;
+    }
+  }
+
+  /** As `remove`, for environments that nobody needs any more: a failure is logged and left to the next time. */
+  async prune(item: ApplyWork, guard: () => void, signal: AbortSignal): Promise<void> {
+    try {
+      await this.remove(item, item.stale_env_secrets, guard, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const fields = { deploymentId: item.deployment_id, err: String(error) };
+      this.#options.logger.warn(fields, 'failed to remove old environments');
+    }
+  }
+}

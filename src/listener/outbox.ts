@@ -1,0 +1,109 @@
+import type { InventoryItem, ObservedReport, Report } from '../contract/listener-protocol.ts';
+import { contentHash } from '../domain/hash.ts';
+
+type Outcome = Exclude<Report, ObservedReport>;
+
+/** A part of the outbox on its way to the hub. */
+export interface ReportDraft {
+  reports: Report[];
+  /** The hub has taken them. */
+  sent(): void;
+  /** It has not (as far as is known): they go back, unless something newer has come meanwhile. */
+  failed(): void;
+}
+
+/**
+ * What the hub is to be told, one entry a deployment: newer ones replace older ones, so nothing piles up while the hub
+ * is away. Statuses that the hub has already are not sent again.
+ */
+export class Outbox {
+  readonly #outcomes = new Map<string, Outcome>();
+  readonly #observed = new Map<string, ObservedReport>();
+  /** Hash of the status last taken by the hub, by deployment. */
+  readonly #known = new Map<string, string>();
+  /** Keys whose inventory line may have changed, each with the line of when it was gone. */
+  readonly #touched = new Map<string, InventoryItem | null>();
+  #everything = false;
+  #content = Promise.withResolvers<void>();
+
+  /** How a work item ended. */
+  addOutcome(outcome: Outcome): void {
+    this.#outcomes.set(outcome.deployment_id, outcome);
+    this.wake();
+  }
+
+  addObserved(report: ObservedReport): void {
+    if (
+      !this.#observed.has(report.deployment_id) &&
+      this.#known.get(report.deployment_id) === contentHash(report)
+    ) {
+      return;
+    }
+    this.#observed.set(report.deployment_id, report);
+    this.wake();
+  }
+
+  /** A custom resource is gone for good: nothing is remembered of it, and nothing more is told. */
+  forget(deploymentId: string): void {
+    this.#observed.delete(deploymentId);
+    this.#known.delete(deploymentId);
+  }
+
+  /** The hub should compare this resource with its record. @param gone its line if it is found to be gone */
+  touch(key: string, gone: InventoryItem | null): void {
+    this.#touched.set(key, gone);
+    this.wake();
+  }
+
+  /** The hub should compare everything. */
+  touchEverything(): void {
+    this.#everything = true;
+    this.wake();
+  }
+
+  get isEmpty(): boolean {
+    return this.#outcomes.size + this.#observed.size + this.#touched.size === 0 && !this.#everything;
+  }
+
+  /** Resolves when there is something to tell, and with the next `wake`. */
+  waitForContent(): Promise<void> {
+    return this.isEmpty ? this.#content.promise : Promise.resolve();
+  }
+
+  /** Takes out up to `limit` reports, outcomes before statuses. */
+  draft(limit: number): ReportDraft | null {
+    const outcomes = [...this.#outcomes.values()].slice(0, limit);
+    const observed = [...this.#observed.values()].slice(0, limit - outcomes.length);
+    if (outcomes.length + observed.length === 0) return null;
+    for (const { deployment_id } of outcomes) this.#outcomes.delete(deployment_id);
+    for (const { deployment_id } of observed) this.#observed.delete(deployment_id);
+    return {
+      reports: [...outcomes, ...observed],
+      sent: () => {
+        for (const report of observed) this.#known.set(report.deployment_id, contentHash(report));
+      },
+      failed: () => {
+        for (const outcome of outcomes) {
+          if (!this.#outcomes.has(outcome.deployment_id)) this.addOutcome(outcome);
+        }
+        for (const report of observed) {
+          if (!this.#observed.has(report.deployment_id)) this.addObserved(report);
+        }
+      },
+    };
+  }
+
+  /** Takes out what the inventory is wanted of; `everything` includes the touched ones. */
+  takeTouched(): { everything: boolean; touched: Map<string, InventoryItem | null> } {
+    const taken = { everything: this.#everything, touched: new Map(this.#touched) };
+    this.#everything = false;
+    this.#touched.clear();
+    return taken;
+  }
+
+  /** Ends the present wait for content. */
+  wake(): void {
+    this.#content.resolve();
+    this.#content = Promise.withResolvers();
+  }
+}

@@ -1,0 +1,107 @@
+import type { PurgeWork } from '../contract/listener-protocol.ts';
+import { LABELS } from '../contract/names.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { isKubeError } from '../kube/errors.ts';
+import { RESOURCES, type Resource as ResourceKind } from '../kube/resources.ts';
+import { databaseName } from '../workloads/names.ts';
+import type { StepResult } from './apply.ts';
+import { type EnvSecrets, isOurs } from './env-secrets.ts';
+import { Refusal } from './refusal.ts';
+import type { Resource, ResourceView } from './resource-view.ts';
+
+/**
+ * Removes everything of one deployment: first the custom resource and, before it, all that it owns; then what outlives
+ * it. Each step can be repeated; only what carries the deployment's mark is touched, by uid. The namespace stays.
+ */
+
+export interface PurgeDeps {
+  client: Pick<KubeClient, 'delete' | 'listAll'>;
+  view: Pick<ResourceView, 'covers' | 'refresh' | 'noteDelete'>;
+  secrets: EnvSecrets;
+  guard: () => void;
+}
+
+/** Until the garbage collector is done. */
+const WAIT: StepResult = { kind: 'wait', ms: 500 };
+/** Kinds without owner, found by label. */
+const UNOWNED: readonly ResourceKind[] = [RESOURCES.PersistentVolumeClaim, RESOURCES.ControllerRevision];
+
+async function deleteResource(live: Resource, deps: PurgeDeps, signal: AbortSignal): Promise<void> {
+  const { namespace, name, uid } = live.metadata;
+  deps.guard();
+  try {
+    const options = { uid, propagationPolicy: 'Foreground' as const, signal };
+    await deps.client.delete(RESOURCES.ManagedDeployment, { namespace, name }, options);
+    deps.view.noteDelete(live);
+  } catch (error) {
+    // Gone, or another one of the name by now: the next look tells.
+    if (!isKubeError(error, 'not_found', 'conflict')) throw error;
+  }
+}
+
+/** Environment Secrets: those that the hub knows of, and the one that a leftover names. */
+function secretNames(item: PurgeWork, live: Resource | undefined): string[] {
+  const named = live?.spec.revision?.envSecretName;
+  return [
+    ...new Set([
+      ...item.env_secrets,
+      ...(named?.startsWith(`${item.name}-env-`) ? [named] : []),
+      databaseName({ metadata: { name: item.name } }),
+    ]),
+  ];
+}
+
+/** @returns whether something was still there */
+async function deleteUnowned(
+  kind: ResourceKind,
+  item: PurgeWork,
+  deps: PurgeDeps,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { namespace, deployment_id: deploymentId } = item;
+  const labelSelector = `${LABELS.deploymentId}=${deploymentId}`;
+  const { items } = await deps.client.listAll(kind, { namespace, labelSelector, signal });
+  const ours = items.filter((object) => isOurs(object, deploymentId));
+  for (const { metadata } of ours) {
+    if (metadata.deletionTimestamp !== undefined) continue;
+    deps.guard();
+    const options = { uid: metadata.uid, signal };
+    await deps.client.delete(kind, { namespace, name: metadata.name }, options).catch((error) => {
+      if (!isKubeError(error, 'not_found', 'conflict')) throw error;
+    });
+  }
+  return ours.length > 0;
+}
+
+/** Remembers, between the looks at one deployment, which Secret a custom resource named while it was there. */
+export type PurgeMemory = Map<string, string[]>;
+
+/**
+ * One look at a deployment that is to go. `done`: nothing of it was left.
+ * @throws Refusal, KubeError, what `guard` throws
+ */
+export async function purgeItem(
+  item: PurgeWork,
+  memory: PurgeMemory,
+  deps: PurgeDeps,
+  signal: AbortSignal,
+): Promise<StepResult> {
+  const { namespace, name, deployment_id: deploymentId } = item;
+  if (!deps.view.covers(namespace)) {
+    throw new Refusal('NamespaceNotAllowed', `the listener may not work in the namespace ${namespace}`, true);
+  }
+  const live = await deps.view.refresh(namespace, name, signal);
+  const known = memory.get(deploymentId) ?? [];
+  const names = [...new Set([...known, ...secretNames(item, live)])];
+  memory.set(deploymentId, names);
+  if (live !== undefined && live.spec.deploymentId === deploymentId) {
+    if (live.metadata.deletionTimestamp === undefined) await deleteResource(live, deps, signal);
+    return WAIT;
+  }
+  await deps.secrets.remove(item, names, deps.guard, signal);
+  let left = false;
+  for (const kind of UNOWNED) left = (await deleteUnowned(kind, item, deps, signal)) || left;
+  if (left) return WAIT;
+  memory.delete(deploymentId);
+  return { kind: 'done' };
+}

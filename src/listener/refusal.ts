@@ -1,0 +1,59 @@
+import type { WorkItem } from '../contract/listener-protocol.ts';
+import type { Reason } from '../domain/conditions.ts';
+import { isKubeError } from '../kube/errors.ts';
+
+/** A work item cannot be done, for a reason that its owner has to know. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly reason: Reason;
+  /** False: only a change of the deployment can help. */
+  readonly retryable: boolean;
+  constructor(reason: Reason, message: string, retryable: boolean) {
+    super(message);
+    this.reason = reason;
+    this.retryable = retryable;
+  }
+}
+
+/** The term is over: nothing more may be written, and nothing is reported. */
+export class TermOver extends Error {
+  override readonly name = 'TermOver';
+  constructor() {
+    super('the lease does not hold any more');
+  }
+}
+
+const MAX_MESSAGE = 4000;
+
+/**
+ * An error of the cluster as a refusal; null for one that passes by itself (no answer, overload, a race), which is
+ * tried again without a word.
+ */
+export function refusalOf(error: unknown): Refusal | null {
+  if (error instanceof Refusal) return error;
+  if (!isKubeError(error)) return null;
+  const message = error.message.slice(0, MAX_MESSAGE);
+  switch (error.kind) {
+    case 'invalid':
+    case 'bad_request':
+      return new Refusal('Refused', message, false);
+    // Rights, quotas and admission rules are others' to change; so is a namespace that is missing.
+    case 'forbidden':
+    case 'not_found':
+      return new Refusal('ApplyRefused', message, true);
+    default:
+      return null;
+  }
+}
+
+/** The report of a refusal. */
+export function refusedReport(item: WorkItem, refusal: Refusal) {
+  return {
+    kind: 'refused' as const,
+    deployment_id: item.deployment_id,
+    generation: item.generation,
+    reason: refusal.reason,
+    message: refusal.message.slice(0, MAX_MESSAGE),
+    retryable: refusal.retryable,
+  };
+}

@@ -1,0 +1,135 @@
+import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import { ANNOTATIONS, LABELS, MANAGED_BY } from '../contract/names.ts';
+import { contentHash } from '../domain/hash.ts';
+import { type KubeObject, keyOf } from '../kube/object.ts';
+import type { Reflector, ReflectorHandlers } from '../kube/reflector.ts';
+
+/** The custom resource as a Kubernetes object of the client. */
+export type Resource = ManagedDeployment & KubeObject;
+
+/** All custom resources that the listener may see: one reflector over all namespaces, or one for each. */
+export class ResourceView {
+  readonly #reflectors: readonly Reflector<Resource>[];
+  readonly #byNamespace: ReadonlyMap<string, Reflector<Resource>>;
+  #noting = false;
+
+  /** @param reflectors by namespace; '' for the one over all namespaces */
+  constructor(reflectors: ReadonlyMap<string, Reflector<Resource>>) {
+    this.#byNamespace = reflectors;
+    this.#reflectors = [...reflectors.values()];
+  }
+
+  start(): void {
+    for (const reflector of this.#reflectors) reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
+  }
+
+  async waitForSync(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.waitForSync(signal)));
+  }
+
+  /** Why list or watch fails at present; undefined: they do not. */
+  lastError(): string | undefined {
+    for (const reflector of this.#reflectors) {
+      const { lastError } = reflector.stats();
+      if (lastError !== undefined) return lastError;
+    }
+    return undefined;
+  }
+
+  /** Whether the listener may look at this namespace. */
+  covers(namespace: string): boolean {
+    return this.#for(namespace) !== undefined;
+  }
+
+  list(): Resource[] {
+    return this.#reflectors.flatMap((reflector) => reflector.store.list());
+  }
+
+  get(namespace: string, name: string): Resource | undefined {
+    return this.#for(namespace)?.store.get(keyOf({ namespace, name }));
+  }
+
+  /**
+   * As `get`, but read from the API server where the cache is behind an own write. What it lacks may exist all the
+   * same: creating it then fails, and nothing is lost.
+   */
+  async getSure(namespace: string, name: string, signal: AbortSignal): Promise<Resource | undefined> {
+    const reflector = this.#for(namespace);
+    const key = keyOf({ namespace, name });
+    if (reflector?.isCurrent(key) === true) return reflector.store.get(key);
+    return this.refresh(namespace, name, signal);
+  }
+
+  refresh(namespace: string, name: string, signal: AbortSignal): Promise<Resource | undefined> {
+    const reflector = this.#for(namespace);
+    if (reflector === undefined) throw new Error(`failed to read ${namespace}/${name}: not in view`);
+    return reflector.refresh({ namespace, name }, { signal });
+  }
+
+  noteWrite(resource: Resource): void {
+    this.#noting = true;
+    try {
+      this.#for(resource.metadata.namespace)?.noteWrite(resource);
+    } finally {
+      this.#noting = false;
+    }
+  }
+
+  /** For handlers: what they are told just now is an own write. */
+  get isOwnWrite(): boolean {
+    return this.#noting;
+  }
+
+  noteDelete(resource: Resource): void {
+    const { namespace, uid } = resource.metadata;
+    if (uid !== undefined) this.#for(namespace)?.noteDelete(keyOf(resource), uid);
+  }
+
+  /** Tells of every resource known, then of changes. Returns the function that ends it. */
+  addHandlers(handlers: ReflectorHandlers<Resource>): () => void {
+    const removers = this.#reflectors.map((reflector) => reflector.addHandlers(handlers));
+    return () => {
+      for (const remove of removers) remove();
+    };
+  }
+
+  #for(namespace: string): Reflector<Resource> | undefined {
+    return this.#byNamespace.get('') ?? this.#byNamespace.get(namespace);
+  }
+}
+
+const hashes = new WeakMap<Resource, string>();
+
+/** Hash of spec as it stands. */
+export function specHashOf(resource: Resource): string {
+  let hash = hashes.get(resource);
+  if (hash === undefined) {
+    hash = contentHash(resource.spec);
+    hashes.set(resource, hash);
+  }
+  return hash;
+}
+
+/** Hash of spec as a listener applied it last; null: no listener ever did. */
+export function appliedHashOf(resource: Resource): string | null {
+  return resource.metadata.annotations?.[ANNOTATIONS.specHash] ?? null;
+}
+
+/** Whether somebody else than a listener wrote spec last: whoever edits it leaves the listener's note as it is. */
+export function isEdited(resource: Resource): boolean {
+  return specHashOf(resource) !== appliedHashOf(resource);
+}
+
+/** Whether the resource carries the labels by which it is found, as a listener writes them from its spec. */
+export function hasOwnLabels({ spec, metadata }: Resource): boolean {
+  const { labels = {} } = metadata;
+  return (
+    labels[LABELS.deploymentId] === spec.deploymentId &&
+    labels[LABELS.tenantId] === spec.tenantId &&
+    labels[LABELS.managedBy] === MANAGED_BY
+  );
+}

@@ -1,0 +1,139 @@
+import { type InventoryItem, MAX_REPORTS, type Report } from '../contract/listener-protocol.ts';
+import { parseKey } from '../kube/object.ts';
+import { backOff, type HubFailureOptions } from './hub-backoff.ts';
+import { type HubClient, HubError } from './hub-client.ts';
+import { inventoryItem } from './observe.ts';
+import type { Outbox, ReportDraft } from './outbox.ts';
+import type { ResourceView } from './resource-view.ts';
+
+export interface SenderOptions extends HubFailureOptions {
+  hub: Pick<HubClient, 'reports' | 'inventory'>;
+  outbox: Outbox;
+  view: Pick<ResourceView, 'list' | 'get'>;
+  /** Fires: send what is there, then end. */
+  draining: AbortSignal;
+}
+
+const RETRY = { baseMs: 200, capMs: 10_000 };
+
+/**
+ * Tells the hub, one call at a time: the inventory is then never older than a report that was sent before it, so the
+ * hub cannot take a resource for missing that it was just told of.
+ */
+export async function runSender(options: SenderOptions): Promise<void> {
+  const { outbox, term, draining } = options;
+  const sender = new Sender(options);
+  for (const end of [term.lost, draining]) {
+    end.addEventListener('abort', () => outbox.wake(), { once: true });
+  }
+  let failures = 0;
+  while (!term.lost.aborted) {
+    if (outbox.isEmpty) {
+      if (draining.aborted) return;
+      await outbox.waitForContent();
+      continue;
+    }
+    try {
+      await sender.sendSome();
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      await backOff('tell the hub', error, failures, RETRY, options, term.lost);
+    }
+  }
+}
+
+function isRefused(error: unknown): error is HubError {
+  return error instanceof HubError && error.kind === 'refused';
+}
+
+class Sender {
+  readonly #options: SenderOptions;
+  readonly #unknown = new Set<string>();
+  #seq = 0;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  async sendSome(): Promise<void> {
+    const draft = this.#options.outbox.draft(MAX_REPORTS);
+    if (draft !== null) await this.#sendReports(draft);
+    await this.#sendInventory();
+  }
+
+  async #sendReports(draft: ReportDraft): Promise<void> {
+    try {
+      await this.#post(draft.reports).catch((error) => {
+        if (!isRefused(error)) throw error;
+        return this.#sendOneByOne(draft.reports);
+      });
+    } catch (error) {
+      draft.failed();
+      throw error;
+    }
+    draft.sent();
+  }
+
+  async #post(reports: Report[]): Promise<void> {
+    const { hub, term } = this.#options;
+    this.#seq += 1;
+    await hub.reports({ epoch: term.epoch, seq: this.#seq, reports }, { signal: term.lost });
+  }
+
+  /** One report that the hub does not take must not keep back the others. */
+  async #sendOneByOne(reports: readonly Report[]): Promise<void> {
+    for (const report of reports) {
+      try {
+        await this.#post([report]);
+      } catch (error) {
+        if (!isRefused(error)) throw error;
+        const fields = { deploymentId: report.deployment_id, kind: report.kind, err: error.message };
+        this.#options.logger.error(fields, 'the hub refused a report; it is dropped');
+      }
+    }
+  }
+
+  async #sendInventory(): Promise<void> {
+    const { hub, term, outbox, view, logger } = this.#options;
+    const { everything, touched } = outbox.takeTouched();
+    if (!everything && touched.size === 0) return;
+    const present = everything ? view.list().map(inventoryItem) : [];
+    const items = [
+      ...present,
+      ...(everything ? [] : [...touched].map(([key, gone]) => this.#line(key, gone))),
+    ];
+    const known = items.filter((item) => item !== null);
+    if (known.length === 0 && !everything) return;
+    try {
+      const { due, unknown } = await hub.inventory(
+        { epoch: term.epoch, complete: everything, items: known },
+        { signal: term.lost },
+      );
+      if (due > 0) logger.info({ due }, 'the hub found differences in the inventory');
+      this.#tellUnknown(unknown);
+    } catch (error) {
+      if (everything) outbox.touchEverything();
+      for (const [key, gone] of touched) outbox.touch(key, gone);
+      throw error;
+    }
+  }
+
+  /** The line of now: what was edited may have been put back, what was gone may be there again. */
+  #line(key: string, gone: InventoryItem | null): InventoryItem | null {
+    const { namespace = '', name } = parseKey(key);
+    const resource = this.#options.view.get(namespace, name);
+    return resource === undefined ? gone : inventoryItem(resource);
+  }
+
+  #tellUnknown(unknown: readonly string[]): void {
+    for (const deploymentId of unknown) {
+      if (this.#unknown.has(deploymentId)) continue;
+      this.#unknown.add(deploymentId);
+      this.#options.logger.warn(
+        { deploymentId },
+        'the cluster holds a ManagedDeployment with an id that the hub does not know; it is left alone',
+      );
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import { LABELS, MANAGED_BY } from '../contract/names.ts';
+import type { RenderConfig } from '../contract/render-config.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { type Clock, systemClock } from '../kube/clock.ts';
+import { isKubeError } from '../kube/errors.ts';
+import { RESOURCES } from '../kube/resources.ts';
+import { Refusal } from './refusal.ts';
+
+/**
+ * Namespaces of tenants (cloud): one a tenant, with a Pod Security level, a NetworkPolicy that denies what nothing
+ * allows, a quota, and requests for containers that name none. Never deleted: a tenant's own objects may live there.
+ */
+
+export interface TenantNamespaceOptions {
+  client: Pick<KubeClient, 'find' | 'create' | 'apply'>;
+  podSecurity: RenderConfig['podSecurity'];
+  /** Hard limits of the quota, as Kubernetes names them; null: none is made. */
+  quota: Readonly<Record<string, string>> | null;
+  clock?: Clock;
+}
+
+/** What one tenant may have at most, where the operator of the platform says nothing else. */
+export const DEFAULT_TENANT_QUOTA: Readonly<Record<string, string>> = {
+  pods: '500',
+  'requests.cpu': '200',
+  'requests.memory': '400Gi',
+  'requests.storage': '2Ti',
+  persistentvolumeclaims: '200',
+  'count/secrets': '5000',
+  'services.loadbalancers': '0',
+  'services.nodeports': '0',
+};
+
+const FIELD_MANAGER = 'berth-listener';
+/** How long a namespace counts as set up: a change by hand is put back after that. */
+const TRUST_MS = 3_600_000;
+
+export class TenantNamespaces {
+  readonly #options: TenantNamespaceOptions;
+  readonly #clock: Clock;
+  /** When each was set up. */
+  readonly #ensured = new Map<string, number>();
+  /** Set-ups under way, so that two deployments of a tenant share one. */
+  readonly #underWay = new Map<string, Promise<void>>();
+
+  constructor(options: TenantNamespaceOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /**
+   * Makes the namespace of a tenant what it should be.
+   * @throws Refusal Conflict when the namespace is not Berth's for this tenant; KubeError
+   */
+  async ensure(name: string, tenantId: string, guard: () => void, signal: AbortSignal): Promise<void> {
+    const since = this.#ensured.get(name);
+    if (since !== undefined && this.#clock.now() - since < TRUST_MS) return;
+    let work = this.#underWay.get(name);
+    if (work === undefined) {
+      work = this.#setUp(name, tenantId, guard, signal).finally(() => this.#underWay.delete(name));
+      this.#underWay.set(name, work);
+    }
+    await work;
+    this.#ensured.set(name, this.#clock.now());
+  }
+
+  /** It was found to be missing after all. */
+  forget(name: string): void {
+    this.#ensured.delete(name);
+  }
+
+  async #setUp(name: string, tenantId: string, guard: () => void, signal: AbortSignal): Promise<void> {
+    const { client, quota } = this.#options;
+    const desired = this.#namespace(name, tenantId);
+    let found = await client.find(RESOURCES.Namespace, { name }, { signal });
+    if (found === undefined) {
+      guard();
+      found = await client.create(desired, { fieldManager: FIELD_MANAGER, signal }).catch((error) => {
+        if (!isKubeError(error, 'already_exists')) throw error;
+        return client.find(RESOURCES.Namespace, { name }, { signal });
+      });
+    }
+    const { labels = {}, uid, deletionTimestamp } = found?.metadata ?? { name };
+    if (found === undefined || deletionTimestamp !== undefined) {
+      throw new Refusal('ApplyRefused', `the namespace ${name} is being deleted`, true);
+    }
+    if (labels[LABELS.managedBy] !== MANAGED_BY || labels[LABELS.tenantId] !== tenantId) {
+      throw new Refusal(
+        'Conflict',
+        `a namespace ${name} exists that Berth did not make for this tenant`,
+        true,
+      );
+    }
+    if (Object.entries(desired.metadata.labels).some(([key, value]) => labels[key] !== value)) {
+      guard();
+      const metadata = { ...desired.metadata, uid };
+      await client.apply({ ...desired, metadata }, { fieldManager: FIELD_MANAGER, signal });
+    }
+    guard();
+    await client.apply(defaultDeny(name), { fieldManager: FIELD_MANAGER, signal });
+    if (quota === null) return;
+    await client.apply(containerDefaults(name), { fieldManager: FIELD_MANAGER, signal });
+    await client.apply(quotaObject(name, quota), { fieldManager: FIELD_MANAGER, signal });
+  }
+
+  #namespace(name: string, tenantId: string) {
+    const level = this.#options.podSecurity;
+    return {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: {
+        name,
+        labels: {
+          [LABELS.managedBy]: MANAGED_BY,
+          [LABELS.tenantId]: tenantId,
+          'pod-security.kubernetes.io/enforce': level,
+          'pod-security.kubernetes.io/warn': level,
+        },
+      },
+    };
+  }
+}
+
+const labels = { [LABELS.managedBy]: MANAGED_BY };
+
+/** Nothing in, nothing out, but for what the policies of each app allow. */
+function defaultDeny(namespace: string) {
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name: 'berth-default-deny', namespace, labels },
+    spec: { podSelector: {}, policyTypes: ['Ingress', 'Egress'] },
+  };
+}
+
+/**
+ * What a container asks for that says nothing: a sidecar or init container of the tenant's, as a rule. Under a quota of
+ * requests, Kubernetes refuses a pod in which one container names none.
+ */
+const CONTAINER_REQUESTS = { cpu: '50m', memory: '64Mi' };
+
+function containerDefaults(namespace: string) {
+  return {
+    apiVersion: 'v1',
+    kind: 'LimitRange',
+    metadata: { name: 'berth-container-defaults', namespace, labels },
+    spec: { limits: [{ type: 'Container', defaultRequest: CONTAINER_REQUESTS }] },
+  };
+}
+
+function quotaObject(namespace: string, hard: Readonly<Record<string, string>>) {
+  return {
+    apiVersion: 'v1',
+    kind: 'ResourceQuota',
+    metadata: { name: 'berth-tenant', namespace, labels },
+    spec: { hard },
+  };
+}

@@ -1,0 +1,230 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { contentHash } from '../../../src/domain/hash.ts';
+import { type ApplyDeps, applyItem } from '../../../src/listener/apply.ts';
+import { EnvSecrets } from '../../../src/listener/env-secrets.ts';
+import { TermOver } from '../../../src/listener/refusal.ts';
+import type { Resource } from '../../../src/listener/resource-view.ts';
+import { TenantNamespaces } from '../../../src/listener/tenant-namespace.ts';
+import { recordingLogger } from '../kube/support.ts';
+import { applyWork, FakeCluster, NAME, NAMESPACE, OURS, specOf, TENANT } from './fixtures.ts';
+
+const signal = new AbortController().signal;
+let cluster: FakeCluster;
+let deps: ApplyDeps;
+let logger: ReturnType<typeof recordingLogger>;
+
+function depsFor(more: Partial<ApplyDeps> = {}): ApplyDeps {
+  const { client } = cluster;
+  return {
+    client,
+    view: cluster.view(),
+    secrets: new EnvSecrets({ client, logger }),
+    namespaces: new TenantNamespaces({ client, podSecurity: 'restricted', quota: null }),
+    logger,
+    guard: () => {},
+    ...more,
+  };
+}
+beforeEach(() => {
+  cluster = new FakeCluster();
+  logger = recordingLogger();
+  deps = depsFor();
+});
+
+const apply = (item = applyWork(), repair = false) => applyItem(item, repair, deps, signal);
+const live = () => cluster.get('ManagedDeployment', NAME) as unknown as Resource;
+const secret = (number: number) => ({
+  name: `${NAME}-env-${number}`,
+  revision_number: number,
+  data: { A: 'ü' },
+});
+
+/** The custom resource as a listener had applied it. */
+function applied(generation: number, more: object = {}): void {
+  const spec = specOf(generation, more);
+  const annotations = { 'berth.dev/spec-hash': contentHash(spec) };
+  cluster.put({
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ManagedDeployment',
+    metadata: { name: NAME, namespace: NAMESPACE, labels: OURS, annotations },
+    spec,
+  });
+}
+
+describe('the custom resource', () => {
+  it('is created with labels and the hash of its spec, after its environment', async () => {
+    const item = applyWork({ env_secrets: [secret(1)] });
+    expect(await apply(item)).toEqual({ kind: 'done' });
+    expect(cluster.writes()).toEqual([`create Secret ${NAME}-env-1`, `create ManagedDeployment ${NAME}`]);
+    expect(live().metadata.annotations).toEqual({ 'berth.dev/spec-hash': item.spec_hash });
+    expect(cluster.get('Secret', `${NAME}-env-1`)).toMatchObject({
+      immutable: true,
+      data: { A: Buffer.from('ü').toString('base64') },
+    });
+  });
+
+  it('is not written when nothing differs', async () => {
+    applied(1);
+    await apply();
+    expect(cluster.writes()).toEqual([]);
+  });
+
+  it('is applied when the generation is newer, and when somebody edited it, a raised generation included', async () => {
+    applied(1);
+    await apply(applyWork({ generation: 2 }));
+    expect(live().spec.generation).toBe(2);
+    const edited = live();
+    cluster.put({ ...edited, spec: { ...edited.spec, generation: 99, suspend: true } });
+    await apply(applyWork({ generation: 2 }));
+    expect(live().spec).toMatchObject({ generation: 2, suspend: false });
+  });
+
+  it('of a newer generation, applied by another replica, is not overwritten', async () => {
+    applied(5);
+    expect(await apply(applyWork({ generation: 4 }))).toEqual({ kind: 'done' });
+    expect(live().spec.generation).toBe(5);
+    expect(cluster.writes()).toEqual([]);
+  });
+
+  it('that was deleted and made anew between reading and writing is read again', async () => {
+    applied(1);
+    const stale = live();
+    cluster.remove('ManagedDeployment', NAME);
+    applied(1);
+    deps = depsFor({ view: cluster.view(stale) });
+    await apply(applyWork({ generation: 2 }));
+    expect(live().spec.generation).toBe(2);
+    expect(cluster.writes()).toHaveLength(2);
+  });
+
+  it('that was deleted between reading and writing is not resurrected by the write, but created', async () => {
+    applied(1);
+    const stale = live();
+    cluster.remove('ManagedDeployment', NAME);
+    deps = depsFor({ view: cluster.view(stale) });
+    await apply(applyWork({ generation: 2 }));
+    expect(cluster.writes()).toEqual([`apply ManagedDeployment ${NAME}`, `create ManagedDeployment ${NAME}`]);
+  });
+
+  it('whose creation got no answer is found, not made twice', async () => {
+    cluster.failures.set('create ManagedDeployment', ['lost']);
+    await expect(apply()).rejects.toMatchObject({ kind: 'network' });
+    await apply();
+    expect(cluster.writes()).toHaveLength(1);
+  });
+
+  it('being deleted is waited for', async () => {
+    applied(1);
+    const object = live();
+    cluster.put({ ...object, metadata: { ...object.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } });
+    expect((await apply(applyWork({ generation: 2 }))).kind).toBe('wait');
+    expect(cluster.writes()).toEqual([]);
+  });
+
+  it('of another owner is left alone', async () => {
+    cluster.put({
+      apiVersion: 'berth.dev/v1alpha1',
+      kind: 'ManagedDeployment',
+      metadata: { name: NAME, namespace: NAMESPACE },
+      spec: specOf(1, { deploymentId: 'other' }),
+    });
+    await expect(apply()).rejects.toMatchObject({ reason: 'Conflict', retryable: true });
+    expect(cluster.writes()).toEqual([]);
+  });
+
+  it('keeps being changed by others: given up after some attempts', async () => {
+    applied(1);
+    cluster.before = (call) => call === 'apply ManagedDeployment' && void cluster.put({ ...live() });
+    await expect(apply(applyWork({ generation: 2 }))).rejects.toMatchObject({ kind: 'conflict' });
+    expect(cluster.writes()).toHaveLength(6);
+  });
+
+  it('outside of the listener’s namespaces is refused', async () => {
+    await expect(apply(applyWork({ namespace: 'kube-system' }))).rejects.toMatchObject({
+      reason: 'NamespaceNotAllowed',
+    });
+    expect(cluster.calls).toEqual([]);
+  });
+});
+
+describe('environments', () => {
+  it('are made once and remembered; a repair looks again', async () => {
+    const item = applyWork({ env_secrets: [secret(1)] });
+    await apply(item);
+    await apply({ ...item, generation: 2 });
+    expect(cluster.writes().filter((call) => call.includes('Secret'))).toHaveLength(1);
+    cluster.remove('Secret', `${NAME}-env-1`);
+    await apply(item, true);
+    expect(cluster.get('Secret', `${NAME}-env-1`)).toBeDefined();
+  });
+
+  it('that exist are accepted when they are ours, never overwritten, and a conflict otherwise', async () => {
+    const metadata = { name: `${NAME}-env-1`, namespace: NAMESPACE };
+    cluster.put({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { ...metadata, labels: OURS },
+      data: { OLD: '' },
+    });
+    const item = applyWork({ env_secrets: [secret(1)] });
+    await apply(item);
+    expect(cluster.get('Secret', metadata.name)?.['data']).toEqual({ OLD: '' });
+    cluster.put({ apiVersion: 'v1', kind: 'Secret', metadata: { ...metadata, labels: {} } });
+    await expect(apply(item, true)).rejects.toMatchObject({ reason: 'Conflict' });
+  });
+
+  it('that nobody needs go with the next new one, ours only; a failure of that stops nothing', async () => {
+    const labels = { ...OURS };
+    for (const number of [1, 2]) {
+      cluster.put({
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: `${NAME}-env-${number}`, namespace: NAMESPACE, labels: number === 1 ? labels : {} },
+      });
+    }
+    const item = applyWork({
+      env_secrets: [secret(12)],
+      stale_env_secrets: [3, 2, 1].map((number) => `${NAME}-env-${number}`),
+    });
+    cluster.failures.set('find Secret', ['server']);
+    await apply(item);
+    expect(cluster.get('Secret', `${NAME}-env-1`)).toBeDefined();
+    await apply({ ...item, generation: 2, env_secrets: [secret(13)] });
+    expect(cluster.get('Secret', `${NAME}-env-1`)).toBeUndefined();
+    expect(cluster.get('Secret', `${NAME}-env-2`)).toBeDefined();
+  });
+});
+
+describe('a term that is over', () => {
+  it.each([
+    ['before the environment', 0, []],
+    ['before the custom resource', 1, [`create Secret ${NAME}-env-1`]],
+  ])('%s: nothing more is written', async (_name, writes, expected) => {
+    deps = depsFor({
+      guard: () => {
+        if (cluster.writes().length >= writes) throw new TermOver();
+      },
+    });
+    await expect(apply(applyWork({ env_secrets: [secret(1)] }))).rejects.toBeInstanceOf(TermOver);
+    expect(cluster.writes()).toEqual(expected);
+  });
+});
+
+describe('the namespace of a tenant', () => {
+  const namespace = `berth-${TENANT}`;
+  const item = applyWork({ namespace, create_namespace: true });
+
+  it('is made once for many deployments, even at the same time', async () => {
+    await Promise.all([1, 2, 3].map((n) => apply({ ...item, name: `a-${n}` })));
+    expect(cluster.writes().filter((call) => call === `create Namespace ${namespace}`)).toHaveLength(1);
+  });
+
+  it('that was made for another tenant is not used', async () => {
+    cluster.put({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: namespace, labels: { ...OURS, 'berth.dev/tenant-id': 'other' } },
+    });
+    await expect(apply(item)).rejects.toMatchObject({ reason: 'Conflict' });
+  });
+});

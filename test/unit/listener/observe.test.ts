@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { contentHash } from '../../../src/domain/hash.ts';
+import { goneItem, inventoryItem, observedReport } from '../../../src/listener/observe.ts';
+import { isEdited, type Resource } from '../../../src/listener/resource-view.ts';
+import { ID, NAME, NAMESPACE, specOf } from './fixtures.ts';
+
+const { deploymentId, tenantId } = specOf(4);
+const OWN_LABELS = {
+  'berth.dev/deployment-id': deploymentId ?? '',
+  ...(tenantId === undefined ? {} : { 'berth.dev/tenant-id': tenantId }),
+  'app.kubernetes.io/managed-by': 'berth',
+};
+
+function resource(more: { spec?: object; status?: Resource['status']; metadata?: object } = {}): Resource {
+  return {
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ManagedDeployment',
+    metadata: { name: NAME, namespace: NAMESPACE, uid: 'u', labels: OWN_LABELS, ...more.metadata },
+    spec: specOf(4, more.spec),
+    ...(more.status === undefined ? {} : { status: more.status }),
+  };
+}
+const revision = { id: 'r2', number: 2, templates: 't' };
+
+describe('what is told of a status', () => {
+  it('is all that the hub wants to know', () => {
+    const status = {
+      observedGeneration: 9,
+      observedSpecGeneration: 4,
+      status: 'READY',
+      suspended: false,
+      conditions: [],
+      activeRevision: { ...revision, id: 'r1', number: 1, image: 'i' },
+      rollout: { ...revision, startedAt: 'now' },
+      failedRevision: { id: 'r2', number: 2, reason: 'CrashLoop', message: 'why', generation: 4 },
+      url: 'https://x',
+    };
+    expect(observedReport(resource({ status }))).toEqual({
+      kind: 'observed',
+      deployment_id: ID,
+      name: NAME,
+      namespace: NAMESPACE,
+      observed_spec_generation: 4,
+      conditions: [],
+      off: false,
+      url: 'https://x',
+      active_revision: { id: 'r1', number: 1 },
+      rollout_revision: { id: 'r2', number: 2 },
+      failed_revision: { id: 'r2', number: 2, reason: 'CrashLoop', message: 'why' },
+    });
+  });
+
+  const status = { observedSpecGeneration: 4 };
+  it.each([
+    ['without a status', resource()],
+    ['whose operator has not seen it', resource({ status: { conditions: [] } })],
+    ['without a record', resource({ status, spec: { deploymentId: undefined } })],
+    ['with an id of somebody’s own', resource({ status, spec: { deploymentId: 'by-hand' } })],
+    ['that is being deleted', resource({ status, metadata: { deletionTimestamp: 'now' } })],
+  ])('nothing of one %s', (_name, object) => {
+    expect(observedReport(object)).toBeNull();
+  });
+
+  it('revisions without a record are none of the hub’s', () => {
+    const report = observedReport(
+      resource({ status: { ...status, activeRevision: { number: 1, templates: 't' } } }),
+    );
+    expect(report?.active_revision).toBeNull();
+  });
+});
+
+describe('the inventory’s line', () => {
+  it('tells an edit by the note that the listener left', () => {
+    const applied = resource({
+      metadata: { annotations: { 'berth.dev/spec-hash': contentHash(specOf(4)) } },
+    });
+    expect(isEdited(applied)).toBe(false);
+    const edited = { ...applied, spec: { ...applied.spec, suspend: true } };
+    expect(isEdited(edited)).toBe(true);
+    expect(inventoryItem(edited)).toMatchObject({
+      uid: 'u',
+      generation: 4,
+      spec_hash: contentHash(edited.spec),
+      applied_hash: contentHash(applied.spec),
+    });
+  });
+
+  it('is not that of what was applied when the labels were edited', () => {
+    const applied = resource({
+      metadata: { annotations: { 'berth.dev/spec-hash': contentHash(specOf(4)) } },
+    });
+    const { 'berth.dev/deployment-id': _gone, ...labels } = OWN_LABELS;
+    const edited = { ...applied, metadata: { ...applied.metadata, labels } };
+    expect(inventoryItem(edited)?.spec_hash).not.toBe(inventoryItem(applied)?.spec_hash);
+  });
+
+  it('takes any annotation', () => {
+    const odd = resource({ metadata: { annotations: { 'berth.dev/spec-hash': 'x'.repeat(500) } } });
+    expect(inventoryItem(odd)?.applied_hash).toHaveLength(64);
+  });
+
+  it('of one that is gone has no uid', () => {
+    expect(goneItem(resource())?.uid).toBeNull();
+    expect(goneItem(resource({ spec: { deploymentId: undefined } }))).toBeNull();
+  });
+});

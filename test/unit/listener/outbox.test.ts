@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import type { ObservedReport } from '../../../src/contract/listener-protocol.ts';
+import { Outbox } from '../../../src/listener/outbox.ts';
+
+const applied = (id: string, generation: number) =>
+  ({ kind: 'applied', deployment_id: id, generation }) as const;
+const observed = (id: string, generation: number): ObservedReport => ({
+  kind: 'observed',
+  deployment_id: id,
+  name: id,
+  namespace: 'n',
+  observed_spec_generation: generation,
+  conditions: [],
+  off: false,
+  url: null,
+  active_revision: null,
+  rollout_revision: null,
+  failed_revision: null,
+});
+
+describe('the outbox', () => {
+  it('keeps the newest of each deployment, outcomes first', () => {
+    const outbox = new Outbox();
+    outbox.addObserved(observed('a', 1));
+    outbox.addOutcome(applied('a', 1));
+    outbox.addOutcome(applied('a', 2));
+    outbox.addObserved(observed('a', 2));
+    expect(outbox.draft(10)?.reports).toEqual([applied('a', 2), observed('a', 2)]);
+    expect(outbox.isEmpty).toBe(true);
+  });
+
+  it('does not repeat what the hub has, but tells a return to an earlier state', () => {
+    const outbox = new Outbox();
+    outbox.addObserved(observed('a', 1));
+    outbox.draft(10)?.sent();
+    outbox.addObserved(observed('a', 1));
+    expect(outbox.isEmpty).toBe(true);
+    outbox.addObserved(observed('a', 2));
+    outbox.addObserved(observed('a', 1));
+    expect(outbox.draft(10)?.reports).toEqual([observed('a', 1)]);
+  });
+
+  it('puts a failed draft back, unless something newer came', () => {
+    const outbox = new Outbox();
+    outbox.addOutcome(applied('a', 1));
+    outbox.addOutcome(applied('b', 1));
+    outbox.addObserved(observed('a', 1));
+    const draft = outbox.draft(10);
+    outbox.addOutcome(applied('a', 2));
+    draft?.failed();
+    expect(outbox.draft(10)?.reports).toEqual([applied('a', 2), applied('b', 1), observed('a', 1)]);
+  });
+
+  it('hands out at most as many as asked for, and none is lost', () => {
+    const outbox = new Outbox();
+    for (const id of ['a', 'b', 'c']) outbox.addOutcome(applied(id, 1));
+    outbox.addObserved(observed('a', 1));
+    const sizes = [outbox.draft(2), outbox.draft(2), outbox.draft(2)].map((draft) => draft?.reports.length);
+    expect(sizes).toEqual([2, 2, undefined]);
+  });
+
+  it('wakes who waits for content', async () => {
+    const outbox = new Outbox();
+    const waiting = outbox.waitForContent();
+    outbox.touch('n/a', null);
+    await waiting;
+    expect(outbox.takeTouched()).toMatchObject({ everything: false, touched: new Map([['n/a', null]]) });
+    expect(outbox.isEmpty).toBe(true);
+  });
+});
