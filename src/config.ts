@@ -1,0 +1,228 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { z } from 'zod';
+import type { RenderConfig } from './contract/render-config.ts';
+import { HOSTING_MODES, PLATFORM_LISTENER_ID } from './domain/source.ts';
+
+/** Where a pod finds its own namespace. */
+const IN_CLUSTER_NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
+
+const optional = z.string().optional();
+const csv = z
+  .string()
+  .optional()
+  .transform((text) =>
+    (text ?? '')
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+  );
+const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
+const count = (fallback: number, least = 1) => z.coerce.number().int().min(least).default(fallback);
+const flag = z
+  .enum(['true', 'false'])
+  .optional()
+  .transform((value) => (value === undefined ? undefined : value === 'true'));
+
+interface Setting {
+  readonly schema: z.ZodType;
+  readonly help: string;
+  readonly secret?: true;
+}
+
+const setting = <T extends z.ZodType>(schema: T, help: string) => ({ schema, help });
+const secret = <T extends z.ZodType>(schema: T, help: string) => ({ schema, help, secret: true as const });
+
+/** Every setting: environment variable → how it is read and what it means. */
+export const SETTINGS = {
+  DATABASE_URL: secret(
+    optional,
+    'PostgreSQL of the hub (api, migrate, keys): postgres://user:password@host/name',
+  ),
+  BERTH_DATABASE_POOL: setting(count(10), 'connections of each API process'),
+  BERTH_HOST: setting(z.string().default('127.0.0.1'), 'address that the API listens on'),
+  BERTH_PORT: setting(port(8080), 'port of the API; 0: a free one'),
+  BERTH_METRICS_PORT: setting(
+    port(9090),
+    'port of /metrics and of the health of listener and operator; 0: a free one',
+  ),
+  BERTH_PUBLIC_URL: setting(optional, 'base URL under which clients reach the API'),
+  BERTH_HOSTING: setting(
+    z.enum(HOSTING_MODES).default('self_hosted'),
+    'cloud or self_hosted; decides sources and policy',
+  ),
+  BERTH_POLICY: setting(optional, 'YAML file that changes the hosting mode’s policy'),
+  BERTH_ENCRYPTION_KEYS: secret(
+    optional,
+    'keys for secrets at rest, id:base64 of 32 bytes, comma-separated, the first one encrypts (api)',
+  ),
+  BERTH_BOOTSTRAP_API_KEY: secret(
+    optional,
+    'a first API key with all scopes, for the tenant BERTH_BOOTSTRAP_TENANT',
+  ),
+  BERTH_BOOTSTRAP_TENANT: setting(z.string().default('default'), 'name of the tenant of the bootstrap key'),
+  BERTH_REGISTRY: setting(optional, 'registry of the platform; internal images must be under it'),
+  BERTH_LEASE_SECONDS: setting(count(60, 3), 'a listener that has not renewed for this long is lost'),
+  BERTH_HUB_URL: setting(optional, 'URL of the API (listener in a process of its own)'),
+  BERTH_LISTENER_ID: setting(z.uuid().default(PLATFORM_LISTENER_ID), 'which listener this is'),
+  BERTH_LISTENER_KEY: secret(optional, 'API key with the scope listeners:run'),
+  BERTH_KUBECONFIG: setting(optional, 'kubeconfig; unset: KUBECONFIG, else the pod’s ServiceAccount'),
+  BERTH_LISTENER_KUBECONFIG: setting(optional, 'kubeconfig of the listener alone'),
+  BERTH_OPERATOR_KUBECONFIG: setting(optional, 'kubeconfig of the operator alone'),
+  KUBECONFIG: setting(optional, 'kubeconfig, as for kubectl'),
+  BERTH_NAMESPACE: setting(optional, 'Berth’s own namespace: leases are kept there; in a pod: the pod’s'),
+  BERTH_NAMESPACES: setting(csv, 'namespaces to work in, comma-separated; unset: all'),
+  BERTH_DATABASE_IMAGE: setting(
+    z.string().default('docker.io/library/postgres:18'),
+    'image of new databases',
+  ),
+  BERTH_CACHE_IMAGE: setting(z.string().default('docker.io/valkey/valkey:8'), 'image of caches'),
+  BERTH_HEALTH_PATH: setting(optional, 'HTTP path of the api probes; unset: TCP'),
+  BERTH_PROGRESS_DEADLINE_SECONDS: setting(count(600), 'a rollout that takes longer has failed'),
+  BERTH_ROUTING: setting(z.enum(['none', 'ingress', 'gateway']).default('none'), 'how custom_url is routed'),
+  BERTH_ROUTING_CLASS: setting(optional, 'IngressClass, or namespace/name of the Gateway'),
+  BERTH_TLS_ISSUER: setting(optional, 'cert-manager ClusterIssuer for routes'),
+  BERTH_OTLP_ENDPOINT: setting(optional, 'OTLP endpoint that pods report traces to'),
+  BERTH_STORAGE_CLASS: setting(optional, 'StorageClass of database volumes'),
+  BERTH_NETWORK_ISOLATION: setting(
+    flag,
+    'true: default-deny NetworkPolicy for each app; unset: true in cloud',
+  ),
+  BERTH_LOG_LEVEL: setting(
+    z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+    'least level that is logged',
+  ),
+} as const satisfies Record<string, Setting>;
+
+type SettingName = keyof typeof SETTINGS;
+type Settings = { [Name in SettingName]: z.infer<(typeof SETTINGS)[Name]['schema']> };
+
+/** A setting is missing or wrong: `problems` names each with what to do. A restart without a change does not help. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(`failed to read the configuration:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+/** Variables that begin like settings and are none. */
+const NO_SETTINGS: readonly RegExp[] = [
+  // Of API clients: a shell that has read .berth/demo.env.
+  /^BERTH_(URL|API_KEY|TENANT_ID)$/,
+  // Of the test suite.
+  /^BERTH_TEST_/,
+  // Set by Kubernetes in pods for each Service of their namespace.
+  /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP)(_\w+)?|API_PORT)$/,
+];
+
+const isUnknownSetting = (name: string) =>
+  name.startsWith('BERTH_') && !(name in SETTINGS) && !NO_SETTINGS.some((pattern) => pattern.test(name));
+
+function parseSettings(environment: NodeJS.ProcessEnv): Settings {
+  const problems: string[] = [];
+  const parsed: Record<string, unknown> = {};
+  for (const [name, { schema, help }] of Object.entries(SETTINGS)) {
+    const result = schema.safeParse(environment[name] === '' ? undefined : environment[name]);
+    if (result.success) parsed[name] = result.data;
+    else problems.push(`${name}: ${result.error.issues.map((issue) => issue.message).join('; ')} (${help})`);
+  }
+  for (const name of Object.keys(environment)) {
+    if (isUnknownSetting(name)) problems.push(`${name}: no such setting; see berth config --help`);
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return parsed as Settings;
+}
+
+function parseEncryptionKeys(text: string | undefined): { id: string; key: Buffer }[] {
+  return (text ?? '')
+    .split(',')
+    .filter((part) => part.trim() !== '')
+    .map((part) => {
+      const [id = '', encoded = ''] = part.trim().split(/:(.*)/s);
+      const key = Buffer.from(encoded, 'base64');
+      if (!/^[A-Za-z0-9_-]{1,32}$/.test(id) || key.length !== 32) {
+        throw new ConfigError([
+          'BERTH_ENCRYPTION_KEYS: each key is id:base64 of 32 bytes; make one with: echo "k1:$(openssl rand -base64 32)"',
+        ]);
+      }
+      return { id, key };
+    });
+}
+
+/** The whole configuration, parsed once at start. */
+export interface Config extends ReturnType<typeof loadConfig> {}
+
+/**
+ * Reads the configuration from the environment.
+ * @throws ConfigError that names every wrong setting at once
+ */
+export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
+  const settings = parseSettings(environment);
+  const inCluster = environment['KUBERNETES_SERVICE_HOST'] !== undefined;
+  const kubeconfig = settings.BERTH_KUBECONFIG ?? settings.KUBECONFIG ?? null;
+  const podNamespace = existsSync(IN_CLUSTER_NAMESPACE)
+    ? readFileSync(IN_CLUSTER_NAMESPACE, 'utf8').trim()
+    : null;
+  return {
+    databaseUrl: settings.DATABASE_URL ?? null,
+    databasePool: settings.BERTH_DATABASE_POOL,
+    host: settings.BERTH_HOST,
+    port: settings.BERTH_PORT,
+    metricsPort: settings.BERTH_METRICS_PORT,
+    publicUrl: settings.BERTH_PUBLIC_URL ?? null,
+    hosting: settings.BERTH_HOSTING,
+    policyFile: settings.BERTH_POLICY ?? null,
+    encryptionKeys: parseEncryptionKeys(settings.BERTH_ENCRYPTION_KEYS),
+    bootstrapApiKey: settings.BERTH_BOOTSTRAP_API_KEY ?? null,
+    bootstrapTenant: settings.BERTH_BOOTSTRAP_TENANT,
+    registry: settings.BERTH_REGISTRY ?? null,
+    leaseSeconds: settings.BERTH_LEASE_SECONDS,
+    hubUrl: settings.BERTH_HUB_URL ?? null,
+    listenerId: settings.BERTH_LISTENER_ID,
+    listenerKey: settings.BERTH_LISTENER_KEY ?? null,
+    listenerKubeconfig: settings.BERTH_LISTENER_KUBECONFIG ?? kubeconfig,
+    operatorKubeconfig: settings.BERTH_OPERATOR_KUBECONFIG ?? kubeconfig,
+    inCluster,
+    /** For exec plugins of kubeconfigs and the in-cluster address. */
+    clusterEnvironment: environment,
+    namespace: settings.BERTH_NAMESPACE ?? podNamespace ?? 'berth-system',
+    namespaces: settings.BERTH_NAMESPACES,
+    identity: `${hostname()}_${process.pid}_${Date.now().toString(36)}`,
+    logLevel: settings.BERTH_LOG_LEVEL,
+    rendering: renderingOf(settings),
+  };
+}
+
+/** The rendering configuration but for the cluster's version, which only the cluster knows. */
+function renderingOf(settings: Settings): Omit<RenderConfig, 'kubernetesVersion'> {
+  const cloud = settings.BERTH_HOSTING === 'cloud';
+  return {
+    hosting: settings.BERTH_HOSTING,
+    podSecurity: cloud ? 'restricted' : 'baseline',
+    databaseImage: settings.BERTH_DATABASE_IMAGE,
+    cacheImage: settings.BERTH_CACHE_IMAGE,
+    healthPath: settings.BERTH_HEALTH_PATH ?? null,
+    progressDeadlineSeconds: settings.BERTH_PROGRESS_DEADLINE_SECONDS,
+    routing: {
+      mode: settings.BERTH_ROUTING,
+      className: settings.BERTH_ROUTING_CLASS ?? null,
+      tlsIssuer: settings.BERTH_TLS_ISSUER ?? null,
+    },
+    otlpEndpoint: settings.BERTH_OTLP_ENDPOINT ?? null,
+    networkIsolation: settings.BERTH_NETWORK_ISOLATION ?? cloud,
+    storageClass: settings.BERTH_STORAGE_CLASS ?? null,
+  };
+}
+
+/** The settings as lines `NAME=value`, secrets masked; what `berth config` prints. */
+export function describeConfig(environment: NodeJS.ProcessEnv = process.env): string[] {
+  const settings: Record<string, unknown> = parseSettings(environment);
+  return Object.entries(SETTINGS).map(([name, setting]: [string, Setting]) => {
+    const value = settings[name];
+    if (value === undefined || (Array.isArray(value) && value.length === 0))
+      return `# ${name} is not set: ${setting.help}`;
+    return `${name}=${setting.secret ? '**********' : String(value)}`;
+  });
+}

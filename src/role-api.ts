@@ -1,0 +1,195 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { buildApp } from './api/app.ts';
+import { createWorkHints } from './api/work-hints.ts';
+import { type Config, ConfigError } from './config.ts';
+import type { Logger } from './domain/logger.ts';
+import { type Policy, policyFileSchema, resolvePolicy } from './domain/policy.ts';
+import type { Inject } from './listener/hub-transport.ts';
+import type { RoleContext, RunningRole } from './role.ts';
+import {
+  createApiKey,
+  ensureBootstrap,
+  findApiKeyByHash,
+  generateApiKey,
+  hashApiKey,
+} from './store/api-keys.ts';
+import { type Database, openDatabase } from './store/database.ts';
+import { StoreError, UniqueViolation } from './store/errors.ts';
+import { sweep } from './store/housekeeping.ts';
+import { recordLostListeners } from './store/listener-lease.ts';
+import { checkMigrated } from './store/migrate.ts';
+import { listenForWork } from './store/notifications.ts';
+import { createSecretBox, type SecretBox } from './store/secret-box.ts';
+
+/** The API, running; the listener of the same process calls it through `inject`. */
+export interface ApiRole extends RunningRole {
+  /** Base URL on this machine. */
+  readonly url: string;
+  readonly inject: Inject;
+  /** Key of the platform that lives as long as this process. */
+  readonly internalKey: string;
+}
+
+/** How often leases that ran out are written to the history, and what has expired is removed. */
+const LOST_LISTENERS_EVERY_MS = 5_000;
+const SWEEP_EVERY_MS = 3_600_000;
+
+function required(config: Config): { databaseUrl: string; box: SecretBox } {
+  const problems = [
+    ...(config.databaseUrl === null
+      ? ['DATABASE_URL is not set: the API keeps everything in that PostgreSQL']
+      : []),
+    ...(config.encryptionKeys.length === 0
+      ? ['BERTH_ENCRYPTION_KEYS is not set; make a key with: echo "k1:$(openssl rand -base64 32)"']
+      : []),
+  ];
+  const [primary] = config.encryptionKeys;
+  if (config.databaseUrl === null || primary === undefined) throw new ConfigError(problems);
+  return {
+    databaseUrl: config.databaseUrl,
+    box: createSecretBox({ keys: config.encryptionKeys, primary: primary.id }),
+  };
+}
+
+/** The hosting mode's policy, with the changes of the file of BERTH_POLICY. */
+function loadPolicy(config: Config): Policy {
+  if (config.policyFile === null) return resolvePolicy(config.hosting);
+  let content: unknown;
+  try {
+    content = parse(readFileSync(config.policyFile, 'utf8')) ?? {};
+  } catch (error) {
+    throw new ConfigError([`BERTH_POLICY: ${config.policyFile} cannot be read: ${String(error)}`]);
+  }
+  const parsed = policyFileSchema.safeParse(content);
+  if (parsed.success) return resolvePolicy(config.hosting, parsed.data);
+  throw new ConfigError(
+    parsed.error.issues.map(
+      ({ path, message }) => `BERTH_POLICY: ${config.policyFile}: ${path.join('.')}: ${message}`,
+    ),
+  );
+}
+
+/** Makes the keys that the configuration names, once; a revoked one stays revoked. */
+async function ensureKeys(
+  database: Database,
+  { bootstrapApiKey, bootstrapTenant, listenerKey }: Config,
+): Promise<void> {
+  if (bootstrapApiKey !== null) {
+    await database.platform.transaction((transaction) =>
+      ensureBootstrap(transaction, { tenantName: bootstrapTenant, key: bootstrapApiKey }),
+    );
+  }
+  if (listenerKey === null) return;
+  try {
+    await database.platform.transaction(async (transaction) => {
+      if ((await findApiKeyByHash(transaction, hashApiKey(listenerKey))) !== null) return;
+      const key = { tenantId: null, name: 'platform listener', scopes: ['listeners:run'] } as const;
+      await createApiKey(transaction, key, listenerKey);
+    });
+  } catch (error) {
+    // Another replica was faster, or the key was revoked.
+    if (!(error instanceof UniqueViolation)) throw error;
+  }
+}
+
+/** Runs `work` again and again; a failure is logged and waits for the next time. Returns the function that ends it. */
+function repeat(what: string, everyMs: number, work: () => Promise<unknown>, logger: Logger): () => void {
+  let running = false;
+  const timer = setInterval(() => {
+    if (running) return;
+    running = true;
+    work()
+      .catch((error) => logger.warn({ err: String(error) }, `failed to ${what}; tried again`))
+      .finally(() => {
+        running = false;
+      });
+  }, everyMs);
+  return () => clearInterval(timer);
+}
+
+async function openMigrated(databaseUrl: string, config: Config, logger: Logger): Promise<Database> {
+  const database = openDatabase({ url: databaseUrl, poolSize: config.databasePool, logger });
+  try {
+    await checkMigrated(database);
+    await ensureKeys(database, config);
+    return database;
+  } catch (error) {
+    await database.close();
+    if (error instanceof StoreError && error.retryable) {
+      throw new Error(`${error.message}; next: check that PostgreSQL runs and that DATABASE_URL is right`, {
+        cause: error,
+      });
+    }
+    throw error;
+  }
+}
+
+/**
+ * Starts the API and listens.
+ * @throws ConfigError, StoreError, Error with the next step when the port is taken
+ */
+export async function startApi({ config, logger, version }: RoleContext): Promise<ApiRole> {
+  const { databaseUrl, box } = required(config);
+  const policy = loadPolicy(config);
+  const database = await openMigrated(databaseUrl, config, logger);
+  const hints = createWorkHints();
+  const internalKey = generateApiKey();
+  const app = await buildApp({
+    database,
+    secretBox: box,
+    policy,
+    hosting: config.hosting,
+    logger,
+    hints,
+    leaseSeconds: config.leaseSeconds,
+    version,
+    publicUrl: config.publicUrl,
+    registry: config.registry,
+    internalKey: { hash: hashApiKey(internalKey), scopes: ['listeners:run'], platform: true },
+  });
+  const notifications = listenForWork({
+    url: databaseUrl,
+    logger,
+    onWork: (listenerIds) => hints.notify(listenerIds),
+    onRescan: () => hints.notifyAll(),
+  });
+  const platform = database.platform;
+  const timers = [
+    repeat(
+      'note lost listeners',
+      LOST_LISTENERS_EVERY_MS,
+      () => platform.transaction(recordLostListeners),
+      logger,
+    ),
+    repeat('remove what has expired', SWEEP_EVERY_MS, () => platform.transaction(sweep), logger),
+  ];
+  const stop = async () => {
+    for (const end of timers) end();
+    await app.close();
+    await notifications.close();
+    await database.close();
+  };
+  let url: string;
+  try {
+    url = await app.listen({ host: config.host, port: config.port });
+  } catch (error) {
+    await stop();
+    throw new Error(
+      `failed to listen on ${config.host}:${config.port}: ${(error as NodeJS.ErrnoException).code}; next: set BERTH_PORT to a free port (0 picks one)`,
+      { cause: error },
+    );
+  }
+  return {
+    url,
+    internalKey,
+    inject: (request) => app.inject(request),
+    failed: new Promise<never>(() => undefined),
+    notReady: () =>
+      database.ping().then(
+        () => null,
+        () => 'the database does not answer',
+      ),
+    stop,
+  };
+}

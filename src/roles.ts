@@ -1,0 +1,98 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { Config } from './config.ts';
+import type { Logger } from './domain/logger.ts';
+import { type HealthServer, serveHealth } from './health.ts';
+import { createLogger } from './logging.ts';
+import type { RoleContext, RunningRole } from './role.ts';
+import type { ApiRole } from './role-api.ts';
+
+export const ROLES = ['api', 'listener', 'operator', 'all'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** A graceful stop takes no longer; then the process ends whatever is still under way. */
+const STOP_TIMEOUT_MS = 9_000;
+
+/** Resolves with the name of the first signal that asks to stop. */
+function stopSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal));
+  });
+}
+
+/**
+ * Starts the roles in the order of the data's way; each is put on `running` as soon as it runs.
+ * Only what runs is loaded: an operator has no use for an HTTP framework in its memory.
+ */
+async function startAll(role: Role, context: RoleContext, running: RunningRole[]): Promise<ApiRole | null> {
+  const isAsked = (name: Role) => role === name || role === 'all';
+  let api: ApiRole | null = null;
+  if (isAsked('api')) {
+    const { startApi } = await import('./role-api.ts');
+    api = await startApi(context);
+    running.push(api);
+  }
+  if (isAsked('operator')) {
+    const { startOperator } = await import('./role-operator.ts');
+    running.push(await startOperator(context));
+  }
+  if (isAsked('listener')) {
+    const { startListener } = await import('./role-listener.ts');
+    running.push(await startListener(context, api));
+  }
+  return api;
+}
+
+async function firstReason(running: readonly RunningRole[]): Promise<string | null> {
+  for (const role of running) {
+    const reason = await role.notReady();
+    if (reason !== null) return reason;
+  }
+  return null;
+}
+
+/** Stops what runs, last in first out; gives up after the timeout, for the next process is waiting. */
+async function stopAll(
+  running: readonly RunningRole[],
+  health: HealthServer | null,
+  logger: Logger,
+): Promise<void> {
+  const timer = setTimeout(() => {
+    logger.error({ seconds: STOP_TIMEOUT_MS / 1000 }, 'failed to stop in time; ending at once');
+    process.exit(1);
+  }, STOP_TIMEOUT_MS);
+  for (const role of [...running].reverse()) {
+    await role
+      .stop()
+      .catch((error) => logger.error({ err: String(error) }, 'failed to stop a role in order'));
+  }
+  await health?.close();
+  clearTimeout(timer);
+}
+
+/**
+ * Runs one role, or all, until the process is asked to stop.
+ * @throws Error when a role cannot start, or ends by itself
+ */
+export async function runRoles(role: Role, config: Config, version: string): Promise<void> {
+  const logger = createLogger(config.logLevel);
+  const metrics = new Registry();
+  collectDefaultMetrics({ register: metrics });
+  const stopped = stopSignal();
+  const running: RunningRole[] = [];
+  let health: HealthServer | null = null;
+  try {
+    const api = await startAll(role, { config, logger, version, metrics }, running);
+    health = await serveHealth({
+      host: config.host,
+      port: config.metricsPort,
+      metrics,
+      notReady: () => firstReason(running),
+    });
+    logger.info({ role, version, url: api?.url, metricsPort: health.port }, 'berth is ready');
+    const signal = await Promise.race([stopped, ...running.map(({ failed }) => failed)]);
+    logger.info({ signal }, 'stopping');
+  } finally {
+    await stopAll(running, health, logger);
+  }
+  logger.info({}, 'stopped');
+}

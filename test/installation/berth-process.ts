@@ -1,0 +1,101 @@
+/** Berth as users run it: `node src/main.ts ROLE` in a process of its own, with its settings in the environment. */
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { assertRunning, logPath, runningPid, startProcess, stopProcess } from '../cluster/processes.ts';
+import { waitFor } from '../cluster/wait.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const main = join(root, 'src/main.ts');
+
+export interface BerthProcess {
+  /** Base URL of the API; empty for roles without one. */
+  readonly url: string;
+  readonly logPath: string;
+  /** Ends it as Kubernetes would (SIGTERM), or with another signal; resolves when it is gone. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
+  isRunning(): boolean;
+}
+
+export interface BerthOptions {
+  /** Folder for settings, pid and log. */
+  stateDir: string;
+  /** Names pid file and log; default: the role. */
+  name?: string;
+  role: 'api' | 'listener' | 'operator' | 'all';
+  /** Settings as environment variables; nothing else of Berth's reaches the process. */
+  settings: Readonly<Record<string, string>>;
+}
+
+/** The settings as a file for `node --env-file`: secrets stay out of the arguments. */
+function writeSettings(stateDir: string, name: string, settings: Readonly<Record<string, string>>): string {
+  mkdirSync(stateDir, { recursive: true });
+  const path = join(stateDir, `${name}.env`);
+  const lines = Object.entries(settings).map(([key, value]) => `${key}='${value}'\n`);
+  writeFileSync(path, lines.join(''), { mode: 0o600 });
+  return path;
+}
+
+/** Reads the JSON log lines written since `from`; lines of another form (a stack, say) are passed over. */
+function logLines(path: string, from: number): Record<string, unknown>[] {
+  if (!existsSync(path)) return [];
+  return readFileSync(path, 'utf8')
+    .slice(from)
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.endsWith('}'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/**
+ * Starts a role and waits until it says that it is ready.
+ * @throws ProcessDiedError with the end of its log when it ends before
+ */
+export async function startBerth(options: BerthOptions): Promise<BerthProcess> {
+  const { stateDir, role, settings } = options;
+  const name = options.name ?? `berth-${role}`;
+  const envFile = writeSettings(stateDir, name, settings);
+  const log = logPath(stateDir, name);
+  const from = existsSync(log) ? readFileSync(log, 'utf8').length : 0;
+  await startProcess(stateDir, {
+    name,
+    command: process.execPath,
+    args: [`--env-file=${envFile}`, main, role],
+    // Again as environment: there it wins over what the caller's own environment holds.
+    env: settings,
+  });
+  const ready = await waitFor(
+    `${name} to be ready`,
+    async () => logLines(log, from).find((line) => line['msg'] === 'berth is ready'),
+    { timeoutMs: 60_000, giveUpIf: () => assertRunning(stateDir, [name]) },
+  );
+  return {
+    url: typeof ready['url'] === 'string' ? ready['url'] : '',
+    logPath: log,
+    stop: (signal) => stopProcess(stateDir, name, { signal, timeoutMs: 15_000 }),
+    isRunning: () => runningPid(stateDir, name) !== undefined,
+  };
+}
+
+/**
+ * Runs a command of Berth to its end (`migrate`, `keys create …`) and returns what it prints.
+ * @throws Error with what it wrote to standard error
+ */
+export async function runBerth(
+  stateDir: string,
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Promise<string> {
+  const envFile = writeSettings(stateDir, `berth-${args[0] ?? 'command'}`, settings);
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, [`--env-file=${envFile}`, main, ...args], {
+      cwd: root,
+      env: { ...process.env, ...settings },
+    });
+    return stdout;
+  } catch (error) {
+    const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
+    throw new Error(`failed to run berth ${args.join(' ')}: ${stderr || String(error)}`, { cause: error });
+  }
+}

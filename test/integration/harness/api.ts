@@ -1,0 +1,221 @@
+/** The HTTP API on a database of its own, called in-process; every answer is held against its documented schema. */
+import { randomBytes } from 'node:crypto';
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import type { z } from 'zod';
+import { buildApp } from '../../../src/api/app.ts';
+import type { ApiDeps } from '../../../src/api/deps.ts';
+import { createWorkHints } from '../../../src/api/work-hints.ts';
+import { resolvePolicy } from '../../../src/domain/policy.ts';
+import type { HostingMode } from '../../../src/domain/source.ts';
+import { createApiKey, SCOPES, type Scope } from '../../../src/store/api-keys.ts';
+import { newTenant, type StoreFixture, startStore } from './store.ts';
+
+/** A route as it was registered. */
+export interface KnownRoute {
+  readonly method: string;
+  readonly url: string;
+  readonly config: { access?: 'public' | { scopes: readonly Scope[]; tenant?: 'any' } };
+  readonly schema: { response?: Record<string, unknown>; summary?: string; [part: string]: unknown };
+}
+
+/** An answer: parsed JSON, null where there is no body. */
+export interface Answer<T = Record<string, unknown>> {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: T;
+}
+
+export interface Client {
+  readonly tenantId: string;
+  readonly key: string;
+  /** Calls the API; answers of any status are returned. */
+  call<T = Record<string, unknown>>(
+    method: NonNullable<InjectOptions['method']>,
+    url: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer<T>>;
+}
+
+export interface ApiFixture {
+  readonly store: StoreFixture;
+  readonly app: FastifyInstance;
+  readonly routes: readonly KnownRoute[];
+  /** A client of a new tenant. */
+  tenant(scopes?: readonly Scope[]): Promise<Client>;
+  /** Another client of the same tenant. */
+  client(tenantId: string | null, scopes: readonly Scope[]): Promise<Client>;
+  /** Rows of every table that a request can write, so that "nothing was written" can be told. */
+  rowCounts(): Promise<Record<string, number>>;
+  stop(): Promise<void>;
+}
+
+export const ALL_SCOPES: readonly Scope[] = SCOPES;
+
+const TABLES = [
+  'deployments',
+  'revisions',
+  'secret_sets',
+  'events',
+  'tracing_projects',
+  'idempotency_keys',
+  'tombstones',
+  'listeners',
+  'tag_keys',
+  'tag_values',
+  'deployment_tag_values',
+];
+
+/** What the documented schema of a route says about an answer; null: it agrees. */
+function disagreement(route: KnownRoute | undefined, status: number, body: unknown): string | null {
+  const schema = route?.schema.response?.[String(status)] as z.ZodType | undefined;
+  if (route === undefined) return null;
+  if (schema === undefined) return `${route.method} ${route.url} documents no ${status}`;
+  const { error } = schema.safeParse(body);
+  return error === undefined ? null : `${route.method} ${route.url} ${status}: ${error.message}`;
+}
+
+export async function startApi(
+  options: { hosting?: HostingMode; deps?: Partial<ApiDeps> } = {},
+): Promise<ApiFixture> {
+  const store = await startStore();
+  const hosting = options.hosting ?? 'self_hosted';
+  const app = buildApp({
+    database: store.database,
+    secretBox: store.box,
+    policy: resolvePolicy(hosting),
+    hosting,
+    logger: store.logger,
+    hints: createWorkHints(),
+    leaseSeconds: 60,
+    version: '0.0.0-test',
+    publicUrl: 'https://berth.example.com',
+    registry: null,
+    ...options.deps,
+  });
+  const routes: KnownRoute[] = [];
+  app.addHook('onRoute', (route) => {
+    for (const method of [route.method].flat()) {
+      // Looked at later: hooks of plugins may still add to it.
+      routes.push({
+        method,
+        url: route.url,
+        get config() {
+          return route.config ?? {};
+        },
+        get schema() {
+          return (route.schema ?? {}) as KnownRoute['schema'];
+        },
+      });
+    }
+  });
+  const matched = new Map<string, string>();
+  app.addHook('onRequest', async (request) => {
+    matched.set(request.id, request.routeOptions.url ?? '');
+  });
+  await app.ready();
+
+  const client = async (tenantId: string | null, scopes: readonly Scope[]): Promise<Client> => {
+    const { key } = await store.database.platform.transaction((transaction) =>
+      createApiKey(transaction, { tenantId, name: 'test', scopes }),
+    );
+    return {
+      tenantId: tenantId ?? '',
+      key,
+      async call(method, url, body, headers = {}) {
+        const response = await app.inject({
+          method,
+          url,
+          headers: {
+            'x-api-key': key,
+            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+            ...headers,
+          },
+          ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+        });
+        const answer = response.payload === '' ? null : JSON.parse(response.payload);
+        const id = String(response.headers['x-request-id']);
+        const route = routes.find((known) => known.method === method && known.url === matched.get(id));
+        matched.delete(id);
+        const problem = disagreement(route, response.statusCode, answer);
+        if (problem !== null) throw new Error(problem);
+        return {
+          status: response.statusCode,
+          headers: response.headers as Record<string, string>,
+          body: answer,
+        };
+      },
+    };
+  };
+
+  return {
+    store,
+    app,
+    routes,
+    client,
+    async tenant(scopes = ALL_SCOPES) {
+      const { tenantId } = await newTenant(store);
+      return client(tenantId, scopes);
+    },
+    async rowCounts() {
+      const selects = TABLES.map((table) => `SELECT '${table}' AS name, count(*)::int AS n FROM ${table}`);
+      const rows = await store.sql<{ name: string; n: number }>(selects.join(' UNION ALL '));
+      return Object.fromEntries(rows.map(({ name, n }) => [name, n]));
+    },
+    async stop() {
+      await app.close();
+      await store.stop();
+    },
+  };
+}
+
+/** Fields of a Deployment answer. */
+export interface Deployment {
+  id: string;
+  name: string;
+  source: string;
+  status: string;
+  generation: number;
+  observed_generation: number;
+  remote_reconciled: boolean;
+  source_config: Record<string, unknown> & { resource_spec: Record<string, unknown> | null };
+  source_revision_config: Record<string, unknown>;
+  effective_resource_spec: Record<string, unknown>;
+  secrets: { name: string; value: string }[];
+  latest_revision_id: string | null;
+  active_revision_id: string | null;
+  tracing_project_id: string;
+  image_version: string | null;
+  updated_at: string;
+  conditions: { type: string; status: string; reason: string; message: string }[];
+  [field: string]: unknown;
+}
+
+/** One refused field of a 422 or 400. */
+export interface Issue {
+  loc: (string | number)[];
+  msg: string;
+  type: string;
+}
+
+/** A name that nobody else uses. */
+export const uniqueName = (prefix = 'app') => `${prefix}-${randomBytes(5).toString('hex')}`;
+
+/** A body of POST with little in it. */
+export function createBody(more: Record<string, unknown> = {}) {
+  return {
+    name: uniqueName(),
+    source: 'external_image',
+    source_config: {},
+    source_revision_config: { image_uri: 'registry.example.com/shop/web:1.0.0' },
+    secrets: [],
+    ...more,
+  };
+}
+
+/** Makes a deployment. @throws unless 201 */
+export async function create(client: Client, more: Record<string, unknown> = {}): Promise<Deployment> {
+  const answer = await client.call<Deployment>('POST', '/v2/deployments', createBody(more));
+  if (answer.status !== 201) throw new Error(`failed to create: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}

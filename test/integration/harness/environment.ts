@@ -1,0 +1,59 @@
+/** What the integration tests find ready: the one cluster and the one PostgreSQL of the run. */
+import { randomBytes } from 'node:crypto';
+import { inject } from 'vitest';
+import { attachCluster, type LocalCluster } from '../../cluster/cluster.ts';
+import { kubectl } from '../../cluster/kubectl.ts';
+import { type LocalPostgres, startPostgres } from '../../cluster/postgres.ts';
+import type { TestEnvironment } from './cluster.ts';
+
+/** Paths and URLs of the run's cluster and PostgreSQL. */
+export function environment(): TestEnvironment {
+  return inject('environment');
+}
+
+/**
+ * The run's cluster with its controls (kubeconfigFor, audit log). It is shared: a test that stops its API server
+ * starts a cluster of its own instead.
+ * @throws if the run uses the cluster of BERTH_TEST_KUBECONFIG, which we do not control
+ */
+export function cluster(): LocalCluster {
+  const { stateDir } = environment();
+  const attached = stateDir === '' ? undefined : attachCluster(stateDir);
+  if (!attached) throw new Error('failed to control the cluster: it was not started by the tests');
+  return attached;
+}
+
+/** The run's PostgreSQL, to create databases in. Not its owner: `stop` leaves it running. */
+export function postgres(): Promise<LocalPostgres> {
+  return startPostgres({ databaseUrl: environment().databaseUrl });
+}
+
+/** A name that no other test uses: `prefix` and random letters, fit for Kubernetes and PostgreSQL. */
+export function uniqueName(prefix: string): string {
+  return `${prefix}-${randomBytes(4).toString('hex')}`;
+}
+
+/** Runs kubectl as the administrator of the run's cluster. */
+export function kubectlAsAdmin(args: readonly string[], input?: string): Promise<string> {
+  return kubectl(environment(), args, input);
+}
+
+/** Makes a namespace of one's own; returns its name. Remove it with `deleteNamespace`. */
+export async function createNamespace(prefix: string): Promise<string> {
+  const name = uniqueName(prefix);
+  await kubectlAsAdmin(['create', 'namespace', name]);
+  // Pods are refused until the namespace has its ServiceAccount.
+  await kubectlAsAdmin([
+    'wait',
+    '--for=create',
+    'serviceaccount/default',
+    `--namespace=${name}`,
+    '--timeout=30s',
+  ]);
+  return name;
+}
+
+/** Starts the deletion of a namespace with all that is in it. */
+export async function deleteNamespace(name: string): Promise<void> {
+  await kubectlAsAdmin(['delete', 'namespace', name, '--wait=false', '--ignore-not-found']);
+}

@@ -1,0 +1,111 @@
+/** The hub's side of the listener protocol on a database of its own, called in-process. */
+import { type FastifyInstance, fastify } from 'fastify';
+import { serializerCompiler } from 'fastify-type-provider-zod';
+import type { Caller } from '../../../src/api/auth.ts';
+import { errorHandler } from '../../../src/api/errors.ts';
+import { registerListenerProtocol } from '../../../src/api/routes/listener-protocol.ts';
+import { validatorCompiler } from '../../../src/api/validation.ts';
+import { createWorkHints, type WorkHints } from '../../../src/api/work-hints.ts';
+import type { LeaseRequest, Report, WorkItem } from '../../../src/contract/listener-protocol.ts';
+import { PLATFORM_LISTENER_ID } from '../../../src/domain/source.ts';
+import { type StoreFixture, startStore } from './store.ts';
+
+type ListenerCaller = Pick<Caller, 'keyTenantId' | 'scopes'>;
+
+export const PLATFORM: ListenerCaller = { keyTenantId: null, scopes: ['listeners:run'] };
+
+export interface HubFixture {
+  readonly store: StoreFixture;
+  readonly app: FastifyInstance;
+  readonly hints: WorkHints;
+  /** Whom the next calls come from. */
+  caller: ListenerCaller;
+  call<T = Record<string, unknown>>(
+    method: 'GET' | 'PUT' | 'POST',
+    path: string,
+    body?: object,
+  ): Promise<{ status: number; body: T }>;
+  stop(): Promise<void>;
+}
+
+export async function startHub(options: { leaseSeconds?: number } = {}): Promise<HubFixture> {
+  const store = await startStore();
+  const hints = createWorkHints();
+  const app = fastify();
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  const hub: HubFixture = {
+    store,
+    app,
+    hints,
+    caller: PLATFORM,
+    async call(method, path, body) {
+      const response = await app.inject({
+        method,
+        url: path,
+        ...(body === undefined ? {} : { payload: body }),
+      });
+      return {
+        status: response.statusCode,
+        body: response.payload === '' ? null : JSON.parse(response.payload),
+      };
+    },
+    async stop() {
+      await app.close();
+      await store.stop();
+    },
+  };
+  app.setErrorHandler(errorHandler(store.logger));
+  const { database, box: secretBox, logger } = store;
+  const deps = { database, secretBox, hints, logger, leaseSeconds: options.leaseSeconds ?? 60 };
+  await registerListenerProtocol(app, deps, () => hub.caller);
+  await app.ready();
+  return hub;
+}
+
+const path = (listenerId: string) => `/v2/listeners/${listenerId}`;
+
+/** What a listener calls, with one process's state: its epoch and seq. */
+export function protocolClient(hub: HubFixture, holder: string, listenerId = PLATFORM_LISTENER_ID) {
+  let epoch: number | null = null;
+  let seq = 0;
+  return {
+    get epoch() {
+      return epoch;
+    },
+    async lease(more: Partial<LeaseRequest> = {}) {
+      const answer = await hub.call<{ epoch: number; detail?: string }>('PUT', `${path(listenerId)}/lease`, {
+        holder,
+        version: '1',
+        cluster_version: 'v1.36.0',
+        rendering: null,
+        epoch,
+        ...more,
+      });
+      if (answer.status === 200 && answer.body.epoch !== epoch) {
+        epoch = answer.body.epoch;
+        seq = 0;
+      }
+      return answer;
+    },
+    work: (query = '') =>
+      hub.call<{ items: WorkItem[]; detail?: string }>(
+        'GET',
+        `${path(listenerId)}/work?epoch=${epoch ?? 0}${query}`,
+      ),
+    report: (reports: Report[], more: object = {}) =>
+      hub.call<{ accepted_seq: number; detail?: string }>('POST', `${path(listenerId)}/reports`, {
+        epoch: epoch ?? 0,
+        seq: ++seq,
+        reports,
+        ...more,
+      }),
+    inventory: (items: object[], complete = false, more: object = {}) =>
+      hub.call<{ due: number; unknown: string[]; detail?: string }>('POST', `${path(listenerId)}/inventory`, {
+        epoch: epoch ?? 0,
+        complete,
+        items,
+        ...more,
+      }),
+  };
+}

@@ -1,0 +1,200 @@
+/** An operator for a test file, in a namespace of its own, with exactly the rights of its ServiceAccount. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ManagedDeploymentStatus } from '../../../src/contract/managed-deployment.ts';
+import type { RenderConfig } from '../../../src/contract/render-config.ts';
+import { createKubeClient, type ObservedRequest } from '../../../src/kube/client.ts';
+import type { UntypedObject } from '../../../src/kube/object.ts';
+import { type OperatorState, runOperator } from '../../../src/operator/operator.ts';
+import { waitFor } from '../../cluster/wait.ts';
+import { BERTH_NAMESPACE, installBerth, roleKubeconfigs } from '../../installation/install.ts';
+import { createNamespace, deleteNamespace, environment, kubectlAsAdmin, uniqueName } from './environment.ts';
+
+const RENDERING: RenderConfig = {
+  hosting: 'self_hosted',
+  podSecurity: 'baseline',
+  databaseImage: 'postgres:18',
+  cacheImage: 'valkey:8',
+  healthPath: null,
+  progressDeadlineSeconds: 600,
+  routing: { mode: 'ingress', className: null, tlsIssuer: null },
+  otlpEndpoint: null,
+  networkIsolation: false,
+  storageClass: null,
+  kubernetesVersion: '1.36',
+};
+
+/** What an operator process is started with. */
+export interface OperatorSettings {
+  kubeconfigPath: string;
+  namespace: string;
+  identity: string;
+  lease: { namespace: string; name: string };
+  config: RenderConfig;
+}
+
+export interface RunningOperator {
+  readonly identity: string;
+  /** Every call it has sent, watches and leases aside. */
+  readonly requests: ObservedRequest[];
+  state(): OperatorState;
+  stop(): Promise<void>;
+}
+
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** Runs an operator in this process. */
+export async function startOperator(settings: OperatorSettings): Promise<RunningOperator> {
+  const { kubeconfigPath, namespace, identity, lease, config } = settings;
+  const requests: ObservedRequest[] = [];
+  let state: OperatorState = 'starting';
+  const client = await createKubeClient({
+    kubeconfigPath,
+    userAgent: `berth-test/${identity}`,
+    requestTimeoutMs: 10_000,
+    observer: (request) => {
+      if (request.verb !== 'watch' && request.resource !== 'leases') requests.push(request);
+    },
+  });
+  const stopping = new AbortController();
+  const ended = runOperator(
+    {
+      client,
+      config,
+      namespaces: [namespace],
+      identity,
+      lease,
+      logger: silent,
+      hooks: {
+        onState: (now) => {
+          state = now;
+        },
+      },
+    },
+    stopping.signal,
+  );
+  ended.catch(() => {});
+  return {
+    identity,
+    requests,
+    state: () => state,
+    stop: async () => {
+      stopping.abort();
+      await ended;
+      await client.close();
+    },
+  };
+}
+
+/** Runs an operator in a process of its own, to be killed. Its one argument is the settings as JSON. */
+export function forkOperator(settings: OperatorSettings): ChildProcess {
+  const script = fileURLToPath(new URL('./operator-process.ts', import.meta.url));
+  return fork(script, [JSON.stringify(settings)], { stdio: 'inherit', execArgv: [] });
+}
+
+export interface OperatorWorld {
+  readonly namespace: string;
+  readonly settings: OperatorSettings;
+  /** Settings of one more operator that competes for the same lease. */
+  another(identity: string, config?: Partial<RenderConfig>): OperatorSettings;
+  kubectl(...args: string[]): Promise<string>;
+  /** Creates or changes a ManagedDeployment as a user would. */
+  apply(name: string, spec: object): Promise<void>;
+  get(resource: string, name: string): Promise<UntypedObject | undefined>;
+  names(resource: string, selector?: string): Promise<string[]>;
+  status(name: string): Promise<ManagedDeploymentStatus>;
+  /** Waits until the status says so. */
+  until(
+    name: string,
+    what: string,
+    check: (status: ManagedDeploymentStatus) => boolean,
+  ): Promise<ManagedDeploymentStatus>;
+  /** Waits until the operator has seen the latest change and Ready is True. */
+  ready(name: string): Promise<ManagedDeploymentStatus>;
+  end(): Promise<void>;
+}
+
+const WAIT_MS = 60_000;
+
+/** `True Converged`, say. */
+export function condition(status: ManagedDeploymentStatus, type: string): string {
+  const found = status.conditions?.find((candidate) => candidate.type === type);
+  return found === undefined ? 'absent' : `${found.status} ${found.reason}`;
+}
+
+/** Installs Berth and makes a namespace; starts no operator. */
+export async function operatorWorld(prefix: string): Promise<OperatorWorld> {
+  await installBerth(environment());
+  const namespace = await createNamespace(prefix);
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'berth-operator-'));
+  const { operator: kubeconfigPath } = await roleKubeconfigs(environment(), folder);
+  const lease = { namespace: BERTH_NAMESPACE, name: uniqueName('operator') };
+  const settings = { kubeconfigPath, namespace, identity: uniqueName('one'), lease, config: RENDERING };
+  const kubectl = (...args: string[]) => kubectlAsAdmin([`--namespace=${namespace}`, ...args]);
+  const get = async (resource: string, name: string): Promise<UntypedObject | undefined> => {
+    const text = await kubectl('get', resource, name, '--ignore-not-found', '--output=json');
+    return text.trim() === '' ? undefined : (JSON.parse(text) as UntypedObject);
+  };
+  const status = async (name: string) =>
+    ((await get('mdep', name))?.['status'] ?? {}) as ManagedDeploymentStatus;
+  const until: OperatorWorld['until'] = async (name, what, check) => {
+    let last: ManagedDeploymentStatus = {};
+    const look = async () => {
+      last = await status(name);
+      return check(last) ? last : undefined;
+    };
+    try {
+      return await waitFor(`${name} to be ${what}`, look, { timeoutMs: WAIT_MS, intervalMs: 100 });
+    } catch (error) {
+      throw new Error(`${String(error)}; last status: ${JSON.stringify(last)}`, { cause: error });
+    }
+  };
+  return {
+    namespace,
+    settings,
+    another: (identity, config = {}) => ({
+      ...settings,
+      identity: uniqueName(identity),
+      config: { ...RENDERING, ...config },
+    }),
+    kubectl,
+    get,
+    status,
+    until,
+    apply: async (name, spec) => {
+      const manifest = {
+        apiVersion: 'berth.dev/v1alpha1',
+        kind: 'ManagedDeployment',
+        metadata: { name },
+        spec,
+      };
+      await kubectlAsAdmin(
+        [`--namespace=${namespace}`, 'apply', '--server-side', '--force-conflicts', '-f', '-'],
+        JSON.stringify(manifest),
+      );
+    },
+    names: async (resource, selector = '') => {
+      const text = await kubectl(
+        'get',
+        resource,
+        '--output=json',
+        ...(selector === '' ? [] : ['-l', selector]),
+      );
+      const { items } = JSON.parse(text) as { items: UntypedObject[] };
+      return items.filter(({ metadata }) => !metadata.deletionTimestamp).map(({ metadata }) => metadata.name);
+    },
+    ready: async (name) => {
+      const generation = (await get('mdep', name))?.metadata.generation;
+      return await until(name, 'ready', (now) => {
+        return now.observedGeneration === generation && condition(now, 'Ready') === 'True Converged';
+      });
+    },
+    end: async () => {
+      rmSync(folder, { recursive: true, force: true });
+      await deleteNamespace(namespace);
+    },
+  };
+}

@@ -1,0 +1,159 @@
+/** A migrated database of its own for a test file, used as an ordinary role: row-level security binds it. */
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+import { uuidv7 } from '../../../src/domain/id.ts';
+import type { Logger } from '../../../src/domain/logger.ts';
+import { PLATFORM_LISTENER_ID } from '../../../src/domain/source.ts';
+import { type Database, openDatabase, type Scope } from '../../../src/store/database.ts';
+import { insertDeployment } from '../../../src/store/deployments.ts';
+import { migrate } from '../../../src/store/migrate.ts';
+import type { DeploymentRecord, NewDeployment } from '../../../src/store/records.ts';
+import { createSecretBox, type SecretBox } from '../../../src/store/secret-box.ts';
+import { createTenant } from '../../../src/store/tenants.ts';
+import { type LocalPostgres, startPostgres } from '../../cluster/postgres.ts';
+
+/** Keeps what was logged, for tests that look at it. */
+export interface RecordingLogger extends Logger {
+  readonly lines: { level: string; message: string; fields: object }[];
+}
+
+export function recordingLogger(): RecordingLogger {
+  const lines: RecordingLogger['lines'] = [];
+  const at = (level: string) => (fields: object, message: string) =>
+    void lines.push({ level, message, fields });
+  return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+export interface StoreFixture {
+  readonly server: LocalPostgres;
+  /** URL as the ordinary role that owns the database. */
+  readonly url: string;
+  readonly database: Database;
+  readonly box: SecretBox;
+  readonly logger: RecordingLogger;
+  /** Runs a statement as that role, past the store, on behalf of the platform. */
+  sql<Row>(text: string, values?: unknown[]): Promise<Row[]>;
+  stop(): Promise<void>;
+}
+
+async function asAdmin<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** An empty database owned by an ordinary role; the given user itself, where that one is no superuser. */
+export async function ordinaryDatabase(
+  server: LocalPostgres,
+): Promise<{ url: string; drop(): Promise<void> }> {
+  const name = `store_${randomBytes(6).toString('hex')}`;
+  const url = new URL(await server.createDatabase(name));
+  const { rows } = await asAdmin(server.url, (client) =>
+    client.query<{ rolsuper: boolean }>('SELECT rolsuper FROM pg_roles WHERE rolname = current_user'),
+  );
+  const own = rows[0]?.rolsuper === true;
+  if (own) {
+    const password = randomBytes(12).toString('hex');
+    await asAdmin(server.url, async (client) => {
+      await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}'`);
+      await client.query(`ALTER DATABASE ${name} OWNER TO ${name}`);
+    });
+    url.username = name;
+    url.password = password;
+  }
+  const drop = async () => {
+    await server.dropDatabase(name);
+    if (own) await asAdmin(server.url, (client) => client.query(`DROP ROLE ${name}`));
+  };
+  return { url: url.toString(), drop };
+}
+
+/** The PostgreSQL of the run, or one of its own where there is none (or where the test stops and starts it). */
+export function storeServer(options: { own?: boolean } = {}): Promise<LocalPostgres> {
+  const environment = options.own === true ? undefined : inject('environment');
+  return startPostgres({ databaseUrl: environment?.databaseUrl ?? undefined, log: () => undefined });
+}
+
+export async function startStore(options: { own?: boolean; poolSize?: number } = {}): Promise<StoreFixture> {
+  const server = await storeServer(options);
+  const { url, drop } = await ordinaryDatabase(server);
+  const logger = recordingLogger();
+  await migrate(url, logger);
+  const database = openDatabase({ url, poolSize: options.poolSize ?? 10, logger });
+  const key = { id: 'test', key: randomBytes(32) };
+  return {
+    server,
+    url,
+    database,
+    logger,
+    box: createSecretBox({ keys: [key], primary: key.id }),
+    sql: (text, values) => database.platform.read((reader) => reader.query(text, values)),
+    stop: async () => {
+      await database.close();
+      await drop();
+      await server.stop();
+    },
+  };
+}
+
+/** A new tenant with access on its behalf. */
+export async function newTenant(store: StoreFixture): Promise<{ tenantId: string; scope: Scope }> {
+  const { id } = await store.database.platform.transaction((transaction) =>
+    createTenant(transaction, `tenant-${randomBytes(6).toString('hex')}`),
+  );
+  return { tenantId: id, scope: store.database.forTenant(id) };
+}
+
+/** A deployment as the API would make it; unset fields are null. */
+export function newDeployment(name: string, more: Partial<NewDeployment> = {}): NewDeployment {
+  const id = more.id ?? uuidv7();
+  return {
+    id,
+    name,
+    source: 'external_image',
+    sourceConfig: {
+      integration_id: null,
+      repo_url: null,
+      deployment_type: null,
+      build_on_push: null,
+      custom_url: null,
+      resource_spec: null,
+      listener_id: null,
+      listener_config: null,
+      install_command: null,
+      build_command: null,
+    },
+    sourceRevisionConfig: {
+      repo_ref: null,
+      workflow_config_path: null,
+      image_uri: 'registry.example/web:1.0.0',
+      repo_commit_sha: null,
+    },
+    secrets: [],
+    appName: `app-${id.slice(-8)}`,
+    namespace: 'apps',
+    listenerId: PLATFORM_LISTENER_ID,
+    imageVersion: '1.0.0',
+    revision: { id: uuidv7(), status: 'QUEUED' },
+    actor: { kind: 'system', name: 'test' },
+    ...more,
+  };
+}
+
+/** Inserts a deployment for a tenant. */
+export function insert(
+  store: StoreFixture,
+  tenantId: string,
+  name: string,
+  more: Partial<NewDeployment> = {},
+): Promise<DeploymentRecord> {
+  const added = newDeployment(name, more);
+  return store.database
+    .forTenant(tenantId)
+    .transaction((transaction) => insertDeployment(transaction, store.box, tenantId, added));
+}

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
+import { recordLostListeners } from '../../src/store/listener-lease.ts';
+import { createListener } from '../../src/store/listeners.ts';
+import { type HubFixture, PLATFORM, protocolClient, startHub } from './harness/hub.ts';
+import { newTenant } from './harness/store.ts';
+
+let hub: HubFixture;
+beforeAll(async () => {
+  hub = await startHub();
+});
+afterAll(() => hub.stop());
+beforeEach(async () => {
+  hub.caller = PLATFORM;
+  await hub.store.sql('UPDATE listeners SET lease_holder = NULL, lease_expires_at = NULL');
+});
+
+const expire = () =>
+  hub.store.sql(
+    `UPDATE listeners SET lease_expires_at = now() - interval '1 s', last_seen_at = now() - interval '61 s'`,
+  );
+const events = () =>
+  hub.store.sql<{ reason: string }>(`SELECT reason FROM events WHERE listener_id IS NOT NULL ORDER BY id`);
+
+describe('lease', () => {
+  it('is taken by one, renewed by it, refused to others', async () => {
+    const [a, b] = [protocolClient(hub, 'a'), protocolClient(hub, 'b')];
+    const taken = await a.lease();
+    expect(taken.status).toBe(200);
+    expect((await a.lease()).body.epoch).toBe(taken.body.epoch);
+    const refused = await b.lease();
+    expect(refused).toMatchObject({ status: 409, body: { detail: expect.stringContaining('a holds it') } });
+    const [row] = await hub.store.sql<{ alive: boolean; version: string }>(
+      'SELECT lease_expires_at > now() AS alive, version FROM listeners WHERE id = $1',
+      [PLATFORM_LISTENER_ID],
+    );
+    expect(row).toEqual({ alive: true, version: '1' });
+  });
+
+  it('passes to another holder when it ran out; the former one is told with every call', async () => {
+    const [a, b] = [protocolClient(hub, 'a'), protocolClient(hub, 'b')];
+    await a.lease();
+    await expire();
+    const taken = await b.lease();
+    expect(taken.body.epoch).toBe((a.epoch ?? 0) + 1);
+    for (const answer of [await a.lease(), await a.work(), await a.report([]), await a.inventory([])]) {
+      expect(answer.status).toBe(409);
+    }
+    expect((await b.work()).status).toBe(200);
+  });
+
+  it('that ran out is renewed in its epoch when nobody else took it', async () => {
+    const a = protocolClient(hub, 'a');
+    await a.lease();
+    const before = a.epoch;
+    await expire();
+    expect((await a.lease()).body.epoch).toBe(before);
+  });
+
+  it('released is free at once, but what was observed counts until it runs out', async () => {
+    const [a, b] = [protocolClient(hub, 'a'), protocolClient(hub, 'b')];
+    await a.lease();
+    expect((await a.lease({ release: true })).status).toBe(200);
+    const [row] = await hub.store.sql<{ alive: boolean }>(
+      'SELECT lease_expires_at > now() AS alive FROM listeners WHERE id = $1',
+      [PLATFORM_LISTENER_ID],
+    );
+    expect(row?.alive).toBe(true);
+    expect((await b.lease()).status).toBe(200);
+  });
+
+  it('of a process that starts again under its old name begins a new epoch, so that its seq counts anew', async () => {
+    const first = protocolClient(hub, 'a');
+    await first.lease();
+    await first.report([]);
+    await first.report([]);
+    const second = protocolClient(hub, 'a');
+    await second.lease();
+    expect(second.epoch).toBe((first.epoch ?? 0) + 1);
+    expect((await second.report([])).body).toEqual({ accepted_seq: 1 });
+  });
+
+  it('records the namespaces that the listener names, and keeps them when it names none', async () => {
+    const a = protocolClient(hub, 'a');
+    await a.lease({ namespaces: ['team-a', 'team-b'] });
+    await a.lease();
+    const [row] = await hub.store.sql<{ compute_config: object }>(
+      'SELECT compute_config FROM listeners WHERE id = $1',
+      [PLATFORM_LISTENER_ID],
+    );
+    expect(row?.compute_config).toMatchObject({ k8s_namespaces: ['team-a', 'team-b'] });
+  });
+
+  it('tells its loss and its return once each', async () => {
+    const before = (await events()).length;
+    const a = protocolClient(hub, 'a');
+    await a.lease();
+    await expire();
+    const record = () => hub.store.database.platform.transaction(recordLostListeners);
+    expect([await record(), await record()]).toEqual([1, 0]);
+    await a.lease();
+    await a.lease({ cluster_reachable: false });
+    await a.lease({ cluster_reachable: false });
+    await a.lease();
+    expect((await events()).slice(before).map(({ reason }) => reason)).toEqual([
+      'ListenerLost',
+      'ListenerReturned',
+      'ListenerLost',
+      'ListenerReturned',
+    ]);
+  });
+});
+
+describe('who may run a listener', () => {
+  const lease = (listenerId?: string) => protocolClient(hub, 'x', listenerId).lease();
+
+  it('a tenant only its own; the platform its own; an admin any', async () => {
+    const { tenantId, scope } = await newTenant(hub.store);
+    const { tenantId: otherId } = await newTenant(hub.store);
+    const listener = await scope.transaction((transaction) =>
+      createListener(transaction, {
+        tenantId,
+        computeType: 'k8s',
+        computeId: 'c1',
+        computeConfig: { k8s_namespaces: [] },
+      }),
+    );
+    const answers = async (caller: HubFixture['caller']) => {
+      hub.caller = caller;
+      await hub.store.sql('UPDATE listeners SET lease_holder = NULL');
+      return [(await lease(listener.id)).status, (await lease(PLATFORM_LISTENER_ID)).status];
+    };
+    expect(await answers({ keyTenantId: tenantId, scopes: ['listeners:run'] })).toEqual([200, 404]);
+    expect(await answers({ keyTenantId: otherId, scopes: ['listeners:run'] })).toEqual([404, 404]);
+    expect(await answers({ keyTenantId: null, scopes: ['listeners:run'] })).toEqual([404, 200]);
+    expect(await answers({ keyTenantId: otherId, scopes: ['admin'] })).toEqual([200, 200]);
+  });
+
+  it('an id that there is not: 404; one that is none: 400 or 422 of the app', async () => {
+    expect((await lease('01900000-0000-7000-8000-00000000dead')).status).toBe(404);
+    expect((await lease('nonsense')).status).toBeGreaterThanOrEqual(400);
+  });
+});

@@ -1,0 +1,285 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ApplyWork, Report } from '../../src/contract/listener-protocol.ts';
+import { findDeployment, requestDeletion } from '../../src/store/deployments.ts';
+import type { DeploymentRecord } from '../../src/store/records.ts';
+import { type HubFixture, protocolClient, startHub } from './harness/hub.ts';
+import { insert, newTenant } from './harness/store.ts';
+
+let hub: HubFixture;
+let tenantId: string;
+let listener: ReturnType<typeof protocolClient>;
+
+beforeAll(async () => {
+  hub = await startHub();
+});
+afterAll(() => hub.stop());
+beforeEach(async () => {
+  ({ tenantId } = await newTenant(hub.store));
+  await hub.store.sql('UPDATE listeners SET lease_holder = NULL');
+  listener = protocolClient(hub, 'a');
+  await listener.lease();
+});
+afterEach(() => hub.store.sql('DELETE FROM deployments'));
+
+const now = new Date().toISOString();
+const ready = ['DatabaseReady', 'CacheReady'].map((type) => ({
+  type,
+  status: 'True' as const,
+  reason: 'DatabaseAvailable',
+  message: 'm',
+  lastTransitionTime: now,
+}));
+
+function observed(record: DeploymentRecord, more: object = {}): Report {
+  return {
+    kind: 'observed',
+    deployment_id: record.id,
+    name: record.appName,
+    namespace: record.namespace,
+    observed_spec_generation: record.generation,
+    conditions: ready,
+    off: false,
+    url: null,
+    active_revision: null,
+    rollout_revision: null,
+    failed_revision: null,
+    ...more,
+  };
+}
+const refOf = (record: DeploymentRecord) => ({ id: record.latestRevisionId ?? '', number: 1 });
+const read = async (record: DeploymentRecord) =>
+  hub.store.database.forTenant(tenantId).read((reader) => findDeployment(reader, tenantId, record.id));
+const eventsOf = (id: string) =>
+  hub.store.sql<{ reason: string; details: { to?: string } }>(
+    'SELECT reason, details FROM events WHERE deployment_id = $1 ORDER BY id',
+    [id],
+  );
+
+describe('reports', () => {
+  it('make the deployment READY, its revision DEPLOYED and active, with a row of history each', async () => {
+    const record = await insert(hub.store, tenantId, 'shop');
+    await listener.work();
+    await listener.report([{ kind: 'applied', deployment_id: record.id, generation: 1 }]);
+    await listener.report([observed(record, { conditions: [] })]);
+    expect(await read(record)).toMatchObject({ status: 'AWAITING_DATABASE', acknowledgedGeneration: 1 });
+    await listener.report([observed(record, { rollout_revision: refOf(record) })]);
+    await listener.report([
+      observed(record, { active_revision: refOf(record), url: 'https://shop.example' }),
+    ]);
+    expect(await read(record)).toMatchObject({
+      status: 'READY',
+      activeRevisionId: record.latestRevisionId,
+      observation: { generation: 1, url: 'https://shop.example', dataReady: true },
+    });
+    expect((await eventsOf(record.id)).map(({ reason, details }) => [reason, details.to])).toEqual([
+      ['Created', undefined],
+      ['Reconciling', 'AWAITING_DEPLOY'],
+      ['RolloutInProgress', 'DEPLOYING'],
+      ['DatabaseAvailable', 'READY'],
+      ['RolloutComplete', 'DEPLOYED'],
+    ]);
+  });
+
+  it('several of one deployment in one call count in their order', async () => {
+    const record = await insert(hub.store, tenantId, 'many');
+    await listener.report([
+      observed(record, { rollout_revision: refOf(record) }),
+      observed(record, { active_revision: refOf(record) }),
+    ]);
+    expect((await read(record))?.activeRevisionId).toBe(record.latestRevisionId);
+    expect(await hub.store.sql('SELECT status FROM revisions WHERE deployment_id = $1', [record.id])).toEqual(
+      [{ status: 'DEPLOYED' }],
+    );
+  });
+
+  it('with a seq that was taken are answered and not taken again; a gap is fine', async () => {
+    const record = await insert(hub.store, tenantId, 'seq');
+    expect((await listener.report([], { seq: 7 })).body).toEqual({ accepted_seq: 7 });
+    const repeated = await listener.report([observed(record, { active_revision: refOf(record) })], {
+      seq: 7,
+    });
+    expect(repeated).toMatchObject({ status: 200, body: { accepted_seq: 7 } });
+    expect((await read(record))?.activeRevisionId).toBeNull();
+    expect(
+      (await listener.report([observed(record, { active_revision: refOf(record) })], { seq: 9 })).status,
+    ).toBe(200);
+    expect((await read(record))?.activeRevisionId).toBe(record.latestRevisionId);
+  });
+
+  it('about what is unknown, foreign or seen elsewhere change nothing and stop nothing', async () => {
+    const record = await insert(hub.store, tenantId, 'mine');
+    const active = { active_revision: refOf(record) };
+    const answer = await listener.report([
+      observed(record, { ...active, deployment_id: '01900000-0000-7000-8000-00000000dead' }),
+      observed(record, { ...active, namespace: 'attacker' }),
+      observed(record, { active_revision: { id: "x'; --", number: 3 } }),
+      { kind: 'purged', deployment_id: '01900000-0000-7000-8000-00000000dead' },
+    ]);
+    expect(answer.status).toBe(200);
+    expect(await read(record)).toMatchObject({ status: 'READY', activeRevisionId: null });
+  });
+
+  it('with text that PostgreSQL does not take are taken without it', async () => {
+    const record = await insert(hub.store, tenantId, 'nul');
+    const failed = { ...refOf(record), reason: 'CrashLoop', message: 'exit\u0000 1 \ud800' };
+    const conditions = [{ ...ready[0], message: '\u0000' }];
+    expect((await listener.report([observed(record, { failed_revision: failed, conditions })])).status).toBe(
+      200,
+    );
+    expect(
+      await hub.store.sql('SELECT status, reason, message FROM revisions WHERE deployment_id = $1', [
+        record.id,
+      ]),
+    ).toEqual([{ status: 'DEPLOY_FAILED', reason: 'CrashLoop', message: 'exit 1 \ufffd' }]);
+  });
+
+  it('of a refusal put the item off, later each time, and fail the revision when it is for good', async () => {
+    const record = await insert(hub.store, tenantId, 'refused');
+    const refused = (retryable: boolean): Report => ({
+      kind: 'refused',
+      deployment_id: record.id,
+      generation: 1,
+      reason: 'Refused',
+      message: 'spec.x: no',
+      retryable,
+    });
+    const delay = async () => {
+      const [row] = await hub.store.sql<{ seconds: number }>(
+        'SELECT round(extract(epoch FROM next_attempt_at - now()))::int AS seconds FROM deployments WHERE id = $1',
+        [record.id],
+      );
+      await hub.store.sql('UPDATE deployments SET next_attempt_at = now() WHERE id = $1', [record.id]);
+      return row?.seconds;
+    };
+    const delays: (number | undefined)[] = [];
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      expect((await listener.work()).body.items).toHaveLength(1);
+      await listener.report([refused(true)]);
+      delays.push(await delay());
+    }
+    expect(delays).toEqual([1, 2, 4]);
+    expect(await read(record)).toMatchObject({ observation: null, acknowledgedGeneration: 0 });
+    await listener.report([refused(false)]);
+    expect(await delay()).toBe(600);
+    expect(
+      await hub.store.sql('SELECT status, message FROM revisions WHERE deployment_id = $1', [record.id]),
+    ).toEqual([{ status: 'DEPLOY_FAILED', message: 'spec.x: no' }]);
+    expect((await eventsOf(record.id)).filter(({ reason }) => reason === 'Refused')).toHaveLength(2);
+  });
+
+  it('of a purge while it is wanted again make it work', async () => {
+    const record = await insert(hub.store, tenantId, 'restored');
+    await listener.work();
+    await listener.report([{ kind: 'applied', deployment_id: record.id, generation: 1 }]);
+    await listener.report([{ kind: 'purged', deployment_id: record.id }]);
+    expect((await listener.work()).body.items).toMatchObject([{ kind: 'apply', deployment_id: record.id }]);
+  });
+});
+
+describe('inventory', () => {
+  async function settled(name: string) {
+    const record = await insert(hub.store, tenantId, name);
+    const { items } = (await listener.work()).body;
+    const item = items.find(({ deployment_id }) => deployment_id === record.id) as ApplyWork;
+    await listener.report([{ kind: 'applied', deployment_id: record.id, generation: 1 }, observed(record)]);
+    const entry = {
+      deployment_id: record.id,
+      name: record.appName,
+      namespace: record.namespace,
+      uid: 'u',
+      generation: 1,
+      spec_hash: item.spec_hash,
+      applied_hash: item.spec_hash,
+    };
+    return { record, entry };
+  }
+  const due = async () => (await listener.work()).body.items.map(({ deployment_id }) => deployment_id);
+
+  it('of what is as wanted makes no work', async () => {
+    const { entry } = await settled('same');
+    expect((await listener.inventory([entry], true)).body).toEqual({ due: 0, unknown: [] });
+    expect(await due()).toEqual([]);
+  });
+
+  it('makes work of an edit, and tells so', async () => {
+    const { record, entry } = await settled('edited');
+    expect((await listener.inventory([{ ...entry, spec_hash: 'other', generation: 99 }])).body.due).toBe(1);
+    expect(await due()).toEqual([record.id]);
+    expect(await read(record)).toMatchObject({ generation: 1, status: 'READY' });
+    expect((await eventsOf(record.id)).at(-1)?.reason).toBe('ObjectCorrected');
+  });
+
+  it('makes work of a deletion; what was observed is true no more', async () => {
+    const { record, entry } = await settled('deleted');
+    expect((await listener.inventory([{ ...entry, uid: null }])).body.due).toBe(1);
+    expect(await due()).toEqual([record.id]);
+    const after = await read(record);
+    expect(after?.status).toBe('AWAITING_DATABASE');
+    expect(after?.observation?.conditions.map(({ status }) => status)).toEqual(['Unknown', 'Unknown']);
+    expect((await eventsOf(record.id)).at(-1)?.reason).toBe('ObjectRecreated');
+  });
+
+  it('that is complete makes work of what is missing, one that is not does not', async () => {
+    const [one, two] = [await settled('one'), await settled('two')];
+    expect((await listener.inventory([one.entry])).body.due).toBe(0);
+    expect((await listener.inventory([one.entry], true)).body.due).toBe(1);
+    expect(await due()).toEqual([two.record.id]);
+  });
+
+  it('leaves the back-off of what is work already alone', async () => {
+    const record = await insert(hub.store, tenantId, 'backing-off');
+    await listener.work();
+    expect((await listener.inventory([], true)).body.due).toBe(0);
+    expect(await due()).toEqual([]);
+    expect((await read(record))?.generation).toBe(1);
+  });
+
+  it('names what the hub does not know, also an id in another place than recorded', async () => {
+    const { record, entry } = await settled('known');
+    const answer = await listener.inventory([
+      entry,
+      { ...entry, namespace: 'attacker', uid: 'v' },
+      { ...entry, deployment_id: 'by-hand' },
+      { ...entry, deployment_id: '01900000-0000-7000-8000-00000000dead' },
+    ]);
+    expect(answer.body).toEqual({ due: 0, unknown: ['by-hand', '01900000-0000-7000-8000-00000000dead'] });
+    expect(await read(record)).toMatchObject({ generation: 1 });
+  });
+
+  it('of a later generation that a listener applied (the hub was restored): what is wanted counts as later still', async () => {
+    const { record, entry } = await settled('restored');
+    const later = { ...entry, generation: 9, spec_hash: 'h9', applied_hash: 'h9' };
+    expect((await listener.inventory([later], true)).body.due).toBe(1);
+    expect((await read(record))?.generation).toBe(10);
+    expect((await listener.work()).body.items).toMatchObject([{ generation: 10, spec: { generation: 10 } }]);
+  });
+
+  it('does not touch a deployment that is being deleted', async () => {
+    const { record } = await settled('deleting');
+    await hub.store.database.forTenant(tenantId).transaction((transaction) =>
+      requestDeletion(transaction, tenantId, record.id, {
+        deleteTracingProject: false,
+        graceSeconds: 3600,
+        actor: { kind: 'system' },
+      }),
+    );
+    expect((await listener.inventory([], true)).body.due).toBe(0);
+    await listener.lease({ release: true });
+    listener = protocolClient(hub, 'b');
+    await listener.lease();
+    expect(await due()).toEqual([]);
+  });
+});
+
+describe('shutdown', () => {
+  it('answers those who wait, at once', async () => {
+    const own = await startHub();
+    const client = protocolClient(own, 'a');
+    await client.lease();
+    const waiting = client.work('&wait_seconds=25');
+    const closed = own.app.close();
+    expect((await waiting).body).toEqual({ items: [] });
+    await closed;
+    await own.stop();
+  });
+});

@@ -1,0 +1,288 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ApplyWork, PurgeWork, Report } from '../../src/contract/listener-protocol.ts';
+import { uuidv7 } from '../../src/domain/id.ts';
+import { requestDeletion, updateWanted } from '../../src/store/deployments.ts';
+import type { DeploymentRecord, WantedChange } from '../../src/store/records.ts';
+import { type HubFixture, protocolClient, startHub } from './harness/hub.ts';
+import { insert, newTenant } from './harness/store.ts';
+
+let hub: HubFixture;
+let tenantId: string;
+let listener: ReturnType<typeof protocolClient>;
+
+beforeAll(async () => {
+  hub = await startHub();
+});
+afterAll(() => hub.stop());
+beforeEach(async () => {
+  ({ tenantId } = await newTenant(hub.store));
+  await hub.store.sql('UPDATE listeners SET lease_holder = NULL');
+  listener = protocolClient(hub, 'a');
+  await listener.lease();
+});
+afterEach(() => hub.store.sql('DELETE FROM deployments'));
+
+const actor = { kind: 'system', name: 'test' } as const;
+
+async function patch(record: DeploymentRecord, more: Partial<WantedChange> = {}): Promise<DeploymentRecord> {
+  const { generation, sourceConfig, sourceRevisionConfig } = record;
+  return hub.store.database.forTenant(tenantId).transaction((transaction) =>
+    updateWanted(transaction, hub.store.box, tenantId, record.id, {
+      expectedGeneration: generation,
+      sourceConfig,
+      sourceRevisionConfig,
+      secrets: { kind: 'set', id: record.secrets?.id ?? null },
+      imageVersion: null,
+      revision: { id: uuidv7(), status: 'QUEUED' },
+      actor,
+      message: 'changed',
+      ...more,
+    }),
+  );
+}
+
+async function take(query = ''): Promise<(ApplyWork | PurgeWork)[]> {
+  const answer = await listener.work(query);
+  expect(answer.status).toBe(200);
+  return answer.body.items;
+}
+const applied = (record: { id: string; generation: number }): Report => ({
+  kind: 'applied',
+  deployment_id: record.id,
+  generation: record.generation,
+});
+const revisionStates = async (id: string) =>
+  (
+    await hub.store.sql<{ status: string }>(
+      'SELECT status FROM revisions WHERE deployment_id = $1 ORDER BY number',
+      [id],
+    )
+  ).map(({ status }) => status);
+/** As if so much time had passed. */
+const later = (seconds: number) =>
+  hub.store.sql(`UPDATE deployments SET next_attempt_at = next_attempt_at - make_interval(secs => $1)`, [
+    seconds,
+  ]);
+
+describe('work', () => {
+  it('is complete: spec with every default, hash, labels, the environment', async () => {
+    const record = await insert(hub.store, tenantId, 'shop', {
+      secrets: [{ name: 'TOKEN', value: 's3cret' }],
+    });
+    const [item] = await take();
+    expect(item).toMatchObject({
+      kind: 'apply',
+      deployment_id: record.id,
+      tenant_id: tenantId,
+      generation: 1,
+      name: record.appName,
+      namespace: 'apps',
+      create_namespace: false,
+      labels: { 'berth.dev/deployment-id': record.id },
+      spec: {
+        deploymentId: record.id,
+        generation: 1,
+        suspend: false,
+        revision: {
+          number: 1,
+          image: 'registry.example/web:1.0.0',
+          envSecretName: `${record.appName}-env-1`,
+        },
+      },
+      spec_hash: expect.stringMatching(/^[0-9a-f]{16}$/),
+      env_secrets: [{ name: `${record.appName}-env-1`, revision_number: 1, data: { TOKEN: 's3cret' } }],
+      stale_env_secrets: [],
+    });
+    expect(JSON.stringify((item as ApplyWork).spec)).not.toContain('s3cret');
+  });
+
+  it('is handed out once until it is reported on, or comes again after a while', async () => {
+    const record = await insert(hub.store, tenantId, 'once');
+    expect(await take()).toHaveLength(1);
+    expect(await take()).toHaveLength(0);
+    await later(60);
+    expect(await take()).toHaveLength(1);
+    await listener.report([applied(record)]);
+    await later(600);
+    expect(await take()).toHaveLength(0);
+  });
+
+  it('of a change comes at once, although an older item is out', async () => {
+    const record = await insert(hub.store, tenantId, 'changed');
+    await take();
+    const changed = await patch(record);
+    const [item] = await take();
+    expect(item).toMatchObject({ generation: 2, spec: { revision: { number: 2 } } });
+    await listener.report([applied(record)]);
+    await later(60);
+    expect(await take()).toHaveLength(1);
+    await listener.report([applied(changed)]);
+    await later(60);
+    expect(await take()).toHaveLength(0);
+  });
+
+  it('moves the revision on, and tells so; a patch then cannot say that it never started', async () => {
+    const record = await insert(hub.store, tenantId, 'handed');
+    await take();
+    expect(await revisionStates(record.id)).toEqual(['AWAITING_DEPLOY']);
+    const events = await hub.store.sql<{ details: object }>(
+      'SELECT details FROM events WHERE deployment_id = $1 ORDER BY id DESC LIMIT 1',
+      [record.id],
+    );
+    expect(events).toEqual([{ details: { from: 'QUEUED', to: 'AWAITING_DEPLOY' } }]);
+    await patch(record);
+    expect(await revisionStates(record.id)).toEqual(['AWAITING_DEPLOY', 'QUEUED']);
+  });
+
+  it('of a deployment that is switched off leaves its revision QUEUED', async () => {
+    const sourceConfig = { ...(await insert(hub.store, tenantId, 'template')).sourceConfig };
+    const record = await insert(hub.store, tenantId, 'off', {
+      sourceConfig: { ...sourceConfig, resource_spec: { max_scale: 0 } as never },
+    });
+    const items = await take();
+    expect(items.find((item) => item.deployment_id === record.id)).toMatchObject({ spec: { suspend: true } });
+    expect(await revisionStates(record.id)).toEqual(['QUEUED']);
+  });
+
+  it('is fair between tenants', async () => {
+    const { tenantId: quiet } = await newTenant(hub.store);
+    for (let i = 0; i < 8; i += 1) await insert(hub.store, tenantId, `busy-${i}`);
+    await insert(hub.store, quiet, 'lonely');
+    const tenants = (await take('&limit=2')).map((item) => item.tenant_id);
+    expect(new Set(tenants)).toEqual(new Set([tenantId, quiet]));
+  });
+
+  it('carries the environment of the active revision too, and names those that can go', async () => {
+    const secrets = [{ name: 'A', value: '1' }];
+    let record = await insert(hub.store, tenantId, 'long', { secrets });
+    await take();
+    const active = record.latestRevisionId ?? '';
+    await hub.store.sql(`UPDATE deployments SET active_revision_id = $2 WHERE id = $1`, [record.id, active]);
+    for (let number = 2; number <= 14; number += 1) {
+      record = await patch(record, {
+        secrets: { kind: 'values', secrets: [{ name: 'A', value: String(number) }] },
+      });
+    }
+    const [item] = (await take()) as ApplyWork[];
+    expect(item?.env_secrets.map(({ revision_number, data }) => [revision_number, data])).toEqual([
+      [14, { A: '14' }],
+      [1, { A: '1' }],
+    ]);
+    expect(item?.stale_env_secrets).toEqual([4, 3, 2].map((number) => `${record.appName}-env-${number}`));
+  });
+
+  it('of a first build starts the data services; a later one leaves the former revision; a failed one runs nothing', async () => {
+    const record = await insert(hub.store, tenantId, 'built', {
+      source: 'git_host',
+      sourceRevisionConfig: {
+        repo_ref: null,
+        workflow_config_path: 'w.json',
+        image_uri: null,
+        repo_commit_sha: null,
+      },
+      revision: { id: uuidv7(), status: 'AWAITING_BUILD' },
+    });
+    const spec = async () => {
+      await later(60);
+      return ((await take())[0] as ApplyWork).spec;
+    };
+    expect(await spec()).toMatchObject({ suspend: false, revision: { number: 1 } });
+    expect((await spec()).revision.image).toBeUndefined();
+    expect(await revisionStates(record.id)).toEqual(['AWAITING_BUILD']);
+    await hub.store.sql(
+      `UPDATE revisions SET status = 'DEPLOYED', resolved_image = 'r/a@sha256:1' WHERE deployment_id = $1`,
+      [record.id],
+    );
+    await patch(record, { revision: { id: uuidv7(), status: 'AWAITING_BUILD' } });
+    expect(await spec()).toMatchObject({ revision: { number: 1, image: 'r/a@sha256:1' } });
+    await hub.store.sql(`UPDATE revisions SET status = 'BUILD_FAILED' WHERE deployment_id = $1`, [record.id]);
+    expect(await spec()).toMatchObject({ suspend: true });
+  });
+
+  it('of a new holder comes again at once', async () => {
+    await insert(hub.store, tenantId, 'moved');
+    await take();
+    await listener.lease({ release: true });
+    listener = protocolClient(hub, 'b');
+    await listener.lease();
+    expect(await take()).toHaveLength(1);
+  });
+
+  it('that cannot be made is put off and not in the way', async () => {
+    const broken = await insert(hub.store, tenantId, 'broken', { secrets: [{ name: 'A', value: '1' }] });
+    const sound = await insert(hub.store, tenantId, 'sound');
+    await hub.store.sql(`UPDATE secret_sets SET sealed = 'x' WHERE deployment_id = $1`, [broken.id]);
+    expect((await take()).map((item) => item.deployment_id)).toEqual([sound.id]);
+    expect(await take()).toHaveLength(0);
+    expect(hub.store.logger.lines.at(-1)).toMatchObject({
+      level: 'error',
+      fields: { deploymentId: broken.id },
+    });
+  });
+});
+
+describe('waiting for work', () => {
+  it('ends with the first hint that brings some', async () => {
+    const waiting = listener.work('&wait_seconds=20');
+    await insert(hub.store, tenantId, 'waited-for');
+    hub.hints.notifyAll();
+    expect((await waiting).body.items).toHaveLength(1);
+  });
+
+  it('needs no hint for what falls due meanwhile', async () => {
+    const record = await insert(hub.store, tenantId, 'soon');
+    await hub.store.sql(`UPDATE deployments SET next_attempt_at = now() + interval '300 ms' WHERE id = $1`, [
+      record.id,
+    ]);
+    expect((await listener.work('&wait_seconds=20')).body.items).toHaveLength(1);
+  });
+
+  it('ends with nothing when the time is over', async () => {
+    expect((await listener.work('&wait_seconds=0.1')).body).toEqual({ items: [] });
+  });
+});
+
+describe('purge', () => {
+  it('is work with every environment named; reported, the record goes and a tombstone stays', async () => {
+    const record = await insert(hub.store, tenantId, 'gone', { secrets: [{ name: 'A', value: '1' }] });
+    await patch(record);
+    await hub.store.database
+      .forTenant(tenantId)
+      .transaction((transaction) =>
+        requestDeletion(transaction, tenantId, record.id, { deleteTracingProject: false, actor }),
+      );
+    expect(await take()).toMatchObject([
+      {
+        kind: 'purge',
+        deployment_id: record.id,
+        name: record.appName,
+        namespace: 'apps',
+        env_secrets: [`${record.appName}-env-1`, `${record.appName}-env-2`],
+      },
+    ]);
+    await listener.report([{ kind: 'purged', deployment_id: record.id }]);
+    expect(await hub.store.sql('SELECT id FROM deployments WHERE id = $1', [record.id])).toEqual([]);
+    expect(await hub.store.sql('SELECT due FROM tombstones WHERE id = $1', [record.id])).toEqual([
+      { due: false },
+    ]);
+    expect(await hub.store.sql(`SELECT name FROM tracing_projects WHERE tenant_id = $1`, [tenantId])).toEqual(
+      [{ name: 'gone' }],
+    );
+
+    const left = {
+      deployment_id: record.id,
+      name: record.appName,
+      namespace: 'apps',
+      uid: 'u',
+      generation: 1,
+      spec_hash: 'x',
+      applied_hash: 'x',
+    };
+    expect((await listener.inventory([left])).body).toEqual({ due: 1, unknown: [] });
+    expect(await take()).toMatchObject([{ kind: 'purge', deployment_id: record.id }]);
+    await listener.report([{ kind: 'purged', deployment_id: record.id }]);
+    expect(await hub.store.sql('SELECT due FROM tombstones WHERE id = $1', [record.id])).toEqual([
+      { due: false },
+    ]);
+  });
+});

@@ -1,0 +1,98 @@
+/** Deletion of a record in two steps: asked for, then removed once the cluster is clean; what goes with it and what stays. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { uuidv7 } from '../../src/domain/id.ts';
+import { findDeployment, removeRecord, requestDeletion } from '../../src/store/deployments.ts';
+import { listEvents } from '../../src/store/events.ts';
+import { findRevision } from '../../src/store/revisions.ts';
+import { insert, newTenant, type StoreFixture, startStore } from './harness/store.ts';
+
+let store: StoreFixture;
+beforeAll(async () => {
+  store = await startStore();
+});
+afterAll(() => store.stop());
+
+const system = { kind: 'system' } as const;
+const page = { limit: 100, offset: 0 };
+const request = { deleteTracingProject: true, actor: system };
+
+test('is asked for once; the generation rises, the status says so', async () => {
+  const { tenantId, scope } = await newTenant(store);
+  const created = await insert(store, tenantId, 'shop');
+  const ask = () => scope.transaction((tx) => requestDeletion(tx, tenantId, created.id, request));
+  expect(await ask()).toBe('requested');
+  expect(await ask()).toBe('already');
+  const found = await scope.read((reader) => findDeployment(reader, tenantId, created.id));
+  expect(found).toMatchObject({ status: 'AWAITING_DELETE', generation: 2, deleteTracingProject: true });
+  expect(await scope.transaction((tx) => requestDeletion(tx, tenantId, uuidv7(), request))).toBe('missing');
+  const other = await newTenant(store);
+  expect(
+    await other.scope.transaction((tx) => requestDeletion(tx, other.tenantId, created.id, request)),
+  ).toBe('missing');
+});
+
+test('asked for again it may take the tracing project too, and never leaves it again', async () => {
+  const { tenantId, scope } = await newTenant(store);
+  const created = await insert(store, tenantId, 'shop');
+  const ask = (deleteTracingProject: boolean) =>
+    scope.transaction((tx) =>
+      requestDeletion(tx, tenantId, created.id, { deleteTracingProject, actor: system }),
+    );
+  const read = () => scope.read((reader) => findDeployment(reader, tenantId, created.id));
+  expect(await ask(false)).toBe('requested');
+  expect((await read())?.deleteTracingProject).toBe(false);
+  const history = () => scope.read((reader) => listEvents(reader, tenantId, created.id, page));
+  const before = await history();
+  for (const wanted of [true, false]) {
+    expect(await ask(wanted)).toBe('already');
+    expect(await read()).toMatchObject({ deleteTracingProject: true, generation: 2 });
+  }
+  expect(await history()).toEqual(before);
+});
+
+test('nothing is due within the grace', async () => {
+  const { tenantId, scope } = await newTenant(store);
+  const created = await insert(store, tenantId, 'shop');
+  await scope.transaction((tx) =>
+    requestDeletion(tx, tenantId, created.id, { ...request, graceSeconds: 3600 }),
+  );
+  const [work] = await store.sql('SELECT next_attempt_at > now() AS later FROM deployments WHERE id = $1', [
+    created.id,
+  ]);
+  expect(work).toEqual({ later: true });
+});
+
+test('the record goes with revisions and secrets, leaves tombstone and history', async () => {
+  const { tenantId, scope } = await newTenant(store);
+  const created = await insert(store, tenantId, 'shop', { secrets: [{ name: 'A', value: '1' }] });
+  const remove = () => scope.transaction((tx) => removeRecord(tx, tenantId, created.id, system));
+  expect(await remove()).toBe(false);
+  await scope.transaction((tx) => requestDeletion(tx, tenantId, created.id, request));
+  expect(await remove()).toBe(true);
+  expect(await remove()).toBe(false);
+  expect(await scope.read((reader) => findDeployment(reader, tenantId, created.id))).toBeNull();
+  expect(
+    await scope.read((reader) => findRevision(reader, tenantId, created.id, created.latestRevisionId ?? '')),
+  ).toBeNull();
+  for (const table of ['deployments', 'revisions', 'secret_sets', 'tracing_projects']) {
+    expect(await store.sql(`SELECT 1 FROM ${table} WHERE tenant_id = $1`, [tenantId])).toEqual([]);
+  }
+  expect(
+    await store.sql('SELECT id, app_name, generation, due FROM tombstones WHERE tenant_id = $1', [tenantId]),
+  ).toEqual([{ id: created.id, app_name: created.appName, generation: 2, due: false }]);
+  const events = await scope.read((reader) => listEvents(reader, tenantId, created.id, page));
+  expect(events.map(({ reason }) => reason)).toEqual(['Deleted', 'DeletionRequested', 'Created']);
+});
+
+test('a tracing project that a deployment of the same name uses by now is kept', async () => {
+  const { tenantId, scope } = await newTenant(store);
+  const created = await insert(store, tenantId, 'shop');
+  await scope.transaction((tx) => requestDeletion(tx, tenantId, created.id, request));
+  const [next] = await Promise.all([
+    insert(store, tenantId, 'shop'),
+    scope.transaction((tx) => removeRecord(tx, tenantId, created.id, system)),
+  ]);
+  expect(await store.sql('SELECT name FROM tracing_projects WHERE id = $1', [next.tracingProjectId])).toEqual(
+    [{ name: 'shop' }],
+  );
+});

@@ -1,0 +1,90 @@
+/** Migrations: from nothing, by several at once, checked, and what is said when they are missing. */
+import pg from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { NotMigrated, StoreUnavailable } from '../../src/store/errors.ts';
+import { checkMigrated, migrate } from '../../src/store/migrate.ts';
+import { findTenantByName } from '../../src/store/tenants.ts';
+import type { LocalPostgres } from '../cluster/postgres.ts';
+import { ordinaryDatabase, recordingLogger, storeServer } from './harness/store.ts';
+
+let server: LocalPostgres;
+beforeAll(async () => {
+  server = await storeServer();
+});
+afterAll(() => server.stop());
+
+async function emptyDatabase() {
+  const { url, drop } = await ordinaryDatabase(server);
+  const database = openDatabase({ url, poolSize: 2, logger: recordingLogger() });
+  onTestFinished(async () => {
+    await database.close();
+    await drop();
+  });
+  return { url, database };
+}
+
+test('several replicas at once: one migrates, the others find nothing to do', async () => {
+  const { url, database } = await emptyDatabase();
+  const loggers = Array.from({ length: 4 }, recordingLogger);
+  const applied = await Promise.all(loggers.map((logger) => migrate(url, logger)));
+  expect(applied.filter((tags) => tags.length > 0)).toEqual([['0000_tables', '0001_row_security']]);
+  await checkMigrated(database);
+  const messages = loggers.flatMap(({ lines }) => lines.map(({ message }) => message)).sort();
+  expect(messages).toEqual([
+    'migrating the database: 0000_tables, 0001_row_security',
+    'the database is migrated',
+    'the database is up to date',
+    'the database is up to date',
+    'the database is up to date',
+  ]);
+  const listeners = await database.platform.read((reader) =>
+    reader.query('SELECT id, tenant_id, compute_id FROM listeners'),
+  );
+  expect(listeners).toEqual([{ id: PLATFORM_LISTENER_ID, tenant_id: null, compute_id: 'local' }]);
+});
+
+test('an empty database and one that lags behind are named, with the next step', async () => {
+  const { url, database } = await emptyDatabase();
+  const failure = () => checkMigrated(database).catch((error: unknown) => error);
+  expect(await failure()).toBeInstanceOf(NotMigrated);
+  expect(String(await failure())).toMatch(/it is empty; next: run `berth migrate`/);
+  const statement = await database.platform
+    .read((reader) => findTenantByName(reader, 'x'))
+    .catch((error: unknown) => error);
+  expect(String(statement)).toMatch(/next: run `berth migrate`/);
+  await migrate(url, recordingLogger());
+  await database.platform.transaction((tx) =>
+    tx.query(
+      'DELETE FROM berth_migrations.applied WHERE id = (SELECT max(id) FROM berth_migrations.applied)',
+    ),
+  );
+  expect(String(await failure())).toMatch(
+    /it lacks the migration 0001_row_security; next: run `berth migrate`/,
+  );
+});
+
+test('a failed migration leaves nothing half-done', async () => {
+  const { url, database } = await emptyDatabase();
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query('CREATE TABLE tenants (foreign_table int)');
+  await expect(migrate(url, recordingLogger())).rejects.toThrow();
+  const tables = await database.platform.read((reader) =>
+    reader.query(`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`),
+  );
+  expect(tables).toEqual([{ tablename: 'tenants' }]);
+  await client.query('DROP TABLE tenants');
+  expect(await migrate(url, recordingLogger())).toHaveLength(2);
+});
+
+test('PostgreSQL unreachable: retryable, with what to check, without the password', async () => {
+  const error = await migrate('postgres://user:hunter2@127.0.0.1:1/berth', recordingLogger()).catch(
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(StoreUnavailable);
+  expect(String(error)).toMatch(/127\.0\.0\.1:1\/berth: .*ECONNREFUSED.*; next: check that it runs/);
+  expect(String(error)).not.toContain('hunter2');
+});

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigError, describeConfig, loadConfig, SETTINGS } from '../../src/config.ts';
+
+const KEY = Buffer.alloc(32, 7).toString('base64');
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    loadConfig(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+describe('the configuration', () => {
+  test('needs nothing; what is empty counts as unset', () => {
+    const config = loadConfig({ BERTH_PORT: '' });
+    expect([config.port, config.hosting, config.namespaces, config.databaseUrl]).toEqual([
+      8080,
+      'self_hosted',
+      [],
+      null,
+    ]);
+  });
+
+  test('names every wrong setting at once', () => {
+    const problems = problemsOf({ BERTH_PORT: '70000', BERTH_HOSTING: 'moon', BERTH_LISTENER_ID: 'x' });
+    expect(problems.map((problem) => problem.split(':')[0])).toEqual([
+      'BERTH_PORT',
+      'BERTH_HOSTING',
+      'BERTH_LISTENER_ID',
+    ]);
+  });
+
+  test('refuses a setting that does not exist, for it was probably meant to do something', () => {
+    expect(problemsOf({ BERTH_HOSTNIG: 'cloud' })).toEqual([
+      expect.stringContaining('BERTH_HOSTNIG: no such setting'),
+    ]);
+  });
+
+  test('passes over the variables of a client and of the test suite', () => {
+    expect(problemsOf({ BERTH_URL: 'http://x', BERTH_API_KEY: 'k', BERTH_TEST_KUBECONFIG: '/x' })).toEqual(
+      [],
+    );
+  });
+
+  test('passes over what Kubernetes says of Services named berth-…', () => {
+    const links = {
+      BERTH_API_SERVICE_HOST: '10.0.0.1',
+      BERTH_API_SERVICE_PORT_HTTP: '80',
+      BERTH_API_PORT_80_TCP: 'tcp://10.0.0.1:80',
+    };
+    expect(problemsOf(links)).toEqual([]);
+  });
+
+  test('reads encryption keys, the first one first, and says how to make one', () => {
+    const { encryptionKeys } = loadConfig({ BERTH_ENCRYPTION_KEYS: `new:${KEY}, old:${KEY}` });
+    expect(encryptionKeys.map(({ id, key }) => [id, key.length])).toEqual([
+      ['new', 32],
+      ['old', 32],
+    ]);
+    expect(problemsOf({ BERTH_ENCRYPTION_KEYS: 'k1:c2hvcnQ=' })[0]).toContain('openssl rand -base64 32');
+  });
+
+  test('renders for strangers in cloud mode: restricted, isolated', () => {
+    const cloud = loadConfig({ BERTH_HOSTING: 'cloud' }).rendering;
+    const own = loadConfig({}).rendering;
+    expect([cloud.podSecurity, cloud.networkIsolation]).toEqual(['restricted', true]);
+    expect([own.podSecurity, own.networkIsolation]).toEqual(['baseline', false]);
+  });
+
+  test('prefers the kubeconfig of the role', () => {
+    const config = loadConfig({ KUBECONFIG: '/a', BERTH_OPERATOR_KUBECONFIG: '/b' });
+    expect([config.listenerKubeconfig, config.operatorKubeconfig]).toEqual(['/a', '/b']);
+  });
+});
+
+describe('the configuration, described', () => {
+  test('shows every setting and no secret', () => {
+    const environment = Object.fromEntries(
+      Object.entries(SETTINGS)
+        .filter(([, setting]) => 'secret' in setting)
+        .map(([name]) => [name, name === 'BERTH_ENCRYPTION_KEYS' ? `k:${KEY}` : 'canary-7f3a']),
+    );
+    const lines = describeConfig(environment).join('\n');
+    expect(lines).not.toContain('canary-7f3a');
+    expect(lines).not.toContain(KEY);
+    for (const name of Object.keys(SETTINGS)) expect(lines).toContain(name);
+  });
+});

@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest';
+import { closingLine } from '../../../scripts/test.ts';
+
+const report = (more: object) => ({
+  numPassedTests: 0,
+  numFailedTests: 0,
+  numPendingTests: 0,
+  numTodoTests: 0,
+  numTotalTests: 0,
+  testResults: [],
+  ...more,
+});
+const file = (status: string, assertionResults: unknown[]) => ({
+  status,
+  assertionResults,
+  message: '',
+  name: 'x',
+});
+
+describe('the closing line of the test run', () => {
+  test.each([
+    [{ numPassedTests: 3 }, '3 passed, 0 failed', false],
+    [{ numPassedTests: 3, numFailedTests: 1 }, '3 passed, 1 failed', true],
+    [{ numPassedTests: 3, numPendingTests: 1, numTodoTests: 1 }, '3 passed, 0 failed, 2 skipped', false],
+    [{ numPassedTests: 3, testResults: [file('failed', [])] }, '3 passed, 1 failed', true],
+    [
+      { numPassedTests: 3, numFailedTests: 1, testResults: [file('failed', [{}])] },
+      '3 passed, 1 failed',
+      true,
+    ],
+    [{}, '0 passed, 0 failed', true],
+  ])('%j', (counts, line, failed) => {
+    expect(closingLine(report(counts))).toEqual({ line, failed });
+  });
+});
