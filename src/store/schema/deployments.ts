@@ -12,6 +12,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core';
 import type { Condition } from '../../domain/conditions.ts';
+import type { Culprit } from '../../domain/culprit.ts';
 import type { SourceConfig, SourceRevisionConfig } from '../../domain/deployment.ts';
 import type { DeploymentType, Source } from '../../domain/source.ts';
 import type { DeploymentStatus, RevisionStatus } from '../../domain/states.ts';
@@ -31,6 +32,10 @@ export const tracingProjects = pgTable(
       .references(() => tenants.id),
     name: text().notNull(),
     createdAt: time('created_at').notNull().defaultNow(),
+    /** The tracing backend's id of it, from its answer; null: not told, or the answer named none. */
+    backendId: text('backend_id'),
+    /** When the tracing backend last acknowledged it; null: never, or no backend is configured. */
+    backendSyncedAt: time('backend_synced_at'),
   },
   (table) => [uniqueIndex('tracing_projects_name').on(table.tenantId, table.name)],
 );
@@ -81,6 +86,8 @@ export const deployments = pgTable(
     updatedAt: time('updated_at').notNull().defaultNow(),
     deleteRequestedAt: time('delete_requested_at'),
     deleteTracingProject: boolean('delete_tracing_project').notNull().default(false),
+    /** End of the deletion grace: until then nothing but pods is removed and the deployment can be restored. */
+    purgeAfter: time('purge_after'),
 
     /** Work for the listener is due while generation > acknowledged_generation and next_attempt_at has come. */
     acknowledgedGeneration: integer('acknowledged_generation').notNull().default(0),
@@ -144,6 +151,8 @@ export const revisions = pgTable(
     status: text().$type<RevisionStatus>().notNull(),
     reason: text(),
     message: text(),
+    /** What made it fail, as the operator saw it; null: it did not fail, or the culprit is unknown. */
+    culprit: jsonb().$type<Culprit>(),
     sourceRevisionConfig: jsonb('source_revision_config').$type<SourceRevisionConfig>().notNull(),
     secretsId: uuid('secrets_id'),
     /** Digest-pinned image, where it could be resolved or was built. */

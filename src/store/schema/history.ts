@@ -40,6 +40,8 @@ export const idempotencyKeys = pgTable(
     fingerprint: text().notNull(),
     statusCode: integer('status_code').notNull(),
     deploymentId: uuid('deployment_id').notNull(),
+    /** The revision that was made, where that is what the operation answers. */
+    revisionId: uuid('revision_id'),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
   },
@@ -48,3 +50,32 @@ export const idempotencyKeys = pgTable(
     index('idempotency_keys_by_expiry').on(table.expiresAt),
   ],
 );
+
+/**
+ * Messages to systems outside, written in the transaction of what they tell and sent afterwards, at least once.
+ * Of one subject, they are sent in the order of their ids.
+ */
+export const outbox = pgTable(
+  'outbox',
+  {
+    id: uuid().primaryKey(),
+    tenantId: uuid('tenant_id')
+      .notNull()
+      .references(() => tenants.id, { onDelete: 'cascade' }),
+    kind: text().$type<OutboxKind>().notNull(),
+    /** What the message is about, such as the tracing project's id. */
+    subjectId: uuid('subject_id').notNull(),
+    payload: jsonb().$type<Record<string, unknown>>().notNull(),
+    attempts: integer().notNull().default(0),
+    nextAttemptAt: timestamp('next_attempt_at', { withTimezone: true }).notNull().defaultNow(),
+    /** Why the last attempt failed; never an answer's body. */
+    lastError: text('last_error'),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (table) => [
+    index('outbox_due').on(table.nextAttemptAt),
+    index('outbox_by_subject').on(table.subjectId, table.id),
+  ],
+);
+
+export type OutboxKind = 'tracing_project.created' | 'tracing_project.deleted';

@@ -1,9 +1,14 @@
-import { pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core';
+import { customType, index, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import type { TenantQuotas } from '../../domain/tenant-quotas.ts';
+
+const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
 /** Owners of everything. */
 export const tenants = pgTable('tenants', {
   id: uuid().primaryKey(),
   name: text().notNull().unique('tenants_name'),
+  /** What this tenant may use at most, in place of single entries of the policy's tenant_quotas. */
+  quotas: jsonb().$type<Partial<TenantQuotas>>().notNull().default({}),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
 });
 
@@ -19,7 +24,35 @@ export const apiKeys = pgTable('api_keys', {
   hash: text().notNull().unique('api_keys_hash'),
   scopes: text().array().notNull(),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+  /** The key stops working then; null: never. */
+  expiresAt: timestamp('expires_at', { withTimezone: true }),
   revokedAt: timestamp('revoked_at', { withTimezone: true }),
   /** Coarse: written at most once an hour. */
   lastUsedAt: timestamp('last_used_at', { withTimezone: true }),
 });
+
+/** Credentials for a git host; the token is write-only. */
+export const integrations = pgTable(
+  'integrations',
+  {
+    id: uuid().primaryKey(),
+    tenantId: uuid('tenant_id')
+      .notNull()
+      .references(() => tenants.id),
+    name: text().notNull(),
+    provider: text().$type<GitProvider>().notNull(),
+    /** https URL of the git host; the token is used for this host alone. */
+    hostUrl: text('host_url').notNull(),
+    /** Which key sealed the credentials (store/secret-box.ts). */
+    keyId: text('key_id').notNull(),
+    sealed: bytea().notNull(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+    updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (table) => [
+    uniqueIndex('integrations_name').on(table.tenantId, table.name),
+    index('integrations_by_key').on(table.keyId),
+  ],
+);
+
+export type GitProvider = 'github' | 'gitlab' | 'git';

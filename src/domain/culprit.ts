@@ -1,0 +1,29 @@
+import { z } from 'zod';
+
+/** What made a rollout fail: the smallest thing that can be named. Part of the custom resource's status and of reports. */
+export const culpritSchema = z.strictObject({
+  component: z
+    .string()
+    .max(63)
+    .optional()
+    .describe('Component: api, queue, orchestrator, executor, cache or database.'),
+  kind: z.string().max(63).optional().describe('Kind of the object, such as Pod or PersistentVolumeClaim.'),
+  object: z.string().max(253).optional().describe('Its name.'),
+  container: z.string().max(63).optional().describe('Container within the pod.'),
+  container_kind: z
+    .enum(['app', 'init', 'sidecar'])
+    .optional()
+    .describe('Whether the container is the application, an init container or a sidecar.'),
+  field: z
+    .string()
+    .max(512)
+    .optional()
+    .describe('Field of source_config or source_revision_config that leads there.'),
+  exit_code: z.int().optional().describe("The container's last exit code."),
+  detail: z
+    .string()
+    .max(2048)
+    .optional()
+    .describe("What the cluster said of it: the last termination message, the event's text."),
+});
+export type Culprit = z.infer<typeof culpritSchema>;

@@ -1,0 +1,49 @@
+CREATE TABLE "outbox" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"tenant_id" uuid NOT NULL,
+	"kind" text NOT NULL,
+	"subject_id" uuid NOT NULL,
+	"payload" jsonb NOT NULL,
+	"attempts" integer DEFAULT 0 NOT NULL,
+	"next_attempt_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"last_error" text,
+	"created_at" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "integrations" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"tenant_id" uuid NOT NULL,
+	"name" text NOT NULL,
+	"provider" text NOT NULL,
+	"host_url" text NOT NULL,
+	"key_id" text NOT NULL,
+	"sealed" "bytea" NOT NULL,
+	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"updated_at" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+ALTER TABLE "deployments" ADD COLUMN "purge_after" timestamp with time zone;--> statement-breakpoint
+ALTER TABLE "revisions" ADD COLUMN "culprit" jsonb;--> statement-breakpoint
+ALTER TABLE "tracing_projects" ADD COLUMN "backend_id" text;--> statement-breakpoint
+ALTER TABLE "tracing_projects" ADD COLUMN "backend_synced_at" timestamp with time zone;--> statement-breakpoint
+ALTER TABLE "idempotency_keys" ADD COLUMN "revision_id" uuid;--> statement-breakpoint
+ALTER TABLE "api_keys" ADD COLUMN "expires_at" timestamp with time zone;--> statement-breakpoint
+ALTER TABLE "tenants" ADD COLUMN "quotas" jsonb DEFAULT '{}'::jsonb NOT NULL;--> statement-breakpoint
+ALTER TABLE "outbox" ADD CONSTRAINT "outbox_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "integrations" ADD CONSTRAINT "integrations_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+CREATE INDEX "outbox_due" ON "outbox" USING btree ("next_attempt_at");--> statement-breakpoint
+CREATE INDEX "outbox_by_subject" ON "outbox" USING btree ("subject_id","id");--> statement-breakpoint
+CREATE UNIQUE INDEX "integrations_name" ON "integrations" USING btree ("tenant_id","name");--> statement-breakpoint
+CREATE INDEX "integrations_by_key" ON "integrations" USING btree ("key_id");--> statement-breakpoint
+DO $$
+DECLARE
+  protected text;
+BEGIN
+  FOREACH protected IN ARRAY ARRAY['integrations', 'outbox']
+  LOOP
+    EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', protected);
+    EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', protected);
+    EXECUTE format('CREATE POLICY tenant ON %I USING ((SELECT berth_all_tenants()) OR tenant_id = (SELECT berth_tenant_id()))', protected);
+  END LOOP;
+END
+$$;
