@@ -22,6 +22,10 @@ CREATE TABLE "integrations" (
 	"updated_at" timestamp with time zone DEFAULT now() NOT NULL
 );
 --> statement-breakpoint
+ALTER TABLE "events" DROP CONSTRAINT "events_tenant_id_tenants_id_fk";--> statement-breakpoint
+ALTER TABLE "deployments" ADD COLUMN "quota_cpu_m" bigint;--> statement-breakpoint
+ALTER TABLE "deployments" ADD COLUMN "quota_memory_mb" bigint;--> statement-breakpoint
+ALTER TABLE "deployments" ADD COLUMN "quota_storage_gi" bigint;--> statement-breakpoint
 ALTER TABLE "deployments" ADD COLUMN "purge_after" timestamp with time zone;--> statement-breakpoint
 ALTER TABLE "revisions" ADD COLUMN "culprit" jsonb;--> statement-breakpoint
 ALTER TABLE "tracing_projects" ADD COLUMN "backend_id" text;--> statement-breakpoint

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import {
+  bigint,
   boolean,
   customType,
   index,
@@ -21,6 +22,7 @@ import { tenants } from './tenancy.ts';
 
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 const time = (name: string) => timestamp(name, { withTimezone: true });
+const amount = (name: string) => bigint(name, { mode: 'number' });
 
 /** Where traces of a deployment go; made with it, of the same name, and may outlive it. */
 export const tracingProjects = pgTable(
@@ -86,6 +88,10 @@ export const deployments = pgTable(
     updatedAt: time('updated_at').notNull().defaultNow(),
     deleteRequestedAt: time('delete_requested_at'),
     deleteTracingProject: boolean('delete_tracing_project').notNull().default(false),
+    /** What it counts for in its tenant's quotas (domain/quota-usage.ts); null: not measured yet (store/quotas.ts does). */
+    quotaCpuM: amount('quota_cpu_m'),
+    quotaMemoryMb: amount('quota_memory_mb'),
+    quotaStorageGi: amount('quota_storage_gi'),
     /** End of the deletion grace: until then nothing but pods is removed and the deployment can be restored. */
     purgeAfter: time('purge_after'),
 

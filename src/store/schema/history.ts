@@ -7,8 +7,8 @@ export const events = pgTable(
   'events',
   {
     id: uuid().primaryKey(),
-    /** null: of the platform, as the loss of its listener. */
-    tenantId: uuid('tenant_id').references(() => tenants.id),
+    /** null: of the platform, as the loss of its listener. No foreign key: who deleted a tenant must stay known. */
+    tenantId: uuid('tenant_id'),
     deploymentId: uuid('deployment_id'),
     revisionId: uuid('revision_id'),
     listenerId: uuid('listener_id'),
