@@ -27,6 +27,8 @@ ALTER TABLE "deployments" ADD COLUMN "quota_cpu_m" bigint;--> statement-breakpoi
 ALTER TABLE "deployments" ADD COLUMN "quota_memory_mb" bigint;--> statement-breakpoint
 ALTER TABLE "deployments" ADD COLUMN "quota_storage_gi" bigint;--> statement-breakpoint
 ALTER TABLE "deployments" ADD COLUMN "purge_after" timestamp with time zone;--> statement-breakpoint
+ALTER TABLE "deployments" ADD COLUMN "handed_out" boolean DEFAULT false NOT NULL;--> statement-breakpoint
+ALTER TABLE "tombstones" ADD COLUMN "env_revisions" integer[] DEFAULT '{}' NOT NULL;--> statement-breakpoint
 ALTER TABLE "revisions" ADD COLUMN "culprit" jsonb;--> statement-breakpoint
 ALTER TABLE "tracing_projects" ADD COLUMN "backend_id" text;--> statement-breakpoint
 ALTER TABLE "tracing_projects" ADD COLUMN "backend_synced_at" timestamp with time zone;--> statement-breakpoint

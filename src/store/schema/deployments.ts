@@ -99,6 +99,8 @@ export const deployments = pgTable(
     acknowledgedGeneration: integer('acknowledged_generation').notNull().default(0),
     nextAttemptAt: time('next_attempt_at').notNull().defaultNow(),
     attempts: integer().notNull().default(0),
+    /** The item was given to the listener's holder, which has not reported on it: its successor gets it at once. */
+    handedOut: boolean('handed_out').notNull().default(false),
     /** Hash of the custom resource's spec that was last handed out, for the inventory. */
     specHash: text('spec_hash'),
 
@@ -205,6 +207,8 @@ export const tombstones = pgTable(
     namespace: text().notNull(),
     /** Of the deployment when it went. */
     generation: integer().notNull(),
+    /** Numbers of its revisions that had an environment: the listener may not list Secrets. */
+    envRevisions: integer('env_revisions').array().notNull().default([]),
     purgedAt: time('purged_at').notNull().defaultNow(),
     /** True: an inventory found something of it in the cluster, so it is purge work again. */
     due: boolean().notNull().default(false),
