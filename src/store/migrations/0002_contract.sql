@@ -35,10 +35,10 @@ ALTER TABLE "tracing_projects" ADD COLUMN "backend_synced_at" timestamp with tim
 ALTER TABLE "idempotency_keys" ADD COLUMN "revision_id" uuid;--> statement-breakpoint
 ALTER TABLE "api_keys" ADD COLUMN "expires_at" timestamp with time zone;--> statement-breakpoint
 ALTER TABLE "tenants" ADD COLUMN "quotas" jsonb DEFAULT '{}'::jsonb NOT NULL;--> statement-breakpoint
-ALTER TABLE "outbox" ADD CONSTRAINT "outbox_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "integrations" ADD CONSTRAINT "integrations_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "outbox_due" ON "outbox" USING btree ("next_attempt_at");--> statement-breakpoint
 CREATE INDEX "outbox_by_subject" ON "outbox" USING btree ("subject_id","id");--> statement-breakpoint
+CREATE INDEX "tracing_projects_unsynced" ON "tracing_projects" USING btree ("id") WHERE "tracing_projects"."backend_synced_at" IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "integrations_name" ON "integrations" USING btree ("tenant_id","name");--> statement-breakpoint
 CREATE INDEX "integrations_by_key" ON "integrations" USING btree ("key_id");--> statement-breakpoint
 DO $$

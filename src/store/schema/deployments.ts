@@ -39,7 +39,11 @@ export const tracingProjects = pgTable(
     /** When the tracing backend last acknowledged it; null: never, or no backend is configured. */
     backendSyncedAt: time('backend_synced_at'),
   },
-  (table) => [uniqueIndex('tracing_projects_name').on(table.tenantId, table.name)],
+  (table) => [
+    uniqueIndex('tracing_projects_name').on(table.tenantId, table.name),
+    // What the tracing backend has still to be told of (outbox.ts).
+    index('tracing_projects_unsynced').on(table.id).where(sql`${table.backendSyncedAt} IS NULL`),
+  ],
 );
 
 /**

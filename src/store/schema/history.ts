@@ -52,21 +52,21 @@ export const idempotencyKeys = pgTable(
 );
 
 /**
- * Messages to systems outside, written in the transaction of what they tell and sent afterwards, at least once.
- * Of one subject, they are sent in the order of their ids.
+ * Messages to systems outside, sent at least once, one after the other of one subject (outbox.ts).
  */
 export const outbox = pgTable(
   'outbox',
   {
     id: uuid().primaryKey(),
-    tenantId: uuid('tenant_id')
-      .notNull()
-      .references(() => tenants.id, { onDelete: 'cascade' }),
+    /** No foreign key: what a deleted tenant leaves at systems outside must still be told. */
+    tenantId: uuid('tenant_id').notNull(),
     kind: text().$type<OutboxKind>().notNull(),
     /** What the message is about, such as the tracing project's id. */
     subjectId: uuid('subject_id').notNull(),
     payload: jsonb().$type<Record<string, unknown>>().notNull(),
+    /** Raised when an attempt begins. */
     attempts: integer().notNull().default(0),
+    /** While an attempt is under way: when another process may take it over. */
     nextAttemptAt: timestamp('next_attempt_at', { withTimezone: true }).notNull().defaultNow(),
     /** Why the last attempt failed; never an answer's body. */
     lastError: text('last_error'),
