@@ -1,6 +1,6 @@
 import { uuidv7 } from '../domain/id.ts';
 import type { Transaction } from './database.ts';
-import { WORK_CHANNEL } from './deployment-insert.ts';
+import { WORK_CHANNEL } from './deployment-write.ts';
 import { type Actor, actorColumns } from './events.ts';
 
 const REQUEST = `

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from '../domain/logger.ts';
 import { connectionConfig, describeTarget } from './connection.ts';
-import { WORK_CHANNEL } from './deployment-insert.ts';
+import { WORK_CHANNEL } from './deployment-write.ts';
 
 export interface NotificationOptions {
   url: string;

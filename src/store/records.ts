@@ -1,4 +1,4 @@
-import type { Condition } from '../domain/conditions.ts';
+import type { Condition, Reason } from '../domain/conditions.ts';
 import type { Deployment, Secret, SourceConfig, SourceRevisionConfig } from '../domain/deployment.ts';
 import type { DeploymentType, Source } from '../domain/source.ts';
 import type { DeploymentStatus, RevisionStatus } from '../domain/states.ts';
@@ -81,6 +81,8 @@ export interface WantedChange {
   /** null: no new revision. */
   revision: NewRevision | null;
   actor: Actor;
+  /** Of the event; default Patched. */
+  reason?: Reason;
   /** For the event; names of changed fields, never a value of a secret. */
   message: string;
   details?: Record<string, unknown>;
