@@ -17,6 +17,10 @@ const csv = z
       .map((part) => part.trim())
       .filter((part) => part !== ''),
   );
+const httpUrl = z
+  .string()
+  .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), 'must be an http or https URL')
+  .optional();
 const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
 const count = (fallback: number, least = 1) => z.coerce.number().int().min(least).default(fallback);
 const flag = z
@@ -24,69 +28,112 @@ const flag = z
   .optional()
   .transform((value) => (value === undefined ? undefined : value === 'true'));
 
+/** Who reads a setting. */
+type Reader = 'api' | 'listener' | 'operator';
+const HUB = ['api'] as const;
+const CLUSTER = ['listener', 'operator'] as const;
+
 interface Setting {
   readonly schema: z.ZodType;
   readonly help: string;
   readonly secret?: true;
+  /** Absent: every role. */
+  readonly readers?: readonly Reader[];
 }
 
-const setting = <T extends z.ZodType>(schema: T, help: string) => ({ schema, help });
-const secret = <T extends z.ZodType>(schema: T, help: string) => ({ schema, help, secret: true as const });
+const setting = <T extends z.ZodType>(schema: T, help: string, readers?: readonly Reader[]) => ({
+  schema,
+  help,
+  readers,
+});
+const secret = <T extends z.ZodType>(schema: T, help: string, readers?: readonly Reader[]) => ({
+  ...setting(schema, help, readers),
+  secret: true as const,
+});
 
 /** Every setting: environment variable → how it is read and what it means. */
 export const SETTINGS = {
   DATABASE_URL: secret(
     optional,
     'PostgreSQL of the hub (api, migrate, keys): postgres://user:password@host/name',
+    HUB,
   ),
-  BERTH_DATABASE_POOL: setting(count(10), 'connections of each API process'),
+  BERTH_DATABASE_POOL: setting(count(10), 'connections of each API process', HUB),
   BERTH_HOST: setting(z.string().default('127.0.0.1'), 'address that the API listens on'),
-  BERTH_PORT: setting(port(8080), 'port of the API; 0: a free one'),
+  BERTH_PORT: setting(port(8080), 'port of the API; 0: a free one', HUB),
   BERTH_METRICS_PORT: setting(
     port(9090),
     'port of /metrics and of the health of listener and operator; 0: a free one',
   ),
-  BERTH_PUBLIC_URL: setting(optional, 'base URL under which clients reach the API'),
+  BERTH_PUBLIC_URL: setting(optional, 'base URL under which clients reach the API', HUB),
   BERTH_HOSTING: setting(
     z.enum(HOSTING_MODES).default('self_hosted'),
     'cloud or self_hosted; decides sources and policy',
   ),
-  BERTH_POLICY: setting(optional, 'YAML file that changes the hosting mode’s policy'),
+  BERTH_POLICY: setting(optional, 'YAML file that changes the hosting mode’s policy', HUB),
   BERTH_ENCRYPTION_KEYS: secret(
     optional,
-    'keys for secrets at rest, id:base64 of 32 bytes, comma-separated, the first one encrypts (api)',
+    'keys for secrets at rest, id:base64 of 32 bytes, comma-separated, the first one encrypts (api, keys)',
+    HUB,
+  ),
+  BERTH_LOST_ENCRYPTION_KEYS: setting(
+    csv,
+    'ids of encryption keys that are gone for good: the API starts although what they sealed cannot be read',
+    HUB,
   ),
   BERTH_BOOTSTRAP_API_KEY: secret(
     optional,
     'a first API key with all scopes, for the tenant BERTH_BOOTSTRAP_TENANT',
+    HUB,
   ),
-  BERTH_BOOTSTRAP_TENANT: setting(z.string().default('default'), 'name of the tenant of the bootstrap key'),
-  BERTH_REGISTRY: setting(optional, 'registry of the platform; internal images must be under it'),
-  BERTH_LEASE_SECONDS: setting(count(60, 3), 'a listener that has not renewed for this long is lost'),
-  BERTH_HUB_URL: setting(optional, 'URL of the API (listener in a process of its own)'),
-  BERTH_LISTENER_ID: setting(z.uuid().default(PLATFORM_LISTENER_ID), 'which listener this is'),
-  BERTH_LISTENER_KEY: secret(optional, 'API key with the scope listeners:run'),
-  BERTH_KUBECONFIG: setting(optional, 'kubeconfig; unset: KUBECONFIG, else the pod’s ServiceAccount'),
-  BERTH_LISTENER_KUBECONFIG: setting(optional, 'kubeconfig of the listener alone'),
-  BERTH_OPERATOR_KUBECONFIG: setting(optional, 'kubeconfig of the operator alone'),
-  KUBECONFIG: setting(optional, 'kubeconfig, as for kubectl'),
-  BERTH_NAMESPACE: setting(optional, 'Berth’s own namespace: leases are kept there; in a pod: the pod’s'),
-  BERTH_NAMESPACES: setting(csv, 'namespaces to work in, comma-separated; unset: all'),
+  BERTH_BOOTSTRAP_TENANT: setting(
+    z.string().default('default'),
+    'name of the tenant of the bootstrap key',
+    HUB,
+  ),
+  BERTH_REGISTRY: setting(optional, 'registry of the platform; internal images must be under it', HUB),
+  BERTH_LEASE_SECONDS: setting(count(60, 3), 'a listener that has not renewed for this long is lost', HUB),
+  BERTH_HUB_URL: setting(httpUrl, 'URL of the API (listener in a process of its own)', ['listener']),
+  BERTH_HUB_CA: setting(
+    optional,
+    'PEM file of the certificates that vouch for an https hub, instead of those that Node trusts',
+    ['listener'],
+  ),
+  BERTH_LISTENER_ID: setting(z.uuid().default(PLATFORM_LISTENER_ID), 'which listener this is', ['listener']),
+  BERTH_LISTENER_KEY: secret(optional, 'API key with the scope listeners:run', ['api', 'listener']),
+  BERTH_KUBECONFIG: setting(
+    optional,
+    'kubeconfig; unset: KUBECONFIG, else the pod’s ServiceAccount',
+    CLUSTER,
+  ),
+  BERTH_LISTENER_KUBECONFIG: setting(optional, 'kubeconfig of the listener alone', ['listener']),
+  BERTH_OPERATOR_KUBECONFIG: setting(optional, 'kubeconfig of the operator alone', ['operator']),
+  KUBECONFIG: setting(optional, 'kubeconfig, as for kubectl', CLUSTER),
+  BERTH_NAMESPACE: setting(optional, 'Berth’s own namespace: leases are kept there; in a pod: the pod’s', [
+    'operator',
+  ]),
+  BERTH_NAMESPACES: setting(csv, 'namespaces to work in, comma-separated; unset: all', CLUSTER),
   BERTH_DATABASE_IMAGE: setting(
     z.string().default('docker.io/library/postgres:18'),
     'image of new databases',
+    CLUSTER,
   ),
-  BERTH_CACHE_IMAGE: setting(z.string().default('docker.io/valkey/valkey:8'), 'image of caches'),
-  BERTH_HEALTH_PATH: setting(optional, 'HTTP path of the api probes; unset: TCP'),
-  BERTH_PROGRESS_DEADLINE_SECONDS: setting(count(600), 'a rollout that takes longer has failed'),
-  BERTH_ROUTING: setting(z.enum(['none', 'ingress', 'gateway']).default('none'), 'how custom_url is routed'),
-  BERTH_ROUTING_CLASS: setting(optional, 'IngressClass, or namespace/name of the Gateway'),
-  BERTH_TLS_ISSUER: setting(optional, 'cert-manager ClusterIssuer for routes'),
-  BERTH_OTLP_ENDPOINT: setting(optional, 'OTLP endpoint that pods report traces to'),
-  BERTH_STORAGE_CLASS: setting(optional, 'StorageClass of database volumes'),
+  BERTH_CACHE_IMAGE: setting(z.string().default('docker.io/valkey/valkey:8'), 'image of caches', CLUSTER),
+  BERTH_HEALTH_PATH: setting(optional, 'HTTP path of the api probes; unset: TCP', CLUSTER),
+  BERTH_PROGRESS_DEADLINE_SECONDS: setting(count(600), 'a rollout that takes longer has failed', CLUSTER),
+  BERTH_ROUTING: setting(
+    z.enum(['none', 'ingress', 'gateway']).default('none'),
+    'how custom_url is routed',
+    CLUSTER,
+  ),
+  BERTH_ROUTING_CLASS: setting(optional, 'IngressClass, or namespace/name of the Gateway', CLUSTER),
+  BERTH_TLS_ISSUER: setting(optional, 'cert-manager ClusterIssuer for routes', CLUSTER),
+  BERTH_OTLP_ENDPOINT: setting(optional, 'OTLP endpoint that pods report traces to', CLUSTER),
+  BERTH_STORAGE_CLASS: setting(optional, 'StorageClass of database volumes', CLUSTER),
   BERTH_NETWORK_ISOLATION: setting(
     flag,
     'true: default-deny NetworkPolicy for each app; unset: true in cloud',
+    CLUSTER,
   ),
   BERTH_LOG_LEVEL: setting(
     z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
@@ -136,7 +183,7 @@ function parseSettings(environment: NodeJS.ProcessEnv): Settings {
 }
 
 function parseEncryptionKeys(text: string | undefined): { id: string; key: Buffer }[] {
-  return (text ?? '')
+  const keys = (text ?? '')
     .split(',')
     .filter((part) => part.trim() !== '')
     .map((part) => {
@@ -149,6 +196,13 @@ function parseEncryptionKeys(text: string | undefined): { id: string; key: Buffe
       }
       return { id, key };
     });
+  const twice = keys.find(({ id }, index) => keys.findIndex((other) => other.id === id) !== index);
+  if (twice !== undefined) {
+    throw new ConfigError([
+      `BERTH_ENCRYPTION_KEYS: the id ${twice.id} is given twice; each key needs its own`,
+    ]);
+  }
+  return keys;
 }
 
 /** The whole configuration, parsed once at start. */
@@ -175,17 +229,19 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     hosting: settings.BERTH_HOSTING,
     policyFile: settings.BERTH_POLICY ?? null,
     encryptionKeys: parseEncryptionKeys(settings.BERTH_ENCRYPTION_KEYS),
+    lostEncryptionKeys: settings.BERTH_LOST_ENCRYPTION_KEYS,
     bootstrapApiKey: settings.BERTH_BOOTSTRAP_API_KEY ?? null,
     bootstrapTenant: settings.BERTH_BOOTSTRAP_TENANT,
     registry: settings.BERTH_REGISTRY ?? null,
     leaseSeconds: settings.BERTH_LEASE_SECONDS,
     hubUrl: settings.BERTH_HUB_URL ?? null,
+    hubCaFile: settings.BERTH_HUB_CA ?? null,
     listenerId: settings.BERTH_LISTENER_ID,
     listenerKey: settings.BERTH_LISTENER_KEY ?? null,
     listenerKubeconfig: settings.BERTH_LISTENER_KUBECONFIG ?? kubeconfig,
     operatorKubeconfig: settings.BERTH_OPERATOR_KUBECONFIG ?? kubeconfig,
     inCluster,
-    /** For exec plugins of kubeconfigs and the in-cluster address. */
+    /** For exec plugins of kubeconfigs, the in-cluster address and the proxy on the way to the hub. */
     clusterEnvironment: environment,
     namespace: settings.BERTH_NAMESPACE ?? podNamespace ?? 'berth-system',
     namespaces: settings.BERTH_NAMESPACES,
@@ -214,6 +270,24 @@ function renderingOf(settings: Settings): Omit<RenderConfig, 'kubernetesVersion'
     networkIsolation: settings.BERTH_NETWORK_ISOLATION ?? cloud,
     storageClass: settings.BERTH_STORAGE_CLASS ?? null,
   };
+}
+
+/** A setting as a reader of help sees it. */
+export interface SettingHelp {
+  readonly name: string;
+  readonly help: string;
+  /** null: none, or one that depends on others (the help says so). */
+  readonly fallback: string | null;
+}
+
+/** The settings that a role reads; without a role, all. */
+export function settingHelps(role?: Reader | 'all'): SettingHelp[] {
+  return Object.entries(SETTINGS).flatMap(([name, { schema, help, readers }]: [string, Setting]) => {
+    if (role !== undefined && role !== 'all' && readers?.includes(role) === false) return [];
+    const { data } = schema.safeParse(undefined);
+    const isSet = data !== undefined && !(Array.isArray(data) && data.length === 0);
+    return [{ name, help, fallback: isSet ? String(data) : null }];
+  });
 }
 
 /** The settings as lines `NAME=value`, secrets masked; what `berth config` prints. */

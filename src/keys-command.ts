@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Config } from './config.ts';
 import type { Logger } from './domain/logger.ts';
+import { ROTATE_HELP, rotateEncryption } from './keys-rotate.ts';
 import { createApiKey, SCOPES, type Scope } from './store/api-keys.ts';
 import { openDatabase } from './store/database.ts';
 import { checkMigrated } from './store/migrate.ts';
@@ -18,7 +19,9 @@ Makes an API key and prints it, once: only its hash is kept.
   --name NAME      what the key is for
   --scopes A,B     of ${SCOPES.join(', ')}; default: ${TENANT_SCOPES.join(', ')}
                    (--platform: listeners:run); admin reaches every tenant, so it is only given when named
-  --json           print {"api_key", "api_key_id", "tenant_id", "scopes"} instead of a sentence`;
+  --json           print {"api_key", "api_key_id", "tenant_id", "scopes"} instead of a sentence
+
+${ROTATE_HELP}`;
 
 interface KeyRequest {
   tenant: string | null;
@@ -56,11 +59,12 @@ function parseRequest(args: readonly string[]): KeyRequest {
 }
 
 /**
- * `berth keys create …`
+ * `berth keys create …`, `berth keys rotate-encryption …`
  * @throws UsageError, StoreError
  */
 export async function keysCommand(config: Config, logger: Logger, args: readonly string[]): Promise<void> {
   const [verb, ...rest] = args;
+  if (verb === 'rotate-encryption') return rotateEncryption(config, logger, rest);
   if (verb !== 'create') throw new UsageError(`berth keys: "${verb ?? ''}" is no command`);
   const request = parseRequest(rest);
   if (config.databaseUrl === null)

@@ -12,7 +12,7 @@ const HELP = `usage: berth COMMAND [--help]
   operator       turns ManagedDeployments into workloads
   all            these three in one process
   migrate        brings the database to this version's schema
-  keys create    makes an API key
+  keys           makes an API key (create), changes the encryption key (rotate-encryption)
   config         prints the settings in force, secrets masked
   version        prints the version
 

@@ -5,6 +5,7 @@ import { createWorkHints } from './api/work-hints.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { Logger } from './domain/logger.ts';
 import { type Policy, policyFileSchema, resolvePolicy } from './domain/policy.ts';
+import { checkEncryptionKeys, configuredBox, KEYS_MISSING } from './encryption.ts';
 import type { Inject } from './listener/hub-transport.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import {
@@ -20,7 +21,7 @@ import { sweep } from './store/housekeeping.ts';
 import { recordLostListeners } from './store/listener-lease.ts';
 import { checkMigrated } from './store/migrate.ts';
 import { listenForWork } from './store/notifications.ts';
-import { createSecretBox, type SecretBox } from './store/secret-box.ts';
+import type { SecretBox } from './store/secret-box.ts';
 
 /** The API, running; the listener of the same process calls it through `inject`. */
 export interface ApiRole extends RunningRole {
@@ -35,21 +36,22 @@ export interface ApiRole extends RunningRole {
 const LOST_LISTENERS_EVERY_MS = 5_000;
 const SWEEP_EVERY_MS = 3_600_000;
 
-function required(config: Config): { databaseUrl: string; box: SecretBox } {
+/** What the API cannot do without. */
+interface Required {
+  readonly databaseUrl: string;
+  readonly box: SecretBox;
+}
+
+function required(config: Config): Required {
   const problems = [
     ...(config.databaseUrl === null
       ? ['DATABASE_URL is not set: the API keeps everything in that PostgreSQL']
       : []),
-    ...(config.encryptionKeys.length === 0
-      ? ['BERTH_ENCRYPTION_KEYS is not set; make a key with: echo "k1:$(openssl rand -base64 32)"']
-      : []),
+    ...(config.encryptionKeys.length === 0 ? [KEYS_MISSING] : []),
   ];
-  const [primary] = config.encryptionKeys;
-  if (config.databaseUrl === null || primary === undefined) throw new ConfigError(problems);
-  return {
-    databaseUrl: config.databaseUrl,
-    box: createSecretBox({ keys: config.encryptionKeys, primary: primary.id }),
-  };
+  const box = configuredBox(config);
+  if (config.databaseUrl === null || box === null) throw new ConfigError(problems);
+  return { databaseUrl: config.databaseUrl, box };
 }
 
 /** The hosting mode's policy, with the changes of the file of BERTH_POLICY. */
@@ -108,10 +110,15 @@ function repeat(what: string, everyMs: number, work: () => Promise<unknown>, log
   return () => clearInterval(timer);
 }
 
-async function openMigrated(databaseUrl: string, config: Config, logger: Logger): Promise<Database> {
+async function openMigrated(
+  { databaseUrl, box }: Required,
+  config: Config,
+  logger: Logger,
+): Promise<Database> {
   const database = openDatabase({ url: databaseUrl, poolSize: config.databasePool, logger });
   try {
     await checkMigrated(database);
+    await checkEncryptionKeys(database, box, config, logger);
     await ensureKeys(database, config);
     return database;
   } catch (error) {
@@ -130,9 +137,10 @@ async function openMigrated(databaseUrl: string, config: Config, logger: Logger)
  * @throws ConfigError, StoreError, Error with the next step when the port is taken
  */
 export async function startApi({ config, logger, version }: RoleContext): Promise<ApiRole> {
-  const { databaseUrl, box } = required(config);
+  const needed = required(config);
+  const { databaseUrl, box } = needed;
   const policy = loadPolicy(config);
-  const database = await openMigrated(databaseUrl, config, logger);
+  const database = await openMigrated(needed, config, logger);
   const hints = createWorkHints();
   const internalKey = generateApiKey();
   const app = await buildApp({

@@ -12,6 +12,17 @@ function condition(
   return { type: 'Ready', status, reason, message, lastTransitionTime: since.toISOString() };
 }
 
+/** Goes with an answer whose secrets cannot be decrypted. */
+export function secretsUnreadable({ updatedAt }: DeploymentRecord): Condition {
+  return {
+    type: 'SecretsReadable',
+    status: 'False',
+    reason: 'SecretsUnreadable',
+    message: `${REASONS.SecretsUnreadable} What runs goes on; a PATCH with all secrets, values included, mends it.`,
+    lastTransitionTime: updatedAt.toISOString(),
+  };
+}
+
 /** Nobody looks any more: what was seen is told, but as unknown. */
 function lost(record: DeploymentRecord): Condition[] {
   const since = (record.listener.lastSeenAt ?? record.createdAt).toISOString();

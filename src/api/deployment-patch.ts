@@ -14,7 +14,6 @@ import type { Actor } from '../store/events.ts';
 import { findListener } from '../store/listeners.ts';
 import type { DeploymentRecord, NewRevision } from '../store/records.ts';
 import { findRevision } from '../store/revisions.ts';
-import { openSecrets } from '../store/secret-box.ts';
 import {
   checkClusterSupport,
   manifestsOf,
@@ -25,6 +24,7 @@ import {
 import { renderingOf } from './deployment-placement.ts';
 import { conflict, newRevision, undone, wantedIssues } from './deployment-rules.ts';
 import type { DryRunAnswer } from './deployment-schema.ts';
+import { secretsBeforePatch } from './deployment-secrets.ts';
 import type { ApiDeps } from './deps.ts';
 import { beingDeleted, brokenRules, notFound, wrongShape } from './errors.ts';
 import { checkIfMatch } from './etag.ts';
@@ -170,7 +170,7 @@ function resourcesOf(change: Change, record: DeploymentRecord, latest: Revision 
 
 async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequest): Promise<PatchResult> {
   const before = await lock(transaction, request);
-  const secrets = openSecrets(deps.secretBox, before.secrets);
+  const secrets = secretsBeforePatch(deps.secretBox, before, request.body);
   const patched = decide(deps, before, secrets, request.body);
   const revision = patched.newRevision ? newRevision(before.source, patched.next.sourceRevisionConfig) : null;
   const change: Change = { before, secrets, patched, revision };

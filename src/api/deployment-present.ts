@@ -3,9 +3,10 @@ import { effectiveSpec } from '../domain/effective-spec.ts';
 import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../domain/resource-spec.ts';
 import { maskSecrets } from '../domain/secret-list.ts';
 import type { DeploymentRecord } from '../store/records.ts';
-import { openSecrets, type SecretBox } from '../store/secret-box.ts';
-import { shownConditions } from './deployment-conditions.ts';
+import type { SecretBox } from '../store/secret-box.ts';
+import { secretsUnreadable, shownConditions } from './deployment-conditions.ts';
 import type { ShownDeployment, ShownResourceSpec } from './deployment-schema.ts';
+import { readableSecrets } from './deployment-secrets.ts';
 
 /** Records of the store as answers of the API. */
 
@@ -38,12 +39,10 @@ export interface PresentOptions {
   readonly showSecrets: boolean;
 }
 
-/**
- * A deployment as answered.
- * @throws SecretBoxError when its secrets cannot be opened
- */
+/** A deployment as answered. Secrets that cannot be decrypted are an empty list, and a condition that says so. */
 export function presentDeployment(record: DeploymentRecord, options: PresentOptions): ShownDeployment {
-  const secrets = openSecrets(options.box, record.secrets);
+  const stored = readableSecrets(options.box, record);
+  const secrets = stored ?? [];
   const { observation, sourceConfig } = record;
   const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = record.sourceRevisionConfig;
   return {
@@ -64,7 +63,7 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
     observed_generation: observation?.generation ?? 0,
     remote_reconciled: observation?.generation === record.generation,
     last_observed_at: observation?.observedAt.toISOString() ?? null,
-    conditions: shownConditions(record),
+    conditions: [...shownConditions(record), ...(stored === null ? [secretsUnreadable(record)] : [])],
     url: observation?.url ?? null,
     tracing_project_id: record.tracingProjectId,
     effective_resource_spec: effectiveSpec(

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { BodyIssue } from '../domain/body-issue.ts';
 import type { Logger } from '../domain/logger.ts';
-import { StaleWrite, StoreContention, StoreUnavailable } from '../store/errors.ts';
+import { SecretBoxError, StaleWrite, StoreContention, StoreUnavailable } from '../store/errors.ts';
 
 /** Every error answer of the API is made here, and says only what is written here. */
 
@@ -56,6 +56,8 @@ export function beingDeleted(): ApiError {
 
 const INTERNAL = 'The request failed because of a fault on our side. Its X-Request-Id tells us which one.';
 const UNAVAILABLE = 'The service cannot reach its database or is busy. Try again.';
+const UNREADABLE =
+  'What is stored encrypted for this cannot be decrypted on our side. Send its secret values anew, all of them, or ask the platform to configure the key that they were encrypted with.';
 const RETRY_AFTER_SECONDS = '1';
 
 /** What fastify itself refuses before a handler runs, by its error code. */
@@ -101,6 +103,7 @@ export function toApiError(error: unknown): ApiError {
   if (error instanceof StoreUnavailable || error instanceof StoreContention || error instanceof StaleWrite) {
     return new ApiError(503, UNAVAILABLE);
   }
+  if (error instanceof SecretBoxError) return new ApiError(409, UNREADABLE);
   const refused = REFUSED_BY_FASTIFY[(error as FastifyError | undefined)?.code ?? ''];
   if (refused !== undefined) return new ApiError(...refused);
   return refusedByStatus(error) ?? new ApiError(500, INTERNAL);
@@ -110,7 +113,7 @@ export function toApiError(error: unknown): ApiError {
 export function errorHandler(logger: Logger) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const answer = toApiError(error);
-    if (answer.statusCode >= 500) {
+    if (answer.statusCode >= 500 || error instanceof SecretBoxError) {
       const err = error instanceof Error ? error : new Error(String(error));
       const fields = {
         requestId: request.id,

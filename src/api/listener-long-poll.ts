@@ -1,5 +1,6 @@
 import type { WorkItem } from '../contract/listener-protocol.ts';
 import type { Scope } from '../store/database.ts';
+import { SecretBoxError } from '../store/errors.ts';
 import { checkEpoch, StaleEpoch } from '../store/listener-lease.ts';
 import { type HandOut, lookForWork, takeWork } from '../store/listener-work.ts';
 import type { DueWork } from '../store/listener-work-rows.ts';
@@ -31,7 +32,10 @@ function renderer(deps: WorkDeps) {
       // The error's own text may quote the record.
       const err = error instanceof Error ? error.name : 'unknown';
       deps.logger.error({ deploymentId, err }, 'failed to make the work item of a deployment; it is put off');
-      return { kind: 'failed' };
+      return {
+        kind: 'failed',
+        reason: error instanceof SecretBoxError ? 'SecretsUnreadable' : 'RecordInvalid',
+      };
     }
   };
 }

@@ -8,11 +8,12 @@ export const CONDITION_TYPES = {
   Progressing: 'A rollout is under way (True) or not (False, with how the last one ended).',
   Serving: 'The active revision has an available api pod; independent of updates.',
   Ready: 'The wanted revision and generation are fully there.',
+  SecretsReadable: 'Only shown when False: the stored secrets cannot be decrypted.',
   Paused: 'The annotation berth.dev/paused stops the operator from touching the workloads.',
 } as const;
 export type ConditionType = keyof typeof CONDITION_TYPES;
 
-/** Every reason a condition, an event or a revision may carry, with what it means. The list is closed: add here first. */
+/** Every reason a condition, an event or a revision may carry, with what it means. The list is closed: add here first, then its remedy (remedies.ts). */
 export const REASONS = {
   // data services
   DatabaseAvailable: 'The database pod is ready.',
@@ -60,10 +61,26 @@ export const REASONS = {
   ListenerNeverSeen: 'The listener of this deployment has never connected.',
   ListenerLost: "The listener's lease ran out: the cluster cannot be observed.",
   ListenerReturned: 'The listener holds a lease again.',
+  ClusterUnreachable: 'The listener is connected, but its cluster does not answer.',
+  ListenerCreated: 'A listener was registered.',
+  ListenerChanged: 'A listener was changed.',
+  ListenerDeleted: 'A listener was deleted.',
+  IntegrationCreated: 'An integration was created.',
+  IntegrationChanged: 'An integration was changed.',
+  IntegrationDeleted: 'An integration was deleted.',
+  TracingProjectCreated: 'The tracing backend has the tracing project.',
+  TracingProjectFailed:
+    'The tracing backend did not take a message about a tracing project; it is sent again.',
+  TracingProjectDeleted: 'A tracing project was deleted.',
+  TagCreated: 'A tag key or value was created.',
+  TagChanged: 'A tag key or value was renamed.',
+  TagDeleted: 'A tag key or value was deleted.',
   Created: 'The deployment was created.',
   Patched: 'The deployment was changed.',
   DeletionRequested: 'Deletion was asked for.',
   Deleted: 'Nothing of the deployment is left in the cluster.',
+  SecretsUnreadable: 'Its secrets cannot be decrypted: their key is not configured, or they were changed.',
+  RecordInvalid: 'What is stored of it cannot be rendered for the cluster.',
   ApplyRefused: 'The listener could not apply the deployment.',
   NamespaceNotAllowed: "The namespace is not in the listener's list.",
   ObjectRecreated: 'A missing object was created again.',

@@ -10,6 +10,8 @@ import type { SealedSecrets } from './records.ts';
 export interface DueApply {
   kind: 'apply';
   deployment: Deployment;
+  /** How often it was handed out since it was last applied. */
+  attempts: number;
   /** The revision to run; null: there is none that could run. */
   revision: Revision | null;
   secrets: SealedSecrets | null;
@@ -49,7 +51,7 @@ export const WANTED_REVISION = `coalesce(
     ('CREATING', 'AWAITING_BUILD', 'BUILDING') ORDER BY r.number DESC LIMIT 1))`;
 
 const LOAD = `
-SELECT ${DEPLOYMENT_COLUMNS}, p.name AS tracing_project,
+SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, p.name AS tracing_project,
   w.id AS w_id, w.number AS w_number, w.status AS w_status, w.source_revision_config AS w_config,
   w.resolved_image AS w_image, w.created_at AS w_created_at, w.secrets_id AS w_secrets_id,
   ws.key_id AS w_key_id, ws.sealed AS w_sealed,
@@ -72,6 +74,7 @@ FROM unnest($1::uuid[]) WITH ORDINALITY AS due(id, turn)
 ORDER BY due.turn`;
 
 interface LoadedRow extends DeploymentRow {
+  attempts: number;
   tracing_project: string;
   w_id: string | null;
   w_number: number;
@@ -132,6 +135,7 @@ function toDueWork(row: LoadedRow): DueWork {
   return {
     kind: 'apply',
     deployment: toDeploymentRecord(row),
+    attempts: row.attempts,
     revision: wantedOf(row),
     secrets: sealedOf(row, row.w_secrets_id, row.w_key_id, row.w_sealed),
     active:

@@ -1,5 +1,6 @@
+import { REASONS, type Reason } from '../domain/conditions.ts';
 import type { Reader, Transaction } from './database.ts';
-import { appendEvents } from './events.ts';
+import { appendEvents, type NewEvent } from './events.ts';
 import { type DuePurge, type DueWork, loadWork } from './listener-work-rows.ts';
 
 /**
@@ -19,8 +20,8 @@ export type HandOut<Item> =
     }
   /** The answer is full: due as before. */
   | { kind: 'later' }
-  /** It cannot be made now: due again after a while. */
-  | { kind: 'failed' };
+  /** It cannot be made now: due again after a while. The history says why, once. */
+  | { kind: 'failed'; reason: Reason };
 
 /** An item that is not reported on comes again after this long, in seconds. */
 const REDELIVER_SECONDS = 60;
@@ -89,6 +90,23 @@ async function noteHandOut(transaction: Transaction, listenerId: string, given: 
   );
 }
 
+/** Said at the first attempt after a change: the item comes again every minute. */
+function failureEvents(work: DueWork, result: HandOut<unknown>): NewEvent[] {
+  if (result.kind !== 'failed' || work.kind !== 'apply' || work.attempts > 0) return [];
+  const { id: deploymentId, tenantId } = work.deployment;
+  const revision = work.revision === null ? '' : `Revision ${work.revision.number} `;
+  return [
+    {
+      tenantId,
+      deploymentId,
+      revisionId: work.revision?.id ?? null,
+      actor: { kind: 'system' },
+      reason: result.reason,
+      message: `${revision}was not handed to the listener: ${REASONS[result.reason]} It is tried again.`,
+    },
+  ];
+}
+
 const DUE_TOMBSTONES = `
 UPDATE tombstones SET attempts = attempts + 1, next_attempt_at = now() + make_interval(secs => ${REDELIVER_SECONDS})
 WHERE id IN (
@@ -128,6 +146,7 @@ export async function takeWork<Item>(
   const due = await transaction.query<{ id: string }>(DUE, [listenerId, limit]);
   const items: Item[] = [];
   const given: GivenRow[] = [];
+  const failures: NewEvent[] = [];
   for (const work of await loadWork(
     transaction,
     due.map(({ id }) => id),
@@ -135,9 +154,11 @@ export async function takeWork<Item>(
     const result = handOut(work);
     if (result.kind === 'later') break;
     given.push(givenRow(work, result));
+    failures.push(...failureEvents(work, result));
     if (result.kind === 'item') items.push(result.item);
   }
   if (given.length > 0) await noteHandOut(transaction, listenerId, given);
+  await appendEvents(transaction, failures);
   for (const purge of await leftovers(transaction, listenerId, limit - given.length)) {
     const result = handOut(purge);
     if (result.kind === 'item') items.push(result.item);

@@ -20,6 +20,8 @@ export interface EncryptionKey {
 /** Seals with the primary key, opens with any of the keys. */
 export interface SecretBox {
   readonly primaryKeyId: string;
+  /** Ids of all keys that it opens with. */
+  readonly keyIds: ReadonlySet<string>;
   /** @param context what the value belongs to; the same must be given to open */
   seal(plaintext: Buffer, context: string): { keyId: string; sealed: Buffer };
   /** @throws SecretBoxError when the value was changed, the context is another, or the key is not configured */
@@ -67,6 +69,7 @@ export function createSecretBox(options: { keys: readonly EncryptionKey[]; prima
 
   return {
     primaryKeyId: options.primary,
+    keyIds: new Set(keys.keys()),
     seal(plaintext, context) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, primary, nonce, { authTagLength: TAG_BYTES });
@@ -101,20 +104,15 @@ export function createSecretBox(options: { keys: readonly EncryptionKey[]; prima
   };
 }
 
-const contextOf = (set: SecretsIdentity) => `secrets ${set.tenantId} ${set.deploymentId} ${set.id}`;
+/** What the sealed secrets of a revision are bound to. */
+export const secretsContext = (set: SecretsIdentity) =>
+  `secrets ${set.tenantId} ${set.deploymentId} ${set.id}`;
+
+/** What the sealed credentials of an integration are bound to. */
+export const integrationContext = (integration: { id: string; tenantId: string }) =>
+  `integration ${integration.tenantId} ${integration.id}`;
 
 type SecretsIdentity = Pick<SealedSecrets, 'id' | 'tenantId' | 'deploymentId'>;
-
-/** Seals secrets under an id that exists already. */
-export function sealSecretsAs(
-  box: SecretBox,
-  { id, tenantId, deploymentId }: SecretsIdentity,
-  secrets: readonly Secret[],
-): SealedSecrets {
-  const identity = { id, tenantId, deploymentId };
-  const pairs = secrets.map(({ name, value }) => [name, value]);
-  return { ...identity, ...box.seal(Buffer.from(JSON.stringify(pairs)), contextOf(identity)) };
-}
 
 /** Seals the secrets of a deployment under a new id; null when there are none. */
 export function sealSecrets(
@@ -123,7 +121,10 @@ export function sealSecrets(
   deploymentId: string,
   secrets: readonly Secret[],
 ): SealedSecrets | null {
-  return secrets.length === 0 ? null : sealSecretsAs(box, { id: uuidv7(), tenantId, deploymentId }, secrets);
+  if (secrets.length === 0) return null;
+  const identity = { id: uuidv7(), tenantId, deploymentId };
+  const pairs = secrets.map(({ name, value }) => [name, value]);
+  return { ...identity, ...box.seal(Buffer.from(JSON.stringify(pairs)), secretsContext(identity)) };
 }
 
 /**
@@ -132,6 +133,9 @@ export function sealSecrets(
  */
 export function openSecrets(box: SecretBox, set: SealedSecrets | null): Secret[] {
   if (set === null) return [];
-  const pairs = JSON.parse(box.open(set.sealed, set.keyId, contextOf(set)).toString()) as [string, string][];
+  const pairs = JSON.parse(box.open(set.sealed, set.keyId, secretsContext(set)).toString()) as [
+    string,
+    string,
+  ][];
   return pairs.map(([name, value]) => ({ name, value }));
 }

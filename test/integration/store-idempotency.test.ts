@@ -5,8 +5,9 @@ import { uuidv7 } from '../../src/domain/id.ts';
 import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
 import { findDeployment, insertDeployment } from '../../src/store/deployments.ts';
 import { UniqueViolation } from '../../src/store/errors.ts';
-import { resealSecrets, sweep } from '../../src/store/housekeeping.ts';
+import { sweep } from '../../src/store/housekeeping.ts';
 import { claimIdempotencyKey } from '../../src/store/idempotency.ts';
+import { resealBatch } from '../../src/store/sealed-tables.ts';
 import { createSecretBox, openSecrets } from '../../src/store/secret-box.ts';
 import { insert, newDeployment, newTenant, type StoreFixture, startStore } from './harness/store.ts';
 
@@ -102,7 +103,9 @@ test('rotation: sealed with the old key, readable throughout, in the end with th
   const read = async () =>
     (await scope.read((reader) => findDeployment(reader, tenantId, id)))?.secrets ?? null;
   expect(openSecrets(both, await read())).toEqual(secrets);
-  expect(await scope.transaction((tx) => resealSecrets(tx, both, 100))).toBe(1);
-  expect(await scope.transaction((tx) => resealSecrets(tx, both, 100))).toBe(0);
+  const reseal = () =>
+    scope.transaction((tx) => resealBatch(tx, both, 'secret_sets', { after: null, limit: 100 }));
+  expect(await reseal()).toMatchObject({ resealed: 1, unreadable: [], next: null });
+  expect(await reseal()).toMatchObject({ resealed: 0, unreadable: [] });
   expect(openSecrets(createSecretBox({ keys: [next], primary: 'next' }), await read())).toEqual(secrets);
 });
