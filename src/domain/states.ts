@@ -84,3 +84,7 @@ export function deploymentStatus(facts: StatusFacts): DeploymentStatus {
   if (!facts.dataReady) return 'AWAITING_DATABASE';
   return 'READY';
 }
+
+/** Whether a listener is there. All from its lease and what it said with it; the store computes it in SQL. */
+export const LISTENER_STATUSES = ['NEVER_SEEN', 'CONNECTED', 'CLUSTER_UNREACHABLE', 'LOST'] as const;
+export type ListenerStatus = (typeof LISTENER_STATUSES)[number];

@@ -1,0 +1,227 @@
+import type { Condition, Reason } from './conditions.ts';
+import {
+  ageSeconds,
+  type Cause,
+  type CauseObject,
+  duration,
+  type ExplainFacts,
+  knownAt,
+  type RevisionName,
+  STATUS_WORDS,
+} from './explain-facts.ts';
+import { remedyOf } from './remedies.ts';
+import { isTerminal, type ListenerStatus } from './states.ts';
+
+/** The chain of causes of explain.ts: from the revision's state down to the smallest thing that is known. */
+
+type Link = Pick<Cause, 'level' | 'reason' | 'message' | 'at'> & Partial<Cause>;
+
+const link = (cause: Link): Cause => ({ condition: null, object: null, current: true, ...cause });
+
+const LISTENER_REASONS: Readonly<Record<Exclude<ListenerStatus, 'CONNECTED'>, [Reason, string]>> = {
+  NEVER_SEEN: ['ListenerNeverSeen', 'The listener of this deployment has never connected.'],
+  LOST: ['ListenerLost', 'The lease of the listener ran out: the cluster cannot be observed.'],
+  CLUSTER_UNREACHABLE: [
+    'ClusterUnreachable',
+    'The listener is connected, but its cluster does not answer: it cannot be observed.',
+  ],
+};
+
+function listenerCause(facts: ExplainFacts): Cause[] {
+  const { listener, now } = facts;
+  if (listener.status === 'CONNECTED') return [];
+  const [reason, text] = LISTENER_REASONS[listener.status];
+  const known = knownAt(facts);
+  const seen =
+    known === null
+      ? 'Nothing of the deployment was ever seen.'
+      : `What is known of it is ${duration(ageSeconds(now, known))} old.`;
+  const at = listener.lastSeenAt ?? listener.createdAt;
+  return [link({ level: 'listener', reason, message: `${text} ${seen}`, at })];
+}
+
+function revisionCause({ revision, listener, deployment }: ExplainFacts): Cause {
+  const { number, status, reason, message, updatedAt } = revision;
+  const [words, fallback] = STATUS_WORDS[status];
+  const name = `Revision ${number} ${words}`;
+  if (status === 'UNKNOWN') {
+    // What is stored of it speaks of the time before.
+    const unobserved = listener.status === 'CLUSTER_UNREACHABLE' ? 'ClusterUnreachable' : fallback;
+    const at = listener.lastSeenAt ?? deployment.updatedAt;
+    return link({ level: 'revision', reason: unobserved, message: `${name} now.`, at });
+  }
+  const text = message === null ? `${name}.` : `${name}: ${message}`;
+  return link({ level: 'revision', reason: reason ?? fallback, message: text, at: updatedAt });
+}
+
+const nameOf = ({ id, number }: RevisionName): CauseObject => ({
+  kind: 'Revision',
+  object: String(number),
+  id,
+});
+
+/** The newer revision that stands in the way of this one. */
+function successorCause({ successor }: ExplainFacts, reason: Reason): Cause[] {
+  if (successor === null) return [];
+  const { number, status, createdAt } = successor;
+  const message = `Revision ${number} is newer and took its place; it is ${status}.`;
+  return [link({ level: 'object', object: nameOf(successor), reason, message, at: createdAt })];
+}
+
+function overtakenCause({ active, revision }: ExplainFacts): Cause[] {
+  if (active === null) return [];
+  const message = `Revision ${active.number} is the active one, no longer revision ${revision.number}.`;
+  return [
+    link({
+      level: 'object',
+      object: nameOf(active),
+      reason: 'Superseded',
+      message,
+      at: active.createdAt,
+    }),
+  ];
+}
+
+function culpritCause({ revision }: ExplainFacts): Cause[] {
+  const { culprit, reason, status, updatedAt } = revision;
+  if (culprit === null) return [];
+  const {
+    component,
+    kind,
+    object,
+    container,
+    container_kind: role,
+    exit_code: code,
+    field,
+    detail,
+  } = culprit;
+  const words = [
+    component,
+    kind === undefined && object === undefined ? undefined : [kind, object].filter(Boolean).join(' '),
+    container === undefined ? undefined : `container ${container}${role === undefined ? '' : ` (${role})`}`,
+    code === undefined ? undefined : `exit ${code}`,
+    field,
+    detail,
+  ].filter((word) => word !== undefined && word !== '');
+  const message = words.length === 0 ? 'No more is known of it.' : words.join(': ');
+  return [
+    link({
+      level: 'object',
+      object: culprit,
+      reason: reason ?? STATUS_WORDS[status][1],
+      message,
+      at: updatedAt,
+    }),
+  ];
+}
+
+/** From the general to the particular. */
+const SPECIFIC = ['Ready', 'Paused', 'Serving', 'Progressing', 'ImageReady', 'CacheReady', 'DatabaseReady'];
+
+function isTelling({ status, reason, type }: Condition): boolean {
+  const remedy = remedyOf(reason);
+  if (remedy === null) return status !== 'True' && type !== 'Progressing';
+  return remedy.kind === 'act' || remedy.kind === 'wait';
+}
+
+function timeOf(text: string, fallback: Date): Date {
+  const time = new Date(text);
+  return Number.isNaN(time.getTime()) ? fallback : time;
+}
+
+/** A refusal is the hub's own note, not what the operator saw: it speaks of no generation of the custom resource. */
+const isRefusal = ({ type, observedGeneration }: Condition) =>
+  type === 'Ready' && observedGeneration === undefined;
+
+/** Conditions that say why it is not further, the most particular one of each reason. */
+function conditionCauses(facts: ExplainFacts, current: boolean): Cause[] {
+  const { conditions, updatedAt, generation, acknowledgedGeneration } = facts.deployment;
+  const isActive = facts.active?.id === facts.revision.id;
+  const told = conditions
+    // Until the listener has brought the generation to the cluster, the others speak of what was wanted before.
+    .filter((condition) => isActive || acknowledgedGeneration >= generation || isRefusal(condition))
+    // Serving speaks of the active revision, SwitchedOff is told of the whole deployment.
+    .filter(({ type, reason }) => (isActive || type !== 'Serving') && reason !== 'SwitchedOff')
+    .filter(isTelling)
+    .toSorted((a, b) => SPECIFIC.indexOf(a.type) - SPECIFIC.indexOf(b.type));
+  return told
+    .filter(({ reason }, index) => told.findLastIndex((other) => other.reason === reason) === index)
+    .map(({ type, reason, message, status, lastTransitionTime }) =>
+      link({
+        level: 'condition',
+        condition: type,
+        reason,
+        message: `${type} is ${status}: ${message}`,
+        at: timeOf(lastTransitionTime, updatedAt),
+        current,
+      }),
+    );
+}
+
+function deletionCause({ deployment: { deleteRequestedAt: at } }: ExplainFacts): Cause[] {
+  if (at === null) return [];
+  const message = 'Deletion of the deployment was asked for; it goes once the cluster is clean.';
+  return [link({ level: 'deployment', reason: 'DeletionRequested', message, at })];
+}
+
+function offCause({ deployment }: ExplainFacts): Cause[] {
+  if (!deployment.switchedOff) return [];
+  const message = 'source_config.resource_spec.max_scale is 0: nothing is to run, the data is kept.';
+  return [link({ level: 'deployment', reason: 'SwitchedOff', message, at: deployment.updatedAt })];
+}
+
+/** What is wanted and what the cluster was seen with. */
+function generationCause({ deployment, listener }: ExplainFacts): Cause[] {
+  const { generation, acknowledgedGeneration, observation, updatedAt: at } = deployment;
+  const seen = observation === null ? 'with nothing of it' : `with generation ${observation.generation}`;
+  if (acknowledgedGeneration < generation) {
+    const message = `Generation ${generation} is wanted; the listener has not brought it to the cluster yet.`;
+    return [link({ level: 'deployment', reason: 'Reconciling', message, at })];
+  }
+  if (observation?.generation === generation) return [];
+  const message = `Generation ${generation} is wanted; the cluster was last seen ${seen}.`;
+  const current = listener.status === 'CONNECTED';
+  return [link({ level: 'deployment', reason: 'Reconciling', message, at, current })];
+}
+
+/** Why one that is under way, or that serves, is where it is. */
+function liveCauses(facts: ExplainFacts): Cause[] {
+  const { revision, deployment } = facts;
+  const builds = revision.status === 'AWAITING_BUILD' || revision.status === 'BUILDING';
+  const overtaken =
+    !isTerminal(revision.status) && revision.id !== deployment.latestRevisionId
+      ? successorCause(facts, 'Superseded')
+      : [];
+  // A build does not need the cluster of the deployment.
+  if (builds) return [...deletionCause(facts), ...overtaken];
+  const listener = listenerCause(facts);
+  return [
+    ...deletionCause(facts),
+    ...offCause(facts),
+    ...overtaken,
+    ...listener,
+    ...generationCause(facts),
+    ...conditionCauses(facts, listener.length === 0),
+    ...culpritCause(facts),
+  ];
+}
+
+/** The chain: the first says where the revision is, each that follows is nearer to the cause. */
+export function causesOf(facts: ExplainFacts): Cause[] {
+  const { revision, active } = facts;
+  const first = revisionCause(facts);
+  switch (revision.status) {
+    case 'CREATE_FAILED':
+    case 'BUILD_FAILED':
+    case 'DEPLOY_FAILED':
+      return [first, ...culpritCause(facts)];
+    case 'SKIPPED':
+      return [first, ...successorCause(facts, 'Superseded')];
+    case 'INTERRUPTED':
+      return [first, ...successorCause(facts, 'Interrupted')];
+    case 'DEPLOYED':
+      return [first, ...(active?.id === revision.id ? liveCauses(facts) : overtakenCause(facts))];
+    default:
+      return [first, ...liveCauses(facts)];
+  }
+}

@@ -1,0 +1,163 @@
+import { REASONS, type Reason } from './conditions.ts';
+
+/** What to do about each reason, for somebody who knows neither Berth nor Kubernetes. One entry for each of REASONS. */
+
+/**
+ * `act`: somebody has to do this. `wait`: it goes on by itself; the text says when to worry. `fine`: nothing is wrong.
+ * `history`: stands in events only, never on a revision or a condition.
+ */
+export type Remedy =
+  | { readonly kind: 'act' | 'wait'; readonly text: string }
+  | { readonly kind: 'fine' | 'history' };
+
+const act = (text: string): Remedy => ({ kind: 'act', text });
+const wait = (text: string): Remedy => ({ kind: 'wait', text });
+const FINE: Remedy = { kind: 'fine' };
+const HISTORY: Remedy = { kind: 'history' };
+
+const AGAIN =
+  'A failed revision is not tried again: PATCH what was wrong, or if the fault was outside of the deployment, POST …/revisions/{id}/redeploy.';
+
+/** The remedy of each reason. */
+export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
+  // data services
+  DatabaseAvailable: FINE,
+  DatabaseStarting: wait(
+    'The database of the deployment starts, the first time within a minute or two. If it stays so, the message names what its pod waits for: room on a node (db_cpu, db_memory_mb), a volume (db_storage_gi, the StorageClass of the cluster) or its image.',
+  ),
+  ExternalDatabase: FINE,
+  CacheAvailable: FINE,
+  CacheStarting: wait(
+    'The cache of the deployment starts, usually within seconds. If it stays so, the message names what its pod waits for: room on a node (cache_cpu, cache_memory_mb) or its image.',
+  ),
+  ExternalCache: FINE,
+  VolumeNotExpandable: act(
+    'Ask the platform for a StorageClass with allowVolumeExpansion, or PATCH db_storage_gi back to its former value.',
+  ),
+  VolumeResizing: FINE,
+  // image
+  ImageGiven: FINE,
+  ImageResolved: FINE,
+  AwaitingBuild: wait(
+    'The image is to be built from the repository. If no build begins within minutes, ask the platform whether it builds; a deployment of the source internal_image runs an image that you build yourself.',
+  ),
+  // rollout
+  AwaitingDataServices: wait(
+    'The rollout starts by itself once database and cache are ready; their conditions say what they wait for.',
+  ),
+  RolloutInProgress: wait(
+    'Components are being updated. If it takes long, the conditions name the pod that is awaited; at its deadline the rollout fails by itself.',
+  ),
+  RolloutComplete: FINE,
+  RolloutFailed: act(`Mend what the message names. ${AGAIN}`),
+  RolloutDeadlineExceeded: act(
+    `Look at what the message says was still awaited: an app that starts slowly, too small cpu or memory_mb, or no room in the cluster. ${AGAIN}`,
+  ),
+  RolledBack: act(
+    `The former revision serves again. Mend what the failed one names; GET …/revisions/{id}/explain of it tells. ${AGAIN}`,
+  ),
+  Interrupted: act(
+    'Nothing, if the newer revision is the one you want. To have this one: POST …/revisions/{id}/rollback makes a new revision of its content.',
+  ),
+  Superseded: act(
+    'Nothing, if the newer revision is the one you want. To have this one: POST …/revisions/{id}/rollback makes a new revision of its content.',
+  ),
+  SwitchedOff: act('PATCH source_config.resource_spec.max_scale to 1 or more to switch the deployment on.'),
+  NoRevision: act('PATCH source_revision_config.image_uri: an image makes the first revision.'),
+  Available: FINE,
+  Unavailable: wait(
+    'No pod of the active revision answers. If that lasts, the other conditions name the pod and the reason; roll back to a revision that worked with POST …/revisions/{id}/rollback.',
+  ),
+  Converged: FINE,
+  Reconciling: wait(
+    'The cluster is being brought to what is wanted, usually within seconds. If it stays so for minutes, ask the platform to look at the log of the operator.',
+  ),
+  ReconcileFailed: wait(
+    'The call is tried again by itself. If it stays so for minutes, give the message to those who run the cluster.',
+  ),
+  Conflict: act(
+    'Rename or remove the object that the message names, or make the deployment in another namespace; Berth does not touch what it did not make.',
+  ),
+  Refused: act(
+    'Change what the message names: a rule of the cluster (quota, admission, missing rights) refuses it. If the rule is wrong, ask those who run the cluster.',
+  ),
+  Paused: act(
+    'Whoever set the annotation berth.dev/paused on the ManagedDeployment has to remove it: kubectl annotate mdep NAME berth.dev/paused-',
+  ),
+  // failures of pods
+  InvalidImageName: act(
+    'PATCH source_revision_config.image_uri (or the image of the container named) to a valid one.',
+  ),
+  ImagePullFailed: act(
+    `Check that the image exists under exactly this name and tag, and that the cluster may pull it: source_config.resource_spec.image_pull_secrets names a Secret with the registry's credentials. ${AGAIN}`,
+  ),
+  ContainerConfigInvalid: act(
+    `Make the Secret, ConfigMap or key that the message names, in the deployment's namespace, or PATCH the field that refers to it. ${AGAIN}`,
+  ),
+  CrashLoop: act(
+    `The container ends by itself: its exit code and last words are in the message. 137 often means too little memory (memory_limit_mb), 127 a command that does not exist. Mend the image, its secrets or its command. ${AGAIN}`,
+  ),
+  Unschedulable: act(
+    'Ask for less (cpu, memory_mb, scales of source_config.resource_spec), or ask those who run the cluster for room; a pod that waits starts by itself once there is some.',
+  ),
+  QuotaExceeded: act(
+    "Ask for less (cpu, memory_mb, scales of source_config.resource_spec), free what others use in the namespace, or ask those who run the cluster to raise the namespace's quota.",
+  ),
+  AdmissionRefused: act(
+    `A rule of the cluster refuses the pod: change the field that the message names, such as a securityContext or a volume. ${AGAIN}`,
+  ),
+  MountFailed: act(
+    'Make the Secret, ConfigMap or claim that the message names, in the deployment’s namespace, or PATCH source_config.resource_spec.volumes.',
+  ),
+  ReadinessFailed: act(
+    `The app runs, but does not answer its probe: check that it listens on the port of the variable PORT, on all addresses, and that it is ready soon enough. ${AGAIN}`,
+  ),
+  // hub
+  ListenerNeverSeen: act(
+    'Start the listener of the cluster: `berth listener` with BERTH_LISTENER_ID and a key of the scope listeners:run; or make the deployment with the listener_id of one that runs.',
+  ),
+  ListenerLost: act(
+    'See whether the listener in the cluster runs and reaches this API (its pod, its log, its API key). Workloads go on without it; only their state is not known.',
+  ),
+  ListenerReturned: HISTORY,
+  ClusterUnreachable: act(
+    'See whether the API server of the cluster answers its listener (the log of the listener says how it fails). Workloads may go on; only their state is not known.',
+  ),
+  ListenerCreated: HISTORY,
+  ListenerChanged: HISTORY,
+  ListenerDeleted: HISTORY,
+  IntegrationCreated: HISTORY,
+  IntegrationChanged: HISTORY,
+  IntegrationDeleted: HISTORY,
+  TracingProjectCreated: HISTORY,
+  TracingProjectFailed: HISTORY,
+  TracingProjectDeleted: HISTORY,
+  TagCreated: HISTORY,
+  TagChanged: HISTORY,
+  TagDeleted: HISTORY,
+  Created: HISTORY,
+  Patched: HISTORY,
+  DeletionRequested: act(
+    'Nothing, if the deployment is to go. Within its grace, POST /v2/deployments/{id}/restore takes the deletion back.',
+  ),
+  Deleted: HISTORY,
+  SecretsUnreadable: act(
+    'Those who run this API have to put the encryption key back into BERTH_ENCRYPTION_KEYS; if it is lost for good, PATCH the deployment with the whole list of secrets anew.',
+  ),
+  RecordInvalid: act(
+    'Those who run this API have to look: the stored deployment does not make a valid custom resource. A PATCH of the field that the message names may mend it.',
+  ),
+  ApplyRefused: act(
+    'Change what the message names, then the deployment is tried again; if the fault is in the cluster (rights, custom resource definition), ask those who run it.',
+  ),
+  NamespaceNotAllowed: act(
+    'Add the namespace to compute_config.k8s_namespaces of the listener (PATCH /v2/listeners/{id}) or to BERTH_NAMESPACES where it runs, or make the deployment in a namespace of the list.',
+  ),
+  ObjectRecreated: HISTORY,
+  ObjectCorrected: HISTORY,
+};
+
+/** The remedy of any reason; of one that is not of the closed list (a custom resource written by hand): null. */
+export function remedyOf(reason: string): Remedy | null {
+  return Object.hasOwn(REASONS, reason) ? REMEDIES[reason as Reason] : null;
+}
