@@ -22,6 +22,7 @@ import {
   rollsPods,
 } from './deployment-manifests.ts';
 import { renderingOf } from './deployment-placement.ts';
+import { checkQuota, quotaUsage } from './deployment-quota.ts';
 import { conflict, newRevision, undone, wantedIssues } from './deployment-rules.ts';
 import type { DryRunAnswer } from './deployment-schema.ts';
 import { secretsBeforePatch } from './deployment-secrets.ts';
@@ -106,6 +107,8 @@ function decide(
   return { ...patched, next: { ...next, sourceConfig: withDefaultCeilings(next.sourceConfig, deps.policy) } };
 }
 
+const namesOf = (secrets: readonly Secret[]) => secrets.map(({ name }) => name);
+
 interface Change {
   readonly before: DeploymentRecord;
   readonly secrets: readonly Secret[];
@@ -122,15 +125,21 @@ async function write(
 ): Promise<DeploymentRecord> {
   const { next, changed } = patched;
   if (changed.length === 0) return before;
+  const { sourceConfig, secrets } = next;
+  const asked = { deploymentId: before.id, sourceConfig, secretNames: namesOf(secrets) };
+  const usage = isJudged(patched)
+    ? await checkQuota(deps, transaction, before.tenantId, asked)
+    : quotaUsage(asked);
   return updateWanted(transaction, deps.secretBox, before.tenantId, before.id, {
     expectedGeneration: before.generation,
-    sourceConfig: next.sourceConfig,
+    sourceConfig,
     sourceRevisionConfig: next.sourceRevisionConfig,
     secrets: changed.includes('secrets')
-      ? { kind: 'values', secrets: next.secrets }
+      ? { kind: 'values', secrets }
       : { kind: 'set', id: before.secrets?.id ?? null },
     imageVersion: imageVersion(next.sourceRevisionConfig.image_uri),
     revision,
+    usage,
     actor,
     message: `Changed: ${changed.join(', ')}.`,
     details: { changed: [...changed] },
@@ -151,8 +160,6 @@ async function readCluster(transaction: Transaction, record: DeploymentRecord): 
       latestRevisionId === null ? null : await findRevision(transaction, tenantId, id, latestRevisionId),
   };
 }
-
-const namesOf = (secrets: readonly Secret[]) => secrets.map(({ name }) => name);
 
 interface Resources {
   readonly before: ManagedDeployment;

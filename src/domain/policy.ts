@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { POD_SECURITY_LEVELS } from './kubernetes/pod-security.ts';
 import { RESOURCE_LIMITS } from './resource-spec.ts';
 import { DEPLOYMENT_TYPES, type DeploymentType, type HostingMode } from './source.ts';
+import { tenantQuotaChangesSchema, tenantQuotasSchema } from './tenant-quotas.ts';
 
 /**
  * The policy: what a platform team lets its clients configure. A YAML file (BERTH_POLICY) changes single entries of
@@ -10,6 +11,9 @@ import { DEPLOYMENT_TYPES, type DeploymentType, type HostingMode } from './sourc
 
 const patterns = z.array(z.string().min(1).max(253)).max(1000);
 const amount = (most: number) => z.int().min(0).max(most);
+
+/** Bodies are held in memory as a whole while they are read and checked. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 const capsShape = {
   scale: amount(RESOURCE_LIMITS.scale).describe('Most pods of one component.'),
@@ -71,6 +75,14 @@ const policyShape = {
   caps_by_type: z
     .strictObject(Object.fromEntries(DEPLOYMENT_TYPES.map((type) => [type, capsSchema.partial().optional()])))
     .describe('Lower caps of a deployment_type.'),
+  tenant_quotas: tenantQuotasSchema.describe(
+    'What all deployments of a tenant may use together, where nothing else is set for the tenant.',
+  ),
+  body_bytes: z
+    .int()
+    .min(1024)
+    .max(MAX_BODY_BYTES)
+    .describe('Largest body of a request, but for those of listeners.'),
 };
 
 /** A whole policy, every entry given. */
@@ -89,6 +101,8 @@ export const policyFileSchema = z
     namespaces: policyShape.namespaces.partial().optional(),
     caps: capsSchema.partial().optional(),
     caps_by_type: policyShape.caps_by_type.optional(),
+    tenant_quotas: tenantQuotaChangesSchema.optional(),
+    body_bytes: policyShape.body_bytes.optional(),
   })
   .describe('What clients may configure.');
 export type PolicyFile = z.infer<typeof policyFileSchema>;
@@ -165,6 +179,8 @@ const SELF_HOSTED: Policy = {
     env_bytes: 768 * 1024,
   },
   caps_by_type: {},
+  tenant_quotas: { deployments: null, cpu: null, memory_mb: null, storage_gi: null },
+  body_bytes: 1024 * 1024,
 };
 
 const CLOUD: Policy = {
@@ -191,6 +207,8 @@ const CLOUD: Policy = {
     dev_free: { scale: 1, cpu: 2, memory_mb: 4096, storage_gi: 10, db_connections: 200, containers: 4 },
     dev: { scale: 5, cpu: 8, memory_mb: 16 * 1024, storage_gi: 100, db_connections: 500 },
   },
+  tenant_quotas: { deployments: 100, cpu: 256, memory_mb: 512 * 1024, storage_gi: 2048 },
+  body_bytes: 512 * 1024,
 };
 
 /** The policy of each hosting mode where no file says otherwise. */
@@ -213,6 +231,8 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
     namespaces: { ...base.namespaces, ...file.namespaces },
     caps: { ...base.caps, ...file.caps },
     caps_by_type: { ...base.caps_by_type, ...file.caps_by_type },
+    tenant_quotas: { ...base.tenant_quotas, ...file.tenant_quotas },
+    body_bytes: file.body_bytes ?? base.body_bytes,
   };
 }
 

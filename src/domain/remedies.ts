@@ -135,6 +135,11 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   TagCreated: HISTORY,
   TagChanged: HISTORY,
   TagDeleted: HISTORY,
+  TenantCreated: HISTORY,
+  TenantChanged: HISTORY,
+  TenantDeleted: HISTORY,
+  ApiKeyCreated: HISTORY,
+  ApiKeyRevoked: HISTORY,
   Created: HISTORY,
   Patched: HISTORY,
   DeletionRequested: act(

@@ -1,12 +1,38 @@
 import { z } from 'zod';
 
-const most = z.number().min(0);
+/** What a tenant may use: the policy's entry tenant_quotas, and what an admin sets for one tenant in place of it. */
+
+const most = (max: number) => z.number().min(0).max(max).nullable();
 
 /** What all deployments of a tenant may use together, by what their effective resource_spec asks for at most. */
 export const tenantQuotasSchema = z.strictObject({
-  deployments: z.int().min(0).max(1_000_000).describe('Most deployments that are not being deleted.'),
-  cpu: most.max(10_000_000).describe('Most cores requested at full scale, data services included.'),
-  memory_mb: most.max(10_000_000_000).describe('Most memory requested at full scale, in MiB.'),
-  storage_gi: most.max(10_000_000_000).describe('Most storage of databases, in GiB.'),
+  deployments: z
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .nullable()
+    .describe('Most deployments that are not being deleted; null: any number.'),
+  cpu: most(10_000_000).describe(
+    'Most cores requested at full scale, data services included; null: any number.',
+  ),
+  memory_mb: most(10_000_000_000).describe(
+    'Most memory requested at full scale, in MiB, data services included; null: any amount.',
+  ),
+  storage_gi: most(10_000_000_000).describe('Most storage of databases, in GiB; null: any amount.'),
 });
+/** null: no limit. */
 export type TenantQuotas = z.infer<typeof tenantQuotasSchema>;
+export type TenantQuota = keyof TenantQuotas;
+
+/** What is set for one tenant; an entry that is absent is the policy's. */
+export const tenantQuotaChangesSchema = tenantQuotasSchema.partial();
+
+/** The quotas in force for a tenant: its own entries in place of the policy's. */
+export function quotasInForce(policy: TenantQuotas, own: Partial<TenantQuotas>): TenantQuotas {
+  return { ...policy, ...own };
+}
+
+/** Whether any of them limits anything. */
+export function isLimited(quotas: Partial<TenantQuotas>): boolean {
+  return Object.values(quotas).some((quota) => quota !== null);
+}

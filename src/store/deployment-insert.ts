@@ -18,9 +18,10 @@ WITH project AS (
 ), d AS (
   INSERT INTO deployments (id, tenant_id, name, source, deployment_type, source_config, source_revision_config,
     secrets_id, route_host, image_version, app_name, namespace, listener_id, tracing_project_id,
-    latest_revision_id, has_runnable_revision)
+    latest_revision_id, has_runnable_revision, quota_cpu_m, quota_memory_mb, quota_storage_gi)
   SELECT $18::uuid, $16::uuid, $19::text, $20::text, $21::text, $22::jsonb, $23::jsonb, $1::uuid, $24::text, $25::text,
-    $26::text, $27::text, $28::uuid, project.id, $4::uuid, $4::uuid IS NOT NULL
+    $26::text, $27::text, $28::uuid, project.id, $4::uuid, $4::uuid IS NOT NULL,
+    $29::bigint, $30::bigint, $31::bigint
   FROM project
   RETURNING *
 ), ${WRITE_TAIL}`;
@@ -58,6 +59,9 @@ export async function insertDeployment(
     added.appName,
     added.namespace,
     added.listenerId,
+    added.usage?.cpuM ?? null,
+    added.usage?.memoryMb ?? null,
+    added.usage?.storageGi ?? null,
   ]);
   if (row === undefined)
     throw new StoreError('failed to insert a deployment: no row came back', { retryable: false });

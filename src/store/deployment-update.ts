@@ -16,7 +16,8 @@ WITH d AS (
     source_config = $19, source_revision_config = $20, deployment_type = $21, route_host = $22, image_version = $23,
     secrets_id = $24, generation = generation + 1, next_attempt_at = now(), attempts = 0, updated_at = now(),
     latest_revision_id = coalesce($4::uuid, latest_revision_id),
-    has_runnable_revision = has_runnable_revision OR $4::uuid IS NOT NULL
+    has_runnable_revision = has_runnable_revision OR $4::uuid IS NOT NULL,
+    quota_cpu_m = $25, quota_memory_mb = $26, quota_storage_gi = $27
   WHERE id = $17 AND tenant_id = $16 AND generation = $18 AND delete_requested_at IS NULL
   RETURNING *
 ), ${WRITE_TAIL}`;
@@ -46,6 +47,9 @@ export async function updateWanted(
     routeHost(sourceConfig),
     change.imageVersion,
     secrets.kind === 'set' ? secrets.id : (sealed?.id ?? null),
+    change.usage?.cpuM ?? null,
+    change.usage?.memoryMb ?? null,
+    change.usage?.storageGi ?? null,
   ]);
   if (row === undefined) throw new StaleWrite(`deployment ${deploymentId}`);
   return toDeploymentRecord(row);

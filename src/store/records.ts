@@ -1,5 +1,6 @@
 import type { Condition, Reason } from '../domain/conditions.ts';
 import type { Deployment, Secret, SourceConfig, SourceRevisionConfig } from '../domain/deployment.ts';
+import type { QuotaUsage } from '../domain/quota-usage.ts';
 import type { DeploymentType, Source } from '../domain/source.ts';
 import type { DeploymentStatus, RevisionStatus } from '../domain/states.ts';
 import type { Actor } from './events.ts';
@@ -67,6 +68,8 @@ export interface NewDeployment {
   imageVersion: string | null;
   /** null: internal_image without an image. */
   revision: NewRevision | null;
+  /** What it counts for in the tenant's quotas; absent: it is measured when that is asked for. */
+  usage?: QuotaUsage;
   actor: Actor;
 }
 
@@ -80,6 +83,8 @@ export interface WantedChange {
   imageVersion: string | null;
   /** null: no new revision. */
   revision: NewRevision | null;
+  /** What it counts for in the tenant's quotas; absent: it is measured when that is asked for. */
+  usage?: QuotaUsage;
   actor: Actor;
   /** Of the event; default Patched. */
   reason?: Reason;

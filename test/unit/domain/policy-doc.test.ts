@@ -22,6 +22,22 @@ test('its caps are the defaults', () => {
   }
 });
 
+test('its tenant quotas and largest body are the defaults', () => {
+  const { cloud, self_hosted } = DEFAULT_POLICIES;
+  const shown = (value: number | null) => (value === null ? 'any' : String(value));
+  const rows = [
+    ...(['deployments', 'cpu', 'memory_mb', 'storage_gi'] as const).map(
+      (name) =>
+        [`tenant_quotas.${name}`, self_hosted.tenant_quotas[name], cloud.tenant_quotas[name]] as const,
+    ),
+    ['body_bytes', self_hosted.body_bytes, cloud.body_bytes] as const,
+  ];
+  for (const [name, ours, theirs] of rows) {
+    const row = text.split('\n').find((line) => line.startsWith(`| \`${name}\``));
+    expect(row, name).toMatch(new RegExp(`\\| ${shown(ours)} \\| ${shown(theirs)} \\|$`));
+  }
+});
+
 test('its example is a policy file', () => {
   const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(text) ?? [];
   expect(policyFileSchema.safeParse(parse(yaml)).error).toBeUndefined();

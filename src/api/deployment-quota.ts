@@ -1,0 +1,82 @@
+import { EXTERNAL_CACHE_SECRET, EXTERNAL_DATABASE_SECRET } from '../contract/to-resource.ts';
+import type { SourceConfig } from '../domain/deployment.ts';
+import {
+  type Demand,
+  demandOf,
+  type QuotaUsage,
+  quotaIssues,
+  type TenantUsage,
+  usageOf,
+} from '../domain/quota-usage.ts';
+import type { Transaction } from '../store/database.ts';
+import { lockQuotas, measureDeployments, sumUsage, type Unmeasured } from '../store/quotas.ts';
+import type { SecretBox } from '../store/secret-box.ts';
+import { readableSecrets } from './deployment-secrets.ts';
+import type { ApiDeps } from './deps.ts';
+import { brokenRules } from './errors.ts';
+
+/** Holds deployments against their tenant's quotas. */
+
+/** A deployment as it would be. */
+export interface Asked {
+  readonly deploymentId: string;
+  readonly sourceConfig: SourceConfig;
+  /** Names of the secrets: they tell which data services are the tenant's own. */
+  readonly secretNames: readonly string[];
+}
+
+function demand({ sourceConfig, secretNames }: Omit<Asked, 'deploymentId'>): Demand {
+  return demandOf(sourceConfig, {
+    database: secretNames.includes(EXTERNAL_DATABASE_SECRET),
+    cache: secretNames.includes(EXTERNAL_CACHE_SECRET),
+  });
+}
+
+/** What a deployment counts for, to be stored with it. */
+export function quotaUsage(asked: Omit<Asked, 'deploymentId'>): QuotaUsage {
+  return usageOf(demand(asked));
+}
+
+/** One whose secrets cannot be read counts as if both data services were ours. */
+function namesOf(box: SecretBox, deployment: Unmeasured): string[] {
+  return (readableSecrets(box, deployment) ?? []).map(({ name }) => name);
+}
+
+function measureAll(deps: Pick<ApiDeps, 'secretBox'>, transaction: Transaction, tenantId: string) {
+  return measureDeployments(transaction, tenantId, (deployment) =>
+    quotaUsage({ ...deployment, secretNames: namesOf(deps.secretBox, deployment) }),
+  );
+}
+
+/**
+ * Holds a deployment that is made, changed or restored against its tenant's quotas. Call it before the deployment is
+ * written, in the same transaction, with its row locked if there is one.
+ * @returns what it counts for, to be stored with it
+ * @throws ApiError 400 with the arithmetic
+ */
+export async function checkQuota(
+  deps: Pick<ApiDeps, 'policy' | 'secretBox'>,
+  transaction: Transaction,
+  tenantId: string,
+  asked: Asked,
+): Promise<QuotaUsage> {
+  const wanted = demand(asked);
+  const quotas = await lockQuotas(transaction, tenantId, deps.policy.tenant_quotas);
+  if (quotas !== null) {
+    await measureAll(deps, transaction, tenantId);
+    const { own, others } = await sumUsage(transaction, tenantId, asked.deploymentId);
+    const issues = quotaIssues({ quotas, others, before: own, demand: wanted });
+    if (issues.length > 0) throw brokenRules(issues);
+  }
+  return usageOf(wanted);
+}
+
+/** What a tenant uses now. */
+export async function tenantUsage(
+  deps: Pick<ApiDeps, 'secretBox'>,
+  transaction: Transaction,
+  tenantId: string,
+): Promise<TenantUsage> {
+  await measureAll(deps, transaction, tenantId);
+  return (await sumUsage(transaction, tenantId, null)).others;
+}
