@@ -2,8 +2,8 @@ import { z } from 'zod';
 
 /** Error answers, as documented. errors.ts makes them. */
 
-const sentenceSchema = z.object({ detail: z.string().describe('What is wrong, as a sentence.') });
-const issuesSchema = z.object({
+export const sentenceSchema = z.object({ detail: z.string().describe('What is wrong, as a sentence.') });
+export const issuesSchema = z.object({
   detail: z
     .array(
       z.object({
@@ -17,23 +17,25 @@ const issuesSchema = z.object({
     .describe('Every field that is refused.'),
 });
 
+/** Which form has which status. Descriptions, examples and headers of each are in openapi-answers.ts. */
 const ANSWERS = {
-  400: issuesSchema.describe('The shape is right, but a rule refuses it.'),
-  401: sentenceSchema.describe('No API key, or a wrong one.'),
-  403: sentenceSchema.describe('The API key lacks the scope.'),
-  404: sentenceSchema.describe('There is no such thing, or it is another tenant’s.'),
-  409: sentenceSchema.describe('In conflict with what is there.'),
-  412: sentenceSchema.describe('If-Match does not match.'),
-  413: sentenceSchema.describe('The body is too large.'),
-  415: sentenceSchema.describe('The body is not application/json.'),
-  422: issuesSchema.describe('The shape of the request is wrong.'),
-  503: sentenceSchema.describe('Busy, or the database cannot be reached; try again.'),
+  400: issuesSchema,
+  401: sentenceSchema,
+  403: sentenceSchema,
+  404: sentenceSchema,
+  409: sentenceSchema,
+  412: sentenceSchema,
+  413: sentenceSchema,
+  415: sentenceSchema,
+  422: issuesSchema,
+  429: sentenceSchema,
+  503: sentenceSchema,
 } as const;
 
 type ErrorStatus = keyof typeof ANSWERS;
 
-/** What every route with a key may answer. */
-const COMMON = [401, 403, 404, 422, 503] as const;
+/** What every route with a key may answer. What any route may answer is in openapi-answers.ts. */
+const COMMON = [401, 403, 404, 422, 429, 503] as const;
 
 /** The documented error answers of a route: the common ones and these. */
 export function errorAnswers<const Status extends ErrorStatus>(...more: readonly Status[]) {

@@ -9,6 +9,10 @@ import { volumeMountSchema, volumeSchema } from '../domain/kubernetes/volume.ts'
 import { resourceSpecSchema } from '../domain/resource-spec.ts';
 import { deploymentSchema, dryRunSchema, shownResourceSpecSchema } from './deployment-schema.ts';
 import type { ApiDeps } from './deps.ts';
+import { withAnswers } from './openapi-answers.ts';
+import { withExamples } from './openapi-examples.ts';
+import { withLiberties } from './openapi-inputs.ts';
+import { type AnswerHeader, type JsonSchema, type OpenApiDocument, operationsOf } from './openapi-types.ts';
 
 /** The OpenAPI document, made from the schemas that the routes check with. */
 
@@ -48,13 +52,61 @@ const TENANT_HEADER = {
   },
 };
 
-interface JsonSchema {
-  properties?: Record<string, unknown>;
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Headers that every success of the route carries; Location: with 201 only. For the document. */
+    answerHeaders?: readonly AnswerHeader[];
+  }
+}
+
+/** What the tags say to a reader; each route has one of them. */
+const TAGS: Readonly<Record<string, string>> = {
+  deployments: 'What is to run: made, changed, listed, deleted.',
+  revisions: 'Versions of what runs.',
+  events: 'The history: who changed what, every change of state with its reason.',
+  tags: 'Keys and values to find deployments by.',
+  'tracing projects': 'Made with a deployment, under the same name.',
+  listeners: 'The links between this API and clusters.',
+  'listener protocol': 'The calls of listeners, not of people.',
+  health: 'For probes.',
+};
+
+/** Words that a name of an operation does without. */
+const ARTICLES = new Set([
+  'a',
+  'an',
+  'the',
+  'its',
+  'of',
+  'is',
+  'be',
+  'can',
+  'that',
+  'and',
+  'or',
+  'to',
+  'for',
+]);
+
+/** `List the revisions of a deployment` → `listRevisionsDeployment`. */
+function operationId(summary: string | undefined): string | undefined {
+  const words = (summary ?? '').match(/[A-Za-z0-9]+/g)?.filter((word) => !ARTICLES.has(word.toLowerCase()));
+  return words
+    ?.map((word, index) => {
+      const rest = word.slice(1).toLowerCase();
+      return (index === 0 ? word.charAt(0).toLowerCase() : word.charAt(0).toUpperCase()) + rest;
+    })
+    .join('');
 }
 
 /** What a route's `access` means to a client. */
-function withAccess(schema: FastifySchema, route: RouteOptions): FastifySchema {
-  const access = route.config?.access;
+function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema {
+  const { access, answerHeaders = [] } = route.config ?? {};
+  const schema = {
+    operationId: operationId(declared.summary),
+    ...declared,
+    'x-answer-headers': answerHeaders,
+  } as FastifySchema;
   if (access === 'public' || access === undefined) return { ...schema, security: [] };
   const headers = (schema.headers ?? {}) as JsonSchema;
   const description = [schema.description ?? schema.summary, `Scope: ${access.scopes.join(' or ')}.`].join(
@@ -65,6 +117,32 @@ function withAccess(schema: FastifySchema, route: RouteOptions): FastifySchema {
     description,
     headers: { ...TENANT_HEADER, properties: { ...headers.properties, ...TENANT_HEADER.properties } },
   };
+}
+
+/** As clients are used to see them; case does not matter. */
+const HEADER_NAMES: Readonly<Record<string, string>> = {
+  'idempotency-key': 'Idempotency-Key',
+  'if-match': 'If-Match',
+};
+
+function withHeaderNames(document: OpenApiDocument): OpenApiDocument {
+  for (const { operation } of operationsOf(document)) {
+    for (const parameter of operation.parameters ?? [])
+      if (parameter.in === 'header') parameter.name = HEADER_NAMES[parameter.name] ?? parameter.name;
+  }
+  return document;
+}
+
+function withTags(document: OpenApiDocument): OpenApiDocument {
+  const used = [...new Set(operationsOf(document).flatMap(({ operation }) => operation.tags ?? []))];
+  return { ...document, tags: used.map((name) => ({ name, description: TAGS[name] ?? '' })) };
+}
+
+/** What the routes do not say each by itself. */
+function finished(document: Document): Document {
+  const steps = [withHeaderNames, withTags, withAnswers, withLiberties, withExamples];
+  const start = withoutUnused(document) as OpenApiDocument;
+  return steps.reduce((made, step) => step(made), start) as Document;
 }
 
 type Document = ReturnType<typeof jsonSchemaTransformObject>;
@@ -94,9 +172,16 @@ export function openApiOptions({ version, publicUrl }: ApiDeps) {
           'Deployments of applications for tenants. Errors: 422 the shape is wrong, 400 a rule refuses it, both with every field; else a sentence. Every answer carries X-Request-Id.',
         version,
       },
-      ...(publicUrl === null ? {} : { servers: [{ url: publicUrl }] }),
+      servers: [{ url: publicUrl ?? '/', description: 'This API.' }],
       components: {
-        securitySchemes: { apiKey: { type: 'apiKey' as const, name: 'X-Api-Key', in: 'header' as const } },
+        securitySchemes: {
+          apiKey: {
+            type: 'apiKey' as const,
+            name: 'X-Api-Key',
+            in: 'header' as const,
+            description: 'A key belongs to a tenant and has scopes; each operation names the one it needs.',
+          },
+        },
       },
       security: [{ apiKey: [] }],
     },
@@ -105,6 +190,6 @@ export function openApiOptions({ version, publicUrl }: ApiDeps) {
       return { schema: withAccess(schema as FastifySchema, document.route), url };
     },
     transformObject: (document: Parameters<typeof jsonSchemaTransformObject>[0]) =>
-      withoutUnused(jsonSchemaTransformObject(document)),
+      finished(jsonSchemaTransformObject(document)),
   };
 }

@@ -7,15 +7,15 @@ import { resourceSpecSchema } from './resource-spec.ts';
  * send every member), and a quantity may be a JSON number.
  */
 
-const NESTED_FIELDS: ReadonlySet<string> = new Set([
+export const NESTED_FIELDS: ReadonlySet<string> = new Set([
   'image_pull_secrets',
   'volumes',
   'volume_mounts',
   'init_containers',
   'sidecars',
 ]);
-const QUANTITY_MAPS: ReadonlySet<string> = new Set(['limits', 'requests']);
-const QUANTITIES: ReadonlySet<string> = new Set(['sizeLimit', 'divisor']);
+export const QUANTITY_MAPS: ReadonlySet<string> = new Set(['limits', 'requests']);
+export const QUANTITIES: ReadonlySet<string> = new Set(['sizeLimit', 'divisor']);
 /** Deeper than any shape of the schema; what lies below is left for it to refuse. */
 const MAX_DEPTH = 16;
 

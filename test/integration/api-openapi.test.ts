@@ -1,33 +1,13 @@
 /** The OpenAPI document: valid, complete, described. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type JsonSchema, type OpenApiDocument, operationsOf } from '../../src/api/openapi-types.ts';
 import { fullResourceSpec } from '../arbitraries/full-resource-spec.ts';
 import { type ApiFixture, create, createBody, startApi } from './harness/api.ts';
-
-interface Schema {
-  $ref?: string;
-  description?: string;
-  properties?: Record<string, Schema>;
-  [keyword: string]: unknown;
-}
-interface Operation {
-  summary?: string;
-  description?: string;
-  tags?: string[];
-  security?: object[];
-  parameters?: { name: string; in: string; description?: string; schema: Schema }[];
-  requestBody?: { content: Record<string, { schema: Schema }> };
-  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>;
-}
-interface Document {
-  openapi: string;
-  info: { title: string; version: string };
-  paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Schema>; securitySchemes: object };
-}
+import { contractOf } from './harness/conformance.ts';
 
 let api: ApiFixture;
-let document: Document;
+let document: OpenApiDocument;
 beforeAll(async () => {
   api = await startApi();
   document = (await api.app.inject({ url: '/openapi.json' })).json();
@@ -35,18 +15,22 @@ beforeAll(async () => {
 afterAll(() => api.stop());
 
 const operations = () =>
-  Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({
-      name: `${method.toUpperCase()} ${path}`,
-      operation,
-    })),
-  );
+  operationsOf(document).map(({ method, path, operation }) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    operation,
+  }));
 
 /** Every object below `value`, with the way to it. */
-function walk(value: unknown, visit: (schema: Schema, path: string) => void, path = ''): void {
+function walk(value: unknown, visit: (schema: JsonSchema, path: string) => void, path = ''): void {
   if (typeof value !== 'object' || value === null) return;
-  if (!Array.isArray(value)) visit(value as Schema, path);
-  for (const [key, member] of Object.entries(value)) walk(member, visit, `${path}/${key}`);
+  if (!Array.isArray(value)) visit(value as JsonSchema, path);
+  for (const [key, member] of Object.entries(value))
+    walk(member, visit, `${path}/${key.replaceAll('/', '~1')}`);
+}
+
+function exampleChecker() {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, validateSchema: false });
+  return ajv.addSchema({ $id: 'openapi', ...document });
 }
 
 test('is OpenAPI 3.1 with every route', () => {
@@ -66,8 +50,9 @@ test('every reference leads somewhere, and no placeholder is left', () => {
   const missing: string[] = [];
   walk(document, ({ $ref }, path) => {
     if ($ref === undefined) return;
-    const target = $ref.replace('#/components/schemas/', '');
-    if (document.components.schemas[target] === undefined) missing.push(`${path}: ${$ref}`);
+    const steps = $ref.replace('#/', '').split('/');
+    const target = steps.reduce<unknown>((at, step) => (at as Record<string, unknown>)?.[step], document);
+    if (target === undefined) missing.push(`${path}: ${$ref}`);
   });
   expect(missing).toEqual([]);
   expect(JSON.stringify(document)).not.toContain('PLACEHOLDER');
@@ -122,6 +107,78 @@ test('every operation has summary, description, tags, success and errors', () =>
   }
 });
 
+test('every operation has a name of its own, in camel case', () => {
+  const names = operations().map(({ operation }) => operation.operationId);
+  expect(new Set(names).size).toBe(names.length);
+  for (const name of names) expect(name).toMatch(/^[a-z][A-Za-z0-9]+$/);
+});
+
+test('every tag is explained', () => {
+  for (const { name, description } of document.tags ?? []) expect(description, name).toMatch(/\w/);
+});
+
+test('every answer of every operation is described, with its headers', () => {
+  for (const { name, operation } of operations()) {
+    const statuses = Object.keys(operation.responses);
+    expect(statuses, name).toEqual(expect.arrayContaining(['400', '408', '414', '417', '431', '500']));
+    for (const [status, response] of Object.entries(operation.responses)) {
+      const target = response.$ref?.split('/').at(-1);
+      const answer = target === undefined ? response : document.components.responses?.[target];
+      expect(answer?.description, `${name} ${status}`).toMatch(/\w/);
+      expect(answer?.headers, `${name} ${status}`).toHaveProperty('X-Request-Id');
+    }
+  }
+});
+
+test('every request body and answer has an example that fits its schema', () => {
+  const ajv = exampleChecker();
+  const problems: string[] = [];
+  let examples = 0;
+  walk(document, (media, path) => {
+    if (!path.endsWith('/application~1json')) return;
+    const validate = ajv.compile({ $ref: `openapi#${encodeURI(path)}/schema` });
+    if (!('example' in media)) problems.push(`${path}: no example`);
+    else if (!validate(media['example'])) problems.push(`${path}: ${ajv.errorsText(validate.errors)}`);
+    examples++;
+  });
+  expect(problems).toEqual([]);
+  expect(examples).toBeGreaterThan(operations().length);
+});
+
+describe('the contract that answers are held against', () => {
+  const answer = (more: object) => ({
+    method: 'GET',
+    path: '/healthz',
+    status: 200,
+    headers: { 'x-request-id': 'a', 'content-type': 'application/json' },
+    body: '{"status":"ok"}',
+    ...more,
+  });
+  test.each([
+    ['an answer as documented', {}, []],
+    ['a field that is not documented', { body: '{"status":"ok","more":1}' }, [/additional properties/]],
+    ['a wrong value', { body: '{"status":"no"}' }, [/\/status: must be equal.*is "no"/]],
+    ['a status that is not documented', { status: 202 }, [/not documented/]],
+    [
+      'another content type',
+      { headers: { 'x-request-id': 'a', 'content-type': 'text/html' } },
+      [/text\/html/],
+    ],
+    ['a header that is missing', { headers: { 'content-type': 'application/json' } }, [/X-Request-Id/]],
+    ['an unknown path with 200', { path: '/v2/nothing' }, [/not documented/]],
+    ['an unknown path with 404', { path: '/v2/nothing', status: 404, body: '{"detail":"x"}' }, []],
+    [
+      'a refusal in another form',
+      { path: '/v2/nothing', status: 404, body: '{"error":"x"}' },
+      [/detail/, /error/],
+    ],
+  ])('%s', (_what, more, expected) => {
+    const problems = contractOf(document).problems(answer(more));
+    expect(problems).toHaveLength(expected.length);
+    for (const [index, pattern] of expected.entries()) expect(problems[index]).toMatch(pattern);
+  });
+});
+
 test('every parameter and path parameter is described', () => {
   for (const { name, operation } of operations()) {
     // The protocol's messages are described in contract/listener-protocol.ts.
@@ -136,10 +193,8 @@ test('every parameter and path parameter is described', () => {
 describe('the fields of the contract', () => {
   test('every field of request and response is described', () => {
     const undescribed: string[] = [];
-    const isDescribed = (schema: Schema): boolean =>
-      schema.description !== undefined ||
-      schema.$ref !== undefined ||
-      ((schema['anyOf'] as Schema[] | undefined) ?? []).some(isDescribed);
+    const isDescribed = (schema: JsonSchema): boolean =>
+      schema.description !== undefined || schema.$ref !== undefined || (schema.anyOf ?? []).some(isDescribed);
     for (const [name, component] of Object.entries(document.components.schemas)) {
       if (name.startsWith('EffectiveResourceSpec')) continue;
       walk(component, ({ properties }, path) => {

@@ -7,6 +7,7 @@ import { createWorkHints } from '../../src/api/work-hints.ts';
 import { resolvePolicy } from '../../src/domain/policy.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { type ApiFixture, type Client, createBody, type Deployment, startApi } from './harness/api.ts';
+import { hold, holdAnswers } from './harness/conformance.ts';
 import { recordingLogger } from './harness/store.ts';
 
 let api: ApiFixture;
@@ -117,6 +118,12 @@ function exchange(bytes: string): Promise<string> {
   });
 }
 
+/** Headers of an answer as it was received, names in lower case. */
+const headersOf = (head: string) =>
+  Object.fromEntries(
+    [...head.matchAll(/^([\w-]+): (.*?)\r?$/gm)].map(([, name = '', value]) => [name.toLowerCase(), value]),
+  );
+
 test.each([
   ['what is no HTTP at all', 'nonsense\r\n\r\n', 400],
   ['an unknown version', 'GET /healthz HTTP/9.9\r\n\r\n', 400],
@@ -126,6 +133,7 @@ test.each([
 ])('%s is refused in the form of all refusals', async (_what, bytes, status) => {
   const text = await exchange(bytes);
   const [head = '', body = ''] = text.split('\r\n\r\n');
+  await hold({ method: 'GET', path: null, status, headers: headersOf(head), body });
   expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [A-Z]`));
   expect(head).toMatch(/^x-request-id: [0-9a-f-]{36}\r?$/im);
   expect(head).toMatch(/^content-type: application\/json/im);
@@ -213,6 +221,7 @@ test('PostgreSQL that does not answer is a 503 that says nothing of it', async (
     publicUrl: null,
     registry: null,
   });
+  holdAnswers(app);
   for (const path of ['/v2/deployments', '/readyz']) {
     const response = await app.inject({ url: path, headers: headers() });
     expect(response.statusCode).toBe(503);

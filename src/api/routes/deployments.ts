@@ -119,7 +119,7 @@ function reads(app: FastifyInstance, deps: ApiDeps): void {
   routes.get(
     '/v2/deployments/:deployment_id',
     {
-      config: { access: READ },
+      config: { access: READ, answerHeaders: ['ETag'] },
       schema: {
         tags: ['deployments'],
         summary: 'Get a deployment',
@@ -146,7 +146,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
   app.withTypeProvider<ZodTypeProvider>().post(
     '/v2/deployments',
     {
-      config: { access: WRITE },
+      config: { access: WRITE, answerHeaders: ['ETag', 'Location'] },
       schema: {
         tags: ['deployments'],
         summary: 'Create a deployment',
@@ -186,7 +186,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
   routes.patch(
     '/v2/deployments/:deployment_id',
     {
-      config: { access: WRITE },
+      config: { access: WRITE, answerHeaders: ['ETag'] },
       schema: {
         tags: ['deployments'],
         summary: 'Change a deployment',

@@ -88,7 +88,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
   app.withTypeProvider<ZodTypeProvider>().post(
     '/v2/listeners',
     {
-      config: { access: { scopes: ['deployments:write'] } },
+      config: { access: { scopes: ['deployments:write'] }, answerHeaders: ['Location'] },
       schema: {
         tags: ['listeners'],
         summary: 'Create a listener',

@@ -1,0 +1,55 @@
+/**
+ * The OpenAPI document, made without a database: what the routes declare needs none.
+ *
+ *   node scripts/openapi-document.ts [--help]
+ */
+import { readFileSync } from 'node:fs';
+import { buildApp } from '../src/api/app.ts';
+import type { ApiDeps } from '../src/api/deps.ts';
+import { createWorkHints } from '../src/api/work-hints.ts';
+import { resolvePolicy } from '../src/domain/policy.ts';
+
+/** Stands for what no declaration of a route may touch. */
+function absent(name: string): never {
+  return new Proxy(
+    {},
+    {
+      get() {
+        throw new Error(`failed to make the document: a route reaches for the ${name} while it is declared`);
+      },
+    },
+  ) as never;
+}
+
+const packageFile = new URL('../package.json', import.meta.url);
+
+/** The document of this version, as `/openapi.json` answers it where no public URL is set. */
+export async function openApiDocument(): Promise<object> {
+  const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string };
+  const quiet = () => undefined;
+  const deps: ApiDeps = {
+    database: absent('database'),
+    secretBox: absent('secret box'),
+    policy: resolvePolicy('self_hosted'),
+    hosting: 'self_hosted',
+    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    hints: createWorkHints(),
+    leaseSeconds: 60,
+    version,
+    publicUrl: null,
+    registry: null,
+  };
+  const app = buildApp(deps);
+  try {
+    await app.ready();
+    return app.swagger();
+  } finally {
+    await app.close();
+  }
+}
+
+if (import.meta.main) {
+  if (process.argv.includes('--help'))
+    console.log('usage: node scripts/openapi-document.ts\nPrints the OpenAPI document of the API.');
+  else console.log(JSON.stringify(await openApiDocument(), null, 2));
+}

@@ -1,0 +1,258 @@
+import { z } from 'zod';
+import { issuesSchema, sentenceSchema } from './error-schema.ts';
+import {
+  type AnswerHeader,
+  type Header,
+  type JsonSchema,
+  type OpenApiDocument,
+  type Operation,
+  operationsOf,
+  type ResponseObject,
+} from './openapi-types.ts';
+
+/**
+ * What the document says of answers beyond each route's own words: the errors that HTTP itself brings, their one form,
+ * and headers. Error answers are components, referred to by every operation.
+ */
+
+const HEADERS = {
+  'X-Request-Id': {
+    description: 'Id of the request: its own X-Request-Id if that was a plain word, else a new one.',
+    required: true,
+    schema: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 128,
+      examples: ['0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77'],
+    },
+  },
+  ETag: {
+    description: 'Changes with the generation of the deployment; for If-Match.',
+    required: true,
+    schema: { type: 'string', pattern: '^"[0-9]+"$', examples: ['"1"'] },
+  },
+  Location: {
+    description: 'Path of what was made.',
+    required: true,
+    schema: {
+      type: 'string',
+      format: 'uri-reference',
+      examples: ['/v2/deployments/0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77'],
+    },
+  },
+  'Retry-After': {
+    description: 'Seconds to wait before the next try.',
+    required: true,
+    schema: { type: 'string', pattern: '^[0-9]+$', examples: ['1'] },
+  },
+  'WWW-Authenticate': {
+    description: 'How to authenticate.',
+    required: true,
+    schema: { type: 'string', examples: ['ApiKey'] },
+  },
+} as const satisfies Record<string, Header>;
+
+const SENTENCE = { $ref: '#/components/schemas/Error' };
+const ISSUES = { $ref: '#/components/schemas/FieldErrors' };
+
+interface ErrorAnswer {
+  /** Name of the component. */
+  readonly name: string;
+  readonly description: string;
+  readonly schema: JsonSchema;
+  readonly detail: unknown;
+  readonly headers?: readonly (keyof typeof HEADERS)[];
+}
+
+const issue = (loc: readonly string[], msg: string, type: string) => [{ loc, msg, type }];
+
+/** A route without rules of its own still refuses what is no proper HTTP. */
+const UNREADABLE: ErrorAnswer = {
+  name: 'BadRequest',
+  description: 'The request cannot be read.',
+  schema: SENTENCE,
+  detail: 'The URL cannot be read.',
+};
+
+const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
+  400: {
+    name: 'Refused',
+    description:
+      'The shape is right, but a rule refuses it; or the request cannot be read, then with a sentence.',
+    schema: { anyOf: [ISSUES, SENTENCE] },
+    detail: issue(
+      ['body', 'source_config', 'resource_spec', 'min_scale'],
+      'must not be above max_scale (1)',
+      'min_above_max',
+    ),
+  },
+  401: {
+    name: 'Unauthorized',
+    description: 'No API key, or a wrong one.',
+    schema: SENTENCE,
+    detail: 'The API key is not valid.',
+    headers: ['WWW-Authenticate'],
+  },
+  403: {
+    name: 'Forbidden',
+    description: 'The API key lacks the scope.',
+    schema: SENTENCE,
+    detail: 'The API key lacks the scope deployments:write.',
+  },
+  404: {
+    name: 'NotFound',
+    description: 'There is no such thing, or it is another tenant’s.',
+    schema: SENTENCE,
+    detail: 'There is no such deployment.',
+  },
+  408: {
+    name: 'RequestTimeout',
+    description: 'The request did not arrive in time.',
+    schema: SENTENCE,
+    detail: 'The request did not arrive in time.',
+  },
+  409: {
+    name: 'Conflict',
+    description: 'In conflict with what is there.',
+    schema: SENTENCE,
+    detail: 'The deployment is being deleted (AWAITING_DELETE) and cannot be changed.',
+  },
+  412: {
+    name: 'PreconditionFailed',
+    description: 'If-Match does not match.',
+    schema: SENTENCE,
+    detail: 'If-Match does not match: the deployment is at generation 2. Read it again and decide anew.',
+  },
+  413: {
+    name: 'ContentTooLarge',
+    description: 'The body is too large.',
+    schema: SENTENCE,
+    detail: 'The body is too large.',
+  },
+  414: {
+    name: 'UriTooLong',
+    description: 'The URL is too long.',
+    schema: SENTENCE,
+    detail: 'The URL is too long.',
+  },
+  415: {
+    name: 'UnsupportedMediaType',
+    description: 'The body is not application/json.',
+    schema: SENTENCE,
+    detail: 'The body must be application/json.',
+  },
+  417: {
+    name: 'ExpectationFailed',
+    description: 'Expect is not 100-continue.',
+    schema: SENTENCE,
+    detail: 'Expect may only be 100-continue.',
+  },
+  422: {
+    name: 'UnprocessableContent',
+    description: 'The shape of the request is wrong.',
+    schema: ISSUES,
+    detail: issue(['body', 'name'], 'is required', 'missing'),
+  },
+  429: {
+    name: 'TooManyRequests',
+    description: 'Too many requests; Retry-After tells when to try again.',
+    schema: SENTENCE,
+    detail: 'Too many requests. Try again in a moment.',
+    headers: ['Retry-After'],
+  },
+  431: {
+    name: 'HeadersTooLarge',
+    description: 'The headers are too large.',
+    schema: SENTENCE,
+    detail: 'The headers are too large.',
+  },
+  500: {
+    name: 'InternalError',
+    description: 'A fault on our side.',
+    schema: SENTENCE,
+    detail: 'The request failed because of a fault on our side. Its X-Request-Id tells us which one.',
+  },
+  503: {
+    name: 'Unavailable',
+    description: 'Busy, or the database cannot be reached; try again.',
+    schema: SENTENCE,
+    detail: 'The service cannot reach its database or is busy. Try again.',
+    headers: ['Retry-After'],
+  },
+};
+
+/** What any request may be answered, whatever the route. */
+const EVERYWHERE = ['400', '408', '414', '417', '431', '500'];
+/** Where a body is read: with every method but these, whether the route wants one or not. */
+const BODILESS = new Set(['get', 'head']);
+const BODY_ERRORS = ['413', '415', '422'];
+
+function headersOf(names: readonly (keyof typeof HEADERS)[]): Record<string, Header> {
+  return Object.fromEntries(['X-Request-Id' as const, ...names].map((name) => [name, HEADERS[name]]));
+}
+
+function component({ description, schema, detail, headers = [] }: ErrorAnswer): ResponseObject {
+  return {
+    description,
+    headers: headersOf(headers),
+    content: { 'application/json': { schema, example: { detail } } },
+  };
+}
+
+function errorStatuses(method: string, { parameters = [], responses }: Operation): string[] {
+  const own = Object.keys(responses).filter((status) => Number(status) >= 400);
+  const checked = parameters.length > 0 ? ['422'] : [];
+  return [...new Set([...own, ...checked, ...EVERYWHERE, ...(BODILESS.has(method) ? [] : BODY_ERRORS)])];
+}
+
+function errorOf(status: string, responses: Operation['responses']): ErrorAnswer {
+  const answer = status === '400' && responses['400'] === undefined ? UNREADABLE : ERRORS[status];
+  if (answer === undefined) throw new Error(`failed to document an answer: ERRORS has no ${status}`);
+  return answer;
+}
+
+function finishSuccess(status: string, response: ResponseObject, headers: readonly AnswerHeader[]) {
+  const carried = headers.filter((name) => name !== 'Location' || status === '201');
+  const description = response.description === 'Default Response' ? 'Done.' : response.description;
+  return { ...response, description, headers: { ...response.headers, ...headersOf(carried) } };
+}
+
+function finish(method: string, operation: Operation): Operation {
+  const { 'x-answer-headers': headers = [], ...rest } = operation;
+  const successes = Object.entries(operation.responses)
+    .filter(([status]) => Number(status) < 400)
+    .map(([status, response]) => [status, finishSuccess(status, response, headers)]);
+  const errors = errorStatuses(method, operation)
+    .sort()
+    .map((status) => [
+      status,
+      { $ref: `#/components/responses/${errorOf(status, operation.responses).name}` },
+    ]);
+  return { ...rest, responses: Object.fromEntries([...successes, ...errors]) };
+}
+
+function plain(schema: z.ZodType): JsonSchema {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { target: 'draft-2020-12' });
+  return json as JsonSchema;
+}
+
+/** The document with every answer that can come, and with the headers of each. */
+export function withAnswers(document: OpenApiDocument): OpenApiDocument {
+  const paths: OpenApiDocument['paths'] = {};
+  for (const { method, path, operation } of operationsOf(document))
+    paths[path] = { ...paths[path], [method]: finish(method, operation) };
+  const answers = [UNREADABLE, ...Object.values(ERRORS)];
+  return {
+    ...document,
+    paths,
+    components: {
+      ...document.components,
+      schemas: {
+        ...document.components.schemas,
+        Error: { ...plain(sentenceSchema), description: 'What is wrong.' },
+        FieldErrors: { ...plain(issuesSchema), description: 'What is wrong, field by field.' },
+      },
+      responses: Object.fromEntries(answers.map((answer) => [answer.name, component(answer)])),
+    },
+  };
+}

@@ -1,0 +1,87 @@
+/** The parts of an OpenAPI document that its finishing steps look at. */
+
+/** A JSON Schema of the document. */
+export interface JsonSchema {
+  $ref?: string;
+  type?: string | string[];
+  format?: string;
+  description?: string;
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  additionalProperties?: boolean | JsonSchema;
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
+  oneOf?: JsonSchema[];
+  allOf?: JsonSchema[];
+  enum?: unknown[];
+  const?: unknown;
+  examples?: unknown[];
+  default?: unknown;
+  minimum?: number;
+  minItems?: number;
+  [keyword: string]: unknown;
+}
+
+export interface MediaType {
+  schema?: JsonSchema;
+  example?: unknown;
+}
+
+/** A header of an answer; `required`: it is always there. */
+export interface Header {
+  description: string;
+  required?: boolean;
+  schema: JsonSchema;
+}
+
+/** An answer, or a reference to one of the components. */
+export interface ResponseObject {
+  $ref?: string;
+  description?: string;
+  headers?: Record<string, Header>;
+  content?: Record<string, MediaType>;
+}
+
+export interface Parameter {
+  name: string;
+  in: string;
+  description?: string;
+  required?: boolean;
+  schema: JsonSchema;
+  example?: unknown;
+}
+
+export interface Operation {
+  operationId?: string;
+  summary?: string;
+  description?: string;
+  tags?: string[];
+  security?: object[];
+  parameters?: Parameter[];
+  requestBody?: { required?: boolean; content: Record<string, MediaType> };
+  responses: Record<string, ResponseObject>;
+  /** Which headers its successes carry; taken away before the document is answered. */
+  'x-answer-headers'?: readonly AnswerHeader[];
+}
+
+export interface OpenApiDocument {
+  openapi: string;
+  info: { title: string; version: string; description?: string };
+  tags?: { name: string; description: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: {
+    schemas: Record<string, JsonSchema>;
+    responses?: Record<string, ResponseObject>;
+    securitySchemes: object;
+  };
+}
+
+/** Headers that a route's successes may carry beside those that all answers have. */
+export type AnswerHeader = 'ETag' | 'Location';
+
+/** Every operation of a document with its method and path. */
+export function operationsOf(document: OpenApiDocument) {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
+  );
+}
