@@ -74,7 +74,7 @@ export async function choosePlacement(
 }
 
 /** How the listener's cluster renders workloads; null while it has not said so. */
-export function renderingOf(listener: ListenerRecord): RenderConfig | null {
+export function renderingOf(listener: Pick<ListenerRecord, 'rendering'>): RenderConfig | null {
   const parsed = renderConfigSchema.safeParse(listener.rendering);
   return parsed.success ? parsed.data : null;
 }

@@ -146,6 +146,11 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     'Nothing, if the deployment is to go. Within its grace, POST /v2/deployments/{id}/restore takes the deletion back.',
   ),
   Deleted: HISTORY,
+  RollbackRequested: HISTORY,
+  RedeployRequested: HISTORY,
+  RevisionRequested: HISTORY,
+  Forgotten: HISTORY,
+  Restored: HISTORY,
   SecretsUnreadable: act(
     'Those who run this API have to put the encryption key back into BERTH_ENCRYPTION_KEYS; if it is lost for good, PATCH the deployment with the whole list of secrets anew.',
   ),

@@ -1,7 +1,11 @@
-import { and, desc, eq, getTableColumns, isNull, or, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, inArray, isNull, or, sql } from 'drizzle-orm';
+import type { Reason } from '../domain/conditions.ts';
 import { uuidv7 } from '../domain/id.ts';
 import { PLATFORM_LISTENER_ID } from '../domain/source.ts';
+import type { ListenerStatus } from '../domain/states.ts';
 import type { Reader, Transaction } from './database.ts';
+import { StoreError } from './errors.ts';
+import { type Actor, appendEvents } from './events.ts';
 import type { ListenerRecord, Page } from './records.ts';
 import type { ComputeConfig } from './schema/listeners.ts';
 import { listeners } from './schema.ts';
@@ -14,8 +18,15 @@ const {
   lossRecorded: _loss,
   ...shown
 } = getTableColumns(listeners);
+
+/** ListenerStatus: all from the lease and what came with it. */
+const STATUS = sql<ListenerStatus>`CASE WHEN NOT ${listeners.everSeen} THEN 'NEVER_SEEN'
+  WHEN coalesce(${listeners.leaseExpiresAt} <= now(), true) THEN 'LOST'
+  WHEN ${listeners.clusterReachable} THEN 'CONNECTED' ELSE 'CLUSTER_UNREACHABLE' END`;
+
 const COLUMNS = {
   ...shown,
+  status: STATUS,
   // As status.ts LISTENER_ALIVE.
   alive: sql<boolean>`(${listeners.clusterReachable} AND coalesce(${listeners.leaseExpiresAt} > now(), false))`,
 };
@@ -31,13 +42,32 @@ export interface NewListener {
   computeConfig: ComputeConfig;
 }
 
+/** Who acts where nobody is named: the program itself. */
+const SYSTEM: Actor = { kind: 'system' };
+
+function tell(
+  transaction: Transaction,
+  { id, tenantId, computeId }: ListenerRecord,
+  actor: Actor,
+  [reason, what]: readonly [Reason, string],
+  details: Record<string, unknown> = {},
+): Promise<void> {
+  const message = `Listener ${computeId} was ${what}.`;
+  return appendEvents(transaction, [{ tenantId, listenerId: id, actor, reason, message, details }]);
+}
+
 /** @throws UniqueViolation `listeners_compute_id` or `listeners_platform_compute_id` */
-export async function createListener(transaction: Transaction, added: NewListener): Promise<ListenerRecord> {
+export async function createListener(
+  transaction: Transaction,
+  added: NewListener,
+  actor: Actor = SYSTEM,
+): Promise<ListenerRecord> {
   const [listener] = await transaction.drizzle
     .insert(listeners)
     .values({ id: uuidv7(), ...added })
     .returning(COLUMNS);
   if (listener === undefined) throw new Error('failed to create a listener: no row came back');
+  await tell(transaction, listener, actor, ['ListenerCreated', 'registered']);
   return listener;
 }
 
@@ -54,57 +84,140 @@ export async function findListener(
   return listener ?? null;
 }
 
+/** What a list of listeners is narrowed to; absent: all. */
+export interface ListenerFilter {
+  /** Exact. */
+  readonly computeId?: string | undefined;
+  readonly computeType?: string | undefined;
+  /** Any of these. */
+  readonly statuses?: readonly ListenerStatus[] | undefined;
+}
+
 /** Listeners that this tenant may use, newest first. */
 export function listListeners(
   reader: Reader,
   tenantId: string,
   { limit, offset }: Page,
+  { computeId, computeType, statuses }: ListenerFilter = {},
 ): Promise<ListenerRecord[]> {
   return reader.drizzle
     .select(COLUMNS)
     .from(listeners)
-    .where(visible(tenantId))
+    .where(
+      and(
+        visible(tenantId),
+        computeId === undefined ? undefined : eq(listeners.computeId, computeId),
+        computeType === undefined ? undefined : eq(listeners.computeType, computeType),
+        statuses === undefined ? undefined : inArray(STATUS, [...statuses]),
+      ),
+    )
     .orderBy(desc(listeners.id))
     .limit(limit)
     .offset(offset);
 }
 
-/** The listener that serves a new deployment: the one named, else the platform's. null: none that this tenant may use. */
-export function chooseListener(
+/**
+ * The listener that serves a new deployment: the one named, else the platform's. null: none that this tenant may use.
+ * Until the transaction ends, nobody changes or deletes a listener of the tenant's own that it found.
+ */
+export async function chooseListener(
   reader: Reader,
   tenantId: string,
   listenerId: string | null,
 ): Promise<ListenerRecord | null> {
-  return findListener(reader, tenantId, listenerId ?? PLATFORM_LISTENER_ID);
+  if (listenerId === null) return findListener(reader, tenantId, PLATFORM_LISTENER_ID);
+  // KEY SHARE: renewals of the lease pass. The platform's cannot be locked by a tenant, nor changed by one.
+  const [held] = await reader.drizzle
+    .select(COLUMNS)
+    .from(listeners)
+    .where(own(tenantId, listenerId))
+    .for('key share');
+  return held ?? findListener(reader, tenantId, listenerId);
 }
 
-/** Changes the configuration of a tenant's own listener; null when it has none of this id. */
+const own = (tenantId: string, id: string) => and(eq(listeners.id, id), eq(listeners.tenantId, tenantId));
+
+/** What may change; absent: stays. */
+export interface ListenerChange {
+  readonly computeId?: string | undefined;
+  readonly computeConfig?: ComputeConfig | undefined;
+}
+
+/** Namespaces that are to be taken from a listener while deployments are in them. */
+export class NamespacesInUse extends StoreError {
+  /** How many deployments are in each. */
+  readonly namespaces: readonly { readonly namespace: string; readonly deployments: number }[];
+  constructor(namespaces: NamespacesInUse['namespaces']) {
+    super('failed to change a listener: deployments are in namespaces that it would lose', {
+      retryable: false,
+    });
+    this.namespaces = namespaces;
+  }
+}
+
+const NAMESPACES = `
+SELECT namespace, count(*)::int AS deployments FROM deployments
+WHERE listener_id = $1 AND namespace <> ALL($2::text[]) GROUP BY namespace ORDER BY namespace`;
+
+/** An empty list allows every namespace. Deployments that are being deleted count: their namespace is still to be cleaned. */
+async function checkNamespaces(transaction: Transaction, id: string, listed: readonly string[]) {
+  if (listed.length === 0) return;
+  const lost = await transaction.query<{ namespace: string; deployments: number }>(NAMESPACES, [id, listed]);
+  if (lost.length > 0) throw new NamespacesInUse(lost);
+}
+
+/**
+ * Changes a tenant's own listener; null when it has none of this id.
+ * @param options.keepNamespaces refuse a list that lacks a namespace with deployments in it
+ * @throws NamespacesInUse; UniqueViolation `listeners_compute_id`
+ */
 export async function updateListener(
   transaction: Transaction,
   tenantId: string,
   id: string,
-  computeConfig: ComputeConfig,
+  change: ListenerChange,
+  { actor = SYSTEM, keepNamespaces = true }: { actor?: Actor; keepNamespaces?: boolean } = {},
 ): Promise<ListenerRecord | null> {
+  // Waits for deployments that are being placed by what they read (chooseListener); the count then sees them.
+  const [before] = await transaction.drizzle
+    .select(COLUMNS)
+    .from(listeners)
+    .where(own(tenantId, id))
+    .for('update');
+  if (before === undefined) return null;
+  const { computeId = before.computeId, computeConfig = before.computeConfig } = change;
+  const namespaces = computeConfig.k8s_namespaces;
+  const changed = [
+    ...(computeId === before.computeId ? [] : ['compute_id']),
+    ...(namespaces.join() === before.computeConfig.k8s_namespaces.join() ? [] : ['compute_config']),
+  ];
+  if (changed.length === 0) return before;
+  if (keepNamespaces && changed.includes('compute_config')) {
+    await checkNamespaces(transaction, id, namespaces);
+  }
   const [listener] = await transaction.drizzle
     .update(listeners)
-    .set({ computeConfig, updatedAt: sql`now()` })
-    .where(and(eq(listeners.id, id), eq(listeners.tenantId, tenantId)))
+    .set({ computeId, computeConfig, updatedAt: sql`now()` })
+    .where(own(tenantId, id))
     .returning(COLUMNS);
-  return listener ?? null;
+  if (listener === undefined) throw new Error('failed to change a listener: no row came back');
+  const what = `changed: ${changed.join(', ')}`;
+  await tell(transaction, listener, actor, ['ListenerChanged', what], { changed });
+  return listener;
 }
 
 /**
  * Deletes a tenant's own listener; false when it has none of this id.
- * @throws ReferenceViolation while a deployment runs there
+ * @throws ReferenceViolation while a deployment runs there, one that is being deleted included
  */
 export async function deleteListener(
   transaction: Transaction,
   tenantId: string,
   id: string,
+  actor: Actor = SYSTEM,
 ): Promise<boolean> {
-  const deleted = await transaction.drizzle
-    .delete(listeners)
-    .where(and(eq(listeners.id, id), eq(listeners.tenantId, tenantId)))
-    .returning({ id: listeners.id });
-  return deleted.length > 0;
+  const [deleted] = await transaction.drizzle.delete(listeners).where(own(tenantId, id)).returning(COLUMNS);
+  if (deleted === undefined) return false;
+  await tell(transaction, deleted, actor, ['ListenerDeleted', 'deleted']);
+  return true;
 }

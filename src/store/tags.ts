@@ -1,4 +1,5 @@
 import { and, asc, desc, eq } from 'drizzle-orm';
+import type { Reason } from '../domain/conditions.ts';
 import { uuidv7 } from '../domain/id.ts';
 import type { Reader, Transaction } from './database.ts';
 import { ReferenceViolation } from './errors.ts';
@@ -9,13 +10,34 @@ import { deployments, deploymentTagValues, tagKeys, tagValues } from './schema.t
 export type TagKey = typeof tagKeys.$inferSelect;
 export type TagValue = typeof tagValues.$inferSelect;
 
+/** Who acts where nobody is named: the program itself. */
+const SYSTEM: Actor = { kind: 'system' };
+
+/** Into the tenant's history. */
+function tell(
+  transaction: Transaction,
+  tenantId: string,
+  actor: Actor,
+  [reason, message]: readonly [Reason, string],
+  details: Record<string, unknown>,
+): Promise<void> {
+  return appendEvents(transaction, [{ tenantId, actor, reason, message, details }]);
+}
+
 /** @throws UniqueViolation `tag_keys_key` */
-export async function createTagKey(transaction: Transaction, tenantId: string, key: string): Promise<TagKey> {
+export async function createTagKey(
+  transaction: Transaction,
+  tenantId: string,
+  key: string,
+  actor: Actor = SYSTEM,
+): Promise<TagKey> {
   const [created] = await transaction.drizzle
     .insert(tagKeys)
     .values({ id: uuidv7(), tenantId, key })
     .returning();
   if (created === undefined) throw new Error('failed to create a tag key: no row came back');
+  const message = `Tag key ${key} was created.`;
+  await tell(transaction, tenantId, actor, ['TagCreated', message], { tag_key_id: created.id });
   return created;
 }
 
@@ -37,13 +59,42 @@ export function listTagKeys(reader: Reader, tenantId: string, { limit, offset }:
     .offset(offset);
 }
 
-/** Deletes a key with its values, on deployments too; false when this tenant has none of this id. */
-export async function deleteTagKey(transaction: Transaction, tenantId: string, id: string): Promise<boolean> {
-  const deleted = await transaction.drizzle
-    .delete(tagKeys)
+/**
+ * Renames a key; null when this tenant has none of this id. Deployments keep it: they carry ids.
+ * @throws UniqueViolation `tag_keys_key`
+ */
+export async function renameTagKey(
+  transaction: Transaction,
+  tenantId: string,
+  id: string,
+  key: string,
+  actor: Actor = SYSTEM,
+): Promise<TagKey | null> {
+  const before = await findTagKey(transaction, tenantId, id);
+  if (before === null || before.key === key) return before;
+  const [renamed] = await transaction.drizzle
+    .update(tagKeys)
+    .set({ key })
     .where(ownKey(tenantId, id))
-    .returning({ id: tagKeys.id });
-  return deleted.length > 0;
+    .returning();
+  if (renamed === undefined) return null;
+  const message = `Tag key ${before.key} was renamed to ${key}.`;
+  await tell(transaction, tenantId, actor, ['TagChanged', message], { tag_key_id: id });
+  return renamed;
+}
+
+/** Deletes a key with its values, on deployments too; false when this tenant has none of this id. */
+export async function deleteTagKey(
+  transaction: Transaction,
+  tenantId: string,
+  id: string,
+  actor: Actor = SYSTEM,
+): Promise<boolean> {
+  const [deleted] = await transaction.drizzle.delete(tagKeys).where(ownKey(tenantId, id)).returning();
+  if (deleted === undefined) return false;
+  const message = `Tag key ${deleted.key} was deleted with its values.`;
+  await tell(transaction, tenantId, actor, ['TagDeleted', message], { tag_key_id: id });
+  return true;
 }
 
 /**
@@ -55,13 +106,49 @@ export async function createTagValue(
   tenantId: string,
   tagKeyId: string,
   value: string,
+  actor: Actor = SYSTEM,
 ): Promise<TagValue | null> {
-  if ((await findTagKey(transaction, tenantId, tagKeyId)) === null) return null;
+  // Held, so that it is not deleted between the look and the insert.
+  const [key] = await transaction.drizzle
+    .select()
+    .from(tagKeys)
+    .where(ownKey(tenantId, tagKeyId))
+    .for('key share');
+  if (key === undefined) return null;
   const [created] = await transaction.drizzle
     .insert(tagValues)
     .values({ id: uuidv7(), tenantId, tagKeyId, value })
     .returning();
-  return created ?? null;
+  if (created === undefined) throw new Error('failed to create a tag value: no row came back');
+  const message = `Tag value ${key.key}=${value} was created.`;
+  const ids = { tag_key_id: tagKeyId, tag_value_id: created.id };
+  await tell(transaction, tenantId, actor, ['TagCreated', message], ids);
+  return created;
+}
+
+const ownValue = (tenantId: string, tagKeyId: string, id: string) =>
+  and(eq(tagValues.id, id), eq(tagValues.tagKeyId, tagKeyId), eq(tagValues.tenantId, tenantId));
+
+/**
+ * Renames a value; null when this tenant has none of this id under this key. Deployments keep it: they carry ids.
+ * @throws UniqueViolation `tag_values_value`
+ */
+export async function renameTagValue(
+  transaction: Transaction,
+  tenantId: string,
+  ids: { readonly tagKeyId: string; readonly id: string },
+  value: string,
+  actor: Actor = SYSTEM,
+): Promise<TagValue | null> {
+  const which = ownValue(tenantId, ids.tagKeyId, ids.id);
+  const [before] = await transaction.drizzle.select().from(tagValues).where(which);
+  if (before === undefined || before.value === value) return before ?? null;
+  const [renamed] = await transaction.drizzle.update(tagValues).set({ value }).where(which).returning();
+  if (renamed === undefined) return null;
+  const message = `Tag value ${before.value} was renamed to ${value}.`;
+  const details = { tag_key_id: ids.tagKeyId, tag_value_id: ids.id };
+  await tell(transaction, tenantId, actor, ['TagChanged', message], details);
+  return renamed;
 }
 
 /** Newest first. */
@@ -86,12 +173,17 @@ export async function deleteTagValue(
   tenantId: string,
   tagKeyId: string,
   id: string,
+  actor: Actor = SYSTEM,
 ): Promise<boolean> {
-  const deleted = await transaction.drizzle
+  const [deleted] = await transaction.drizzle
     .delete(tagValues)
-    .where(and(eq(tagValues.id, id), eq(tagValues.tagKeyId, tagKeyId), eq(tagValues.tenantId, tenantId)))
-    .returning({ id: tagValues.id });
-  return deleted.length > 0;
+    .where(ownValue(tenantId, tagKeyId, id))
+    .returning();
+  if (deleted === undefined) return false;
+  const message = `Tag value ${deleted.value} was deleted.`;
+  const details = { tag_key_id: tagKeyId, tag_value_id: id };
+  await tell(transaction, tenantId, actor, ['TagDeleted', message], details);
+  return true;
 }
 
 /** Tag values of a deployment, oldest first. */

@@ -1,0 +1,76 @@
+import type { Culprit } from '../domain/culprit.ts';
+import type { ExplainFacts, RevisionName } from '../domain/explain-facts.ts';
+import type { RevisionStatus } from '../domain/states.ts';
+import type { Transaction } from './database.ts';
+import { findDeployment } from './deployments.ts';
+import { findListener } from './listeners.ts';
+import { findRevision } from './revisions.ts';
+import { REVISION_STATUS } from './status.ts';
+
+/** All that the explanation of a revision looks at, of one moment. */
+
+/** Several statements, one snapshot: a revision that moves meanwhile must not be explained by another's state. */
+const ONE_SNAPSHOT = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY';
+
+interface RelatedRow {
+  id: string;
+  number: number;
+  status: RevisionStatus;
+  created_at: Date;
+  culprit: Culprit | null;
+  role: 'self' | 'active' | 'successor';
+}
+
+/** The revision's culprit, the active revision, and the first newer one that was not skipped. */
+const RELATED = `
+WITH named AS (
+  SELECT $3::uuid AS id, 'self' AS role
+  UNION ALL
+  SELECT active_revision_id, 'active' FROM deployments WHERE tenant_id = $1 AND id = $2
+  UNION ALL
+  (SELECT o.id, 'successor' FROM revisions o JOIN revisions self ON self.id = $3
+   WHERE o.tenant_id = $1 AND o.deployment_id = $2 AND o.number > self.number AND o.status <> 'SKIPPED'
+   ORDER BY o.number LIMIT 1)
+)
+SELECT r.id, r.number, ${REVISION_STATUS} AS status, r.created_at, r.culprit, named.role
+FROM named
+  JOIN revisions r ON r.id = named.id
+  JOIN deployments d ON d.id = r.deployment_id
+  JOIN listeners l ON l.id = d.listener_id
+WHERE r.tenant_id = $1 AND r.deployment_id = $2`;
+
+function nameOf(rows: readonly RelatedRow[], role: RelatedRow['role']): RevisionName | null {
+  const row = rows.find((each) => each.role === role);
+  return row === undefined
+    ? null
+    : { id: row.id, number: row.number, status: row.status, createdAt: row.created_at };
+}
+
+/**
+ * What explains a revision; null when this tenant has no such deployment with this revision.
+ * @param transaction one in which nothing was done yet
+ */
+export async function readExplainFacts(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+  revisionId: string,
+): Promise<Omit<ExplainFacts, 'now'> | null> {
+  await transaction.query(ONE_SNAPSHOT);
+  const deployment = await findDeployment(transaction, tenantId, deploymentId);
+  const revision = await findRevision(transaction, tenantId, deploymentId, revisionId);
+  if (deployment === null || revision === null) return null;
+  const listener = await findListener(transaction, tenantId, deployment.listenerId);
+  if (listener === null) throw new Error('failed to explain a revision: its listener is not to be seen');
+  const related = await transaction.query<RelatedRow>(RELATED, [tenantId, deploymentId, revisionId]);
+  return {
+    revision: { ...revision, culprit: related.find(({ role }) => role === 'self')?.culprit ?? null },
+    deployment: {
+      ...deployment,
+      switchedOff: deployment.sourceConfig.resource_spec?.max_scale === 0,
+    },
+    listener,
+    active: nameOf(related, 'active'),
+    successor: nameOf(related, 'successor'),
+  };
+}
