@@ -1,5 +1,6 @@
-import type { InventoryRequest, Report } from '../contract/listener-protocol.ts';
-import type { ClusterReport } from '../domain/cluster-report.ts';
+import type { InventoryRequest, ObservedReport, Report } from '../contract/listener-protocol.ts';
+import type { ClusterReport, FailedRef } from '../domain/cluster-report.ts';
+import type { Culprit } from '../domain/culprit.ts';
 import type { InventoryEntry } from '../store/listener-inventory.ts';
 
 /** Messages of a listener in the terms of domain and store. */
@@ -7,6 +8,19 @@ import type { InventoryEntry } from '../store/listener-inventory.ts';
 /** Text from a cluster as PostgreSQL takes it: without NUL and half surrogate pairs. */
 function clean(text: string): string {
   return text.replaceAll('\u0000', '').toWellFormed();
+}
+
+function toFailed({ culprit, ...failed }: NonNullable<ObservedReport['failed_revision']>): FailedRef {
+  const message = clean(failed.message);
+  return { ...failed, message, ...(culprit === undefined ? {} : { culprit: cleanCulprit(culprit) }) };
+}
+
+function cleanCulprit(culprit: Culprit): Culprit {
+  const cleaned = Object.entries(culprit).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? clean(value) : value,
+  ]);
+  return Object.fromEntries(cleaned) as Culprit;
 }
 
 /** What a listener reports, in the domain's terms. */
@@ -41,7 +55,7 @@ export function toClusterReport(report: Report): ClusterReport {
         url: report.url === null ? null : clean(report.url),
         active: report.active_revision,
         rollout: report.rollout_revision,
-        failed: failed === null ? null : { ...failed, message: clean(failed.message) },
+        failed: failed === null ? null : toFailed(failed),
       };
     }
   }

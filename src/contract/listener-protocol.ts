@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { conditionSchema } from '../domain/conditions.ts';
+import { culpritSchema } from '../domain/culprit.ts';
 import { managedDeploymentSpecSchema } from './managed-deployment.ts';
 import { renderConfigSchema } from './render-config.ts';
 
@@ -128,7 +129,11 @@ export const reportSchema = z.discriminatedUnion('kind', [
     active_revision: revisionRef.nullable(),
     rollout_revision: revisionRef.nullable(),
     failed_revision: revisionRef
-      .extend({ reason: z.string().max(64), message: z.string().max(4096) })
+      .extend({
+        reason: z.string().max(64),
+        message: z.string().max(4096),
+        culprit: culpritSchema.optional(),
+      })
       .nullable(),
   }),
   z.strictObject({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { conditionSchema } from '../domain/conditions.ts';
+import { culpritSchema } from '../domain/culprit.ts';
 import { containerSchema } from '../domain/kubernetes/container.ts';
 import { MAX_ANNOTATIONS_BYTES } from '../domain/kubernetes/metadata.ts';
 import { quantitySchema } from '../domain/kubernetes/quantity.ts';
@@ -228,11 +229,19 @@ export const managedDeploymentStatusSchema = z
         generation: z.int().optional().describe('spec.generation at which it failed.'),
       })
       .optional()
-      .describe('The wanted revision, if it failed.'),
+      .describe(
+        'The last revision that failed, until a newer one is active; the active one, where a change in place failed.',
+      ),
     rollout: z
       .strictObject({
         ...statusRevision,
         templates: z.string().max(253).describe('ControllerRevision that is being rolled out.'),
+        culprit: culpritSchema.optional().describe('What made it fail, part by part.'),
+        templates: z
+          .string()
+          .max(253)
+          .optional()
+          .describe('ControllerRevision that did not come up; nothing tries it again by itself.'),
         startedAt: z.string().max(40).describe('When it began; the deadline counts from here.'),
       })
       .optional()

@@ -1,4 +1,5 @@
 import type { Condition, Reason } from './conditions.ts';
+import type { Culprit } from './culprit.ts';
 import type { Observation } from './deployment.ts';
 import type { RevisionStatus } from './states.ts';
 
@@ -7,6 +8,12 @@ import type { RevisionStatus } from './states.ts';
 export interface RevisionRef {
   readonly id: string;
   readonly number: number;
+}
+
+export interface FailedRef extends RevisionRef {
+  readonly reason: string;
+  readonly message: string;
+  readonly culprit?: Culprit | undefined;
 }
 
 export interface AppliedReport {
@@ -35,7 +42,7 @@ export interface ObservedReport {
   readonly url: string | null;
   readonly active: RevisionRef | null;
   readonly rollout: RevisionRef | null;
-  readonly failed: (RevisionRef & { readonly reason: string; readonly message: string }) | null;
+  readonly failed: FailedRef | null;
 }
 
 export interface PurgedReport {
@@ -80,6 +87,8 @@ export interface OutcomeMove {
   readonly message: string;
 }
 
+  /** What made it fail; absent: nothing did, or it is not known. */
+  readonly culprit?: Culprit | undefined;
 export interface OutcomeEvent {
   readonly revisionId: string | null;
   readonly reason: Reason;

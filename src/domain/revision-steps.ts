@@ -7,6 +7,7 @@ import type {
   RevisionRef,
 } from './cluster-report.ts';
 import { REASONS, type Reason } from './conditions.ts';
+import type { Culprit } from './culprit.ts';
 import { canMove, isTerminal, type RevisionStatus } from './states.ts';
 
 /** Which way revisions go when the cluster was looked at. */
@@ -22,6 +23,8 @@ export interface Step {
   readonly to: RevisionStatus;
   readonly reason: Reason;
   readonly message: string;
+  /** What made it fail, where that is known. */
+  readonly culprit?: Culprit | undefined;
 }
 
 /** The steps that the state machine allows, the first of each revision, with their events; the rest is left out. */
@@ -34,13 +37,14 @@ export function move(
       const first = steps.findIndex((step) => step.revision.id === revision.id) === index;
       return first && revision.status !== to && canMove(revision.status, to);
     })
-    .map(({ revision: { id, number, status }, to, reason, message }) => ({
+    .map(({ revision: { id, number, status }, to, reason, message, culprit }) => ({
       id,
       number,
       from: status,
       to,
       reason,
       message,
+      ...(culprit === undefined ? {} : { culprit }),
     }));
   const byId = new Map(moves.map((moved) => [moved.id, moved.to]));
   return {
@@ -52,11 +56,11 @@ export function move(
       })),
     },
     moves,
-    events: moves.map(({ id, number, from, to, reason, message }) => ({
+    events: moves.map(({ id, number, from, to, reason, message, culprit }) => ({
       revisionId: id,
       reason,
       message: `Revision ${number} is ${to}: ${message}`,
-      details: { from, to },
+      details: { from, to, ...(culprit === undefined ? {} : { culprit }) },
     })),
   };
 }
@@ -129,8 +133,14 @@ export function observedSteps(facts: DeploymentFacts, report: ObservedReport): S
     });
   }
   if (failed !== undefined && report.failed !== null) {
-    const { reason, message } = report.failed;
-    steps.push({ revision: failed, to: 'DEPLOY_FAILED', reason: reasonOr(reason, 'RolloutFailed'), message });
+    const { reason, message, culprit } = report.failed;
+    steps.push({
+      revision: failed,
+      to: 'DEPLOY_FAILED',
+      reason: reasonOr(reason, 'RolloutFailed'),
+      message,
+      culprit,
+    });
   }
   if (rollout !== undefined && rollout !== active) {
     steps.push({

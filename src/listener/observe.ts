@@ -1,4 +1,5 @@
 import type { InventoryItem, ObservedReport } from '../contract/listener-protocol.ts';
+import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import { contentHash } from '../domain/hash.ts';
 import { UUID_PATTERN } from '../domain/id.ts';
 import { appliedHashOf, hasOwnLabels, type Resource, specHashOf } from './resource-view.ts';
@@ -18,13 +19,21 @@ function revisionRef(revision: { id?: string | undefined; number: number } | und
   return revision?.id === undefined ? null : { id: revision.id, number: revision.number };
 }
 
+/** The revision that failed. A change in place that failed is no revision's matter: the conditions tell of it. */
+function failedRevision(status: ManagedDeploymentStatus): ObservedReport['failed_revision'] {
+  const { failedRevision: failed, activeRevision } = status;
+  const ref = revisionRef(failed);
+  if (ref === null || failed === undefined || ref.id === activeRevision?.id) return null;
+  const { reason, message, culprit } = failed;
+  return { ...ref, reason, message, ...(culprit === undefined ? {} : { culprit }) };
+}
+
 /** The report of a resource's status; null while there is nothing to tell: no record, no status yet, being deleted. */
 export function observedReport(resource: Resource): ObservedReport | null {
   const { status, metadata } = resource;
   const deploymentId = deploymentIdOf(resource);
   if (deploymentId === null || status?.observedSpecGeneration === undefined) return null;
   if (metadata.deletionTimestamp !== undefined) return null;
-  const failed = revisionRef(status.failedRevision);
   return {
     kind: 'observed',
     deployment_id: deploymentId,
@@ -36,10 +45,7 @@ export function observedReport(resource: Resource): ObservedReport | null {
     url: status.url ?? null,
     active_revision: revisionRef(status.activeRevision),
     rollout_revision: revisionRef(status.rollout),
-    failed_revision:
-      failed === null || status.failedRevision === undefined
-        ? null
-        : { ...failed, reason: status.failedRevision.reason, message: status.failedRevision.message },
+    failed_revision: failedRevision(status),
   };
 }
 

@@ -5,13 +5,13 @@ import { RESOURCES } from '../kube/resources.ts';
 import { databaseName } from '../workloads/names.ts';
 import type { Action } from './action.ts';
 import type { ClusterView } from './cluster-view.ts';
+import { isPaused } from './conditions.ts';
 import { type Execution, execute } from './execute.ts';
 import type { Failure } from './failure.ts';
 import { type ChildKindName, childKindOf } from './kinds.ts';
 import type { ObservedResource } from './observed.ts';
 import { isOurs } from './ownership.ts';
 import type { Refusals } from './refusals.ts';
-import { isPaused } from './status.ts';
 
 export interface ActInput extends Omit<Execution, 'view' | 'resource'> {
   readonly resource: ObservedResource;
@@ -144,13 +144,21 @@ async function explainExisting(
   if (owner?.kind === MANAGED_DEPLOYMENT.kind && owner.name === resource.metadata.name)
     return { kind: 'stale' };
   const message = `${kind} ${name} exists and was not made by Berth for this deployment: rename or remove it`;
-  return { kind: 'refused', failure: { actionId: action.id, reason: 'Conflict', message } };
+  return { kind: 'refused', failure: { actionId: action.id, reason: 'Conflict', final: false, message } };
 }
 
 function refused(action: Action, error: KubeError): Result {
   const grows = action.kind === 'volume' && action.change.storage !== undefined;
   const reason = grows && error.kind === 'forbidden' ? 'VolumeNotExpandable' : 'Refused';
-  return { kind: 'refused', failure: { actionId: action.id, reason, message: refusalText(action, error) } };
+  const message = refusalText(action, error);
+  return { kind: 'refused', failure: { actionId: action.id, reason, final: isFinal(error), message } };
+}
+
+/** An admission rule says that it denies; without rights one is only told that one may not. */
+const DENIED = /denied the request|denied request|violates PodSecurity/i;
+
+function isFinal({ kind, message }: KubeError): boolean {
+  return kind !== 'forbidden' || DENIED.test(message);
 }
 
 const SHOWN_CAUSES = 3;

@@ -1,3 +1,4 @@
+import { ANNOTATIONS } from '../contract/names.ts';
 import type { Condition, ConditionType, Reason } from '../domain/conditions.ts';
 import type { ObservedResource } from './observed.ts';
 
@@ -41,6 +42,11 @@ export function toConditions(
 /** A condition as it stands in the resource's status. */
 export function conditionOf(resource: ObservedResource, type: ConditionType): Condition | undefined {
   return resource.status?.conditions?.find((condition) => condition.type === type);
+}
+
+/** Whether the annotation forbids us to touch anything. */
+export function isPaused(resource: { metadata: { annotations?: Record<string, string> } }): boolean {
+  return resource.metadata.annotations?.[ANNOTATIONS.paused] === 'true';
 }
 
 /** metav1.Time: no fractions. */

@@ -1,15 +1,18 @@
-import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
+import type { ManagedDeploymentSpec, ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import { ANNOTATIONS } from '../contract/names.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
+import type { Component } from '../domain/resource-spec.ts';
 import { desiredObjects } from '../workloads/desired-objects.ts';
-import { databaseName } from '../workloads/names.ts';
+import { componentName, databaseName } from '../workloads/names.ts';
 import type { Action, Plan } from './action.ts';
 import { type Comparison, compareAll } from './comparison.ts';
+import type { Patience } from './failure-rules.ts';
 import { removeOldTemplates } from './history.ts';
-import { liveChild, type Observed } from './observed.ts';
+import { liveChild, type Observed, type ObservedResource } from './observed.ts';
 import { plan } from './plan.ts';
-import { judge, type Rollout } from './rollout.ts';
-import { chooseTarget, type Target } from './target.ts';
+import { judge, type Rollout, type Verdict } from './rollout.ts';
+import { chooseTarget, componentsOf, type Target } from './target.ts';
+import { stateOf } from './workload-state.ts';
 
 type DataImages = NonNullable<ManagedDeploymentStatus['dataImages']>;
 
@@ -25,18 +28,17 @@ export interface Decision extends Rollout {
 }
 
 /** Decides what is to be done. Pure: the same look at the same time gives the same decision. */
-export function decide(observed: Observed, config: RenderConfig, now: Date): Decision {
-  const { resource } = observed;
+export function decide(observed: Observed, config: RenderConfig, patience: Patience, now: Date): Decision {
   const target = chooseTarget(observed, config, now);
   const dataImages = chooseDataImages(observed, config);
-  const desired = desiredObjects(resource, config, {
+  const desired = desiredObjects(scaledFor(observed, target), config, {
     templates: target.templates,
     databaseImage: dataImages.database,
     cacheImage: dataImages.cache,
   });
   const comparisons = compareAll(desired, observed);
-  const rollout = judge(observed, target, comparisons);
-  const complete = rollout.verdict.kind === 'complete' || rollout.verdict.kind === 'idle';
+  const rollout = judge({ observed, target, comparisons, patience, now });
+  const complete = isComplete(rollout.verdict, target);
   const todo = plan({ observed, target, comparisons, complete });
   const settled = complete && todo.actions.length === 0;
   return {
@@ -48,6 +50,35 @@ export function decide(observed: Observed, config: RenderConfig, now: Date): Dec
     housekeeping: settled ? removeOldTemplates(observed, target) : [],
   };
 }
+
+/** Whether what the former templates needed may go. Pods that are kept for inspection may need it. */
+function isComplete(verdict: Verdict, target: Target): boolean {
+  if (verdict.kind === 'failed') return target.kind === 'restored' && verdict.awaited === null;
+  return verdict.kind === 'complete' || verdict.kind === 'idle';
+}
+
+/**
+ * The resource with the pod counts that the target is to have. They are the wanted ones, but for a failure: a component
+ * that comes back although it is no longer wanted keeps its pods, and what is kept for inspection needs but one.
+ */
+function scaledFor({ resource, ...observed }: Observed, target: Target): ObservedResource {
+  const { components } = resource.spec;
+  const scaled = componentsOf(target).flatMap((component): [Component, ComponentSpec][] => {
+    if (target.kind === 'inspection' && resource.status?.activeRevision === undefined) {
+      return [[component, { ...components[component], scale: ONE_POD }]];
+    }
+    if (target.kind !== 'restored' || components[component] !== undefined) return [];
+    const running = stateOf({ resource, ...observed }, 'Deployment', componentName(resource, component));
+    const count = Math.max(1, running?.wanted ?? 1);
+    return [[component, { scale: { min: count, max: count } }]];
+  });
+  if (scaled.length === 0) return resource;
+  const spec = { ...resource.spec, components: { ...components, ...Object.fromEntries(scaled) } };
+  return { ...resource, spec };
+}
+
+type ComponentSpec = ManagedDeploymentSpec['components']['api'];
+const ONE_POD = { min: 1, max: 1 };
 
 /**
  * Images of the data services, fixed when they are made: a new default of the operator moves neither. They are kept in

@@ -8,6 +8,7 @@ import type { Decision } from './decide.ts';
 import type { Failure } from './failure.ts';
 import type { Observed } from './observed.ts';
 import { isReadyPod, podsOf, troubleOf } from './pod-trouble.ts';
+import type { Verdict } from './rollout.ts';
 import { workloadState } from './workload-state.ts';
 
 /**
@@ -95,11 +96,30 @@ function progressing({ observed, decision }: Facts): Finding {
   if (verdict.kind === 'waiting') {
     return yes('AwaitingDataServices', `${name} is rolled out when database and cache are ready`);
   }
-  if (verdict.kind === 'failed') return no(verdict.reason, `${name}: ${verdict.message}`);
+  if (verdict.kind === 'failed') return failed(observed, decision, verdict);
   if (verdict.kind === 'progressing' && target.kind === 'rollout') {
     return yes('RolloutInProgress', `${name}: ${verdict.awaited}${next}`);
   }
   return no('RolloutComplete', `${name} is rolled out to every component`);
+}
+
+/** What has failed, why, and what runs instead. */
+function failed(
+  { resource }: Observed,
+  { target }: Decision,
+  { seen, awaited, message }: Extract<Verdict, { kind: 'failed' }>,
+): Finding {
+  const { activeRevision } = resource.status ?? {};
+  const number = seen ? target.revision?.number : target.failed?.number;
+  const inPlace = activeRevision !== undefined && number === activeRevision.number;
+  const what = inPlace ? `the change of ${revisionName(number)}` : revisionName(number ?? 0);
+  const why = `${what} failed: ${message}`;
+  if (seen) return no('RolloutFailed', why);
+  if (target.kind === 'inspection') return no('RolloutFailed', `${why}; its pods are kept to be looked at`);
+  const before = inPlace ? 'what ran before' : revisionName(target.revision?.number ?? 0);
+  return awaited === null
+    ? no('RolledBack', `${before} runs again: ${why}`)
+    : no('RolloutFailed', `${why}; ${before} is being brought back: ${awaited}`);
 }
 
 function revisionName(number: number): string {

@@ -9,8 +9,13 @@ export const KEPT_TEMPLATES = 10;
 
 /** Removes stored templates that are neither in use nor among the newest. Only asked for when no rollout is under way. */
 export function removeOldTemplates(observed: Observed, target: Target): Action[] {
-  const { activeRevision, rollout } = observed.resource.status ?? {};
-  const inUse = new Set([target.name, activeRevision?.templates, rollout?.templates]);
+  const { activeRevision, rollout, failedRevision } = observed.resource.status ?? {};
+  const inUse = new Set([
+    target.name,
+    activeRevision?.templates,
+    rollout?.templates,
+    failedRevision?.templates,
+  ]);
   const { kind } = RESOURCES.ControllerRevision;
   const { namespace } = observed.resource.metadata;
   return newestFirst(observed.storedTemplates)

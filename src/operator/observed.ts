@@ -52,11 +52,22 @@ interface ContainerStatus {
   lastState?: { terminated?: { exitCode: number; reason?: string; message?: string } };
 }
 
+export interface PodCondition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastTransitionTime?: string;
+}
+
 /** A pod as far as it is read; all else is dropped before it is cached. */
 export interface ObservedPod extends KubeObject {
   status?: {
     phase?: string;
-    conditions?: { type: string; status: string; reason?: string; message?: string }[];
+    /** Why the whole pod has ended: `Evicted`. */
+    reason?: string;
+    message?: string;
+    conditions?: PodCondition[];
     initContainerStatuses?: ContainerStatus[];
     containerStatuses?: ContainerStatus[];
   };

@@ -1,5 +1,8 @@
+import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { LABELS } from '../contract/names.ts';
-import type { Observed, ObservedContainer, ObservedPod } from './observed.ts';
+import { APP_CONTAINER_NAME } from '../domain/reserved.ts';
+import { withoutCredentials } from './masking.ts';
+import type { Observed, ObservedContainer, ObservedPod, PodCondition } from './observed.ts';
 
 /** Why a pod is not ready. */
 export interface PodTrouble {
@@ -8,6 +11,16 @@ export interface PodTrouble {
   readonly reason: string;
   /** A sentence that begins with the culprit: `pod x, container migrate (init): CrashLoopBackOff: …`. */
   readonly message: string;
+  /** The container that it is about; absent: the whole pod. */
+  readonly container?: { readonly name: string; readonly kind: 'app' | 'init' | 'sidecar' };
+  readonly exitCode?: number;
+  /** What the cluster says of it, or the container said when it ended; credentials that can be told are masked. */
+  readonly detail?: string;
+  readonly restarts: number;
+  /** It has not been so for longer than since then, in ms since the epoch. */
+  readonly since?: number;
+  /** When a node took the pod, in ms since the epoch. */
+  readonly scheduledAt?: number;
 }
 
 /** Reasons that only say that it takes its time. */
@@ -16,6 +29,7 @@ const ORDINARY = new Set([
   'PodInitializing',
   'ContainersNotReady',
   'ContainersNotInitialized',
+  'Pending',
 ]);
 
 /** Pods of one component that are not ending, newest first. */
@@ -26,6 +40,22 @@ export function podsOf(observed: Observed, component: string): ObservedPod[] {
         metadata.labels?.[LABELS.component] === component && metadata.deletionTimestamp === undefined,
     )
     .sort((a, b) => compareText(b.metadata.creationTimestamp, a.metadata.creationTimestamp));
+}
+
+/**
+ * Pods that were made from this template: they carry all its labels, among them its hash.
+ * Those that have ended as a whole (evicted, say) are none of them: another one takes their place.
+ */
+export function podsOfTemplate(
+  observed: Observed,
+  component: string,
+  template: V1PodTemplateSpec,
+): ObservedPod[] {
+  const labels = Object.entries(template.metadata?.labels ?? {});
+  return podsOf(observed, component).filter(
+    ({ metadata, status }) =>
+      status?.phase !== 'Failed' && labels.every(([key, value]) => metadata.labels?.[key] === value),
+  );
 }
 
 function compareText(a = '', b = ''): number {
@@ -42,32 +72,120 @@ export function isReadyPod({ status }: ObservedPod): boolean {
 export function troubleOf(observed: Observed, component: string): PodTrouble | undefined {
   const troubles = podsOf(observed, component)
     .filter((pod) => !isReadyPod(pod))
-    .map(podTrouble);
+    .map((pod) => podTrouble(pod));
+  return mostTelling(troubles);
+}
+
+/** The first that says more than that it takes its time. */
+export function mostTelling(troubles: readonly PodTrouble[]): PodTrouble | undefined {
   return troubles.find(({ reason }) => !ORDINARY.has(reason)) ?? troubles[0];
 }
 
-/** Why this pod is not ready, as far as its status tells. Nothing that a container printed is in it. */
+/** Why this pod is not ready, as far as its status tells. Nothing that a container printed is in its message. */
 export function podTrouble(pod: ObservedPod): PodTrouble {
+  const troubles = podTroubles(pod);
+  return mostTelling(troubles) ?? wholePod(pod, pod.status?.phase ?? 'Pending', undefined);
+}
+
+/** Everything that keeps this pod, in the order in which its containers start. `template`: what it was made from. */
+export function podTroubles(pod: ObservedPod, template?: V1PodTemplateSpec): PodTrouble[] {
   const { status } = pod;
-  const say = (reason: string, culprit: string, detail: string | undefined): PodTrouble => ({
+  if (status?.phase === 'Failed') return [wholePod(pod, status.reason ?? 'Failed', status.message)];
+  const unscheduled = conditionOf(pod, 'PodScheduled', 'False');
+  if (unscheduled !== undefined) {
+    return [wholePod(pod, unscheduled.reason ?? 'Unschedulable', unscheduled.message)];
+  }
+  const stuck = containersOf(pod, template).flatMap(({ status: container, kind, suffix }) => {
+    const trouble = ofContainer(pod, container, kind, suffix);
+    return trouble === undefined ? [] : [trouble];
+  });
+  return stuck.length > 0 ? stuck : [unready(pod, template)];
+}
+
+interface KnownContainer {
+  readonly status: ObservedContainer;
+  readonly kind: 'app' | 'init' | 'sidecar';
+  readonly suffix: string;
+}
+
+/** Containers in the order in which they start, as what they are. Without the template a native sidecar counts as init. */
+function containersOf({ status }: ObservedPod, template: V1PodTemplateSpec | undefined): KnownContainer[] {
+  const native = new Set(
+    template?.spec?.initContainers
+      ?.filter(({ restartPolicy }) => restartPolicy === 'Always')
+      .map(({ name }) => name),
+  );
+  const kindOf = (name: string) => (name === APP_CONTAINER_NAME ? 'app' : 'sidecar');
+  return [
+    ...(status?.initContainerStatuses ?? []).map((container) => {
+      const kind = native.has(container.name) ? ('sidecar' as const) : ('init' as const);
+      return { status: container, kind, suffix: ` (${kind})` };
+    }),
+    ...(status?.containerStatuses ?? []).map((container) => {
+      const kind = kindOf(container.name);
+      const suffix = template !== undefined && kind === 'sidecar' ? ' (sidecar)' : '';
+      return { status: container, kind, suffix } as const;
+    }),
+  ];
+}
+
+/** Everything runs, and yet it is not ready: named is what is waited for. */
+function unready(pod: ObservedPod, template: V1PodTemplateSpec | undefined): PodTrouble {
+  const condition = conditionOf(pod, 'Ready', 'False');
+  const containers = containersOf(pod, template).filter(({ status }) => status.state?.running !== undefined);
+  const initializing = containers.find(({ kind }) => kind === 'init');
+  const waitedFor = initializing ?? containers.find(({ status }) => status.ready !== true);
+  const reason = initializing === undefined ? condition?.reason : 'PodInitializing';
+  return {
+    ...wholePod(pod, reason ?? pod.status?.phase ?? 'Pending', condition?.message),
+    ...(waitedFor === undefined
+      ? {}
+      : {
+          container: { name: waitedFor.status.name, kind: waitedFor.kind },
+          restarts: waitedFor.status.restartCount ?? 0,
+        }),
+  };
+}
+
+function conditionOf({ status }: ObservedPod, type: string, is: string): PodCondition | undefined {
+  return status?.conditions?.find((candidate) => candidate.type === type && candidate.status === is);
+}
+
+function wholePod(pod: ObservedPod, reason: string, detail: string | undefined): PodTrouble {
+  return { ...say(pod, reason, '', detail), ...(detail ? { detail: withoutCredentials(detail) } : {}) };
+}
+
+function say(pod: ObservedPod, reason: string, culprit: string, detail: string | undefined): PodTrouble {
+  const said = detail === undefined ? undefined : withoutCredentials(detail);
+  return {
     pod: pod.metadata.name,
     reason,
-    message: [`pod ${pod.metadata.name}${culprit}`, reason, detail].filter((part) => part).join(': '),
-  });
-  const condition = (type: string) =>
-    status?.conditions?.find((candidate) => candidate.type === type && candidate.status === 'False');
-  const unscheduled = condition('PodScheduled');
-  if (unscheduled !== undefined) return say(unscheduled.reason ?? 'Unschedulable', '', unscheduled.message);
-  for (const [containers, suffix] of [
-    [status?.initContainerStatuses, ' (init)'],
-    [status?.containerStatuses, ''],
-  ] as const) {
-    const stuck = containers?.find((container) => stateReason(container) !== undefined);
-    if (stuck === undefined) continue;
-    return say(stateReason(stuck) ?? '', `, container ${stuck.name}${suffix}`, stateDetail(stuck));
-  }
-  const unready = condition('Ready');
-  return say(unready?.reason ?? status?.phase ?? 'Pending', '', unready?.message);
+    message: [`pod ${pod.metadata.name}${culprit}`, reason, said].filter((part) => part).join(': '),
+    restarts: 0,
+    ...timesOf(pod),
+  };
+}
+
+function ofContainer(
+  pod: ObservedPod,
+  container: ObservedContainer,
+  kind: 'app' | 'init' | 'sidecar',
+  suffix: string,
+): PodTrouble | undefined {
+  const reason = stateReason(container);
+  if (reason === undefined) return undefined;
+  const { name, restartCount = 0, state, lastState } = container;
+  const ended = state?.terminated ?? lastState?.terminated;
+  // What it wrote when it ended tells more than that it is started again later.
+  const detail = ended === undefined ? state?.waiting?.message : ended.message;
+  const told = ended === undefined ? state?.waiting?.message : `exit code ${ended.exitCode}`;
+  return {
+    ...say(pod, reason, `, container ${name}${suffix}`, told),
+    container: { name, kind },
+    restarts: restartCount,
+    ...(ended === undefined ? {} : { exitCode: ended.exitCode }),
+    ...(detail ? { detail: withoutCredentials(detail) } : {}),
+  };
 }
 
 /** Why a container does not run; undefined for one that does, or has ended well. */
@@ -80,8 +198,16 @@ function stateReason({ state }: ObservedContainer): string | undefined {
   return state.terminated.reason ?? 'Error';
 }
 
-function stateDetail({ state, lastState }: ObservedContainer): string | undefined {
-  const terminated = state?.terminated ?? lastState?.terminated;
-  if (terminated !== undefined) return `exit code ${terminated.exitCode}`;
-  return state?.waiting?.message;
+/** Nothing of a pod is older than the last step of its start. */
+function timesOf(pod: ObservedPod): Pick<PodTrouble, 'since' | 'scheduledAt'> {
+  const at = (type: string): number[] => {
+    const time = Date.parse(conditionOf(pod, type, 'True')?.lastTransitionTime ?? '');
+    return Number.isNaN(time) ? [] : [time];
+  };
+  const [scheduledAt] = at('PodScheduled');
+  const steps = [...at('PodScheduled'), ...at('Initialized')];
+  return {
+    ...(steps.length === 0 ? {} : { since: Math.max(...steps) }),
+    ...(scheduledAt === undefined ? {} : { scheduledAt }),
+  };
 }

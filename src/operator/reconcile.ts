@@ -9,21 +9,25 @@ import type { EventRecorder } from '../kube/events.ts';
 import { type Acted, act } from './act.ts';
 import type { Action } from './action.ts';
 import type { ClusterView } from './cluster-view.ts';
-import { conditionOf } from './conditions.ts';
+import { conditionOf, isPaused } from './conditions.ts';
 import { credentialsCheck, credentialsCheckDue } from './credentials-check.ts';
 import { type Decision, decide } from './decide.ts';
 import type { WriteClient } from './execute.ts';
 import type { Failure } from './failure.ts';
+import { DEFAULT_PATIENCE, type Patience } from './failure-rules.ts';
 import { gather } from './gather.ts';
 import { Memory, type Remembered } from './memory.ts';
 import type { Observed, ObservedResource } from './observed.ts';
-import { deriveStatus, isPaused, statusChange, unreadableStatus } from './status.ts';
+import { failedBy } from './refused-rollout.ts';
+import { deriveStatus, statusChange, unreadableStatus } from './status.ts';
 import { transitions } from './transitions.ts';
 
 export interface ReconcilerOptions {
   readonly view: ClusterView;
   readonly client: WriteClient & Pick<KubeClient, 'replaceStatus'>;
   readonly config: RenderConfig;
+  /** How long trouble may last before a rollout has failed; default: see failure-rules. */
+  readonly patience?: Partial<Omit<Patience, 'deadlineMs'>>;
   readonly events: Pick<EventRecorder, 'record'>;
   readonly clock: Pick<Clock, 'date'>;
   readonly logger: Logger;
@@ -54,6 +58,11 @@ export function createReconciler(
   options: ReconcilerOptions,
 ): (key: string, signal: AbortSignal) => Promise<Outcome> {
   const { view, config, clock } = options;
+  const patience: Patience = {
+    ...DEFAULT_PATIENCE,
+    ...options.patience,
+    deadlineMs: config.progressDeadlineSeconds * 1000,
+  };
   const memory = new Memory();
 
   return async (key, signal) => {
@@ -71,12 +80,13 @@ export function createReconciler(
     const { observed } = gathered;
     if (observed.resource.metadata.deletionTimestamp !== undefined) return { kind: 'settled' };
     const now = clock.date();
-    const decision = decide(observed, config, now);
+    const decision = decide(observed, config, patience, now);
     const acted = await carryOut(observed, decision, options, remembered, signal);
     if (acted.leaving) return { kind: 'requeue', afterMs: LEAVING_MS };
     if (acted.outdated) return staleOutcome();
     const failures = [...acted.failures, ...tellable(acted.error, remembered)];
-    const status = deriveStatus({ observed, decision: without(decision, acted.done), failures, config, now });
+    const left = failedBy(acted.failures, without(decision, acted.done), observed);
+    const status = deriveStatus({ observed, decision: left, failures, config, now });
     const reported = await report(observed.resource, status, options, remembered, signal);
     return outcome(observed, decision, acted, reported, remembered, now.getTime());
   };
@@ -150,7 +160,9 @@ function tell(
 /** An error that lasts, as something to be told. */
 function tellable(error: KubeError | undefined, { errors }: Remembered): Failure[] {
   if (error === undefined || errors < ERRORS_BEFORE_TELLING) return [];
-  return [{ actionId: '', reason: 'ReconcileFailed', message: `${error.message}; it is tried again` }];
+  return [
+    { actionId: '', reason: 'ReconcileFailed', final: false, message: `${error.message}; it is tried again` },
+  ];
 }
 
 interface Reported {
@@ -210,7 +222,7 @@ async function refuseSpec(
 /** When to look again, if nothing happens before. */
 function outcome(
   observed: Observed,
-  { plan, housekeeping, target }: Decision,
+  { plan, housekeeping, target, turnsAt }: Decision,
   acted: Acted,
   reported: Reported,
   remembered: Remembered,
@@ -223,6 +235,7 @@ function outcome(
     : [
         remembered.refusals.nextTry([...plan.actions, ...housekeeping]),
         target.heldUntil ?? undefined,
+        turnsAt ?? undefined,
         credentialsCheckDue(observed, remembered.credentialsCheckedAt, now),
       ];
   const toReport = [reported.dueAt, reported.stale ? now + STALE_PARENT_MS : undefined];

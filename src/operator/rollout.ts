@@ -1,12 +1,15 @@
 import type { ComponentStatus } from '../contract/managed-deployment.ts';
-import type { Reason } from '../domain/conditions.ts';
 import type { Component } from '../domain/resource-spec.ts';
+import { reasonOr } from '../domain/revision-steps.ts';
 import { componentName } from '../workloads/names.ts';
 import type { Comparison } from './comparison.ts';
+import { conditionOf, isPaused } from './conditions.ts';
+import { judgeRollout, type Patience, type RolloutFailure } from './failure-rules.ts';
 import { childId, type Observed } from './observed.ts';
 import { mayStart } from './plan.ts';
 import { troubleOf } from './pod-trouble.ts';
-import { componentsOf, type Target } from './target.ts';
+import { symptomsOf } from './symptoms.ts';
+import { componentsOf, type FailedRevision, type Target } from './target.ts';
 import { isSettled, type WorkloadState, workloadState } from './workload-state.ts';
 
 /** How far the components are on their way to the target. */
@@ -18,23 +21,75 @@ export type Verdict =
   | { readonly kind: 'progressing'; readonly awaited: string }
   /** Every component runs the target: seen so, on the very objects that were applied. */
   | { readonly kind: 'complete' }
-  /** It will not come up; `message` begins with the culprit. */
-  | { readonly kind: 'failed'; readonly reason: Reason; readonly message: string };
+  /**
+   * It will not come up; `message` begins with the culprit. `seen`: just now, and nothing was done about it yet; else
+   * it is recorded, and `awaited` tells what is missing until the cluster is as it shall stay (null: nothing).
+   */
+  | (RolloutFailure & {
+      readonly kind: 'failed';
+      readonly seen: boolean;
+      readonly awaited: string | null;
+    });
 
 export interface Rollout {
   readonly verdict: Verdict;
   readonly components: readonly ComponentStatus[];
+  /** When the rollout of the target began, as in the status; null: there is none under way. */
+  readonly startedAt: string | null;
+  /** When it fails unless something happens before, in ms since the epoch; null: never. */
+  readonly turnsAt: number | null;
+}
+
+export interface JudgeInput {
+  readonly observed: Observed;
+  readonly target: Target;
+  readonly comparisons: readonly Comparison[];
+  readonly patience: Patience;
+  readonly now: Date;
 }
 
 /** Judges the target by what is in the cluster now. */
-export function judge(observed: Observed, target: Target, comparisons: readonly Comparison[]): Rollout {
+export function judge(input: JudgeInput): Rollout {
+  const { observed, target, comparisons } = input;
   const states = componentsOf(target).map((component) => componentState(observed, component, comparisons));
   const components = states.map(({ status }) => status);
   const awaited = states.find((state) => state.awaited !== null)?.awaited ?? null;
-  if (target.kind === 'off' || target.templates === null) return { verdict: { kind: 'idle' }, components };
-  if (!mayStart(observed)) return { verdict: { kind: 'waiting' }, components };
-  if (awaited === null) return { verdict: { kind: 'complete' }, components };
-  return { verdict: { kind: 'progressing', awaited }, components };
+  const still = { components, startedAt: null, turnsAt: null };
+  if (target.kind === 'off') return { ...still, verdict: { kind: 'idle' } };
+  if (target.failed !== null) {
+    return { ...still, verdict: { ...recorded(target.failed), kind: 'failed', seen: false, awaited } };
+  }
+  if (target.templates === null) return { ...still, verdict: { kind: 'idle' } };
+  if (!mayStart(observed)) return { ...still, verdict: { kind: 'waiting' } };
+  if (awaited === null && target.store === null) return { ...still, verdict: { kind: 'complete' } };
+  const moving =
+    awaited === null ? ({ kind: 'complete' } as const) : ({ kind: 'progressing', awaited } as const);
+  if (target.kind !== 'rollout') return { ...still, verdict: moving };
+  const startedAt = startOf(input);
+  // Nothing of ours is touched, so nothing of it is judged either.
+  if (awaited === null || isPaused(observed.resource)) return { ...still, startedAt, verdict: moving };
+  const { failure, turnsAt } = judgeRollout({
+    symptoms: symptomsOf(observed, target),
+    awaited,
+    startedAt: Date.parse(startedAt),
+    now: input.now.getTime(),
+    patience: input.patience,
+  });
+  if (failure === null) return { components, startedAt, turnsAt, verdict: moving };
+  return { ...still, verdict: { ...failure, kind: 'failed', seen: true, awaited } };
+}
+
+/** A failure as the status holds it. */
+function recorded({ reason, message, culprit }: FailedRevision): RolloutFailure {
+  return { reason: reasonOr(reason, 'RolloutFailed'), message, culprit: culprit ?? {} };
+}
+
+/** As recorded, else now. The time of a pause does not count: what was paused begins anew. */
+function startOf({ observed: { resource }, target, now }: JudgeInput): string {
+  const { rollout } = resource.status ?? {};
+  const wasPaused = conditionOf(resource, 'Paused') !== undefined && !isPaused(resource);
+  const known = rollout?.templates === target.name && !wasPaused ? rollout?.startedAt : undefined;
+  return known === undefined || Number.isNaN(Date.parse(known)) ? now.toISOString() : known;
 }
 
 interface ComponentState {

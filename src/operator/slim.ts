@@ -1,5 +1,5 @@
 import type { KubeObject, ManagedFieldsEntry, UntypedObject } from '../kube/object.ts';
-import type { ChildObject, ObservedPod } from './observed.ts';
+import type { ChildObject, ObservedPod, PodCondition } from './observed.ts';
 
 /** What is dropped from objects before they are cached: memory at 5,000 deployments is mostly this. */
 
@@ -32,7 +32,7 @@ export function slimTemplates(object: UntypedObject): UntypedObject {
 export function slimPod(object: UntypedObject): ObservedPod {
   const { name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp } =
     object.metadata;
-  const { phase, conditions, initContainerStatuses, containerStatuses } =
+  const { phase, reason, message, conditions, initContainerStatuses, containerStatuses } =
     (object as ObservedPod).status ?? {};
   return {
     apiVersion: object.apiVersion,
@@ -40,11 +40,16 @@ export function slimPod(object: UntypedObject): ObservedPod {
     metadata: { name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp },
     status: {
       phase,
-      conditions: conditions?.map(({ type, status, reason, message }) => ({ type, status, reason, message })),
+      ...(reason === undefined ? {} : { reason, message }),
+      conditions: conditions?.map(slimCondition),
       initContainerStatuses: initContainerStatuses?.map(slimContainer),
       containerStatuses: containerStatuses?.map(slimContainer),
     },
   };
+}
+
+function slimCondition({ type, status, reason, message, lastTransitionTime }: PodCondition): PodCondition {
+  return { type, status, reason, message, lastTransitionTime };
 }
 
 type Container = NonNullable<NonNullable<ObservedPod['status']>['containerStatuses']>[number];

@@ -1,12 +1,11 @@
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
-import { ANNOTATIONS } from '../contract/names.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 import type { Condition } from '../domain/conditions.ts';
 import { canonicalJson } from '../domain/hash.ts';
 import { deploymentStatus } from '../domain/states.ts';
 import { appUrl } from '../workloads/app-url.ts';
 import { app } from '../workloads/names.ts';
-import { toConditions } from './conditions.ts';
+import { isPaused, toConditions } from './conditions.ts';
 import type { Decision } from './decide.ts';
 import type { Failure } from './failure.ts';
 import { type Facts, findings, isOff } from './findings.ts';
@@ -49,8 +48,8 @@ export function deriveStatus({
   const found = findings(facts);
   const conditions = toConditions(found, resource, now);
   const url = urlOf(observed, config);
-  const rollout = nextRollout(before, decision, facts, now);
-  const failedRevision = nextFailed(before, observed, decision);
+  const rollout = nextRollout(before, decision, facts);
+  const failedRevision = nextFailed(before, observed, decision, activeRevision);
   const inEffect = activeRevision === undefined || isThere(facts, conditions);
   const specGeneration = inEffect ? resource.spec.generation : before.observedSpecGeneration;
   return {
@@ -68,11 +67,6 @@ export function deriveStatus({
   };
 }
 
-/** Whether the annotation forbids us to touch anything. */
-export function isPaused(resource: { metadata: { annotations?: Record<string, string> } }): boolean {
-  return resource.metadata.annotations?.[ANNOTATIONS.paused] === 'true';
-}
-
 /** The active revision moves when every component was seen to run the target, and its templates are stored. */
 function nextActive(
   before: ManagedDeploymentStatus,
@@ -86,38 +80,46 @@ function nextActive(
 
 function nextRollout(
   before: ManagedDeploymentStatus,
-  { target, verdict }: Decision,
+  { target, startedAt }: Decision,
   { paused }: Facts,
-  now: Date,
 ): ManagedDeploymentStatus['rollout'] {
-  if (target.kind !== 'rollout' || target.revision === null || target.name === null) return undefined;
-  if (verdict.kind !== 'progressing' && !(verdict.kind === 'complete' && target.store !== null))
-    return undefined;
-  const known = before.rollout?.templates === target.name ? before.rollout : undefined;
-  if (known === undefined && paused) return before.rollout;
-  return { ...target.revision, templates: target.name, startedAt: known?.startedAt ?? now.toISOString() };
+  if (startedAt === null || target.revision === null || target.name === null) return undefined;
+  if (before.rollout?.templates !== target.name && paused) return before.rollout;
+  return { ...target.revision, templates: target.name, startedAt };
 }
 
-/** A failed revision is told of until another one is wanted. */
+/**
+ * The failure that stands: what was just seen to fail, or what is still wanted and has failed. That of a revision is
+ * kept while a newer one rolls: the hub may not have heard of it yet.
+ */
 function nextFailed(
-  before: ManagedDeploymentStatus,
+  { failedRevision }: ManagedDeploymentStatus,
   { resource }: Observed,
-  { verdict }: Decision,
+  { target, verdict }: Decision,
+  activeRevision: ManagedDeploymentStatus['activeRevision'],
 ): ManagedDeploymentStatus['failedRevision'] {
-  const { id, number } = resource.spec.revision;
-  if (verdict.kind === 'failed') {
-    const { reason, message } = verdict;
+  if (verdict.kind === 'failed' && verdict.seen && target.revision !== null) {
+    const { reason, message, culprit } = verdict;
+    const templates = target.name === null ? {} : { templates: target.name };
+    const { generation } = resource.spec;
+    const inPlace = target.revision.number === activeRevision?.number;
     return {
-      ...(id === undefined ? {} : { id }),
-      number,
+      ...target.revision,
       reason,
-      message,
-      generation: resource.spec.generation,
+      message: `${message}; ${inPlace ? CHANGE_AGAIN : REDEPLOY}`,
+      culprit,
+      ...templates,
+      generation,
     };
   }
-  const { failedRevision } = before;
-  return failedRevision?.number === number && failedRevision.id === id ? failedRevision : undefined;
+  if (target.failed !== null) return target.failed;
+  if (failedRevision?.id === undefined) return undefined;
+  return failedRevision.number > (activeRevision?.number ?? 0) ? failedRevision : undefined;
 }
+
+/** Nothing tries again what has failed: who reads of it is told what does. */
+const REDEPLOY = 'it is not tried again: redeploy makes a new revision of the same content';
+const CHANGE_AGAIN = 'it is not tried again until source_config changes';
 
 /** Everything that this generation wants is there, be it nothing. */
 function isThere({ observed, decision, failures, off }: Facts, conditions: readonly Condition[]): boolean {

@@ -1,10 +1,11 @@
+import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 import { APP_CONTAINER_NAME } from '../domain/reserved.ts';
 import { COMPONENTS, type Component } from '../domain/resource-spec.ts';
 import type { KubeObject, PodTemplates } from '../workloads/desired-object.ts';
 import { storedTemplatesName } from '../workloads/names.ts';
 import { renderTemplates } from '../workloads/pod-template.ts';
-import { storedTemplates } from '../workloads/stored-templates.ts';
+import { markTemplates, storedTemplates } from '../workloads/stored-templates.ts';
 import { templateInputsHash } from '../workloads/template-inputs.ts';
 import type { Observed, ObservedResource, ObservedTemplates } from './observed.ts';
 
@@ -13,8 +14,10 @@ export interface Target {
   /**
    * `active`: what already serves. `rollout`: on its way to become active.
    * `off`: switched off; `no-revision`: there is nothing to run yet.
+   * `restored`: what is wanted has failed, and what was active before is to run again, exactly as it was.
+   * `inspection`: it has failed and nothing was active before: one pod of each component stays to be looked at.
    */
-  readonly kind: 'active' | 'rollout' | 'off' | 'no-revision';
+  readonly kind: 'active' | 'rollout' | 'off' | 'no-revision' | 'restored' | 'inspection';
   /** ControllerRevision that holds the templates; null: none. */
   readonly name: string | null;
   /** null: no component is to be there. */
@@ -23,9 +26,13 @@ export interface Target {
   readonly revision: { readonly id?: string; readonly number: number } | null;
   /** The ControllerRevision to make before the templates may run; null: it is there. */
   readonly store: KubeObject | null;
+  /** The failure of what is wanted, which nothing tries again by itself; null: it has not failed. */
+  readonly failed: FailedRevision | null;
   /** Something newer is wanted, and waits until then (ms since the epoch) for the rollout under way; null: no. */
   readonly heldUntil: number | null;
 }
+
+export type FailedRevision = NonNullable<ManagedDeploymentStatus['failedRevision']>;
 
 /** A rollout is left alone this long before a newer one takes over: fifty changes in a row make a few rollouts. */
 export const TAKEOVER_PAUSE_MS = 3_000;
@@ -35,6 +42,7 @@ export const TAKEOVER_PAUSE_MS = 3_000;
  * - Off, or no image yet: the active revision's templates (with no pods, when off), or nothing.
  * - The stored templates of the wanted revision and inputs; rendered and stored first where there are none. So an
  *   operator that renders differently restarts nothing, and a change back finds the old templates.
+ * - Where these have failed: the active revision's stored templates again, byte for byte, so that its ReplicaSets return.
  */
 export function chooseTarget(observed: Observed, config: RenderConfig, now: Date): Target {
   const { resource } = observed;
@@ -43,9 +51,12 @@ export function chooseTarget(observed: Observed, config: RenderConfig, now: Date
   if (resource.spec.suspend || resource.spec.revision.image === undefined) {
     const kind = resource.spec.suspend ? 'off' : active === undefined ? 'no-revision' : 'active';
     const revision = active === undefined ? null : (activeRevision ?? null);
-    return { ...running(active), kind, revision: revisionOf(revision), heldUntil: null };
+    const failed = standingFailure(observed, config);
+    return { ...running(active), kind, revision: revisionOf(revision), failed, heldUntil: null };
   }
   const wanted = wantedTemplates(observed, config);
+  const failed = failureOf(resource, wanted.name);
+  if (failed !== null) return afterFailure(observed, failed, active);
   const held = heldRollout(observed, wanted.name, now);
   if (held !== null) return held;
   const isActive = wanted.name === activeRevision?.templates && isRevision(resource, activeRevision);
@@ -53,8 +64,44 @@ export function chooseTarget(observed: Observed, config: RenderConfig, now: Date
     ...wanted,
     kind: isActive ? 'active' : 'rollout',
     revision: revisionOf(resource.spec.revision),
+    failed: null,
     heldUntil: null,
   };
+}
+
+/** The recorded failure, if it is one of what is wanted now, be it switched off. */
+function standingFailure(observed: Observed, config: RenderConfig): FailedRevision | null {
+  const { resource } = observed;
+  if (resource.status?.failedRevision === undefined || resource.spec.revision.image === undefined)
+    return null;
+  return failureOf(resource, wantedTemplates(observed, config).name);
+}
+
+/**
+ * The recorded failure, if it is one of what is wanted now. A revision that was never active has failed for good, with
+ * whatever source_config: `redeploy` makes another one of the same content. A change in place, and a resource without a
+ * record, has failed with exactly these templates: the next change is tried.
+ */
+function failureOf(resource: ObservedResource, wanted: string | null): FailedRevision | null {
+  const { failedRevision: failed, activeRevision } = resource.status ?? {};
+  if (failed === undefined || !isRevision(resource, failed)) return null;
+  const inPlace = activeRevision !== undefined && isRevision(resource, activeRevision);
+  return !inPlace && failed.id !== undefined ? failed : failed.templates === wanted ? failed : null;
+}
+
+function afterFailure(
+  observed: Observed,
+  failed: FailedRevision,
+  active: ObservedTemplates | undefined,
+): Target {
+  const { activeRevision } = observed.resource.status ?? {};
+  if (active !== undefined && activeRevision !== undefined) {
+    const revision = revisionOf(activeRevision);
+    return { ...running(active), kind: 'restored', revision, failed, heldUntil: null };
+  }
+  // Somebody deleted what was stored of the active revision: what runs of it is left alone.
+  const stored = observed.storedTemplates.find(({ name }) => name === failed.templates);
+  return { ...running(stored), kind: 'inspection', revision: revisionOf(failed), failed, heldUntil: null };
 }
 
 type Templates = Pick<Target, 'name' | 'templates' | 'store'>;
@@ -84,7 +131,7 @@ function wantedTemplates(observed: Observed, config: RenderConfig): Templates {
   const inUse = [resource.status?.rollout?.templates, resource.status?.activeRevision?.templates];
   const stored = fitting.find(({ name }) => inUse.includes(name)) ?? newest(fitting);
   if (stored !== undefined) return running(stored);
-  const templates = renderTemplates(resource, config);
+  const templates = markTemplates(renderTemplates(resource, config));
   const attempt = freeAttempt(resource, all);
   return {
     name: storedTemplatesName(resource, attempt),
@@ -135,6 +182,7 @@ function heldRollout(observed: Observed, wanted: string | null, now: Date): Targ
     ...running(stored),
     kind: 'rollout',
     revision: revisionOf(rollout),
+    failed: null,
     heldUntil: startedAt + TAKEOVER_PAUSE_MS,
   };
 }

@@ -12,6 +12,8 @@ export interface WorkloadState {
   readonly current: boolean;
   /** Why the controller cannot make pods (quota, admission); null where it says nothing. */
   readonly refusal: string | null;
+  /** Since when, in ms since the epoch; null where it is not known. */
+  readonly refusedAt: number | null;
 }
 
 interface WorkloadFields {
@@ -22,7 +24,7 @@ interface WorkloadFields {
     updatedReplicas?: number;
     readyReplicas?: number;
     availableReplicas?: number;
-    conditions?: { type: string; status: string; message?: string }[];
+    conditions?: { type: string; status: string; message?: string; lastTransitionTime?: string }[];
   };
 }
 
@@ -40,6 +42,7 @@ export function workloadState(child: ChildObject): WorkloadState {
     available: status.availableReplicas ?? 0,
     current: (status.observedGeneration ?? 0) >= (child.metadata.generation ?? 0),
     refusal: refusal === undefined ? null : (refusal.message ?? 'pods cannot be created'),
+    refusedAt: refusal === undefined ? null : Date.parse(refusal.lastTransitionTime ?? '') || null,
   };
 }
 

@@ -139,9 +139,10 @@ WHERE d.id = v.id`;
 const MOVE = `
 UPDATE revisions r SET status = v.status, reason = v.reason, message = v.message, updated_at = now(),
   deployed_at = CASE WHEN v.status = 'DEPLOYED' THEN now() ELSE r.deployed_at END
-FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, status text, reason text, message text)
+FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, status text, reason text, message text, culprit jsonb)
 WHERE r.id = v.id`;
 
+  culprit = CASE WHEN v.status = 'DEPLOY_FAILED' THEN v.culprit ELSE r.culprit END,
 /** Writes what reports changed. The rows are locked since `loadFacts`, so no condition is needed again. */
 export async function writeFacts(transaction: Transaction, changes: readonly FactsChange[]): Promise<void> {
   if (changes.length === 0) return;
@@ -162,7 +163,7 @@ export async function writeFacts(transaction: Transaction, changes: readonly Fac
   // The last of several moves of one revision.
   const moves = new Map(changes.flatMap(({ moves: made }) => made.map((move) => [move.id, move])));
   if (moves.size === 0) return;
-  const moved = [...moves.values()].map(({ id, to, reason, message }) => ({
+  const moved = [...moves.values()].map(({ id, to, reason, message, culprit }) => ({
     id,
     status: to,
     reason,
@@ -170,3 +171,4 @@ export async function writeFacts(transaction: Transaction, changes: readonly Fac
   }));
   await transaction.query(MOVE, [JSON.stringify(moved)]);
 }
+    culprit: culprit ?? null,

@@ -11,6 +11,9 @@ export type LabelledComponent = Component | 'app' | 'database' | 'cache';
 /** Label on stored templates: hash of the inputs that they were rendered from. */
 export const INPUTS_HASH_LABEL = 'berth.dev/inputs-hash';
 
+/** Label on app pods: hash of the template that they were made from. */
+export const TEMPLATE_HASH_LABEL = 'berth.dev/template-hash';
+
 /** `app.kubernetes.io/name` of the data services; app components carry the app's own name. */
 const PRODUCTS: Partial<Record<LabelledComponent, string>> = { database: 'postgresql', cache: 'valkey' };
 

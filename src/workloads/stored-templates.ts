@@ -1,7 +1,8 @@
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import { LABELS } from '../contract/names.ts';
+import { contentHash } from '../domain/hash.ts';
 import type { KubeObject, PodTemplates } from './desired-object.ts';
-import { INPUTS_HASH_LABEL, metadata, revisionLabels } from './labels.ts';
+import { INPUTS_HASH_LABEL, metadata, revisionLabels, TEMPLATE_HASH_LABEL } from './labels.ts';
 import { storedTemplatesName } from './names.ts';
 import { ownerReferences } from './owner.ts';
 import { templateInputsHash } from './template-inputs.ts';
@@ -45,6 +46,21 @@ export function storedTemplates(
     revision: resource.spec.revision.number,
     data: { templates },
   };
+}
+
+/**
+ * Templates whose pods tell that they were made from them: after a change in place the pods before and after carry the
+ * same revision, and the failure of one says nothing of the other. A template of the same content has the same mark,
+ * so that what does not change is not restarted.
+ */
+export function markTemplates(templates: PodTemplates): PodTemplates {
+  return Object.fromEntries(
+    Object.entries(templates).map(([component, template]) => {
+      const { metadata: meta, ...rest } = template;
+      const labels = { ...meta?.labels, [TEMPLATE_HASH_LABEL]: contentHash(template) };
+      return [component, { metadata: { ...meta, labels }, ...rest }];
+    }),
+  );
 }
 
 /** A ControllerRevision as far as it is read. */

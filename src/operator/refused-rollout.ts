@@ -1,0 +1,39 @@
+import { componentName } from '../workloads/names.ts';
+import { actionId } from './action.ts';
+import type { Decision } from './decide.ts';
+import type { Failure } from './failure.ts';
+import { withoutCredentials } from './masking.ts';
+import type { Observed } from './observed.ts';
+import { detailOf } from './symptoms.ts';
+import { componentsOf } from './target.ts';
+
+/**
+ * The decision, told that the cluster refuses a Deployment of the rollout for what it is: then the rollout has failed,
+ * for nothing but other templates can help.
+ */
+export function failedBy(failures: readonly Failure[], decision: Decision, { resource }: Observed): Decision {
+  const { target, verdict } = decision;
+  if (target.kind !== 'rollout' || verdict.kind !== 'progressing') return decision;
+  for (const component of componentsOf(target)) {
+    const name = componentName(resource, component);
+    const ids = [actionId('create', 'Deployment', name), actionId('apply', 'Deployment', name)];
+    const refused = failures.find((failure) => failure.final && ids.includes(failure.actionId));
+    if (refused === undefined) continue;
+    const detail = withoutCredentials(refused.message);
+    const culprit = { component, kind: 'Deployment', object: name, ...detailOf(detail) };
+    return {
+      ...decision,
+      startedAt: null,
+      turnsAt: null,
+      verdict: {
+        kind: 'failed',
+        seen: true,
+        awaited: verdict.awaited,
+        reason: 'AdmissionRefused',
+        message: `${component}: ${detail}`,
+        culprit,
+      },
+    };
+  }
+  return decision;
+}

@@ -1,0 +1,96 @@
+import type { Culprit } from '../domain/culprit.ts';
+import type { Component } from '../domain/resource-spec.ts';
+import { componentName } from '../workloads/names.ts';
+import { liveChild, type Observed, type ObservedPod } from './observed.ts';
+import { isReadyPod, type PodTrouble, podsOf, podsOfTemplate, podTroubles } from './pod-trouble.ts';
+import { componentsOf, type Target } from './target.ts';
+import { workloadState } from './workload-state.ts';
+
+/** One thing that keeps a component from running the target, with all that is known of it. */
+export interface Symptom {
+  readonly component: Component;
+  /** As Kubernetes names it, or `ReplicaFailure`, `PartialReplicaFailure` where the controller may make no pods, or no more. */
+  readonly reason: string;
+  /** A sentence that begins with the component. */
+  readonly message: string;
+  /** What the cluster says, for rules that have to look into it. */
+  readonly text: string;
+  readonly restarts: number;
+  /** It has not been so for longer than since then, in ms since the epoch. */
+  readonly since?: number;
+  /** When a node took the pod, in ms since the epoch. */
+  readonly scheduledAt?: number;
+  readonly culprit: Culprit;
+}
+
+/** Longest detail that a culprit takes. */
+const MAX_DETAIL = 1024;
+
+/** All that keeps the components from running the target, in the order of components. Pods of other templates prove nothing. */
+export function symptomsOf(observed: Observed, target: Target): Symptom[] {
+  return componentsOf(target).flatMap((component) => {
+    const template = target.templates?.[component];
+    if (template === undefined) return [];
+    const pods = podsOfTemplate(observed, component, template);
+    const ofPods = pods
+      .filter((pod) => !isReadyPod(pod))
+      .flatMap((pod) => podTroubles(pod, template))
+      .map((trouble) => ofPod(component, trouble));
+    return [...ofPods, ...refusedPods(observed, component, pods)];
+  });
+}
+
+function ofPod(component: Component, trouble: PodTrouble): Symptom {
+  const { pod, reason, message, container, exitCode, detail, restarts, since, scheduledAt } = trouble;
+  return {
+    component,
+    reason,
+    message: `${component}: ${message}`,
+    text: detail ?? '',
+    restarts,
+    ...(since === undefined ? {} : { since }),
+    ...(scheduledAt === undefined ? {} : { scheduledAt }),
+    culprit: {
+      component,
+      kind: 'Pod',
+      object: pod,
+      ...(container === undefined ? {} : { container: container.name, container_kind: container.kind }),
+      ...(exitCode === undefined ? {} : { exit_code: exitCode }),
+      ...detailOf(detail),
+    },
+  };
+}
+
+/** `detail` as a culprit carries it. */
+export function detailOf(detail: string | undefined): Pick<Culprit, 'detail'> {
+  if (!detail) return {};
+  return { detail: detail.length > MAX_DETAIL ? `${detail.slice(0, MAX_DETAIL - 1)}…` : detail };
+}
+
+const POD_TEMPLATE_HASH = 'pod-template-hash';
+
+/**
+ * What keeps the Deployment's controller from making pods. Its condition tells of the former ReplicaSet too, by the name
+ * of the pod that could not be made; and once a pod of the target is there, the rules let it in.
+ */
+function refusedPods(observed: Observed, component: Component, made: readonly ObservedPod[]): Symptom[] {
+  const name = componentName(observed.resource, component);
+  const deployment = liveChild(observed, 'Deployment', name);
+  if (deployment === undefined) return [];
+  const { refusal, refusedAt, current } = workloadState(deployment);
+  if (refusal === null || !current) return [];
+  const former = podsOf(observed, component).filter((pod) => !made.includes(pod));
+  const hashes = former.flatMap(({ metadata }) => metadata.labels?.[POD_TEMPLATE_HASH] ?? []);
+  if (hashes.some((hash) => refusal.includes(`-${hash}-`))) return [];
+  return [
+    {
+      component,
+      reason: made.length === 0 ? 'ReplicaFailure' : 'PartialReplicaFailure',
+      message: `${component}: ${refusal}`,
+      text: refusal,
+      restarts: 0,
+      ...(refusedAt === null ? {} : { since: refusedAt }),
+      culprit: { component, kind: 'Deployment', object: name, ...detailOf(refusal) },
+    },
+  ];
+}
