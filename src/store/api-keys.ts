@@ -1,20 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { and, desc, eq, isNull, lt, or, sql } from 'drizzle-orm';
+import { SCOPES, type Scope } from '../domain/api-key.ts';
 import { uuidv7 } from '../domain/id.ts';
 import type { Reader, Transaction } from './database.ts';
+import { type Actor, appendEvents } from './events.ts';
 import type { Page } from './records.ts';
 import { apiKeys } from './schema.ts';
 import { ensureTenant, type Tenant } from './tenants.ts';
 
-/** What a key may do. */
-export const SCOPES = [
-  'deployments:read',
-  'deployments:write',
-  'secrets:read',
-  'listeners:run',
-  'admin',
-] as const;
-export type Scope = (typeof SCOPES)[number];
+export { SCOPES, type Scope };
 
 /** A key without the key itself. */
 export interface ApiKey {
@@ -25,6 +19,8 @@ export interface ApiKey {
   prefix: string;
   scopes: Scope[];
   createdAt: Date;
+  /** The key stops working then; null: never. */
+  expiresAt: Date | null;
   revokedAt: Date | null;
   /** Right to the hour. */
   lastUsedAt: Date | null;
@@ -40,6 +36,7 @@ const COLUMNS = {
   prefix: apiKeys.prefix,
   scopes: sql<Scope[]>`${apiKeys.scopes}`,
   createdAt: apiKeys.createdAt,
+  expiresAt: apiKeys.expiresAt,
   revokedAt: apiKeys.revokedAt,
   lastUsedAt: apiKeys.lastUsedAt,
 };
@@ -58,12 +55,19 @@ export interface NewApiKey {
   tenantId: string | null;
   name: string;
   scopes: readonly Scope[];
+  /** Absent or null: it never expires. */
+  expiresAt?: Date | null;
+  /** Who makes it, for the history; absent: it is the configuration's, and not noted. */
+  actor?: Actor;
 }
 
-/** Stores a key; the caller shows it once and forgets it. */
+/**
+ * Stores a key; the caller shows it once and forgets it.
+ * @throws UniqueViolation `api_keys_hash`; ReferenceViolation when there is no such tenant
+ */
 export async function createApiKey(
   transaction: Transaction,
-  { tenantId, name, scopes }: NewApiKey,
+  { tenantId, name, scopes, expiresAt = null, actor }: NewApiKey,
   key: string = generateApiKey(),
 ): Promise<{ key: string; apiKey: ApiKey }> {
   const [apiKey] = await transaction.drizzle
@@ -73,11 +77,17 @@ export async function createApiKey(
       tenantId,
       name,
       scopes: [...scopes],
+      expiresAt,
       prefix: prefixOf(key),
       hash: hashApiKey(key),
     })
     .returning(COLUMNS);
   if (apiKey === undefined) throw new Error('failed to create an API key: no row came back');
+  if (actor !== undefined) {
+    const details = { api_key_id: apiKey.id, scopes, expires_at: expiresAt?.toISOString() ?? null };
+    const message = `API key ${name} was created.`;
+    await appendEvents(transaction, [{ tenantId, actor, reason: 'ApiKeyCreated', message, details }]);
+  }
   return { key, apiKey };
 }
 
@@ -85,11 +95,11 @@ export async function createApiKey(
 const prefixOf = (key: string) => key.slice(0, Math.min(PREFIX_LENGTH, Math.floor(key.length / 4)));
 
 const FIND_BY_HASH = `
-SELECT id, tenant_id AS "tenantId", name, prefix, scopes, created_at AS "createdAt", revoked_at AS "revokedAt",
-  last_used_at AS "lastUsedAt"
-FROM api_keys WHERE hash = $1 AND revoked_at IS NULL`;
+SELECT id, tenant_id AS "tenantId", name, prefix, scopes, created_at AS "createdAt", expires_at AS "expiresAt",
+  revoked_at AS "revokedAt", last_used_at AS "lastUsedAt"
+FROM api_keys WHERE hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`;
 
-/** The key of this hash unless it was revoked. Run it on behalf of the platform: the tenant is not known yet. */
+/** The key of this hash unless it was revoked or has expired. Run it on behalf of the platform: the tenant is not known yet. */
 export async function findApiKeyByHash(reader: Reader, hash: string): Promise<ApiKey | null> {
   const [apiKey] = await reader.query<ApiKey>(FIND_BY_HASH, [hash]);
   return apiKey ?? null;
@@ -108,29 +118,64 @@ export async function touchApiKey(transaction: Transaction, id: string): Promise
     );
 }
 
-/** Keys of a tenant, or all (`null`), newest first, revoked ones included. */
-export function listApiKeys(reader: Reader, tenantId: string | null, page: Page): Promise<ApiKey[]> {
+/** Keys of a tenant, of the platform, or all (`null`), newest first, revoked ones included. */
+export function listApiKeys(
+  reader: Reader,
+  owner: string | 'platform' | null,
+  page: Page,
+): Promise<ApiKey[]> {
+  const ofTenant = owner === null ? undefined : eq(apiKeys.tenantId, owner);
   return reader.drizzle
     .select(COLUMNS)
     .from(apiKeys)
-    .where(tenantId === null ? undefined : eq(apiKeys.tenantId, tenantId))
+    .where(owner === 'platform' ? isNull(apiKeys.tenantId) : ofTenant)
     .orderBy(desc(apiKeys.id))
     .limit(page.limit)
     .offset(page.offset);
 }
 
-/** Revokes a key of a tenant, or of any (`null`); false when there is none of this id. Revoking again changes nothing. */
+/** A key of this tenant or of the platform, or of any (`null`); null when there is none of this id. */
+export async function findApiKey(
+  reader: Reader,
+  tenantId: string | null,
+  id: string,
+): Promise<ApiKey | null> {
+  const visible =
+    tenantId === null ? undefined : or(eq(apiKeys.tenantId, tenantId), isNull(apiKeys.tenantId));
+  const [apiKey] = await reader.drizzle
+    .select(COLUMNS)
+    .from(apiKeys)
+    .where(and(eq(apiKeys.id, id), visible));
+  return apiKey ?? null;
+}
+
+/**
+ * Revokes a key of a tenant, or of any (`null`); false when there is none of this id. Revoking again changes nothing.
+ * @param actor who does it, for the history; absent: it is not noted
+ */
 export async function revokeApiKey(
   transaction: Transaction,
   tenantId: string | null,
   id: string,
+  actor?: Actor,
 ): Promise<boolean> {
-  const revoked = await transaction.drizzle
+  const wanted = and(eq(apiKeys.id, id), tenantId === null ? undefined : eq(apiKeys.tenantId, tenantId));
+  const [revoked] = await transaction.drizzle
     .update(apiKeys)
-    .set({ revokedAt: sql`coalesce(${apiKeys.revokedAt}, now())` })
-    .where(and(eq(apiKeys.id, id), tenantId === null ? undefined : eq(apiKeys.tenantId, tenantId)))
-    .returning({ id: apiKeys.id });
-  return revoked.length > 0;
+    .set({ revokedAt: sql`now()` })
+    .where(and(wanted, isNull(apiKeys.revokedAt)))
+    .returning(COLUMNS);
+  if (revoked === undefined) {
+    const known = await transaction.drizzle.select({ id: apiKeys.id }).from(apiKeys).where(wanted);
+    return known.length > 0;
+  }
+  if (actor !== undefined) {
+    const { tenantId: owner, name } = revoked;
+    const message = `API key ${name} was revoked.`;
+    const details = { api_key_id: id };
+    await appendEvents(transaction, [{ tenantId: owner, actor, reason: 'ApiKeyRevoked', message, details }]);
+  }
+  return true;
 }
 
 /**

@@ -47,6 +47,21 @@ export async function appendEvents(transaction: Transaction, added: readonly New
   );
 }
 
+/** History of a tenant, its deployments' included, or of all tenants and the platform (`null`), newest first. */
+export function listTenantEvents(
+  reader: Reader,
+  tenantId: string | null,
+  { limit, offset }: Page,
+): Promise<EventRecord[]> {
+  return reader.drizzle
+    .select()
+    .from(events)
+    .where(tenantId === null ? undefined : eq(events.tenantId, tenantId))
+    .orderBy(desc(events.id))
+    .limit(limit)
+    .offset(offset);
+}
+
 /** History of a deployment, newest first; also of one that is gone. */
 export function listEvents(
   reader: Reader,

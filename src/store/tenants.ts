@@ -1,15 +1,34 @@
-import { desc, eq } from 'drizzle-orm';
+import { and, desc, eq, sql } from 'drizzle-orm';
 import { uuidv7 } from '../domain/id.ts';
+import type { TenantQuotas } from '../domain/tenant-quotas.ts';
 import type { Reader, Transaction } from './database.ts';
+import { type Actor, appendEvents } from './events.ts';
 import type { Page } from './records.ts';
 import { tenants } from './schema.ts';
 
 export type Tenant = typeof tenants.$inferSelect;
 
-/** @throws UniqueViolation `tenants_name` */
-export async function createTenant(transaction: Transaction, name: string): Promise<Tenant> {
-  const [tenant] = await transaction.drizzle.insert(tenants).values({ id: uuidv7(), name }).returning();
+/**
+ * @param more its own quotas; who makes it, for the history (absent: it is not noted)
+ * @throws UniqueViolation `tenants_name`
+ */
+export async function createTenant(
+  transaction: Transaction,
+  name: string,
+  { quotas = {}, actor }: { quotas?: Partial<TenantQuotas>; actor?: Actor } = {},
+): Promise<Tenant> {
+  const [tenant] = await transaction.drizzle
+    .insert(tenants)
+    .values({ id: uuidv7(), name, quotas })
+    .returning();
   if (tenant === undefined) throw new Error('failed to create a tenant: no row came back');
+  if (actor !== undefined) {
+    const message = `Tenant ${name} was created.`;
+    const details = { name, quotas };
+    await appendEvents(transaction, [
+      { tenantId: tenant.id, actor, reason: 'TenantCreated', message, details },
+    ]);
+  }
   return tenant;
 }
 
@@ -34,7 +53,75 @@ export async function findTenantByName(reader: Reader, name: string): Promise<Te
   return tenant ?? null;
 }
 
-/** Newest first. */
-export function listTenants(reader: Reader, { limit, offset }: Page): Promise<Tenant[]> {
-  return reader.drizzle.select().from(tenants).orderBy(desc(tenants.id)).limit(limit).offset(offset);
+export interface TenantFilter {
+  /** Exact. */
+  name?: string | undefined;
+  /** Part of the name, case as given. */
+  nameContains?: string | undefined;
 }
+
+/** Newest first. */
+export function listTenants(
+  reader: Reader,
+  { limit, offset }: Page,
+  { name, nameContains }: TenantFilter = {},
+): Promise<Tenant[]> {
+  return reader.drizzle
+    .select()
+    .from(tenants)
+    .where(
+      and(
+        name === undefined ? undefined : eq(tenants.name, name),
+        nameContains === undefined ? undefined : sql`position(${nameContains} IN ${tenants.name}) > 0`,
+      ),
+    )
+    .orderBy(desc(tenants.id))
+    .limit(limit)
+    .offset(offset);
+}
+
+/** What is to be changed; absent members stay. */
+export interface TenantChange {
+  name?: string | undefined;
+  /** All that are the tenant's own from now on. */
+  quotas?: Partial<TenantQuotas> | undefined;
+}
+
+const sameQuotas = (left: Partial<TenantQuotas>, right: Partial<TenantQuotas>) =>
+  Object.keys({ ...left, ...right }).every(
+    (name) => left[name as keyof TenantQuotas] === right[name as keyof TenantQuotas],
+  );
+
+/**
+ * Changes a tenant; what is the same already is no change, and leaves no event.
+ * @returns null when there is none of this id
+ * @throws UniqueViolation `tenants_name`
+ */
+export async function updateTenant(
+  transaction: Transaction,
+  id: string,
+  change: TenantChange,
+  actor: Actor,
+): Promise<Tenant | null> {
+  const [before] = await transaction.drizzle.select().from(tenants).where(eq(tenants.id, id)).for('update');
+  if (before === undefined) return null;
+  const { name = before.name, quotas = before.quotas } = change;
+  const changed = [
+    ...(name === before.name ? [] : ['name']),
+    ...(sameQuotas(quotas, before.quotas) ? [] : ['quotas']),
+  ];
+  if (changed.length === 0) return before;
+  const [after] = await transaction.drizzle
+    .update(tenants)
+    .set({ name, quotas })
+    .where(eq(tenants.id, id))
+    .returning();
+  if (after === undefined) throw new Error('failed to update a tenant: no row came back');
+  const message = `Changed: ${changed.join(', ')}.`;
+  const details = { changed, before: pick(before, changed), after: pick(after, changed) };
+  await appendEvents(transaction, [{ tenantId: id, actor, reason: 'TenantChanged', message, details }]);
+  return after;
+}
+
+const pick = (tenant: Tenant, names: readonly string[]) =>
+  Object.fromEntries(Object.entries(tenant).filter(([name]) => names.includes(name)));

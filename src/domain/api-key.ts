@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { line } from './kubernetes/text.ts';
+
+/** Rules of API keys, alike for the API and `berth keys create`. */
+
+/** What a key may do. */
+export const SCOPES = [
+  'deployments:read',
+  'deployments:write',
+  'secrets:read',
+  'listeners:run',
+  'admin',
+] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export const apiKeyNameSchema = line(128)
+  .refine((name) => name.trim() !== '', 'must not be blank')
+  .describe('What the key is for.');
+
+/** ISO 8601 with a time zone. That it lies ahead is for whoever knows the time: `isExpired`. */
+export const expiresAtSchema = z.iso
+  .datetime({ offset: true })
+  .describe('The key stops working then; null: never.');
+
+/** Whether a key that ends at `expiresAt` (null: never) has ended. */
+export function isExpired(expiresAt: Date | null, now: Date): boolean {
+  return expiresAt !== null && expiresAt.getTime() <= now.getTime();
+}

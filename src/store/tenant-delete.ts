@@ -1,0 +1,48 @@
+import type { Transaction } from './database.ts';
+import { type Actor, appendEvents } from './events.ts';
+import { deleteTracingProject } from './tracing-projects.ts';
+
+/** What keeps a tenant from being deleted; each must be removed by its own call first. */
+export interface TenantObstacles {
+  /** Those that are being deleted included: their cluster is not clean yet. */
+  readonly deployments: number;
+  /** The tenant's own. */
+  readonly listeners: number;
+}
+
+const LOCK = 'SELECT name FROM tenants WHERE id = $1 FOR UPDATE';
+
+const OBSTACLES = `
+SELECT (SELECT count(*)::int FROM deployments WHERE tenant_id = $1) AS deployments,
+  (SELECT count(*)::int FROM listeners WHERE tenant_id = $1) AS listeners`;
+
+/** What means nothing without the tenant. The rest goes by cascade: API keys, answers kept for Idempotency-Keys. */
+const OWNED = ['integrations', 'deployment_tag_values', 'tag_values', 'tag_keys'];
+
+/**
+ * Deletes a tenant with its API keys, tags, integrations and tracing projects; the tracing backend is told of these. Its
+ * history stays, and what is left of its deployments is still recognised in clusters. Platform scope.
+ * @returns null when it is gone, `missing` when there is none of this id, or what is in the way: then nothing changes
+ */
+export async function deleteTenant(
+  transaction: Transaction,
+  id: string,
+  actor: Actor,
+): Promise<TenantObstacles | 'missing' | null> {
+  // Whatever refers to the tenant is made under a lock that waits for this one, or that this one waits for.
+  const [tenant] = await transaction.query<{ name: string }>(LOCK, [id]);
+  if (tenant === undefined) return 'missing';
+  const [obstacles] = await transaction.query<TenantObstacles>(OBSTACLES, [id]);
+  if (obstacles !== undefined && (obstacles.deployments > 0 || obstacles.listeners > 0)) return obstacles;
+  const projects = await transaction.query<{ id: string }>(
+    'SELECT id FROM tracing_projects WHERE tenant_id = $1 ORDER BY id',
+    [id],
+  );
+  for (const project of projects) await deleteTracingProject(transaction, id, project.id, actor);
+  for (const table of OWNED) await transaction.query(`DELETE FROM ${table} WHERE tenant_id = $1`, [id]);
+  await transaction.query('DELETE FROM tenants WHERE id = $1', [id]);
+  const message = `Tenant ${tenant.name} was deleted.`;
+  const details = { name: tenant.name };
+  await appendEvents(transaction, [{ tenantId: id, actor, reason: 'TenantDeleted', message, details }]);
+  return null;
+}
