@@ -2,7 +2,7 @@ import type { Condition, Reason } from '../domain/conditions.ts';
 import type { Deployment, Secret, SourceConfig, SourceRevisionConfig } from '../domain/deployment.ts';
 import type { QuotaUsage } from '../domain/quota-usage.ts';
 import type { DeploymentType, Source } from '../domain/source.ts';
-import type { DeploymentStatus, RevisionStatus } from '../domain/states.ts';
+import type { DeploymentStatus, ListenerStatus, RevisionStatus } from '../domain/states.ts';
 import type { Actor } from './events.ts';
 import type { ComputeConfig } from './schema/listeners.ts';
 
@@ -107,8 +107,10 @@ export interface ListenerRecord {
   /** As reported with the lease (contract/render-config.ts); null: none yet. */
   rendering: unknown;
   everSeen: boolean;
-  /** Holds a lease that has not run out, and its cluster answers. */
+  /** Holds a lease that has not run out, and its cluster answers: the status is CONNECTED. */
   alive: boolean;
+  /** Derived from the lease at reading. */
+  status: ListenerStatus;
   lastSeenAt: Date | null;
   createdAt: Date;
   updatedAt: Date;

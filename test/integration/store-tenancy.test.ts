@@ -130,10 +130,14 @@ describe('listeners', () => {
     expect((await scope.read((reader) => chooseListener(reader, tenantId, own.id)))?.id).toBe(own.id);
     expect(await scope.read((reader) => chooseListener(reader, tenantId, uuidv7()))).toBeNull();
     const config = { k8s_namespaces: ['a', 'b'] };
-    const changed = await scope.transaction((tx) => updateListener(tx, tenantId, own.id, config));
+    const changed = await scope.transaction((tx) =>
+      updateListener(tx, tenantId, own.id, { computeConfig: config }),
+    );
     expect(changed?.computeConfig).toEqual(config);
     for (const id of [PLATFORM_LISTENER_ID, uuidv7()]) {
-      expect(await scope.transaction((tx) => updateListener(tx, tenantId, id, config))).toBeNull();
+      expect(
+        await scope.transaction((tx) => updateListener(tx, tenantId, id, { computeConfig: config })),
+      ).toBeNull();
       expect(await scope.transaction((tx) => deleteListener(tx, tenantId, id))).toBe(false);
     }
     expect(await scope.transaction((tx) => deleteListener(tx, tenantId, own.id))).toBe(true);
@@ -198,7 +202,11 @@ test('tracing projects: made once, not deleted while used', async () => {
   const listed = await scope.read((reader) => listTracingProjects(reader, tenantId, page));
   expect(listed.map(({ name }) => name)).toEqual(['spare', 'shop']);
   await expect(
-    scope.transaction((tx) => deleteTracingProject(tx, tenantId, created.tracingProjectId)),
+    scope.transaction((tx) =>
+      deleteTracingProject(tx, tenantId, created.tracingProjectId, { kind: 'system' }),
+    ),
   ).rejects.toBeInstanceOf(ReferenceViolation);
-  expect(await scope.transaction((tx) => deleteTracingProject(tx, tenantId, spare.id))).toBe(true);
+  expect(
+    await scope.transaction((tx) => deleteTracingProject(tx, tenantId, spare.id, { kind: 'system' })),
+  ).toBe(true);
 });
