@@ -15,6 +15,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   workloads: ['contract', 'domain'],
   store: ['domain'],
   kube: ['domain'],
+  'git-host': ['domain'],
+  tracing: ['store', 'domain'],
   api: ['store', 'workloads', 'contract', 'domain'],
   listener: ['kube', 'workloads', 'contract', 'domain'],
   operator: ['kube', 'workloads', 'contract', 'domain'],

@@ -62,8 +62,13 @@ function isUnder(host: string, suffixes: readonly string[]): boolean {
   return suffixes.some((suffix) => host === suffix || host.endsWith(`.${suffix}`));
 }
 
+/** Whether an address that a name resolved to is public. */
+export function isPublicAddress(address: string): boolean {
+  return IPV4.test(address) ? !isPrivateIpv4(address) : isPublicIpv6(address);
+}
+
 /** Whether a URL's host is a public DNS name or a public address. What a name resolves to is not looked at. */
-function isPublicHost(host: string): boolean {
+export function isPublicHost(host: string): boolean {
   if (host.startsWith('[')) return isPublicIpv6(host.slice(1, -1));
   return IPV4.test(host) ? !isPrivateIpv4(host) : isDnsName(host) && !isUnder(host, PRIVATE_SUFFIXES);
 }
@@ -104,3 +109,6 @@ export const appUrlSchema = urlSchema([https, noCredentials, routableName, defau
 
 /** URL of a repository to clone. */
 export const repositoryUrlSchema = urlSchema([https, noCredentials, publicHost, noQuery]);
+
+/** URL of a git host, with the path below which it lies, if any. Whether it may be private is the installation's matter. */
+export const gitHostUrlSchema = urlSchema([https, noCredentials, noQuery, plainPath]);

@@ -1,10 +1,10 @@
 import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
 import type { Reason } from '../domain/conditions.ts';
+import type { GitProvider } from '../domain/git-host.ts';
 import { uuidv7 } from '../domain/id.ts';
 import type { Reader, Transaction } from './database.ts';
 import { type Actor, appendEvents } from './events.ts';
 import type { Page } from './records.ts';
-import type { GitProvider } from './schema/tenancy.ts';
 import { integrations } from './schema.ts';
 import { integrationContext, type SecretBox } from './secret-box.ts';
 

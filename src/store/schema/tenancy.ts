@@ -1,4 +1,5 @@
 import { customType, index, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import type { GitProvider } from '../../domain/git-host.ts';
 import type { TenantQuotas } from '../../domain/tenant-quotas.ts';
 
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
@@ -54,5 +55,3 @@ export const integrations = pgTable(
     index('integrations_by_key').on(table.keyId),
   ],
 );
-
-export type GitProvider = 'github' | 'gitlab' | 'git';
