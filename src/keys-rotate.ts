@@ -146,13 +146,9 @@ async function outcomeOf(
   };
 }
 
-function lines(outcome: Outcome, box: SecretBox, dryRun: boolean): string[] {
-  const { primary, uses, answers, unreadable, removable } = outcome;
-  const old = uses.filter(({ keyId }) => keyId !== primary);
-  const lost = Object.values(unreadable).flat().length;
+function lines({ primary, resealed, uses, answers, removable }: Outcome, box: SecretBox): string[] {
   return [
-    `The key that seals: ${primary}.`,
-    ...(dryRun ? [] : [`Resealed: ${outcome.resealed}.`]),
+    `The key that seals: ${primary}. Resealed: ${resealed}.`,
     ...uses.map(
       ({ table, keyId, rows }) =>
         `${table}: ${rows} under ${keyId}${box.keyIds.has(keyId) ? '' : ' (not configured)'}`,
@@ -161,22 +157,34 @@ function lines(outcome: Outcome, box: SecretBox, dryRun: boolean): string[] {
       ({ keyId, rows, until }) =>
         `Idempotency-Keys: ${rows} hashed with ${keyId}; they expire until ${until.toISOString()}. Without the key, a request repeated until then is a 409.`,
     ),
-    ...Object.entries(unreadable).map(
-      ([table, ids]) =>
-        `${table}: ${ids.length} cannot be read, ${ids.slice(0, 20).join(', ')}${ids.length > 20 ? ', …' : ''}; next: configure their key and run this again, or have their values sent anew`,
-    ),
-    ...(!dryRun && rowsOfOthers(old, primary) > lost
-      ? [
-          `Another process still seals with an old key; next: put ${primary} first in BERTH_ENCRYPTION_KEYS of every API process, then run this again`,
-        ]
-      : []),
     `No longer needed: ${removable.length === 0 ? 'none' : removable.join(', ')}.`,
   ];
 }
 
+const SHOWN_IDS = 20;
+
+/** Why not everything is under the primary key, with what to do. */
+function problems({ primary, uses, unreadable }: Outcome): string[] {
+  const ids = Object.entries(unreadable).flatMap(([table, rows]) => rows.map((id) => `${table} ${id}`));
+  const shown = `${ids.slice(0, SHOWN_IDS).join(', ')}${ids.length > SHOWN_IDS ? ', …' : ''}`;
+  const others = rowsOfOthers(uses, primary) - ids.length;
+  return [
+    ...(ids.length > 0
+      ? [
+          `${ids.length} cannot be read (${shown}); next: configure their key and run this again, or have their values sent anew`,
+        ]
+      : []),
+    ...(others > 0
+      ? [
+          `${others} were held or written by others meanwhile; next: put ${primary} first in BERTH_ENCRYPTION_KEYS of every API process, then run this again`,
+        ]
+      : []),
+  ];
+}
+
 /**
- * `berth keys rotate-encryption …`; sets the exit code 1 when something could not be resealed.
- * @throws UsageError, StoreError
+ * `berth keys rotate-encryption …`
+ * @throws UsageError, StoreError, Error when something could not be resealed: the rest was
  */
 export async function rotateEncryption(
   config: Config,
@@ -195,8 +203,9 @@ export async function rotateEncryption(
       ? { resealed: 0, unreadable: {} }
       : await reseal(database, box, options.batch);
     const outcome = await outcomeOf(database, box, done);
-    console.log(options.json ? JSON.stringify(outcome) : lines(outcome, box, options.dryRun).join('\n'));
-    if (!options.dryRun && outcome.uses.some(({ keyId }) => keyId !== box.primaryKeyId)) process.exitCode = 1;
+    console.log(options.json ? JSON.stringify(outcome) : lines(outcome, box).join('\n'));
+    const rest = options.dryRun ? [] : problems(outcome);
+    if (rest.length > 0) throw new Error(`failed to reseal everything: ${rest.join('; ')}`);
   } finally {
     await database.close();
   }
