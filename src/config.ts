@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { z } from 'zod';
-import type { RenderConfig } from './contract/render-config.ts';
+import { OTLP_PROTOCOLS, type RenderConfig } from './contract/render-config.ts';
+import { dnsSubdomainSchema } from './domain/kubernetes/names.ts';
 import { HOSTING_MODES, PLATFORM_LISTENER_ID } from './domain/source.ts';
 
 /** Where a pod finds its own namespace. */
@@ -17,10 +18,6 @@ const csv = z
       .map((part) => part.trim())
       .filter((part) => part !== ''),
   );
-const httpUrl = z
-  .string()
-  .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), 'must be an http or https URL')
-  .optional();
 const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
 const count = (fallback: number, least = 1) => z.coerce.number().int().min(least).default(fallback);
 const flag = z
@@ -32,6 +29,25 @@ const flag = z
 type Reader = 'api' | 'listener' | 'operator';
 const HUB = ['api'] as const;
 const CLUSTER = ['listener', 'operator'] as const;
+
+/** Why a text is no URL that Berth itself, or the pods, may call; null: it is one. */
+function urlProblem(text: string): string | null {
+  if (/\s/.test(text) || !URL.canParse(text)) return 'is no URL';
+  const { protocol, username, password, search, hash } = new URL(text);
+  if (protocol !== 'https:' && protocol !== 'http:') return 'is not http or https';
+  if (username !== '' || password !== '') return 'holds a user or password; a token has a setting of its own';
+  return search === '' && hash === '' ? null : "must not contain '?' or '#'";
+}
+/** A base URL without secrets in it; it may be on a private network. */
+const baseUrl = z
+  .string()
+  .superRefine((text, ctx) => {
+    const message = urlProblem(text);
+    if (message !== null) {
+      ctx.addIssue({ code: 'custom', message: `${message}; next: set it to one such as https://host/path` });
+    }
+  })
+  .optional();
 
 interface Setting {
   readonly schema: z.ZodType;
@@ -93,7 +109,7 @@ export const SETTINGS = {
   ),
   BERTH_REGISTRY: setting(optional, 'registry of the platform; internal images must be under it', HUB),
   BERTH_LEASE_SECONDS: setting(count(60, 3), 'a listener that has not renewed for this long is lost', HUB),
-  BERTH_HUB_URL: setting(httpUrl, 'URL of the API (listener in a process of its own)', ['listener']),
+  BERTH_HUB_URL: setting(baseUrl, 'URL of the API (listener in a process of its own)', ['listener']),
   BERTH_HUB_CA: setting(
     optional,
     'PEM file of the certificates that vouch for an https hub, instead of those that Node trusts',
@@ -128,7 +144,34 @@ export const SETTINGS = {
   ),
   BERTH_ROUTING_CLASS: setting(optional, 'IngressClass, or namespace/name of the Gateway', CLUSTER),
   BERTH_TLS_ISSUER: setting(optional, 'cert-manager ClusterIssuer for routes', CLUSTER),
-  BERTH_OTLP_ENDPOINT: setting(optional, 'OTLP endpoint that pods report traces to', CLUSTER),
+  BERTH_OTLP_ENDPOINT: setting(
+    baseUrl,
+    'OTLP endpoint that pods report traces to (docs/tracing.md)',
+    CLUSTER,
+  ),
+  BERTH_OTLP_PROTOCOL: setting(
+    z.enum(OTLP_PROTOCOLS).default('http/protobuf'),
+    'what that endpoint speaks: http/protobuf, http/json or grpc',
+    CLUSTER,
+  ),
+  BERTH_OTLP_HEADERS_SECRET: setting(
+    dnsSubdomainSchema.optional(),
+    'Secret in each namespace of deployments whose key OTEL_EXPORTER_OTLP_HEADERS the pods send along',
+    CLUSTER,
+  ),
+  BERTH_TRACING_URL: setting(
+    baseUrl,
+    'tracing backend that is told of tracing projects over HTTP (docs/tracing.md)',
+    HUB,
+  ),
+  BERTH_TRACING_TOKEN: secret(
+    z
+      .string()
+      .regex(/^[\x21-\x7e]+$/, 'must consist of printable ASCII characters without spaces')
+      .optional(),
+    'bearer token for that backend',
+    HUB,
+  ),
   BERTH_STORAGE_CLASS: setting(optional, 'StorageClass of database volumes', CLUSTER),
   BERTH_NETWORK_ISOLATION: setting(
     flag,
@@ -234,6 +277,10 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     bootstrapTenant: settings.BERTH_BOOTSTRAP_TENANT,
     registry: settings.BERTH_REGISTRY ?? null,
     leaseSeconds: settings.BERTH_LEASE_SECONDS,
+    tracing:
+      settings.BERTH_TRACING_URL === undefined
+        ? null
+        : { url: settings.BERTH_TRACING_URL, token: settings.BERTH_TRACING_TOKEN ?? null },
     hubUrl: settings.BERTH_HUB_URL ?? null,
     hubCaFile: settings.BERTH_HUB_CA ?? null,
     listenerId: settings.BERTH_LISTENER_ID,
@@ -267,6 +314,8 @@ function renderingOf(settings: Settings): Omit<RenderConfig, 'kubernetesVersion'
       tlsIssuer: settings.BERTH_TLS_ISSUER ?? null,
     },
     otlpEndpoint: settings.BERTH_OTLP_ENDPOINT ?? null,
+    otlpProtocol: settings.BERTH_OTLP_PROTOCOL,
+    otlpHeadersSecret: settings.BERTH_OTLP_HEADERS_SECRET ?? null,
     networkIsolation: settings.BERTH_NETWORK_ISOLATION ?? cloud,
     storageClass: settings.BERTH_STORAGE_CLASS ?? null,
   };

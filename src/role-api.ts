@@ -8,6 +8,7 @@ import { type Policy, policyFileSchema, resolvePolicy } from './domain/policy.ts
 import { checkEncryptionKeys, configuredBox, KEYS_MISSING } from './encryption.ts';
 import type { Inject } from './listener/hub-transport.ts';
 import type { RoleContext, RunningRole } from './role.ts';
+import { startTracing } from './role-api-tracing.ts';
 import {
   createApiKey,
   ensureBootstrap,
@@ -136,7 +137,8 @@ async function openMigrated(
  * Starts the API and listens.
  * @throws ConfigError, StoreError, Error with the next step when the port is taken
  */
-export async function startApi({ config, logger, version }: RoleContext): Promise<ApiRole> {
+export async function startApi(context: RoleContext): Promise<ApiRole> {
+  const { config, logger, version } = context;
   const needed = required(config);
   const { databaseUrl, box } = needed;
   const policy = loadPolicy(config);
@@ -156,10 +158,16 @@ export async function startApi({ config, logger, version }: RoleContext): Promis
     registry: config.registry,
     internalKey: { hash: hashApiKey(internalKey), scopes: ['listeners:run'], platform: true },
   });
+  const tracing = startTracing(context, database);
   const notifications = listenForWork({
     url: databaseUrl,
     logger,
-    onWork: (listenerIds) => hints.notify(listenerIds),
+    onWork: (listenerIds) => {
+      hints.notify(listenerIds);
+      // A new deployment is work, and may have brought a tracing project.
+      tracing.wake();
+    },
+    onOutbox: tracing.wake,
     onRescan: () => hints.notifyAll(),
   });
   const platform = database.platform;
@@ -176,6 +184,7 @@ export async function startApi({ config, logger, version }: RoleContext): Promis
     for (const end of timers) end();
     await app.close();
     await notifications.close();
+    await tracing.stop();
     await database.close();
   };
   let url: string;

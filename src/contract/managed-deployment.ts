@@ -5,6 +5,7 @@ import { containerSchema } from '../domain/kubernetes/container.ts';
 import { MAX_ANNOTATIONS_BYTES } from '../domain/kubernetes/metadata.ts';
 import { quantitySchema } from '../domain/kubernetes/quantity.ts';
 import { volumeMountSchema, volumeSchema } from '../domain/kubernetes/volume.ts';
+import { TRACING_ENV_NAMES } from '../domain/reserved.ts';
 import { sourceSchema } from '../domain/source.ts';
 
 /** API coordinates of the custom resource: the one contract between control plane and data plane. */
@@ -146,6 +147,13 @@ const routingSchema = z
 const tracingSchema = z
   .strictObject({
     project: z.string().max(128).optional().describe('Tracing project that the pods report to.'),
+    ownVariables: z
+      .array(z.enum(TRACING_ENV_NAMES))
+      .max(TRACING_ENV_NAMES.length)
+      .optional()
+      .describe(
+        'OpenTelemetry variables that the env Secret holds: these win over the ones of the platform.',
+      ),
   })
   .describe('Tracing.');
 
@@ -226,6 +234,12 @@ export const managedDeploymentStatusSchema = z
         ...statusRevision,
         reason: z.string().max(64).describe('Why, as one word.'),
         message: z.string().max(4096).describe('Why, as a sentence that names the culprit.'),
+        culprit: culpritSchema.optional().describe('What made it fail, part by part.'),
+        templates: z
+          .string()
+          .max(253)
+          .optional()
+          .describe('ControllerRevision that did not come up; nothing tries it again by itself.'),
         generation: z.int().optional().describe('spec.generation at which it failed.'),
       })
       .optional()
@@ -236,12 +250,6 @@ export const managedDeploymentStatusSchema = z
       .strictObject({
         ...statusRevision,
         templates: z.string().max(253).describe('ControllerRevision that is being rolled out.'),
-        culprit: culpritSchema.optional().describe('What made it fail, part by part.'),
-        templates: z
-          .string()
-          .max(253)
-          .optional()
-          .describe('ControllerRevision that did not come up; nothing tries it again by itself.'),
         startedAt: z.string().max(40).describe('When it began; the deadline counts from here.'),
       })
       .optional()

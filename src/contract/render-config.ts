@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { HOSTING_MODES } from '../domain/source.ts';
 
+/** What an OTLP endpoint may speak, in OpenTelemetry's words. */
+export const OTLP_PROTOCOLS = ['http/protobuf', 'http/json', 'grpc'] as const;
+
 /**
  * How a cluster's operator renders workloads: everything that is not in the custom resource but shapes the objects.
  * The operator's own configuration; the listener reports it with its lease, so that the API's dry run renders the same.
@@ -22,8 +25,12 @@ export const renderConfigSchema = z.strictObject({
     /** cert-manager ClusterIssuer for TLS; null: no certificate is asked for. */
     tlsIssuer: z.string().nullable(),
   }),
-  /** OTLP endpoint for the pods; null: the variable is not set. */
+  /** OTLP endpoint for the pods; null: the platform has none. */
   otlpEndpoint: z.string().nullable(),
+  /** What that endpoint speaks; absent: http/protobuf. */
+  otlpProtocol: z.enum(OTLP_PROTOCOLS).optional(),
+  /** Secret in the namespace of the pods that holds the headers for that endpoint; null or absent: none is sent. */
+  otlpHeadersSecret: z.string().nullable().optional(),
   /** Whether a default-deny NetworkPolicy is made for each app. */
   networkIsolation: z.boolean(),
   /** StorageClass of database volumes; null: the cluster's default. */

@@ -1,6 +1,7 @@
 import type { Deployment, Revision } from '../domain/deployment.ts';
 import { componentScale, effectiveSpec, hasComponent, isOff } from '../domain/effective-spec.ts';
 import type { EffectiveResourceSpec } from '../domain/effective-spec-schema.ts';
+import { TRACING_ENV_NAMES } from '../domain/reserved.ts';
 import { COMPONENT_FIELDS, COMPONENTS, type Component, milliCpu } from '../domain/resource-spec.ts';
 import {
   MANAGED_DEPLOYMENT,
@@ -149,9 +150,23 @@ function podTemplateSpec(effective: EffectiveResourceSpec): ManagedDeploymentSpe
   };
 }
 
+function tracingSpec(
+  project: string | null,
+  secretNames: readonly string[],
+): ManagedDeploymentSpec['tracing'] {
+  return {
+    ...(project === null ? {} : { project }),
+    ...given(
+      'ownVariables',
+      TRACING_ENV_NAMES.filter((name) => secretNames.includes(name)),
+    ),
+  };
+}
+
 /**
  * The custom resource that says what the hub wants of a deployment. Pure: the same record gives the same resource,
- * member for member. A revision without an image (not built yet) runs data services only.
+ * member for member. A revision without an image (not built yet) runs data services only. Within the grace of a deletion
+ * nothing is run and everything is kept.
  */
 export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
   const { deployment, revision, secretNames, tracingProject } = input;
@@ -162,6 +177,7 @@ export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
     default_ceilings,
   } = deployment.sourceConfig;
   const effective = effectiveSpec(spec ?? {}, type, default_ceilings);
+  const deleting = deployment.deleteRequestedAt !== null;
   return {
     apiVersion: MANAGED_DEPLOYMENT.apiVersion,
     kind: MANAGED_DEPLOYMENT.kind,
@@ -182,14 +198,15 @@ export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
       displayName: deployment.name,
       generation: deployment.generation,
       source: deployment.source,
-      suspend: revision === null || isOff(effective),
+      suspend: revision === null || isOff(effective) || deleting,
       revision: revisionSpec(input),
       components: components(effective),
       database: databaseSpec(effective, secretNames),
       cache: cacheSpec(effective, secretNames),
       podTemplate: podTemplateSpec(effective),
-      routing: url === null ? {} : { url },
-      tracing: tracingProject === null ? {} : { project: tracingProject },
+      // The host is free for others as soon as deletion was asked for.
+      routing: url === null || deleting ? {} : { url },
+      tracing: tracingSpec(tracingProject, secretNames),
     },
   };
 }

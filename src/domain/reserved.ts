@@ -12,9 +12,15 @@ export const RESERVED_ENV_NAMES = [
   'REVISION_ID',
   'TENANT_ID',
   'TRACING_PROJECT',
+] as const;
+
+/** Environment variables that Berth sets in the app container unless a secret of the deployment has the name. */
+export const TRACING_ENV_NAMES = [
   'OTEL_SERVICE_NAME',
   'OTEL_RESOURCE_ATTRIBUTES',
   'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_PROTOCOL',
+  'OTEL_EXPORTER_OTLP_HEADERS',
 ] as const;
 
 const ENV_NAMES: ReadonlySet<string> = new Set(RESERVED_ENV_NAMES);

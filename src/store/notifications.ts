@@ -3,12 +3,15 @@ import pg from 'pg';
 import type { Logger } from '../domain/logger.ts';
 import { connectionConfig, describeTarget } from './connection.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
+import { OUTBOX_CHANNEL } from './outbox.ts';
 
 export interface NotificationOptions {
   url: string;
   logger: Logger;
   /** Listeners that may have work: each once, however many hints came. */
   onWork(listenerIds: ReadonlySet<string>): void;
+  /** There may be something in the outbox, beside what comes with work. */
+  onOutbox?(): void;
   /** Hints may have been missed (also called once at the start): look at everything. */
   onRescan(): void;
 }
@@ -79,10 +82,13 @@ export function listenForWork(options: NotificationOptions): Notifications {
     client.on('error', (error) =>
       logger.debug({ target, err: error.message }, 'notification connection failed'),
     );
-    client.on('notification', ({ payload }) => payload !== undefined && notice(payload));
+    client.on('notification', ({ channel, payload }) => {
+      if (channel === OUTBOX_CHANNEL) options.onOutbox?.();
+      else if (payload !== undefined) notice(payload);
+    });
     try {
       await client.connect();
-      await client.query(`LISTEN ${WORK_CHANNEL}`);
+      await client.query(`LISTEN ${WORK_CHANNEL}; LISTEN ${OUTBOX_CHANNEL}`);
       markArmed();
       options.onRescan();
       await untilLost(client, closing.signal);

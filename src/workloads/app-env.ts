@@ -2,13 +2,14 @@ import type { V1EnvVar } from '@kubernetes/client-node';
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 import type { EnvVar as UserEnvVar } from '../domain/kubernetes/env.ts';
-import type { RESERVED_ENV_NAMES } from '../domain/reserved.ts';
+import type { RESERVED_ENV_NAMES, TRACING_ENV_NAMES } from '../domain/reserved.ts';
 import type { Component } from '../domain/resource-spec.ts';
 import { APP_PORT, cacheUri } from './addresses.ts';
 import { deploymentId, imageVersion, revisionId } from './labels.ts';
 import { componentName, databaseName } from './names.ts';
 
-type EnvName = (typeof RESERVED_ENV_NAMES)[number];
+type TracingEnvName = (typeof TRACING_ENV_NAMES)[number];
+type EnvName = (typeof RESERVED_ENV_NAMES)[number] | TracingEnvName;
 type EnvVar = V1EnvVar & { name: EnvName };
 
 /**
@@ -50,7 +51,7 @@ function cacheEnv(resource: ManagedDeployment): EnvVar[] {
 }
 
 /** Comma-separated key=value pairs; values percent-encoded, as OpenTelemetry's resource SDK reads them. */
-function otelAttributes(resource: ManagedDeployment, component: Component): string {
+function otelAttributes(resource: ManagedDeployment, component: Component, config: RenderConfig): string {
   const { spec, metadata } = resource;
   const attributes: Record<string, string | undefined> = {
     'service.namespace': spec.displayName ?? metadata.name,
@@ -61,6 +62,10 @@ function otelAttributes(resource: ManagedDeployment, component: Component): stri
     'berth.revision.id': revisionId(resource),
     'berth.tenant.id': spec.tenantId,
     'berth.tracing.project': spec.tracing.project,
+    // All components of a project are one service there.
+    ...(config.otlpEndpoint === null
+      ? {}
+      : { 'berth.component': component, 'berth.revision.number': String(spec.revision.number) }),
   };
   return Object.entries(attributes)
     .filter((entry): entry is [string, string] => entry[1] !== undefined)
@@ -68,7 +73,39 @@ function otelAttributes(resource: ManagedDeployment, component: Component): stri
     .join(',');
 }
 
-/** Environment of the app container: the image contract. Names are reserved, so nothing of the user's collides. */
+/** The platform's endpoint and what belongs to it: its headers are sent to no endpoint of the user's. */
+function otlpEnv(resource: ManagedDeployment, config: RenderConfig): EnvVar[] {
+  const { otlpEndpoint, otlpProtocol = 'http/protobuf', otlpHeadersSecret: headers } = config;
+  const ownEndpoint = resource.spec.tracing.ownVariables?.includes('OTEL_EXPORTER_OTLP_ENDPOINT');
+  if (otlpEndpoint === null || ownEndpoint === true) return [];
+  const name = 'OTEL_EXPORTER_OTLP_HEADERS';
+  return [
+    ...plain('OTEL_EXPORTER_OTLP_ENDPOINT', otlpEndpoint),
+    ...plain('OTEL_EXPORTER_OTLP_PROTOCOL', otlpProtocol),
+    // A namespace without that Secret costs traces, not the start of the app.
+    ...(headers
+      ? [{ name, valueFrom: { secretKeyRef: { name: headers, key: name, optional: true } } } as const]
+      : []),
+  ];
+}
+
+/** OpenTelemetry's own variables; the user's win. With an endpoint of the platform, the project is the service. */
+function tracingEnv(resource: ManagedDeployment, component: Component, config: RenderConfig): EnvVar[] {
+  const { project, ownVariables = [] } = resource.spec.tracing;
+  const fallback = componentName(resource, component);
+  const service = config.otlpEndpoint === null ? fallback : (project ?? fallback);
+  const own: ReadonlySet<string> = new Set(ownVariables);
+  return [
+    ...[
+      ...plain('OTEL_SERVICE_NAME', service),
+      ...plain('OTEL_RESOURCE_ATTRIBUTES', otelAttributes(resource, component, config)),
+      ...otlpEnv(resource, config),
+    ].filter(({ name }) => !own.has(name)),
+    ...ownVariables.flatMap((name) => fromEnvSecret(resource, name, name)),
+  ];
+}
+
+/** Environment of the app container: the image contract. Names are reserved but for OpenTelemetry's, where the user's win. */
 export function appEnv(resource: ManagedDeployment, component: Component, config: RenderConfig): EnvVar[] {
   const { spec, metadata } = resource;
   return [
@@ -81,9 +118,7 @@ export function appEnv(resource: ManagedDeployment, component: Component, config
     ...plain('REVISION_ID', revisionId(resource)),
     ...plain('TENANT_ID', spec.tenantId),
     ...plain('TRACING_PROJECT', spec.tracing.project),
-    ...plain('OTEL_SERVICE_NAME', componentName(resource, component)),
-    ...plain('OTEL_RESOURCE_ATTRIBUTES', otelAttributes(resource, component)),
-    ...plain('OTEL_EXPORTER_OTLP_ENDPOINT', config.otlpEndpoint ?? undefined),
+    ...tracingEnv(resource, component, config),
   ];
 }
 

@@ -92,8 +92,21 @@ export function cachePolicy(resource: ManagedDeployment, config: RenderConfig): 
   return dataServicePolicy(resource, config, service);
 }
 
+/** Any namespace that is no tenant's. */
+const PLATFORM_NAMESPACES: Peer = {
+  namespaceSelector: { matchExpressions: [{ key: LABELS.tenantId, operator: 'DoesNotExist' }] },
+};
+
+/** The way to a collector in the cluster: by its pods' port, which is to be the endpoint's. Outside ones are reached anyway. */
+function collectorRules({ otlpEndpoint }: RenderConfig): { to: Peer[]; ports: Port[] }[] {
+  const url = otlpEndpoint === null ? null : URL.parse(otlpEndpoint);
+  if (url === null) return [];
+  const standard = url.protocol === 'https:' ? 443 : 80;
+  return [{ to: [PLATFORM_NAMESPACES], ports: [tcp(url.port === '' ? standard : Number(url.port))] }];
+}
+
 /** What an isolated app needs from a namespace that denies all: its own pods and services, DNS, the internet. */
-function isolatedAppSpec(resource: ManagedDeployment): NetworkPolicySpec {
+function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): NetworkPolicySpec {
   const own = { podSelector: appPods(resource) };
   return {
     podSelector: appPods(resource),
@@ -101,10 +114,8 @@ function isolatedAppSpec(resource: ManagedDeployment): NetworkPolicySpec {
     ingress: [
       { from: [own] },
       {
-        // Where the ingress controller lives is the platform's choice: any namespace that is no tenant's.
-        from: [
-          { namespaceSelector: { matchExpressions: [{ key: LABELS.tenantId, operator: 'DoesNotExist' }] } },
-        ],
+        // Where the ingress controller lives is the platform's choice.
+        from: [PLATFORM_NAMESPACES],
         ports: [tcp(APP_PORT)],
       },
     ],
@@ -125,11 +136,14 @@ function isolatedAppSpec(resource: ManagedDeployment): NetworkPolicySpec {
           { ipBlock: { cidr: '::/0', except: PRIVATE_IPV6 } },
         ],
       },
+      ...collectorRules(config),
     ],
   };
 }
 
 /** The app pods' NetworkPolicy: only where apps are isolated; elsewhere the namespace's own rules hold. */
 export function appPolicy(resource: ManagedDeployment, config: RenderConfig): KubeObject[] {
-  return config.networkIsolation ? [policy(resource, app(resource), 'app', isolatedAppSpec(resource))] : [];
+  return config.networkIsolation
+    ? [policy(resource, app(resource), 'app', isolatedAppSpec(resource, config))]
+    : [];
 }

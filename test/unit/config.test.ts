@@ -54,6 +54,27 @@ describe('the configuration', () => {
     expect(problemsOf(links)).toEqual([]);
   });
 
+  test.each([
+    ['ftp://traces.example.com', 'is not http or https'],
+    ['traces', 'is no URL'],
+    ['https://user:hidden@traces.example.com', 'holds a user or password'],
+    ['https://traces.example.com?token=hidden', "must not contain '?'"],
+  ])('refuses %s for the tracing backend and for OTLP, and says what to set', (url, why) => {
+    for (const name of ['BERTH_TRACING_URL', 'BERTH_OTLP_ENDPOINT']) {
+      const [problem = '', ...more] = problemsOf({ [name]: url });
+      expect(more).toEqual([]);
+      expect(problem).toContain(`${name}: ${why}`);
+      expect(problem).toContain('next: set it to');
+      expect(problem).not.toContain('hidden');
+    }
+  });
+
+  test('refuses a token that no header can carry, without a word of it', () => {
+    const [problem = ''] = problemsOf({ BERTH_TRACING_TOKEN: 'hid den' });
+    expect(problem).toContain('BERTH_TRACING_TOKEN: must consist of printable ASCII');
+    expect(problem).not.toContain('hid den');
+  });
+
   test('reads encryption keys, the first one first, and says how to make one', () => {
     const { encryptionKeys } = loadConfig({ BERTH_ENCRYPTION_KEYS: `new:${KEY}, old:${KEY}` });
     expect(encryptionKeys.map(({ id, key }) => [id, key.length])).toEqual([

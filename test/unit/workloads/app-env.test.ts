@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isReservedEnvName, RESERVED_ENV_NAMES } from '../../../src/domain/reserved.ts';
+import type { RenderConfig } from '../../../src/contract/render-config.ts';
+import { isReservedEnvName, RESERVED_ENV_NAMES, TRACING_ENV_NAMES } from '../../../src/domain/reserved.ts';
 import { appEnv, requestedEnv } from '../../../src/workloads/app-env.ts';
+import { appPolicy } from '../../../src/workloads/network-policies.ts';
 import { minimalRequest, type RequestBody, resourceOf, SELF_HOSTED } from './render-request.ts';
 
 /** As the kubelet expands a value: k8s.io/kubernetes third_party/forked/golang/expansion. */
@@ -12,9 +14,14 @@ function expanded(value: string, variables: Readonly<Record<string, string>>): s
   });
 }
 
+const TRACED: RenderConfig = {
+  ...SELF_HOSTED,
+  otlpEndpoint: 'http://collector:4318',
+  otlpHeadersSecret: 'otlp',
+};
+
 function environment(request: RequestBody): Record<string, string> {
-  const config = { ...SELF_HOSTED, otlpEndpoint: 'http://collector:4318' };
-  const env = appEnv(resourceOf(request, config), 'api', config);
+  const env = appEnv(resourceOf(request, TRACED), 'api', TRACED);
   const seen: Record<string, string> = {};
   for (const { name, value } of env) {
     seen[name] = value === undefined ? 'from a Secret' : expanded(value, seen);
@@ -30,10 +37,11 @@ const name = fc.oneof(
 );
 
 describe('the environment of the app container', () => {
-  test('is exactly the reserved names', () => {
+  test("is exactly the reserved names and OpenTelemetry's", () => {
     const names = Object.keys(environment(minimalRequest()));
-    expect(names.toSorted()).toEqual([...RESERVED_ENV_NAMES].toSorted());
-    expect(names.every(isReservedEnvName)).toBe(true);
+    expect(names.toSorted()).toEqual([...RESERVED_ENV_NAMES, ...TRACING_ENV_NAMES].toSorted());
+    expect(RESERVED_ENV_NAMES.every(isReservedEnvName)).toBe(true);
+    expect(TRACING_ENV_NAMES.some(isReservedEnvName)).toBe(false);
   });
 
   test("shows the app the deployment's name as it was written, whatever it holds", () => {
@@ -42,6 +50,7 @@ describe('the environment of the app container', () => {
         const seen = environment({ ...minimalRequest(), name: displayName });
         expect(seen['DEPLOYMENT_NAME']).toBe(displayName);
         expect(seen['TRACING_PROJECT']).toBe(displayName);
+        expect(seen['OTEL_SERVICE_NAME']).toBe(displayName);
       }),
     );
   });
@@ -73,6 +82,61 @@ describe('the environment of the app container', () => {
     const secret = { name: 'demo-000000d1-env-1' };
     expect(from('DATABASE_URI')).toEqual({ secretKeyRef: { ...secret, key: 'DATABASE_URI_CUSTOM' } });
     expect(from('CACHE_URI')).toEqual({ secretKeyRef: { ...secret, key: 'CACHE_URI_CUSTOM' } });
+  });
+});
+
+describe("OpenTelemetry's variables", () => {
+  const withSecrets = (...names: string[]) => ({
+    ...minimalRequest(),
+    secrets: names.map((secret) => ({ name: secret, value: 'x' })),
+  });
+  const variables = (request: RequestBody, config: RenderConfig) =>
+    new Map(appEnv(resourceOf(request, config), 'queue', config).map((entry) => [entry.name, entry]));
+
+  test('name the component where the platform has no endpoint', () => {
+    const env = variables(minimalRequest(), SELF_HOSTED);
+    expect(env.get('OTEL_SERVICE_NAME')?.value).toBe('demo-000000d1-queue');
+    expect([...env.keys()].filter((named) => named.startsWith('OTEL_EXPORTER_'))).toEqual([]);
+  });
+
+  test('name project, component and revision where it has one, and the headers by reference alone', () => {
+    const env = variables(minimalRequest(), TRACED);
+    expect(env.get('OTEL_SERVICE_NAME')?.value).toBe('Demo');
+    expect(env.get('OTEL_RESOURCE_ATTRIBUTES')?.value).toMatch(
+      /,berth\.component=queue,berth\.revision\.number=1$/,
+    );
+    expect(env.get('OTEL_EXPORTER_OTLP_PROTOCOL')?.value).toBe('http/protobuf');
+    expect(env.get('OTEL_EXPORTER_OTLP_HEADERS')).toEqual({
+      name: 'OTEL_EXPORTER_OTLP_HEADERS',
+      valueFrom: { secretKeyRef: { name: 'otlp', key: 'OTEL_EXPORTER_OTLP_HEADERS', optional: true } },
+    });
+  });
+
+  test.each(TRACING_ENV_NAMES)("%s of the user's secrets wins", (own) => {
+    const env = variables(withSecrets(own), TRACED);
+    expect(env.get(own)).toEqual({
+      name: own,
+      valueFrom: { secretKeyRef: { name: 'demo-000000d1-env-1', key: own } },
+    });
+  });
+
+  test("send nothing of the platform's to an endpoint of the user's", () => {
+    const env = variables(withSecrets('OTEL_EXPORTER_OTLP_ENDPOINT'), TRACED);
+    expect([...env.keys()].filter((named) => named.startsWith('OTEL_EXPORTER_'))).toEqual([
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+    ]);
+  });
+
+  test("an isolated app reaches a collector in the platform's namespaces, by the endpoint's port", () => {
+    const egress = (config: RenderConfig) =>
+      appPolicy(resourceOf(minimalRequest(), config), config).map(
+        ({ spec }) => (spec as { egress: object[] }).egress,
+      );
+    const isolated = { ...SELF_HOSTED, networkIsolation: true };
+    const [[...before] = []] = egress(isolated);
+    const [[...after] = []] = egress({ ...isolated, otlpEndpoint: 'http://collector.observability:4318' });
+    expect(after.slice(0, before.length)).toEqual(before);
+    expect(after.slice(before.length)).toMatchObject([{ ports: [{ protocol: 'TCP', port: 4318 }] }]);
   });
 });
 

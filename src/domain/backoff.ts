@@ -1,0 +1,19 @@
+export interface BackoffOptions {
+  /** Upper bound of the first delay, in milliseconds. */
+  baseMs: number;
+  /** Upper bound of every delay, in milliseconds. */
+  capMs: number;
+}
+
+/**
+ * Exponential backoff with full jitter: a random delay in [0, min(cap, base·2^failures)), in milliseconds.
+ * Source: M. Brooker, "Exponential Backoff and Jitter" (AWS Architecture Blog, 2015).
+ * @param failures failures before this one: 0 for the first.
+ */
+export function fullJitter(
+  failures: number,
+  { baseMs, capMs }: BackoffOptions,
+  random: () => number,
+): number {
+  return random() * Math.min(capMs, baseMs * 2 ** Math.min(failures, 52));
+}

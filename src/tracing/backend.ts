@@ -1,0 +1,148 @@
+import { type Failure, parseRetryAfter } from './retry.ts';
+
+/** The tracing backend's side of the hook (docs/tracing.md). */
+export interface TracingBackend {
+  /**
+   * Makes the project, or finds that it is there.
+   * @returns the backend's own id of it, where its answer names one
+   * @throws BackendError
+   */
+  create(project: TracingProjectBody, signal: AbortSignal): Promise<string | null>;
+  /** Deletes the project, or finds that it is gone. @throws BackendError */
+  delete(id: string, signal: AbortSignal): Promise<void>;
+}
+
+/** What the backend is told of a project. */
+export interface TracingProjectBody {
+  readonly id: string;
+  readonly name: string;
+  readonly tenant_id: string;
+  readonly tenant_name: string | null;
+}
+
+/** The backend did not take a message. The text holds nothing of its answer but the status. */
+export class BackendError extends Error {
+  readonly failure: Failure;
+  constructor(message: string, failure: Failure) {
+    super(message);
+    this.name = 'BackendError';
+    this.failure = failure;
+  }
+}
+
+export interface TracingBackendOptions {
+  /** Base URL, http or https. */
+  readonly url: string;
+  /** Sent as bearer token; null: none. */
+  readonly token: string | null;
+  /** An answer that takes longer counts as none. Milliseconds; default 10,000. */
+  readonly deadlineMs?: number;
+}
+
+export const DEADLINE_MS = 10_000;
+/** Of an answer's body no more than this is read, in characters. */
+const ANSWER_LIMIT = 65_536;
+const BACKEND_ID_LIMIT = 256;
+
+function errorOf(response: Response): BackendError {
+  const { status, headers } = response;
+  const retryAfterMs = parseRetryAfter(headers.get('retry-after'), new Date());
+  if (status >= 300 && status < 400) {
+    return new BackendError(
+      `it answered ${status}, a redirect, which is not followed: BERTH_TRACING_URL must name the backend itself`,
+      { refused: true, retryAfterMs },
+    );
+  }
+  const passing = status >= 500 || status === 408 || status === 429;
+  return new BackendError(`it answered ${status}`, { refused: !passing, retryAfterMs });
+}
+
+/** The system's word for why there was no answer (`ECONNREFUSED`); messages may hold more than is wanted in a log. */
+function codeOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  return typeof code === 'string' ? code : 'the connection failed';
+}
+
+async function readLimited(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    // Leaving the loop cancels the rest.
+    if (text.length > ANSWER_LIMIT) return '';
+  }
+  return text;
+}
+
+/** `{"id": "…"}`; any other answer names none, and is as good. */
+function backendIdOf(body: string): string | null {
+  try {
+    const { id } = JSON.parse(body) as { id?: unknown };
+    const text = typeof id === 'number' ? String(id) : id;
+    return typeof text === 'string' && text !== '' && text.length <= BACKEND_ID_LIMIT ? text : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The backend behind the HTTP hook. */
+export function createTracingBackend(options: TracingBackendOptions): TracingBackend {
+  const base = options.url.replace(/\/+$/, '');
+  const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
+  const authorization: Record<string, string> =
+    options.token === null ? {} : { authorization: `Bearer ${options.token}` };
+
+  /** Calls, and reads the answer with `read`, all within the deadline. */
+  async function call<T>(
+    request: { method: 'PUT' | 'DELETE'; id: string; body?: object },
+    read: (response: Response) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const deadline = AbortSignal.timeout(deadlineMs);
+    try {
+      const response = await fetch(`${base}/projects/${encodeURIComponent(request.id)}`, {
+        method: request.method,
+        headers: {
+          ...authorization,
+          accept: 'application/json',
+          ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        body: request.body === undefined ? undefined : JSON.stringify(request.body),
+        // The token is for this host alone.
+        redirect: 'manual',
+        signal: AbortSignal.any([deadline, signal]),
+      });
+      return await read(response);
+    } catch (error) {
+      if (error instanceof BackendError) throw error;
+      signal.throwIfAborted();
+      const why = deadline.aborted ? `no answer within ${deadlineMs / 1000} s` : codeOf(error);
+      throw new BackendError(`it cannot be reached: ${why}`, { refused: false });
+    }
+  }
+
+  const refuse = async (response: Response): Promise<never> => {
+    await response.body?.cancel();
+    throw errorOf(response);
+  };
+
+  return {
+    create: (project, signal) =>
+      call(
+        { method: 'PUT', id: project.id, body: project },
+        async (response) => (response.ok ? backendIdOf(await readLimited(response)) : refuse(response)),
+        signal,
+      ),
+    delete: (id, signal) =>
+      call(
+        { method: 'DELETE', id },
+        async (response) => {
+          const isGone = response.ok || response.status === 404 || response.status === 410;
+          if (!isGone) await refuse(response);
+          await response.body?.cancel();
+        },
+        signal,
+      ),
+  };
+}
