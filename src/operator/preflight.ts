@@ -1,8 +1,9 @@
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { apiVersionOf } from '../kube/resources.ts';
+import { describeRight, missingRights } from '../kube/rights.ts';
 import { CHILD_KINDS, type ChildKindName } from './kinds.ts';
-import { describeRight, leaseRights, missingRights, neededRights } from './rights.ts';
+import { leaseRights, neededRights } from './rights.ts';
 
 /** The cluster is not prepared for the operator; the message says what to do. Waiting does not help. */
 export class OperatorStartError extends Error {

@@ -2,6 +2,7 @@ import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts'
 import type { RenderConfig } from '../contract/render-config.ts';
 import { APP_CONTAINER_NAME } from '../domain/reserved.ts';
 import { COMPONENTS, type Component } from '../domain/resource-spec.ts';
+import { unsupportedByCluster } from '../workloads/cluster-support.ts';
 import type { KubeObject, PodTemplates } from '../workloads/desired-object.ts';
 import { storedTemplatesName } from '../workloads/names.ts';
 import { renderTemplates } from '../workloads/pod-template.ts';
@@ -55,7 +56,7 @@ export function chooseTarget(observed: Observed, config: RenderConfig, now: Date
     return { ...running(active), kind, revision: revisionOf(revision), failed, heldUntil: null };
   }
   const wanted = wantedTemplates(observed, config);
-  const failed = failureOf(resource, wanted.name);
+  const failed = failureOf(resource, wanted.name) ?? refusal(resource, wanted, config);
   if (failed !== null) return afterFailure(observed, failed, active);
   const held = heldRollout(observed, wanted.name, now);
   if (held !== null) return held;
@@ -87,6 +88,25 @@ function failureOf(resource: ObservedResource, wanted: string | null): FailedRev
   if (failed === undefined || !isRevision(resource, failed)) return null;
   const inPlace = activeRevision !== undefined && isRevision(resource, activeRevision);
   return !inPlace && failed.id !== undefined ? failed : failed.templates === wanted ? failed : null;
+}
+
+/** What this cluster is too old for fails before anything of it is sent: the API server would refuse it, or drop fields. */
+function refusal(resource: ObservedResource, wanted: Templates, config: RenderConfig): FailedRevision | null {
+  const unsupported = unsupportedByCluster(resource, config);
+  if (unsupported.length === 0 || wanted.name === null || runsAlready(resource, wanted.name)) return null;
+  const { id, number } = resource.spec.revision;
+  const why = unsupported.map(({ resourcePath, message }) => `${resourcePath}: ${message}`).join('; ');
+  // Without templates, which were never stored: the next ones may get their name.
+  return {
+    ...(id === undefined ? { number } : { id, number }),
+    reason: 'Refused',
+    message: `${why}; change it${id === undefined ? '' : ', then redeploy'}`,
+    generation: resource.spec.generation,
+  };
+}
+
+function runsAlready({ status }: ObservedResource, templates: string): boolean {
+  return status?.activeRevision?.templates === templates;
 }
 
 function afterFailure(

@@ -2,7 +2,11 @@ import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 
 /** Whether the cluster is Kubernetes `major.minor` or newer. */
-export function kubernetesAtLeast(config: RenderConfig, major: number, minor: number): boolean {
+export function kubernetesAtLeast(
+  config: Pick<RenderConfig, 'kubernetesVersion'>,
+  major: number,
+  minor: number,
+): boolean {
   const [itsMajor = 0, itsMinor = 0] = config.kubernetesVersion
     .split('.')
     .map((part) => Number.parseInt(part, 10));
@@ -13,6 +17,8 @@ export function kubernetesAtLeast(config: RenderConfig, major: number, minor: nu
 export interface Unsupported {
   /** Path below resource_spec. */
   readonly path: readonly (string | number)[];
+  /** Path in the custom resource. */
+  readonly resourcePath: string;
   readonly message: string;
 }
 
@@ -30,6 +36,7 @@ export function unsupportedByCluster(resource: ManagedDeployment, config: Render
         ? [
             {
               path: [field, index, 'restartPolicy'],
+              resourcePath: `spec.podTemplate.${member}[${index}].restartPolicy`,
               message: `${restartPolicy} needs Kubernetes 1.35 or newer; the cluster is ${config.kubernetesVersion}`,
             },
           ]

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { KubeError } from '../../../src/kube/errors.ts';
+import { describeRight, type Right } from '../../../src/kube/rights.ts';
 import { CHILD_KINDS, type ChildKindName } from '../../../src/operator/kinds.ts';
 import { OperatorStartError, preflight } from '../../../src/operator/preflight.ts';
-import { describeRight, leaseRights, neededRights, type Right } from '../../../src/operator/rights.ts';
+import { leaseRights, neededRights } from '../../../src/operator/rights.ts';
 
 interface Role {
   kind: string;

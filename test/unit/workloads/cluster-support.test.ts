@@ -26,6 +26,7 @@ describe('an older cluster', () => {
     expect(unsupportedByCluster(resource, on('1.34'))).toEqual([
       {
         path: ['sidecars', 0, 'restartPolicy'],
+        resourcePath: 'spec.podTemplate.sidecars[0].restartPolicy',
         message: 'Never needs Kubernetes 1.35 or newer; the cluster is 1.34',
       },
     ]);

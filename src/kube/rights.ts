@@ -1,0 +1,66 @@
+import type { KubeClient } from './client.ts';
+import { type KnownKind, RESOURCES } from './resources.ts';
+
+/** Rights of an account, and which of them the API server grants. */
+
+/** One right: a verb on a resource of an API group, or on a subresource of it. */
+export interface Right {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource?: string;
+}
+
+/** Rights to do all of `verbs` on a kind, or on a subresource of it. */
+export function rightsOn(kind: KnownKind, verbs: readonly string[], subresource?: string): Right[] {
+  const { group, plural } = RESOURCES[kind];
+  return verbs.map((verb) => ({
+    verb,
+    group,
+    resource: plural,
+    ...(subresource === undefined ? {} : { subresource }),
+  }));
+}
+
+/** `patch deployments.apps`, as `kubectl auth can-i` takes it. */
+export function describeRight({ verb, group, resource, subresource }: Right): string {
+  const name = group === '' ? resource : `${resource}.${group}`;
+  return `${verb} ${name}${subresource === undefined ? '' : `/${subresource}`}`;
+}
+
+interface AccessReview {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string };
+  spec: object;
+  status?: { allowed?: boolean };
+}
+
+/**
+ * Those of the rights that the API server denies this account.
+ * @param namespace absent: in all namespaces
+ * @throws KubeError when the API server does not answer
+ */
+export async function missingRights(
+  client: Pick<KubeClient, 'request'>,
+  wanted: readonly Right[],
+  namespace: string | undefined,
+  signal: AbortSignal,
+): Promise<Right[]> {
+  const answers = await Promise.all(
+    wanted.map(async (right) => {
+      const review = {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SelfSubjectAccessReview',
+        spec: { resourceAttributes: { ...right, ...(namespace === undefined ? {} : { namespace }) } },
+      };
+      const { body } = await client.request(
+        'POST',
+        '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+        { body: review, contentType: 'application/json', signal },
+      );
+      return (body as AccessReview).status?.allowed === true;
+    }),
+  );
+  return wanted.filter((_, index) => answers[index] !== true);
+}
