@@ -1,32 +1,14 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
-import { type Config, ConfigError, describeConfig, loadConfig, SETTINGS } from './config.ts';
+import { type Config, ConfigError, describeConfig, loadConfig } from './config.ts';
+import { DOCTOR_HELP, HELP, roleHelp, settingsHelp } from './help.ts';
 import { createLogger } from './logging.ts';
 import { ROLES, type Role, runRoles } from './roles.ts';
 import { UsageError } from './usage-error.ts';
 
-const HELP = `usage: berth COMMAND [--help]
-
-  api            the HTTP API (needs DATABASE_URL, BERTH_ENCRYPTION_KEYS)
-  listener       pulls work from the API into a cluster, reports back (BERTH_HUB_URL, BERTH_LISTENER_KEY)
-  operator       turns ManagedDeployments into workloads
-  all            these three in one process
-  migrate        brings the database to this version's schema
-  keys           makes an API key (create), changes the encryption key (rotate-encryption)
-  config         prints the settings in force, secrets masked
-  version        prints the version
-
-Settings are environment variables: berth config --help lists them.`;
-
 const version = (
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version;
-
-function settingsHelp(): string {
-  const width = Math.max(...Object.keys(SETTINGS).map((name) => name.length));
-  const lines = Object.entries(SETTINGS).map(([name, { help }]) => `  ${name.padEnd(width)}  ${help}`);
-  return `usage: berth config\nPrints the settings in force, secrets masked. Settings are environment variables:\n\n${lines.join('\n')}`;
-}
 
 async function migrateCommand(config: Config): Promise<void> {
   if (config.databaseUrl === null)
@@ -48,6 +30,11 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<voi
   ...Object.fromEntries(
     ROLES.map((role: Role) => [role, alone(() => runRoles(role, loadConfig(), version))]),
   ),
+  listener: async (args) => {
+    if (args[0] !== 'doctor') return alone(() => runRoles('listener', loadConfig(), version))(args);
+    const { doctorCommand } = await import('./doctor-command.ts');
+    process.exitCode = await doctorCommand(args.slice(1), version);
+  },
   migrate: alone(() => migrateCommand(loadConfig())),
   keys: async (args) => {
     const { keysCommand } = await import('./keys-command.ts');
@@ -57,7 +44,9 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<voi
   version: alone(() => console.log(version)),
 };
 
-const HELPS: Readonly<Record<string, () => Promise<string> | string>> = {
+const HELPS: Readonly<Record<string, (args: readonly string[]) => Promise<string> | string>> = {
+  ...Object.fromEntries(ROLES.map((role: Role) => [role, () => roleHelp(role)])),
+  listener: ([word]) => (word === 'doctor' ? DOCTOR_HELP : roleHelp('listener')),
   keys: async () => (await import('./keys-command.ts')).KEYS_HELP,
   config: settingsHelp,
 };
@@ -66,7 +55,7 @@ async function main([name, ...args]: readonly string[]): Promise<void> {
   const command = name === undefined ? undefined : COMMANDS[name];
   const wantsHelp =
     name === undefined || [name, ...args].some((word) => word === '--help' || word === 'help');
-  if (wantsHelp) console.log((await HELPS[name ?? '']?.()) ?? HELP);
+  if (wantsHelp) console.log((await HELPS[name ?? '']?.(args)) ?? HELP);
   else if (command === undefined) throw new UsageError(`"${name}" is no command`);
   else await command(args);
 }

@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clusterOptions } from './cluster-access.ts';
-import type { Config } from './config.ts';
+import { type Config, ConfigError } from './config.ts';
 import { createKubeClient } from './kube/client.ts';
-import { createHubClient } from './listener/hub-client.ts';
-import { type HubTransport, httpTransport, inProcessTransport } from './listener/hub-transport.ts';
+import { type ClosableTransport, httpTransport } from './listener/http-transport.ts';
+import { createHubClient, type HubClient, HubError } from './listener/hub-client.ts';
+import { inProcessTransport } from './listener/hub-transport.ts';
 import { runListener } from './listener/listener.ts';
 import { type RoleContext, type RunningRole, untilFailure } from './role.ts';
 import type { ApiRole } from './role-api.ts';
@@ -11,15 +13,58 @@ import type { ApiRole } from './role-api.ts';
 /** The hub of the same process answers at once; a cluster that does not answer may delay what it is told. */
 const FIRST_ANSWER_MS = 10_000;
 
-/** Through the API of this process where it runs one, else over HTTP. */
-function transportOf(config: Config, api: ApiRole | null): HubTransport {
-  if (api !== null) return inProcessTransport(api.inject, api.internalKey);
-  if (config.hubUrl === null || config.listenerKey === null) {
+/** The hub over HTTP, as the settings name it. */
+function remoteHub({ hubUrl, listenerKey, hubCaFile, clusterEnvironment }: Config): ClosableTransport {
+  if (hubUrl === null || listenerKey === null) {
     throw new Error(
       'failed to start the listener: it does not know its hub; next: set BERTH_HUB_URL to the URL of the API and BERTH_LISTENER_KEY to a key with the scope listeners:run (berth keys create --platform --name listener)',
     );
   }
-  return httpTransport(config.hubUrl, config.listenerKey);
+  if (hubCaFile !== null) {
+    try {
+      readFileSync(hubCaFile);
+    } catch (error) {
+      throw new ConfigError([`BERTH_HUB_CA: ${hubCaFile} cannot be read: ${String(error)}`]);
+    }
+  }
+  return httpTransport({ hubUrl, apiKey: listenerKey, caFile: hubCaFile, environment: clusterEnvironment });
+}
+
+/** Through the API of this process where it runs one, else over HTTP. */
+function transportOf(config: Config, api: ApiRole | null): ClosableTransport {
+  if (api === null) return remoteHub(config);
+  return { transport: inProcessTransport(api.inject, api.internalKey), close: () => undefined };
+}
+
+/** Knows from the calls for the lease whether the listener can do its work. Without the lease it can: it is a standby. */
+function watchHub(hub: HubClient): {
+  hub: HubClient;
+  onActing(acting: boolean): void;
+  notReady(): string | null;
+} {
+  let trouble: string | null = 'the hub has not answered yet';
+  let holds = false;
+  let acts = false;
+  const lease: HubClient['lease'] = async (request, options) => {
+    try {
+      const answer = await hub.lease(request, options);
+      holds = true;
+      trouble = request.cluster_reachable === false ? 'the cluster does not answer' : null;
+      return answer;
+    } catch (error) {
+      const standby = error instanceof HubError && error.kind === 'conflict';
+      holds = false;
+      trouble = standby ? null : String(error instanceof Error ? error.message : error);
+      throw error;
+    }
+  };
+  return {
+    hub: { ...hub, lease },
+    onActing: (acting) => {
+      acts = acting;
+    },
+    notReady: () => trouble ?? (holds && !acts ? 'the listener is reading what is in its cluster' : null),
+  };
 }
 
 /**
@@ -28,7 +73,8 @@ function transportOf(config: Config, api: ApiRole | null): HubTransport {
  */
 export async function startListener(context: RoleContext, api: ApiRole | null): Promise<RunningRole> {
   const { config, logger, version } = context;
-  const hub = createHubClient({ transport: transportOf(config, api), listenerId: config.listenerId, logger });
+  const { transport, close } = transportOf(config, api);
+  const watch = watchHub(createHubClient({ transport, listenerId: config.listenerId, logger }));
   const client = await createKubeClient(
     clusterOptions(config, config.listenerKubeconfig, `berth-listener/${version}`),
   );
@@ -36,13 +82,14 @@ export async function startListener(context: RoleContext, api: ApiRole | null): 
   const answered = Promise.withResolvers<void>();
   const ended = runListener(
     {
-      hub,
+      hub: watch.hub,
       client,
       identity: config.identity,
       version,
       namespaces: config.namespaces,
       rendering: config.rendering,
       onHubAnswer: answered.resolve,
+      onActing: watch.onActing,
       logger,
     },
     stopping.signal,
@@ -52,11 +99,11 @@ export async function startListener(context: RoleContext, api: ApiRole | null): 
   if (api !== null) await Promise.race([answered.promise, failed, sleep(FIRST_ANSWER_MS)]);
   return {
     failed,
-    // Without the lease it is a standby, and without its cluster it says so to the hub: both are its work.
-    notReady: () => null,
+    notReady: watch.notReady,
     stop: async () => {
       stopping.abort();
       await ended.catch(() => undefined);
+      close();
       await client.close();
     },
   };

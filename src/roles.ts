@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Config } from './config.ts';
 import type { Logger } from './domain/logger.ts';
@@ -50,6 +51,26 @@ async function firstReason(running: readonly RunningRole[]): Promise<string | nu
   return null;
 }
 
+/** How often it is asked whether the roles can work already. */
+const READY_POLL_MS = 100;
+
+/** Waits until every role can work; logs what is waited for. Resolves when the signal fires, too. */
+async function untilReady(
+  running: readonly RunningRole[],
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let told: string | null = null;
+  while (!signal.aborted) {
+    const reason = await firstReason(running);
+    if (reason === null) return true;
+    if (reason !== told) logger.info({ reason }, 'not ready yet');
+    told = reason;
+    await sleep(READY_POLL_MS);
+  }
+  return false;
+}
+
 /** Stops what runs, last in first out; gives up after the timeout, for the next process is waiting. */
 async function stopAll(
   running: readonly RunningRole[],
@@ -80,6 +101,7 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
   const stopped = stopSignal();
   const running: RunningRole[] = [];
   let health: HealthServer | null = null;
+  const ending = new AbortController();
   try {
     const api = await startAll(role, { config, logger, version, metrics }, running);
     health = await serveHealth({
@@ -88,10 +110,16 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
       metrics,
       notReady: () => firstReason(running),
     });
-    logger.info({ role, version, url: api?.url, metricsPort: health.port }, 'berth is ready');
+    const facts = { role, version, url: api?.url, metricsPort: health.port };
+    logger.info(facts, 'started');
+    untilReady(running, logger, ending.signal).then(
+      (ready) => ready && logger.info(facts, 'berth is ready'),
+      (error) => logger.error({ err: String(error) }, 'failed to tell whether berth is ready'),
+    );
     const signal = await Promise.race([stopped, ...running.map(({ failed }) => failed)]);
     logger.info({ signal }, 'stopping');
   } finally {
+    ending.abort();
     await stopAll(running, health, logger);
   }
   logger.info({}, 'stopped');

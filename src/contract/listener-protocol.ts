@@ -41,6 +41,24 @@ export const leaseResponseSchema = z.object({
 });
 export type LeaseResponse = z.infer<typeof leaseResponseSchema>;
 
+/** `GET /v2/listeners/{id}/lease`: who holds it, without taking it; for `berth listener doctor`. */
+export const leaseStateSchema = z.object({
+  hub_version: z.string().describe("The hub's version of Berth."),
+  epoch: z.int().describe('Counts holders; 0: there was none yet.'),
+  holder: z
+    .string()
+    .nullable()
+    .describe('The process that holds the lease or was the last to; null: it was given up, or never taken.'),
+  held: z
+    .boolean()
+    .describe('True: the holder was heard of within its time, nobody else can take the lease.'),
+  namespaces: z.array(z.string()).describe('Namespaces that deployments may use. Empty: any.'),
+  rendering: renderConfigSchema
+    .nullable()
+    .describe("The operator's rendering configuration as last reported; null: none yet."),
+});
+export type LeaseState = z.infer<typeof leaseStateSchema>;
+
 /** Bring one deployment to what is wanted. */
 export const applyWorkSchema = z.object({
   kind: z.literal('apply'),

@@ -71,6 +71,6 @@ export class ClusterProbe {
 }
 
 /** `1.36`, also of distributions that say `36+`. */
-function kubernetesVersion({ major, minor }: { major: string; minor: string }): string {
+export function kubernetesVersion({ major, minor }: { major: string; minor: string }): string {
   return `${major.replace(/\D.*$/, '')}.${minor.replace(/\D.*$/, '')}`;
 }

@@ -84,8 +84,8 @@ function detailOf(body: string): string {
 function failure(action: string, { status, retryAfterMs, body }: HubAnswer): HubError {
   const message = `failed to ${action}: HTTP ${status} ${detailOf(body)}`.trim();
   if (status === 409) return new HubError('conflict', message, status);
-  // A key that is being replaced, a hub that starts: these pass.
-  const passing = status >= 500 || [401, 403, 404, 408, 429].includes(status);
+  // A key that is being replaced, a hub that starts, a login page in front of it: these pass.
+  const passing = status >= 500 || status < 400 || [401, 403, 404, 408, 429].includes(status);
   return new HubError(passing ? 'unavailable' : 'refused', message, status, retryAfterMs);
 }
 
@@ -165,11 +165,8 @@ export function createHubClient(options: {
   };
 }
 
-/** fetch says only "fetch failed"; the cause says why. */
-function messageOf(error: unknown): string {
+/** An error of the network in words; one that tried several addresses has only a code. */
+export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  const detail = cause instanceof Error ? cause.message || code : '';
-  return detail === '' ? error.message : `${error.message}: ${detail}`;
+  return error.message || (error as NodeJS.ErrnoException).code || error.name;
 }

@@ -1,4 +1,4 @@
-/** How a call reaches the hub: over the network, or within the process. Everything above is the same code. */
+/** How a call reaches the hub: over the network (http-transport.ts), or within the process. Everything above is the same code. */
 
 export interface HubRequest {
   method: 'GET' | 'PUT' | 'POST';
@@ -14,6 +14,8 @@ export interface HubAnswer {
   status: number;
   /** Of the Retry-After header, in milliseconds. */
   retryAfterMs?: number;
+  /** The hub's clock, to the second, where it told. */
+  date?: Date;
   body: string;
 }
 
@@ -21,35 +23,17 @@ export interface HubAnswer {
 export type HubTransport = (request: HubRequest) => Promise<HubAnswer>;
 
 /** `Retry-After` in seconds, as milliseconds; a date or nonsense counts as absent. */
-function retryAfter(header: string | null | undefined): number | undefined {
+export function retryAfter(header: string | null | undefined): number | undefined {
   const seconds = header === null || header === undefined ? Number.NaN : Number(header);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
 }
 
-function headersOf(apiKey: string, body: unknown): Record<string, string> {
+/** Headers of a call; the key is in no URL. */
+export function headersOf(apiKey: string, body: unknown): Record<string, string> {
   return {
     'x-api-key': apiKey,
     accept: 'application/json',
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-  };
-}
-
-/** Over HTTP, on connections that are kept open. */
-export function httpTransport(hubUrl: string, apiKey: string): HubTransport {
-  const base = new URL(hubUrl);
-  return async ({ method, path, body, signal }) => {
-    const response = await fetch(new URL(path.replace(/^\//, ''), base.href.replace(/\/?$/, '/')), {
-      method,
-      headers: headersOf(apiKey, body),
-      body: body === undefined ? undefined : JSON.stringify(body),
-      redirect: 'error',
-      signal,
-    });
-    return {
-      status: response.status,
-      retryAfterMs: retryAfter(response.headers.get('retry-after')),
-      body: await response.text(),
-    };
   };
 }
 

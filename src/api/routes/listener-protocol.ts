@@ -6,6 +6,7 @@ import {
   inventoryResponseSchema,
   leaseRequestSchema,
   leaseResponseSchema,
+  leaseStateSchema,
   reportsRequestSchema,
   reportsResponseSchema,
   workQuerySchema,
@@ -14,15 +15,18 @@ import {
 import type { Database, Scope } from '../../store/database.ts';
 import { takeInventory } from '../../store/listener-inventory.ts';
 import { checkEpoch, LeaseHeld, listenerOwner, StaleEpoch, takeLease } from '../../store/listener-lease.ts';
+import { readLease } from '../../store/listener-lease-state.ts';
 import { takeReports } from '../../store/listener-reports.ts';
 import { type Caller, callerOf } from '../auth.ts';
+import { renderingOf } from '../deployment-placement.ts';
 import type { ApiDeps } from '../deps.ts';
 import { errorAnswers } from '../error-schema.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { type WorkDeps, waitForWork } from '../listener-long-poll.ts';
 import { toClusterReport, toInventoryEntry } from '../listener-reports.ts';
+import { noQuery } from '../query.ts';
 
-export type ListenerProtocolDeps = WorkDeps & Pick<ApiDeps, 'database' | 'leaseSeconds'>;
+export type ListenerProtocolDeps = WorkDeps & Pick<ApiDeps, 'database' | 'leaseSeconds' | 'version'>;
 
 /** Who calls, as far as these routes ask. */
 type ListenerCaller = Pick<Caller, 'keyTenantId' | 'scopes'>;
@@ -110,6 +114,35 @@ function addRoutes(
       );
       if (lease === null) throw notFound('listener');
       return { epoch: lease.epoch, ttl_seconds: times.heldSeconds };
+    },
+  );
+
+  routes.get(
+    '/v2/listeners/:id/lease',
+    {
+      config,
+      schema: {
+        tags: ['listener protocol'],
+        summary: 'Who holds the lease of a listener.',
+        description: 'Takes nothing: a way to try out hub URL, key and listener id.',
+        params,
+        querystring: noQuery,
+        response: { 200: leaseStateSchema, ...errorAnswers(404) },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const scope = await scopeOf(request, id);
+      const lease = await scope.read((reader) => readLease(reader, id, times));
+      if (lease === null) throw notFound('listener');
+      return {
+        hub_version: deps.version,
+        epoch: lease.epoch,
+        holder: lease.holder,
+        held: lease.held,
+        namespaces: [...lease.namespaces],
+        rendering: renderingOf(lease),
+      };
     },
   );
 

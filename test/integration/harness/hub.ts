@@ -57,7 +57,14 @@ export async function startHub(options: { leaseSeconds?: number } = {}): Promise
   };
   app.setErrorHandler(errorHandler(store.logger));
   const { database, box: secretBox, logger } = store;
-  const deps = { database, secretBox, hints, logger, leaseSeconds: options.leaseSeconds ?? 60 };
+  const deps = {
+    database,
+    secretBox,
+    hints,
+    logger,
+    leaseSeconds: options.leaseSeconds ?? 60,
+    version: '1.2.3',
+  };
   await registerListenerProtocol(app, deps, () => hub.caller);
   await app.ready();
   return hub;

@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { httpTransport } from '../../../src/listener/http-transport.ts';
 import { createHubClient } from '../../../src/listener/hub-client.ts';
-import { type HubAnswer, httpTransport, inProcessTransport } from '../../../src/listener/hub-transport.ts';
+import { type HubAnswer, inProcessTransport } from '../../../src/listener/hub-transport.ts';
 import { recordingLogger } from '../kube/support.ts';
 import { applyWork, purgeWork } from './fixtures.ts';
 
@@ -31,6 +32,8 @@ async function serve(handler: (request: IncomingMessage, response: ServerRespons
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
+
+const overHttp = (hubUrl: string) => httpTransport({ hubUrl, apiKey: 'k', caFile: null }).transport;
 
 describe('answers of the hub', () => {
   it.each([
@@ -91,7 +94,7 @@ describe('over HTTP', () => {
       });
     });
     const client = createHubClient({
-      transport: httpTransport(`${url}/hub`, 'k'),
+      transport: overHttp(`${url}/hub`),
       listenerId: 'l',
       logger: recordingLogger(),
     });
@@ -103,7 +106,7 @@ describe('over HTTP', () => {
     const url = await serve(() => {});
     for (const close of closers.splice(0)) close();
     const client = createHubClient({
-      transport: httpTransport(url, 'k'),
+      transport: overHttp(url),
       listenerId: 'l',
       logger: recordingLogger(),
     });
@@ -115,7 +118,7 @@ describe('over HTTP', () => {
       (_request, response) => void response.writeHead(302, { location: 'http://evil.example/' }).end(),
     );
     const client = createHubClient({
-      transport: httpTransport(url, 'k'),
+      transport: overHttp(url),
       listenerId: 'l',
       logger: recordingLogger(),
     });

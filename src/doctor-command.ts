@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { clusterOptions } from './cluster-access.ts';
+import { type Config, ConfigError, loadConfig } from './config.ts';
+import type { LeaseState } from './contract/listener-protocol.ts';
+import { PLATFORM_LISTENER_ID } from './domain/source.ts';
+import { createKubeClient } from './kube/client.ts';
+import { clusterFindings, noCluster } from './listener/doctor/cluster-findings.ts';
+import { complete, type Finding, failed, ok } from './listener/doctor/finding.ts';
+import { type HubLook, hubFindings } from './listener/doctor/hub-findings.ts';
+import { asJson, asText, isHealthy } from './listener/doctor/report.ts';
+import { httpTransport } from './listener/http-transport.ts';
+import { messageOf } from './listener/hub-client.ts';
+import { UsageError } from './usage-error.ts';
+
+/** `berth listener doctor`: looks at everything that a listener needs, changes nothing. */
+
+const TIMEOUT_MS = 10_000;
+
+/** What the settings must hold before anything else can be tried. */
+interface Settings {
+  readonly config: Config;
+  readonly hubUrl: string;
+  readonly key: string;
+}
+
+const problem = (message: string, next: string) => failed('settings', message, next);
+
+function missing({ hubUrl, listenerKey, hubCaFile }: Config): Finding[] {
+  const found: Finding[] = [];
+  if (hubUrl === null) {
+    found.push(
+      problem('BERTH_HUB_URL is not set', 'set it to the URL of the API: https://berth.example.com'),
+    );
+  }
+  if (listenerKey === null) {
+    found.push(
+      problem(
+        'BERTH_LISTENER_KEY is not set',
+        'make a key at the hub and set it: berth keys create --tenant NAME --name listener --scopes listeners:run',
+      ),
+    );
+  } else if (!/^[\x21-\x7e]+$/.test(listenerKey)) {
+    found.push(
+      problem(
+        'BERTH_LISTENER_KEY holds characters that no key has (a space or line break, perhaps)',
+        'copy the key again, without what stands around it',
+      ),
+    );
+  }
+  return hubCaFile === null ? found : [...found, ...caTrouble(hubCaFile)];
+}
+
+function caTrouble(path: string): Finding[] {
+  const next = 'set BERTH_HUB_CA to a PEM file with the certificate of the authority that issued the hub’s';
+  try {
+    if (readFileSync(path, 'utf8').includes('-----BEGIN CERTIFICATE-----')) return [];
+    return [problem(`BERTH_HUB_CA: ${path} holds no certificate in PEM form`, next)];
+  } catch (error) {
+    return [problem(`BERTH_HUB_CA: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`, next)];
+  }
+}
+
+function readSettings(environment: NodeJS.ProcessEnv | undefined): Settings | Finding[] {
+  let config: Config;
+  try {
+    config = loadConfig(environment);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems.map((message) =>
+      problem(message, 'set it right: berth listener --help lists the settings'),
+    );
+  }
+  const found = missing(config);
+  const { hubUrl, listenerKey: key } = config;
+  return hubUrl === null || key === null || found.length > 0 ? found : { config, hubUrl, key };
+}
+
+async function lookAtHub({ config, hubUrl, key }: Settings): Promise<HubLook> {
+  const { hubCaFile: caFile, clusterEnvironment: environment, listenerId } = config;
+  const { transport, close } = httpTransport({ hubUrl, apiKey: key, caFile, environment });
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const sentAt = Date.now();
+  try {
+    const path = `/v2/listeners/${listenerId}/lease`;
+    const { status, body, date } = await transport({ method: 'GET', path, signal });
+    return { kind: 'answer', status, body, date, now: new Date((sentAt + Date.now()) / 2) };
+  } catch (error) {
+    if (signal.aborted) {
+      return { kind: 'error', code: 'ETIMEDOUT', message: `no answer within ${TIMEOUT_MS / 1000} s` };
+    }
+    const { code = '' } = error as NodeJS.ErrnoException;
+    return { kind: 'error', code, message: messageOf(error) };
+  } finally {
+    close();
+  }
+}
+
+async function lookAtCluster(config: Config, lease: LeaseState | null, version: string): Promise<Finding[]> {
+  let client: Awaited<ReturnType<typeof createKubeClient>>;
+  try {
+    client = await createKubeClient(
+      clusterOptions(config, config.listenerKubeconfig, `berth-doctor/${version}`),
+    );
+  } catch (error) {
+    return noCluster(messageOf(error));
+  }
+  try {
+    const { namespaces, hosting } = config;
+    const registered = lease?.namespaces ?? null;
+    return await clusterFindings(
+      { client, namespaces, registered, hosting },
+      AbortSignal.timeout(6 * TIMEOUT_MS),
+    );
+  } finally {
+    await client.close();
+  }
+}
+
+/**
+ * Every finding for a listener with these settings, in order.
+ * @param environment absent: this process's
+ */
+export async function diagnose(version: string, environment?: NodeJS.ProcessEnv): Promise<Finding[]> {
+  const settings = readSettings(environment);
+  if (Array.isArray(settings)) return complete(settings);
+  const { config, hubUrl } = settings;
+  const { listenerId, rendering } = config;
+  const which =
+    listenerId === PLATFORM_LISTENER_ID ? 'the platform’s own listener' : `listener ${listenerId}`;
+  const hub = hubFindings(await lookAtHub(settings), { hubUrl, listenerId, version, rendering });
+  const cluster = await lookAtCluster(config, hub.lease, version);
+  return [ok('settings', `complete, for ${which}`), ...hub.findings, ...cluster];
+}
+
+/**
+ * Prints what was found.
+ * @returns the exit code: 1 when something failed
+ * @throws UsageError
+ */
+export async function doctorCommand(args: readonly string[], version: string): Promise<0 | 1> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { output: { type: 'string', short: 'o', default: 'text' } },
+  });
+  if (values.output !== 'text' && values.output !== 'json') {
+    throw new UsageError(`-o: "${values.output}" is neither text nor json`);
+  }
+  const findings = await diagnose(version);
+  console.log(values.output === 'json' ? asJson(findings) : asText(findings));
+  return isHealthy(findings) ? 0 : 1;
+}

@@ -1,0 +1,61 @@
+import { type SettingHelp, settingHelps } from './config.ts';
+import type { Role } from './roles.ts';
+
+/** What `--help` prints. */
+
+/** The common page. */
+export const HELP = `usage: berth COMMAND [--help]
+
+  api              the HTTP API (needs DATABASE_URL, BERTH_ENCRYPTION_KEYS)
+  listener         pulls work from the API into a cluster, reports back (BERTH_HUB_URL, BERTH_LISTENER_KEY)
+  listener doctor  checks everything that a listener needs, and says what to do for each failure
+  operator         turns ManagedDeployments into workloads
+  all              these three in one process
+  migrate          brings the database to this version's schema
+  keys             makes an API key (create), changes the encryption key (rotate-encryption)
+  config           prints the settings in force, secrets masked
+  version          prints the version
+
+Settings are environment variables: berth config --help lists them, berth COMMAND --help those of a role.`;
+
+const ROLE_TEXTS: Readonly<Record<Role, string>> = {
+  api: `usage: berth api
+The HTTP API. Keeps what is wanted in PostgreSQL; berth migrate makes the tables. Never connects to a cluster.`,
+  listener: `usage: berth listener
+       berth listener doctor [-o text|json]
+Pulls work from the hub (BERTH_HUB_URL) into the cluster of its kubeconfig, and reports back what is there. Several
+processes of one listener may run: one acts, the others wait to take over. doctor checks what it needs, and runs nothing.`,
+  operator: `usage: berth operator
+Turns the ManagedDeployments of the cluster of its kubeconfig into workloads and keeps them so. Needs no hub. Several
+processes may run: one leads, the others wait to take over.`,
+  all: `usage: berth all
+API, operator and listener in one process, for a small install. The listener needs no hub URL and no key.`,
+};
+
+export const DOCTOR_HELP = `usage: berth listener doctor [-o text|json]
+Checks the settings of a listener, its hub, its key and its cluster, and says for each failure what to do next. Changes
+nothing, and does not take the lease. Run it where the listener runs, with the listener's settings.
+
+  -o text|json   how to print the findings; default: text
+
+Exit code: 0 when nothing failed (there may be warnings), 1 otherwise.`;
+
+function settingLines(helps: readonly SettingHelp[]): string {
+  const width = Math.max(...helps.map(({ name }) => name.length));
+  return helps
+    .map(({ name, help, fallback }) => {
+      const value = fallback === null ? '' : ` (default: ${fallback})`;
+      return `  ${name.padEnd(width)}  ${help}${value}`;
+    })
+    .join('\n');
+}
+
+/** A role's own page, with the settings that it reads. */
+export function roleHelp(role: Role): string {
+  return `${ROLE_TEXTS[role]}\n\nSettings are environment variables:\n\n${settingLines(settingHelps(role))}`;
+}
+
+/** `berth config --help`: every setting. */
+export function settingsHelp(): string {
+  return `usage: berth config\nPrints the settings in force, secrets masked. Settings are environment variables:\n\n${settingLines(settingHelps())}`;
+}

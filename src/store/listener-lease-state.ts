@@ -1,0 +1,29 @@
+import type { Reader } from './database.ts';
+import type { LeaseTimes } from './listener-lease.ts';
+
+/** The lease of a listener as it stands. */
+export interface StoredLease {
+  readonly epoch: number;
+  /** null: given up, or never taken. */
+  readonly holder: string | null;
+  /** The holder was heard of within its time. */
+  readonly held: boolean;
+  readonly namespaces: readonly string[];
+  /** As reported; null: none yet. */
+  readonly rendering: unknown;
+}
+
+const READ = `
+SELECT lease_epoch::float8 AS epoch, lease_holder AS holder, compute_config -> 'k8s_namespaces' AS namespaces, rendering,
+  lease_holder IS NOT NULL AND coalesce(last_seen_at > now() - make_interval(secs => $2::float8), false) AS held
+FROM listeners WHERE id = $1`;
+
+/** Reads the lease without touching it; null when the scope sees no listener of this id. */
+export async function readLease(
+  reader: Reader,
+  listenerId: string,
+  { heldSeconds }: Pick<LeaseTimes, 'heldSeconds'>,
+): Promise<StoredLease | null> {
+  const [row] = await reader.query<StoredLease>(READ, [listenerId, heldSeconds]);
+  return row ?? null;
+}
