@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { OTLP_PROTOCOLS, type RenderConfig } from './contract/render-config.ts';
@@ -49,6 +50,33 @@ const baseUrl = z
   })
   .optional();
 
+/** `PER_SECOND:BURST`, or `off`. */
+const rate = (fallback: string) =>
+  z
+    .string()
+    .regex(/^(off|\d{1,6}(\.\d{1,3})?:\d{1,7})$/, 'must be PER_SECOND:BURST such as 50:200, or off')
+    .refine((text) => !/^[0.]+:|:0+$/.test(text), 'must be more than 0, with a burst of at least 1')
+    .default(fallback);
+
+/** A rate as text, in numbers; null: off. */
+function parseRate(text: string): { perSecond: number; burst: number } | null {
+  const [perSecond = 0, burst = 0] = text.split(':').map(Number);
+  return text === 'off' ? null : { perSecond, burst };
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || more.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+/** Addresses and networks of proxies. A mere number of them would let whoever reaches the API past them forge addresses. */
+const proxies = csv.refine(
+  (parts) => parts.every(isNetwork),
+  'must be addresses or networks such as 10.0.0.0/8, comma-separated',
+);
+
 interface Setting {
   readonly schema: z.ZodType;
   readonly help: string;
@@ -75,7 +103,10 @@ export const SETTINGS = {
     HUB,
   ),
   BERTH_DATABASE_POOL: setting(count(10), 'connections of each API process', HUB),
-  BERTH_HOST: setting(z.string().default('127.0.0.1'), 'address that the API listens on'),
+  BERTH_HOST: setting(
+    z.string().default('127.0.0.1'),
+    'address that the API, and the health of each role, listen on',
+  ),
   BERTH_PORT: setting(port(8080), 'port of the API; 0: a free one', HUB),
   BERTH_METRICS_PORT: setting(
     port(9090),
@@ -108,6 +139,31 @@ export const SETTINGS = {
     HUB,
   ),
   BERTH_REGISTRY: setting(optional, 'registry of the platform; internal images must be under it', HUB),
+  BERTH_RATE_LIMIT: setting(
+    rate('500:5000'),
+    'calls of one API key in each API process, PER_SECOND:BURST or off; listeners have ten times as much',
+    HUB,
+  ),
+  BERTH_AUTH_FAILURE_LIMIT: setting(
+    rate('1:60'),
+    'calls without a valid API key from one address, PER_SECOND:BURST or off',
+    HUB,
+  ),
+  BERTH_TRUST_PROXY: setting(
+    proxies,
+    'addresses or networks of proxies whose X-Forwarded-For is believed, comma-separated; unset: nobody’s',
+    HUB,
+  ),
+  BERTH_DELETION_GRACE: setting(
+    z.coerce.number().int().min(0).max(31_536_000).default(0),
+    'seconds in which a deleted deployment can be restored, with nothing running; then its data goes',
+    HUB,
+  ),
+  BERTH_GIT_ALLOW_PRIVATE: setting(
+    flag,
+    'true: git hosts of integrations may be on private addresses, for hosts on premises; unset: false',
+    HUB,
+  ),
   BERTH_LEASE_SECONDS: setting(count(60, 3), 'a listener that has not renewed for this long is lost', HUB),
   BERTH_HUB_URL: setting(baseUrl, 'URL of the API (listener in a process of its own)', ['listener']),
   BERTH_HUB_CA: setting(
@@ -276,6 +332,13 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     bootstrapApiKey: settings.BERTH_BOOTSTRAP_API_KEY ?? null,
     bootstrapTenant: settings.BERTH_BOOTSTRAP_TENANT,
     registry: settings.BERTH_REGISTRY ?? null,
+    rateLimits: {
+      perKey: parseRate(settings.BERTH_RATE_LIMIT),
+      failures: parseRate(settings.BERTH_AUTH_FAILURE_LIMIT),
+    },
+    trustProxy: settings.BERTH_TRUST_PROXY,
+    deletionGraceSeconds: settings.BERTH_DELETION_GRACE,
+    gitAllowPrivate: settings.BERTH_GIT_ALLOW_PRIVATE ?? false,
     leaseSeconds: settings.BERTH_LEASE_SECONDS,
     tracing:
       settings.BERTH_TRACING_URL === undefined

@@ -6,6 +6,7 @@ import { type Config, ConfigError } from './config.ts';
 import type { Logger } from './domain/logger.ts';
 import { type Policy, policyFileSchema, resolvePolicy } from './domain/policy.ts';
 import { checkEncryptionKeys, configuredBox, KEYS_MISSING } from './encryption.ts';
+import { createGitHost } from './git-host/git-host.ts';
 import type { Inject } from './listener/hub-transport.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import { startTracing } from './role-api-tracing.ts';
@@ -152,10 +153,14 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     hosting: config.hosting,
     logger,
     hints,
+    deletionGraceSeconds: config.deletionGraceSeconds,
     leaseSeconds: config.leaseSeconds,
     version,
     publicUrl: config.publicUrl,
     registry: config.registry,
+    gitHost: createGitHost({ allowPrivate: config.gitAllowPrivate }),
+    rateLimits: config.rateLimits,
+    trustProxy: config.trustProxy,
     internalKey: { hash: hashApiKey(internalKey), scopes: ['listeners:run'], platform: true },
   });
   const tracing = startTracing(context, database);

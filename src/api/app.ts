@@ -2,21 +2,28 @@ import swagger from '@fastify/swagger';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Logger } from '../domain/logger.ts';
 import { authenticate, knownCaller } from './auth.ts';
-import { type ApiDeps, DEFAULT_BODY_LIMIT } from './deps.ts';
+import { type ApiDeps, LISTENER_BODY_LIMIT } from './deps.ts';
 import { answerClientError, answerExpectation } from './early-answers.ts';
 import { ApiError, errorHandler, nothingHere } from './errors.ts';
 import { parseJsonBody } from './json-body.ts';
 import { openApiOptions } from './openapi.ts';
 import { requestId } from './request-id.ts';
+import { apiKeyRoutes } from './routes/api-keys.ts';
+import { deploymentDeletionRoutes } from './routes/deployment-deletion.ts';
 import { deploymentRoutes } from './routes/deployments.ts';
 import { eventRoutes } from './routes/events.ts';
+import { explainRoutes } from './routes/explain.ts';
 import { healthRoutes } from './routes/health.ts';
+import { integrationRoutes } from './routes/integrations.ts';
 import { registerListenerProtocol } from './routes/listener-protocol.ts';
 import { listenerRoutes } from './routes/listeners.ts';
 import { openApiRoutes } from './routes/openapi.ts';
+import { revisionRepeatRoutes } from './routes/revision-repeat.ts';
 import { revisionRoutes } from './routes/revisions.ts';
 import { tagRoutes } from './routes/tags.ts';
+import { tenantRoutes } from './routes/tenants.ts';
 import { tracingProjectRoutes } from './routes/tracing-projects.ts';
+import { usageRoutes } from './routes/usage.ts';
 import { validatorCompiler } from './validation.ts';
 
 /** The HTTP API, built apart from listening. */
@@ -72,6 +79,7 @@ function listenerProtocol(app: FastifyInstance, deps: ApiDeps): void {
   app.register(async (scoped) => {
     scoped.addHook('onRoute', (route) => {
       route.config = { ...route.config, anyText: true };
+      route.bodyLimit = LISTENER_BODY_LIMIT;
     });
     await registerListenerProtocol(scoped, deps);
   });
@@ -82,7 +90,8 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   const { logger } = deps;
   const handleError = errorHandler(logger);
   const app = fastify({
-    bodyLimit: deps.bodyLimit ?? DEFAULT_BODY_LIMIT,
+    bodyLimit: deps.bodyLimit ?? deps.policy.body_bytes,
+    trustProxy: deps.trustProxy?.length ? [...deps.trustProxy] : false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     genReqId: requestId,
     requestIdHeader: false,
@@ -111,11 +120,18 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   app.register(async (scoped) => {
     healthRoutes(scoped, deps);
     deploymentRoutes(scoped, deps);
+    deploymentDeletionRoutes(scoped, deps);
     revisionRoutes(scoped, deps);
+    revisionRepeatRoutes(scoped, deps);
+    explainRoutes(scoped, deps);
     eventRoutes(scoped, deps);
+    integrationRoutes(scoped, deps);
     listenerRoutes(scoped, deps);
     listenerProtocol(scoped, deps);
     tagRoutes(scoped, deps);
+    tenantRoutes(scoped, deps);
+    apiKeyRoutes(scoped, deps);
+    usageRoutes(scoped, deps);
     tracingProjectRoutes(scoped, deps);
     openApiRoutes(scoped);
   });

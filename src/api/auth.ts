@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isExpired } from '../domain/api-key.ts';
 import { UUID_PATTERN } from '../domain/id.ts';
 import { findApiKeyByHash, hashApiKey, type Scope, touchApiKey } from '../store/api-keys.ts';
 import type { Database } from '../store/database.ts';
@@ -7,6 +8,7 @@ import type { Actor } from '../store/events.ts';
 import { findTenant } from '../store/tenants.ts';
 import type { ApiDeps, InternalKey } from './deps.ts';
 import { ApiError, notFound, wrongShape } from './errors.ts';
+import { createLimiter } from './rate-limit.ts';
 
 /** Who calls, for which tenant, and whether the route is open to them. */
 
@@ -37,7 +39,7 @@ export interface Caller {
   readonly tenantId: string | null;
 }
 
-type Key = Omit<Caller, 'tenantId'>;
+type Key = Omit<Caller, 'tenantId'> & { readonly expiresAt: Date | null };
 
 /** A revoked key works this much longer, in each process. */
 const CACHE_TTL_MS = 5_000;
@@ -78,7 +80,7 @@ function sameHash(left: string, right: string): boolean {
 
 function internal(key: InternalKey | null | undefined, hash: string): Key | null {
   if (key == null || !sameHash(key.hash, hash)) return null;
-  return { keyId: null, keyName: 'internal', scopes: key.scopes, keyTenantId: null };
+  return { keyId: null, keyName: 'internal', scopes: key.scopes, keyTenantId: null, expiresAt: null };
 }
 
 async function loadKey(database: Database, hash: string): Promise<Key | null> {
@@ -88,7 +90,8 @@ async function loadKey(database: Database, hash: string): Promise<Key | null> {
   await database.platform
     .transaction((transaction) => touchApiKey(transaction, found.id))
     .catch(() => undefined);
-  return { keyId: found.id, keyName: found.name, scopes: found.scopes, keyTenantId: found.tenantId };
+  const { id, name, scopes, tenantId, expiresAt } = found;
+  return { keyId: id, keyName: name, scopes, keyTenantId: tenantId, expiresAt };
 }
 
 /** Looks keys up by their hash (so by no prefix of theirs that could be guessed step by step), remembered for a moment. */
@@ -118,9 +121,9 @@ function header(request: FastifyRequest, name: string): string | null {
 }
 
 function namedTenant(request: FastifyRequest): string | null {
-  const value = header(request, 'x-tenant-id');
-  if (value === null) return null;
-  if (!UUID_PATTERN.test(value)) {
+  const value = request.headers['x-tenant-id'];
+  if (value === undefined) return null;
+  if (typeof value !== 'string' || !UUID_PATTERN.test(value)) {
     throw wrongShape([{ loc: ['header', 'X-Tenant-Id'], msg: 'must be a UUID', type: 'invalid_format' }]);
   }
   return value.toLowerCase();
@@ -137,26 +140,44 @@ async function tenantFor(database: Database, request: FastifyRequest, key: Key):
   return tenant.id;
 }
 
+/** 422: a key of the platform must name the tenant here. */
+export function tenantMissing(): ApiError {
+  const msg = 'is required: the API key belongs to no tenant';
+  return wrongShape([{ loc: ['header', 'X-Tenant-Id'], msg, type: 'missing' }]);
+}
+
+/** A call of the listener protocol, which nobody else makes. */
+const isListeners = ({ scopes }: Exclude<Access, 'public'>) =>
+  scopes.length === 1 && scopes[0] === 'listeners:run';
+
 /** The hook that lets a request pass or not; it runs before the body is read. */
 export function authenticate(deps: ApiDeps) {
   const findKey = keyFinder(deps);
+  const limiter = createLimiter(deps.rateLimits ?? null);
+  const clock = deps.clock ?? (() => new Date());
+  const fail = (request: FastifyRequest, detail: string): never => {
+    limiter.failure(request);
+    throw new ApiError(401, detail);
+  };
   return async (request: FastifyRequest, _reply: FastifyReply): Promise<void> => {
     const { access } = request.routeOptions.config;
     if (request.is404 || access === 'public') return;
     const given = header(request, 'x-api-key');
     if (given === null || given.length > MAX_KEY_LENGTH) {
-      throw new ApiError(401, 'An API key is needed, in the header X-Api-Key.');
+      return fail(request, 'An API key is needed, in the header X-Api-Key.');
     }
+    // Looked up first, whatever the address has done: its failures never shut out a valid key.
     const key = await findKey(hashApiKey(given));
-    if (key === null) throw new ApiError(401, 'The API key is not valid.');
+    // A key that is remembered may have ended since.
+    if (key === null || isExpired(key.expiresAt, clock())) return fail(request, 'The API key is not valid.');
+    limiter.call(key.keyId, access !== undefined && isListeners(access));
     if (access === undefined || !access.scopes.some((scope) => key.scopes.includes(scope))) {
       const needed = access?.scopes.join(' or ') ?? 'none that exists';
       throw new ApiError(403, `The API key lacks the scope ${needed}.`);
     }
     const tenantId = await tenantFor(deps.database, request, key);
     if (tenantId === null && access.tenant !== 'any') {
-      const msg = 'is required: the API key belongs to no tenant';
-      throw wrongShape([{ loc: ['header', 'X-Tenant-Id'], msg, type: 'missing' }]);
+      throw tenantMissing();
     }
     callers.set(request, { ...key, tenantId });
   };

@@ -1,9 +1,11 @@
+import type { GitHost } from '../domain/git-host.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { HostingMode } from '../domain/source.ts';
 import type { Scope } from '../store/api-keys.ts';
 import type { Database } from '../store/database.ts';
 import type { SecretBox } from '../store/secret-box.ts';
+import type { RateLimits } from './rate-limit.ts';
 import type { WorkHints } from './work-hints.ts';
 
 /** A key that is not in the database: the listener of the same process calls with it. Lives as long as the process. */
@@ -26,17 +28,25 @@ export interface ApiDeps {
   readonly hints: WorkHints;
   /** How long a listener's lease lasts, in seconds. */
   readonly leaseSeconds: number;
+  /** How long a deletion can be taken back, in seconds; default 0: not at all. */
+  readonly deletionGraceSeconds?: number;
   /** Berth's version, for the documentation. */
   readonly version: string;
   /** Base URL under which clients reach this API; null: not known. */
   readonly publicUrl: string | null;
+  /** Asks the git hosts of integrations. */
+  readonly gitHost: GitHost;
   /** Registry of the platform, which internal images must be under; null: any. */
   readonly registry: string | null;
   readonly internalKey?: InternalKey | null;
-  /** Largest request body in bytes; default 1 MiB. */
+  /** How often keys may call and addresses may fail; absent or null: without a limit. */
+  readonly rateLimits?: RateLimits | null;
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed; absent: nobody's. */
+  readonly trustProxy?: readonly string[];
+  /** Largest request body in bytes; default: the policy's. */
   readonly bodyLimit?: number;
   readonly clock?: () => Date;
 }
 
-/** Largest request body in bytes where nothing else is said. */
-export const DEFAULT_BODY_LIMIT = 1024 * 1024;
+/** Largest body of a listener's call in bytes, whatever the policy says: that is for tenants. */
+export const LISTENER_BODY_LIMIT = 1024 * 1024;

@@ -1,7 +1,13 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { BodyIssue } from '../domain/body-issue.ts';
 import type { Logger } from '../domain/logger.ts';
-import { SecretBoxError, StaleWrite, StoreContention, StoreUnavailable } from '../store/errors.ts';
+import {
+  ReferenceViolation,
+  SecretBoxError,
+  StaleWrite,
+  StoreContention,
+  StoreUnavailable,
+} from '../store/errors.ts';
 
 /** Every error answer of the API is made here, and says only what is written here. */
 
@@ -12,11 +18,14 @@ export type ErrorDetail = string | readonly BodyIssue[];
 export class ApiError extends Error {
   readonly statusCode: number;
   readonly detail: ErrorDetail;
-  constructor(statusCode: number, detail: ErrorDetail) {
+  /** When a retry may help; null: not told. */
+  readonly retryAfterSeconds: number | null;
+  constructor(statusCode: number, detail: ErrorDetail, more: { retryAfterSeconds?: number } = {}) {
     super(typeof detail === 'string' ? detail : `refused: ${detail.map(({ type }) => type).join(', ')}`);
     this.name = 'ApiError';
     this.statusCode = statusCode;
     this.detail = detail;
+    this.retryAfterSeconds = more.retryAfterSeconds ?? null;
   }
 }
 
@@ -58,7 +67,9 @@ const INTERNAL = 'The request failed because of a fault on our side. Its X-Reque
 const UNAVAILABLE = 'The service cannot reach its database or is busy. Try again.';
 const UNREADABLE =
   'What is stored encrypted for this cannot be decrypted on our side. Send its secret values anew, all of them, or ask the platform to configure the key that they were encrypted with.';
-const RETRY_AFTER_SECONDS = '1';
+const RETRY_AFTER_SECONDS = 1;
+/** Name of the foreign keys to a tenant, of whatever table. */
+const TENANT_KEY = /_tenant_id_tenants_id_fk$/;
 
 /** What fastify itself refuses before a handler runs, by its error code. */
 const REFUSED_BY_FASTIFY: Readonly<Record<string, readonly [status: number, detail: string]>> = {
@@ -101,8 +112,10 @@ function refusedByStatus(error: unknown): ApiError | null {
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StoreUnavailable || error instanceof StoreContention || error instanceof StaleWrite) {
-    return new ApiError(503, UNAVAILABLE);
+    return new ApiError(503, UNAVAILABLE, { retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
+  // The tenant was deleted after the request had been let in.
+  if (error instanceof ReferenceViolation && TENANT_KEY.test(error.constraint)) return notFound('tenant');
   if (error instanceof SecretBoxError) return new ApiError(409, UNREADABLE);
   const refused = REFUSED_BY_FASTIFY[(error as FastifyError | undefined)?.code ?? ''];
   if (refused !== undefined) return new ApiError(...refused);
@@ -123,7 +136,7 @@ export function errorHandler(logger: Logger) {
       };
       logger.error(fields, 'failed to answer a request');
     }
-    if (answer.statusCode === 503) reply.header('retry-after', RETRY_AFTER_SECONDS);
+    if (answer.retryAfterSeconds !== null) reply.header('retry-after', String(answer.retryAfterSeconds));
     if (answer.statusCode === 401) reply.header('www-authenticate', 'ApiKey');
     reply.code(answer.statusCode).type('application/json; charset=utf-8');
     reply.serializer(JSON.stringify).send({ detail: answer.detail });

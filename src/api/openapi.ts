@@ -68,6 +68,8 @@ const TAGS: Readonly<Record<string, string>> = {
   'tracing projects': 'Made with a deployment, under the same name.',
   listeners: 'The links between this API and clusters.',
   'listener protocol': 'The calls of listeners, not of people.',
+  tenants: 'Owners of everything, what they may use and what they use.',
+  'API keys': 'Who may call, and for which tenant.',
   health: 'For probes.',
 };
 

@@ -1,10 +1,10 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Reader } from '../../store/database.ts';
 import { findDeployment } from '../../store/deployments.ts';
-import { type EventRecord, listEvents } from '../../store/events.ts';
-import { tenantOf } from '../auth.ts';
+import { type EventRecord, listEvents, listTenantEvents } from '../../store/events.ts';
+import { callerOf, tenantMissing, tenantOf } from '../auth.ts';
 import { timeSchema } from '../deployment-schema.ts';
 import type { ApiDeps } from '../deps.ts';
 import { errorAnswers } from '../error-schema.ts';
@@ -14,7 +14,8 @@ import { deploymentParams, nextOffset, pageOnly } from '../query.ts';
 const eventSchema = z
   .object({
     id: z.string().describe('Id, a UUID.'),
-    deployment_id: z.string().nullable().describe('The deployment.'),
+    tenant_id: z.string().nullable().describe('The tenant, also one that is gone; null: of the platform.'),
+    deployment_id: z.string().nullable().describe('The deployment, where it is about one.'),
     revision_id: z.string().nullable().describe('The revision, where it is about one.'),
     at: timeSchema.describe('When it happened.'),
     actor: z
@@ -28,7 +29,7 @@ const eventSchema = z
     message: z.string().describe('What happened, as a sentence.'),
     details: z.record(z.string(), z.unknown()).describe('More, for machines.'),
   })
-  .describe('Something that happened to a deployment.');
+  .describe('Something that happened.');
 
 const eventListSchema = z
   .object({
@@ -40,6 +41,7 @@ const eventListSchema = z
 function present(event: EventRecord): z.infer<typeof eventSchema> {
   return {
     id: event.id,
+    tenant_id: event.tenantId,
     deployment_id: event.deploymentId,
     revision_id: event.revisionId,
     at: event.at.toISOString(),
@@ -56,8 +58,41 @@ async function isKnown(reader: Reader, tenantId: string, deploymentId: string): 
   return (await listEvents(reader, tenantId, deploymentId, { limit: 1, offset: 0 })).length > 0;
 }
 
-/** `/v2/deployments/{id}/events`. */
+/** The tenant whose history is asked for; null: all of it, which is for admins without one. */
+function auditedTenant(request: FastifyRequest): string | null {
+  const { tenantId, scopes } = callerOf(request);
+  if (tenantId === null && !scopes.includes('admin')) throw tenantMissing();
+  return tenantId;
+}
+
+function tenantEvents(app: FastifyInstance, deps: ApiDeps): void {
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/v2/events',
+    {
+      config: { access: { scopes: ['deployments:read'], tenant: 'any' } },
+      schema: {
+        tags: ['events'],
+        summary: 'List events of the tenant',
+        description:
+          'The whole history of a tenant, newest first: of its deployments, keys, quotas and all else. An admin key of the platform that names no tenant reads that of all tenants and of the platform, deleted tenants included.',
+        querystring: pageOnly,
+        response: { 200: eventListSchema, ...errorAnswers() },
+      },
+    },
+    async (request) => {
+      const page = request.query;
+      const tenantId = auditedTenant(request);
+      const { database } = deps;
+      const scope = tenantId === null ? database.platform : database.forTenant(tenantId);
+      const events = await scope.read((reader) => listTenantEvents(reader, tenantId, page));
+      return { resources: events.map(present), offset: nextOffset(page, events) };
+    },
+  );
+}
+
+/** `/v2/events` and `/v2/deployments/{id}/events`. */
 export function eventRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  tenantEvents(app, deps);
   app.withTypeProvider<ZodTypeProvider>().get(
     '/v2/deployments/:deployment_id/events',
     {

@@ -1,0 +1,84 @@
+import { isIP, isIPv4 } from 'node:net';
+import type { FastifyRequest } from 'fastify';
+import { ApiError } from './errors.ts';
+import { type Rate, TokenBuckets } from './token-buckets.ts';
+
+/** How often a key may call, and how often an address may fail to authenticate (docs/decisions: rate limits). */
+
+export interface RateLimits {
+  /** Calls of one API key; null: any number. */
+  readonly perKey: Rate | null;
+  /** Failures to authenticate from one address; null: any number. */
+  readonly failures: Rate | null;
+}
+
+/** A listener serves thousands of deployments with one key: it gets this many times as much, apart from other calls. */
+const LISTENER_FACTOR = 10;
+
+const scaled = ({ perSecond, burst }: Rate, factor: number): Rate => ({
+  perSecond: perSecond * factor,
+  burst: burst * factor,
+});
+
+const bucketsOf = (rate: Rate | null) => (rate === null ? null : new TokenBuckets(rate));
+
+function tooMany(detail: string, waitSeconds: number): ApiError {
+  return new ApiError(429, detail, { retryAfterSeconds: Math.max(1, Math.ceil(waitSeconds)) });
+}
+
+/** First four groups of an IPv6 address in their shortest form. */
+function prefixOf(address: string): string {
+  const [head = '', tail] = address
+    .split('::')
+    .map((part) => part.split(':').filter((group) => group !== ''));
+  const groups = [
+    ...head,
+    ...Array(Math.max(0, 8 - head.length - (tail?.length ?? 0))).fill('0'),
+    ...(tail ?? []),
+  ];
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
+}
+
+/**
+ * What failures are counted by: an IPv4 address, or the /64 of an IPv6 address, which is one customer's. What is no
+ * address (a proxy passes on whatever it was sent) counts as one.
+ */
+export function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(address)?.[1] ?? address;
+  if (isIPv4(mapped)) return mapped;
+  return isIP(mapped) === 6 ? `${prefixOf(mapped)}::/64` : 'unknown';
+}
+
+/** The limits of this process. */
+export interface Limiter {
+  /** @throws ApiError 429 when the key has called too often */
+  call(keyId: string | null, byListener: boolean): void;
+  /** Notes a failure to authenticate. @throws ApiError 429 when the address has failed too often */
+  failure(request: FastifyRequest): void;
+}
+
+/** @param limits null: there are none */
+export function createLimiter(
+  limits: RateLimits | null,
+  clock: () => number = performance.now.bind(performance),
+) {
+  const { perKey = null, failures = null } = limits ?? {};
+  const keys = bucketsOf(perKey);
+  const listeners = bucketsOf(perKey === null ? null : scaled(perKey, LISTENER_FACTOR));
+  const addresses = bucketsOf(failures);
+  return {
+    call(keyId, byListener) {
+      // The listener of the same process has no key of the database.
+      if (keyId === null) return;
+      const wait = (byListener ? listeners : keys)?.take(keyId, clock()) ?? 0;
+      if (wait > 0) throw tooMany('The API key has made too many requests. Try again later.', wait);
+    },
+    failure(request) {
+      const wait = addresses?.take(networkOf(request.ip), clock()) ?? 0;
+      if (wait > 0) throw tooMany('Too many requests without a valid API key. Try again later.', wait);
+    },
+  } satisfies Limiter;
+}

@@ -1,0 +1,220 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { apiKeyNameSchema, expiresAtSchema, isExpired, SCOPES, type Scope } from '../../domain/api-key.ts';
+import type { BodyIssue } from '../../domain/body-issue.ts';
+import { uuidSchema } from '../../domain/deployment-bodies.ts';
+import { type ApiKey, createApiKey, findApiKey, listApiKeys, revokeApiKey } from '../../store/api-keys.ts';
+import { actorOf, callerOf, tenantMissing } from '../auth.ts';
+import { timeSchema } from '../deployment-schema.ts';
+import type { ApiDeps } from '../deps.ts';
+import { errorAnswers } from '../error-schema.ts';
+import { ApiError, brokenRules, notFound } from '../errors.ts';
+import { booleanQuery, nextOffset, noQuery, pageQuery } from '../query.ts';
+
+const ADMIN = { scopes: ['admin'], tenant: 'any' } as const;
+
+const scopesSchema = z
+  .array(z.enum(SCOPES))
+  .min(1)
+  .refine((scopes) => new Set(scopes).size === scopes.length, 'must not name a scope twice');
+
+const bodySchema = z
+  .strictObject({
+    name: apiKeyNameSchema,
+    scopes: scopesSchema.describe(
+      'What the key may do; at most what the calling key may. admin reaches every tenant.',
+    ),
+    expires_at: expiresAtSchema.nullish(),
+    platform: z
+      .boolean()
+      .default(false)
+      .describe('true: a key of the platform, bound to no tenant, whatever X-Tenant-Id says.'),
+  })
+  .describe('An API key to be made.');
+
+const keyShape = {
+  id: z.string().describe('Id, a UUID.'),
+  tenant_id: z.string().nullable().describe('The tenant; null: of the platform, bound to none.'),
+  name: z.string().describe('What the key is for.'),
+  prefix: z.string().describe('How the key begins, to tell keys apart.'),
+  scopes: z.array(z.enum(SCOPES)).describe('What the key may do.'),
+  created_at: timeSchema.describe('When it was made.'),
+  expires_at: timeSchema.nullable().describe('The key stops working then; null: never.'),
+  revoked_at: timeSchema.nullable().describe('When it was revoked; null: it was not.'),
+  last_used_at: timeSchema.nullable().describe('When it was last used, right to the hour; null: never.'),
+};
+const keySchema = z.object(keyShape).describe('An API key, without the key itself.');
+const madeKeySchema = z
+  .object({
+    ...keyShape,
+    key: z.string().describe('The key itself, for X-Api-Key. It is not shown again: only its hash is kept.'),
+  })
+  .describe('The API key that was made.');
+const keyListSchema = z
+  .object({
+    resources: z.array(keySchema).describe('Newest first, those that have ended included.'),
+    offset: z.int().describe('Pass it in the next request to get the next page.'),
+  })
+  .describe('A page of API keys.');
+
+const params = z.strictObject({ api_key_id: uuidSchema.describe('Id of the API key.') });
+
+function present(apiKey: ApiKey): z.infer<typeof keySchema> {
+  return {
+    id: apiKey.id,
+    tenant_id: apiKey.tenantId,
+    name: apiKey.name,
+    prefix: apiKey.prefix,
+    scopes: apiKey.scopes,
+    created_at: apiKey.createdAt.toISOString(),
+    expires_at: apiKey.expiresAt?.toISOString() ?? null,
+    revoked_at: apiKey.revokedAt?.toISOString() ?? null,
+    last_used_at: apiKey.lastUsedAt?.toISOString() ?? null,
+  };
+}
+
+/** Nobody gives away more than they have, or what has ended already. */
+function ruleIssues(
+  { scopes, expiresAt }: { scopes: readonly Scope[]; expiresAt: Date | null },
+  callersScopes: readonly Scope[],
+  now: Date,
+): BodyIssue[] {
+  const beyond = scopes.flatMap((scope, index) =>
+    callersScopes.includes(scope)
+      ? []
+      : [
+          {
+            loc: ['scopes', index],
+            msg: `the calling API key does not have the scope ${scope} itself`,
+            type: 'scope_beyond_own',
+          },
+        ],
+  );
+  const past = { loc: ['expires_at'], msg: 'must lie ahead', type: 'expires_in_past' };
+  return isExpired(expiresAt, now) ? [...beyond, past] : beyond;
+}
+
+function creation(app: FastifyInstance, deps: ApiDeps): void {
+  const clock = deps.clock ?? (() => new Date());
+  app.withTypeProvider<ZodTypeProvider>().post(
+    '/v2/api-keys',
+    {
+      config: { access: ADMIN, answerHeaders: ['Location'] },
+      schema: {
+        tags: ['API keys'],
+        summary: 'Create an API key',
+        description:
+          'Makes a key of the tenant: the one that X-Tenant-Id names, else the calling key’s own. The answer shows the key, once.',
+        querystring: noQuery,
+        body: bodySchema,
+        response: { 201: madeKeySchema, ...errorAnswers(400, 413, 415) },
+      },
+    },
+    async (request, reply) => {
+      const { name, scopes, platform, expires_at: end } = request.body;
+      const caller = callerOf(request);
+      const expiresAt = end == null ? null : new Date(end);
+      const issues = ruleIssues({ scopes, expiresAt }, caller.scopes, clock());
+      if (issues.length > 0) throw brokenRules(issues);
+      if (!platform && caller.tenantId === null) throw tenantMissing();
+      const tenantId = platform ? null : caller.tenantId;
+      const actor = actorOf(request);
+      const { key, apiKey } = await deps.database.platform.transaction((transaction) =>
+        createApiKey(transaction, { tenantId, name, scopes, expiresAt, actor }),
+      );
+      reply.code(201).header('location', `/v2/api-keys/${apiKey.id}`);
+      return reply.send({ ...present(apiKey), key });
+    },
+  );
+}
+
+function reads(app: FastifyInstance, deps: ApiDeps): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+
+  routes.get(
+    '/v2/api-keys',
+    {
+      config: { access: ADMIN },
+      schema: {
+        tags: ['API keys'],
+        summary: 'List API keys',
+        description:
+          'Keys of the tenant, newest first, never the keys themselves. A key of the platform that names no tenant lists the keys of all.',
+        querystring: z.strictObject({
+          ...pageQuery,
+          platform: booleanQuery
+            .default(false)
+            .describe('true: the keys of the platform, which are bound to no tenant.'),
+        }),
+        response: { 200: keyListSchema, ...errorAnswers() },
+      },
+    },
+    async (request) => {
+      const { limit, offset, platform } = request.query;
+      const owner = platform ? 'platform' : callerOf(request).tenantId;
+      const keys = await deps.database.platform.read((reader) =>
+        listApiKeys(reader, owner, { limit, offset }),
+      );
+      return { resources: keys.map(present), offset: nextOffset({ offset }, keys) };
+    },
+  );
+
+  routes.get(
+    '/v2/api-keys/:api_key_id',
+    {
+      config: { access: ADMIN },
+      schema: {
+        tags: ['API keys'],
+        summary: 'Get an API key',
+        description: 'One key of the tenant or of the platform, never the key itself.',
+        params,
+        querystring: noQuery,
+        response: { 200: keySchema, ...errorAnswers(404) },
+      },
+    },
+    async (request) => {
+      const { tenantId } = callerOf(request);
+      const apiKey = await deps.database.platform.read((reader) =>
+        findApiKey(reader, tenantId, request.params.api_key_id),
+      );
+      if (apiKey === null) throw notFound('API key');
+      return present(apiKey);
+    },
+  );
+}
+
+function revocation(app: FastifyInstance, deps: ApiDeps): void {
+  app.withTypeProvider<ZodTypeProvider>().delete(
+    '/v2/api-keys/:api_key_id',
+    {
+      config: { access: ADMIN },
+      schema: {
+        tags: ['API keys'],
+        summary: 'Revoke an API key',
+        description:
+          'Revokes a key of the tenant or of the platform for good; it works for up to 5 seconds more. Asked again, it is the same answer. A key cannot revoke itself, so that nobody locks themselves out.',
+        params,
+        querystring: noQuery,
+        response: { 204: z.null().describe('It is revoked.'), ...errorAnswers(404, 409) },
+      },
+    },
+    async (request, reply) => {
+      const { tenantId, keyId } = callerOf(request);
+      const { api_key_id: id } = request.params;
+      if (id === keyId) throw new ApiError(409, 'An API key cannot revoke itself: use another one.');
+      await deps.database.platform.transaction(async (transaction) => {
+        if ((await findApiKey(transaction, tenantId, id)) === null) throw notFound('API key');
+        await revokeApiKey(transaction, null, id, actorOf(request));
+      });
+      return reply.code(204).send(null);
+    },
+  );
+}
+
+/** `/v2/api-keys`. */
+export function apiKeyRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  creation(app, deps);
+  reads(app, deps);
+  revocation(app, deps);
+}

@@ -1,0 +1,231 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { uuidSchema } from '../../domain/deployment-bodies.ts';
+import { line } from '../../domain/kubernetes/text.ts';
+import { quotasInForce, tenantQuotaChangesSchema, tenantQuotasSchema } from '../../domain/tenant-quotas.ts';
+import { UniqueViolation } from '../../store/errors.ts';
+import { deleteTenant, type TenantObstacles } from '../../store/tenant-delete.ts';
+import { createTenant, findTenant, listTenants, type Tenant, updateTenant } from '../../store/tenants.ts';
+import { actorOf, callerOf } from '../auth.ts';
+import { timeSchema } from '../deployment-schema.ts';
+import type { ApiDeps } from '../deps.ts';
+import { errorAnswers } from '../error-schema.ts';
+import { ApiError, notFound } from '../errors.ts';
+import { filterText, nextOffset, noQuery, pageQuery } from '../query.ts';
+
+const ADMIN = { scopes: ['admin'], tenant: 'any' } as const;
+
+const nameSchema = line(128)
+  .refine((name) => name.trim() !== '', 'must not be blank')
+  .describe('Name, unique among tenants.');
+const ownQuotasSchema = tenantQuotaChangesSchema.describe(
+  'Quotas of this tenant in place of those of the policy; an entry that is absent is the policy’s, null is no limit.',
+);
+
+const createBodySchema = z
+  .strictObject({ name: nameSchema, quotas: ownQuotasSchema.nullish() })
+  .describe('A tenant to be made.');
+const patchBodySchema = z
+  .strictObject({
+    name: nameSchema.optional(),
+    quotas: ownQuotasSchema
+      .nullish()
+      .describe('All quotas of its own from now on, replaced whole; null: none, the policy’s hold.'),
+  })
+  .describe('What is to be changed of a tenant; what is absent stays.');
+
+const tenantSchema = z
+  .object({
+    id: z.string().describe('Id, a UUID.'),
+    name: z.string().describe('Name.'),
+    quotas: ownQuotasSchema,
+    quotas_in_force: tenantQuotasSchema.describe('Its own quotas, else those of the policy; null: no limit.'),
+    created_at: timeSchema.describe('When it was made.'),
+  })
+  .describe('A tenant: owner of deployments, keys and all else.');
+const tenantListSchema = z
+  .object({
+    resources: z.array(tenantSchema).describe('Newest first.'),
+    offset: z.int().describe('Pass it in the next request to get the next page.'),
+  })
+  .describe('A page of tenants.');
+
+const params = z.strictObject({ tenant_id: uuidSchema.describe('Id of the tenant.') });
+
+function presenter({ policy }: ApiDeps) {
+  return ({ id, name, quotas, createdAt }: Tenant): z.infer<typeof tenantSchema> => ({
+    id,
+    name,
+    quotas,
+    quotas_in_force: quotasInForce(policy.tenant_quotas, quotas),
+    created_at: createdAt.toISOString(),
+  });
+}
+
+function nameTaken(error: unknown): unknown {
+  return error instanceof UniqueViolation ? new ApiError(409, 'Another tenant has this name (name).') : error;
+}
+
+function counted(count: number, what: string): string[] {
+  return count === 0 ? [] : [`${count} ${what}${count === 1 ? '' : 's'}`];
+}
+
+function inTheWay({ deployments, listeners }: TenantObstacles): ApiError {
+  const left = [...counted(deployments, 'deployment'), ...counted(listeners, 'listener')];
+  return new ApiError(
+    409,
+    `The tenant still has ${left.join(' and ')}: delete them first. A deployment that is being deleted counts until its cluster is clean.`,
+  );
+}
+
+function reads(app: FastifyInstance, deps: ApiDeps): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+  const present = presenter(deps);
+
+  routes.get(
+    '/v2/tenants',
+    {
+      config: { access: ADMIN },
+      schema: {
+        tags: ['tenants'],
+        summary: 'List tenants',
+        description: 'All tenants, newest first. All filters that are given must hold.',
+        querystring: z.strictObject({
+          ...pageQuery,
+          name: filterText.optional().describe('Name, exactly.'),
+          name_contains: filterText.optional().describe('Part of the name, case as given.'),
+        }),
+        response: { 200: tenantListSchema, ...errorAnswers() },
+      },
+    },
+    async (request) => {
+      const { limit, offset, name, name_contains: nameContains } = request.query;
+      const tenants = await deps.database.platform.read((reader) =>
+        listTenants(reader, { limit, offset }, { name, nameContains }),
+      );
+      return { resources: tenants.map(present), offset: nextOffset({ offset }, tenants) };
+    },
+  );
+
+  routes.get(
+    '/v2/tenants/:tenant_id',
+    {
+      config: { access: ADMIN },
+      schema: {
+        tags: ['tenants'],
+        summary: 'Get a tenant',
+        description: 'One tenant, with its quotas. What it uses of them: GET /v2/usage with its X-Tenant-Id.',
+        params,
+        querystring: noQuery,
+        response: { 200: tenantSchema, ...errorAnswers(404) },
+      },
+    },
+    async (request) => {
+      const tenant = await deps.database.platform.read((reader) =>
+        findTenant(reader, request.params.tenant_id),
+      );
+      if (tenant === null) throw notFound('tenant');
+      return present(tenant);
+    },
+  );
+}
+
+function creation(app: FastifyInstance, deps: ApiDeps): void {
+  const present = presenter(deps);
+  app.withTypeProvider<ZodTypeProvider>().post(
+    '/v2/tenants',
+    {
+      config: { access: ADMIN, answerHeaders: ['Location'] },
+      schema: {
+        tags: ['tenants'],
+        summary: 'Create a tenant',
+        description: 'Makes a tenant. Its first key is made with POST /v2/api-keys and its X-Tenant-Id.',
+        querystring: noQuery,
+        body: createBodySchema,
+        response: { 201: tenantSchema, ...errorAnswers(409, 413, 415) },
+      },
+    },
+    async (request, reply) => {
+      const { name, quotas } = request.body;
+      const tenant = await deps.database.platform
+        .transaction((transaction) =>
+          createTenant(transaction, name, { quotas: quotas ?? {}, actor: actorOf(request) }),
+        )
+        .catch((error: unknown) => {
+          throw nameTaken(error);
+        });
+      return reply.code(201).header('location', `/v2/tenants/${tenant.id}`).send(present(tenant));
+    },
+  );
+}
+
+function changes(app: FastifyInstance, deps: ApiDeps): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+  const present = presenter(deps);
+
+  routes.patch(
+    '/v2/tenants/:tenant_id',
+    {
+      config: { access: ADMIN },
+      schema: {
+        tags: ['tenants'],
+        summary: 'Change a tenant',
+        description:
+          'Renames a tenant or sets its quotas. A quota below what is used stops nothing: from then on only changes that use more are refused.',
+        params,
+        querystring: noQuery,
+        body: patchBodySchema,
+        response: { 200: tenantSchema, ...errorAnswers(404, 409, 413, 415) },
+      },
+    },
+    async (request) => {
+      const { name, quotas } = request.body;
+      const change = { name, quotas: quotas === null ? {} : quotas };
+      const tenant = await deps.database.platform
+        .transaction((transaction) =>
+          updateTenant(transaction, request.params.tenant_id, change, actorOf(request)),
+        )
+        .catch((error: unknown) => {
+          throw nameTaken(error);
+        });
+      if (tenant === null) throw notFound('tenant');
+      return present(tenant);
+    },
+  );
+
+  routes.delete(
+    '/v2/tenants/:tenant_id',
+    {
+      config: { access: ADMIN },
+      schema: {
+        tags: ['tenants'],
+        summary: 'Delete a tenant',
+        description:
+          'Deletes a tenant with its API keys, tags, integrations and tracing projects. Refused while it has deployments or listeners, and with a key of the tenant itself. Its history stays.',
+        params,
+        querystring: noQuery,
+        response: { 204: z.null().describe('It is gone.'), ...errorAnswers(404, 409) },
+      },
+    },
+    async (request, reply) => {
+      const { tenant_id: tenantId } = request.params;
+      if (callerOf(request).keyTenantId === tenantId) {
+        throw new ApiError(409, 'The API key of this request belongs to the tenant: use another key.');
+      }
+      const outcome = await deps.database.platform.transaction((transaction) =>
+        deleteTenant(transaction, tenantId, actorOf(request)),
+      );
+      if (outcome === 'missing') throw notFound('tenant');
+      if (outcome !== null) throw inTheWay(outcome);
+      return reply.code(204).send(null);
+    },
+  );
+}
+
+/** `/v2/tenants`. */
+export function tenantRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  reads(app, deps);
+  creation(app, deps);
+  changes(app, deps);
+}

@@ -1,0 +1,57 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { quotasInForce, tenantQuotasSchema } from '../../domain/tenant-quotas.ts';
+import { findTenant } from '../../store/tenants.ts';
+import { tenantOf } from '../auth.ts';
+import { tenantUsage } from '../deployment-quota.ts';
+import type { ApiDeps } from '../deps.ts';
+import { errorAnswers } from '../error-schema.ts';
+import { notFound } from '../errors.ts';
+import { noQuery } from '../query.ts';
+
+const usageSchema = z
+  .object({
+    quotas: tenantQuotasSchema.describe('What the tenant may use at most; null: no limit.'),
+    usage: z
+      .object({
+        deployments: z.int().describe('Deployments that are not being deleted.'),
+        cpu: z.number().describe('Cores that they request at full scale, databases and caches included.'),
+        memory_mb: z
+          .int()
+          .describe('Memory that they request at full scale, in MiB, databases and caches included.'),
+        storage_gi: z.int().describe('Storage of their databases, in GiB.'),
+      })
+      .describe('What it uses. A deployment that is switched off counts for its storage alone.'),
+  })
+  .describe('What a tenant uses, and may use.');
+
+/** `/v2/usage`. */
+export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/v2/usage',
+    {
+      config: { access: { scopes: ['deployments:read'] } },
+      schema: {
+        tags: ['tenants'],
+        summary: 'Get the usage of the tenant',
+        description: 'The quotas in force for the tenant, and what its deployments use of them together.',
+        querystring: noQuery,
+        response: { 200: usageSchema, ...errorAnswers() },
+      },
+    },
+    async (request) => {
+      const tenantId = tenantOf(request);
+      // A transaction: what an older version made is measured, once, and noted.
+      return deps.database.forTenant(tenantId).transaction(async (transaction) => {
+        const tenant = await findTenant(transaction, tenantId);
+        if (tenant === null) throw notFound('tenant');
+        const { deployments, cpuM, memoryMb, storageGi } = await tenantUsage(deps, transaction, tenantId);
+        return {
+          quotas: quotasInForce(deps.policy.tenant_quotas, tenant.quotas),
+          usage: { deployments, cpu: cpuM / 1000, memory_mb: memoryMb, storage_gi: storageGi },
+        };
+      });
+    },
+  );
+}
