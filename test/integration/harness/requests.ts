@@ -1,0 +1,124 @@
+/** Requests made from the list of routes: ids for path parameters, and a body that each route takes. */
+import { z } from 'zod';
+import { type ApiFixture, type Client, create, createBody, type KnownRoute, uniqueName } from './api.ts';
+
+export const UNKNOWN_ID = '01890000-0000-7000-8000-00000000dead';
+
+/** A route in one word pair, such as `GET /v2/deployments`. */
+export const nameOf = ({ method, url }: KnownRoute) => `${method} ${url}`;
+
+export const parametersOf = ({ url }: KnownRoute) =>
+  [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+
+/** Every route that asks for a key, by method. HEAD follows GET. */
+export const guardedRoutes = (api: ApiFixture) =>
+  api.routes.filter(({ config, method }) => config.access !== 'public' && method !== 'HEAD');
+
+/** Ids of things that belong to one tenant, by the name of the path parameter. */
+export type Ids = Record<string, string>;
+
+async function made(client: Client, url: string, body: unknown): Promise<string> {
+  const answer = await client.call<{ id: string }>('POST', url, body);
+  if (answer.status !== 201) throw new Error(`failed to POST ${url}: ${JSON.stringify(answer.body)}`);
+  return answer.body.id;
+}
+
+/** Where a thing is made whose id a path parameter takes; a deployment and what comes with it are made anyway. */
+const MAKERS: Readonly<Record<string, (client: Client, ids: Ids) => Promise<string>>> = {
+  listener_id: (client) => made(client, '/v2/listeners', { compute_id: uniqueName() }),
+  tag_key_id: (client) => made(client, '/v2/tag-keys', { key: uniqueName() }),
+  tag_value_id: (client, ids) => made(client, `/v2/tag-keys/${ids['tag_key_id']}/values`, { value: 'x' }),
+  api_key_id: (client) => made(client, '/v2/api-keys', { name: 'x', scopes: ['deployments:read'] }),
+  integration_id: (client) =>
+    made(client, '/v2/integrations', {
+      name: uniqueName(),
+      provider: 'gitlab',
+      host_url: 'https://git.invalid',
+      token: 'x',
+    }),
+};
+
+/**
+ * Things of a tenant, one for each path parameter of any route.
+ * @throws Error that names a parameter nobody here knows how to make
+ */
+export async function makeIds(api: ApiFixture, client: Client): Promise<Ids> {
+  const deployment = await create(client, { secrets: [{ name: 'A', value: 'x' }] });
+  const ids: Ids = {
+    tenant_id: client.tenantId,
+    deployment_id: deployment.id,
+    revision_id: deployment.latest_revision_id ?? '',
+    tracing_project_id: deployment.tracing_project_id,
+  };
+  const asked = new Set(guardedRoutes(api).flatMap(parametersOf));
+  for (const [name, make] of Object.entries(MAKERS)) {
+    if (asked.has(name)) ids[name] = await make(client, ids);
+  }
+  // The listener protocol calls it so.
+  ids['id'] = ids['listener_id'] ?? '';
+  const missing = [...asked].filter((name) => ids[name] === undefined);
+  if (missing.length > 0) throw new Error(`failed to make ids: add to MAKERS ${missing.join(', ')}`);
+  return ids;
+}
+
+/** Requests that cannot be guessed from the route's schemas. */
+const REQUESTS: Readonly<Record<string, (ids: Ids) => { body?: unknown; query?: string }>> = {
+  'POST /v2/deployments': () => ({ body: createBody() }),
+  'PATCH /v2/deployments/:deployment_id': () => ({ body: { secrets: [] } }),
+  'DELETE /v2/deployments': (ids) => ({ query: `?deployment_ids=${ids['deployment_id']}` }),
+  'PUT /v2/deployments/:deployment_id/tag-values': (ids) => ({
+    body: { tag_value_ids: [ids['tag_value_id']].filter((id) => id !== undefined) },
+  }),
+  'GET /v2/listeners/:id/work': () => ({ query: '?epoch=1' }),
+  'POST /v2/integrations': () => ({
+    body: { name: uniqueName(), provider: 'gitlab', host_url: 'https://git.invalid', token: 'x' },
+  }),
+  'POST /v2/webhooks/:integration_id': () => ({ body: {} }),
+};
+
+interface Shape {
+  type?: string | string[];
+  const?: unknown;
+  default?: unknown;
+  enum?: unknown[];
+  anyOf?: Shape[];
+  oneOf?: Shape[];
+  format?: string;
+  minimum?: number;
+  minItems?: number;
+  items?: Shape;
+  properties?: Record<string, Shape>;
+  required?: string[];
+}
+
+/** A small value of a JSON schema: required members only, null where that is taken. */
+function smallValue(shape: Shape): unknown {
+  if (shape.const !== undefined) return shape.const;
+  if (shape.default !== undefined) return shape.default;
+  if (shape.enum !== undefined) return shape.enum[0];
+  const options = shape.anyOf ?? shape.oneOf;
+  if (options !== undefined)
+    return options.some(({ type }) => type === 'null') ? null : smallValue(options[0] ?? {});
+  const type = [shape.type].flat()[0];
+  if (type === 'object') {
+    const required = (shape.required ?? []).map((name) => [name, smallValue(shape.properties?.[name] ?? {})]);
+    return Object.fromEntries(required);
+  }
+  if (type === 'array')
+    return Array.from({ length: shape.minItems ?? 0 }, () => smallValue(shape.items ?? {}));
+  if (type === 'integer' || type === 'number') return Math.max(1, shape.minimum ?? 1);
+  if (type === 'boolean') return false;
+  return shape.format === 'uuid' ? UNKNOWN_ID : uniqueName();
+}
+
+/** The URL with these ids (an unknown one where none is given) and the body of a request that the route takes. */
+export function requestOf(route: KnownRoute, ids: Ids): { url: string; body: unknown } {
+  const path = route.url.replace(/:(\w+)/g, (_whole, name: string) => ids[name] ?? UNKNOWN_ID);
+  const own = REQUESTS[nameOf(route)]?.(ids) ?? {};
+  const schema = route.schema['body'] as z.ZodType | undefined;
+  const guessed =
+    schema === undefined
+      ? undefined
+      : smallValue(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Shape);
+  return { url: `${path}${own.query ?? ''}`, body: own.body ?? guessed };
+}
