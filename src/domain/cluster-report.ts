@@ -63,6 +63,8 @@ export interface DeploymentFacts {
   readonly appName: string;
   readonly namespace: string;
   readonly deleting: boolean;
+  /** How long the deletion's grace still lasts; null: nothing is being deleted, or it is over and the purge is due. */
+  readonly purgeInMs: number | null;
   readonly generation: number;
   readonly acknowledgedGeneration: number;
   /** How often the present generation was handed out. */
@@ -85,10 +87,10 @@ export interface OutcomeMove {
   readonly to: RevisionStatus;
   readonly reason: Reason;
   readonly message: string;
-}
-
   /** What made it fail; absent: nothing did, or it is not known. */
   readonly culprit?: Culprit | undefined;
+}
+
 export interface OutcomeEvent {
   readonly revisionId: string | null;
   readonly reason: Reason;

@@ -56,13 +56,21 @@ function statusEvents(before: DeploymentFacts, after: DeploymentFacts): OutcomeE
   return [{ revisionId: null, reason, message: `Status is ${to}, it was ${from}.`, details: { from, to } }];
 }
 
+/** Suspended for the grace of its deletion. Not acknowledged: the item comes again as a purge when that is over. */
+function suspended(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
+  if (facts.purgeInMs === null || report.generation !== facts.generation) {
+    return unchanged(facts, 'deletion was asked for');
+  }
+  return { ...unchanged({ ...facts, attempts: 0 }), retryAfterMs: facts.purgeInMs };
+}
+
 function applied(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
+  if (facts.deleting) return suspended(facts, report);
   // What was applied belongs to a generation that exists; anything else cannot acknowledge future changes.
   const acknowledgedGeneration = Math.max(
     facts.acknowledgedGeneration,
     Math.min(report.generation, facts.generation),
   );
-  if (facts.deleting) return unchanged(facts, 'deletion was asked for');
   const attempts = acknowledgedGeneration === facts.generation ? 0 : facts.attempts;
   return unchanged({ ...facts, acknowledgedGeneration, attempts });
 }
@@ -83,7 +91,8 @@ function withReady(facts: DeploymentFacts, report: RefusedReport, now: Date): De
 function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
   if (report.generation !== facts.generation) return unchanged(facts, 'it speaks of an older generation');
   const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, facts.attempts - 1));
-  const retryAfterMs = report.retryable ? backoff : REFUSED_FOR_GOOD_MS;
+  const again = report.retryable ? backoff : REFUSED_FOR_GOOD_MS;
+  const retryAfterMs = Math.min(again, facts.purgeInMs ?? again);
   const reason = reasonOr(report.reason, 'ApplyRefused');
   const wanted = facts.revisions.find(({ id }) => id === facts.wantedRevisionId);
   const failing = !report.retryable && !facts.deleting && wanted !== undefined;

@@ -1,5 +1,10 @@
 /** Everything about the records of deployments; each part in its own file. */
-export { type DeletionRequest, removeRecord, requestDeletion } from './deployment-delete.ts';
+export {
+  type DeletionOutcome,
+  type DeletionRequest,
+  requestDeletion,
+  requestDeletions,
+} from './deployment-delete.ts';
 export {
   type DeploymentFilter,
   findDeployment,
@@ -7,4 +12,6 @@ export {
   listDeployments,
 } from './deployment-find.ts';
 export { insertDeployment } from './deployment-insert.ts';
+export { forgetDeployment, removeRecord } from './deployment-remove.ts';
+export { restoreDeployment } from './deployment-restore.ts';
 export { updateWanted } from './deployment-update.ts';

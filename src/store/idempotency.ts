@@ -14,6 +14,8 @@ export interface IdempotentRequest {
 export interface IdempotentAnswer {
   statusCode: number;
   deploymentId: string;
+  /** The revision, where that is what was answered. */
+  revisionId?: string | null;
 }
 
 export type IdempotencyOutcome =
@@ -22,16 +24,17 @@ export type IdempotencyOutcome =
   | { readonly kind: 'other_body' };
 
 const RESERVE = `
-INSERT INTO idempotency_keys AS k (tenant_id, key, operation, fingerprint, status_code, deployment_id, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6, now() + interval '24 hours')
+INSERT INTO idempotency_keys AS k (tenant_id, key, operation, fingerprint, status_code, deployment_id, revision_id, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, now() + interval '24 hours')
 ON CONFLICT (tenant_id, key, operation) DO UPDATE SET fingerprint = excluded.fingerprint,
   status_code = excluded.status_code, deployment_id = excluded.deployment_id,
+  revision_id = excluded.revision_id,
   created_at = now(), expires_at = excluded.expires_at
 WHERE k.expires_at <= now()
 RETURNING 1`;
 
 const FIND = `
-SELECT fingerprint, status_code, deployment_id FROM idempotency_keys
+SELECT fingerprint, status_code, deployment_id, revision_id FROM idempotency_keys
 WHERE tenant_id = $1 AND key = $2 AND operation = $3`;
 
 /**
@@ -52,13 +55,22 @@ export async function claimIdempotencyKey(
     box.fingerprint(request.body),
     answer.statusCode,
     answer.deploymentId,
+    answer.revisionId ?? null,
   ]);
   if (claimed.length > 0) return { kind: 'first' };
   const [known] = await transaction.query<{
     fingerprint: string;
     status_code: number;
     deployment_id: string;
+    revision_id: string | null;
   }>(FIND, identity);
   if (known === undefined || !box.matches(request.body, known.fingerprint)) return { kind: 'other_body' };
-  return { kind: 'repeated', answer: { statusCode: known.status_code, deploymentId: known.deployment_id } };
+  return {
+    kind: 'repeated',
+    answer: {
+      statusCode: known.status_code,
+      deploymentId: known.deployment_id,
+      revisionId: known.revision_id,
+    },
+  };
 }

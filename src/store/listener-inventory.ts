@@ -42,6 +42,9 @@ SELECT t.id FROM tombstones t JOIN ${ENTRY} ON ${SAME_PLACE('t')} WHERE t.listen
 
 /** Acknowledged and wanted, so not work already. What is work keeps its back-off. */
 const SETTLED = 'd.delete_requested_at IS NULL AND d.acknowledged_generation >= d.generation';
+/** Within the grace of its deletion, suspended as reported. */
+const SUSPENDED =
+  'd.purge_after > now() AND d.next_attempt_at > now() AND d.attempts = 0 AND NOT d.handed_out';
 const MARK_DUE = 'acknowledged_generation = d.generation - 1, next_attempt_at = now(), attempts = 0';
 const RETURNING = 'd.id, d.tenant_id';
 
@@ -52,14 +55,14 @@ const RETURNING = 'd.id, d.tenant_id';
 const CATCH_UP = `
 UPDATE deployments d SET generation = e.generation + 1, next_attempt_at = now(), attempts = 0
 FROM ${ENTRY}
-WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND d.delete_requested_at IS NULL
+WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND (d.delete_requested_at IS NULL OR d.purge_after > now())
   AND e.present AND NOT e.edited AND e.generation > d.generation AND e.generation < 2000000000
 RETURNING ${RETURNING}`;
 
 const EDITED = `
 UPDATE deployments d SET ${MARK_DUE}
 FROM ${ENTRY}
-WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND ${SETTLED}
+WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND (${SETTLED} OR ${SUSPENDED})
   AND e.present AND e.spec_hash IS DISTINCT FROM d.spec_hash
 RETURNING ${RETURNING}`;
 

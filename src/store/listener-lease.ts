@@ -60,10 +60,12 @@ UPDATE listeners SET lease_holder = $2, lease_epoch = $3, lease_expires_at = now
   loss_recorded = NOT $8, ever_seen = true, last_seen_at = now()
 WHERE id = $1`;
 
-/** What the former holder had been given and not reported on is due again. Refused items keep their back-off, deletions their grace. */
+/** What the former holder had been given and not reported on is due again. Refused items keep their back-off, suspended ones wait for the end of their grace. */
 const HAND_OUT_AGAIN = `
 UPDATE deployments SET next_attempt_at = now()
-WHERE listener_id = $1 AND generation > acknowledged_generation AND next_attempt_at > now() AND attempts = 1`;
+WHERE listener_id = $1 AND generation > acknowledged_generation AND next_attempt_at > now() AND handed_out`;
+const LEFTOVERS_AGAIN =
+  'UPDATE tombstones SET next_attempt_at = now() WHERE listener_id = $1 AND due AND next_attempt_at > now()';
 
 /**
  * What was created before the listener had ever said which namespaces it serves, and asked for none, goes where it would
@@ -142,7 +144,10 @@ export async function takeLease(
     claim.clusterReachable,
     claim.namespaces === null ? null : JSON.stringify(claim.namespaces),
   ]);
-  if (epoch !== row.lease_epoch) await transaction.query(HAND_OUT_AGAIN, [listenerId]);
+  if (epoch !== row.lease_epoch) {
+    await transaction.query(HAND_OUT_AGAIN, [listenerId]);
+    await transaction.query(LEFTOVERS_AGAIN, [listenerId]);
+  }
   const [first] = claim.namespaces ?? [];
   if (!row.ever_seen && first !== undefined && !claim.namespaces?.includes(FALLBACK_NAMESPACE)) {
     await transaction.query(PLACE_WAITING, [listenerId, first, FALLBACK_NAMESPACE]);

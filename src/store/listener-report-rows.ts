@@ -19,6 +19,7 @@ interface FactsRow {
   app_name: string;
   namespace: string;
   deleting: boolean;
+  purge_in_ms: number | null;
   generation: number;
   acknowledged_generation: number;
   attempts: number;
@@ -34,7 +35,8 @@ interface FactsRow {
 
 /** In the order of ids, as everybody who locks several; from here on nobody else changes them or their revisions. */
 const LOCK = `
-SELECT id, tenant_id, app_name, namespace, delete_requested_at IS NOT NULL AS deleting, generation,
+SELECT id, tenant_id, app_name, namespace, delete_requested_at IS NOT NULL AS deleting,
+  CASE WHEN purge_after > now() THEN extract(epoch FROM purge_after - now())::float8 * 1000 END AS purge_in_ms, generation,
   acknowledged_generation, attempts, has_runnable_revision, active_revision_id, conditions, url, observed_generation,
   observed_off, data_ready, observed_at
 FROM deployments WHERE listener_id = $1 AND id = ANY($2::uuid[])
@@ -71,6 +73,7 @@ function toFacts(row: FactsRow, revisions: readonly RevisionRow[]): DeploymentFa
     appName: row.app_name,
     namespace: row.namespace,
     deleting: row.deleting,
+    purgeInMs: row.purge_in_ms,
     generation: row.generation,
     acknowledgedGeneration: row.acknowledged_generation,
     attempts: row.attempts,
@@ -126,6 +129,7 @@ const WRITE = `
 UPDATE deployments d SET acknowledged_generation = v.acknowledged_generation, attempts = v.attempts,
   next_attempt_at = CASE WHEN v.retry_after_ms IS NULL THEN d.next_attempt_at
     ELSE now() + make_interval(secs => v.retry_after_ms / 1000) END,
+  handed_out = d.handed_out AND v.retry_after_ms IS NULL,
   active_revision_id = v.active_revision_id, conditions = v.conditions, url = v.url,
   observed_generation = v.observed_generation, observed_off = v.observed_off, data_ready = v.data_ready,
   observed_at = v.observed_at,
@@ -138,11 +142,11 @@ WHERE d.id = v.id`;
 
 const MOVE = `
 UPDATE revisions r SET status = v.status, reason = v.reason, message = v.message, updated_at = now(),
+  culprit = CASE WHEN v.status = 'DEPLOY_FAILED' THEN v.culprit ELSE r.culprit END,
   deployed_at = CASE WHEN v.status = 'DEPLOYED' THEN now() ELSE r.deployed_at END
 FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, status text, reason text, message text, culprit jsonb)
 WHERE r.id = v.id`;
 
-  culprit = CASE WHEN v.status = 'DEPLOY_FAILED' THEN v.culprit ELSE r.culprit END,
 /** Writes what reports changed. The rows are locked since `loadFacts`, so no condition is needed again. */
 export async function writeFacts(transaction: Transaction, changes: readonly FactsChange[]): Promise<void> {
   if (changes.length === 0) return;
@@ -168,7 +172,7 @@ export async function writeFacts(transaction: Transaction, changes: readonly Fac
     status: to,
     reason,
     message,
+    culprit: culprit ?? null,
   }));
   await transaction.query(MOVE, [JSON.stringify(moved)]);
 }
-    culprit: culprit ?? null,

@@ -1,7 +1,7 @@
 import type { ClusterReport, DeploymentFacts, ReportOutcome } from '../domain/cluster-report.ts';
 import { reportOutcome } from '../domain/report-outcome.ts';
 import type { Transaction } from './database.ts';
-import { removeRecord } from './deployment-delete.ts';
+import { removeRecord } from './deployment-remove.ts';
 import { type Actor, appendEvents, type NewEvent } from './events.ts';
 import { StaleEpoch } from './listener-lease.ts';
 import { loadFacts, type ReportedDeployment, writeFacts } from './listener-report-rows.ts';

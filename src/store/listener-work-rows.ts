@@ -30,7 +30,7 @@ export interface DuePurge {
   generation: number;
   appName: string;
   namespace: string;
-  /** Every revision that has an environment. Unknown once the record is gone: empty. */
+  /** Every revision that has an environment. */
   revisions: number[];
 }
 
@@ -50,13 +50,16 @@ export const WANTED_REVISION = `coalesce(
   (SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND r.status IN
     ('CREATING', 'AWAITING_BUILD', 'BUILDING') ORDER BY r.number DESC LIMIT 1))`;
 
+/** Deletion was asked for and its grace is over (alias `d`). Until then the deployment is handed out as it is, suspended. */
+const PURGING = '(d.delete_requested_at IS NOT NULL AND coalesce(d.purge_after <= now(), true))';
+
 const LOAD = `
-SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, p.name AS tracing_project,
+SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, ${PURGING} AS purging, p.name AS tracing_project,
   w.id AS w_id, w.number AS w_number, w.status AS w_status, w.source_revision_config AS w_config,
   w.resolved_image AS w_image, w.created_at AS w_created_at, w.secrets_id AS w_secrets_id,
   ws.key_id AS w_key_id, ws.sealed AS w_sealed,
   a.number AS a_number, a.secrets_id AS a_secrets_id, sa.key_id AS a_key_id, sa.sealed AS a_sealed,
-  CASE WHEN d.delete_requested_at IS NULL THEN
+  CASE WHEN NOT ${PURGING} THEN
     ARRAY(SELECT r.number FROM revisions r WHERE r.deployment_id = d.id AND r.secrets_id IS NOT NULL
       AND r.number <= w.number - ${KEPT_REVISIONS} AND r.id IS DISTINCT FROM d.active_revision_id
       ORDER BY r.number DESC LIMIT ${STALE_AT_ONCE})
@@ -75,6 +78,7 @@ ORDER BY due.turn`;
 
 interface LoadedRow extends DeploymentRow {
   attempts: number;
+  purging: boolean;
   tracing_project: string;
   w_id: string | null;
   w_number: number;
@@ -120,7 +124,7 @@ function wantedOf(row: LoadedRow): Revision | null {
 }
 
 function toDueWork(row: LoadedRow): DueWork {
-  if (row.delete_requested_at !== null) {
+  if (row.purging) {
     const { id: deploymentId, tenant_id: tenantId, generation, app_name: appName, namespace } = row;
     return {
       kind: 'purge',

@@ -5,7 +5,8 @@ import { type DuePurge, type DueWork, loadWork } from './listener-work-rows.ts';
 
 /**
  * Work that is due for a listener. A dirty marker, no queue: an item is due while generation > acknowledged_generation
- * and next_attempt_at has come, so nothing is lost however notifications and commits interleave.
+ * and next_attempt_at has come, so nothing is lost however notifications and commits interleave. A deletion is never
+ * acknowledged: within its grace its item suspends the deployment, and comes again as a purge when that is over.
  */
 
 /** What the caller made of a due item. */
@@ -44,7 +45,8 @@ WITH given AS (
   SELECT * FROM jsonb_to_recordset($1::jsonb) AS given(id uuid, spec_hash text, revision_id uuid)
 ), deployment AS (
   UPDATE deployments d SET spec_hash = coalesce(given.spec_hash, d.spec_hash), attempts = d.attempts + 1,
-    next_attempt_at = now() + make_interval(secs => ${REDELIVER_SECONDS})
+    handed_out = true, next_attempt_at = least(now() + make_interval(secs => ${REDELIVER_SECONDS}),
+      CASE WHEN d.purge_after > now() THEN d.purge_after END)
   FROM given WHERE d.id = given.id
 )
 UPDATE revisions r SET status = 'AWAITING_DEPLOY', reason = 'Reconciling', message = 'It was handed to the listener.',
@@ -112,7 +114,7 @@ UPDATE tombstones SET attempts = attempts + 1, next_attempt_at = now() + make_in
 WHERE id IN (
   SELECT id FROM tombstones WHERE listener_id = $1 AND due AND next_attempt_at <= now()
   ORDER BY next_attempt_at LIMIT $2 FOR UPDATE SKIP LOCKED)
-RETURNING id, tenant_id, generation, app_name, namespace`;
+RETURNING id, tenant_id, generation, app_name, namespace, env_revisions`;
 
 async function leftovers(transaction: Transaction, listenerId: string, limit: number): Promise<DuePurge[]> {
   const rows = await transaction.query<{
@@ -121,15 +123,16 @@ async function leftovers(transaction: Transaction, listenerId: string, limit: nu
     generation: number;
     app_name: string;
     namespace: string;
+    env_revisions: number[];
   }>(DUE_TOMBSTONES, [listenerId, limit]);
-  return rows.map(({ id, tenant_id, generation, app_name, namespace }) => ({
+  return rows.map(({ id, tenant_id, generation, app_name, namespace, env_revisions }) => ({
     kind: 'purge',
     deploymentId: id,
     tenantId: tenant_id,
     generation,
     appName: app_name,
     namespace,
-    revisions: [],
+    revisions: env_revisions,
   }));
 }
 

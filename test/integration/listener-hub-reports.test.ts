@@ -254,7 +254,7 @@ describe('inventory', () => {
     expect((await listener.work()).body.items).toMatchObject([{ generation: 10, spec: { generation: 10 } }]);
   });
 
-  it('does not touch a deployment that is being deleted', async () => {
+  it('does not touch a deployment that is being deleted, once it is suspended for its grace', async () => {
     const { record } = await settled('deleting');
     await hub.store.database.forTenant(tenantId).transaction((transaction) =>
       requestDeletion(transaction, tenantId, record.id, {
@@ -263,6 +263,8 @@ describe('inventory', () => {
         actor: { kind: 'system' },
       }),
     );
+    expect(await due()).toEqual([record.id]);
+    await listener.report([{ kind: 'applied', deployment_id: record.id, generation: 2 }]);
     expect((await listener.inventory([], true)).body.due).toBe(0);
     await listener.lease({ release: true });
     listener = protocolClient(hub, 'b');

@@ -50,16 +50,23 @@ test('asked for again it may take the tracing project too, and never leaves it a
   expect(await history()).toEqual(before);
 });
 
-test('nothing is due within the grace', async () => {
+test('the grace is as long as asked for, whoever asks again; the listener is to suspend it at once', async () => {
   const { tenantId, scope } = await newTenant(store);
   const created = await insert(store, tenantId, 'shop');
   await scope.transaction((tx) =>
     requestDeletion(tx, tenantId, created.id, { ...request, graceSeconds: 3600 }),
   );
-  const [work] = await store.sql('SELECT next_attempt_at > now() AS later FROM deployments WHERE id = $1', [
-    created.id,
-  ]);
-  expect(work).toEqual({ later: true });
+  const read = () =>
+    store.sql(
+      `SELECT next_attempt_at <= now() AS due, extract(epoch FROM purge_after - delete_requested_at)::int AS grace
+       FROM deployments WHERE id = $1`,
+      [created.id],
+    );
+  expect(await read()).toEqual([{ due: true, grace: 3600 }]);
+  for (const graceSeconds of [0, 7200]) {
+    await scope.transaction((tx) => requestDeletion(tx, tenantId, created.id, { ...request, graceSeconds }));
+    expect(await read()).toEqual([{ due: true, grace: 3600 }]);
+  }
 });
 
 test('the record goes with revisions and secrets, leaves tombstone and history', async () => {

@@ -29,6 +29,7 @@ function facts(statuses: readonly RevisionStatus[], over: Partial<DeploymentFact
     appName: 'shop-1',
     namespace: 'team',
     deleting: false,
+    purgeInMs: null,
     generation: 7,
     acknowledgedGeneration: 6,
     attempts: 1,

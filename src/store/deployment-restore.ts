@@ -1,0 +1,30 @@
+import type { Transaction } from './database.ts';
+import { findDeployment } from './deployment-find.ts';
+import { WORK_CHANNEL } from './deployment-write.ts';
+import { type Actor, appendEvents } from './events.ts';
+import type { DeploymentRecord } from './records.ts';
+
+/** By the clock, not by the begin of this transaction: while it waited for the row, the purge may have been handed out. */
+const RESTORE = `
+UPDATE deployments SET delete_requested_at = NULL, purge_after = NULL, delete_tracing_project = false,
+  generation = generation + 1, next_attempt_at = now(), attempts = 0, updated_at = now()
+WHERE id = $2 AND tenant_id = $1 AND delete_requested_at IS NOT NULL AND purge_after > clock_timestamp()
+RETURNING name, pg_notify('${WORK_CHANNEL}', listener_id::text)`;
+
+/**
+ * Takes a deletion back within its grace: the deployment is wanted as it was. The caller has locked its row.
+ * @returns null when the grace is over, or nobody asked for its deletion
+ * @throws UniqueViolation `deployments_name`, `deployments_route_host`: another deployment has taken it meanwhile
+ */
+export async function restoreDeployment(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+  actor: Actor,
+): Promise<DeploymentRecord | null> {
+  const [restored] = await transaction.query<{ name: string }>(RESTORE, [tenantId, deploymentId]);
+  if (restored === undefined) return null;
+  const message = `The deletion of ${restored.name} was taken back.`;
+  await appendEvents(transaction, [{ tenantId, deploymentId, actor, reason: 'Restored', message }]);
+  return findDeployment(transaction, tenantId, deploymentId);
+}
