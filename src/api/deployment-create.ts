@@ -1,7 +1,6 @@
 import { appName } from '../contract/names.ts';
 import { withDefaultCeilings } from '../domain/default-ceilings.ts';
 import { type CreateBody, toSourceConfig, toSourceRevisionConfig } from '../domain/deployment-bodies.ts';
-import { canonicalJson } from '../domain/hash.ts';
 import { uuidv7 } from '../domain/id.ts';
 import { imageVersion } from '../domain/image-reference.ts';
 import { unmaskSecrets } from '../domain/secret-list.ts';
@@ -9,15 +8,16 @@ import { sourceIssues } from '../domain/source-rules.ts';
 import type { Transaction } from '../store/database.ts';
 import { findDeployment, insertDeployment } from '../store/deployments.ts';
 import type { Actor } from '../store/events.ts';
-import { claimIdempotencyKey } from '../store/idempotency.ts';
 import type { DeploymentRecord, NewDeployment } from '../store/records.ts';
+import { checkIntegration } from './deployment-integration.ts';
 import { checkClusterSupport, manifestsOf, resourceOf, revisionOf } from './deployment-manifests.ts';
 import { choosePlacement, renderingOf } from './deployment-placement.ts';
 import { checkQuota } from './deployment-quota.ts';
 import { conflict, newRevision, undone, wantedIssues } from './deployment-rules.ts';
 import type { DryRunAnswer } from './deployment-schema.ts';
 import type { ApiDeps } from './deps.ts';
-import { ApiError, brokenRules } from './errors.ts';
+import { brokenRules } from './errors.ts';
+import { earlierAnswer, madeAndGone } from './idempotency.ts';
 
 /** `POST /v2/deployments`: decide, then write everything in one transaction. */
 
@@ -82,22 +82,12 @@ async function madeBefore(
   { tenantId, idempotencyKey, body }: CreateRequest,
   deploymentId: string,
 ): Promise<DeploymentRecord | null> {
-  if (idempotencyKey === null) return null;
-  const outcome = await claimIdempotencyKey(
-    transaction,
-    deps.secretBox,
-    tenantId,
-    { key: idempotencyKey, operation: OPERATION, body: canonicalJson(body) },
-    { statusCode: 201, deploymentId },
-  );
-  if (outcome.kind === 'first') return null;
-  if (outcome.kind === 'other_body') {
-    throw new ApiError(409, 'The Idempotency-Key was used with another body.');
-  }
-  const made = await findDeployment(transaction, tenantId, outcome.answer.deploymentId);
-  if (made === null) {
-    throw new ApiError(409, 'The deployment that was made with this Idempotency-Key is gone.');
-  }
+  const call = { tenantId, idempotencyKey, operation: OPERATION, body };
+  const answer = { statusCode: 201, deploymentId };
+  const earlier = await earlierAnswer(deps, transaction, call, answer);
+  if (earlier === null) return null;
+  const made = await findDeployment(transaction, tenantId, earlier.deploymentId);
+  if (made === null) throw madeAndGone('deployment');
   return made;
 }
 
@@ -110,6 +100,7 @@ async function write(
   const { tenantId, dryRun } = request;
   const made = dryRun ? null : await madeBefore(deps, transaction, request, draft.id);
   if (made !== null) return { record: made, manifests: null };
+  await checkIntegration(transaction, tenantId, draft.sourceConfig);
   const { listener, namespace } = await choosePlacement(transaction, deps, tenantId, draft.sourceConfig);
   const names = draft.secrets.map((secret) => secret.name);
   const asked = { deploymentId: draft.id, sourceConfig: draft.sourceConfig, secretNames: names };

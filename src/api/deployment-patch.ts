@@ -9,11 +9,12 @@ import { applyPatch, type Patched } from '../domain/patch.ts';
 import { sourceIssues } from '../domain/source-rules.ts';
 import { specChangeIssues } from '../domain/spec-rules.ts';
 import type { Transaction } from '../store/database.ts';
-import { findDeploymentForUpdate, updateWanted } from '../store/deployments.ts';
+import { updateWanted } from '../store/deployments.ts';
 import type { Actor } from '../store/events.ts';
 import { findListener } from '../store/listeners.ts';
 import type { DeploymentRecord, NewRevision } from '../store/records.ts';
 import { findRevision } from '../store/revisions.ts';
+import { lockForChange } from './deployment-lock.ts';
 import {
   checkClusterSupport,
   manifestsOf,
@@ -27,8 +28,7 @@ import { conflict, newRevision, undone, wantedIssues } from './deployment-rules.
 import type { DryRunAnswer } from './deployment-schema.ts';
 import { secretsBeforePatch } from './deployment-secrets.ts';
 import type { ApiDeps } from './deps.ts';
-import { beingDeleted, brokenRules, notFound, wrongShape } from './errors.ts';
-import { checkIfMatch } from './etag.ts';
+import { brokenRules, wrongShape } from './errors.ts';
 
 /** `PATCH /v2/deployments/{id}`: merge, decide, then write everything in one transaction. */
 
@@ -46,16 +46,6 @@ export interface PatchResult {
   readonly record: DeploymentRecord;
   /** Only of a dry run. */
   readonly outlook: Pick<DryRunAnswer, 'manifests' | 'new_revision' | 'pods_roll'> | null;
-}
-
-/** @throws ApiError 404, 409, 412 */
-async function lock(transaction: Transaction, request: PatchRequest): Promise<DeploymentRecord> {
-  const { tenantId, deploymentId, ifMatch } = request;
-  const record = await findDeploymentForUpdate(transaction, tenantId, deploymentId);
-  if (record === null) throw notFound('deployment');
-  if (record.deleteRequestedAt !== null) throw beingDeleted();
-  checkIfMatch(ifMatch, record.generation);
-  return record;
 }
 
 const touches = ({ changed }: Patched, part: string) =>
@@ -176,7 +166,7 @@ function resourcesOf(change: Change, record: DeploymentRecord, latest: Revision 
 }
 
 async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequest): Promise<PatchResult> {
-  const before = await lock(transaction, request);
+  const before = await lockForChange(transaction, request);
   const secrets = secretsBeforePatch(deps.secretBox, before, request.body);
   const patched = decide(deps, before, secrets, request.body);
   const revision = patched.newRevision ? newRevision(before.source, patched.next.sourceRevisionConfig) : null;

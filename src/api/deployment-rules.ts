@@ -40,10 +40,17 @@ export function wantedIssues(deps: ApiDeps, wanted: Wanted): BodyIssue[] {
   ];
 }
 
-/** A revision that is to be made: an image waits for the listener, a source for its build. */
-export function newRevision(source: Source, config: SourceRevisionConfig): NewRevision {
+/**
+ * A revision that is to be made: an image waits for the listener, a source for its build.
+ * @param resolvedImage digest-pinned image; null: none is known, or it is to be built
+ */
+export function newRevision(
+  source: Source,
+  config: SourceRevisionConfig,
+  resolvedImage: string | null = pinnedImage(config.image_uri),
+): NewRevision {
   const id = uuidv7();
-  if (source === 'git_host' && config.image_uri === null) {
+  if (source === 'git_host' && config.image_uri === null && resolvedImage === null) {
     return {
       id,
       status: 'AWAITING_BUILD',
@@ -51,7 +58,6 @@ export function newRevision(source: Source, config: SourceRevisionConfig): NewRe
       message: 'The image is to be built from the repository.',
     };
   }
-  const resolvedImage = pinnedImage(config.image_uri);
   return { id, status: 'QUEUED', ...(resolvedImage === null ? {} : { resolvedImage }) };
 }
 

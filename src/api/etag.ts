@@ -1,6 +1,13 @@
+import { z } from 'zod';
 import { ApiError } from './errors.ts';
 
 /** ETags of deployments: the generation, so that they change with what is wanted and never with the status. */
+
+/** The header of a request that changes a deployment. */
+export const ifMatchHeader = z
+  .string()
+  .optional()
+  .describe('Change only if the deployment still has this ETag.');
 
 /** The ETag of a generation. */
 export function etag(generation: number): string {

@@ -1,29 +1,26 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { createBodySchema, patchBodySchema } from '../../domain/deployment-bodies.ts';
 import { deploymentTypeSchema } from '../../domain/source.ts';
 import { DEPLOYMENT_STATUSES } from '../../domain/states.ts';
-import { findDeployment, listDeployments, requestDeletion } from '../../store/deployments.ts';
-import { actorOf, callerOf, tenantOf } from '../auth.ts';
+import { findDeployment, listDeployments } from '../../store/deployments.ts';
+import { actorOf, tenantOf } from '../auth.ts';
+import { maskQuery, presenting } from '../deployment-answer.ts';
 import { createDeployment } from '../deployment-create.ts';
 import { patchDeployment } from '../deployment-patch.ts';
-import { type PresentOptions, presentDeployment } from '../deployment-present.ts';
+import { presentDeployment } from '../deployment-present.ts';
 import { deploymentListSchema, deploymentSchema, dryRunSchema } from '../deployment-schema.ts';
 import type { ApiDeps } from '../deps.ts';
 import { errorAnswers } from '../error-schema.ts';
 import { notFound } from '../errors.ts';
-import { etag } from '../etag.ts';
+import { etag, ifMatchHeader } from '../etag.ts';
+import { idempotencyKeyHeader } from '../idempotency.ts';
 import { booleanQuery, csvOfIds, deploymentParams, filterText, nextOffset, pageQuery } from '../query.ts';
 
 const READ = { scopes: ['deployments:read'] } as const;
 const WRITE = { scopes: ['deployments:write'] } as const;
 
-const maskQuery = {
-  mask_secrets: booleanQuery
-    .default(false)
-    .describe('true: answer the mask instead of the values of secrets, whatever the key may see.'),
-};
 const dryRunQuery = {
   dry_run: booleanQuery
     .default(false)
@@ -31,11 +28,6 @@ const dryRunQuery = {
 };
 
 const writeQuery = z.strictObject({ ...dryRunQuery, ...maskQuery });
-const deleteQuery = z.strictObject({
-  delete_tracing_project: booleanQuery
-    .default(false)
-    .describe('true: delete the tracing project too, unless another deployment uses it.'),
-});
 const listQuery = z.strictObject({
   ...pageQuery,
   name: filterText.optional().describe('Name, exactly.'),
@@ -54,24 +46,11 @@ const listQuery = z.strictObject({
 });
 
 const createHeaders = z.looseObject({
-  'idempotency-key': z
-    .string()
-    .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 printable characters without blanks')
-    .optional()
-    .describe(
-      'For 24 hours, the same key with the same body answers the deployment made by the first request.',
-    ),
+  'idempotency-key': idempotencyKeyHeader.describe(
+    'For 24 hours, the same key with the same body answers the deployment made by the first request.',
+  ),
 });
-const patchHeaders = z.looseObject({
-  'if-match': z.string().optional().describe('Change only if the deployment still has this ETag.'),
-});
-
-function presenting(deps: ApiDeps, request: FastifyRequest, mask: boolean): PresentOptions {
-  return {
-    box: deps.secretBox,
-    showSecrets: !mask && callerOf(request).scopes.includes('secrets:read'),
-  };
-}
+const patchHeaders = z.looseObject({ 'if-match': ifMatchHeader });
 
 function reads(app: FastifyInstance, deps: ApiDeps): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
@@ -216,33 +195,6 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
       });
       reply.header('etag', etag(record.generation));
       return { ...presentDeployment(record, presenting(deps, request, mask)), ...outlook };
-    },
-  );
-
-  routes.delete(
-    '/v2/deployments/:deployment_id',
-    {
-      config: { access: WRITE },
-      schema: {
-        tags: ['deployments'],
-        summary: 'Delete a deployment',
-        description:
-          'Asks for the deletion: the status is AWAITING_DELETE until the cluster is clean, then the deployment is gone. Asked again, it is the same answer.',
-        params: deploymentParams,
-        querystring: deleteQuery,
-        response: { 204: z.null().describe('Deletion is under way.'), ...errorAnswers(404) },
-      },
-    },
-    async (request, reply) => {
-      const tenantId = tenantOf(request);
-      const outcome = await deps.database.forTenant(tenantId).transaction((transaction) =>
-        requestDeletion(transaction, tenantId, request.params.deployment_id, {
-          deleteTracingProject: request.query.delete_tracing_project,
-          actor: actorOf(request),
-        }),
-      );
-      if (outcome === 'missing') throw notFound('deployment');
-      return reply.code(204).send(null);
     },
   );
 }

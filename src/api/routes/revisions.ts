@@ -36,7 +36,8 @@ const revisionListSchema = z
   })
   .describe('A page of revisions.');
 
-function present(record: RevisionRecord): ShownRevision {
+/** A revision as answered. */
+export function presentRevision(record: RevisionRecord): ShownRevision {
   const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = record.sourceRevisionConfig;
   return {
     id: record.id,
@@ -52,6 +53,10 @@ function present(record: RevisionRecord): ShownRevision {
     deployed_at: record.deployedAt?.toISOString() ?? null,
   };
 }
+
+export const revisionParams = deploymentParams.extend({
+  revision_id: uuidSchema.describe('Id of the revision.'),
+});
 
 const ACCESS = { scopes: ['deployments:read'] } as const;
 
@@ -89,7 +94,7 @@ export function revisionRoutes(app: FastifyInstance, deps: ApiDeps): void {
         const filter = { statuses: status, remoteReconciled };
         return listRevisions(reader, tenantId, deploymentId, filter, { limit, offset });
       });
-      return { resources: records.map(present), offset: nextOffset({ offset }, records) };
+      return { resources: records.map(presentRevision), offset: nextOffset({ offset }, records) };
     },
   );
 
@@ -101,7 +106,7 @@ export function revisionRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['revisions'],
         summary: 'Get a revision',
         description: 'One revision of a deployment.',
-        params: deploymentParams.extend({ revision_id: uuidSchema.describe('Id of the revision.') }),
+        params: revisionParams,
         querystring: noQuery,
         response: { 200: revisionSchema, ...errorAnswers(404) },
       },
@@ -113,7 +118,7 @@ export function revisionRoutes(app: FastifyInstance, deps: ApiDeps): void {
         .forTenant(tenantId)
         .read((reader) => findRevision(reader, tenantId, deploymentId, revisionId));
       if (record === null) throw notFound('revision');
-      return present(record);
+      return presentRevision(record);
     },
   );
 }

@@ -1,0 +1,21 @@
+import type { FastifyRequest } from 'fastify';
+import { callerOf } from './auth.ts';
+import type { PresentOptions } from './deployment-present.ts';
+import type { ApiDeps } from './deps.ts';
+import { booleanQuery } from './query.ts';
+
+/** What the routes that answer deployments have in common. */
+
+export const maskQuery = {
+  mask_secrets: booleanQuery
+    .default(false)
+    .describe('true: answer the mask instead of the values of secrets, whatever the key may see.'),
+};
+
+/** How the caller gets to see deployments. */
+export function presenting(deps: ApiDeps, request: FastifyRequest, mask: boolean): PresentOptions {
+  return {
+    box: deps.secretBox,
+    showSecrets: !mask && callerOf(request).scopes.includes('secrets:read'),
+  };
+}

@@ -1,0 +1,43 @@
+import { findDeploymentForUpdate, restoreDeployment } from '../store/deployments.ts';
+import type { Actor } from '../store/events.ts';
+import type { DeploymentRecord } from '../store/records.ts';
+import { checkQuota } from './deployment-quota.ts';
+import { conflict } from './deployment-rules.ts';
+import { readableSecrets } from './deployment-secrets.ts';
+import type { ApiDeps } from './deps.ts';
+import { ApiError, notFound } from './errors.ts';
+
+/** `POST /v2/deployments/{id}/restore`. */
+
+export interface RestoreRequest {
+  readonly tenantId: string;
+  readonly deploymentId: string;
+  readonly actor: Actor;
+}
+
+/**
+ * Takes a deletion back within its grace.
+ * @throws ApiError 400 for a quota, 404, 409 with the reason
+ */
+export async function restore(deps: ApiDeps, request: RestoreRequest): Promise<DeploymentRecord> {
+  const { tenantId, deploymentId, actor } = request;
+  try {
+    return await deps.database.forTenant(tenantId).transaction(async (transaction) => {
+      const before = await findDeploymentForUpdate(transaction, tenantId, deploymentId);
+      if (before === null) throw notFound('deployment');
+      if (before.deleteRequestedAt === null) {
+        throw new ApiError(409, 'The deployment is not being deleted: there is nothing to restore.');
+      }
+      const secretNames = (readableSecrets(deps.secretBox, before) ?? []).map(({ name }) => name);
+      const { sourceConfig } = before;
+      await checkQuota(deps, transaction, tenantId, { deploymentId, sourceConfig, secretNames });
+      const restored = await restoreDeployment(transaction, tenantId, deploymentId, actor);
+      if (restored === null) {
+        throw new ApiError(409, 'The grace of the deletion is over: its data is being removed, or is gone.');
+      }
+      return restored;
+    });
+  } catch (error) {
+    throw conflict(error);
+  }
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { canonicalJson } from '../domain/hash.ts';
+import type { Transaction } from '../store/database.ts';
+import { claimIdempotencyKey, type IdempotentAnswer } from '../store/idempotency.ts';
+import type { ApiDeps } from './deps.ts';
+import { ApiError } from './errors.ts';
+
+/** Requests with an Idempotency-Key. */
+
+/** The header of a request that makes something. */
+export const idempotencyKeyHeader = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 printable characters without blanks')
+  .optional();
+
+export interface IdempotentCall {
+  readonly tenantId: string;
+  /** null: the request has none. */
+  readonly idempotencyKey: string | null;
+  /** Method and path. */
+  readonly operation: string;
+  readonly body: unknown;
+}
+
+/**
+ * The answer that an earlier request with the same key led to; null: this is the first one, and `answer` is what it is
+ * about to make. Call it before anything is written or locked.
+ * @throws ApiError 409 when the key was used with another body
+ */
+export async function earlierAnswer(
+  deps: Pick<ApiDeps, 'secretBox'>,
+  transaction: Transaction,
+  { tenantId, idempotencyKey: key, operation, body }: IdempotentCall,
+  answer: IdempotentAnswer,
+): Promise<IdempotentAnswer | null> {
+  if (key === null) return null;
+  const request = { key, operation, body: canonicalJson(body) };
+  const outcome = await claimIdempotencyKey(transaction, deps.secretBox, tenantId, request, answer);
+  if (outcome.kind === 'first') return null;
+  if (outcome.kind === 'repeated') return outcome.answer;
+  throw new ApiError(409, 'The Idempotency-Key was used with another body.');
+}
+
+/** 409: an earlier request with the same key made it, and it exists no more. */
+export function madeAndGone(what: string): ApiError {
+  return new ApiError(409, `The ${what} that was made with this Idempotency-Key is gone.`);
+}

@@ -1,0 +1,119 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { actorOf, tenantOf } from '../auth.ts';
+import type { ApiDeps } from '../deps.ts';
+import { errorAnswers } from '../error-schema.ts';
+import { etag, ifMatchHeader } from '../etag.ts';
+import { idempotencyKeyHeader } from '../idempotency.ts';
+import { deploymentParams, noQuery } from '../query.ts';
+import { type Repetition, repeatRevision } from '../revision-repeat.ts';
+import { presentRevision, revisionParams, revisionSchema } from './revisions.ts';
+
+const headers = z.looseObject({
+  'idempotency-key': idempotencyKeyHeader.describe(
+    'For 24 hours, the same key answers the revision made by the first request.',
+  ),
+  'if-match': ifMatchHeader,
+});
+type Headers = z.infer<typeof headers>;
+
+const body = z.strictObject({}).nullish().describe('None, or an empty object.');
+const answers = { 201: revisionSchema, ...errorAnswers(400, 404, 409, 412, 413, 415) };
+const config = {
+  access: { scopes: ['deployments:write'] },
+  answerHeaders: ['ETag', 'Location'],
+} as const;
+
+interface Call {
+  readonly request: FastifyRequest;
+  readonly headers: Headers;
+  readonly deploymentId: string;
+  readonly revisionId: string | null;
+  readonly repetition: Repetition;
+}
+
+/** The ETag is the deployment's, as everywhere: what If-Match takes. */
+async function answer(deps: ApiDeps, reply: FastifyReply, call: Call) {
+  const { request, deploymentId, revisionId, repetition } = call;
+  const path = `/v2/deployments/${deploymentId}/revisions`;
+  const { revision, generation } = await repeatRevision(deps, {
+    tenantId: tenantOf(request),
+    deploymentId,
+    revisionId,
+    repetition,
+    actor: actorOf(request),
+    ifMatch: call.headers['if-match'],
+    idempotencyKey: call.headers['idempotency-key'] ?? null,
+    operation: `POST ${path}${revisionId === null ? '' : `/${revisionId}/${repetition}`}`,
+  });
+  reply.code(201).header('etag', etag(generation)).header('location', `${path}/${revision.id}`);
+  return presentRevision(revision);
+}
+
+/** Operations that make a revision of the content of another: `POST /v2/deployments/{id}/revisions` and below. */
+export function revisionRepeatRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+
+  routes.post(
+    '/v2/deployments/:deployment_id/revisions',
+    {
+      config,
+      schema: {
+        tags: ['revisions'],
+        summary: 'Create a revision',
+        description:
+          "Always makes a new revision, of the latest one's content. A moved tag is looked up again, a repository built again. Before the first image there is none to repeat: 400.",
+        params: deploymentParams,
+        headers,
+        querystring: noQuery,
+        body,
+        response: answers,
+      },
+    },
+    (request, reply) =>
+      answer(deps, reply, {
+        request,
+        headers: request.headers,
+        deploymentId: request.params.deployment_id,
+        revisionId: null,
+        repetition: 'latest',
+      }),
+  );
+
+  const ofOne = (repetition: 'redeploy' | 'rollback', words: { summary: string; description: string }) =>
+    routes.post(
+      `/v2/deployments/:deployment_id/revisions/:revision_id/${repetition}`,
+      {
+        config,
+        schema: {
+          tags: ['revisions'],
+          ...words,
+          params: revisionParams,
+          headers,
+          querystring: noQuery,
+          body,
+          response: answers,
+        },
+      },
+      (request, reply) =>
+        answer(deps, reply, {
+          request,
+          headers: request.headers,
+          deploymentId: request.params.deployment_id,
+          revisionId: request.params.revision_id,
+          repetition,
+        }),
+    );
+
+  ofOne('redeploy', {
+    summary: 'Deploy a revision again',
+    description:
+      'Makes a new revision of the same content as this one: source_revision_config and secrets, and the image by the digest that was resolved or built. How a failed revision is tried again. One that was never built is built.',
+  });
+  ofOne('rollback', {
+    summary: 'Roll back to a revision',
+    description:
+      "Makes a new revision of this one's whole content: source_revision_config, secrets, and the image by the digest that was resolved or built. The deployment shows it as its latest afterwards. source_config is not part of a revision and stays.",
+  });
+}
