@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util';
 import type { Config } from './config.ts';
+import { apiKeyNameSchema, expiresAtSchema, isExpired, SCOPES, type Scope } from './domain/api-key.ts';
 import type { Logger } from './domain/logger.ts';
 import { ROTATE_HELP, rotateEncryption } from './keys-rotate.ts';
-import { createApiKey, SCOPES, type Scope } from './store/api-keys.ts';
+import { createApiKey } from './store/api-keys.ts';
 import { openDatabase } from './store/database.ts';
 import { checkMigrated } from './store/migrate.ts';
 import { ensureTenant } from './store/tenants.ts';
@@ -11,7 +12,7 @@ import { UsageError } from './usage-error.ts';
 /** What a key gets when nothing is said: everything within its tenant. */
 const TENANT_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
 
-export const KEYS_HELP = `usage: berth keys create (--tenant NAME | --platform) --name NAME [--scopes A,B] [--json]
+export const KEYS_HELP = `usage: berth keys create (--tenant NAME | --platform) --name NAME [--scopes A,B] [--expires WHEN] [--json]
 Makes an API key and prints it, once: only its hash is kept.
 
   --tenant NAME    the tenant that the key belongs to; made if there is none of that name
@@ -19,15 +20,45 @@ Makes an API key and prints it, once: only its hash is kept.
   --name NAME      what the key is for
   --scopes A,B     of ${SCOPES.join(', ')}; default: ${TENANT_SCOPES.join(', ')}
                    (--platform: listeners:run); admin reaches every tenant, so it is only given when named
-  --json           print {"api_key", "api_key_id", "tenant_id", "scopes"} instead of a sentence
+  --expires WHEN   when the key stops working: 90d, 12h, or a time such as 2030-01-31T00:00:00Z; default: never
+  --json           print {"api_key", "api_key_id", "tenant_id", "scopes", "expires_at"} instead of a sentence
 
 ${ROTATE_HELP}`;
+
+/** In the history. */
+const ACTOR = { kind: 'system', name: 'berth keys create' } as const;
 
 interface KeyRequest {
   tenant: string | null;
   name: string;
   scopes: Scope[];
+  /** null: never. */
+  expiresAt: Date | null;
   json: boolean;
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, d: 86_400_000 };
+
+/** A time, or how long from now. */
+function parseExpiry(text: string | undefined, now: Date): Date | null {
+  if (text === undefined) return null;
+  const [, count, unit = ''] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
+  const expiresAt =
+    count === undefined ? new Date(text) : new Date(now.getTime() + Number(count) * (UNIT_MS[unit] ?? 0));
+  if (count === undefined && !expiresAtSchema.safeParse(text).success) {
+    throw new UsageError(
+      `--expires: "${text}" is neither a time such as 2030-01-31T00:00:00Z nor 90d or 12h`,
+    );
+  }
+  if (isExpired(expiresAt, now)) throw new UsageError(`--expires: "${text}" does not lie ahead`);
+  return expiresAt;
+}
+
+function parseName(text: string | undefined): string {
+  if (text === undefined || text.trim() === '') throw new UsageError('--name is missing');
+  const parsed = apiKeyNameSchema.safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw new UsageError(`--name: ${parsed.error.issues.map(({ message }) => message).join('; ')}`);
 }
 
 function parseScopes(text: string | undefined, fallback: readonly Scope[]): Scope[] {
@@ -47,15 +78,17 @@ function parseRequest(args: readonly string[]): KeyRequest {
       platform: { type: 'boolean', default: false },
       name: { type: 'string' },
       scopes: { type: 'string' },
+      expires: { type: 'string' },
       json: { type: 'boolean', default: false },
     },
   });
   if ((values.tenant === undefined) !== values.platform) {
     throw new UsageError('name the tenant with --tenant NAME, or say --platform');
   }
-  if (values.name === undefined || values.name.trim() === '') throw new UsageError('--name is missing');
+  const name = parseName(values.name);
   const scopes = parseScopes(values.scopes, values.platform ? ['listeners:run'] : TENANT_SCOPES);
-  return { tenant: values.tenant ?? null, name: values.name, scopes, json: values.json };
+  const expiresAt = parseExpiry(values.expires, new Date());
+  return { tenant: values.tenant ?? null, name, scopes, expiresAt, json: values.json };
 }
 
 /**
@@ -74,13 +107,17 @@ export async function keysCommand(config: Config, logger: Logger, args: readonly
     await checkMigrated(database);
     const { key, apiKey } = await database.platform.transaction(async (transaction) => {
       const tenantId = request.tenant === null ? null : (await ensureTenant(transaction, request.tenant)).id;
-      return createApiKey(transaction, { tenantId, name: request.name, scopes: request.scopes });
+      const { name, scopes, expiresAt } = request;
+      return createApiKey(transaction, { tenantId, name, scopes, expiresAt, actor: ACTOR });
     });
-    const answer = { api_key: key, api_key_id: apiKey.id, tenant_id: apiKey.tenantId, scopes: apiKey.scopes };
+    const { id, tenantId, scopes } = apiKey;
+    const expires = apiKey.expiresAt?.toISOString() ?? null;
+    const answer = { api_key: key, api_key_id: id, tenant_id: tenantId, scopes, expires_at: expires };
+    const end = expires === null ? 'It does not expire.' : `It expires at ${expires}.`;
     console.log(
       request.json
         ? JSON.stringify(answer)
-        : `${key}\nKeep it: it is not shown again. Tenant ${apiKey.tenantId ?? '(platform)'}, scopes ${apiKey.scopes.join(', ')}.`,
+        : `${key}\nKeep it: it is not shown again. Tenant ${tenantId ?? '(platform)'}, scopes ${scopes.join(', ')}. ${end}`,
     );
   } finally {
     await database.close();
