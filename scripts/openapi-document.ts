@@ -38,6 +38,7 @@ export async function openApiDocument(): Promise<object> {
     version,
     publicUrl: null,
     registry: null,
+    gitHost: absent('git host'),
   };
   const app = buildApp(deps);
   try {

@@ -164,11 +164,6 @@ export const SETTINGS = {
     'true: git hosts of integrations may be on private addresses, for hosts on premises; unset: false',
     HUB,
   ),
-  BERTH_DELETION_GRACE: setting(
-    z.coerce.number().int().min(0).max(31_536_000).default(0),
-    'seconds in which a deleted deployment can be restored, with nothing running; then its data goes',
-    HUB,
-  ),
   BERTH_LEASE_SECONDS: setting(count(60, 3), 'a listener that has not renewed for this long is lost', HUB),
   BERTH_HUB_URL: setting(baseUrl, 'URL of the API (listener in a process of its own)', ['listener']),
   BERTH_HUB_CA: setting(
@@ -344,7 +339,6 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     trustProxy: settings.BERTH_TRUST_PROXY,
     deletionGraceSeconds: settings.BERTH_DELETION_GRACE,
     gitAllowPrivate: settings.BERTH_GIT_ALLOW_PRIVATE ?? false,
-    deletionGraceSeconds: settings.BERTH_DELETION_GRACE,
     leaseSeconds: settings.BERTH_LEASE_SECONDS,
     tracing:
       settings.BERTH_TRACING_URL === undefined

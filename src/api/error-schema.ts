@@ -29,7 +29,9 @@ const ANSWERS = {
   415: sentenceSchema,
   422: issuesSchema,
   429: sentenceSchema,
+  502: sentenceSchema,
   503: sentenceSchema,
+  504: sentenceSchema,
 } as const;
 
 type ErrorStatus = keyof typeof ANSWERS;

@@ -172,12 +172,24 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
     schema: SENTENCE,
     detail: 'The request failed because of a fault on our side. Its X-Request-Id tells us which one.',
   },
+  502: {
+    name: 'BadGateway',
+    description: 'The git host gave no answer that can be used.',
+    schema: SENTENCE,
+    detail: 'The git host cannot be reached or answers with an error. Check host_url, or try again.',
+  },
   503: {
     name: 'Unavailable',
     description: 'Busy, or the database cannot be reached; try again.',
     schema: SENTENCE,
     detail: 'The service cannot reach its database or is busy. Try again.',
     headers: ['Retry-After'],
+  },
+  504: {
+    name: 'GatewayTimeout',
+    description: 'The git host did not answer in time.',
+    schema: SENTENCE,
+    detail: 'The git host did not answer in time. Try again.',
   },
 };
 

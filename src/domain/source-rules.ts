@@ -99,12 +99,6 @@ function refused({ source, asked }: SourceRuleInput): Violation[] {
     .map((field) => ({ loc: field, msg: `must not be set for ${source}` }));
 }
 
-/** There are none yet: an id that nothing answers to must not be stored, least of all for ever. */
-function unknownIntegration({ source, asked }: SourceRuleInput): Violation[] {
-  if (source !== 'git_host' || asked.sourceConfig.integration_id === null) return [];
-  return [{ loc: ['source_config', 'integration_id'], msg: 'no integration has this id' }];
-}
-
 function tagBuiltOnPush({ next }: SourceRuleInput): Violation[] {
   const tracksTag = next.sourceRevisionConfig.repo_ref?.startsWith('refs/tags/') ?? false;
   if (next.sourceConfig.build_on_push !== true || !tracksTag) return [];
@@ -133,7 +127,6 @@ export const SOURCE_RULES: readonly SourceRule[] = [
   { name: 'source_unavailable', check: wrongHosting },
   { name: 'missing_for_source', check: missing },
   { name: 'refused_for_source', check: refused },
-  { name: 'integration_unknown', check: unknownIntegration },
   { name: 'tag_built_on_push', check: tagBuiltOnPush },
   { name: 'foreign_registry', check: foreignRegistry },
 ];

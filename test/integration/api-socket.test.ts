@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildApp } from '../../src/api/app.ts';
 import { createWorkHints } from '../../src/api/work-hints.ts';
 import { resolvePolicy } from '../../src/domain/policy.ts';
+import { createGitHost } from '../../src/git-host/git-host.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { type ApiFixture, type Client, createBody, type Deployment, startApi } from './harness/api.ts';
 import { hold, holdAnswers } from './harness/conformance.ts';
@@ -220,6 +221,7 @@ test('PostgreSQL that does not answer is a 503 that says nothing of it', async (
     version: '0',
     publicUrl: null,
     registry: null,
+    gitHost: createGitHost({ allowPrivate: false }),
   });
   holdAnswers(app);
   for (const path of ['/v2/deployments', '/readyz']) {

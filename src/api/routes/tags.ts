@@ -2,8 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { uuidSchema } from '../../domain/deployment-bodies.ts';
-import { line } from '../../domain/kubernetes/text.ts';
-import { ReferenceViolation, UniqueViolation } from '../../store/errors.ts';
+import { ReferenceViolation } from '../../store/errors.ts';
 import {
   createTagKey,
   createTagValue,
@@ -11,58 +10,27 @@ import {
   listTagKeys,
   listTagValues,
   setDeploymentTagValues,
-  type TagKey,
-  type TagValue,
 } from '../../store/tags.ts';
 import { actorOf, tenantOf } from '../auth.ts';
-import { timeSchema } from '../deployment-schema.ts';
 import type { ApiDeps } from '../deps.ts';
 import { errorAnswers } from '../error-schema.ts';
-import { ApiError, beingDeleted, brokenRules, notFound } from '../errors.ts';
+import { beingDeleted, brokenRules, notFound } from '../errors.ts';
 import { deploymentParams, nextOffset, noQuery, pageOnly } from '../query.ts';
+import {
+  keyBodySchema,
+  keyListSchema,
+  keyParams,
+  showKey,
+  showValue,
+  tagKeySchema,
+  tagValueSchema,
+  taken,
+  valueBodySchema,
+  valueListSchema,
+} from '../tag-schema.ts';
 
 const READ = { scopes: ['deployments:read'] } as const;
 const WRITE = { scopes: ['deployments:write'] } as const;
-
-const tagKeySchema = z
-  .object({
-    id: z.string().describe('Id, a UUID.'),
-    key: z.string().describe('The key.'),
-    created_at: timeSchema.describe('When it was made.'),
-  })
-  .describe('A tag key.');
-const tagValueSchema = z
-  .object({
-    id: z.string().describe('Id, a UUID: what the filter tag_value_ids takes.'),
-    tag_key_id: z.string().describe('Its key.'),
-    value: z.string().describe('The value.'),
-    created_at: timeSchema.describe('When it was made.'),
-  })
-  .describe('A value of a tag key.');
-
-const offsetSchema = z.int().describe('Pass it in the next request to get the next page.');
-const keyListSchema = z
-  .object({ resources: z.array(tagKeySchema).describe('Newest first.'), offset: offsetSchema })
-  .describe('A page of tag keys.');
-const valueListSchema = z
-  .object({ resources: z.array(tagValueSchema).describe('Newest first.'), offset: offsetSchema })
-  .describe('A page of tag values.');
-
-const keyParams = z.strictObject({ tag_key_id: uuidSchema.describe('Id of the tag key.') });
-const tagText = line(128).min(1);
-
-const showKey = ({ id, key, createdAt }: TagKey) => ({ id, key, created_at: createdAt.toISOString() });
-const showValue = ({ id, tagKeyId, value, createdAt }: TagValue) => ({
-  id,
-  tag_key_id: tagKeyId,
-  value,
-  created_at: createdAt.toISOString(),
-});
-
-/** 409 where a unique value is taken. */
-function taken(error: unknown, detail: string): unknown {
-  return error instanceof UniqueViolation ? new ApiError(409, detail) : error;
-}
 
 function keyRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
@@ -76,9 +44,7 @@ function keyRoutes(app: FastifyInstance, deps: ApiDeps): void {
         summary: 'Create a tag key',
         description: 'A key whose values can be given to deployments.',
         querystring: noQuery,
-        body: z
-          .strictObject({ key: tagText.describe('The key, unique in the tenant.') })
-          .describe('A tag key to be made.'),
+        body: keyBodySchema,
         response: { 201: tagKeySchema, ...errorAnswers(409, 413, 415) },
       },
     },
@@ -86,7 +52,7 @@ function keyRoutes(app: FastifyInstance, deps: ApiDeps): void {
       const tenantId = tenantOf(request);
       const created = await deps.database
         .forTenant(tenantId)
-        .transaction((transaction) => createTagKey(transaction, tenantId, request.body.key))
+        .transaction((transaction) => createTagKey(transaction, tenantId, request.body.key, actorOf(request)))
         .catch((error: unknown) => {
           throw taken(error, 'This tag key exists (key).');
         });
@@ -130,9 +96,7 @@ function valueRoutes(app: FastifyInstance, deps: ApiDeps): void {
         description: 'A value of a tag key.',
         params: keyParams,
         querystring: noQuery,
-        body: z
-          .strictObject({ value: tagText.describe('The value, unique for its key.') })
-          .describe('A tag value to be made.'),
+        body: valueBodySchema,
         response: { 201: tagValueSchema, ...errorAnswers(404, 409, 413, 415) },
       },
     },
@@ -141,7 +105,13 @@ function valueRoutes(app: FastifyInstance, deps: ApiDeps): void {
       const created = await deps.database
         .forTenant(tenantId)
         .transaction((transaction) =>
-          createTagValue(transaction, tenantId, request.params.tag_key_id, request.body.value),
+          createTagValue(
+            transaction,
+            tenantId,
+            request.params.tag_key_id,
+            request.body.value,
+            actorOf(request),
+          ),
         )
         .catch((error: unknown) => {
           throw taken(error, 'This value of the tag key exists (value).');
@@ -228,7 +198,7 @@ function assignment(app: FastifyInstance, deps: ApiDeps): void {
   );
 }
 
-/** `/v2/tag-keys` and the tag values of deployments. */
+/** `/v2/tag-keys` and the tag values of deployments; tag-changes.ts renames and deletes them. */
 export function tagRoutes(app: FastifyInstance, deps: ApiDeps): void {
   keyRoutes(app, deps);
   valueRoutes(app, deps);

@@ -2,16 +2,18 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { uuidSchema } from '../../domain/deployment-bodies.ts';
+import { ReferenceViolation } from '../../store/errors.ts';
 import {
+  deleteTracingProject,
   findTracingProject,
   listTracingProjects,
   type TracingProject,
 } from '../../store/tracing-projects.ts';
-import { tenantOf } from '../auth.ts';
+import { actorOf, tenantOf } from '../auth.ts';
 import { timeSchema } from '../deployment-schema.ts';
 import type { ApiDeps } from '../deps.ts';
 import { errorAnswers } from '../error-schema.ts';
-import { notFound } from '../errors.ts';
+import { ApiError, notFound } from '../errors.ts';
 import { nextOffset, noQuery, pageOnly } from '../query.ts';
 
 const projectSchema = z
@@ -39,9 +41,43 @@ const show = ({ id, tenantId, name, createdAt }: TracingProject) => ({
 
 const ACCESS = { scopes: ['deployments:read'] } as const;
 
+const params = z.strictObject({ tracing_project_id: uuidSchema.describe('Id of the tracing project.') });
+
+function deletion(app: FastifyInstance, deps: ApiDeps): void {
+  app.withTypeProvider<ZodTypeProvider>().delete(
+    '/v2/tracing-projects/:tracing_project_id',
+    {
+      config: { access: { scopes: ['deployments:write'] } },
+      schema: {
+        tags: ['tracing projects'],
+        summary: 'Delete a tracing project',
+        description:
+          'Deletes one that a deployment has left behind. Refused while a deployment uses it, one that is being deleted included; DELETE of a deployment with delete_tracing_project takes both.',
+        params,
+        querystring: noQuery,
+        response: { 204: z.null().describe('It is gone.'), ...errorAnswers(404, 409) },
+      },
+    },
+    async (request, reply) => {
+      const tenantId = tenantOf(request);
+      const { tracing_project_id: id } = request.params;
+      const deleted = await deps.database
+        .forTenant(tenantId)
+        .transaction((transaction) => deleteTracingProject(transaction, tenantId, id, actorOf(request)))
+        .catch((error: unknown) => {
+          if (!(error instanceof ReferenceViolation)) throw error;
+          throw new ApiError(409, 'A deployment uses the tracing project.');
+        });
+      if (!deleted) throw notFound('tracing project');
+      return reply.code(204).send(null);
+    },
+  );
+}
+
 /** `/v2/tracing-projects`. */
 export function tracingProjectRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
+  deletion(app, deps);
 
   routes.get(
     '/v2/tracing-projects',
@@ -73,7 +109,7 @@ export function tracingProjectRoutes(app: FastifyInstance, deps: ApiDeps): void 
         tags: ['tracing projects'],
         summary: 'Get a tracing project',
         description: 'One tracing project.',
-        params: z.strictObject({ tracing_project_id: uuidSchema.describe('Id of the tracing project.') }),
+        params,
         querystring: noQuery,
         response: { 200: projectSchema, ...errorAnswers(404) },
       },

@@ -6,6 +6,7 @@ import type { ApiDeps } from '../../../src/api/deps.ts';
 import { createWorkHints } from '../../../src/api/work-hints.ts';
 import { resolvePolicy } from '../../../src/domain/policy.ts';
 import type { HostingMode } from '../../../src/domain/source.ts';
+import { createGitHost } from '../../../src/git-host/git-host.ts';
 import { createApiKey, SCOPES, type Scope } from '../../../src/store/api-keys.ts';
 import { holdAnswers } from './conformance.ts';
 import { newTenant, type StoreFixture, startStore } from './store.ts';
@@ -82,6 +83,7 @@ export async function startApi(
     version: '0.0.0-test',
     publicUrl: 'https://berth.example.com',
     registry: null,
+    gitHost: createGitHost({ allowPrivate: false }),
     ...options.deps,
   });
   const routes: KnownRoute[] = [];

@@ -109,13 +109,6 @@ describe.each(SOURCES)('%s', (source) => {
   });
 });
 
-test('no integration is known', () => {
-  const sent = input('git_host', { integration_id: UUID });
-  expect(told(sourceIssues(sent))).toEqual(['integration_unknown source_config.integration_id']);
-  // What is stored already is not judged.
-  expect(sourceIssues({ ...sent, asked: input('git_host').asked, creating: false })).toEqual([]);
-});
-
 test('a tag is not built on push', () => {
   const found = sourceIssues(input('git_host', { build_on_push: true }, { repo_ref: 'refs/tags/v1' }));
   expect(told(found)).toEqual(['tag_built_on_push source_config.build_on_push']);

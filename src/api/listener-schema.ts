@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { dnsLabelSchema } from '../domain/kubernetes/names.ts';
+import { line } from '../domain/kubernetes/text.ts';
+import { LISTENER_STATUSES } from '../domain/states.ts';
+import type { ListenerRecord } from '../store/records.ts';
+import { timeSchema } from './deployment-schema.ts';
+
+/** Listeners as sent and as answered. */
+
+export const computeTypeSchema = z.enum(['k8s']).describe('What it deploys to.');
+
+const computeConfigSchema = z
+  .strictObject({
+    k8s_namespaces: z
+      .array(dnsLabelSchema)
+      .max(1000)
+      .refine((names) => new Set(names).size === names.length, 'must not name a namespace twice')
+      .describe('Namespaces that deployments may use; the first is the default. Empty: any.'),
+  })
+  .describe('How it deploys.');
+
+export const listenerBodySchema = z
+  .strictObject({
+    compute_type: computeTypeSchema.default('k8s'),
+    compute_id: line(128).min(1).describe("The owner's name of the cluster, unique in the tenant."),
+    compute_config: computeConfigSchema.default({ k8s_namespaces: [] }),
+  })
+  .describe('A listener to be made.');
+
+export const patchListenerSchema = z
+  .strictObject({
+    compute_id: line(128)
+      .min(1)
+      .optional()
+      .describe("The owner's name of the cluster, unique in the tenant."),
+    compute_config: computeConfigSchema.optional(),
+  })
+  .describe('What is to change; what is absent stays.');
+
+export const listenerSchema = z
+  .object({
+    id: z.string().describe('Id, a UUID.'),
+    tenant_id: z.string().nullable().describe("Owner; null: the platform's, usable by every tenant."),
+    compute_type: z.string().describe('What it deploys to.'),
+    compute_id: z.string().describe("The owner's name of the cluster."),
+    compute_config: computeConfigSchema,
+    version: z.string().nullable().describe("Berth's version there."),
+    cluster_version: z.string().nullable().describe('Version of the cluster.'),
+    status: z
+      .enum(LISTENER_STATUSES)
+      .describe(
+        'From its lease, at the moment of reading. NEVER_SEEN: none was ever taken. CONNECTED: it runs, and its cluster is observed. CLUSTER_UNREACHABLE: it runs, but its cluster does not answer. LOST: it ran out; deployments there are UNKNOWN.',
+      ),
+    last_seen_at: timeSchema
+      .nullable()
+      .describe('When it was last heard of: it renews its lease every few seconds.'),
+    created_at: timeSchema.describe('When it was made.'),
+    updated_at: timeSchema.describe('When it was last changed.'),
+  })
+  .describe('A listener: it carries deployments into one cluster.');
+type ShownListener = z.infer<typeof listenerSchema>;
+
+export const listenerListSchema = z
+  .object({
+    resources: z.array(listenerSchema).describe('Newest first.'),
+    offset: z.int().describe('Pass it in the next request to get the next page.'),
+  })
+  .describe('A page of listeners.');
+
+/** A listener as answered. */
+export function presentListener(record: ListenerRecord): ShownListener {
+  return {
+    id: record.id,
+    tenant_id: record.tenantId,
+    compute_type: record.computeType,
+    compute_id: record.computeId,
+    compute_config: { k8s_namespaces: record.computeConfig.k8s_namespaces },
+    version: record.version,
+    cluster_version: record.clusterVersion,
+    status: record.status,
+    last_seen_at: record.lastSeenAt?.toISOString() ?? null,
+    created_at: record.createdAt.toISOString(),
+    updated_at: record.updatedAt.toISOString(),
+  };
+}

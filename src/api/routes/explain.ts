@@ -1,0 +1,167 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { culpritSchema } from '../../domain/culprit.ts';
+import { uuidSchema } from '../../domain/deployment-bodies.ts';
+import { type Explanation, explain, SERVES } from '../../domain/explain.ts';
+import type { ExplainFacts } from '../../domain/explain-facts.ts';
+import { REVISION_STATUSES } from '../../domain/states.ts';
+import { readExplainFacts } from '../../store/explain-facts.ts';
+import { tenantOf } from '../auth.ts';
+import { timeSchema } from '../deployment-schema.ts';
+import type { ApiDeps } from '../deps.ts';
+import { errorAnswers } from '../error-schema.ts';
+import { notFound } from '../errors.ts';
+import { deploymentParams, noQuery } from '../query.ts';
+
+const objectSchema = culpritSchema
+  .extend({ id: z.string().optional().describe('Its id, where it is a revision.') })
+  .describe('The one thing that the cause is about; what is not known is absent.');
+
+const causeSchema = z
+  .object({
+    level: z
+      .enum(['revision', 'deployment', 'listener', 'condition', 'object'])
+      .describe('What kind of thing it is about.'),
+    condition: z.string().nullable().describe('Type of the condition; null: it is about none.'),
+    object: objectSchema.nullable(),
+    reason: z.string().describe('Why, as one word of a closed list.'),
+    message: z.string().describe('Why, as a sentence.'),
+    at: timeSchema.describe('Since when.'),
+    current: z.boolean().describe('False: so it was when last seen; the cluster is not observed now.'),
+  })
+  .describe('One link of the chain.');
+
+const EXAMPLE = {
+  revision_id: '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77',
+  deployment_id: '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a70',
+  number: 4,
+  status: 'DEPLOY_FAILED',
+  serves: 'no',
+  summary:
+    'Revision 4 did not come up. api: Pod shop-1a2b3c-api-5d9f-x7k2p: container migrate (init): exit 1: relation "orders" does not exist Revision 3 is the active one.',
+  causes: [
+    {
+      level: 'revision',
+      condition: null,
+      object: null,
+      reason: 'CrashLoop',
+      message: 'Revision 4 did not come up: api: a container keeps failing',
+      at: '2026-01-15T09:30:00.000Z',
+      current: true,
+    },
+    {
+      level: 'object',
+      condition: null,
+      object: {
+        component: 'api',
+        kind: 'Pod',
+        object: 'shop-1a2b3c-api-5d9f-x7k2p',
+        container: 'migrate',
+        container_kind: 'init',
+        exit_code: 1,
+        detail: 'relation "orders" does not exist',
+      },
+      reason: 'CrashLoop',
+      message:
+        'api: Pod shop-1a2b3c-api-5d9f-x7k2p: container migrate (init): exit 1: relation "orders" does not exist',
+      at: '2026-01-15T09:30:00.000Z',
+      current: true,
+    },
+  ],
+  remedy: { kind: 'act', reason: 'CrashLoop', text: 'Mend the image, its secrets or its command.' },
+  knowledge: { current: true, at: '2026-01-15T09:31:00.000Z', age_seconds: 4 },
+};
+
+const explanationSchema = z
+  .object({
+    revision_id: z.string().describe('The revision.'),
+    deployment_id: z.string().describe('Its deployment.'),
+    number: z.int().describe('Its number within the deployment.'),
+    status: z.enum(REVISION_STATUSES).describe('Where it stands.'),
+    serves: z
+      .enum(SERVES)
+      .describe('Whether the app answers from it; unknown: it is the active one, and nobody can look now.'),
+    summary: z.string().describe('The whole in a sentence or two.'),
+    causes: z
+      .array(causeSchema)
+      .describe('The first says where the revision is, each that follows is nearer to the cause.'),
+    remedy: z
+      .object({
+        kind: z.enum(['act', 'wait']).describe('act: somebody has to do it; wait: it goes on by itself.'),
+        reason: z.string().describe('The reason that it is for.'),
+        text: z.string().describe('What to do.'),
+      })
+      .nullable()
+      .describe('What to do next; null: nothing.'),
+    knowledge: z
+      .object({
+        current: z.boolean().describe('The cluster is observed now.'),
+        at: timeSchema
+          .nullable()
+          .describe('When what is known of the cluster was last true for sure; null: nothing is known.'),
+        age_seconds: z.int().nullable().describe('Its age.'),
+      })
+      .describe('How far what is said of the cluster can be trusted.'),
+  })
+  .describe('Why a revision is where it is, and what to do about it.')
+  .meta({ examples: [EXAMPLE] });
+
+function present(
+  deploymentId: string,
+  { revision }: ExplainFacts,
+  { serves, summary, causes, remedy, knowledge }: Explanation,
+): z.infer<typeof explanationSchema> {
+  return {
+    revision_id: revision.id,
+    deployment_id: deploymentId,
+    number: revision.number,
+    status: revision.status,
+    serves,
+    summary,
+    causes: causes.map(({ level, condition, object, reason, message, at, current }) => ({
+      level,
+      condition,
+      object,
+      reason,
+      message,
+      at: at.toISOString(),
+      current,
+    })),
+    remedy,
+    knowledge: {
+      current: knowledge.current,
+      at: knowledge.at?.toISOString() ?? null,
+      age_seconds: knowledge.ageSeconds,
+    },
+  };
+}
+
+/** `/v2/deployments/{id}/revisions/{rid}/explain`. */
+export function explainRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/v2/deployments/:deployment_id/revisions/:revision_id/explain',
+    {
+      config: { access: { scopes: ['deployments:read'] } },
+      schema: {
+        tags: ['revisions'],
+        summary: 'Explain a revision',
+        description:
+          'Why a revision is where it is, from its state down to the smallest thing that is known, and what to do about it. Where the cluster is not observed, it says how old its knowledge is.',
+        params: deploymentParams.extend({ revision_id: uuidSchema.describe('Id of the revision.') }),
+        querystring: noQuery,
+        response: { 200: explanationSchema, ...errorAnswers(404) },
+      },
+    },
+    async (request) => {
+      const tenantId = tenantOf(request);
+      const { deployment_id: deploymentId, revision_id: revisionId } = request.params;
+      const read = await deps.database
+        .forTenant(tenantId)
+        .transaction((transaction) => readExplainFacts(transaction, tenantId, deploymentId, revisionId));
+      if (read === null) throw notFound('revision');
+      const facts = { ...read, now: deps.clock?.() ?? new Date() };
+      return present(deploymentId, facts, explain(facts));
+    },
+  );
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { uuidSchema } from '../domain/deployment-bodies.ts';
+import { line } from '../domain/kubernetes/text.ts';
+import { UniqueViolation } from '../store/errors.ts';
+import type { TagKey, TagValue } from '../store/tags.ts';
+import { timeSchema } from './deployment-schema.ts';
+import { ApiError } from './errors.ts';
+
+/** Tags as sent and as answered. */
+
+export const tagKeySchema = z
+  .object({
+    id: z.string().describe('Id, a UUID.'),
+    key: z.string().describe('The key.'),
+    created_at: timeSchema.describe('When it was made.'),
+  })
+  .describe('A tag key.');
+export const tagValueSchema = z
+  .object({
+    id: z.string().describe('Id, a UUID: what the filter tag_value_ids takes.'),
+    tag_key_id: z.string().describe('Its key.'),
+    value: z.string().describe('The value.'),
+    created_at: timeSchema.describe('When it was made.'),
+  })
+  .describe('A value of a tag key.');
+
+const offsetSchema = z.int().describe('Pass it in the next request to get the next page.');
+export const keyListSchema = z
+  .object({ resources: z.array(tagKeySchema).describe('Newest first.'), offset: offsetSchema })
+  .describe('A page of tag keys.');
+export const valueListSchema = z
+  .object({ resources: z.array(tagValueSchema).describe('Newest first.'), offset: offsetSchema })
+  .describe('A page of tag values.');
+
+export const keyParams = z.strictObject({ tag_key_id: uuidSchema.describe('Id of the tag key.') });
+export const valueParams = keyParams.extend({ tag_value_id: uuidSchema.describe('Id of the tag value.') });
+const tagText = line(128).min(1);
+export const keyBodySchema = z
+  .strictObject({ key: tagText.describe('The key, unique in the tenant.') })
+  .describe('A tag key.');
+export const valueBodySchema = z
+  .strictObject({ value: tagText.describe('The value, unique for its key.') })
+  .describe('A tag value.');
+
+/** A tag key as answered. */
+export const showKey = ({ id, key, createdAt }: TagKey) => ({ id, key, created_at: createdAt.toISOString() });
+
+/** A tag value as answered. */
+export const showValue = ({ id, tagKeyId, value, createdAt }: TagValue) => ({
+  id,
+  tag_key_id: tagKeyId,
+  value,
+  created_at: createdAt.toISOString(),
+});
+
+/** 409 where a unique value is taken. */
+export function taken(error: unknown, detail: string): unknown {
+  return error instanceof UniqueViolation ? new ApiError(409, detail) : error;
+}
