@@ -31,6 +31,7 @@ export function retryDelayMs(attempts: number, failure: Failure, random: () => n
 export function parseRetryAfter(header: string | null, now: Date): number | undefined {
   if (header === null) return undefined;
   if (/^\d+$/.test(header.trim())) return Number(header) * 1000;
-  const at = Date.parse(header);
+  // `Thu, 01 Jan 2026 00:01:00 GMT`; Date.parse takes `-5` for a year.
+  const at = /^[A-Z][a-z]{2}, /.test(header) ? Date.parse(header) : Number.NaN;
   return Number.isNaN(at) ? undefined : Math.max(0, at - now.getTime());
 }
