@@ -86,7 +86,11 @@ function customUrl({ sourceConfig, ownHost }: PolicyView, policy: Policy): Viola
   if (host === ownHost) return [{ loc, msg: "must not be the platform's own host" }];
   const { allowed_hosts, refused_hosts } = policy.custom_url;
   if (matchesAny(host, allowed_hosts) && !matchesAny(host, refused_hosts)) return [];
-  return [{ loc, msg: 'is on a host that the policy does not allow' }];
+  const msg =
+    allowed_hosts.length === 0
+      ? 'must not be set here: the server sets it'
+      : 'is on a host that the policy does not allow';
+  return [{ loc, msg }];
 }
 
 function environmentBytes(container: Container): number {

@@ -189,7 +189,8 @@ const CLOUD: Policy = {
   service_accounts: { allowed: [], refused: [] },
   service_account_token_audiences: [],
   metadata: { refused_domains: ACTED_ON, refused_keys: ['aadpodidbinding'], allowed_keys: [] },
-  custom_url: { allowed_hosts: ['*'], refused_hosts: [] },
+  // The server's to set: a host of one's choice would be a stranger's under the platform's own domain.
+  custom_url: { allowed_hosts: [], refused_hosts: [] },
   namespaces: { refused: ['*'] },
   caps: {
     scale: 50,

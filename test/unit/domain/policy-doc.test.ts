@@ -42,3 +42,30 @@ test('its example is a policy file', () => {
   const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(text) ?? [];
   expect(policyFileSchema.safeParse(parse(yaml)).error).toBeUndefined();
 });
+
+test('its other defaults are those in force', () => {
+  const { cloud, self_hosted } = DEFAULT_POLICIES;
+  const cells = (entry: string) =>
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`| \`${entry}\``))
+      ?.split(' | ')
+      .slice(-2)
+      .map((cell) => cell.replace(/ \|$/, ''));
+  const gib = (mb: number) => (mb >= 1024 * 1024 ? `${mb / 1024 / 1024} TiB` : `${mb / 1024} GiB`);
+  const both = (value: (policy: typeof cloud) => string) => [value(self_hosted), value(cloud)];
+  expect(cells('pod_security')).toEqual(both(({ pod_security }) => `\`${pod_security}\``));
+  expect(cells('volumes.nfs')).toEqual(both(({ volumes }) => `\`${volumes.nfs && volumes.csi}\``));
+  expect(cells('caps.cpu')).toEqual(both(({ caps }) => `${caps.cpu}, ${gib(caps.memory_mb)}`));
+  expect(cells('caps.env_count')).toEqual(
+    both(({ caps }) => `${caps.env_count}, ${caps.env_bytes / 1024} KiB`),
+  );
+  expect(cells('service_accounts.allowed')?.[1]).toBe('none');
+  expect(cloud.service_accounts.allowed).toEqual([]);
+  expect(cells('custom_url.allowed_hosts')?.[1]).toMatch(/^none/);
+  expect(cloud.custom_url.allowed_hosts).toEqual([]);
+  expect(cells('service_account_token_audiences')).toEqual(['none', 'none']);
+  expect(both((policy) => String(policy.service_account_token_audiences))).toEqual(['', '']);
+  expect(cells('metadata.refused_domains')?.[0]).toBe('none');
+  expect(self_hosted.metadata.refused_domains).toEqual([]);
+});
