@@ -163,10 +163,11 @@ export async function updateIntegration(
 
 const USERS = `
 SELECT count(*)::int AS n FROM deployments
-WHERE tenant_id = $1 AND delete_requested_at IS NULL AND source_config ->> 'integration_id' = $2`;
+WHERE tenant_id = $1 AND source_config ->> 'integration_id' = $2
+  AND (delete_requested_at IS NULL OR purge_after > clock_timestamp())`;
 
 /**
- * Deletes an integration unless a deployment that is not being deleted names it.
+ * Deletes an integration unless a deployment names it that is not being deleted, or can still be restored.
  * @returns how many name it; 0: it is gone. null when this tenant has none of this id
  */
 export async function deleteIntegration(

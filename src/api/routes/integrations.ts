@@ -231,7 +231,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['integrations'],
         summary: 'Delete an integration',
         description:
-          'Forgets it with its token. Refused while a deployment that is not being deleted names it.',
+          'Forgets it with its token. Refused while a deployment names it that is not being deleted, or that can still be restored.',
         params,
         querystring: noQuery,
         response: { 204: z.null().describe('It is gone.'), ...errorAnswers(404, 409) },

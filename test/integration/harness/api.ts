@@ -62,6 +62,7 @@ const TABLES = [
   'idempotency_keys',
   'tombstones',
   'listeners',
+  'integrations',
   'tag_keys',
   'tag_values',
   'deployment_tag_values',

@@ -1,0 +1,347 @@
+import { describe, expect, test } from 'vitest';
+import { type Condition, REASON_NAMES } from '../../../src/domain/conditions.ts';
+import { explain } from '../../../src/domain/explain.ts';
+import { duration, type ExplainFacts } from '../../../src/domain/explain-facts.ts';
+import { REMEDIES, remedyOf } from '../../../src/domain/remedies.ts';
+import { isTerminal, LISTENER_STATUSES, REVISION_STATUSES } from '../../../src/domain/states.ts';
+
+const T0 = new Date('2026-01-01T10:00:00.000Z');
+const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
+const NOW = at(1000);
+
+const OTHER = { id: 'r4', number: 4, status: 'DEPLOYED', createdAt: at(200) } as const;
+
+type Parts = { [Part in keyof ExplainFacts]?: Partial<ExplainFacts[Part]> | null };
+
+/** Revision 3, deployed, active, serving, observed; with changes. */
+function facts(changes: Parts = {}): ExplainFacts {
+  const revision = {
+    id: 'r3',
+    number: 3,
+    status: 'DEPLOYED',
+    reason: 'RolloutComplete',
+    message: 'every component runs it.',
+    culprit: null,
+    createdAt: at(100),
+    updatedAt: at(150),
+    ...changes.revision,
+  } as ExplainFacts['revision'];
+  return {
+    now: NOW,
+    revision,
+    deployment: {
+      generation: 3,
+      acknowledgedGeneration: 3,
+      updatedAt: at(100),
+      deleteRequestedAt: null,
+      switchedOff: false,
+      latestRevisionId: 'r3',
+      conditions: [serving('True')],
+      observation: { generation: 3, observedAt: at(160) },
+      ...changes.deployment,
+    },
+    listener: {
+      status: 'CONNECTED',
+      clusterReachable: true,
+      lastSeenAt: at(995),
+      createdAt: T0,
+      ...changes.listener,
+    },
+    active: changes.active === undefined ? revision : (changes.active as ExplainFacts['active']),
+    successor: (changes.successor ?? null) as ExplainFacts['successor'],
+  };
+}
+
+function condition(
+  type: string,
+  status: Condition['status'],
+  reason: string,
+  message = `about ${reason}`,
+): Condition {
+  return { type, status, reason, message, observedGeneration: 1, lastTransitionTime: '2026-01-01T10:02:00Z' };
+}
+const serving = (status: Condition['status']) =>
+  condition('Serving', status, status === 'True' ? 'Available' : 'Unavailable');
+
+const chain = (changes: Parts) =>
+  explain(facts(changes)).causes.map(({ level, reason }) => `${level} ${reason}`);
+
+describe('every reason', () => {
+  test.each(REASON_NAMES)('%s has a remedy that says what to do, or says that there is none', (reason) => {
+    const remedy = REMEDIES[reason];
+    if ('text' in remedy) {
+      expect(remedy.text).toMatch(/^[A-Z].{40,}[.\-)]$/s);
+      expect(['act', 'wait']).toContain(remedy.kind);
+    } else expect(['fine', 'history']).toContain(remedy.kind);
+  });
+
+  test('one that is not of the list has none, whatever it is called', () => {
+    for (const reason of ['NeverHeardOf', 'constructor', '__proto__']) expect(remedyOf(reason)).toBeNull();
+  });
+});
+
+describe('a fine revision', () => {
+  test('serves, and nothing is to be done', () => {
+    const explained = explain(facts());
+    expect(explained).toMatchObject({
+      serves: 'yes',
+      summary: 'Revision 3 is deployed and serves.',
+      remedy: null,
+      knowledge: { current: true, at: at(995), ageSeconds: 5 },
+    });
+    expect(explained.causes).toHaveLength(1);
+  });
+
+  test('that is not the active one any more says which is', () => {
+    const explained = explain(facts({ active: OTHER, deployment: { latestRevisionId: 'r4' } }));
+    expect(explained).toMatchObject({
+      serves: 'no',
+      remedy: null,
+      summary: 'Revision 3 was deployed. Revision 4 is the active one.',
+    });
+    expect(explained.causes.at(-1)).toMatchObject({ object: { kind: 'Revision', object: '4', id: 'r4' } });
+  });
+
+  test('whose pods are gone does not serve, and says why', () => {
+    const conditions = [
+      serving('False'),
+      condition('Progressing', 'False', 'Unschedulable', 'api: no node has room'),
+    ];
+    const explained = explain(facts({ deployment: { conditions } }));
+    expect(explained).toMatchObject({ serves: 'no', remedy: { kind: 'act', reason: 'Unschedulable' } });
+    expect(explained.summary).toContain('does not serve');
+    expect(explained.summary).toContain('no node has room');
+  });
+});
+
+describe('a failed revision', () => {
+  const culprit = {
+    component: 'api',
+    kind: 'Pod',
+    object: 'shop-api-x',
+    container: 'migrate',
+    container_kind: 'init',
+    exit_code: 1,
+    detail: 'no such table',
+  } as const;
+  const failed = {
+    status: 'DEPLOY_FAILED',
+    reason: 'CrashLoop',
+    message: 'api: a container keeps failing',
+    culprit,
+  } as const;
+
+  test('is followed down to the smallest thing', () => {
+    const explained = explain(facts({ revision: failed, active: { ...OTHER, id: 'r2', number: 2 } }));
+    expect(explained.causes.map(({ level, reason, at: when }) => [level, reason, when])).toEqual([
+      ['revision', 'CrashLoop', at(150)],
+      ['object', 'CrashLoop', at(150)],
+    ]);
+    expect(explained.causes[1]).toMatchObject({
+      object: culprit,
+      message: 'api: Pod shop-api-x: container migrate (init): exit 1: no such table',
+    });
+    expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'CrashLoop' });
+    expect(explained.summary).toContain('Revision 2 is the active one.');
+  });
+
+  test('without a culprit still has its remedy', () => {
+    const explained = explain(facts({ revision: { ...failed, culprit: null }, active: null }));
+    expect(explained.causes).toHaveLength(1);
+    expect(explained.remedy).toMatchObject({ reason: 'CrashLoop' });
+    expect(explained.summary).toContain('No revision is active.');
+  });
+
+  test('is final, so a listener that went later is no cause of it', () => {
+    expect(chain({ revision: failed, listener: { status: 'LOST' } })).toEqual([
+      'revision CrashLoop',
+      'object CrashLoop',
+    ]);
+  });
+});
+
+test.each([
+  ['SKIPPED', 'Superseded'],
+  ['INTERRUPTED', 'Interrupted'],
+] as const)('%s names the revision that took its place', (status, reason) => {
+  const explained = explain(
+    facts({ revision: { status, reason, message: null }, active: null, successor: OTHER }),
+  );
+  expect(explained.causes.at(-1)).toMatchObject({
+    reason,
+    object: { kind: 'Revision', object: '4', id: 'r4' },
+    at: OTHER.createdAt,
+  });
+  expect(explained.remedy?.text).toContain('rollback');
+});
+
+describe('a revision under way', () => {
+  const queued = { status: 'QUEUED', reason: null, message: null } as const;
+  const deploying = { status: 'DEPLOYING', reason: 'RolloutInProgress', message: null } as const;
+
+  test('waits for a listener that never came', () => {
+    const never = { status: 'NEVER_SEEN', lastSeenAt: null } as const;
+    const deployment = { conditions: [], observation: null, acknowledgedGeneration: 0 };
+    const explained = explain(facts({ revision: queued, listener: never, deployment, active: null }));
+    expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'ListenerNeverSeen' });
+    expect(explained.knowledge).toEqual({ current: false, at: null, ageSeconds: null });
+    expect(explained.causes.find(({ level }) => level === 'listener')).toMatchObject({ at: T0 });
+  });
+
+  test('that nobody sees: the listener is the cause, the conditions are of then, and their age is told', () => {
+    const explained = explain(
+      facts({
+        revision: { ...deploying, status: 'UNKNOWN' },
+        active: null,
+        listener: { status: 'LOST', lastSeenAt: at(700) },
+        deployment: { conditions: [condition('Progressing', 'True', 'ImagePullFailed')] },
+      }),
+    );
+    expect(explained.causes.map(({ reason, current }) => [reason, current])).toEqual([
+      ['ListenerLost', true],
+      ['ListenerLost', true],
+      ['ImagePullFailed', false],
+    ]);
+    expect(explained.causes[1]?.message).toContain('5 minutes old');
+    expect(explained.remedy).toMatchObject({ reason: 'ListenerLost' });
+    expect(explained.knowledge).toEqual({ current: false, at: at(700), ageSeconds: 300 });
+  });
+
+  test('whose cluster does not answer: being heard of adds no knowledge', () => {
+    const explained = explain(
+      facts({
+        revision: { ...deploying, status: 'UNKNOWN' },
+        active: null,
+        listener: { status: 'CLUSTER_UNREACHABLE', clusterReachable: false, lastSeenAt: at(999) },
+      }),
+    );
+    expect(explained.remedy).toMatchObject({ reason: 'ClusterUnreachable' });
+    expect(explained.knowledge).toEqual({ current: false, at: at(160), ageSeconds: 840 });
+  });
+
+  test('is not in the cluster yet: what the cluster says is about what was wanted before', () => {
+    const deployment = {
+      generation: 4,
+      conditions: [condition('Progressing', 'False', 'CrashLoop'), serving('True')],
+    };
+    expect(chain({ revision: queued, deployment, active: OTHER })).toEqual([
+      'revision Reconciling',
+      'deployment Reconciling',
+    ]);
+  });
+
+  test('that the cluster refuses: the refusal is told although it is not there', () => {
+    const { observedGeneration: _, ...refusal } = condition('Ready', 'False', 'NamespaceNotAllowed');
+    const deployment = {
+      generation: 4,
+      conditions: [refusal, condition('Progressing', 'False', 'CrashLoop')],
+    };
+    const explained = explain(facts({ revision: queued, deployment, active: null }));
+    expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'NamespaceNotAllowed' });
+    expect(JSON.stringify(explained.causes)).not.toContain('CrashLoop');
+  });
+
+  test('waits for the database: the most particular condition of each reason is the last', () => {
+    const conditions = [
+      condition('DatabaseReady', 'False', 'DatabaseStarting', 'waits for a volume'),
+      condition('Ready', 'False', 'DatabaseStarting'),
+      condition('Progressing', 'True', 'AwaitingDataServices'),
+      condition('CacheReady', 'True', 'CacheAvailable'),
+    ];
+    const revision = { status: 'AWAITING_DEPLOY', reason: 'AwaitingDataServices' } as const;
+    const explained = explain(facts({ revision, active: null, deployment: { conditions } }));
+    expect(explained.causes.map(({ condition: type }) => type)).toEqual([
+      null,
+      'Progressing',
+      'DatabaseReady',
+    ]);
+    expect(explained.causes[2]?.at).toEqual(new Date('2026-01-01T10:02:00Z'));
+    expect(explained.remedy).toMatchObject({ kind: 'wait', reason: 'DatabaseStarting' });
+  });
+
+  test('waits while the deployment is switched off', () => {
+    const conditions = [
+      condition('Ready', 'False', 'SwitchedOff'),
+      condition('Serving', 'False', 'SwitchedOff'),
+    ];
+    const explained = explain(
+      facts({ revision: queued, active: null, deployment: { conditions, switchedOff: true } }),
+    );
+    expect(explained.causes.map(({ reason }) => reason)).toEqual(['Reconciling', 'SwitchedOff']);
+    expect(explained.remedy?.text).toContain('max_scale');
+  });
+
+  test('waits for its build, wherever the cluster is', () => {
+    const revision = { status: 'AWAITING_BUILD', reason: 'AwaitingBuild' } as const;
+    const explained = explain(facts({ revision, active: null, listener: { status: 'LOST' } }));
+    expect(explained.remedy).toMatchObject({ kind: 'wait', reason: 'AwaitingBuild' });
+    expect(explained.causes).toHaveLength(1);
+  });
+
+  test('is overtaken: the newer one is named', () => {
+    const explained = explain(
+      facts({ revision: queued, active: null, successor: OTHER, deployment: { latestRevisionId: 'r4' } }),
+    );
+    expect(explained.causes[1]).toMatchObject({ reason: 'Superseded', object: { object: '4' } });
+  });
+
+  test('is paused by hand', () => {
+    const conditions = [condition('Paused', 'True', 'Paused')];
+    const explained = explain(facts({ revision: deploying, active: null, deployment: { conditions } }));
+    expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'Paused' });
+  });
+
+  test('of a deployment that goes', () => {
+    const deployment = { deleteRequestedAt: at(900) };
+    expect(explain(facts({ deployment }))).toMatchObject({ serves: 'unknown' });
+    expect(explain(facts({ revision: queued, deployment, active: null })).causes[1]).toMatchObject({
+      reason: 'DeletionRequested',
+      at: at(900),
+    });
+  });
+
+  test('with conditions of a custom resource written by hand', () => {
+    const odd = { ...condition('Odd', 'False', 'constructor'), lastTransitionTime: 'yesterday' };
+    const explained = explain(
+      facts({ revision: deploying, active: null, deployment: { conditions: [odd] } }),
+    );
+    expect(explained.causes.at(-1)).toMatchObject({ reason: 'constructor', condition: 'Odd', at: at(100) });
+    expect(explained.remedy).toMatchObject({ reason: 'RolloutInProgress' });
+  });
+});
+
+const EVERY = REVISION_STATUSES.flatMap((status) =>
+  LISTENER_STATUSES.flatMap((listener) =>
+    [null, OTHER, undefined].map((active) => ({ status, listener, active })),
+  ),
+);
+
+test('every state with every listener: the state comes first, and none that is not seen claims to serve', () => {
+  for (const { status, listener, active } of EVERY) {
+    const explained = explain(
+      facts({
+        revision: { status, reason: null, message: null },
+        listener: { status: listener },
+        ...(active === undefined ? {} : { active }),
+        successor: OTHER,
+      }),
+    );
+    expect(explained.causes[0]).toMatchObject({ level: 'revision' });
+    expect(explained.summary).toMatch(/^Revision 3 /);
+    expect(explained.serves === 'yes' && listener !== 'CONNECTED').toBe(false);
+    expect(explained.knowledge.current).toBe(listener === 'CONNECTED');
+    const needsCluster = !isTerminal(status) && !/BUILD/.test(status);
+    const told = explained.causes.some(({ level }) => level === 'listener');
+    if (needsCluster) expect(told).toBe(listener !== 'CONNECTED');
+  }
+});
+
+test.each([
+  [-3, '0 seconds'],
+  [1, '1 second'],
+  [90, '90 seconds'],
+  [120, '2 minutes'],
+  [7199, '119 minutes'],
+  [7200, '2 hours'],
+  [400_000, '4 days'],
+])('%i seconds are %s', (seconds, text) => expect(duration(seconds)).toBe(text));
