@@ -2,6 +2,7 @@ import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts'
 import { LABELS } from '../contract/names.ts';
 import type { ConditionType, Reason } from '../domain/conditions.ts';
 import { labelValue } from '../workloads/labels.ts';
+import { databaseName } from '../workloads/names.ts';
 import type { Finding } from './conditions.ts';
 import { cacheState, databaseState, type ServiceState, volumeState } from './data-services.ts';
 import type { Decision } from './decide.ts';
@@ -50,11 +51,21 @@ function databaseReady(facts: Facts): Finding | null {
   if (state.external) return yes('ExternalDatabase', 'DATABASE_URI_CUSTOM is used; no database is run');
   if (refusal !== undefined) return no('VolumeNotExpandable', refusal.message);
   if (isStopping(facts, state)) return stopped(facts, 'the database');
-  if (!state.ready) return no('DatabaseStarting', notReady(observed, 'database', 'the database'));
+  if (!state.ready) {
+    const starting = notReady(observed, 'database', 'the database');
+    return no('DatabaseStarting', `${starting}${unboundClaim(observed)}`);
+  }
   if (volumeState(observed)?.resizing) {
     return yes('VolumeResizing', 'the database accepts connections; its volume is being grown');
   }
   return yes('DatabaseAvailable', 'the database accepts connections');
+}
+
+/** A pod only says that some claim of its is not bound. */
+function unboundClaim(observed: Observed): string {
+  const volume = volumeState(observed);
+  if (volume === undefined || volume.bound) return '';
+  return `; its volume claim ${databaseName(observed.resource)} is not bound`;
 }
 
 function cacheReady(facts: Facts): Finding | null {

@@ -13,7 +13,7 @@ import type { Action } from './action.ts';
 import { Caches } from './caches.ts';
 import type { ChildKindName } from './kinds.ts';
 import { preflight } from './preflight.ts';
-import { createReconciler } from './reconcile.ts';
+import { createReconciler, type ReconcilerOptions } from './reconcile.ts';
 
 /** `candidate`: another one leads. `syncing`: leads, and fills its caches. */
 export type OperatorState = 'starting' | 'candidate' | 'syncing' | 'leading' | 'stopped';
@@ -31,6 +31,8 @@ export interface OperatorOptions {
   readonly client: KubeClient;
   /** How workloads are rendered in this cluster. */
   readonly config: RenderConfig;
+  /** How long trouble may last before a rollout has failed, the deadline aside; default: see failure-rules. */
+  readonly patience?: ReconcilerOptions['patience'];
   /** Namespaces to work in; empty: all. */
   readonly namespaces: readonly string[];
   /** Unique per process. */
@@ -143,6 +145,7 @@ async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader 
         view: caches,
         client,
         config,
+        ...(options.patience === undefined ? {} : { patience: options.patience }),
         events,
         clock,
         logger,

@@ -88,7 +88,7 @@ export function createReconciler(
     const left = failedBy(acted.failures, without(decision, acted.done), observed);
     const status = deriveStatus({ observed, decision: left, failures, config, now });
     const reported = await report(observed.resource, status, options, remembered, signal);
-    return outcome(observed, decision, acted, reported, remembered, now.getTime());
+    return outcome(observed, left, acted, reported, remembered, now.getTime());
   };
 }
 
@@ -222,7 +222,7 @@ async function refuseSpec(
 /** When to look again, if nothing happens before. */
 function outcome(
   observed: Observed,
-  { plan, housekeeping, target, turnsAt }: Decision,
+  { plan, housekeeping, target, verdict, turnsAt }: Decision,
   acted: Acted,
   reported: Reported,
   remembered: Remembered,
@@ -236,6 +236,8 @@ function outcome(
         remembered.refusals.nextTry([...plan.actions, ...housekeeping]),
         target.heldUntil ?? undefined,
         turnsAt ?? undefined,
+        // The echo of the status that records it wakes nobody, and something has to be done about it.
+        verdict.kind === 'failed' && verdict.seen ? now : undefined,
         credentialsCheckDue(observed, remembered.credentialsCheckedAt, now),
       ];
   const toReport = [reported.dueAt, reported.stale ? now + STALE_PARENT_MS : undefined];

@@ -18,7 +18,8 @@ await runOperator(
   {
     client,
     config: settings.config,
-    namespaces: [settings.namespace],
+    ...(settings.patience === undefined ? {} : { patience: settings.patience }),
+    namespaces: [settings.namespace, ...(settings.moreNamespaces ?? [])],
     identity: settings.identity,
     lease: settings.lease,
     leaderElection: { leaseDurationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 500 },

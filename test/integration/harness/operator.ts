@@ -8,12 +8,13 @@ import type { ManagedDeploymentStatus } from '../../../src/contract/managed-depl
 import type { RenderConfig } from '../../../src/contract/render-config.ts';
 import { createKubeClient, type ObservedRequest } from '../../../src/kube/client.ts';
 import type { UntypedObject } from '../../../src/kube/object.ts';
+import type { Patience } from '../../../src/operator/failure-rules.ts';
 import { type OperatorState, runOperator } from '../../../src/operator/operator.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { BERTH_NAMESPACE, installBerth, roleKubeconfigs } from '../../installation/install.ts';
 import { createNamespace, deleteNamespace, environment, kubectlAsAdmin, uniqueName } from './environment.ts';
 
-const RENDERING: RenderConfig = {
+export const RENDERING: RenderConfig = {
   hosting: 'self_hosted',
   podSecurity: 'baseline',
   databaseImage: 'postgres:18',
@@ -34,6 +35,9 @@ export interface OperatorSettings {
   identity: string;
   lease: { namespace: string; name: string };
   config: RenderConfig;
+  /** Beside `namespace`. */
+  moreNamespaces?: string[];
+  patience?: Partial<Omit<Patience, 'deadlineMs'>>;
 }
 
 export interface RunningOperator {
@@ -48,7 +52,7 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 
 /** Runs an operator in this process. */
 export async function startOperator(settings: OperatorSettings): Promise<RunningOperator> {
-  const { kubeconfigPath, namespace, identity, lease, config } = settings;
+  const { kubeconfigPath, namespace, identity, lease, config, moreNamespaces = [], patience } = settings;
   const requests: ObservedRequest[] = [];
   let state: OperatorState = 'starting';
   const client = await createKubeClient({
@@ -64,7 +68,8 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
     {
       client,
       config,
-      namespaces: [namespace],
+      ...(patience === undefined ? {} : { patience }),
+      namespaces: [namespace, ...moreNamespaces],
       identity,
       lease,
       logger: silent,
