@@ -149,18 +149,30 @@ function ordered(schema: StructuralSchema): StructuralSchema {
   return Object.fromEntries(Object.entries(schema).sort(([a], [b]) => rank(a) - rank(b)));
 }
 
+/** Puts definitions where they are referred to: schemas that somebody gave an id (for an OpenAPI document) become such. */
+function inlined(value: unknown, definitions: Readonly<Record<string, unknown>>): unknown {
+  if (Array.isArray(value)) return value.map((item) => inlined(item, definitions));
+  if (value === null || typeof value !== 'object') return value;
+  const { $ref, $defs: _, ...rest } = value as JsonSchema;
+  const own = Object.fromEntries(
+    Object.entries(rest).map(([key, member]) => [key, inlined(member, definitions)]),
+  );
+  if (typeof $ref !== 'string') return own;
+  const { id: _id, ...target } = definitions[$ref.replace('#/$defs/', '')] as JsonSchema;
+  return { ...(inlined(target, definitions) as JsonSchema), ...own };
+}
+
 /**
  * The structural schema of a zod schema, as what a client may send (defaults not yet filled in).
  * @throws Error for a construct that structural schemas cannot say
  */
 export function toStructuralSchema(schema: z.ZodType): StructuralSchema {
-  return convert(
-    z.toJSONSchema(schema, {
-      io: 'input',
-      reused: 'inline',
-      override: ({ zodSchema, jsonSchema }) => {
-        if (zodSchema === quantitySchema) jsonSchema.quantity = true;
-      },
-    }) as JsonSchema,
-  );
+  const document = z.toJSONSchema(schema, {
+    io: 'input',
+    reused: 'inline',
+    override: ({ zodSchema, jsonSchema }) => {
+      if (zodSchema === quantitySchema) jsonSchema.quantity = true;
+    },
+  });
+  return convert(inlined(document, document.$defs ?? {}) as JsonSchema);
 }

@@ -78,3 +78,11 @@ describe('toStructuralSchema', () => {
     expect(() => toStructuralSchema(schema)).toThrow('failed to make a structural schema');
   });
 });
+
+it('puts a schema that was given an id, for an OpenAPI document, where it is used', () => {
+  const part = z.strictObject({ id: z.string() }).describe('A part.');
+  const whole = z.strictObject({ parts: z.array(part), other: part.optional() });
+  const before = toStructuralSchema(whole);
+  z.globalRegistry.add(part, { ...z.globalRegistry.get(part), id: 'PartOfThisTest' });
+  expect(toStructuralSchema(whole)).toEqual(before);
+});
