@@ -92,17 +92,22 @@ export function cachePolicy(resource: ManagedDeployment, config: RenderConfig): 
   return dataServicePolicy(resource, config, service);
 }
 
-/** Any namespace that is no tenant's. */
-const PLATFORM_NAMESPACES: Peer = {
-  namespaceSelector: { matchExpressions: [{ key: LABELS.tenantId, operator: 'DoesNotExist' }] },
-};
+/** A collector that private addresses hide: of a Service, the pods of its namespace; of an IPv4 address, that one. */
+function collectorPeer(host: string): Peer | null {
+  if (/^\d+(\.\d+){3}$/.test(host)) return { ipBlock: { cidr: `${host}/32` } };
+  // `service.namespace` and `service.namespace.svc…`; of a public name of two labels no namespace comes.
+  const [, namespace, svc] = host.split('.');
+  if (namespace === undefined || (svc !== undefined && svc !== 'svc')) return null;
+  return { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } };
+}
 
-/** The way to a collector in the cluster: by its pods' port, which is to be the endpoint's. Outside ones are reached anyway. */
+/** The way to the collector, by its pods' port, which is to be the endpoint's. */
 function collectorRules({ otlpEndpoint }: RenderConfig): { to: Peer[]; ports: Port[] }[] {
   const url = otlpEndpoint === null ? null : URL.parse(otlpEndpoint);
-  if (url === null) return [];
+  const peer = url === null ? null : collectorPeer(url.hostname);
+  if (url === null || peer === null) return [];
   const standard = url.protocol === 'https:' ? 443 : 80;
-  return [{ to: [PLATFORM_NAMESPACES], ports: [tcp(url.port === '' ? standard : Number(url.port))] }];
+  return [{ to: [peer], ports: [tcp(url.port === '' ? standard : Number(url.port))] }];
 }
 
 /** What an isolated app needs from a namespace that denies all: its own pods and services, DNS, the internet. */
@@ -114,8 +119,10 @@ function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): Net
     ingress: [
       { from: [own] },
       {
-        // Where the ingress controller lives is the platform's choice.
-        from: [PLATFORM_NAMESPACES],
+        // Where the ingress controller lives is the platform's choice: any namespace that is no tenant's.
+        from: [
+          { namespaceSelector: { matchExpressions: [{ key: LABELS.tenantId, operator: 'DoesNotExist' }] } },
+        ],
         ports: [tcp(APP_PORT)],
       },
     ],

@@ -127,16 +127,27 @@ describe("OpenTelemetry's variables", () => {
     ]);
   });
 
-  test("an isolated app reaches a collector in the platform's namespaces, by the endpoint's port", () => {
-    const egress = (config: RenderConfig) =>
-      appPolicy(resourceOf(minimalRequest(), config), config).map(
-        ({ spec }) => (spec as { egress: object[] }).egress,
-      );
+  const observability = {
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'observability' } },
+  };
+  test.each([
+    ['http://collector.observability:4318', observability, 4318],
+    ['https://collector.observability.svc.cluster.local/otlp', observability, 443],
+    ['http://collector.observability.svc', observability, 80],
+    ['http://10.1.2.3:4317', { ipBlock: { cidr: '10.1.2.3/32' } }, 4317],
+    ['https://otlp.vendor.example', null, 0],
+    ['http://collector:4318', null, 0],
+  ])('leave an isolated app the way to %s, and no other', (otlpEndpoint, peer, port) => {
+    const egress = (config: RenderConfig) => {
+      const [{ spec } = {}] = appPolicy(resourceOf(minimalRequest(), config), config);
+      return (spec as { egress: object[] }).egress;
+    };
     const isolated = { ...SELF_HOSTED, networkIsolation: true };
-    const [[...before] = []] = egress(isolated);
-    const [[...after] = []] = egress({ ...isolated, otlpEndpoint: 'http://collector.observability:4318' });
-    expect(after.slice(0, before.length)).toEqual(before);
-    expect(after.slice(before.length)).toMatchObject([{ ports: [{ protocol: 'TCP', port: 4318 }] }]);
+    const rule = { to: [peer], ports: [{ protocol: 'TCP', port }] };
+    expect(egress({ ...isolated, otlpEndpoint })).toEqual([
+      ...egress(isolated),
+      ...(peer === null ? [] : [rule]),
+    ]);
   });
 });
 
