@@ -22,6 +22,14 @@ export interface IdempotentCall {
   readonly body: unknown;
 }
 
+/** null and absent mean the same in the body of a POST: a client that writes it anew may choose the other one. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const given = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(given.map(([name, member]) => [name, withoutNulls(member)]));
+}
+
 /**
  * The answer that an earlier request with the same key led to; null: this is the first one, and `answer` is what it is
  * about to make. Call it before anything is written or locked.
@@ -34,7 +42,7 @@ export async function earlierAnswer(
   answer: IdempotentAnswer,
 ): Promise<IdempotentAnswer | null> {
   if (key === null) return null;
-  const request = { key, operation, body: canonicalJson(body) };
+  const request = { key, operation, body: canonicalJson(withoutNulls(body)) };
   const outcome = await claimIdempotencyKey(transaction, deps.secretBox, tenantId, request, answer);
   if (outcome.kind === 'first') return null;
   if (outcome.kind === 'repeated') return outcome.answer;

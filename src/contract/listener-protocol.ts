@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { conditionSchema } from '../domain/conditions.ts';
 import { culpritSchema } from '../domain/culprit.ts';
+import { dnsLabelSchema } from '../domain/kubernetes/names.ts';
 import { managedDeploymentSpecSchema } from './managed-deployment.ts';
 import { renderConfigSchema } from './render-config.ts';
 
@@ -16,7 +17,7 @@ export const leaseRequestSchema = z.strictObject({
   cluster_version: z.string().max(64).describe('Version of the cluster, as its API server says.'),
   rendering: renderConfigSchema.nullable().describe("The operator's rendering configuration."),
   namespaces: z
-    .array(z.string().max(63))
+    .array(dnsLabelSchema)
     .max(1000)
     .optional()
     .describe('Namespaces that the listener may use; absent: as registered.'),

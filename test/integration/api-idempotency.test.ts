@@ -32,6 +32,15 @@ test('the answer again', async () => {
   expect(await api.rowCounts()).toEqual(counts);
 });
 
+test('null and absent are the same body', async () => {
+  const key = uniqueName('key');
+  const body = createBody({ source_config: { resource_spec: { cpu: 1 } } });
+  const first = await post(body, key);
+  const spelled = { ...body, source_config: { repo_url: null, resource_spec: { cpu: 1, db_cpu: null } } };
+  const second = await post(spelled, key);
+  expect([second.status, second.body.id]).toEqual([201, first.body.id]);
+});
+
 test('another body with the same key is a 409', async () => {
   const key = uniqueName('key');
   const body = createBody();
