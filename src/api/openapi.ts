@@ -66,6 +66,7 @@ const TAGS: Readonly<Record<string, string>> = {
   events: 'The history: who changed what, every change of state with its reason.',
   tags: 'Keys and values to find deployments by.',
   'tracing projects': 'Made with a deployment, under the same name.',
+  integrations: 'Credentials for git hosts.',
   listeners: 'The links between this API and clusters.',
   'listener protocol': 'The calls of listeners, not of people.',
   tenants: 'Owners of everything, what they may use and what they use.',
