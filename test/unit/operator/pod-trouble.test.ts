@@ -84,3 +84,23 @@ describe('why a pod is not ready', () => {
     expect(podTrouble(pod(status)).message).toBe(message);
   });
 });
+
+describe('what a container wrote when it ended', () => {
+  const said = (message: string) =>
+    podTrouble(
+      pod({
+        containerStatuses: [
+          { ...waiting('app', 'CrashLoopBackOff'), lastState: { terminated: { exitCode: 1, message } } },
+        ],
+      }),
+    ).detail;
+  test.each([
+    ['no such table: users', 'no such table: users'],
+    ['connect postgres://app:s3cret@db:5432 failed', 'connect postgres://***@db:5432 failed'],
+    ['bad DB_PASSWORD=s3cret given', 'bad DB_PASSWORD=*** given'],
+    ['{"api_key": "s3cret"}', '{"api_key": "***"}'],
+    ['Authorization: Bearer s3cret', 'Authorization: Bearer ***'],
+  ])('%s', (message, detail) => {
+    expect(said(message)).toBe(detail);
+  });
+});

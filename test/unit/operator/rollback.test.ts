@@ -1,0 +1,276 @@
+import { describe, expect, test } from 'vitest';
+import { CONFIG, NAMESPACE, RESOURCE_ID, type Spec, scaled, settled, World } from './fixtures.ts';
+
+const spec = (image: string, number: number, more: object = {}): Spec => ({
+  deploymentId: '0197a000-0000-7000-8000-00000000abcd',
+  revision: { id: `0197a000-0000-7000-8000-00000000000${number}`, number, image },
+  ...more,
+});
+const message = (world: World, type: string) =>
+  world.status.conditions?.find((condition) => condition.type === type)?.message ?? '';
+const template = (world: World, component: string) => {
+  const object = world.cluster.get(`Deployment/${NAMESPACE}/web-${component}`);
+  return (object?.['spec'] as { template: unknown } | undefined)?.template;
+};
+
+/** Looks, then lets the controllers and two seconds go by. */
+async function steps(world: World, count: number): Promise<string[]> {
+  const writes: string[] = [];
+  for (let step = 0; step < count; step += 1) {
+    writes.push(...(await world.look()));
+    world.cluster.settle();
+    world.now += 2_000;
+  }
+  return writes;
+}
+
+const FOUR = {
+  components: { api: scaled(2, 2), queue: scaled(2, 2), orchestrator: scaled(1, 1), executor: scaled(1, 1) },
+};
+
+describe('a revision that fails', () => {
+  test('is recorded before anything is done about it; then all components return to the active templates', async () => {
+    const world = await settled(spec('web:1', 1, FOUR));
+    const before = Object.keys(FOUR.components).map((component) => template(world, component));
+    world.change(spec('web:2', 2, FOUR));
+    world.cluster.stuck.set('queue', 'InvalidImageName');
+    await steps(world, 1);
+    const writes = await world.look();
+    expect(writes).toEqual(['status ManagedDeployment/web']);
+    expect(world.status.failedRevision).toEqual({
+      id: '0197a000-0000-7000-8000-000000000002',
+      number: 2,
+      templates: 'web-2',
+      generation: 0,
+      reason: 'InvalidImageName',
+      message:
+        'queue: pod web-queue-0, container app: InvalidImageName; it is not tried again: redeploy makes a new revision of the same content',
+      culprit: {
+        component: 'queue',
+        kind: 'Pod',
+        object: 'web-queue-0',
+        container: 'app',
+        container_kind: 'app',
+      },
+    });
+    expect(world.condition('Progressing')).toBe('False RolloutFailed');
+    world.cluster.stuck.clear();
+    expect(await world.look()).toEqual([
+      'apply Deployment/web-api',
+      'apply Deployment/web-queue',
+      'apply Deployment/web-orchestrator',
+      'apply Deployment/web-executor',
+      'status ManagedDeployment/web',
+    ]);
+    await world.converge();
+    expect(Object.keys(FOUR.components).map((component) => template(world, component))).toEqual(before);
+    expect(world.condition('Progressing')).toBe('False RolledBack');
+    expect(world.condition('Ready')).toBe('False InvalidImageName');
+    expect(world.condition('Serving')).toBe('True Available');
+    expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1' });
+    expect(
+      world.events.filter(({ reason }) => reason === 'RolloutFailed' || reason === 'RolledBack'),
+    ).toEqual([
+      {
+        type: 'Warning',
+        reason: 'RolloutFailed',
+        message: expect.stringMatching(/^revision 2 failed: queue: /),
+      },
+      { type: 'Normal', reason: 'RolledBack', message: expect.stringMatching(/^revision 1 runs again: /) },
+    ]);
+  });
+
+  test('is not tried again: not by this operator, not by the next one, not by a change of source_config', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:2', 2));
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    await steps(world, 2);
+    world.cluster.stuck.clear();
+    await world.converge();
+    world.restart({ ...CONFIG, otlpEndpoint: 'http://collector:4318' });
+    expect(await world.look()).toEqual([]);
+    world.change(spec('web:2', 2, { podTemplate: { labels: { team: 'a' } } }));
+    await world.converge();
+    expect(world.images('api')).toEqual(['web:1']);
+    expect(message(world, 'Ready')).toMatch(/redeploy/);
+    world.change(spec('web:2', 2, { components: { api: scaled(3, 3) } }));
+    await world.converge();
+    expect([world.images('api'), world.replicas('api')]).toEqual([['web:1'], 3]);
+    world.change(spec('web:2', 3));
+    await world.converge();
+    expect(world.status.activeRevision).toMatchObject({ number: 3, image: 'web:2' });
+    expect(world.status.failedRevision).toBeUndefined();
+  });
+
+  test('is told of while a newer one rolls, and until that is active', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:2', 2));
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    await steps(world, 2);
+    world.cluster.stuck.set('api', 'ContainerCreating');
+    world.change(spec('web:3', 3));
+    await steps(world, 2);
+    expect(world.status).toMatchObject({ rollout: { number: 3 }, failedRevision: { number: 2 } });
+    expect(world.condition('Progressing')).toBe('True RolloutInProgress');
+  });
+
+  test('switched off and on again, it has still failed', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:2', 2));
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    await steps(world, 2);
+    world.cluster.stuck.clear();
+    world.change(spec('web:2', 2, { suspend: true }));
+    await world.converge();
+    expect(world.condition('Ready')).toBe('False SwitchedOff');
+    world.change(spec('web:2', 2));
+    await world.converge();
+    expect(world.images('api')).toEqual(['web:1']);
+    expect(world.condition('Progressing')).toBe('False RolledBack');
+  });
+
+  test('takes with it a component that only it had, and brings back one that it had dropped, with its pods', async () => {
+    const world = await settled(spec('web:1', 1, { components: { api: scaled(1, 1), queue: scaled(3, 3) } }));
+    world.change(spec('web:2', 2, { components: { api: scaled(1, 1), executor: scaled(1, 1) } }));
+    world.cluster.stuck.set('executor', 'InvalidImageName');
+    await world.converge();
+    expect(world.cluster.ids().filter((id) => id.startsWith('Deployment/'))).toEqual([
+      'Deployment/web-api',
+      'Deployment/web-cache',
+      'Deployment/web-queue',
+    ]);
+    expect(world.replicas('queue')).toBe(3);
+  });
+
+  test('with nothing active before: one pod of each component stays, without an autoscaler', async () => {
+    const world = new World(spec('web:1', 1, { components: { api: scaled(2, 9) } }));
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    await world.converge();
+    expect([world.replicas('api'), world.images('api')]).toEqual([1, ['web:1']]);
+    expect(world.cluster.list('HorizontalPodAutoscaler')).toEqual([]);
+    expect(world.condition('Progressing')).toBe('False RolloutFailed');
+    expect(world.condition('Serving')).toBe('False Unavailable');
+    world.cluster.stuck.clear();
+    world.change(spec('web:2', 2, { components: { api: scaled(2, 9) } }));
+    await world.converge();
+    expect(world.status.activeRevision).toMatchObject({ number: 2 });
+    expect(world.replicas('api')).toBe(2);
+  });
+
+  test('whose Deployment the cluster refuses: failed at once, with what the cluster says', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:2', 2));
+    world.cluster.faults.push({
+      when: ({ verb, id }) => verb === 'apply' && id === 'Deployment/web-api',
+      error: 'invalid',
+      message: 'Deployment web-api: spec.template.spec.volumes[0].name: Duplicate value',
+    });
+    await world.converge();
+    expect(world.status.failedRevision).toMatchObject({
+      number: 2,
+      reason: 'AdmissionRefused',
+      culprit: { component: 'api', kind: 'Deployment', object: 'web-api' },
+    });
+    expect(world.status.failedRevision?.message).toMatch(/^api: .*Duplicate value/);
+    expect(world.images('api')).toEqual(['web:1']);
+  });
+});
+
+describe('a change in place that fails', () => {
+  const labelled = (team: string) => spec('web:1', 1, { podTemplate: { labels: { team } } });
+
+  test('returns to what ran before; the same change later, after another, is tried again', async () => {
+    const world = await settled(labelled('a'));
+    const before = template(world, 'api');
+    world.change(labelled('b'));
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    await steps(world, 2);
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect(template(world, 'api')).toEqual(before);
+    expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1' });
+    expect(world.status.failedRevision).toMatchObject({ number: 1, templates: 'web-1-2' });
+    expect(message(world, 'Progressing')).toMatch(
+      /^what ran before runs again: the change of revision 1 failed: .*until source_config changes$/,
+    );
+    world.change(labelled('a'));
+    await world.converge();
+    expect(world.status.failedRevision).toBeUndefined();
+    expect(world.condition('Ready')).toBe('True Converged');
+    world.change(labelled('b'));
+    await world.converge();
+    expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1-2' });
+  });
+
+  test('is not blamed for pods of the former templates', async () => {
+    const world = await settled(labelled('a'));
+    const pod = world.cluster.list('Pod').find(({ metadata }) => metadata.name === 'web-api-0');
+    world.change(labelled('b'));
+    await world.look();
+    world.cluster.put({
+      ...pod,
+      metadata: { ...pod?.metadata, name: 'web-api-old' },
+      status: {
+        conditions: [{ type: 'Ready', status: 'False' }],
+        containerStatuses: [
+          { name: 'app', restartCount: 9, state: { waiting: { reason: 'CrashLoopBackOff' } } },
+        ],
+      },
+    } as never);
+    await world.look();
+    expect(world.status.failedRevision).toBeUndefined();
+    expect(world.status.rollout).toMatchObject({ templates: 'web-1-2' });
+  });
+});
+
+describe('the deadline', () => {
+  test('wakes the operator by itself, counts from the recorded start, and survives a restart', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:2', 2));
+    world.cluster.stuck.set('api', 'ContainerCreating');
+    await steps(world, 2);
+    const startedAt = Date.parse(world.status.rollout?.startedAt ?? '');
+    world.now = startedAt + 100_000;
+    world.restart();
+    expect(await world.reconcile()).toEqual({ kind: 'requeue', afterMs: 500_000 });
+    world.now = startedAt + 599_999;
+    await world.reconcile();
+    expect(world.status.failedRevision).toBeUndefined();
+    world.now = startedAt + 600_000;
+    expect(await world.reconcile()).toMatchObject({ kind: 'requeue', afterMs: 100 });
+    expect(world.status.failedRevision).toMatchObject({ number: 2, reason: 'RolloutDeadlineExceeded' });
+  });
+
+  test('does not count the time of a pause', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:2', 2));
+    world.cluster.stuck.set('api', 'ContainerCreating');
+    await steps(world, 2);
+    const pause = (paused: string) =>
+      world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
+        metadata.annotations = { ...metadata.annotations, 'berth.dev/paused': paused };
+      });
+    pause('true');
+    await world.look();
+    world.now += 3_600_000;
+    await world.look();
+    expect(world.status.failedRevision).toBeUndefined();
+    pause('false');
+    await world.look();
+    expect(world.status.failedRevision).toBeUndefined();
+    expect(Date.parse(world.status.rollout?.startedAt ?? '')).toBe(world.now);
+  });
+
+  test('is none for database and cache: they may take as long as they do', async () => {
+    const world = new World(spec('web:1', 1));
+    world.cluster.stuck.set('database', 'ContainerCreating');
+    await steps(world, 3);
+    world.now += 3_600_000;
+    await steps(world, 2);
+    expect(world.status.failedRevision).toBeUndefined();
+    expect([world.status.status, world.condition('Progressing')]).toEqual([
+      'AWAITING_DATABASE',
+      'True AwaitingDataServices',
+    ]);
+  });
+});
