@@ -148,7 +148,7 @@ export function tenantMissing(): ApiError {
 
 /** A call of the listener protocol, which nobody else makes. */
 const isListeners = ({ scopes }: Exclude<Access, 'public'>) =>
-  scopes.length === 1 && scopes[0] === 'listeners:run';
+  scopes.includes('listeners:run') && !scopes.includes('deployments:read');
 
 /** The hook that lets a request pass or not; it runs before the body is read. */
 export function authenticate(deps: ApiDeps) {

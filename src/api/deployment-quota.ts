@@ -9,7 +9,7 @@ import {
   usageOf,
 } from '../domain/quota-usage.ts';
 import type { Transaction } from '../store/database.ts';
-import { lockQuotas, measureDeployments, sumUsage, type Unmeasured } from '../store/quotas.ts';
+import { lockQuotas, readUsage, type Unmeasured } from '../store/quotas.ts';
 import type { SecretBox } from '../store/secret-box.ts';
 import { readableSecrets } from './deployment-secrets.ts';
 import type { ApiDeps } from './deps.ts';
@@ -42,11 +42,10 @@ function namesOf(box: SecretBox, deployment: Unmeasured): string[] {
   return (readableSecrets(box, deployment) ?? []).map(({ name }) => name);
 }
 
-function measureAll(deps: Pick<ApiDeps, 'secretBox'>, transaction: Transaction, tenantId: string) {
-  return measureDeployments(transaction, tenantId, (deployment) =>
-    quotaUsage({ ...deployment, secretNames: namesOf(deps.secretBox, deployment) }),
-  );
-}
+const measurer =
+  ({ secretBox }: Pick<ApiDeps, 'secretBox'>) =>
+  (deployment: Unmeasured): QuotaUsage =>
+    quotaUsage({ ...deployment, secretNames: namesOf(secretBox, deployment) });
 
 /**
  * Holds a deployment that is made, changed or restored against its tenant's quotas. Call it before the deployment is
@@ -63,8 +62,7 @@ export async function checkQuota(
   const wanted = demand(asked);
   const quotas = await lockQuotas(transaction, tenantId, deps.policy.tenant_quotas);
   if (quotas !== null) {
-    await measureAll(deps, transaction, tenantId);
-    const { own, others } = await sumUsage(transaction, tenantId, asked.deploymentId);
+    const { own, others } = await readUsage(transaction, tenantId, asked.deploymentId, measurer(deps));
     const issues = quotaIssues({ quotas, others, before: own, demand: wanted });
     if (issues.length > 0) throw brokenRules(issues);
   }
@@ -77,6 +75,5 @@ export async function tenantUsage(
   transaction: Transaction,
   tenantId: string,
 ): Promise<TenantUsage> {
-  await measureAll(deps, transaction, tenantId);
-  return (await sumUsage(transaction, tenantId, null)).others;
+  return (await readUsage(transaction, tenantId, null, measurer(deps))).others;
 }

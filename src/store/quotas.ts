@@ -1,7 +1,7 @@
 import type { SourceConfig } from '../domain/deployment.ts';
 import type { QuotaUsage, TenantUsage } from '../domain/quota-usage.ts';
 import { isLimited, quotasInForce, type TenantQuotas } from '../domain/tenant-quotas.ts';
-import type { Reader, Transaction } from './database.ts';
+import type { Transaction } from './database.ts';
 import type { SealedSecrets } from './records.ts';
 
 /** What a tenant's deployments count for together. Each deployment's share is stored with it, so that this is a sum. */
@@ -35,8 +35,11 @@ export interface Unmeasured {
   readonly secrets: SealedSecrets | null;
 }
 
+export type Measure = (deployment: Unmeasured) => QuotaUsage;
+
 interface UnmeasuredRow {
   id: string;
+  generation: number;
   source_config: SourceConfig;
   secrets_id: string | null;
   key_id: string | null;
@@ -44,38 +47,52 @@ interface UnmeasuredRow {
 }
 
 const UNMEASURED = `
-SELECT d.id, d.source_config, s.id AS secrets_id, s.key_id, s.sealed
+SELECT d.id, d.generation, d.source_config, s.id AS secrets_id, s.key_id, s.sealed
 FROM deployments d LEFT JOIN secret_sets s ON s.id = d.secrets_id
-WHERE d.tenant_id = $1 AND d.delete_requested_at IS NULL AND d.quota_cpu_m IS NULL ORDER BY d.id LIMIT $2`;
+WHERE d.tenant_id = $1 AND d.id > $2 AND d.delete_requested_at IS NULL AND d.quota_cpu_m IS NULL
+ORDER BY d.id LIMIT $3`;
 
+/** Waits for nobody: who changes such a deployment may be waiting for the tenant that we hold. */
 const MEASURED = `
+WITH free AS (
+  SELECT id FROM deployments WHERE tenant_id = $1 AND id = ANY($2::uuid[]) FOR NO KEY UPDATE SKIP LOCKED
+)
 UPDATE deployments d SET quota_cpu_m = m.cpu_m, quota_memory_mb = m.memory_mb, quota_storage_gi = m.storage_gi
-FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[]) AS m(id, cpu_m, memory_mb, storage_gi)
-WHERE d.id = m.id AND d.tenant_id = $1 AND d.quota_cpu_m IS NULL`;
+FROM unnest($2::uuid[], $3::int[], $4::bigint[], $5::bigint[], $6::bigint[])
+    AS m(id, generation, cpu_m, memory_mb, storage_gi) JOIN free ON free.id = m.id
+WHERE d.id = m.id AND d.generation = m.generation AND d.quota_cpu_m IS NULL`;
 
 const BATCH = 500;
+const NO_DEPLOYMENT = '00000000-0000-0000-0000-000000000000';
 
-/**
- * Measures a tenant's deployments whose share is not stored: those that an older version made. Runs once a deployment.
- * One that is being changed meanwhile is waited for; should that one wait for us, PostgreSQL ends the circle and the
- * transaction runs again.
- */
-export async function measureDeployments(
+function toUnmeasured(tenantId: string, row: UnmeasuredRow): Unmeasured {
+  const { id, source_config: sourceConfig, secrets_id: secretsId, key_id: keyId, sealed } = row;
+  const found = secretsId !== null && keyId !== null && sealed !== null;
+  return {
+    id,
+    sourceConfig,
+    secrets: found ? { id: secretsId, tenantId, deploymentId: id, keyId, sealed } : null,
+  };
+}
+
+/** Measures what an older version left unmeasured, and stores it unless somebody is changing it just now. */
+async function measureAll(
   transaction: Transaction,
   tenantId: string,
-  measure: (deployment: Unmeasured) => QuotaUsage,
-): Promise<void> {
+  measure: Measure,
+): Promise<Map<string, QuotaUsage>> {
+  const measured = new Map<string, QuotaUsage>();
+  let last = NO_DEPLOYMENT;
   for (;;) {
-    const rows = await transaction.query<UnmeasuredRow>(UNMEASURED, [tenantId, BATCH]);
-    if (rows.length === 0) return;
-    const usages = rows.map(({ id, source_config: sourceConfig, secrets_id, key_id: keyId, sealed }) => {
-      const found = secrets_id !== null && keyId !== null && sealed !== null;
-      const secrets = found ? { id: secrets_id, tenantId, deploymentId: id, keyId, sealed } : null;
-      return measure({ id, sourceConfig, secrets });
-    });
+    const rows = await transaction.query<UnmeasuredRow>(UNMEASURED, [tenantId, last, BATCH]);
+    const usages = rows.map((row) => measure(toUnmeasured(tenantId, row)));
+    for (const [index, usage] of usages.entries()) measured.set(rows[index]?.id ?? '', usage);
+    last = rows.at(-1)?.id ?? last;
+    if (rows.length === 0) return measured;
     await transaction.query(MEASURED, [
       tenantId,
       rows.map(({ id }) => id),
+      rows.map(({ generation }) => generation),
       usages.map(({ cpuM }) => cpuM),
       usages.map(({ memoryMb }) => memoryMb),
       usages.map(({ storageGi }) => storageGi),
@@ -83,28 +100,62 @@ export async function measureDeployments(
   }
 }
 
-/** A tenant's usage, in all and of one deployment; sums are exact up to 2^53. */
+/** Sums, of one deployment and of all others, with those that are in no sum; exact up to 2^53. */
 const SUM = `
 SELECT d.id = $2 AS own, count(*)::int AS deployments, coalesce(sum(d.quota_cpu_m), 0)::bigint AS "cpuM",
-  coalesce(sum(d.quota_memory_mb), 0)::bigint AS "memoryMb", coalesce(sum(d.quota_storage_gi), 0)::bigint AS "storageGi"
+  coalesce(sum(d.quota_memory_mb), 0)::bigint AS "memoryMb", coalesce(sum(d.quota_storage_gi), 0)::bigint AS "storageGi",
+  coalesce(array_agg(d.id) FILTER (WHERE d.quota_cpu_m IS NULL), '{}') AS unmeasured
 FROM deployments d WHERE d.tenant_id = $1 AND d.delete_requested_at IS NULL GROUP BY 1`;
 
-const NOTHING: TenantUsage = { deployments: 0, cpuM: 0, memoryMb: 0, storageGi: 0 };
-const NO_DEPLOYMENT = '00000000-0000-0000-0000-000000000000';
+interface SumRow extends TenantUsage {
+  own: boolean;
+  unmeasured: string[];
+}
 
-/** What one deployment counts for, and what all others of the tenant do; what is being deleted counts for nothing. */
-export async function sumUsage(
-  reader: Reader,
+const NOTHING: TenantUsage = { deployments: 0, cpuM: 0, memoryMb: 0, storageGi: 0 };
+
+function plus(
+  { deployments, cpuM, memoryMb, storageGi }: TenantUsage,
+  more: readonly QuotaUsage[],
+): TenantUsage {
+  return more.reduce<TenantUsage>(
+    (sum, each) => ({
+      deployments,
+      cpuM: sum.cpuM + each.cpuM,
+      memoryMb: sum.memoryMb + each.memoryMb,
+      storageGi: sum.storageGi + each.storageGi,
+    }),
+    { deployments, cpuM, memoryMb, storageGi },
+  );
+}
+
+/** What one deployment counts for (null: none), and what all others of the tenant do. */
+export interface SharedUsage {
+  readonly own: TenantUsage;
+  readonly others: TenantUsage;
+}
+
+/**
+ * Reads what a tenant uses; what is being deleted counts for nothing.
+ * @param measure for deployments whose share is not stored: those that an older version made
+ */
+export async function readUsage(
+  transaction: Transaction,
   tenantId: string,
   deploymentId: string | null,
-): Promise<{ own: TenantUsage; others: TenantUsage }> {
-  const rows = await reader.query<TenantUsage & { own: boolean }>(SUM, [
-    tenantId,
-    deploymentId ?? NO_DEPLOYMENT,
-  ]);
-  const of = (wanted: boolean): TenantUsage => {
-    const { own: _own, ...usage } = rows.find(({ own }) => own === wanted) ?? { ...NOTHING, own: wanted };
-    return usage;
-  };
-  return { own: of(true), others: of(false) };
+  measure: Measure,
+): Promise<SharedUsage> {
+  let measured: ReadonlyMap<string, QuotaUsage> = new Map();
+  for (;;) {
+    // One statement says what is in the sums and what is not: nothing counts twice, or never.
+    const rows = await transaction.query<SumRow>(SUM, [tenantId, deploymentId ?? NO_DEPLOYMENT]);
+    if (rows.every(({ unmeasured }) => unmeasured.every((id) => measured.has(id)))) {
+      const of = (wanted: boolean): TenantUsage => {
+        const row = rows.find(({ own }) => own === wanted);
+        return plus(row ?? NOTHING, row?.unmeasured.flatMap((id) => measured.get(id) ?? []) ?? []);
+      };
+      return { own: of(true), others: of(false) };
+    }
+    measured = await measureAll(transaction, tenantId, measure);
+  }
 }
