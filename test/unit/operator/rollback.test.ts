@@ -60,7 +60,6 @@ describe('a revision that fails', () => {
       'apply Deployment/web-queue',
       'apply Deployment/web-orchestrator',
       'apply Deployment/web-executor',
-      'status ManagedDeployment/web',
     ]);
     await world.converge();
     expect(Object.keys(FOUR.components).map((component) => template(world, component))).toEqual(before);
