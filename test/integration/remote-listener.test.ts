@@ -2,10 +2,14 @@
  * A second cluster with a control plane of its own, served by `berth listener` and `berth operator` that know the hub's
  * URL, a listener key and their kubeconfigs, and nothing else. The hub speaks https there, with a private authority.
  */
-import { writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadConfig, SETTINGS } from '../../src/config.ts';
 import { freePorts } from '../cluster/ports.ts';
 import { waitFor } from '../cluster/wait.ts';
 import { type BerthProcess, runBerth } from '../installation/berth-process.ts';
@@ -26,6 +30,7 @@ import { objectsOf, type RemoteCluster, startRemoteCluster } from './harness/rem
 const LEASE_SECONDS = 16;
 const EVERY_KIND =
   'mdep,deployments,statefulsets,services,serviceaccounts,secrets,pvc,controllerrevisions.apps,networkpolicies,hpa,pdb,pods';
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const [FIRST, SECOND] = ['team-one', 'team-two'] as const;
 
 let hub: WholeBerth;
@@ -351,5 +356,59 @@ describe('the hub', () => {
     const after = await hub.ready(id);
     expect(after.active_revision_id).toBe(patched.body.latest_revision_id);
     expect(await logOf()).not.toContain(listener.key);
+  });
+});
+
+describe('docs/remote-listener.md', () => {
+  const text = readFileSync(join(root, 'docs/remote-listener.md'), 'utf8');
+  const bodies = [...text.matchAll(/-d '(\{[^']+\})'/g)].map(([, body = '']) => body);
+
+  it('its requests are taken: the listener is made, and the deployment lands there', async () => {
+    const [registration = '', deployment = ''] = bodies;
+    expect(bodies).toHaveLength(2);
+    const made = await hub.call<{ id: string }>('POST', '/v2/listeners', JSON.parse(registration));
+    expect(made.status).toBe(201);
+    const body = JSON.parse(deployment.replace('LISTENER_ID', made.body.id));
+    const created = await hub.call('POST', '/v2/deployments', body);
+    expect(created.status, JSON.stringify(created.body)).toBe(201);
+    expect(created.body.conditions.map(({ reason }) => reason)).toContain('ListenerNeverSeen');
+  });
+
+  it('its commands for the other cluster run, and leave a listener and an operator with these settings', async () => {
+    const blocks = [...text.matchAll(/^```sh cluster\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
+    expect(blocks).toHaveLength(2);
+    const { kubeconfigPath, kubectlPath } = remote.access;
+    await promisify(execFile)('bash', ['-euc', `kubectl() { "$KUBECTL" "$@"; }\n${blocks.join('\n')}`], {
+      cwd: root,
+      env: {
+        PATH: globalThis.process.env['PATH'],
+        KUBECTL: kubectlPath,
+        HOME: remote.stateDir,
+        KUBECONFIG: kubeconfigPath,
+        LISTENER_ID: listener.id,
+        LISTENER_KEY: listener.key,
+        HUB_URL: 'https://berth.example.com',
+        HUB_CA_FILE: join(remote.stateDir, 'hub-ca.pem'),
+      },
+    });
+    const berthSystem = (...args: string[]) => remote.kubectl('-n', 'berth-system', ...args, '-o', 'json');
+    const { data } = JSON.parse(await berthSystem('get', 'configmap', 'berth')) as {
+      data: Record<string, string>;
+    };
+    expect(loadConfig({ ...data, BERTH_LISTENER_KEY: listener.key })).toMatchObject({
+      hubUrl: 'https://berth.example.com',
+      listenerId: listener.id,
+      hubCaFile: '/etc/berth/hub-ca/ca.crt',
+    });
+    const { items } = JSON.parse(await berthSystem('get', 'deployments')) as { items: KubeItem[] };
+    expect(items.map(({ metadata }) => metadata.name).sort()).toEqual(['berth-listener', 'berth-operator']);
+    const folder = dirname(data['BERTH_HUB_CA'] ?? '');
+    expect(images(items)).toContain(`"mountPath":"${folder}"`);
+  });
+
+  it('it names no setting that there is not', () => {
+    const clients = ['BERTH_URL', 'BERTH_API_KEY'];
+    const named = new Set(text.match(/\bBERTH_[A-Z_]+\b/g)?.filter((name) => !clients.includes(name)));
+    expect([...named].filter((name) => !(name in SETTINGS))).toEqual([]);
   });
 });
