@@ -167,6 +167,26 @@ const BAD_BODIES: readonly BadBody[] = [
   spec('half a pod', 422, ['max_scale'], { max_scale: 1.5 }),
   spec('a huge scale', 422, ['max_scale'], { max_scale: 1e9 }),
   spec('a scale beyond all numbers', 422, ['max_scale'], { max_scale: Number.MAX_VALUE }),
+  bad(
+    'a number beyond a double',
+    422,
+    ['source_config', 'resource_spec', 'max_scale'],
+    JSON.stringify(createBody({ source_config: { resource_spec: { max_scale: 0 } } })).replace(
+      '"max_scale":0',
+      '"max_scale":1e400',
+    ),
+  ),
+  bad(
+    'an integer of 400 digits',
+    422,
+    ['source_config', 'resource_spec', 'memory_mb'],
+    JSON.stringify(createBody({ source_config: { resource_spec: { memory_mb: 0 } } })).replace(
+      '"memory_mb":0',
+      `"memory_mb":${'9'.repeat(400)}`,
+    ),
+  ),
+  spec('an integer that a double cannot hold', 422, ['memory_mb'], { memory_mb: 2 ** 53 }),
+  spec('a fraction that is hardly one', 422, ['memory_mb'], { memory_mb: 512.0000001 }),
   spec('min above max', 400, ['min_scale'], { min_scale: 3, max_scale: 2 }),
   spec('cpu 0', 422, ['cpu'], { cpu: 0 }),
   spec('cpu as text', 422, ['cpu'], { cpu: '250m' }),

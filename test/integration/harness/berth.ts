@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { LocalPostgres } from '../../cluster/postgres.ts';
 import { startWatchdog } from '../../cluster/processes.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { type BerthProcess, runBerth, startBerth } from '../../installation/berth-process.ts';
@@ -128,6 +129,8 @@ async function allowLeases(namespace: string): Promise<void> {
 }
 
 interface BerthOptions {
+  /** Makes and drops the database; default: the PostgreSQL of the run. */
+  server?: Pick<LocalPostgres, 'createDatabase' | 'dropDatabase'>;
   hosting?: 'cloud' | 'self_hosted';
   /** Namespaces beside the one of its own that deployments may go to. */
   moreNamespaces?: readonly string[];
@@ -142,7 +145,7 @@ export async function startWholeBerth(prefix: string, options: BerthOptions = {}
   const stateDir = mkdtempSync(join(realpathSync(tmpdir()), `berth-test-${prefix}-`));
   const watchdog = startWatchdog(stateDir, { removeState: true });
   await installBerth(environment());
-  const server = await postgres();
+  const server = options.server ?? (await postgres());
   const databaseName = uniqueName(prefix);
   const databaseUrl = await server.createDatabase(databaseName);
   const own = await createNamespace(`${prefix}-berth`);
