@@ -1,18 +1,29 @@
 import type { RoleContext } from './role.ts';
-import type { Database } from './store/database.ts';
+import { openDatabase } from './store/database.ts';
 import { createTracingBackend } from './tracing/backend.ts';
 import { tracingMetrics } from './tracing/metrics.ts';
 import { startTracingSender, type TracingSender } from './tracing/sender.ts';
 
 const NONE: TracingSender = { wake: () => undefined, stop: async () => undefined };
 
+/** Its own connections: a long backlog takes none from requests. */
+const POOL_SIZE = 2;
+
 /** Starts telling the tracing backend of projects, where the configuration names one. */
-export function startTracing({ config, logger, metrics }: RoleContext, database: Database): TracingSender {
+export function startTracing({ config, logger, metrics }: RoleContext, databaseUrl: string): TracingSender {
   if (config.tracing === null) return NONE;
-  return startTracingSender({
+  const database = openDatabase({ url: databaseUrl, poolSize: POOL_SIZE, logger });
+  const sender = startTracingSender({
     database,
     backend: createTracingBackend(config.tracing),
     logger,
     onAttempt: tracingMetrics(metrics, database),
   });
+  return {
+    wake: sender.wake,
+    async stop() {
+      await sender.stop();
+      await database.close();
+    },
+  };
 }

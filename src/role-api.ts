@@ -163,7 +163,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     trustProxy: config.trustProxy,
     internalKey: { hash: hashApiKey(internalKey), scopes: ['listeners:run'], platform: true },
   });
-  const tracing = startTracing(context, database);
+  const tracing = startTracing(context, databaseUrl);
   const notifications = listenForWork({
     url: databaseUrl,
     logger,

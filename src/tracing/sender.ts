@@ -42,6 +42,8 @@ const CONCURRENCY = 8;
 const ENQUEUE_BATCH = 200;
 const POLL_MS = 2_000;
 const STOP_GRACE_MS = 2_000;
+/** Hints that come within this time are one look at the database. */
+const HINT_PAUSE_MS = 100;
 
 /** Starts sending. A failure of database or backend is logged and tried again; nothing is held open meanwhile. */
 export function startTracingSender(options: TracingSenderOptions): TracingSender {
@@ -53,8 +55,15 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
   let isStopping = false;
   let isBackendDown = false;
 
+  let hintTimer: NodeJS.Timeout | null = null;
+
+  const lookAgain = () => hint.resolve();
+
   const wake = () => {
-    hint.resolve();
+    hintTimer ??= setTimeout(() => {
+      hintTimer = null;
+      lookAgain();
+    }, HINT_PAUSE_MS);
   };
 
   function noteBackend(isDown: boolean, why?: string): void {
@@ -108,7 +117,7 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
       .catch((error) => logger.warn({ err: String(error) }, 'failed to record what was sent to the backend'))
       .finally(() => {
         onTheirWay.delete(sending);
-        wake();
+        lookAgain();
       });
     onTheirWay.add(sending);
   }
@@ -132,7 +141,7 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
       await look().catch((error) =>
         logger.warn({ err: String(error) }, 'failed to read the outbox; tried again'),
       );
-      const timer = setTimeout(wake, options.pollMs ?? POLL_MS);
+      const timer = setTimeout(lookAgain, options.pollMs ?? POLL_MS);
       if (!isStopping) await hint.promise;
       clearTimeout(timer);
     }
@@ -143,7 +152,8 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
     wake,
     async stop() {
       isStopping = true;
-      wake();
+      if (hintTimer !== null) clearTimeout(hintTimer);
+      lookAgain();
       await running;
       const timer = setTimeout(() => abandon.abort(), options.stopGraceMs ?? STOP_GRACE_MS);
       await Promise.all(onTheirWay);
