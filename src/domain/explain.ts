@@ -43,15 +43,18 @@ function rootOf(causes: readonly Cause[]): Cause | undefined {
   return kind('act') ?? kind('wait');
 }
 
+/** Messages of the cluster end as they like. */
+const sentence = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
+
 function summaryOf({ revision, active }: ExplainFacts, serves: Serves, root: Cause | undefined): string {
   const { number, status } = revision;
   const name = `Revision ${number}`;
   const isActive = active?.id === revision.id;
   if (isActive && serves === 'yes') {
-    const but = root === undefined ? '' : ` Beside that: ${root.message}`;
+    const but = root === undefined ? '' : ` Beside that: ${sentence(root.message)}`;
     return `${name} is deployed and serves.${but}`;
   }
-  const because = root === undefined || root.level === 'revision' ? '' : ` ${root.message}`;
+  const because = root === undefined || root.level === 'revision' ? '' : ` ${sentence(root.message)}`;
   if (isActive) {
     const word = serves === 'no' ? 'does not serve' : 'may serve, but nobody knows for sure now';
     return `${name} is deployed and the active one; it ${word}.${because}`;

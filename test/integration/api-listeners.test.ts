@@ -1,6 +1,7 @@
 /** Listeners: what their lease says of them, and what may be changed or taken away while deployments use them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
+import { chooseListener } from '../../src/store/listeners.ts';
 import { type ApiFixture, type Client, create, createBody, startApi, uniqueName } from './harness/api.ts';
 
 interface Listener {
@@ -151,6 +152,29 @@ describe('a change', () => {
     // No list allows every namespace, so nothing is taken away.
     expect((await patch(listener, namespacesOf([]))).status).toBe(200);
     expect((await patch(listener, namespacesOf(['z']))).status).toBe(409);
+  });
+
+  test('of namespaces waits for deployments that are being placed, and then sees them', async () => {
+    const listener = await made(['a', 'b']);
+    const inA = await deployAt(listener, 'a');
+    const waiting = async () =>
+      (
+        await api.store.sql<{ n: number }>(
+          `SELECT count(*)::int AS n FROM pg_stat_activity
+           WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%listeners%'`,
+        )
+      )[0]?.n;
+    const change = await api.store.database.forTenant(client.tenantId).transaction(async (transaction) => {
+      expect(await chooseListener(transaction, client.tenantId, listener.id)).not.toBeNull();
+      const asked = patch(listener, namespacesOf(['a']));
+      await expect.poll(waiting, { timeout: 30_000 }).toBe(1);
+      // Renewals of the lease pass meanwhile.
+      expect((await lease(listener)).status).toBe(200);
+      await transaction.query(`UPDATE deployments SET namespace = 'b' WHERE id = $1`, [inA.id]);
+      // Not awaited here: it waits for this transaction.
+      return { asked };
+    });
+    expect((await change.asked).status).toBe(409);
   });
 
   test('while deployments are made: none ends up in a namespace that is gone', async () => {

@@ -39,7 +39,7 @@ const EXAMPLE = {
   status: 'DEPLOY_FAILED',
   serves: 'no',
   summary:
-    'Revision 4 did not come up. api: Pod shop-1a2b3c-api-5d9f-x7k2p: container migrate (init): exit 1: relation "orders" does not exist Revision 3 is the active one.',
+    'Revision 4 did not come up. api: Pod shop-1a2b3c-api-5d9f-x7k2p: container migrate (init): exit 1: relation "orders" does not exist. Revision 3 is the active one.',
   causes: [
     {
       level: 'revision',

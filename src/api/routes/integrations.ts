@@ -246,7 +246,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         );
       if (users === null) throw notFound('integration');
       if (users > 0) {
-        throw new ApiError(409, `The integration is used by deployments, of which there are ${users}.`);
+        throw new ApiError(409, `The integration is named by ${users} deployment${users === 1 ? '' : 's'}.`);
       }
       return reply.code(204).send(null);
     },

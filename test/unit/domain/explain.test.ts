@@ -142,7 +142,9 @@ describe('a failed revision', () => {
       message: 'api: Pod shop-api-x: container migrate (init): exit 1: no such table',
     });
     expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'CrashLoop' });
-    expect(explained.summary).toContain('Revision 2 is the active one.');
+    expect(explained.summary).toBe(
+      'Revision 3 did not come up. api: Pod shop-api-x: container migrate (init): exit 1: no such table. Revision 2 is the active one.',
+    );
   });
 
   test('without a culprit still has its remedy', () => {
