@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { ApiError } from './errors.ts';
 import { type Rate, TokenBuckets } from './token-buckets.ts';
 
-/** How often a key may call, and how often an address may fail to authenticate (docs/decisions: rate limits). */
+/** How often a key may call, and how often an address may fail to authenticate (docs/decisions/0017). */
 
 export interface RateLimits {
   /** Calls of one API key; null: any number. */

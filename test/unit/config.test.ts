@@ -82,6 +82,42 @@ describe('the configuration', () => {
       ['old', 32],
     ]);
     expect(problemsOf({ BERTH_ENCRYPTION_KEYS: 'k1:c2hvcnQ=' })[0]).toContain('openssl rand -base64 32');
+    expect(problemsOf({ BERTH_ENCRYPTION_KEYS: `k:${KEY},k:${KEY}` })[0]).toContain(
+      'the id k is given twice',
+    );
+    expect(loadConfig({ BERTH_LOST_ENCRYPTION_KEYS: 'a, b' }).lostEncryptionKeys).toEqual(['a', 'b']);
+  });
+
+  test('reads rates, and says what is wrong with one', () => {
+    const defaults = loadConfig({}).rateLimits;
+    expect(defaults).toEqual({
+      perKey: { perSecond: 500, burst: 5000 },
+      failures: { perSecond: 1, burst: 60 },
+    });
+    const set = loadConfig({ BERTH_RATE_LIMIT: '0.5:20', BERTH_AUTH_FAILURE_LIMIT: 'off' }).rateLimits;
+    expect(set).toEqual({ perKey: { perSecond: 0.5, burst: 20 }, failures: null });
+    for (const wrong of ['5', '0:5', '0.000:5', '5:0', '-1:5', '5:', 'on', '1e3:5', '5:5:5']) {
+      expect(problemsOf({ BERTH_RATE_LIMIT: wrong }), wrong).toEqual([
+        expect.stringMatching(/^BERTH_RATE_LIMIT: must/),
+      ]);
+    }
+  });
+
+  test('trusts no proxy unless it is named by address or network', () => {
+    expect(loadConfig({}).trustProxy).toEqual([]);
+    const named = loadConfig({ BERTH_TRUST_PROXY: '10.0.0.0/8, 192.0.2.1,2001:db8::/32' }).trustProxy;
+    expect(named).toEqual(['10.0.0.0/8', '192.0.2.1', '2001:db8::/32']);
+    for (const wrong of [
+      'true',
+      '1',
+      '10.0.0.0/33',
+      'proxy.example',
+      '::/129',
+      '10.0.0.0/8/8',
+      '10.0.0.0/',
+    ]) {
+      expect(problemsOf({ BERTH_TRUST_PROXY: wrong }), wrong).toHaveLength(1);
+    }
   });
 
   test('renders for strangers in cloud mode: restricted, isolated', () => {
