@@ -133,6 +133,11 @@ function timeOf(text: string, fallback: Date): Date {
 const isRefusal = ({ type, observedGeneration }: Condition) =>
   type === 'Ready' && observedGeneration === undefined;
 
+/** Of a revision that serves while a newer one is wanted: the other conditions speak of the newer one. */
+const OF_THE_ACTIVE = new Set(['Serving', 'DatabaseReady', 'CacheReady', 'Paused']);
+
+const isWanted = ({ revision, deployment }: ExplainFacts) => revision.id === deployment.latestRevisionId;
+
 /** Conditions that say why it is not further, the most particular one of each reason. */
 function conditionCauses(facts: ExplainFacts, current: boolean): Cause[] {
   const { conditions, updatedAt, generation, acknowledgedGeneration } = facts.deployment;
@@ -142,6 +147,7 @@ function conditionCauses(facts: ExplainFacts, current: boolean): Cause[] {
     .filter((condition) => isActive || acknowledgedGeneration >= generation || isRefusal(condition))
     // Serving speaks of the active revision, SwitchedOff is told of the whole deployment.
     .filter(({ type, reason }) => (isActive || type !== 'Serving') && reason !== 'SwitchedOff')
+    .filter(({ type }) => !isActive || isWanted(facts) || OF_THE_ACTIVE.has(type))
     .filter(isTelling)
     .toSorted((a, b) => SPECIFIC.indexOf(a.type) - SPECIFIC.indexOf(b.type));
   return told
@@ -171,7 +177,10 @@ function offCause({ deployment }: ExplainFacts): Cause[] {
 }
 
 /** What is wanted and what the cluster was seen with. */
-function generationCause({ deployment, listener }: ExplainFacts): Cause[] {
+function generationCause(facts: ExplainFacts): Cause[] {
+  const { deployment, listener, active, revision } = facts;
+  // What else is wanted is told of the newer revision.
+  if (active?.id === revision.id && !isWanted(facts)) return [];
   const { generation, acknowledgedGeneration, observation, updatedAt: at } = deployment;
   const seen = observation === null ? 'with nothing of it' : `with generation ${observation.generation}`;
   if (acknowledgedGeneration < generation) {
@@ -186,12 +195,10 @@ function generationCause({ deployment, listener }: ExplainFacts): Cause[] {
 
 /** Why one that is under way, or that serves, is where it is. */
 function liveCauses(facts: ExplainFacts): Cause[] {
-  const { revision, deployment } = facts;
+  const { revision } = facts;
   const builds = revision.status === 'AWAITING_BUILD' || revision.status === 'BUILDING';
   const overtaken =
-    !isTerminal(revision.status) && revision.id !== deployment.latestRevisionId
-      ? successorCause(facts, 'Superseded')
-      : [];
+    !isTerminal(revision.status) && !isWanted(facts) ? successorCause(facts, 'Superseded') : [];
   // A build does not need the cluster of the deployment.
   if (builds) return [...deletionCause(facts), ...overtaken];
   const listener = listenerCause(facts);

@@ -102,6 +102,19 @@ describe('a fine revision', () => {
     expect(explained.causes.at(-1)).toMatchObject({ object: { kind: 'Revision', object: '4', id: 'r4' } });
   });
 
+  test('that serves while a newer one fails: what is wrong with that one is told of that one', () => {
+    const deployment = {
+      latestRevisionId: 'r4',
+      generation: 4,
+      conditions: [serving('True'), condition('Progressing', 'False', 'CrashLoop', 'revision 4: it crashes')],
+    };
+    expect(explain(facts({ deployment, successor: OTHER }))).toMatchObject({
+      serves: 'yes',
+      summary: 'Revision 3 is deployed and serves.',
+      remedy: null,
+    });
+  });
+
   test('whose pods are gone does not serve, and says why', () => {
     const conditions = [
       serving('False'),
