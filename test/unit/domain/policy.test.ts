@@ -4,6 +4,7 @@ import { withDefaultCeilings } from '../../../src/domain/default-ceilings.ts';
 import type { Secret, SourceConfig } from '../../../src/domain/deployment.ts';
 import { effectiveSpec } from '../../../src/domain/effective-spec.ts';
 import {
+  type Caps,
   DEFAULT_POLICIES,
   matchesAny,
   type PolicyFile,
@@ -319,6 +320,57 @@ describe('a file', () => {
     expect(policyFileSchema.safeParse(file).success).toBe(false);
   });
 });
+
+/** For each cap: a lower value of it, a body just within and one just above that, and where it is refused. */
+const CAPS: Readonly<Record<keyof Caps, readonly [low: number, within: Given, above: Given, path: string]>> =
+  {
+    scale: [3, { spec: { max_scale: 3 } }, { spec: { max_scale: 4 } }, 'max_scale'],
+    cpu: [3, { spec: { cpu: 3 } }, { spec: { cpu: 3.001 } }, 'cpu'],
+    memory_mb: [3000, { spec: { memory_mb: 3000 } }, { spec: { memory_mb: 3001 } }, 'memory_mb'],
+    storage_gi: [20, { spec: { db_storage_gi: 20 } }, { spec: { db_storage_gi: 21 } }, 'db_storage_gi'],
+    db_connections: [
+      150,
+      { spec: { db_max_connections: 150 } },
+      { spec: { db_max_connections: 151 } },
+      'db_max_connections',
+    ],
+    containers: [
+      1,
+      sidecar({}),
+      { spec: { init_containers: [{ ...container, name: 'b' }], sidecars: [container] } },
+      'sidecars',
+    ],
+    volumes: [1, volume({}), { spec: { volumes: [{ name: 'v' }, { name: 'w' }] } }, 'volumes'],
+    secrets: [
+      1,
+      { secrets: [{ name: 'A', value: '' }] },
+      { secrets: ['A', 'B'].map((name) => ({ name, value: '' })) },
+      'secrets',
+    ],
+    env_count: [
+      1,
+      sidecar({ env: [{ name: 'A' }] }),
+      sidecar({ env: [{ name: 'A' }, { name: 'B' }] }),
+      'sidecars.0.env',
+    ],
+    env_bytes: [
+      3,
+      { secrets: [{ name: 'A', value: 'é' }] },
+      { secrets: [{ name: 'A', value: 'éx' }] },
+      'secrets',
+    ],
+  };
+
+test.each(Object.entries(CAPS))(
+  'a file lowers the cap %s, to the last one',
+  (cap, [low, within, above, path]) => {
+    const file = { caps: { [cap]: low } };
+    expect(policyFileSchema.safeParse(file).error).toBeUndefined();
+    expect(refused('self_hosted', { ...within, file })).toEqual([]);
+    expect(refused('self_hosted', { ...above, file })).toEqual([path]);
+    expect(refused('self_hosted', above)).toEqual([]);
+  },
+);
 
 test('the defaults are whole policies, and pass a plain deployment of every type', () => {
   for (const hosting of HOSTING_MODES) {
