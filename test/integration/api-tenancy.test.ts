@@ -46,7 +46,8 @@ describe('X-Tenant-Id', () => {
 
   test('one that does not exist, one that is no id', async () => {
     expect((await as(owner, UNKNOWN)).status).toBe(404);
-    expect((await as(owner, 'none')).body).toMatchObject({ detail: [{ loc: ['header', 'X-Tenant-Id'] }] });
+    for (const tenant of ['none', ''])
+      expect((await as(owner, tenant)).body).toMatchObject({ detail: [{ loc: ['header', 'X-Tenant-Id'] }] });
   });
 
   test('is needed with a key of the platform', async () => {

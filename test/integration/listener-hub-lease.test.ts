@@ -37,6 +37,12 @@ describe('lease', () => {
     expect(row).toEqual({ alive: true, version: '1' });
   });
 
+  it('takes namespaces only by names that a namespace can have', async () => {
+    const refused = await protocolClient(hub, 'a').lease({ namespaces: ['apps', 'No Namespace'] });
+    expect(refused.status).toBe(422);
+    expect(refused.body.detail).toMatchObject([{ loc: ['body', 'namespaces', 1] }]);
+  });
+
   it('passes to another holder when it ran out; the former one is told with every call', async () => {
     const [a, b] = [protocolClient(hub, 'a'), protocolClient(hub, 'b')];
     await a.lease();

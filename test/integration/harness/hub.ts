@@ -8,6 +8,7 @@ import { validatorCompiler } from '../../../src/api/validation.ts';
 import { createWorkHints, type WorkHints } from '../../../src/api/work-hints.ts';
 import type { LeaseRequest, Report, WorkItem } from '../../../src/contract/listener-protocol.ts';
 import { PLATFORM_LISTENER_ID } from '../../../src/domain/source.ts';
+import { holdAnswers } from './conformance.ts';
 import { type StoreFixture, startStore } from './store.ts';
 
 type ListenerCaller = Pick<Caller, 'keyTenantId' | 'scopes'>;
@@ -56,6 +57,10 @@ export async function startHub(options: { leaseSeconds?: number } = {}): Promise
     },
   };
   app.setErrorHandler(errorHandler(store.logger));
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+  });
+  holdAnswers(app);
   const { database, box: secretBox, logger } = store;
   const deps = {
     database,
