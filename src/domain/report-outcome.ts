@@ -146,9 +146,9 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
   return { facts: after, moves: moved.moves, events, retryAfterMs: null, remove: false, ignored: null };
 }
 
-/** Purged although it is wanted: it was restored while the purge was under way, so it has to be applied again. */
+/** Purged although it is wanted, or may still be restored: it has to be applied again. */
 function purged(facts: DeploymentFacts): ReportOutcome {
-  if (facts.deleting) return { ...unchanged(facts), remove: true };
+  if (facts.deleting && facts.purgeInMs === null) return { ...unchanged(facts), remove: true };
   const acknowledgedGeneration = Math.min(facts.acknowledgedGeneration, facts.generation - 1);
   return { ...unchanged({ ...facts, acknowledgedGeneration, attempts: 0 }), retryAfterMs: 0 };
 }

@@ -1,7 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ApplyWork, PurgeWork, Report } from '../../src/contract/listener-protocol.ts';
 import { uuidv7 } from '../../src/domain/id.ts';
-import { requestDeletion, updateWanted } from '../../src/store/deployments.ts';
+import {
+  findDeploymentForUpdate,
+  forgetDeployment,
+  requestDeletion,
+  restoreDeployment,
+  updateWanted,
+} from '../../src/store/deployments.ts';
 import type { DeploymentRecord, WantedChange } from '../../src/store/records.ts';
 import { type HubFixture, protocolClient, startHub } from './harness/hub.ts';
 import { insert, newTenant } from './harness/store.ts';
@@ -208,6 +214,31 @@ describe('work', () => {
     expect(await take()).toHaveLength(1);
   });
 
+  it('of a new holder comes again at once also when it was handed out before; a refused one keeps its back-off', async () => {
+    const record = await insert(hub.store, tenantId, 'twice');
+    const refused = await insert(hub.store, tenantId, 'refused');
+    await take();
+    await later(60);
+    expect(await take()).toHaveLength(2);
+    await listener.report([
+      {
+        kind: 'refused',
+        deployment_id: refused.id,
+        generation: 1,
+        reason: 'Refused',
+        message: 'no',
+        retryable: false,
+      },
+    ]);
+    for (const holder of ['b', 'c']) {
+      await listener.lease({ release: true });
+      listener = protocolClient(hub, holder);
+      await listener.lease();
+      expect((await take()).map((item) => item.deployment_id)).toEqual([record.id]);
+      expect(await take()).toEqual([]);
+    }
+  });
+
   it('that cannot be made is put off and not in the way', async () => {
     const broken = await insert(hub.store, tenantId, 'broken', { secrets: [{ name: 'A', value: '1' }] });
     const sound = await insert(hub.store, tenantId, 'sound');
@@ -280,6 +311,163 @@ describe('purge', () => {
     };
     expect((await listener.inventory([left])).body).toEqual({ due: 1, unknown: [] });
     expect(await take()).toMatchObject([{ kind: 'purge', deployment_id: record.id }]);
+    await listener.report([{ kind: 'purged', deployment_id: record.id }]);
+    expect(await hub.store.sql('SELECT due FROM tombstones WHERE id = $1', [record.id])).toEqual([
+      { due: false },
+    ]);
+  });
+});
+
+describe('grace of a deletion', () => {
+  const requested = (record: DeploymentRecord, graceSeconds: number) =>
+    hub.store.database.forTenant(tenantId).transaction((transaction) =>
+      requestDeletion(transaction, tenantId, record.id, {
+        deleteTracingProject: false,
+        graceSeconds,
+        actor,
+      }),
+    );
+  const restored = (record: DeploymentRecord) =>
+    hub.store.database.forTenant(tenantId).transaction(async (transaction) => {
+      await findDeploymentForUpdate(transaction, tenantId, record.id);
+      return restoreDeployment(transaction, tenantId, record.id, actor);
+    });
+  /** As if the grace had so much less to go. */
+  const nearer = (record: DeploymentRecord, seconds: number) =>
+    hub.store.sql(
+      `UPDATE deployments SET purge_after = purge_after - make_interval(secs => $2),
+         next_attempt_at = next_attempt_at - make_interval(secs => $2) WHERE id = $1`,
+      [record.id, seconds],
+    );
+  const secrets = [{ name: 'A', value: '1' }];
+
+  it('the work is the suspended resource, once; then, by the time alone, the purge', async () => {
+    const record = await insert(hub.store, tenantId, 'grace', { secrets });
+    await take();
+    await listener.report([applied(record)]);
+    await requested(record, 3600);
+    const [item] = (await take()) as ApplyWork[];
+    expect(item).toMatchObject({
+      kind: 'apply',
+      generation: 2,
+      spec: { suspend: true, routing: {}, revision: { number: 1, envSecretName: `${record.appName}-env-1` } },
+      env_secrets: [{ revision_number: 1 }],
+    });
+    await listener.report([{ kind: 'applied', deployment_id: record.id, generation: 2 }]);
+    await nearer(record, 3590);
+    await listener.lease({ release: true });
+    listener = protocolClient(hub, 'b');
+    await listener.lease();
+    expect(await take()).toEqual([]);
+    await nearer(record, 9.5);
+    expect((await listener.work('&wait_seconds=20')).body.items).toMatchObject([
+      { kind: 'purge', deployment_id: record.id, env_secrets: [`${record.appName}-env-1`] },
+    ]);
+  });
+
+  it('the purge waits for nobody who has not answered, nor for a refused suspension', async () => {
+    const silent = await insert(hub.store, tenantId, 'silent');
+    const refusing = await insert(hub.store, tenantId, 'refusing');
+    for (const record of [silent, refusing]) await requested(record, 30);
+    expect(await take()).toHaveLength(2);
+    await listener.report([
+      {
+        kind: 'refused',
+        deployment_id: refusing.id,
+        generation: 2,
+        reason: 'Refused',
+        message: 'no',
+        retryable: false,
+      },
+    ]);
+    for (const record of [silent, refusing]) await nearer(record, 29.5);
+    const found = new Set<string>();
+    while (found.size < 2) {
+      for (const item of (await listener.work('&wait_seconds=20')).body.items) {
+        expect(item.kind).toBe('purge');
+        found.add(item.deployment_id);
+      }
+    }
+  });
+
+  it('an edit of the suspended resource is put back; one that is missing is left so', async () => {
+    const record = await insert(hub.store, tenantId, 'edited');
+    await requested(record, 3600);
+    const [item] = (await take()) as ApplyWork[];
+    await listener.report([{ kind: 'applied', deployment_id: record.id, generation: 2 }]);
+    const entry = {
+      deployment_id: record.id,
+      name: record.appName,
+      namespace: 'apps',
+      uid: 'u',
+      generation: 2,
+      spec_hash: item?.spec_hash,
+      applied_hash: item?.spec_hash,
+    };
+    expect((await listener.inventory([entry], true)).body.due).toBe(0);
+    expect((await listener.inventory([], true)).body.due).toBe(0);
+    expect((await listener.inventory([{ ...entry, spec_hash: 'other' }], true)).body.due).toBe(1);
+    expect(await take()).toMatchObject([{ kind: 'apply', generation: 2, spec: { suspend: true } }]);
+  });
+
+  it('restored, it is wanted as it was; once the purge was handed out it cannot be', async () => {
+    const record = await insert(hub.store, tenantId, 'restored', { secrets });
+    await requested(record, 3600);
+    await take();
+    expect(await restored(record)).toMatchObject({ generation: 3, deleteRequestedAt: null });
+    expect(await take()).toMatchObject([
+      { kind: 'apply', generation: 3, spec: { suspend: false, revision: { id: record.latestRevisionId } } },
+    ]);
+    await listener.report([{ kind: 'applied', deployment_id: record.id, generation: 3 }]);
+    await later(3600);
+    expect(await take()).toEqual([]);
+    await requested(record, 3600);
+    await nearer(record, 3600);
+    expect(await take()).toMatchObject([{ kind: 'purge', generation: 4 }]);
+    expect(await restored(record)).toBeNull();
+  });
+
+  it('restore and the hand-out of the purge at once: one of the two, never both', async () => {
+    for (let round = 0; round < 16; round += 1) {
+      const record = await insert(hub.store, tenantId, `race-${round}`);
+      await requested(record, 3600);
+      await take();
+      await listener.report([{ kind: 'applied', deployment_id: record.id, generation: 2 }]);
+      await hub.store.sql(
+        `UPDATE deployments SET purge_after = now() + make_interval(secs => $2),
+           next_attempt_at = now() + make_interval(secs => $2) WHERE id = $1`,
+        [record.id, round * 0.002],
+      );
+      const [items] = await Promise.all([listener.work('&wait_seconds=20'), restored(record)]);
+      const back = await hub.store.sql(
+        'SELECT 1 FROM deployments WHERE id = $1 AND delete_requested_at IS NULL',
+        [record.id],
+      );
+      expect(items.body.items.map(({ kind }) => kind)).toEqual([back.length === 1 ? 'apply' : 'purge']);
+    }
+  });
+
+  it('forgotten, what is left is purge work with every environment named', async () => {
+    const record = await insert(hub.store, tenantId, 'forgotten', { secrets });
+    await patch(record, { secrets: { kind: 'values', secrets: [{ name: 'A', value: '2' }] } });
+    await take();
+    await hub.store.database
+      .forTenant(tenantId)
+      .transaction((transaction) =>
+        forgetDeployment(transaction, tenantId, record.id, { deleteTracingProject: true, actor }),
+      );
+    expect(await hub.store.sql('SELECT 1 FROM deployments WHERE id = $1', [record.id])).toEqual([]);
+    const purge = {
+      kind: 'purge',
+      deployment_id: record.id,
+      env_secrets: [`${record.appName}-env-1`, `${record.appName}-env-2`],
+    };
+    expect(await take()).toMatchObject([purge]);
+    expect(await take()).toEqual([]);
+    await listener.lease({ release: true });
+    listener = protocolClient(hub, 'b');
+    await listener.lease();
+    expect(await take()).toMatchObject([purge]);
     await listener.report([{ kind: 'purged', deployment_id: record.id }]);
     expect(await hub.store.sql('SELECT due FROM tombstones WHERE id = $1', [record.id])).toEqual([
       { due: false },

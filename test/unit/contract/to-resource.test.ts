@@ -51,6 +51,19 @@ describe('what is switched off', () => {
     expect(spec.revision).not.toHaveProperty('envSecretName');
   });
 
+  test('deletion was asked for: the whole, and the host is free for others; the rest is as before', () => {
+    const record = recordOf(minimalRequest(), SELF_HOSTED);
+    const sourceConfig = { ...record.deployment.sourceConfig, custom_url: 'https://shop.example.com' };
+    const deployment = { ...record.deployment, sourceConfig };
+    const { spec } = toManagedDeployment({ ...record, deployment });
+    const deleting = { ...deployment, deleteRequestedAt: new Date() };
+    expect(toManagedDeployment({ ...record, deployment: deleting }).spec).toEqual({
+      ...spec,
+      suspend: true,
+      routing: {},
+    });
+  });
+
   test('a revision that is not built yet: data services run, there is no image', () => {
     const record = recordOf(minimalRequest(), SELF_HOSTED);
     if (record.revision === null) throw new Error('the request names an image');

@@ -218,6 +218,15 @@ describe('applied', () => {
     expect(reportOutcome(facts([]), applied(99), NOW).facts.acknowledgedGeneration).toBe(7);
     expect(reportOutcome(facts([]), applied(1), NOW).facts.acknowledgedGeneration).toBe(6);
   });
+  it('within the grace of a deletion: not acknowledged, the item comes again when the grace is over', () => {
+    const grace = facts([], { deleting: true, purgeInMs: 90_000, attempts: 3 });
+    expect(reportOutcome(grace, applied(7), NOW)).toMatchObject({
+      facts: { acknowledgedGeneration: 6, attempts: 0 },
+      retryAfterMs: 90_000,
+      ignored: null,
+    });
+    expect(reportOutcome(grace, applied(6), NOW)).toMatchObject({ facts: grace, retryAfterMs: null });
+  });
   it('does not acknowledge a deletion', () => {
     expect(reportOutcome(facts([], { deleting: true }), applied(7), NOW).facts.acknowledgedGeneration).toBe(
       6,
@@ -242,6 +251,15 @@ describe('refused', () => {
       (attempts) => reportOutcome(facts(['AWAITING_DEPLOY'], { attempts }), refused(), NOW).retryAfterMs,
     );
     expect(delays).toEqual([1000, 2000, 4000, 60_000, 60_000]);
+  });
+  it('within the grace of a deletion: not later than its end', () => {
+    const grace = facts(['AWAITING_DEPLOY'], { deleting: true, purgeInMs: 700 });
+    for (const retryable of [true, false]) {
+      expect(reportOutcome(grace, refused({ retryable }), NOW)).toMatchObject({
+        retryAfterMs: 700,
+        moves: [],
+      });
+    }
   });
   it('is told once a generation and shown in the conditions', () => {
     const first = reportOutcome(facts(['AWAITING_DEPLOY']), refused(), NOW);
@@ -280,6 +298,10 @@ describe('purged', () => {
   const purged = { kind: 'purged', deploymentId: DEPLOYMENT } as const;
   it('ends the record of a deployment that is being deleted', () => {
     expect(reportOutcome(facts([], { deleting: true }), purged, NOW).remove).toBe(true);
+  });
+  it('within the grace of a deletion it ends nothing: the deployment can still be restored', () => {
+    const grace = facts([], { deleting: true, purgeInMs: 90_000 });
+    expect(reportOutcome(grace, purged, NOW)).toMatchObject({ remove: false, retryAfterMs: 0 });
   });
   it('of one that is wanted again makes it work', () => {
     const outcome = reportOutcome(facts([], { acknowledgedGeneration: 7 }), purged, NOW);
