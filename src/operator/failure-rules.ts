@@ -107,7 +107,11 @@ const RULES: readonly Rule[] = [
     reason: 'CrashLoop',
     turnsAt: null,
   },
-  { when: of('ContainersNotReady', 'ReadinessGatesNotReady'), reason: 'ReadinessFailed', turnsAt: null },
+  {
+    when: of('ContainersNotReady', 'ReadinessGatesNotReady', 'Unhealthy'),
+    reason: 'ReadinessFailed',
+    turnsAt: null,
+  },
 ];
 
 /** Only that it takes its time: worth a word where nothing else is known. */

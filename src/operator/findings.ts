@@ -2,12 +2,12 @@ import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts'
 import { LABELS } from '../contract/names.ts';
 import type { ConditionType, Reason } from '../domain/conditions.ts';
 import { labelValue } from '../workloads/labels.ts';
-import { databaseName } from '../workloads/names.ts';
+import { cacheName, databaseName } from '../workloads/names.ts';
 import type { Finding } from './conditions.ts';
 import { cacheState, databaseState, type ServiceState, volumeState } from './data-services.ts';
 import type { Decision } from './decide.ts';
 import type { Failure } from './failure.ts';
-import type { Observed } from './observed.ts';
+import { liveChild, type Observed } from './observed.ts';
 import { isReadyPod, podsOf, troubleOf } from './pod-trouble.ts';
 import type { Verdict } from './rollout.ts';
 import { workloadState } from './workload-state.ts';
@@ -52,7 +52,7 @@ function databaseReady(facts: Facts): Finding | null {
   if (refusal !== undefined) return no('VolumeNotExpandable', refusal.message);
   if (isStopping(facts, state)) return stopped(facts, 'the database');
   if (!state.ready) {
-    const starting = notReady(observed, 'database', 'the database');
+    const starting = notReady(observed, 'database');
     return no('DatabaseStarting', `${starting}${unboundClaim(observed)}`);
   }
   if (volumeState(observed)?.resizing) {
@@ -65,14 +65,18 @@ function databaseReady(facts: Facts): Finding | null {
 function unboundClaim(observed: Observed): string {
   const volume = volumeState(observed);
   if (volume === undefined || volume.bound) return '';
-  return `; its volume claim ${databaseName(observed.resource)} is not bound`;
+  const name = databaseName(observed.resource);
+  const claim = liveChild(observed, 'PersistentVolumeClaim', name);
+  const told = observed.tellings?.get(claim?.metadata.uid ?? '');
+  const why = told === undefined ? '' : `: ${told.reason}: ${told.message}`;
+  return `; its volume claim ${name} is not bound${why}`;
 }
 
 function cacheReady(facts: Facts): Finding | null {
   const state = cacheState(facts.observed);
   if (state.external) return yes('ExternalCache', 'CACHE_URI_CUSTOM is used; no cache is run');
   if (isStopping(facts, state)) return stopped(facts, 'the cache');
-  if (!state.ready) return no('CacheStarting', notReady(facts.observed, 'cache', 'the cache'));
+  if (!state.ready) return no('CacheStarting', notReady(facts.observed, 'cache'));
   return yes('CacheAvailable', 'the cache is available');
 }
 
@@ -85,9 +89,21 @@ function stopped({ off }: Facts, what: string): Finding | null {
   return off ? no('SwitchedOff', `switched off: ${what} does not run, its data is kept`) : null;
 }
 
-function notReady(observed: Observed, component: string, what: string): string {
-  const trouble = troubleOf(observed, component);
-  return trouble === undefined ? `${what} is not ready yet` : `${what} is not ready yet: ${trouble.message}`;
+/** Why a data service is not ready: its controller's word, else what Events or its pod tell. */
+function notReady(observed: Observed, service: 'database' | 'cache'): string {
+  const [kind, name] =
+    service === 'database'
+      ? (['StatefulSet', databaseName(observed.resource)] as const)
+      : (['Deployment', cacheName(observed.resource)] as const);
+  const workload = liveChild(observed, kind, name);
+  const refusal = workload === undefined ? null : workloadState(workload).refusal;
+  const told = observed.tellings?.get(workload?.metadata.uid ?? '');
+  const trouble =
+    refusal ??
+    (told === undefined ? undefined : `${told.reason}: ${told.message}`) ??
+    troubleOf(observed, service)?.message;
+  const starting = `the ${service} is not ready yet`;
+  return trouble === undefined ? starting : `${starting}: ${trouble}`;
 }
 
 function imageReady({ observed }: Facts): Finding {

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../kube/object.ts';
 import { Refusals } from './refusals.ts';
+import { NO_TELLINGS, type Tellings } from './tellings.ts';
 
 /** What is remembered of one custom resource between looks. Losing it costs a few calls, never correctness. */
 export interface Remembered {
@@ -10,6 +11,8 @@ export interface Remembered {
   statusWrittenAt: number;
   /** When the credentials were last looked at. */
   credentialsCheckedAt: number;
+  /** What Events told of objects that say nothing themselves. */
+  tellings: Tellings;
   /** Looks in a row that ended with a failed call. */
   errors: number;
 }
@@ -26,6 +29,7 @@ export class Memory {
       refusals: new Refusals(),
       statusWrittenAt: 0,
       credentialsCheckedAt: 0,
+      tellings: NO_TELLINGS,
       errors: 0,
     };
     this.#byKey.set(key, fresh);

@@ -16,6 +16,14 @@ export interface Observed {
   readonly storedTemplates: readonly ObservedTemplates[];
   /** Pods of this deployment, those that are ending included. */
   readonly pods: readonly ObservedPod[];
+  /** What Events told of an object when they were last asked for, by its uid; see tellings.ts. */
+  readonly tellings?: ReadonlyMap<string, Telling>;
+}
+
+/** The last warning about an object. */
+export interface Telling {
+  readonly reason: string;
+  readonly message: string;
 }
 
 /** A custom resource that is in the cluster. */

@@ -72,8 +72,32 @@ export function isReadyPod({ status }: ObservedPod): boolean {
 export function troubleOf(observed: Observed, component: string): PodTrouble | undefined {
   const troubles = podsOf(observed, component)
     .filter((pod) => !isReadyPod(pod))
-    .map((pod) => podTrouble(pod));
+    .map((pod) => mostTelling(troublesOf(observed, pod)) ?? podTrouble(pod));
   return mostTelling(troubles);
+}
+
+/** Whether a reason only says that it takes its time. */
+export function isOrdinary(reason: string): boolean {
+  return ORDINARY.has(reason);
+}
+
+/** `podTroubles`, and what Events told of a pod that says nothing itself. */
+export function troublesOf(
+  { tellings }: Observed,
+  pod: ObservedPod,
+  template?: V1PodTemplateSpec,
+): PodTrouble[] {
+  const troubles = podTroubles(pod, template);
+  const told = tellings?.get(pod.metadata.uid ?? '');
+  const [first] = troubles;
+  if (told === undefined || first === undefined || !troubles.every(({ reason }) => isOrdinary(reason)))
+    return troubles;
+  // A warning of its start is history once it runs, and a probe says nothing of a start.
+  const isRunning = first.reason === 'ContainersNotReady';
+  if (isRunning !== (told.reason === 'Unhealthy')) return troubles;
+  const { container, restarts } = first;
+  const trouble = { ...wholePod(pod, told.reason, told.message), restarts };
+  return [container === undefined ? trouble : { ...trouble, container }, ...troubles];
 }
 
 /** The first that says more than that it takes its time. */

@@ -20,11 +20,12 @@ import { Memory, type Remembered } from './memory.ts';
 import type { Observed, ObservedResource } from './observed.ts';
 import { failedBy } from './refused-rollout.ts';
 import { deriveStatus, statusChange, unreadableStatus } from './status.ts';
+import { askTellings, NO_TELLINGS, suspectsOf, tellingsDue } from './tellings.ts';
 import { transitions } from './transitions.ts';
 
 export interface ReconcilerOptions {
   readonly view: ClusterView;
-  readonly client: WriteClient & Pick<KubeClient, 'replaceStatus'>;
+  readonly client: WriteClient & Pick<KubeClient, 'replaceStatus' | 'list'>;
   readonly config: RenderConfig;
   /** How long trouble may last before a rollout has failed; default: see failure-rules. */
   readonly patience?: Partial<Omit<Patience, 'deadlineMs'>>;
@@ -77,9 +78,9 @@ export function createReconciler(
     if (gathered.kind === 'unreadable') {
       return await refuseSpec(gathered.resource, gathered.problems, options, remembered, signal);
     }
-    const { observed } = gathered;
-    if (observed.resource.metadata.deletionTimestamp !== undefined) return { kind: 'settled' };
+    if (gathered.observed.resource.metadata.deletionTimestamp !== undefined) return { kind: 'settled' };
     const now = clock.date();
+    const observed = await withTellings(gathered.observed, options, remembered, signal);
     const decision = decide(observed, config, patience, now);
     const acted = await carryOut(observed, decision, options, remembered, signal);
     if (acted.leaving) return { kind: 'requeue', afterMs: LEAVING_MS };
@@ -90,6 +91,27 @@ export function createReconciler(
     const reported = await report(observed.resource, status, options, remembered, signal);
     return outcome(observed, left, acted, reported, remembered, now.getTime());
   };
+}
+
+/** Asks what only Events tell, when it is due. */
+async function withTellings(
+  observed: Observed,
+  { client, clock }: ReconcilerOptions,
+  remembered: Remembered,
+  signal: AbortSignal,
+): Promise<Observed> {
+  const suspects = suspectsOf(observed);
+  const now = clock.date().getTime();
+  const due = tellingsDue(suspects, remembered.tellings);
+  if (due === undefined) remembered.tellings = NO_TELLINGS;
+  else if (due <= now) {
+    const { namespace } = observed.resource.metadata;
+    const asked = { namespace, suspects };
+    remembered.tellings = await askTellings(client, asked, remembered.tellings, now, signal);
+  }
+  const uids = new Set(suspects.map(({ uid }) => uid));
+  const tellings = new Map([...remembered.tellings.byUid].filter(([uid]) => uids.has(uid)));
+  return { ...observed, tellings };
 }
 
 function staleOutcome(): Outcome {
@@ -240,7 +262,11 @@ function outcome(
         verdict.kind === 'failed' && verdict.seen ? now : undefined,
         credentialsCheckDue(observed, remembered.credentialsCheckedAt, now),
       ];
-  const toReport = [reported.dueAt, reported.stale ? now + STALE_PARENT_MS : undefined];
+  const toReport = [
+    tellingsDue(suspectsOf(observed), remembered.tellings),
+    reported.dueAt,
+    reported.stale ? now + STALE_PARENT_MS : undefined,
+  ];
   const times = [...toAct, ...toReport].filter((time) => time !== undefined);
   if (times.length === 0) return { kind: 'settled' };
   return { kind: 'requeue', afterMs: Math.max(SHORTEST_PAUSE_MS, Math.min(...times) - now) };

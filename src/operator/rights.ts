@@ -29,7 +29,8 @@ export function neededRights(kinds: readonly ChildKindName[]): Right[] {
     ...rightsOn('ManagedDeployment', ['update'], 'finalizers'),
     ...kinds.flatMap((kind) => rightsOn(kind, CHILD_VERBS[kind])),
     ...rightsOn('Secret', ['create', 'get']),
-    ...rightsOn('Event', ['create', 'patch']),
+    // `list`: those of one object, where it says nothing itself.
+    ...rightsOn('Event', ['create', 'list', 'patch']),
   ];
 }
 

@@ -2,7 +2,7 @@ import type { Culprit } from '../domain/culprit.ts';
 import type { Component } from '../domain/resource-spec.ts';
 import { componentName } from '../workloads/names.ts';
 import { liveChild, type Observed, type ObservedPod } from './observed.ts';
-import { isReadyPod, type PodTrouble, podsOf, podsOfTemplate, podTroubles } from './pod-trouble.ts';
+import { isReadyPod, type PodTrouble, podsOf, podsOfTemplate, troublesOf } from './pod-trouble.ts';
 import { componentsOf, type Target } from './target.ts';
 import { workloadState } from './workload-state.ts';
 
@@ -34,7 +34,7 @@ export function symptomsOf(observed: Observed, target: Target): Symptom[] {
     const pods = podsOfTemplate(observed, component, template);
     const ofPods = pods
       .filter((pod) => !isReadyPod(pod))
-      .flatMap((pod) => podTroubles(pod, template))
+      .flatMap((pod) => troublesOf(observed, pod, template))
       .map((trouble) => ofPod(component, trouble));
     return [...ofPods, ...refusedPods(observed, component, pods)];
   });

@@ -150,7 +150,9 @@ describe('a volume that never binds', () => {
     await shop.apply({ revision: { id: 'r1', number: 1, image: GOOD }, cache: { external: true } });
     const status = await shop.until('awaiting its database, and telling why', ({ conditions = [] }) =>
       conditions.some(
-        ({ type, message }) => type === 'DatabaseReady' && /claim unbound-db is not bound/.test(message),
+        ({ type, message }) =>
+          type === 'DatabaseReady' &&
+          /claim unbound-db is not bound: ProvisioningFailed: .*no-such-class/.test(message),
       ),
     );
     expect(status.status).toBe('AWAITING_DATABASE');
@@ -162,6 +164,21 @@ describe('a volume that never binds', () => {
       undefined,
     ]);
     expect(await shop.workloads()).toEqual({});
+  });
+});
+
+describe('a quota that leaves no room for database and cache', () => {
+  test('the deployment says so, although the cluster tells it of a StatefulSet only as an Event', async () => {
+    const shop = app('quota-services');
+    await shop.apply({ revision: { id: 'r1', number: 1, image: GOOD } });
+    const status = await shop.until('awaiting its data services, and telling why', ({ conditions = [] }) =>
+      ['DatabaseReady', 'CacheReady'].every((wanted) =>
+        conditions.some(({ type, message }) => type === wanted && /exceeded quota: two/.test(message)),
+      ),
+    );
+    expect(status.status).toBe('AWAITING_DATABASE');
+    expect(condition(status, 'Ready')).toBe('False DatabaseStarting');
+    expect(status.failedRevision).toBeUndefined();
   });
 });
 

@@ -48,7 +48,10 @@ export class SimulatedCluster {
   /** Pods that are deleted go on ending until this is cleared. */
   slowEnd = false;
 
-  readonly client: WriteClient & Pick<KubeClient, 'replaceStatus'>;
+  /** Events, which are only ever listed, by the uid of the object. */
+  readonly warnings = new Map<string, { reason: string; message: string }>();
+
+  readonly client: WriteClient & Pick<KubeClient, 'replaceStatus' | 'list'>;
   readonly view: ClusterView;
 
   constructor() {
@@ -61,6 +64,11 @@ export class SimulatedCluster {
         as(this.#apply(object as unknown as UntypedObject, fieldManager, force ?? true)),
       patch: async (resource, at, patch) => as(this.#patch(resource, at, patch as Fields)),
       delete: async (resource, at, options) => this.#delete(resource, at, options ?? {}),
+      list: async (_resource, { fieldSelector = '' } = {}) => {
+        const warning = this.warnings.get(fieldSelector.split('=')[1] ?? '');
+        const items = warning === undefined ? [] : [{ type: 'Warning', metadata: {}, ...warning }];
+        return as({ items, resourceVersion: '1' });
+      },
       replaceStatus: async (object) => as(this.#replaceStatus(object as unknown as UntypedObject)),
     };
     this.view = {
