@@ -31,12 +31,17 @@ export function toConditions(
         type,
         status,
         reason,
-        message: message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message,
+        message: shortened(message),
         observedGeneration: resource.metadata.generation,
         lastTransitionTime: sameStatus ? before.lastTransitionTime : seconds(now),
       },
     ];
   });
+}
+
+/** What the cluster says may be of any length. */
+export function shortened(text: string): string {
+  return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE - 1)}…` : text;
 }
 
 /** A condition as it stands in the resource's status. */

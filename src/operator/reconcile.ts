@@ -6,6 +6,7 @@ import type { Clock } from '../kube/clock.ts';
 import type { Outcome } from '../kube/controller.ts';
 import { isKubeError, KubeError } from '../kube/errors.ts';
 import type { EventRecorder } from '../kube/events.ts';
+import { componentName } from '../workloads/names.ts';
 import { type Acted, act } from './act.ts';
 import type { Action } from './action.ts';
 import type { ClusterView } from './cluster-view.ts';
@@ -17,9 +18,11 @@ import type { Failure } from './failure.ts';
 import { DEFAULT_PATIENCE, type Patience } from './failure-rules.ts';
 import { gather } from './gather.ts';
 import { Memory, type Remembered } from './memory.ts';
-import type { Observed, ObservedResource } from './observed.ts';
+import { childId, type Observed, type ObservedResource } from './observed.ts';
+import { isOurs } from './ownership.ts';
 import { failedBy } from './refused-rollout.ts';
 import { deriveStatus, statusChange, unreadableStatus } from './status.ts';
+import { componentsOf } from './target.ts';
 import { askTellings, NO_TELLINGS, suspectsOf, tellingsDue } from './tellings.ts';
 import { transitions } from './transitions.ts';
 
@@ -80,8 +83,12 @@ export function createReconciler(
     }
     if (gathered.observed.resource.metadata.deletionTimestamp !== undefined) return { kind: 'settled' };
     const now = clock.date();
-    const observed = await withTellings(gathered.observed, options, remembered, signal);
-    const decision = decide(observed, config, patience, now);
+    let observed = await withTellings(gathered.observed, options, remembered, signal);
+    let decision = decide(observed, config, patience, now);
+    if (decision.verdict.kind === 'failed' && decision.verdict.seen) {
+      observed = await withLiveComponents(observed, decision, view, signal);
+      decision = decide(observed, config, patience, now);
+    }
     const acted = await carryOut(observed, decision, options, remembered, signal);
     if (acted.leaving) return { kind: 'requeue', afterMs: LEAVING_MS };
     if (acted.outdated) return staleOutcome();
@@ -112,6 +119,32 @@ async function withTellings(
   const uids = new Set(suspects.map(({ uid }) => uid));
   const tellings = new Map([...remembered.tellings.byUid].filter(([uid]) => uids.has(uid)));
   return { ...observed, tellings };
+}
+
+/**
+ * A failure is for good, so it is not told from caches alone: they may have stood still with the API server, while the
+ * rollout came to its end.
+ * @throws KubeError when the server does not answer
+ */
+async function withLiveComponents(
+  observed: Observed,
+  { target }: Decision,
+  view: ClusterView,
+  signal: AbortSignal,
+): Promise<Observed> {
+  const { resource } = observed;
+  const { namespace } = resource.metadata;
+  const children = new Map(observed.children);
+  await Promise.all(
+    componentsOf(target).map(async (component) => {
+      const name = componentName(resource, component);
+      const live = await view.refresh('Deployment', { namespace, name }, signal);
+      const id = childId('Deployment', name);
+      if (live !== undefined && isOurs(live, resource)) children.set(id, live);
+      else children.delete(id);
+    }),
+  );
+  return { ...observed, children };
 }
 
 function staleOutcome(): Outcome {

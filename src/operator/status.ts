@@ -5,7 +5,7 @@ import { canonicalJson } from '../domain/hash.ts';
 import { deploymentStatus } from '../domain/states.ts';
 import { appUrl } from '../workloads/app-url.ts';
 import { app } from '../workloads/names.ts';
-import { isPaused, toConditions } from './conditions.ts';
+import { isPaused, shortened, toConditions } from './conditions.ts';
 import type { Decision } from './decide.ts';
 import type { Failure } from './failure.ts';
 import { type Facts, findings, isOff } from './findings.ts';
@@ -106,7 +106,7 @@ function nextFailed(
     return {
       ...target.revision,
       reason,
-      message: `${message}; ${inPlace ? CHANGE_AGAIN : REDEPLOY}`,
+      message: `${shortened(message)}; ${inPlace ? CHANGE_AGAIN : REDEPLOY}`,
       culprit,
       ...templates,
       generation,

@@ -1,6 +1,7 @@
 import type { Culprit } from '../domain/culprit.ts';
 import type { Component } from '../domain/resource-spec.ts';
 import { componentName } from '../workloads/names.ts';
+import { shortened } from './conditions.ts';
 import { liveChild, type Observed, type ObservedPod } from './observed.ts';
 import { isReadyPod, type PodTrouble, podsOf, podsOfTemplate, troublesOf } from './pod-trouble.ts';
 import { componentsOf, type Target } from './target.ts';
@@ -22,9 +23,6 @@ export interface Symptom {
   readonly scheduledAt?: number;
   readonly culprit: Culprit;
 }
-
-/** Longest detail that a culprit takes. */
-const MAX_DETAIL = 1024;
 
 /** All that keeps the components from running the target, in the order of components. Pods of other templates prove nothing. */
 export function symptomsOf(observed: Observed, target: Target): Symptom[] {
@@ -63,8 +61,7 @@ function ofPod(component: Component, trouble: PodTrouble): Symptom {
 
 /** `detail` as a culprit carries it. */
 export function detailOf(detail: string | undefined): Pick<Culprit, 'detail'> {
-  if (!detail) return {};
-  return { detail: detail.length > MAX_DETAIL ? `${detail.slice(0, MAX_DETAIL - 1)}…` : detail };
+  return detail ? { detail: shortened(detail) } : {};
 }
 
 const POD_TEMPLATE_HASH = 'pod-template-hash';

@@ -320,3 +320,37 @@ describe('what only Events tell', () => {
     );
   });
 });
+
+describe('a failure', () => {
+  test('is not told from caches that stood still: the Deployments are read first', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:2', 2));
+    world.cluster.stuck.set('api', 'CreateContainerError');
+    await steps(world, 2);
+    const { view } = world.cluster;
+    const stale = view.children('Deployment', 'shop/web').map((object) => structuredClone(object));
+    const children = view.children;
+    view.children = (kind, key) => (kind === 'Deployment' ? stale : children(kind, key));
+    world.cluster.stuck.clear();
+    world.cluster.settle();
+    world.now += 600_000;
+    await world.look();
+    expect(world.status.failedRevision).toBeUndefined();
+    expect(world.status.activeRevision).toMatchObject({ number: 2 });
+  });
+
+  test('with a message of any length fits into the status', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:2', 2));
+    world.cluster.faults.push({
+      when: ({ verb, id }) => verb === 'apply' && id === 'Deployment/web-api',
+      error: 'invalid',
+      message: 'x'.repeat(10_000),
+    });
+    await world.look();
+    const failed = world.status.failedRevision;
+    expect(failed?.message.length).toBeLessThan(1_200);
+    expect(failed?.culprit?.detail?.length).toBeLessThan(1_200);
+    expect(failed?.message).toMatch(/redeploy/);
+  });
+});
