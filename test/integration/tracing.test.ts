@@ -12,7 +12,15 @@ import {
   type TracingSenderOptions,
 } from '../../src/tracing/sender.ts';
 import { waitFor } from '../cluster/wait.ts';
-import { type ApiFixture, type Client, create, createBody, startApi, uniqueName } from './harness/api.ts';
+import {
+  type ApiFixture,
+  type Client,
+  create,
+  createBody,
+  type Deployment,
+  startApi,
+  uniqueName,
+} from './harness/api.ts';
 import { startTracingBackend, type TracingBackendFixture } from './harness/tracing-backend.ts';
 
 const TOKEN = 'a-token-for-the-backend';
@@ -236,20 +244,16 @@ describe('a backend that is down', () => {
   test.each(outages)('(it %s) delays no POST, and gets each project once it is back', async (_, down, up) => {
     startSender({ deadlineMs: 300 });
     await down();
-    const made = [];
+    const made: Deployment[] = [];
     for (let n = 0; n < 12; n++) made.push(await create(client));
-    await waitFor(
-      'each to have failed',
-      async () => {
-        const rows = await outbox();
-        return rows.length === 12 && rows.every(({ attempts }) => attempts > 0);
-      },
-      WAIT,
-    );
-    await waitFor(
-      'a reason to be kept',
-      async () => (await outbox()).some(({ last_error }) => last_error !== null),
-      WAIT,
+    const failed = async () => {
+      const reasons = await Promise.all(made.map(({ id }) => reasonsOf(id)));
+      return reasons.every((each) => each.includes('TracingProjectFailed'));
+    };
+    await waitFor('each to have failed', failed, WAIT);
+    const kept = await outbox();
+    expect(kept.map(({ subject_id }) => subject_id).sort()).toEqual(
+      made.map(({ tracing_project_id }) => tracing_project_id).sort(),
     );
     expect(JSON.stringify(await outbox())).not.toContain('business');
     backend.calls.length = 0;
