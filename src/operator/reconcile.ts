@@ -4,11 +4,11 @@ import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import type { Outcome } from '../kube/controller.ts';
-import { isKubeError, KubeError } from '../kube/errors.ts';
+import { isKubeError, type KubeError } from '../kube/errors.ts';
 import type { EventRecorder } from '../kube/events.ts';
-import { componentName } from '../workloads/names.ts';
 import { type Acted, act } from './act.ts';
 import type { Action } from './action.ts';
+import { withLiveComponents, withTellings } from './closer-look.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { conditionOf, isPaused } from './conditions.ts';
 import { credentialsCheck, credentialsCheckDue } from './credentials-check.ts';
@@ -18,12 +18,10 @@ import type { Failure } from './failure.ts';
 import { DEFAULT_PATIENCE, type Patience } from './failure-rules.ts';
 import { gather } from './gather.ts';
 import { Memory, type Remembered } from './memory.ts';
-import { childId, type Observed, type ObservedResource } from './observed.ts';
-import { isOurs } from './ownership.ts';
+import { nextLook, type Reported, staleOutcome } from './next-look.ts';
+import type { Observed, ObservedResource } from './observed.ts';
 import { failedBy } from './refused-rollout.ts';
 import { deriveStatus, statusChange, unreadableStatus } from './status.ts';
-import { componentsOf } from './target.ts';
-import { askTellings, NO_TELLINGS, suspectsOf, tellingsDue } from './tellings.ts';
 import { transitions } from './transitions.ts';
 
 export interface ReconcilerOptions {
@@ -43,12 +41,8 @@ export interface ReconcilerOptions {
 
 /** The caches have not caught up with our last writes: their events wake us; this is for one that never comes. */
 const CATCH_UP_MS = 2_000;
-/** The cached resource is older than the server's: its event is on the way. */
-const STALE_PARENT_MS = 500;
 /** Numbers and wording in the status are written at most this often. */
 const STATUS_PAUSE_MS = 1_000;
-/** Between two looks that nothing but the clock asks for. */
-const SHORTEST_PAUSE_MS = 100;
 /** A namespace that is being deleted takes its time. */
 const LEAVING_MS = 30_000;
 /** A call that failed once is not worth a word in the status. */
@@ -61,7 +55,7 @@ const ERRORS_BEFORE_TELLING = 3;
 export function createReconciler(
   options: ReconcilerOptions,
 ): (key: string, signal: AbortSignal) => Promise<Outcome> {
-  const { view, config, clock } = options;
+  const { view, client, config, clock } = options;
   const patience: Patience = {
     ...DEFAULT_PATIENCE,
     ...options.patience,
@@ -83,7 +77,7 @@ export function createReconciler(
     }
     if (gathered.observed.resource.metadata.deletionTimestamp !== undefined) return { kind: 'settled' };
     const now = clock.date();
-    let observed = await withTellings(gathered.observed, options, remembered, signal);
+    let observed = await withTellings(gathered.observed, { client, remembered, now: now.getTime(), signal });
     let decision = decide(observed, config, patience, now);
     if (decision.verdict.kind === 'failed' && decision.verdict.seen) {
       observed = await withLiveComponents(observed, decision, view, signal);
@@ -96,61 +90,7 @@ export function createReconciler(
     const left = failedBy(acted.failures, without(decision, acted.done), observed);
     const status = deriveStatus({ observed, decision: left, failures, config, now });
     const reported = await report(observed.resource, status, options, remembered, signal);
-    return outcome(observed, left, acted, reported, remembered, now.getTime());
-  };
-}
-
-/** Asks what only Events tell, when it is due. */
-async function withTellings(
-  observed: Observed,
-  { client, clock }: ReconcilerOptions,
-  remembered: Remembered,
-  signal: AbortSignal,
-): Promise<Observed> {
-  const suspects = suspectsOf(observed);
-  const now = clock.date().getTime();
-  const due = tellingsDue(suspects, remembered.tellings);
-  if (due === undefined) remembered.tellings = NO_TELLINGS;
-  else if (due <= now) {
-    const { namespace } = observed.resource.metadata;
-    const asked = { namespace, suspects };
-    remembered.tellings = await askTellings(client, asked, remembered.tellings, now, signal);
-  }
-  const uids = new Set(suspects.map(({ uid }) => uid));
-  const tellings = new Map([...remembered.tellings.byUid].filter(([uid]) => uids.has(uid)));
-  return { ...observed, tellings };
-}
-
-/**
- * A failure is for good, so it is not told from caches alone: they may have stood still with the API server, while the
- * rollout came to its end.
- * @throws KubeError when the server does not answer
- */
-async function withLiveComponents(
-  observed: Observed,
-  { target }: Decision,
-  view: ClusterView,
-  signal: AbortSignal,
-): Promise<Observed> {
-  const { resource } = observed;
-  const { namespace } = resource.metadata;
-  const children = new Map(observed.children);
-  await Promise.all(
-    componentsOf(target).map(async (component) => {
-      const name = componentName(resource, component);
-      const live = await view.refresh('Deployment', { namespace, name }, signal);
-      const id = childId('Deployment', name);
-      if (live !== undefined && isOurs(live, resource)) children.set(id, live);
-      else children.delete(id);
-    }),
-  );
-  return { ...observed, children };
-}
-
-function staleOutcome(): Outcome {
-  return {
-    kind: 'retry',
-    error: new KubeError({ kind: 'conflict', message: 'the cluster has moved on since it was looked at' }),
+    return nextLook({ observed, decision: left, acted, reported, remembered, now: now.getTime() });
   };
 }
 
@@ -220,13 +160,6 @@ function tellable(error: KubeError | undefined, { errors }: Remembered): Failure
   ];
 }
 
-interface Reported {
-  /** The write was put off until then (ms since the epoch). */
-  readonly dueAt?: number;
-  /** The resource has changed meanwhile. */
-  readonly stale?: boolean;
-}
-
 /** Writes the status if it has changed; numbers alone only once a second. */
 async function report(
   resource: ObservedResource,
@@ -272,35 +205,4 @@ async function refuseSpec(
   const { stale } = await report(resource, status, options, remembered, signal);
   if (stale) return staleOutcome();
   return { kind: 'terminal', error: new Error(`failed to read the spec: ${problems}`) };
-}
-
-/** When to look again, if nothing happens before. */
-function outcome(
-  observed: Observed,
-  { plan, housekeeping, target, verdict, turnsAt }: Decision,
-  acted: Acted,
-  reported: Reported,
-  remembered: Remembered,
-  now: number,
-): Outcome {
-  if (acted.error !== undefined) return { kind: 'retry', error: acted.error };
-  if (acted.stale) return staleOutcome();
-  const toAct = isPaused(observed.resource)
-    ? []
-    : [
-        remembered.refusals.nextTry([...plan.actions, ...housekeeping]),
-        target.heldUntil ?? undefined,
-        turnsAt ?? undefined,
-        // The echo of the status that records it wakes nobody, and something has to be done about it.
-        verdict.kind === 'failed' && verdict.seen ? now : undefined,
-        credentialsCheckDue(observed, remembered.credentialsCheckedAt, now),
-      ];
-  const toReport = [
-    tellingsDue(suspectsOf(observed), remembered.tellings),
-    reported.dueAt,
-    reported.stale ? now + STALE_PARENT_MS : undefined,
-  ];
-  const times = [...toAct, ...toReport].filter((time) => time !== undefined);
-  if (times.length === 0) return { kind: 'settled' };
-  return { kind: 'requeue', afterMs: Math.max(SHORTEST_PAUSE_MS, Math.min(...times) - now) };
 }

@@ -1,0 +1,65 @@
+import type { Outcome } from '../kube/controller.ts';
+import { KubeError } from '../kube/errors.ts';
+import type { Acted } from './act.ts';
+import { isPaused } from './conditions.ts';
+import { credentialsCheckDue } from './credentials-check.ts';
+import type { Decision } from './decide.ts';
+import type { Remembered } from './memory.ts';
+import type { Observed } from './observed.ts';
+import { suspectsOf, tellingsDue } from './tellings.ts';
+
+/** The cached resource is older than the server's: its event is on the way. */
+const STALE_PARENT_MS = 500;
+/** Between two looks that nothing but the clock asks for. */
+const SHORTEST_PAUSE_MS = 100;
+
+export interface Reported {
+  /** The write was put off until then (ms since the epoch). */
+  readonly dueAt?: number;
+  /** The resource has changed meanwhile. */
+  readonly stale?: boolean;
+}
+
+interface Looked {
+  readonly observed: Observed;
+  /** What is left of it. */
+  readonly decision: Decision;
+  readonly acted: Acted;
+  readonly reported: Reported;
+  readonly remembered: Remembered;
+  /** ms since the epoch. */
+  readonly now: number;
+}
+
+/** Look again, soon. */
+export function staleOutcome(): Outcome {
+  return {
+    kind: 'retry',
+    error: new KubeError({ kind: 'conflict', message: 'the cluster has moved on since it was looked at' }),
+  };
+}
+
+/** When to look again, if nothing happens before. */
+export function nextLook({ observed, decision, acted, reported, remembered, now }: Looked): Outcome {
+  const { plan, housekeeping, target, verdict, turnsAt } = decision;
+  if (acted.error !== undefined) return { kind: 'retry', error: acted.error };
+  if (acted.stale) return staleOutcome();
+  const toAct = isPaused(observed.resource)
+    ? []
+    : [
+        remembered.refusals.nextTry([...plan.actions, ...housekeeping]),
+        target.heldUntil ?? undefined,
+        turnsAt ?? undefined,
+        // The echo of the status that records it wakes nobody, and something has to be done about it.
+        verdict.kind === 'failed' && verdict.seen ? now : undefined,
+        credentialsCheckDue(observed, remembered.credentialsCheckedAt, now),
+      ];
+  const toReport = [
+    tellingsDue(suspectsOf(observed), remembered.tellings),
+    reported.dueAt,
+    reported.stale ? now + STALE_PARENT_MS : undefined,
+  ];
+  const times = [...toAct, ...toReport].filter((time) => time !== undefined);
+  if (times.length === 0) return { kind: 'settled' };
+  return { kind: 'requeue', afterMs: Math.max(SHORTEST_PAUSE_MS, Math.min(...times) - now) };
+}
