@@ -1,4 +1,4 @@
-import { findDeploymentForUpdate, restoreDeployment } from '../store/deployments.ts';
+import { findDeploymentForUpdate, isRestorable, restoreDeployment } from '../store/deployments.ts';
 import type { Actor } from '../store/events.ts';
 import type { DeploymentRecord } from '../store/records.ts';
 import { checkQuota } from './deployment-quota.ts';
@@ -15,6 +15,9 @@ export interface RestoreRequest {
   readonly actor: Actor;
 }
 
+const graceOver = () =>
+  new ApiError(409, 'The grace of the deletion is over: its data is being removed, or is gone.');
+
 /**
  * Takes a deletion back within its grace.
  * @throws ApiError 400 for a quota, 404, 409 with the reason
@@ -28,13 +31,12 @@ export async function restore(deps: ApiDeps, request: RestoreRequest): Promise<D
       if (before.deleteRequestedAt === null) {
         throw new ApiError(409, 'The deployment is not being deleted: there is nothing to restore.');
       }
+      if (!(await isRestorable(transaction, tenantId, deploymentId))) throw graceOver();
       const secretNames = (readableSecrets(deps.secretBox, before) ?? []).map(({ name }) => name);
       const { sourceConfig } = before;
       await checkQuota(deps, transaction, tenantId, { deploymentId, sourceConfig, secretNames });
       const restored = await restoreDeployment(transaction, tenantId, deploymentId, actor);
-      if (restored === null) {
-        throw new ApiError(409, 'The grace of the deletion is over: its data is being removed, or is gone.');
-      }
+      if (restored === null) throw graceOver();
       return restored;
     });
   } catch (error) {

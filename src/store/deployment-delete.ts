@@ -55,7 +55,11 @@ export interface DeletionRequest {
 /** `already`: it was asked for before, and nothing changes but deleteTracingProject, once true; `missing`: this tenant has none of this id. */
 export type DeletionOutcome = 'requested' | 'already' | 'missing';
 
-/** Asks for the deletion of deployments: of all of them or, when it fails, of none. The grace of one that was asked for before stays as it is. */
+/**
+ * Asks for the deletion of deployments: of all of them or, when it fails, of none. The grace of one that was asked for
+ * before stays as it is.
+ * @param deploymentIds each once, also where only the case of letters differs
+ */
 export async function requestDeletions(
   transaction: Transaction,
   tenantId: string,

@@ -5,11 +5,26 @@ import { type Actor, appendEvents } from './events.ts';
 import type { DeploymentRecord } from './records.ts';
 
 /** By the clock, not by the begin of this transaction: while it waited for the row, the purge may have been handed out. */
+const WITHIN_GRACE = 'delete_requested_at IS NOT NULL AND purge_after > clock_timestamp()';
+
 const RESTORE = `
 UPDATE deployments SET delete_requested_at = NULL, purge_after = NULL, delete_tracing_project = false,
   generation = generation + 1, next_attempt_at = now(), attempts = 0, updated_at = now()
-WHERE id = $2 AND tenant_id = $1 AND delete_requested_at IS NOT NULL AND purge_after > clock_timestamp()
+WHERE id = $2 AND tenant_id = $1 AND ${WITHIN_GRACE}
 RETURNING name, pg_notify('${WORK_CHANNEL}', listener_id::text)`;
+
+/** Whether the deletion of a deployment can still be taken back. The caller has locked its row. */
+export async function isRestorable(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+): Promise<boolean> {
+  const found = await transaction.query(
+    `SELECT 1 FROM deployments WHERE id = $2 AND tenant_id = $1 AND ${WITHIN_GRACE}`,
+    [tenantId, deploymentId],
+  );
+  return found.length > 0;
+}
 
 /**
  * Takes a deletion back within its grace: the deployment is wanted as it was. The caller has locked its row.

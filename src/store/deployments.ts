@@ -13,5 +13,5 @@ export {
 } from './deployment-find.ts';
 export { insertDeployment } from './deployment-insert.ts';
 export { forgetDeployment, removeRecord } from './deployment-remove.ts';
-export { restoreDeployment } from './deployment-restore.ts';
+export { isRestorable, restoreDeployment } from './deployment-restore.ts';
 export { updateWanted } from './deployment-update.ts';

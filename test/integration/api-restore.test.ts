@@ -113,6 +113,10 @@ describe('POST /v2/deployments/{id}/restore', () => {
     expect((await restore(made.id, tenant)).status).toBe(400);
     await tenant.call('DELETE', `/v2/deployments/${next.id}`);
     expect((await restore(made.id, tenant)).status).toBe(200);
+    await tenant.call('DELETE', `/v2/deployments/${made.id}`);
+    await create(tenant);
+    await api.store.sql('UPDATE deployments SET purge_after = now() WHERE id = $1', [made.id]);
+    expect(await restore(made.id, tenant)).toMatchObject(refused(409, 'grace of the deletion is over'));
   });
 
   test('many at once: one restores', async () => {
