@@ -89,9 +89,12 @@ function parsed(body: string): unknown {
   }
 }
 
+/** Of whatever answers, which may be no hub. */
+const MAX_SENTENCE = 300;
+
 function sentence(body: string): string {
   const detail = (parsed(body) as { detail?: unknown } | null)?.detail;
-  return typeof detail === 'string' ? detail : '';
+  return typeof detail === 'string' ? detail.slice(0, MAX_SENTENCE) : '';
 }
 
 const NO_SUCH_LISTENER = 'There is no such listener.';

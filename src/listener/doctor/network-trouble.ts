@@ -5,6 +5,8 @@ import { type Check, type Finding, failed } from './finding.ts';
 const UNKNOWN_NAME = ['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME'];
 
 const UNKNOWN_AUTHORITY = [
+  // An authority of the same name with another key: one that was made anew.
+  'CERT_SIGNATURE_FAILURE',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
   'UNABLE_TO_GET_ISSUER_CERT',

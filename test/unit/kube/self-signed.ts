@@ -88,7 +88,7 @@ export function authority(): {
   cert: string;
   issue(names: readonly string[], notAfter?: string): Certificate;
 } {
-  const subject = 'test authority';
+  const subject = `test authority ${randomBytes(4).toString('hex')}`;
   const root = issue({ subject, names: ['authority.test'], isAuthority: true });
   return {
     cert: root.cert,

@@ -106,6 +106,7 @@ describe('why there was no answer', () => {
     ['CERT_HAS_EXPIRED', 'hub_tls'],
     ['CERT_NOT_YET_VALID', 'hub_tls'],
     ['SELF_SIGNED_CERT_IN_CHAIN', 'hub_tls'],
+    ['CERT_SIGNATURE_FAILURE', 'hub_tls'],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'hub_tls'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'hub_tls'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'hub_tls'],
