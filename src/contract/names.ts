@@ -21,6 +21,8 @@ export const ANNOTATIONS = {
   appliedHash: 'berth.dev/applied-hash',
   /** On the custom resource: hash of the spec that the listener applied. */
   specHash: 'berth.dev/spec-hash',
+  /** On stored templates: the revision that was active when they were made, as in the custom resource's status. */
+  formerRevision: 'berth.dev/former-revision',
   /** On the database volume: the image that its data was made with. */
   databaseImage: 'berth.dev/database-image',
 } as const;

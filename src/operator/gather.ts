@@ -1,11 +1,22 @@
-import { managedDeploymentSpecSchema } from '../contract/managed-deployment.ts';
+import {
+  managedDeploymentSpecSchema,
+  managedDeploymentStatusSchema,
+} from '../contract/managed-deployment.ts';
+import { ANNOTATIONS } from '../contract/names.ts';
 import type { UntypedObject } from '../kube/object.ts';
 import type { PodTemplates } from '../workloads/desired-object.ts';
 import { INPUTS_HASH_LABEL } from '../workloads/labels.ts';
 import { parseStoredTemplates } from '../workloads/stored-templates.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { CHILD_KINDS, type ChildKindName } from './kinds.ts';
-import type { ChildObject, Observed, ObservedPod, ObservedResource, ObservedTemplates } from './observed.ts';
+import type {
+  ActiveRevision,
+  ChildObject,
+  Observed,
+  ObservedPod,
+  ObservedResource,
+  ObservedTemplates,
+} from './observed.ts';
 import { idOf } from './observed.ts';
 import { isOurs } from './ownership.ts';
 
@@ -66,9 +77,29 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
   if (inputsHash === undefined || typeof revisionNumber !== 'number') return [];
   if (object.metadata.deletionTimestamp !== undefined) return [];
   const templates = () => readTemplates(object);
+  const former = () => readFormer(object.metadata.annotations?.[ANNOTATIONS.formerRevision]);
   return [
-    { name, uid, resourceVersion, revisionNumber, inputsHash, createdAt: creationTimestamp, templates },
+    {
+      name,
+      uid,
+      resourceVersion,
+      revisionNumber,
+      inputsHash,
+      createdAt: creationTimestamp,
+      former,
+      templates,
+    },
   ];
+}
+
+/** What somebody else has written there counts as nothing. */
+function readFormer(text: string | undefined): ActiveRevision | null {
+  if (text === undefined) return null;
+  try {
+    return managedDeploymentStatusSchema.shape.activeRevision.parse(JSON.parse(text)) ?? null;
+  } catch {
+    return null;
+  }
 }
 
 /** @throws Error when somebody else wrote the object: nothing may run from it */

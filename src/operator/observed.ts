@@ -1,4 +1,4 @@
-import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import type { ManagedDeployment, ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import type { KubeObject, UntypedObject } from '../kube/object.ts';
 import type { PodTemplates } from '../workloads/desired-object.ts';
 
@@ -37,6 +37,8 @@ export interface ChildObject extends UntypedObject {
   replicasOwners?: readonly string[];
 }
 
+export type ActiveRevision = NonNullable<ManagedDeploymentStatus['activeRevision']>;
+
 /** Stored templates, parsed only when they are needed. */
 export interface ObservedTemplates {
   readonly name: string;
@@ -45,6 +47,8 @@ export interface ObservedTemplates {
   readonly revisionNumber: number;
   readonly inputsHash: string;
   readonly createdAt: string;
+  /** What was active when these were made; null: nothing. */
+  former(): ActiveRevision | null;
   templates(): PodTemplates;
 }
 

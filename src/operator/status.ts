@@ -67,13 +67,22 @@ export function deriveStatus({
   };
 }
 
-/** The active revision moves when every component was seen to run the target, and its templates are stored. */
+/**
+ * The active revision moves when every component was seen to run the target, and its templates are stored. One that was
+ * brought back although no status told of it is as active as it was.
+ */
 function nextActive(
   before: ManagedDeploymentStatus,
   { target, verdict }: Decision,
 ): ManagedDeploymentStatus['activeRevision'] {
   const arrived = target.kind === 'rollout' && verdict.kind === 'complete' && target.store === null;
-  if (!arrived || target.revision === null || target.name === null) return before.activeRevision;
+  const isBack = target.kind === 'restored' && verdict.kind === 'failed' && verdict.awaited === null;
+  if (
+    !(arrived || (isBack && before.activeRevision === undefined)) ||
+    target.revision === null ||
+    target.name === null
+  )
+    return before.activeRevision;
   const image = imageOf(target);
   return { ...target.revision, templates: target.name, ...(image === undefined ? {} : { image }) };
 }

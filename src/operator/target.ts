@@ -57,7 +57,7 @@ export function chooseTarget(observed: Observed, config: RenderConfig, now: Date
   }
   const wanted = wantedTemplates(observed, config);
   const failed = failureOf(resource, wanted.name) ?? refusal(resource, wanted, config);
-  if (failed !== null) return afterFailure(observed, failed, active);
+  if (failed !== null) return afterFailure(observed, failed);
   const held = heldRollout(observed, wanted.name, now);
   if (held !== null) return held;
   const isActive = wanted.name === activeRevision?.templates && isRevision(resource, activeRevision);
@@ -109,19 +109,17 @@ function runsAlready({ status }: ObservedResource, templates: string): boolean {
   return status?.activeRevision?.templates === templates;
 }
 
-function afterFailure(
-  observed: Observed,
-  failed: FailedRevision,
-  active: ObservedTemplates | undefined,
-): Target {
-  const { activeRevision } = observed.resource.status ?? {};
-  if (active !== undefined && activeRevision !== undefined) {
-    const revision = revisionOf(activeRevision);
-    return { ...running(active), kind: 'restored', revision, failed, heldUntil: null };
+/** A custom resource that was lost and made again has no status: then what was active before stands with what has failed. */
+function afterFailure({ resource, storedTemplates }: Observed, failed: FailedRevision): Target {
+  const storedAs = (name: string | undefined) => storedTemplates.find((stored) => stored.name === name);
+  const tried = storedAs(failed.templates);
+  const active = resource.status?.activeRevision ?? tried?.former() ?? null;
+  const former = storedAs(active?.templates);
+  if (active !== null && former !== undefined) {
+    return { ...running(former), kind: 'restored', revision: revisionOf(active), failed, heldUntil: null };
   }
-  // Somebody deleted what was stored of the active revision: what runs of it is left alone.
-  const stored = observed.storedTemplates.find(({ name }) => name === failed.templates);
-  return { ...running(stored), kind: 'inspection', revision: revisionOf(failed), failed, heldUntil: null };
+  // Somebody may have deleted what was stored of the active revision: what runs of it is left alone.
+  return { ...running(tried), kind: 'inspection', revision: revisionOf(failed), failed, heldUntil: null };
 }
 
 type Templates = Pick<Target, 'name' | 'templates' | 'store'>;

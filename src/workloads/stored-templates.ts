@@ -1,6 +1,6 @@
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
-import { LABELS } from '../contract/names.ts';
-import { contentHash } from '../domain/hash.ts';
+import { ANNOTATIONS, LABELS } from '../contract/names.ts';
+import { canonicalJson, contentHash } from '../domain/hash.ts';
 import type { KubeObject, PodTemplates } from './desired-object.ts';
 import { INPUTS_HASH_LABEL, metadata, revisionLabels, TEMPLATE_HASH_LABEL } from './labels.ts';
 import { storedTemplatesName } from './names.ts';
@@ -23,6 +23,8 @@ export interface StoredTemplates {
  * The ControllerRevision that keeps the rendered templates of the wanted revision, for rollouts and rollbacks.
  * Immutable in Kubernetes: another rendering of the same revision is another attempt. Unowned (it outlives an
  * accidental delete of the custom resource, unless its volumePolicy is Delete); holds no secret value.
+ * They say which revision was active when they were made: should the custom resource and its status be lost, that is
+ * what a failure returns to.
  * @param attempt 1 for the revision's first rendering, then 2, 3 …
  */
 export function storedTemplates(
@@ -30,6 +32,7 @@ export function storedTemplates(
   templates: PodTemplates,
   attempt: number,
 ): KubeObject {
+  const active = resource.status?.activeRevision;
   const base = metadata(resource, storedTemplatesName(resource, attempt), 'app');
   return {
     apiVersion: 'apps/v1',
@@ -41,6 +44,9 @@ export function storedTemplates(
         ...revisionLabels(resource),
         [INPUTS_HASH_LABEL]: templateInputsHash(resource),
       },
+      ...(active === undefined
+        ? {}
+        : { annotations: { [ANNOTATIONS.formerRevision]: canonicalJson(active) } }),
       ...(resource.spec.database.volumePolicy === 'Delete' ? ownerReferences(resource) : {}),
     },
     revision: resource.spec.revision.number,

@@ -274,54 +274,38 @@ describe('the deadline', () => {
   });
 });
 
-describe('what only Events tell', () => {
-  const uidOf = (world: World, id: string) => world.cluster.get(id)?.metadata.uid ?? '';
-
-  test('of a pod that does not start: asked for when it has said nothing for a while, ever more seldom', async () => {
-    const world = await settled(spec('web:1', 1));
-    world.change(spec('web:2', 2));
-    world.cluster.stuck.set('api', 'ContainerCreating');
-    await steps(world, 1);
-    const told = { reason: 'FailedMount', message: 'MountVolume.SetUp failed: configmap "x" not found' };
-    world.cluster.warnings.set(uidOf(world, `Pod/${NAMESPACE}/web-api-0`), told);
-    await steps(world, 4);
-    expect(message(world, 'Progressing')).toMatch(
-      /api: .*pod web-api-0: FailedMount: .*configmap "x" not found/,
-    );
-    expect(world.condition('Progressing')).toBe('True RolloutInProgress');
-    world.now += 600_000;
-    await steps(world, 2);
-    expect(world.status.failedRevision).toMatchObject({
-      reason: 'MountFailed',
-      culprit: { object: 'web-api-0' },
-    });
-  });
-
-  test('of a StatefulSet without a pod, and of a claim that is not bound', async () => {
-    const world = new World(spec('web:1', 1));
-    await world.look();
-    const database = `StatefulSet/${NAMESPACE}/web-db`;
-    world.cluster.warnings.set(uidOf(world, database), {
-      reason: 'FailedCreate',
-      message: 'exceeded quota: small',
-    });
-    const claim = `PersistentVolumeClaim/${NAMESPACE}/web-db`;
-    world.cluster.edit(claim, (object) => {
-      object['status'] = { phase: 'Pending' };
-    });
-    world.cluster.warnings.set(uidOf(world, claim), {
-      reason: 'ProvisioningFailed',
-      message: 'no such class',
-    });
-    world.now += 10_000;
-    await world.look();
-    expect(message(world, 'DatabaseReady')).toBe(
-      'the database is not ready yet: FailedCreate: exceeded quota: small; its volume claim web-db is not bound: ProvisioningFailed: no such class',
-    );
-  });
-});
-
 describe('a failure', () => {
+  test('of a custom resource that was lost and made again returns to what was active before', async () => {
+    const world = await settled(spec('web:1', 1));
+    const before = template(world, 'api');
+    world.change(spec('web:2', 2));
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    await steps(world, 2);
+    world.cluster.stuck.clear();
+    await world.converge();
+    const lost = world.cluster.get(RESOURCE_ID);
+    world.cluster.remove(RESOURCE_ID);
+    if (lost) {
+      const { status: _, ...fresh } = lost;
+      world.cluster.put({ ...fresh, metadata: { name: 'web', namespace: NAMESPACE, uid: 'another' } });
+    }
+    world.restart();
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    await steps(world, 4);
+    expect(world.status.failedRevision).toMatchObject({ number: 2, reason: 'InvalidImageName' });
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect(template(world, 'api')).toEqual(before);
+    expect(world.status.activeRevision).toEqual({
+      id: '0197a000-0000-7000-8000-000000000001',
+      number: 1,
+      templates: 'web-1',
+      image: 'web:1',
+    });
+    expect(world.condition('Progressing')).toBe('False RolledBack');
+    expect(await world.look()).toEqual([]);
+  });
+
   test('is not told from caches that stood still: the Deployments are read first', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
