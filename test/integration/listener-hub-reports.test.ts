@@ -121,16 +121,24 @@ describe('reports', () => {
 
   it('with text that PostgreSQL does not take are taken without it', async () => {
     const record = await insert(hub.store, tenantId, 'nul');
-    const failed = { ...refOf(record), reason: 'CrashLoop', message: 'exit\u0000 1 \ud800' };
+    const culprit = { component: 'api', exit_code: 1, detail: 'said \u0000\ud800' };
+    const failed = { ...refOf(record), reason: 'CrashLoop', message: 'exit\u0000 1 \ud800', culprit };
     const conditions = [{ ...ready[0], message: '\u0000' }];
     expect((await listener.report([observed(record, { failed_revision: failed, conditions })])).status).toBe(
       200,
     );
     expect(
-      await hub.store.sql('SELECT status, reason, message FROM revisions WHERE deployment_id = $1', [
+      await hub.store.sql('SELECT status, reason, message, culprit FROM revisions WHERE deployment_id = $1', [
         record.id,
       ]),
-    ).toEqual([{ status: 'DEPLOY_FAILED', reason: 'CrashLoop', message: 'exit 1 \ufffd' }]);
+    ).toEqual([
+      {
+        status: 'DEPLOY_FAILED',
+        reason: 'CrashLoop',
+        message: 'exit 1 \ufffd',
+        culprit: { ...culprit, detail: 'said \ufffd' },
+      },
+    ]);
   });
 
   it('of a refusal put the item off, later each time, and fail the revision when it is for good', async () => {

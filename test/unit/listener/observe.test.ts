@@ -61,6 +61,33 @@ describe('what is told of a status', () => {
     expect(observedReport(object)).toBeNull();
   });
 
+  it('a failure comes with its culprit', () => {
+    const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app', exit_code: 1 };
+    const failedRevision = {
+      id: 'r2',
+      number: 2,
+      reason: 'CrashLoop',
+      message: 'why',
+      templates: 't',
+      culprit,
+    };
+    const report = observedReport(resource({ status: { ...status, failedRevision } }));
+    expect(report?.failed_revision).toEqual({
+      id: 'r2',
+      number: 2,
+      reason: 'CrashLoop',
+      message: 'why',
+      culprit,
+    });
+  });
+
+  it('a change in place that failed is no failure of the revision that runs', () => {
+    const failedRevision = { id: 'r1', number: 1, reason: 'CrashLoop', message: 'why' };
+    const activeRevision = { id: 'r1', number: 1, templates: 't' };
+    const report = observedReport(resource({ status: { ...status, activeRevision, failedRevision } }));
+    expect([report?.active_revision, report?.failed_revision]).toEqual([{ id: 'r1', number: 1 }, null]);
+  });
+
   it('revisions without a record are none of the hub’s', () => {
     const report = observedReport(
       resource({ status: { ...status, activeRevision: { number: 1, templates: 't' } } }),
