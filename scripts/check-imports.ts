@@ -15,6 +15,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   workloads: ['contract', 'domain'],
   store: ['domain'],
   kube: ['domain'],
+  // Of API users: it knows the HTTP contract alone, by types made from the OpenAPI document.
+  client: [],
   'git-host': ['domain'],
   tracing: ['store', 'domain'],
   api: ['store', 'workloads', 'contract', 'domain'],

@@ -412,3 +412,9 @@ export function describeConfig(environment: NodeJS.ProcessEnv = process.env): st
     return `${name}=${setting.secret ? '**********' : String(value)}`;
   });
 }
+
+/** What API users set, for `berth deployments` and `berth revisions`. Nothing else of the environment is looked at. */
+export function clientSettings(environment: NodeJS.ProcessEnv = process.env) {
+  const { BERTH_URL: url, BERTH_API_KEY: apiKey, BERTH_TENANT_ID: tenantId } = environment;
+  return { url, apiKey, tenantId };
+}

@@ -16,6 +16,9 @@ export const HELP = `usage: berth COMMAND [--help]
   config           prints the settings in force, secrets masked
   version          prints the version
 
+  deployments      list, get, create, patch, delete, watch: calls the API (BERTH_URL, BERTH_API_KEY)
+  revisions        list, get, explain, rollback, redeploy
+
 Settings are environment variables: berth config --help lists them, berth COMMAND --help those of a role.`;
 
 const ROLE_TEXTS: Readonly<Record<Role, string>> = {

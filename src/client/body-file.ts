@@ -1,0 +1,31 @@
+import { readFile } from 'node:fs/promises';
+import { ClientUsageError } from './context.ts';
+
+/** Bodies of requests, from files. */
+
+async function standardInput(): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of process.stdin) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString('utf8');
+}
+
+/**
+ * An object in a file of JSON or YAML; `-`: standard input. The file may hold secrets: no message quotes it.
+ * @throws ClientUsageError when it cannot be read
+ */
+export async function readBody(file: string | undefined): Promise<Record<string, unknown>> {
+  if (file === undefined) throw new ClientUsageError('-f FILE is missing (- for standard input)');
+  const text = await (file === '-' ? standardInput() : readFile(file, 'utf8')).catch((error: Error) => {
+    throw new ClientUsageError(`failed to read ${file}: ${error.message}`);
+  });
+  const { parseDocument } = await import('yaml');
+  // JSON is YAML.
+  const document = parseDocument(text, { prettyErrors: false });
+  const [error] = document.errors;
+  if (error !== undefined)
+    throw new ClientUsageError(`failed to read ${file}: no JSON and no YAML (${error.code})`);
+  const value: unknown = document.toJS({ maxAliasCount: 0 });
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new ClientUsageError(`failed to read ${file}: it holds no object`);
+  return value as Record<string, unknown>;
+}

@@ -1,0 +1,109 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { OPERATIONS, type Operations } from './api-types.ts';
+import { ApiProblem, problemOf } from './problem.ts';
+
+/** A typed client of the HTTP API. */
+
+export interface ClientOptions {
+  /** Base URL of the API. */
+  readonly url: string;
+  readonly apiKey: string;
+  /** For keys that may name one; null: the key's own. */
+  readonly tenantId: string | null;
+}
+
+export type OperationName = keyof Operations;
+
+/** What a call takes; members that an operation has no use for may be left out. */
+export type CallOf<Name extends OperationName> = {
+  readonly [Part in 'path' | 'query' | 'headers']?: Operations[Name][Part];
+} & { readonly body?: Operations[Name]['body'] };
+
+export interface Client {
+  /** Calls an operation. @throws ApiProblem */
+  call<Name extends OperationName>(name: Name, call?: CallOf<Name>): Promise<Operations[Name]['answer']>;
+}
+
+const TIMEOUT_MS = 60_000;
+const MAX_TRIES = 4;
+const FIRST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 30_000;
+/** Busy, or too many requests: the API says so before it does anything. */
+const TRY_AGAIN: ReadonlySet<number> = new Set([429, 503]);
+
+function urlOf(base: string, path: string, call: CallOf<OperationName>): URL {
+  const values = (call.path ?? {}) as Record<string, string>;
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
+  const url = new URL(`${base.replace(/\/$/, '')}${filled}`);
+  for (const [name, value] of Object.entries(call.query ?? {}))
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  return url;
+}
+
+function pauseBefore(tries: number, response: Response | null): number {
+  const asked = Number(response?.headers.get('retry-after') ?? Number.NaN) * 1000;
+  const usual = FIRST_PAUSE_MS * 2 ** (tries - 1);
+  return Math.min(Number.isNaN(asked) ? usual : Math.max(asked, usual), MAX_PAUSE_MS);
+}
+
+async function send(url: URL, request: RequestInit): Promise<Response | Error> {
+  try {
+    return await fetch(url, { ...request, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) });
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** Sends again what may be sent again, and what was not done. */
+async function sendPatiently(url: URL, request: RequestInit, repeatable: boolean): Promise<Response> {
+  for (let tries = 1; ; tries++) {
+    const outcome = await send(url, request);
+    const response = outcome instanceof Error ? null : outcome;
+    const again = response === null ? repeatable : TRY_AGAIN.has(response.status);
+    if (again && tries < MAX_TRIES) {
+      await delay(pauseBefore(tries, response));
+      continue;
+    }
+    if (outcome instanceof Error) {
+      const cause = outcome.cause instanceof Error ? outcome.cause.message : outcome.message;
+      throw new ApiProblem(null, `failed to reach ${url.origin}: ${cause || outcome.message}`);
+    }
+    return outcome;
+  }
+}
+
+async function bodyOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (text === '') return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiProblem(
+      response.status,
+      `${response.status}: what answers at ${new URL(response.url).origin} is not this API (no JSON)`,
+    );
+  }
+}
+
+/** A client. Nothing is sent before the first call. */
+export function createClient({ url: base, apiKey, tenantId }: ClientOptions): Client {
+  return {
+    async call(name, call = {}) {
+      const { method, path } = OPERATIONS[name];
+      const given = (call.headers ?? {}) as Record<string, string>;
+      const headers = {
+        'x-api-key': apiKey,
+        ...(tenantId === null ? {} : { 'x-tenant-id': tenantId }),
+        ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...given,
+      };
+      const request = { method, headers, body: call.body === undefined ? null : JSON.stringify(call.body) };
+      // The same PATCH or DELETE twice is one; a POST is with a key.
+      const repeatable = method !== 'POST' || 'Idempotency-Key' in given;
+      const response = await sendPatiently(urlOf(base, path, call), request, repeatable);
+      const body = await bodyOf(response);
+      if (!response.ok) throw problemOf(response.status, body, response.headers.get('x-request-id'));
+      return body as Operations[typeof name]['answer'];
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { parseArgs } from 'node:util';
+import { createClient } from './client.ts';
+import { ClientUsageError, type Context, FORMATS, type Format } from './context.ts';
+import { DEPLOYMENTS_HELP, type DeploymentOptions, deploymentsCommand } from './deployments-command.ts';
+import { ApiProblem } from './problem.ts';
+import { REVISIONS_HELP, revisionsCommand } from './revisions-command.ts';
+
+/** The command line of API users. */
+
+/** From the environment; the key never comes by the command line, which every user of the machine can read. */
+export interface ClientSettings {
+  readonly url: string | undefined;
+  readonly apiKey: string | undefined;
+  readonly tenantId: string | undefined;
+}
+
+/** What scripts can rely on. */
+const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
+
+const OPTIONS_HELP = `
+Options of all these commands:
+  -o, --output table|json|yaml   default: table, with secrets masked
+  --url URL                      base URL of the API; default: BERTH_URL
+  --timeout SECONDS              of --wait and watch; default: 900
+
+BERTH_API_KEY holds the key, BERTH_TENANT_ID the tenant for keys that may name one.
+Exit codes: 0 done, 1 the API refused or the deployment failed, 2 wrong usage.`;
+
+const HELPS: Readonly<Record<string, string>> = { deployments: DEPLOYMENTS_HELP, revisions: REVISIONS_HELP };
+
+function parse(words: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...words],
+      allowPositionals: true,
+      options: {
+        output: { type: 'string', short: 'o', default: 'table' },
+        file: { type: 'string', short: 'f' },
+        url: { type: 'string' },
+        timeout: { type: 'string', default: '900' },
+        status: { type: 'string' },
+        'name-contains': { type: 'string' },
+        wait: { type: 'boolean', default: false },
+        'delete-tracing-project': { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+  } catch (error) {
+    throw new ClientUsageError((error as Error).message);
+  }
+}
+
+function formatOf(word: string): Format {
+  const format = FORMATS.find((known) => known === word);
+  if (format === undefined) throw new ClientUsageError(`-o must be one of ${FORMATS.join(', ')}`);
+  return format;
+}
+
+function secondsOf(word: string): number {
+  const seconds = Number(word);
+  if (!Number.isFinite(seconds) || seconds <= 0)
+    throw new ClientUsageError('--timeout must be a number of seconds above 0');
+  return seconds;
+}
+
+function baseUrl(given: string | undefined): string {
+  if (given === undefined || given === '')
+    throw new ClientUsageError('BERTH_URL is not set: where is the API? (or --url URL)');
+  if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol))
+    throw new ClientUsageError('the URL of the API (BERTH_URL, --url) must be an http or https URL');
+  return given;
+}
+
+function contextFrom(values: ReturnType<typeof parse>['values'], settings: ClientSettings): Context {
+  const format = formatOf(values.output);
+  const url = baseUrl(values.url ?? settings.url);
+  if (settings.apiKey === undefined || settings.apiKey === '')
+    throw new ClientUsageError('BERTH_API_KEY is not set: every call needs a key');
+  const stopped = new AbortController();
+  process.once('SIGINT', () => stopped.abort());
+  return {
+    client: createClient({ url, apiKey: settings.apiKey, tenantId: settings.tenantId || null }),
+    format,
+    print: (text) => console.log(text),
+    note: (text) => console.error(text),
+    stopped: stopped.signal,
+  };
+}
+
+async function run(words: readonly string[], settings: ClientSettings): Promise<boolean> {
+  const { values, positionals } = parse(words);
+  const [resource = '', ...rest] = positionals;
+  if (values.help || rest.length === 0 || rest[0] === 'help') {
+    console.log(`${HELPS[resource]}\n${OPTIONS_HELP}`);
+    return true;
+  }
+  const timeoutSeconds = secondsOf(values.timeout);
+  const context = contextFrom(values, settings);
+  if (resource === 'revisions') return revisionsCommand(context, rest);
+  const options: DeploymentOptions = {
+    file: values.file,
+    wait: values.wait,
+    timeoutSeconds,
+    status: values.status,
+    nameContains: values['name-contains'],
+    deleteTracingProject: values['delete-tracing-project'],
+  };
+  return deploymentsCommand(context, options, rest);
+}
+
+/** Runs `berth deployments …` or `berth revisions …`; `words` begin with that word. Returns the exit code. */
+export async function clientCommand(words: readonly string[], settings: ClientSettings): Promise<number> {
+  try {
+    return (await run(words, settings)) ? EXIT.ok : EXIT.failed;
+  } catch (error) {
+    if (error instanceof ClientUsageError) {
+      console.error(`berth: ${error.message}\nsee: berth ${words[0]} --help`);
+      return EXIT.usage;
+    }
+    if (!(error instanceof ApiProblem)) throw error;
+    console.error(`berth: ${error.message}`);
+    return EXIT.failed;
+  }
+}

@@ -1,0 +1,56 @@
+import type { Deployment, Operations } from './api-types.ts';
+import type { Client } from './client.ts';
+import { ApiProblem } from './problem.ts';
+
+/** Deployments and revisions by what people call them. */
+
+export type Revision = Operations['getRevision']['answer'];
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const PAGE = 100;
+
+/**
+ * A deployment by its id or name; by name, one that is being deleted comes after the one that took its name.
+ * @throws ApiProblem when there is none
+ */
+export async function findDeployment(client: Client, word: string, mask: boolean): Promise<Deployment> {
+  if (UUID.test(word)) {
+    const path = { deployment_id: word };
+    return client.call('getDeployment', { path, query: { mask_secrets: mask } });
+  }
+  const query = { name: word, mask_secrets: mask, limit: PAGE };
+  const { resources } = await client.call('listDeployments', { query });
+  const found = resources.find(({ status }) => status !== 'AWAITING_DELETE') ?? resources[0];
+  if (found === undefined) throw new ApiProblem(404, `404: there is no deployment "${word}"`);
+  return found;
+}
+
+/** All revisions of a deployment, newest first, page by page. */
+export async function* revisionsOf(client: Client, deploymentId: string): AsyncGenerator<Revision> {
+  const path = { deployment_id: deploymentId };
+  for (let offset = 0; ; ) {
+    const page = await client.call('listRevisions', { path, query: { limit: PAGE, offset } });
+    yield* page.resources;
+    if (page.resources.length < PAGE) return;
+    offset = page.offset;
+  }
+}
+
+/**
+ * Id of a revision by its id or number; the latest one where none is named.
+ * @throws ApiProblem when there is none
+ */
+export async function findRevisionId(
+  client: Client,
+  deployment: Deployment,
+  word: string | undefined,
+): Promise<string> {
+  if (word !== undefined && UUID.test(word)) return word;
+  if (word === undefined) {
+    if (deployment.latest_revision_id !== null) return deployment.latest_revision_id;
+    throw new ApiProblem(404, `404: the deployment "${deployment.name}" has no revision yet`);
+  }
+  for await (const revision of revisionsOf(client, deployment.id))
+    if (String(revision.number) === word) return revision.id;
+  throw new ApiProblem(404, `404: the deployment "${deployment.name}" has no revision ${word}`);
+}

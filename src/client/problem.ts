@@ -1,0 +1,41 @@
+import type { FieldErrors } from './api-types.ts';
+
+/** What went wrong with a call, for people. */
+
+/** The API refused, failed or could not be reached. The message tells where and why, line by line. */
+export class ApiProblem extends Error {
+  /** null: there was no answer. */
+  readonly status: number | null;
+  constructor(status: number | null, message: string) {
+    super(message);
+    this.name = 'ApiProblem';
+    this.status = status;
+  }
+}
+
+function isFieldErrors(body: unknown): body is FieldErrors {
+  return typeof body === 'object' && body !== null && Array.isArray((body as Partial<FieldErrors>).detail);
+}
+
+/** `body.source_config.volumes[0].name`. */
+function place(loc: readonly (string | number)[]): string {
+  return loc.reduce<string>(
+    (text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`),
+    '',
+  );
+}
+
+function reasons(body: unknown): string[] {
+  if (isFieldErrors(body)) return body.detail.map(({ loc, msg }) => `${place(loc)}: ${msg}`);
+  const detail = (body as { detail?: unknown } | null)?.detail;
+  return [typeof detail === 'string' ? detail : 'The answer says no more.'];
+}
+
+/** An answer of 400 and above as a problem. */
+export function problemOf(status: number, body: unknown, requestId: string | null): ApiProblem {
+  const id = requestId === null ? '' : ` (request ${requestId})`;
+  const lines = reasons(body);
+  const [only] = lines;
+  if (lines.length === 1 && !isFieldErrors(body)) return new ApiProblem(status, `${status}: ${only}${id}`);
+  return new ApiProblem(status, [`${status}: refused${id}`, ...lines.map((line) => `  ${line}`)].join('\n'));
+}

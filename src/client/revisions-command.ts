@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import type { Deployment, Operations } from './api-types.ts';
+import { ClientUsageError, type Context, show } from './context.ts';
+import { findDeployment, findRevisionId, type Revision, revisionsOf } from './lookup.ts';
+import { age, cell, fields, table } from './table.ts';
+
+/** `berth revisions …`. */
+
+export const REVISIONS_HELP = `usage: berth revisions COMMAND DEPLOYMENT [REVISION] [OPTIONS]
+
+  list DEPLOYMENT
+  get DEPLOYMENT [REVISION]
+  explain DEPLOYMENT [REVISION]     why it is where it is, and what to do
+  rollback DEPLOYMENT REVISION      a new revision with that one's content, secrets included
+  redeploy DEPLOYMENT [REVISION]    the same content again
+
+DEPLOYMENT is an id or a name, REVISION an id or a number; default: the latest one.`;
+
+type Explanation = Operations['explainRevision']['answer'];
+type Command = (context: Context, deployment: Deployment, revision: string | undefined) => Promise<void>;
+
+const HEADER = ['NUMBER', 'STATUS', 'RUNS', 'REASON', 'AGE', 'ID'];
+
+function row(revision: Revision, active: string | null, now: Date): string[] {
+  const { source_revision_config: config } = revision;
+  const status = revision.id === active ? `${revision.status} (active)` : revision.status;
+  const runs = cell(config.image_uri ?? config.repo_ref);
+  const since = age(revision.created_at, now);
+  return [String(revision.number), status, runs, cell(revision.reason), since, revision.id];
+}
+
+function details(revision: Revision): string {
+  const { source_revision_config: config } = revision;
+  return fields([
+    ['Number', String(revision.number)],
+    ['Id', revision.id],
+    ['Status', revision.status],
+    ['Reason', cell(revision.reason)],
+    ['Message', cell(revision.message)],
+    ['Image', cell(config.image_uri)],
+    ['Ref', cell(config.repo_ref)],
+    ['Commit', cell(config.repo_commit_sha)],
+    ['Resolved image', cell(revision.resolved_image)],
+    ['Created', revision.created_at],
+    ['Deployed', cell(revision.deployed_at)],
+  ]);
+}
+
+function explanation({ summary, causes, remedy }: Explanation): string {
+  const rows = causes.map(({ reason, message, object }) => {
+    const where = [object?.component, object?.kind, object?.object, object?.container];
+    return [reason, cell(where.filter((part) => part !== undefined).join(' ')), cell(message)];
+  });
+  const advice = remedy === null ? '' : `\n\nRemedy: ${cell(remedy.text)}`;
+  const chain = rows.length === 0 ? '' : `\n\n${table(['CAUSE', 'WHERE', 'MESSAGE'], rows)}`;
+  return `${cell(summary)}${chain}${advice}`;
+}
+
+const list: Command = async (context, deployment) => {
+  const found: Revision[] = [];
+  for await (const revision of revisionsOf(context.client, deployment.id)) found.push(revision);
+  const now = new Date();
+  const rows = found.map((revision) => row(revision, deployment.active_revision_id, now));
+  await show(context, found, () => table(HEADER, rows));
+};
+
+async function pathTo({ client }: Context, deployment: Deployment, word: string | undefined) {
+  const revisionId = await findRevisionId(client, deployment, word);
+  return { deployment_id: deployment.id, revision_id: revisionId };
+}
+
+const get: Command = async (context, deployment, word) => {
+  const path = await pathTo(context, deployment, word);
+  const revision = await context.client.call('getRevision', { path });
+  await show(context, revision, () => details(revision));
+};
+
+const explain: Command = async (context, deployment, word) => {
+  const path = await pathTo(context, deployment, word);
+  const why = await context.client.call('explainRevision', { path });
+  await show(context, why, () => explanation(why));
+};
+
+function again(operation: 'rollBackRevision' | 'deployRevisionAgain'): Command {
+  return async (context, deployment, word) => {
+    const path = await pathTo(context, deployment, word);
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const revision = await context.client.call(operation, { path, headers });
+    await show(context, revision, () => details(revision));
+  };
+}
+
+const COMMANDS: Readonly<Record<string, { run: Command; needsRevision?: true; most: number }>> = {
+  list: { run: list, most: 1 },
+  get: { run: get, most: 2 },
+  explain: { run: explain, most: 2 },
+  rollback: { run: again('rollBackRevision'), needsRevision: true, most: 2 },
+  redeploy: { run: again('deployRevisionAgain'), most: 2 },
+};
+
+/**
+ * Runs one command.
+ * @throws ClientUsageError, ApiProblem
+ */
+export async function revisionsCommand(context: Context, words: readonly string[]): Promise<boolean> {
+  const [verb = '', name, revision, ...rest] = words;
+  const command = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
+  if (command === undefined) throw new ClientUsageError(`berth revisions: "${verb}" is no command`);
+  if (name === undefined) throw new ClientUsageError(`berth revisions ${verb}: name a deployment`);
+  if (command.needsRevision && revision === undefined)
+    throw new ClientUsageError(`berth revisions ${verb}: name a revision, by number or id`);
+  if (rest.length > 0 || words.length - 1 > command.most)
+    throw new ClientUsageError(`berth revisions ${verb}: "${words.at(-1)}" is not expected here`);
+  await command.run(context, await findDeployment(context.client, name, true), revision);
+  return true;
+}

@@ -1,0 +1,52 @@
+/** Tables for people. */
+
+const GAP = '  ';
+const NOTHING = '–';
+
+// Texts come from tenants and clusters: none may move the cursor or hide what stands there.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+
+/** A value as one line; null and empty are a dash. */
+export function cell(value: string | number | boolean | null | undefined): string {
+  const text = String(value ?? '').replace(UNPRINTABLE, ' ');
+  return text === '' ? NOTHING : text;
+}
+
+/** Rows below a header, columns aligned. */
+export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [header, ...rows];
+  const widths = header.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
+  return all
+    .map((row) =>
+      row
+        .map((text, column) => text.padEnd(widths[column] ?? 0))
+        .join(GAP)
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Names with their values, one a line. */
+export function fields(pairs: readonly (readonly [string, string])[]): string {
+  return table(
+    ['', ''],
+    pairs.map(([name, value]) => [`${name}:`, value]),
+  )
+    .split('\n')
+    .slice(1)
+    .join('\n');
+}
+
+const UNITS: readonly (readonly [string, number])[] = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['m', 60],
+];
+
+/** How long ago: 5m, 3h, 12d. */
+export function age(time: string, now: Date): string {
+  const seconds = Math.max(0, Math.floor((now.getTime() - Date.parse(time)) / 1000));
+  const unit = UNITS.find(([, length]) => seconds >= length * 2);
+  return unit === undefined ? `${seconds}s` : `${Math.floor(seconds / unit[1])}${unit[0]}`;
+}

@@ -1,0 +1,96 @@
+/** The commands of those who run Berth: roles, migrations, keys. */
+import { readFileSync } from 'node:fs';
+import { type Config, ConfigError, describeConfig, loadConfig } from './config.ts';
+import { DOCTOR_HELP, HELP, roleHelp, settingsHelp } from './help.ts';
+import { createLogger } from './logging.ts';
+import { ROLES, type Role, runRoles } from './roles.ts';
+import { UsageError } from './usage-error.ts';
+
+const version = (
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+).version;
+
+async function migrateCommand(config: Config): Promise<void> {
+  if (config.databaseUrl === null)
+    throw new UsageError('DATABASE_URL is not set: which database is to be migrated?');
+  const { migrate } = await import('./store/migrate.ts');
+  await migrate(config.databaseUrl, createLogger(config.logLevel));
+}
+
+/** For commands that take no words of their own: one too many is a mistake, not something to pass over. */
+function alone(run: () => Promise<void> | void): (args: readonly string[]) => Promise<void> | void {
+  return ([unexpected]) => {
+    if (unexpected !== undefined) throw new UsageError(`"${unexpected}" is not expected here`);
+    return run();
+  };
+}
+
+/** What each command does, given its own words. */
+const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<void> | void>> = {
+  ...Object.fromEntries(
+    ROLES.map((role: Role) => [role, alone(() => runRoles(role, loadConfig(), version))]),
+  ),
+  listener: async (args) => {
+    if (args[0] !== 'doctor') return alone(() => runRoles('listener', loadConfig(), version))(args);
+    const { doctorCommand } = await import('./doctor-command.ts');
+    process.exitCode = await doctorCommand(args.slice(1), version);
+  },
+  migrate: alone(() => migrateCommand(loadConfig())),
+  keys: async (args) => {
+    const { keysCommand } = await import('./keys-command.ts');
+    await keysCommand(loadConfig(), createLogger('warn'), args);
+  },
+  config: alone(() => console.log(describeConfig().join('\n'))),
+  version: alone(() => console.log(version)),
+};
+
+const HELPS: Readonly<Record<string, (args: readonly string[]) => Promise<string> | string>> = {
+  ...Object.fromEntries(ROLES.map((role: Role) => [role, () => roleHelp(role)])),
+  listener: ([word]) => (word === 'doctor' ? DOCTOR_HELP : roleHelp('listener')),
+  keys: async () => (await import('./keys-command.ts')).KEYS_HELP,
+  config: settingsHelp,
+};
+
+async function main([name, ...args]: readonly string[]): Promise<void> {
+  const command = name === undefined ? undefined : COMMANDS[name];
+  const wantsHelp =
+    name === undefined || [name, ...args].some((word) => word === '--help' || word === 'help');
+  if (wantsHelp) console.log((await HELPS[name ?? '']?.(args)) ?? HELP);
+  else if (command === undefined) throw new UsageError(`"${name}" is no command`);
+  else await command(args);
+}
+
+/** What to do next, for errors from deep below that cannot know it. */
+const NEXT_STEPS: readonly (readonly [RegExp, string])[] = [
+  [/PostgreSQL|failed to run a statement/, 'check that PostgreSQL runs and that DATABASE_URL is right'],
+  [/kubeconfig/, 'set KUBECONFIG to a kubeconfig that exists and can be read'],
+];
+
+function withNextStep(message: string): string {
+  if (message.includes('next:')) return message;
+  const step = NEXT_STEPS.find(([pattern]) => pattern.test(message))?.[1];
+  return step === undefined ? message : `${message}; next: ${step}`;
+}
+
+/** Errors that tell their reader what to do need no stack; all others are bugs and show it. */
+function describe(error: unknown): string {
+  if (error instanceof UsageError) return `berth: ${error.message}\nsee: berth --help`;
+  if (error instanceof ConfigError) return `berth: ${error.message}\nsee: berth config --help`;
+  if (!(error instanceof Error)) return `berth: ${String(error)}`;
+  if ((error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS'))
+    return `berth: ${error.message}\nsee: berth --help`;
+  return error.message.startsWith('failed to ')
+    ? `berth: ${withNextStep(error.message)}`
+    : `berth: ${error.stack ?? error.message}`;
+}
+
+/** Runs a command; its failure is told on standard error. Returns the exit code. */
+export async function serverCommand(words: readonly string[]): Promise<number> {
+  try {
+    await main(words);
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    console.error(describe(error));
+    return 1;
+  }
+}
