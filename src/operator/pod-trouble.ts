@@ -202,7 +202,7 @@ function ofContainer(
   const ended = state?.terminated ?? lastState?.terminated;
   // What it wrote when it ended tells more than that it is started again later.
   const detail = ended === undefined ? state?.waiting?.message : ended.message;
-  const told = ended === undefined ? state?.waiting?.message : `exit code ${ended.exitCode}`;
+  const told = ended === undefined ? state?.waiting?.message : exitText(ended, reason);
   return {
     ...say(pod, reason, `, container ${name}${suffix}`, told),
     container: { name, kind },
@@ -210,6 +210,12 @@ function ofContainer(
     ...(ended === undefined ? {} : { exitCode: ended.exitCode }),
     ...(detail ? { detail: withoutCredentials(detail) } : {}),
   };
+}
+
+/** `exit code 137 (OOMKilled)`; what says no more than that it failed is left out. */
+function exitText({ exitCode, reason }: { exitCode: number; reason?: string }, told: string): string {
+  const why = reason === undefined || reason === 'Error' || reason === told ? '' : ` (${reason})`;
+  return `exit code ${exitCode}${why}`;
 }
 
 /** Why a container does not run; undefined for one that does, or has ended well. */

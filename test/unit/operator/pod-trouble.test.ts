@@ -66,6 +66,23 @@ describe('why a pod is not ready', () => {
       'pod web-1, container app: CrashLoopBackOff: exit code 1',
     ],
     [
+      'out of memory, again and again',
+      {
+        containerStatuses: [
+          {
+            ...waiting('app', 'CrashLoopBackOff'),
+            lastState: { terminated: { exitCode: 137, reason: 'OOMKilled' } },
+          },
+        ],
+      },
+      'pod web-1, container app: CrashLoopBackOff: exit code 137 (OOMKilled)',
+    ],
+    [
+      'evicted',
+      { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' },
+      'pod web-1: Evicted: The node was low on resource: memory.',
+    ],
+    [
       'readiness',
       { conditions: [unready], containerStatuses: [{ name: 'app', ready: false, state: { running: {} } }] },
       'pod web-1: ContainersNotReady: containers with unready status: [app]',
