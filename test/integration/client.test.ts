@@ -116,7 +116,7 @@ test('a revision that fails ends the wait with 1, the cause and a remedy', async
   const body = JSON.stringify(smallDeployment('broken', { image: 'registry.test/app:fail-image-pull' }));
   const made = await cli(['deployments', 'create', '-f', '-', '--wait', '--timeout', '90'], { input: body });
   expect(made, made.err).toMatchObject({ code: 1 });
-  expect(made.err).toMatch(/broken: |revision 1: /);
+  expect(made.err).toMatch(/^revision 1: DEPLOY_FAILED\. \w/m);
   await cli(['deployments', 'delete', 'broken', '--wait']);
 });
 
