@@ -37,6 +37,7 @@ export async function openApiDocument(): Promise<object> {
     leaseSeconds: 60,
     version,
     publicUrl: null,
+    appDomain: null,
     registry: null,
     gitHost: absent('git host'),
   };

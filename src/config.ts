@@ -113,6 +113,11 @@ export const SETTINGS = {
     'port of /metrics and of the health of listener and operator; 0: a free one',
   ),
   BERTH_PUBLIC_URL: setting(optional, 'base URL under which clients reach the API', HUB),
+  BERTH_APP_DOMAIN: setting(
+    dnsSubdomainSchema.optional(),
+    'cloud: each deployment gets the URL https://<app>.<this domain> as its custom_url; unset: none',
+    HUB,
+  ),
   BERTH_HOSTING: setting(
     z.enum(HOSTING_MODES).default('self_hosted'),
     'cloud or self_hosted; decides sources and policy',
@@ -325,6 +330,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     port: settings.BERTH_PORT,
     metricsPort: settings.BERTH_METRICS_PORT,
     publicUrl: settings.BERTH_PUBLIC_URL ?? null,
+    appDomain: settings.BERTH_APP_DOMAIN ?? null,
     hosting: settings.BERTH_HOSTING,
     policyFile: settings.BERTH_POLICY ?? null,
     encryptionKeys: parseEncryptionKeys(settings.BERTH_ENCRYPTION_KEYS),

@@ -157,6 +157,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     leaseSeconds: config.leaseSeconds,
     version,
     publicUrl: config.publicUrl,
+    appDomain: config.appDomain,
     registry: config.registry,
     gitHost: createGitHost({ allowPrivate: config.gitAllowPrivate }),
     rateLimits: config.rateLimits,

@@ -13,7 +13,7 @@ import { checkIntegration } from './deployment-integration.ts';
 import { checkClusterSupport, manifestsOf, resourceOf, revisionOf } from './deployment-manifests.ts';
 import { choosePlacement, renderingOf } from './deployment-placement.ts';
 import { checkQuota } from './deployment-quota.ts';
-import { conflict, newRevision, undone, wantedIssues } from './deployment-rules.ts';
+import { conflict, newRevision, serverUrl, undone, wantedIssues } from './deployment-rules.ts';
 import type { DryRunAnswer } from './deployment-schema.ts';
 import type { ApiDeps } from './deps.ts';
 import { brokenRules } from './errors.ts';
@@ -44,14 +44,15 @@ const OPERATION = 'POST /v2/deployments';
 function decide(deps: ApiDeps, { body, actor }: CreateRequest): Draft {
   const id = uuidv7();
   const name = appName(body.name, id);
-  const sourceConfig = withDefaultCeilings(toSourceConfig(body.source_config), deps.policy);
+  const asked = withDefaultCeilings(toSourceConfig(body.source_config), deps.policy);
+  const sourceConfig = { ...asked, custom_url: asked.custom_url ?? serverUrl(deps, name) };
   const sourceRevisionConfig = toSourceRevisionConfig(body.source_revision_config);
   const { secrets, issues: masked } = unmaskSecrets([], body.secrets);
   const configs = { sourceConfig, sourceRevisionConfig };
   const issues = [
     ...sourceIssues({
       source: body.source,
-      asked: configs,
+      asked: { sourceConfig: asked, sourceRevisionConfig },
       next: configs,
       creating: true,
       hosting: deps.hosting,

@@ -24,7 +24,7 @@ import {
 } from './deployment-manifests.ts';
 import { renderingOf } from './deployment-placement.ts';
 import { checkQuota, quotaUsage } from './deployment-quota.ts';
-import { conflict, newRevision, undone, wantedIssues } from './deployment-rules.ts';
+import { conflict, newRevision, serverUrl, undone, wantedIssues } from './deployment-rules.ts';
 import type { DryRunAnswer } from './deployment-schema.ts';
 import { secretsBeforePatch } from './deployment-secrets.ts';
 import type { ApiDeps } from './deps.ts';
@@ -75,7 +75,7 @@ function decide(
   secrets: readonly Secret[],
   body: PatchBody,
 ): Patched {
-  const patched = applyPatch({ ...record, secrets }, body);
+  const patched = applyPatch({ ...record, secrets, serverUrl: serverUrl(deps, record.appName) }, body);
   if (patched.shapeIssues.length > 0) {
     throw wrongShape(below(['body'], patched.shapeIssues));
   }

@@ -25,6 +25,11 @@ export function hostOf(url: string | null): string | null {
   return url !== null && URL.canParse(url) ? new URL(url).hostname : null;
 }
 
+/** URL that the server gives a deployment: in cloud mode, below the platform's domain; null: none. */
+export function serverUrl({ hosting, appDomain }: ApiDeps, appName: string): string | null {
+  return hosting === 'cloud' && appDomain !== null ? `https://${appName}.${appDomain}` : null;
+}
+
 /** Rules across the fields of resource_spec, then the policy. One field is told once. */
 export function wantedIssues(deps: ApiDeps, wanted: Wanted): BodyIssue[] {
   const { sourceConfig, secrets, appName } = wanted;
@@ -33,11 +38,14 @@ export function wantedIssues(deps: ApiDeps, wanted: Wanted): BodyIssue[] {
     deploymentType: sourceConfig.deployment_type,
     customDatabase: secrets.some(({ name }) => name === EXTERNAL_DATABASE_SECRET),
   });
-  const ownHost = hostOf(deps.publicUrl);
-  return [
-    ...below(['source_config', 'resource_spec'], specIssues),
-    ...policyViolations({ sourceConfig, secrets, appName, ownHost }, deps.policy),
-  ];
+  const view = {
+    sourceConfig,
+    secrets,
+    appName,
+    serverUrl: serverUrl(deps, appName),
+    ownHost: hostOf(deps.publicUrl),
+  };
+  return [...below(['source_config', 'resource_spec'], specIssues), ...policyViolations(view, deps.policy)];
 }
 
 /**

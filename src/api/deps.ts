@@ -36,6 +36,8 @@ export interface ApiDeps {
   readonly publicUrl: string | null;
   /** Asks the git hosts of integrations. */
   readonly gitHost: GitHost;
+  /** In cloud mode, each deployment gets a host below this domain; null: none is given. */
+  readonly appDomain: string | null;
   /** Registry of the platform, which internal images must be under; null: any. */
   readonly registry: string | null;
   readonly internalKey?: InternalKey | null;

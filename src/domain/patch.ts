@@ -22,6 +22,8 @@ export interface PatchTarget extends Configs {
   /** Where it runs, whether or not it was asked for. */
   readonly listenerId: string;
   readonly namespace: string;
+  /** URL that the server gives it; null: none. */
+  readonly serverUrl: string | null;
 }
 
 export interface Patched {
@@ -68,7 +70,7 @@ function mergeSpec(stored: ResourceSpec | null, sent: ResourceSpec | null): Reso
 }
 
 const IMMUTABLE = ['integration_id', 'repo_url', 'deployment_type', 'listener_id'] as const;
-const MUTABLE = ['build_on_push', 'custom_url', 'install_command', 'build_command'] as const;
+const MUTABLE = ['build_on_push', 'install_command', 'build_command'] as const;
 
 function immutableIssue(field: readonly string[]): BodyIssue {
   return { loc: ['source_config', ...field], msg: 'cannot be changed', type: 'immutable' };
@@ -90,14 +92,22 @@ function immutableIssues(target: PatchTarget, sent: SourceConfigBody): BodyIssue
     : [...issues, immutableIssue(['listener_config', 'cluster_namespace'])];
 }
 
+/** null takes back a URL of the client's own; the one that the server gives is not cleared by a client. */
+function mergeUrl(
+  { source, sourceConfig: { custom_url: stored }, serverUrl }: PatchTarget,
+  sent: string | null | undefined,
+): string | null {
+  if (sent === undefined || source === 'git_host') return stored;
+  // An answer without a URL, sent back, changes nothing.
+  return sent ?? (stored === null ? null : serverUrl);
+}
+
 function mergeSourceConfig(target: PatchTarget, sent: SourceConfigBody): SourceConfig {
-  const { sourceConfig, source } = target;
-  const merged = { ...sourceConfig };
+  const { sourceConfig } = target;
+  const merged = { ...sourceConfig, custom_url: mergeUrl(target, sent.custom_url) };
   const given = toSourceConfig(sent);
   for (const field of MUTABLE) {
     if (sent[field] === undefined) continue;
-    // What the server sets is not cleared by a client.
-    if (field === 'custom_url' && source === 'git_host') continue;
     Object.assign(merged, { [field]: given[field] });
   }
   if (sent.resource_spec !== undefined) {

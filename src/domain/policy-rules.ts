@@ -78,9 +78,9 @@ function metadataKeys({ spec }: PolicyView, policy: Policy): Violation[] {
   );
 }
 
-function customUrl({ sourceConfig, ownHost }: PolicyView, policy: Policy): Violation[] {
+function customUrl({ sourceConfig, ownHost, serverUrl }: PolicyView, policy: Policy): Violation[] {
   const url = sourceConfig.custom_url;
-  if (url === null || !URL.canParse(url)) return [];
+  if (url === null || url === serverUrl || !URL.canParse(url)) return [];
   const host = new URL(url).hostname;
   const loc = ['source_config', 'custom_url'];
   if (host === ownHost) return [{ loc, msg: "must not be the platform's own host" }];

@@ -12,6 +12,8 @@ export interface PolicyInput {
   readonly secrets: readonly Secret[];
   /** Base name of the deployment's own objects. */
   readonly appName: string;
+  /** URL that the server itself gives the deployment, allowed whatever the policy says; null: none. */
+  readonly serverUrl: string | null;
   /** Host of this API itself; null: not known. */
   readonly ownHost: string | null;
 }

@@ -220,6 +220,7 @@ test('PostgreSQL that does not answer is a 503 that says nothing of it', async (
     leaseSeconds: 60,
     version: '0',
     publicUrl: null,
+    appDomain: null,
     registry: null,
     gitHost: createGitHost({ allowPrivate: false }),
   });

@@ -83,6 +83,7 @@ export async function startApi(
     leaseSeconds: 60,
     version: '0.0.0-test',
     publicUrl: 'https://berth.example.com',
+    appDomain: null,
     registry: null,
     gitHost: createGitHost({ allowPrivate: false }),
     ...options.deps,

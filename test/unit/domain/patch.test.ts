@@ -36,6 +36,7 @@ function target(more: Partial<PatchTarget> = {}): PatchTarget {
     secrets: [],
     listenerId: LISTENER,
     namespace: 'apps',
+    serverUrl: null,
     ...more,
   };
 }

@@ -33,7 +33,7 @@ function issues(hosting: HostingMode, { spec = {}, config = {}, secrets = [], fi
     ...config,
     resource_spec: spec,
   } as SourceConfig;
-  const input = { sourceConfig, secrets, appName: OWN, ownHost: 'berth.example.com' };
+  const input = { sourceConfig, secrets, appName: OWN, ownHost: 'berth.example.com', serverUrl: null };
   return policyViolations(input, resolvePolicy(hosting, file));
 }
 
