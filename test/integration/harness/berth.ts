@@ -9,7 +9,6 @@ import { startWatchdog } from '../../cluster/processes.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { type BerthProcess, runBerth, startBerth } from '../../installation/berth-process.ts';
 import { installBerth, roleKubeconfigs } from '../../installation/install.ts';
-import { hold } from './conformance.ts';
 import {
   createNamespace,
   deleteNamespace,
@@ -200,8 +199,6 @@ export async function startWholeBerth(prefix: string, options: BerthOptions = {}
       signal: AbortSignal.timeout(30_000),
     });
     const text = await response.text();
-    const { status } = response;
-    await hold({ method, path, status, headers: Object.fromEntries(response.headers), body: text });
     return { status: response.status, body: text === '' ? null : JSON.parse(text) };
   };
   const until: WholeBerth['until'] = async (id, what, check) => {

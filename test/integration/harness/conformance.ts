@@ -5,7 +5,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { FastifyInstance } from 'fastify';
 import { afterEach } from 'vitest';
-import { openApiDocument } from '../../../scripts/openapi-document.ts';
 import type { OpenApiDocument, ResponseObject } from '../../../src/api/openapi-types.ts';
 
 /** An answer as it came over the wire; names of headers in lower case. */
@@ -145,7 +144,10 @@ export function contractOf(document: OpenApiDocument): Contract {
 let contract: Promise<Contract> | undefined;
 /** The contract of these sources; made once for a test file. */
 export function theContract(): Promise<Contract> {
-  contract ??= openApiDocument().then((document) => contractOf(document as OpenApiDocument));
+  // Loaded when it is asked for: most files never call the API.
+  contract ??= import('../../../scripts/openapi-document.ts')
+    .then(({ openApiDocument }) => openApiDocument())
+    .then((document) => contractOf(document as OpenApiDocument));
   return contract;
 }
 
@@ -169,6 +171,24 @@ export function holdAnswers(app: FastifyInstance): void {
     await hold({ method, path, status: reply.statusCode, headers: reply.getHeaders(), body });
     return payload;
   });
+}
+
+/**
+ * Holds the answers to every `fetch` of a test file, whichever process gave them. Ours are known by their X-Request-Id;
+ * other servers are none of this.
+ */
+export function holdFetches(): void {
+  const original = globalThis.fetch;
+  globalThis.fetch = async (input, init) => {
+    const response = await original(input, init);
+    if (!response.headers.has('x-request-id')) return response;
+    const { method = 'GET' } = input instanceof Request ? input : (init ?? {});
+    const { pathname, search } = new URL(input instanceof Request ? input.url : input);
+    const headers = Object.fromEntries(response.headers);
+    const body = await response.clone().text();
+    await hold({ method, path: `${pathname}${search}`, status: response.status, headers, body });
+    return response;
+  };
 }
 
 afterEach(() => {

@@ -1,0 +1,4 @@
+/** Runs before each file of the integration suite (vitest's setupFiles). */
+import { holdFetches } from './conformance.ts';
+
+holdFetches();
