@@ -23,6 +23,8 @@ export const ANNOTATIONS = {
   specHash: 'berth.dev/spec-hash',
   /** On stored templates: the revision that was active when they were made, as in the custom resource's status. */
   formerRevision: 'berth.dev/former-revision',
+  /** On the workloads of database and cache: the pod template as it was rendered, and what it was rendered from. */
+  podTemplate: 'berth.dev/pod-template',
   /** On the database volume: the image that its data was made with. */
   databaseImage: 'berth.dev/database-image',
 } as const;

@@ -26,6 +26,8 @@ export const REASONS = {
   VolumeResizing: 'The volume is being grown.',
   // image
   ImageGiven: 'The image is used as given.',
+  CredentialsLost: "The Secrets with the database's password are gone.",
+  EnvironmentMissing: 'The Secret with the environment of a revision is gone.',
   ImageResolved: 'The image was resolved to a digest.',
   AwaitingBuild: 'The image is not built yet.',
   // rollout
@@ -109,3 +111,13 @@ export const conditionSchema = z.object({
   lastTransitionTime: z.string().max(40).describe('When the status last changed.'),
 });
 export type Condition = z.infer<typeof conditionSchema>;
+
+/** Database and cache answer. A volume that the storage class refuses to grow is told of a database that does. */
+export function isDataReady(conditions: readonly Condition[]): boolean {
+  return (['DatabaseReady', 'CacheReady'] as const).every((wanted) =>
+    conditions.some(
+      ({ type, status, reason }) =>
+        type === wanted && (status === 'True' || reason === ('VolumeNotExpandable' satisfies Reason)),
+    ),
+  );
+}

@@ -35,6 +35,12 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     'Ask the platform for a StorageClass with allowVolumeExpansion, or PATCH db_storage_gi back to its former value.',
   ),
   VolumeResizing: FINE,
+  CredentialsLost: act(
+    'Somebody deleted both Secrets with the password of the database. Whoever runs the cluster makes one of them again, as the message says; no other password is made up, for the running app knows only the old one.',
+  ),
+  EnvironmentMissing: wait(
+    'Somebody deleted the Secret with the environment of the app. It is made again within seconds; if it is not, look at the listener. Of a resource applied by hand, make the Secret yourself.',
+  ),
   // image
   ImageGiven: FINE,
   ImageResolved: FINE,

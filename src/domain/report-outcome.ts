@@ -7,7 +7,7 @@ import type {
   RefusedReport,
   ReportOutcome,
 } from './cluster-report.ts';
-import type { Condition, Reason } from './conditions.ts';
+import { type Condition, isDataReady, type Reason } from './conditions.ts';
 import { activeAfter, move, observedSteps, reasonOr } from './revision-steps.ts';
 import { type DeploymentStatus, deploymentStatus } from './states.ts';
 
@@ -23,10 +23,6 @@ const REFUSED_FOR_GOOD_MS = 600_000;
 
 function unchanged(facts: DeploymentFacts, ignored: string | null = null): ReportOutcome {
   return { facts, moves: [], events: [], retryAfterMs: null, remove: false, ignored };
-}
-
-function isTrue(conditions: readonly Condition[], type: string): boolean {
-  return conditions.some((condition) => condition.type === type && condition.status === 'True');
 }
 
 /** Deployment.status but for the lease, which is not the report's matter: whoever reports is alive. */
@@ -138,7 +134,7 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
       conditions: [...report.conditions],
       url: report.url,
       off: report.off,
-      dataReady: isTrue(report.conditions, 'DatabaseReady') && isTrue(report.conditions, 'CacheReady'),
+      dataReady: isDataReady(report.conditions),
       observedAt: now,
     },
   };

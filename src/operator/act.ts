@@ -2,12 +2,11 @@ import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
 import { KubeError, type KubeErrorKind } from '../kube/errors.ts';
 import { controllerOf, type KubeObject, type UntypedObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resources.ts';
-import { databaseName } from '../workloads/names.ts';
 import type { Action } from './action.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { isPaused } from './conditions.ts';
 import { type Execution, execute } from './execute.ts';
-import type { Failure } from './failure.ts';
+import { type Failure, Unmet } from './failure.ts';
 import { type ChildKindName, childKindOf } from './kinds.ts';
 import type { ObservedResource } from './observed.ts';
 import { isOurs } from './ownership.ts';
@@ -75,7 +74,7 @@ export async function act(actions: readonly Action[], input: ActInput): Promise<
 }
 
 function isCreation({ kind }: Action): boolean {
-  return kind === 'create' || kind === 'credentials';
+  return kind === 'create' || kind === 'credentials' || kind === 'secrets';
 }
 
 /** @throws KubeError when the server does not answer */
@@ -97,11 +96,18 @@ async function attempt(action: Action, input: ActInput): Promise<Result> {
     input.refusals.clear(action);
     return { kind: 'done', written };
   } catch (error) {
-    if (!(error instanceof KubeError)) throw error;
-    const result = await classify(action, error, input);
+    if (!(error instanceof KubeError) && !(error instanceof Unmet)) throw error;
+    const result = error instanceof Unmet ? unmet(action, error) : await classify(action, error, input);
     if (result.kind === 'refused') input.refusals.note(action, result.failure, input.now);
     return result;
   }
+}
+
+const LOST_SECRET_RETRY_MS = 5_000;
+
+function unmet({ id: actionId }: Action, { reason, message }: Unmet): Result {
+  const retry = reason === 'Conflict' ? {} : { retryWithinMs: LOST_SECRET_RETRY_MS };
+  return { kind: 'refused', failure: { actionId, reason, final: false, message, ...retry } };
 }
 
 function assertMayAct({ signal, mayAct }: ActInput): void {
@@ -125,20 +131,16 @@ async function classify(action: Action, error: KubeError, input: ActInput): Prom
 }
 
 /** What was to be made is there already: ours (the cache lags, or lost sight of it), or somebody else's. */
-async function explainExisting(
-  action: Action,
-  { client, view, resource, signal }: ActInput,
-): Promise<Result> {
+async function explainExisting(action: Action, { view, resource, signal }: ActInput): Promise<Result> {
+  // A Secret: whoever made it meanwhile, the next look reads it.
+  if (action.kind !== 'create') return { kind: 'stale' };
   const { namespace } = resource.metadata;
-  const kind = action.kind === 'credentials' ? 'Secret' : 'object' in action ? action.object.kind : '';
-  const name = 'object' in action ? action.object.metadata.name : databaseName(resource);
-  const found =
-    kind === 'Secret'
-      ? await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal })
-      : childKindOf(kind) && (await view.refresh(kind as ChildKindName, { namespace, name }, signal));
+  const { object } = action;
+  const { kind } = object;
+  const { name } = object.metadata;
+  const found = childKindOf(kind) && (await view.refresh(kind as ChildKindName, { namespace, name }, signal));
   if (found === undefined || found.metadata.deletionTimestamp !== undefined) return { kind: 'stale' };
-  if (isOurs(found, resource))
-    return kind === 'Secret' ? { kind: 'done', written: undefined } : { kind: 'stale' };
+  if (isOurs(found, resource)) return { kind: 'stale' };
   const owner = controllerOf(found);
   // Left from an earlier custom resource of this name; the garbage collector is about to remove it.
   if (owner?.kind === MANAGED_DEPLOYMENT.kind && owner.name === resource.metadata.name)
@@ -165,7 +167,7 @@ const SHOWN_CAUSES = 3;
 
 /** Object, field and what the cluster says. Of a Secret nothing that the cluster says is repeated. */
 function refusalText(action: Action, error: KubeError): string {
-  if (action.kind === 'credentials') return `the cluster refuses the database's Secret (${error.kind})`;
+  if (!('object' in action)) return `the cluster refuses the database's Secret (${error.kind})`;
   const causes = error.causes
     .filter(({ field }) => field !== '')
     .slice(0, SHOWN_CAUSES)

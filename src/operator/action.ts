@@ -1,4 +1,5 @@
 import type { KubeObject } from '../workloads/desired-object.ts';
+import type { NamedSecret } from '../workloads/secret-witness.ts';
 
 /**
  * One call to the cluster, with everything that fences it: `uid` of the object it was decided for, `resourceVersion`
@@ -14,8 +15,15 @@ export type Action = ActionBase &
         /** Not applied again later: a POST. */
         readonly once: boolean;
       }
-    /** The database's credentials, with a password made on the spot; `check`: look first whether they are there. */
-    | { readonly kind: 'credentials'; readonly check: boolean }
+    /** The database's credentials, with a password made on the spot unless there is one already. */
+    | { readonly kind: 'credentials' }
+    /** Looks at Secrets. `database`: its credentials too. `witnessed`: what each witness knows of. */
+    | {
+        readonly kind: 'secrets';
+        readonly database: boolean;
+        readonly environments: readonly string[];
+        readonly witnessed: readonly (readonly NamedSecret[])[];
+      }
     /**
      * Server-side apply. `replicas`: kept in the apply because this manager is its only owner. `drift`: what is wanted
      * was there before and somebody changed it.

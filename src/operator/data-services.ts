@@ -24,6 +24,8 @@ export interface VolumeState {
   readonly bound: boolean;
   /** The claim asks for more than it has. */
   readonly resizing: boolean;
+  /** What the claim says of its growth, where that is more than that it goes on: `FileSystemResizePending: …`. */
+  readonly resizeStep?: string;
 }
 
 const EXTERNAL: ServiceState = { external: true, ready: true, settled: true, stopped: false };
@@ -56,8 +58,15 @@ export function dataServicesReady(observed: Observed): boolean {
 
 interface ClaimFields {
   spec?: { resources?: { requests?: { storage?: string } } };
-  status?: { phase?: string; capacity?: { storage?: string } };
+  status?: {
+    phase?: string;
+    capacity?: { storage?: string };
+    conditions?: { type: string; status: string; message?: string }[];
+  };
 }
+
+/** Conditions of a claim that say more than that it is being resized. */
+const RESIZE_STEPS = new Set(['FileSystemResizePending', 'ControllerResizeError', 'NodeResizeError']);
 
 /** Size of the database's volume; undefined while there is none. */
 export function volumeState(observed: Observed): VolumeState | undefined {
@@ -67,7 +76,10 @@ export function volumeState(observed: Observed): VolumeState | undefined {
   const requested = spec?.resources?.requests?.storage ?? '0';
   const capacity = status?.capacity?.storage;
   const bound = status?.phase === 'Bound';
-  return { requested, bound, resizing: bound && capacity !== undefined && isLarger(requested, capacity) };
+  const resizing = bound && capacity !== undefined && isLarger(requested, capacity);
+  const step = status?.conditions?.find(({ type, status: is }) => is === 'True' && RESIZE_STEPS.has(type));
+  if (!resizing || step === undefined) return { requested, bound, resizing };
+  return { requested, bound, resizing, resizeStep: [step.type, step.message].filter(Boolean).join(': ') };
 }
 
 /** Whether the first size (a Kubernetes quantity) is the larger one; false where one of them is none. */

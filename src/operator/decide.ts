@@ -8,6 +8,7 @@ import type { Action, Plan } from './action.ts';
 import { type Comparison, compareAll } from './comparison.ts';
 import type { Patience } from './failure-rules.ts';
 import { removeOldTemplates } from './history.ts';
+import { withKeptTemplates } from './kept-templates.ts';
 import { liveChild, type Observed, type ObservedResource } from './observed.ts';
 import { plan } from './plan.ts';
 import { judge, type Rollout, type Verdict } from './rollout.ts';
@@ -30,8 +31,9 @@ export interface Decision extends Rollout {
 /** Decides what is to be done. Pure: the same look at the same time gives the same decision. */
 export function decide(observed: Observed, config: RenderConfig, patience: Patience, now: Date): Decision {
   const target = chooseTarget(observed, config, now);
-  const dataImages = chooseDataImages(observed, config);
-  const desired = desiredObjects(scaledFor(observed, target), config, {
+  const wanted = keepingInUse(scaledFor(observed, target), observed, target);
+  const dataImages = chooseDataImages(observed, wanted, config);
+  const desired = desiredObjects(wanted, config, {
     templates: target.templates,
     databaseImage: dataImages.database,
     cacheImage: dataImages.cache,
@@ -47,7 +49,9 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
     dataImages,
     comparisons,
     plan: todo,
-    housekeeping: settled ? removeOldTemplates(observed, target) : [],
+    housekeeping: settled
+      ? [...removeOldTemplates(observed, target), ...witnessChanges(observed, target)]
+      : [],
   };
 }
 
@@ -85,9 +89,9 @@ const ONE_POD = { min: 1, max: 1 };
  * the status, out of reach of whoever edits the workloads; a custom resource that was lost and made again finds the
  * database's on its volume.
  */
-function chooseDataImages(observed: Observed, config: RenderConfig): DataImages {
+function chooseDataImages(observed: Observed, wanted: ObservedResource, config: RenderConfig): DataImages {
   const { resource } = observed;
-  const { database, cache } = resource.spec;
+  const { database, cache } = wanted.spec;
   const recorded = resource.status?.dataImages ?? {};
   const volume = liveChild(observed, 'PersistentVolumeClaim', databaseName(resource));
   const onVolume = volume?.metadata.annotations?.[ANNOTATIONS.databaseImage];

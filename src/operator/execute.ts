@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import { ANNOTATIONS, FIELD_MANAGERS } from '../contract/names.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -6,12 +5,11 @@ import { withHash } from '../kube/compare.ts';
 import { isKubeError } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/object.ts';
 import { RESOURCES, resourceOf } from '../kube/resources.ts';
-import { databaseCredentials } from '../workloads/database-credentials.ts';
 import type { KubeObject as DesiredKubeObject } from '../workloads/desired-object.ts';
-import { databaseName } from '../workloads/names.ts';
 import { ownerReferences } from '../workloads/owner.ts';
 import type { Action } from './action.ts';
 import type { ClusterView } from './cluster-view.ts';
+import { checkSecrets, ensureCredentials } from './secrets.ts';
 
 export type WriteClient = Pick<KubeClient, 'get' | 'find' | 'create' | 'apply' | 'patch' | 'delete'>;
 
@@ -36,8 +34,10 @@ export async function execute(action: Action, execution: Execution): Promise<Kub
     case 'volume':
       return await noted(volumeChanged(action, execution), execution);
     case 'credentials':
-      await credentials(action, execution);
+      await ensureCredentials(true, execution);
       return undefined;
+    case 'secrets':
+      return await checkSecrets(action, execution);
     case 'delete':
       return await remove(action, execution);
   }
@@ -122,17 +122,6 @@ function volumeChanged(action: ActionOf<'volume'>, execution: Execution): Promis
     patch,
     { fieldManager: FIELD_MANAGERS.operator, signal },
   );
-}
-
-const PASSWORD_BYTES = 24;
-
-/** The Secret is written and never read, except to see whether it is there (and whose it is). */
-async function credentials({ check }: ActionOf<'credentials'>, execution: Execution): Promise<void> {
-  const { client, resource, signal } = execution;
-  const at = { namespace: resource.metadata.namespace, name: databaseName(resource) };
-  if (check && (await client.find(RESOURCES.Secret, at, { signal })) !== undefined) return;
-  const secret = databaseCredentials(resource, randomBytes(PASSWORD_BYTES).toString('base64url'));
-  await client.create<KubeObject>(secret, { fieldManager: FIELD_MANAGERS.operator, signal });
 }
 
 async function remove(action: ActionOf<'delete'>, { client, view, signal }: Execution): Promise<KubeObject> {

@@ -4,7 +4,13 @@ import type { ConditionType, Reason } from '../domain/conditions.ts';
 import { labelValue } from '../workloads/labels.ts';
 import { cacheName, databaseName } from '../workloads/names.ts';
 import type { Finding } from './conditions.ts';
-import { cacheState, databaseState, type ServiceState, volumeState } from './data-services.ts';
+import {
+  cacheState,
+  databaseState,
+  type ServiceState,
+  type VolumeState,
+  volumeState,
+} from './data-services.ts';
 import type { Decision } from './decide.ts';
 import type { Failure } from './failure.ts';
 import { liveChild, type Observed } from './observed.ts';
@@ -49,27 +55,37 @@ function databaseReady(facts: Facts): Finding | null {
   const state = databaseState(observed);
   const refusal = failures.find(({ reason }) => reason === 'VolumeNotExpandable');
   if (state.external) return yes('ExternalDatabase', 'DATABASE_URI_CUSTOM is used; no database is run');
-  if (refusal !== undefined) return no('VolumeNotExpandable', refusal.message);
   if (isStopping(facts, state)) return stopped(facts, 'the database');
   if (!state.ready) {
     const starting = notReady(observed, 'database');
     return no('DatabaseStarting', `${starting}${unboundClaim(observed)}`);
   }
-  if (volumeState(observed)?.resizing) {
-    return yes('VolumeResizing', 'the database accepts connections; its volume is being grown');
+  // Known of a database that answers, and only of such a one: see isDataReady.
+  if (refusal !== undefined) {
+    return no('VolumeNotExpandable', `the database accepts connections; its volume: ${refusal.message}`);
   }
   return yes('DatabaseAvailable', 'the database accepts connections');
 }
 
+    const lost = failures.find(({ reason }) => reason === 'CredentialsLost');
+    if (lost !== undefined) return no('CredentialsLost', lost.message);
 /** A pod only says that some claim of its is not bound. */
 function unboundClaim(observed: Observed): string {
   const volume = volumeState(observed);
   if (volume === undefined || volume.bound) return '';
   const name = databaseName(observed.resource);
   const claim = liveChild(observed, 'PersistentVolumeClaim', name);
+  const volume = volumeState(observed);
+  if (volume?.resizing) return yes('VolumeResizing', `the database accepts connections; ${growing(volume)}`);
   const told = observed.tellings?.get(claim?.metadata.uid ?? '');
   const why = told === undefined ? '' : `: ${told.reason}: ${told.message}`;
   return `; its volume claim ${name} is not bound${why}`;
+/** How far the growth is: the driver may wait for the node, or fail and try again. */
+function growing({ requested, resizeStep }: VolumeState): string {
+  const step = resizeStep === undefined ? '' : `: ${resizeStep}`;
+  return `its volume is being grown to ${requested}${step}`;
+}
+
 }
 
 function cacheReady(facts: Facts): Finding | null {
@@ -219,7 +235,8 @@ const READY_CHECKS: readonly Check[] = [
     return !cacheState(observed).settled && no('Reconciling', 'the cache is being updated');
   },
   function volumeGrowing({ observed }) {
-    return volumeState(observed)?.resizing && no('VolumeResizing', "the database's volume is being grown");
+    const volume = volumeState(observed);
+    return volume?.resizing && no('VolumeResizing', `the database: ${growing(volume)}`);
   },
 ];
 

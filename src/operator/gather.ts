@@ -6,6 +6,7 @@ import { ANNOTATIONS } from '../contract/names.ts';
 import type { UntypedObject } from '../kube/object.ts';
 import type { PodTemplates } from '../workloads/desired-object.ts';
 import { INPUTS_HASH_LABEL } from '../workloads/labels.ts';
+import { type NamedSecret, WITNESS_LABEL } from '../workloads/secret-witness.ts';
 import { parseStoredTemplates } from '../workloads/stored-templates.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { CHILD_KINDS, type ChildKindName } from './kinds.ts';
@@ -39,12 +40,14 @@ export function gather(view: ClusterView, key: string): Gathered {
   if (typeof read === 'string') return { kind: 'unreadable', resource: asResource(object), problems: read };
   const ours = (kind: ChildKindName) =>
     view.children(kind, key).filter((child) => isOurs(child, read)) as ChildObject[];
+  const revisions = ours('ControllerRevision');
   return {
     kind: 'found',
     observed: {
       resource: read,
       children: new Map(PLAIN_CHILDREN.flatMap(ours).map((child) => [idOf(child), child])),
-      storedTemplates: ours('ControllerRevision').flatMap(observedTemplates),
+      storedTemplates: revisions.filter((object) => !isWitness(object)).flatMap(observedTemplates),
+      witnesses: revisions.filter(isWitness).map((object) => ({ object, secrets: owningSecrets(object) })),
       pods: ours('Pod') as ObservedPod[],
     },
   };
@@ -71,11 +74,22 @@ function asResource(object: UntypedObject): ObservedResource {
 }
 
 function observedTemplates(object: ChildObject): ObservedTemplates[] {
+function isWitness({ metadata }: ChildObject): boolean {
+  return metadata.labels?.[WITNESS_LABEL] !== undefined && metadata.deletionTimestamp === undefined;
+}
+
+function owningSecrets({ metadata }: ChildObject): NamedSecret[] {
+  return (metadata.ownerReferences ?? [])
+    .filter(({ kind }) => kind === 'Secret')
+    .map(({ name, uid }) => ({ name, uid }));
+}
+
   const { name, labels, uid = '', resourceVersion = '', creationTimestamp = '' } = object.metadata;
   const inputsHash = labels?.[INPUTS_HASH_LABEL];
   const revisionNumber = object['revision'];
   if (inputsHash === undefined || typeof revisionNumber !== 'number') return [];
   if (object.metadata.deletionTimestamp !== undefined) return [];
+  if (labels?.[WITNESS_LABEL] !== undefined) return [];
   const templates = () => readTemplates(object);
   const former = () => readFormer(object.metadata.annotations?.[ANNOTATIONS.formerRevision]);
   return [

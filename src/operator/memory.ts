@@ -9,8 +9,8 @@ export interface Remembered {
   readonly refusals: Refusals;
   /** When the status was last written, in ms since the epoch. */
   statusWrittenAt: number;
-  /** When the credentials were last looked at. */
-  credentialsCheckedAt: number;
+  /** When Secrets were last looked at because something did not come up. */
+  secretsCheckedAt: number;
   /** What Events told of objects that say nothing themselves. */
   tellings: Tellings;
   /** Looks in a row that ended with a failed call. */
@@ -28,7 +28,7 @@ export class Memory {
       written: [],
       refusals: new Refusals(),
       statusWrittenAt: 0,
-      credentialsCheckedAt: 0,
+      secretsCheckedAt: 0,
       tellings: NO_TELLINGS,
       errors: 0,
     };

@@ -2,10 +2,10 @@ import type { Outcome } from '../kube/controller.ts';
 import { KubeError } from '../kube/errors.ts';
 import type { Acted } from './act.ts';
 import { isPaused } from './conditions.ts';
-import { credentialsCheckDue } from './credentials-check.ts';
 import type { Decision } from './decide.ts';
 import type { Remembered } from './memory.ts';
 import type { Observed } from './observed.ts';
+import { secretsCheckDue, secretsCheckId } from './secrets-check.ts';
 import { suspectsOf, tellingsDue } from './tellings.ts';
 
 /** The cached resource is older than the server's: its event is on the way. */
@@ -47,12 +47,16 @@ export function nextLook({ observed, decision, acted, reported, remembered, now 
   const toAct = isPaused(observed.resource)
     ? []
     : [
-        remembered.refusals.nextTry([...plan.actions, ...housekeeping]),
+        remembered.refusals.nextTry([
+          ...plan.actions,
+          ...housekeeping,
+          { id: secretsCheckId(observed.resource) },
+        ]),
         target.heldUntil ?? undefined,
         turnsAt ?? undefined,
         // The echo of the status that records it wakes nobody, and something has to be done about it.
         verdict.kind === 'failed' && verdict.seen ? now : undefined,
-        credentialsCheckDue(observed, remembered.credentialsCheckedAt, now),
+        secretsCheckDue(observed, remembered.secretsCheckedAt, now),
       ];
   const toReport = [
     tellingsDue(suspectsOf(observed), remembered.tellings),

@@ -1,6 +1,7 @@
 import type { ManagedDeployment, ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import type { KubeObject, UntypedObject } from '../kube/object.ts';
 import type { PodTemplates } from '../workloads/desired-object.ts';
+import type { NamedSecret } from '../workloads/secret-witness.ts';
 
 /**
  * What the operator knows of one ManagedDeployment. Terms:
@@ -14,6 +15,8 @@ export interface Observed {
   /** Objects with our mark, by `childId`; pods and stored templates are apart. */
   readonly children: ReadonlyMap<string, ChildObject>;
   readonly storedTemplates: readonly ObservedTemplates[];
+  /** What stands for the Secrets, which nobody watches; see secrets-check.ts. */
+  readonly witnesses: readonly SecretWitness[];
   /** Pods of this deployment, those that are ending included. */
   readonly pods: readonly ObservedPod[];
   /** What Events told of an object when they were last asked for, by its uid; see tellings.ts. */
@@ -22,6 +25,12 @@ export interface Observed {
 
 /** The last warning about an object. */
 export interface Telling {
+/** Stands for the Secrets that own it: one that is deleted is soon no longer among them. */
+export interface SecretWitness {
+  readonly object: ChildObject;
+  readonly secrets: readonly NamedSecret[];
+}
+
   readonly reason: string;
   readonly message: string;
 }

@@ -14,6 +14,7 @@ import { childKindOf } from './kinds.ts';
 import { type ChildObject, childId, idOf, type Observed } from './observed.ts';
 import { isOfEarlierResource } from './ownership.ts';
 import { planReplicas } from './plan-replicas.ts';
+import { awaitsNewService } from './services-in-use.ts';
 import type { Target } from './target.ts';
 
 export interface PlanInput {
@@ -29,7 +30,7 @@ const AUTOSCALER = 'HorizontalPodAutoscaler';
 /** From what is wanted and what is there to what is to be done. Pure; empty when all is as it is wanted. */
 export function plan(input: PlanInput): Plan {
   const { observed, target, comparisons } = input;
-  const open = mayStart(observed);
+  const open = mayStart(observed, target);
   const actions: Action[] = [];
   const waiting: string[] = [];
   for (const comparison of comparisons) {
@@ -51,8 +52,9 @@ export function plan(input: PlanInput): Plan {
  * Components start when database and cache are ready. What already runs is not held up by a database that fails later.
  * Switched off, nothing starts anyway.
  */
-export function mayStart(observed: Observed): boolean {
-  return observed.resource.spec.suspend || dataServicesReady(observed) || someComponentRuns(observed);
+export function mayStart(observed: Observed, target: Target): boolean {
+  if (observed.resource.spec.suspend || dataServicesReady(observed)) return true;
+  return someComponentRuns(observed) && !awaitsNewService(observed, target);
 }
 
 function storeTemplates({ store }: Target): Action[] {
@@ -109,7 +111,6 @@ function credentials({ object }: Comparison): Action {
     reason: 'a new volume needs its credentials first',
     stage: STAGES.prerequisites,
     after: [],
-    check: false,
   };
 }
 

@@ -11,7 +11,6 @@ import type { Action } from './action.ts';
 import { withLiveComponents, withTellings } from './closer-look.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { conditionOf, isPaused } from './conditions.ts';
-import { credentialsCheck, credentialsCheckDue } from './credentials-check.ts';
 import { type Decision, decide } from './decide.ts';
 import type { WriteClient } from './execute.ts';
 import type { Failure } from './failure.ts';
@@ -21,6 +20,7 @@ import { Memory, type Remembered } from './memory.ts';
 import { nextLook, type Reported, staleOutcome } from './next-look.ts';
 import type { Observed, ObservedResource } from './observed.ts';
 import { failedBy } from './refused-rollout.ts';
+import { secretsCheck, secretsCheckDue, secretsCheckId } from './secrets-check.ts';
 import { deriveStatus, statusChange, unreadableStatus } from './status.ts';
 import { transitions } from './transitions.ts';
 
@@ -120,10 +120,15 @@ async function carryOut(
   const { resource } = observed;
   if (isPaused(resource)) return NOTHING;
   const now = options.clock.date().getTime();
-  const checkAt = credentialsCheckDue(observed, remembered.credentialsCheckedAt, now);
-  const check = checkAt !== undefined && checkAt <= now ? [credentialsCheck(observed)] : [];
-  if (check.length > 0) remembered.credentialsCheckedAt = now;
-  const actions = [...check, ...decision.plan.actions, ...decision.housekeeping];
+  const checkAt = secretsCheckDue(observed, remembered.secretsCheckedAt, now);
+  const isDue = checkAt !== undefined && checkAt <= now;
+  if (isDue) remembered.secretsCheckedAt = now;
+  const decided = [...decision.plan.actions, ...decision.housekeeping];
+  const isAsked = isDue || remembered.refusals.has(secretsCheckId(resource));
+  const actions =
+    isAsked && !decided.some(({ kind }) => kind === 'secrets')
+      ? [secretsCheck(observed, decision.target, 'something lacks a Secret'), ...decided]
+      : decided;
   if (actions.length === 0) return NOTHING;
   const { client, view } = options;
   const { refusals } = remembered;

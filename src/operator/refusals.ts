@@ -32,12 +32,18 @@ export class Refusals {
     return refusal.fingerprint === fingerprint(action) ? refusal.failure : undefined;
   }
 
+  /** Something refused an action of this id, and nothing has let it through since. */
+  has(actionId: string): boolean {
+    return this.#byAction.has(actionId);
+  }
+
   note(action: Action, failure: Failure, now: number): void {
     const before = this.#byAction.get(action.id);
     const print = fingerprint(action);
     const attempts = before?.fingerprint === print ? before.attempts : 0;
-    const ceiling = Math.min(BACKOFF.capMs, BACKOFF.baseMs * 2 ** attempts);
-    const delay = ceiling / 2 + fullJitter(attempts, BACKOFF, this.#random) / 2;
+    const backoff = { ...BACKOFF, capMs: failure.retryWithinMs ?? BACKOFF.capMs };
+    const ceiling = Math.min(backoff.capMs, backoff.baseMs * 2 ** attempts);
+    const delay = ceiling / 2 + fullJitter(attempts, backoff, this.#random) / 2;
     this.#byAction.set(action.id, {
       fingerprint: print,
       failure,
@@ -51,7 +57,7 @@ export class Refusals {
   }
 
   /** Drops what is no longer asked for, and tells when the earliest refused action is due; undefined: none stands. */
-  nextTry(actions: readonly Action[]): number | undefined {
+  nextTry(actions: readonly Pick<Action, 'id'>[]): number | undefined {
     const asked = new Set(actions.map(({ id }) => id));
     for (const id of this.#byAction.keys()) if (!asked.has(id)) this.#byAction.delete(id);
     const times = [...this.#byAction.values()].map(({ retryAt }) => retryAt);

@@ -60,7 +60,7 @@ export function judge(input: JudgeInput): Rollout {
     return { ...still, verdict: { ...recorded(target.failed), kind: 'failed', seen: false, awaited } };
   }
   if (target.templates === null) return { ...still, verdict: { kind: 'idle' } };
-  if (!mayStart(observed)) return { ...still, verdict: { kind: 'waiting' } };
+  if (!mayStart(observed, target)) return { ...still, verdict: { kind: 'waiting' } };
   if (awaited === null && target.store === null) return { ...still, verdict: { kind: 'complete' } };
   const moving =
     awaited === null ? ({ kind: 'complete' } as const) : ({ kind: 'progressing', awaited } as const);

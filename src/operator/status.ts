@@ -1,6 +1,6 @@
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
-import type { Condition } from '../domain/conditions.ts';
+import { type Condition, isDataReady } from '../domain/conditions.ts';
 import { canonicalJson } from '../domain/hash.ts';
 import { deploymentStatus } from '../domain/states.ts';
 import { appUrl } from '../workloads/app-url.ts';
@@ -47,7 +47,7 @@ export function deriveStatus({
   };
   const found = findings(facts);
   const conditions = toConditions(found, resource, now);
-  const url = urlOf(observed, config);
+  const url = servedUrl(observed, config);
   const rollout = nextRollout(before, decision, facts);
   const failedRevision = nextFailed(before, observed, decision, activeRevision);
   const inEffect = activeRevision === undefined || isThere(facts, conditions);
@@ -137,12 +137,6 @@ function isThere({ observed, decision, failures, off }: Facts, conditions: reado
   const atRest = plan.actions.length + plan.waiting.length + failures.length === 0;
   const dataReady = isDataReady(conditions);
   return atRest && verdict.kind === 'idle' && (observed.resource.spec.suspend ? off : dataReady);
-}
-
-function isDataReady(conditions: readonly Condition[]): boolean {
-  return conditions.every(
-    ({ type, status }) => (type !== 'DatabaseReady' && type !== 'CacheReady') || status === 'True',
-  );
 }
 
 function statusWord({ observed, off, activeRevision }: Facts, conditions: readonly Condition[]): string {

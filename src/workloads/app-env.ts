@@ -1,10 +1,12 @@
 import type { V1EnvVar } from '@kubernetes/client-node';
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
+import { contentHash } from '../domain/hash.ts';
 import type { EnvVar as UserEnvVar } from '../domain/kubernetes/env.ts';
-import type { RESERVED_ENV_NAMES, TRACING_ENV_NAMES } from '../domain/reserved.ts';
+import { APP_CONTAINER_NAME, type RESERVED_ENV_NAMES, type TRACING_ENV_NAMES } from '../domain/reserved.ts';
 import type { Component } from '../domain/resource-spec.ts';
 import { APP_PORT, cacheUri } from './addresses.ts';
+import type { PodTemplates } from './desired-object.ts';
 import { deploymentId, imageVersion, revisionId } from './labels.ts';
 import { componentName, databaseName } from './names.ts';
 
@@ -120,6 +122,23 @@ export function appEnv(resource: ManagedDeployment, component: Component, config
     ...plain('TRACING_PROJECT', spec.tracing.project),
     ...tracingEnv(resource, component, config),
   ];
+}
+
+/** Whether pods of these templates use a database and a cache that Berth runs for them. */
+export function ownServicesOf(
+  resource: ManagedDeployment,
+  templates: PodTemplates,
+): { database: boolean; cache: boolean } {
+  const variables = Object.values(templates)
+    .flatMap((template) => template.spec?.containers ?? [])
+    .filter(({ name }) => name === APP_CONTAINER_NAME)
+    .flatMap(({ env = [] }) => env);
+  const own = (name: EnvName, wanted: EnvVar[]) =>
+    variables.some((variable) => variable.name === name && contentHash([variable]) === contentHash(wanted));
+  return {
+    database: own('DATABASE_URI', fromSecret('DATABASE_URI', databaseName(resource), 'uri')),
+    cache: own('CACHE_URI', plain('CACHE_URI', cacheUri(resource))),
+  };
 }
 
 /**

@@ -6,16 +6,21 @@ import { databaseName } from './names.ts';
 import { ownerReferences } from './owner.ts';
 
 /** The credentials Secret without its data: for plans and dry runs, which never hold a secret value. */
-export function bareDatabaseCredentials(resource: ManagedDeployment): KubeObject {
+export function bareDatabaseCredentials(
+  resource: ManagedDeployment,
+  name: string = databaseName(resource),
+): KubeObject {
   const owned = resource.spec.database.volumePolicy === 'Delete';
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: {
-      ...metadata(resource, databaseName(resource), 'database'),
+      ...metadata(resource, name, 'database'),
       ...(owned ? ownerReferences(resource) : {}),
     },
     type: 'Opaque',
+    // An edit would be a new password that no running pod knows.
+    immutable: true,
   };
 }
 
@@ -23,10 +28,15 @@ export function bareDatabaseCredentials(resource: ManagedDeployment): KubeObject
  * The credentials Secret of the deployment's database, with keys host, port, database, username, password and uri.
  * Create it, never re-apply it: the database takes over whatever password it holds (see database.ts).
  * @param password random, made by the caller
+ * @param name of the Secret; the copy has another one
  */
-export function databaseCredentials(resource: ManagedDeployment, password: string): KubeObject {
+export function databaseCredentials(
+  resource: ManagedDeployment,
+  password: string,
+  name: string = databaseName(resource),
+): KubeObject {
   return {
-    ...bareDatabaseCredentials(resource),
+    ...bareDatabaseCredentials(resource, name),
     stringData: {
       host: databaseName(resource),
       port: String(DATABASE_PORT),

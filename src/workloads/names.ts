@@ -21,6 +21,11 @@ export function databaseName(resource: { readonly metadata: { readonly name: str
   return `${resource.metadata.name}-db`;
 }
 
+/** Copy of the database's credentials, from which they come back with the same password. */
+export function credentialsCopyName(resource: { readonly metadata: { readonly name: string } }): string {
+  return `${databaseName(resource)}-copy`;
+}
+
 /** Deployment, Service and NetworkPolicy of the cache. */
 export function cacheName(resource: ManagedDeployment): string {
   return `${app(resource)}-cache`;

@@ -30,6 +30,29 @@ export function templateInputs(resource: ManagedDeployment): unknown {
   };
 }
 
+/**
+ * Exactly the parts of the resource that feed the pods of a data service. As above: no operator's configuration, no
+ * version of it.
+ * @param image the one recorded for the service
+ */
+export function dataServiceInputs(
+  resource: ManagedDeployment,
+  service: 'database' | 'cache',
+  image: string | undefined,
+): unknown {
+  const { spec, metadata } = resource;
+  const { resources, maxConnections } = spec.database;
+  return {
+    name: metadata.name,
+    deploymentId: deploymentId(resource),
+    tenantId: spec.tenantId,
+    image,
+    ...(service === 'database'
+      ? { resources, maxConnections }
+      : { resources: spec.cache.resources, maxMemoryMb: spec.cache.maxMemoryMb }),
+  };
+}
+
 /** Two resources of equal hash want the same pod templates (of the same rendering code and configuration). */
 export function templateInputsHash(resource: ManagedDeployment): string {
   return contentHash(templateInputs(resource));

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { WITNESS_LABEL } from '../../../src/workloads/secret-witness.ts';
 import { CONFIG, NAMESPACE, RESOURCE_ID, type Spec, scaled, settled, World } from './fixtures.ts';
 
 const spec = (image: string, number: number, more: object = {}): Spec => ({
@@ -195,7 +196,10 @@ describe('stored templates', () => {
       world.change(spec(`web:${number}`, number));
       await world.converge();
     }
-    const kept = world.cluster.list('ControllerRevision').map(({ metadata }) => metadata.name);
+    const kept = world.cluster
+      .list('ControllerRevision')
+      .filter(({ metadata }) => metadata.labels?.[WITNESS_LABEL] === undefined)
+      .map(({ metadata }) => metadata.name);
     expect(kept).toEqual(Array.from({ length: 10 }, (_, index) => `web-${index + 5}`));
   });
 
@@ -206,8 +210,10 @@ describe('stored templates', () => {
     world.cluster.remove(RESOURCE_ID);
     expect(world.cluster.ids()).toEqual([
       'ControllerRevision/web-1',
+      expect.stringMatching(/^ControllerRevision\/web-secrets-[0-9a-f]{8}$/),
       'PersistentVolumeClaim/web-db',
       'Secret/web-db',
+      'Secret/web-db-copy',
     ]);
     if (resource) {
       const { status: _, ...fresh } = resource;

@@ -150,7 +150,7 @@ export class SimulatedCluster {
     const id = `${object.kind}/${keyOf(object)}`;
     const fault = this.#begin({ verb: 'create', id: shortId(object) });
     if (this.#stored.has(id)) fail('already_exists', id);
-    const made = this.#store(id, structuredClone(object), new Map());
+    const made = this.#store(id, readable(structuredClone(object)), new Map());
     this.#end(fault);
     return made;
   }
@@ -368,4 +368,14 @@ function masked({ metadata: { resourceVersion: _, generation: _generation, ...re
 
 function ownerOf({ apiVersion, kind, metadata: { name, uid = '' } }: KubeObject) {
   return { apiVersion, kind, name, uid, controller: true };
+}
+
+/** What is written as stringData is read as data. */
+function readable({ stringData, ...object }: UntypedObject): UntypedObject {
+  if (stringData === undefined) return object as UntypedObject;
+  const entries = Object.entries(stringData as Record<string, string>);
+  const data = Object.fromEntries(
+    entries.map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+  );
+  return { ...object, data } as UntypedObject;
 }

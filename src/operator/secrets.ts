@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto';
+import { FIELD_MANAGERS, LABELS, MANAGED_BY } from '../contract/names.ts';
+import { isKubeError } from '../kube/errors.ts';
+import type { KubeObject, UntypedObject } from '../kube/object.ts';
+import { RESOURCES } from '../kube/resources.ts';
+import { databaseCredentials } from '../workloads/database-credentials.ts';
+import { deploymentId } from '../workloads/labels.ts';
+import { credentialsCopyName, databaseName } from '../workloads/names.ts';
+import { type NamedSecret, secretWitness } from '../workloads/secret-witness.ts';
+import type { Action } from './action.ts';
+import type { Execution } from './execute.ts';
+import { Unmet } from './failure.ts';
+import { isOurs } from './ownership.ts';
+
+/**
+ * The only place that sees a secret value: the database's password goes from one Secret into another, and nowhere else.
+ */
+
+const PASSWORD_BYTES = 24;
+
+/**
+ * The database's credentials and their copy, whichever is missing made from the other: the password stays the same.
+ * A new one is made up only for a new volume: the password of old data is in the heads of running pods, too.
+ * @throws Unmet CredentialsLost when both are gone and `mayInvent` is false; Conflict for somebody else's Secret
+ */
+export async function ensureCredentials(mayInvent: boolean, execution: Execution): Promise<NamedSecret[]> {
+  const { client, resource, signal } = execution;
+  // The copy first: no password is ever in use that has none.
+  const names = [credentialsCopyName(resource), databaseName(resource)];
+  const found = await Promise.all(names.map((name) => findOurs(name, execution)));
+  const known = found.map(passwordOf).find((password) => password !== undefined);
+  if (known === undefined && !mayInvent) throw credentialsLost(execution);
+  const password = known ?? randomBytes(PASSWORD_BYTES).toString('base64url');
+  const secrets: NamedSecret[] = [];
+  for (const [index, name] of names.entries()) {
+    const there = found[index];
+    const options = { fieldManager: FIELD_MANAGERS.operator, signal };
+    const { metadata } =
+      there ?? (await client.create<KubeObject>(databaseCredentials(resource, password, name), options));
+    secrets.push({ name, uid: metadata.uid ?? '' });
+  }
+  return secrets;
+}
+
+async function findOurs(
+  name: string,
+  { client, resource, signal }: Execution,
+): Promise<UntypedObject | undefined> {
+  const { namespace } = resource.metadata;
+  const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });
+  if (found === undefined || isOurs(found, resource)) return found;
+  throw new Unmet(
+    'Conflict',
+    `Secret ${name} exists and was not made by Berth for this deployment: rename or remove it`,
+  );
+}
+
+function passwordOf(secret: UntypedObject | undefined): string | undefined {
+  const encoded = (secret?.['data'] as { password?: string } | undefined)?.password;
+  return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString();
+}
+
+function credentialsLost({ resource }: Execution): Unmet {
+  const [name, copy] = [databaseName(resource), credentialsCopyName(resource)];
+  const labels = `${LABELS.managedBy}=${MANAGED_BY} ${LABELS.deploymentId}=${deploymentId(resource)}`;
+  return new Unmet(
+    'CredentialsLost',
+    `the Secrets ${name} and ${copy} are gone, and no other password is made up while the volume is there. ` +
+      `Make ${copy} with the key password (the running pod of the database still has it in /run/credentials/password; ` +
+      'a new one the database takes over, and the app then needs a restart) and label it: ' +
+      `kubectl label secret ${copy} ${labels}`,
+  );
+}
+
+/**
+ * Looks at the Secrets, mends those of the database, and has a witness for all of them.
+ * @throws Unmet EnvironmentMissing: only the listener, or whoever wrote the resource, can make it again
+ */
+export async function checkSecrets(
+  { database, environments, witnessed }: Extract<Action, { kind: 'secrets' }>,
+  execution: Execution,
+): Promise<KubeObject | undefined> {
+  const { client, resource, view, signal } = execution;
+  const { namespace } = resource.metadata;
+  const secrets = database ? await ensureCredentials(false, execution) : [];
+  for (const name of environments) {
+    const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });
+    if (found === undefined) {
+      throw new Unmet('EnvironmentMissing', `the Secret ${name} with the environment of the app is missing`);
+    }
+    secrets.push({ name, uid: found.metadata.uid ?? '' });
+  }
+  const isKnown = witnessed.some((known) =>
+    secrets.every(({ uid }) => known.some((secret) => secret.uid === uid)),
+  );
+  if (isKnown || secrets.length === 0) return undefined;
+  try {
+    const options = { fieldManager: FIELD_MANAGERS.operator, signal };
+    const written = await client.create<KubeObject>(secretWitness(resource, secrets), options);
+    view.noteWrite(written);
+    return written;
+  } catch (error) {
+    if (isKubeError(error, 'already_exists')) return undefined;
+    throw error;
+  }
+}
