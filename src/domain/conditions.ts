@@ -7,6 +7,8 @@ export const CONDITION_TYPES = {
   ImageReady: "The wanted revision's image is known.",
   Progressing: 'A rollout is under way (True) or not (False, with how the last one ended).',
   Serving: 'The active revision has an available api pod; independent of updates.',
+  RouteReady:
+    'The route from custom_url to the app is there. Absent where no URL is wanted, or Berth makes no routes.',
   Ready: 'The wanted revision and generation are fully there.',
   SecretsReadable: 'Only shown when False: the stored secrets cannot be decrypted.',
   Paused: 'The annotation berth.dev/paused stops the operator from touching the workloads.',
@@ -30,6 +32,7 @@ export const REASONS = {
   EnvironmentMissing: 'The Secret with the environment of a revision is gone.',
   ImageResolved: 'The image was resolved to a digest.',
   AwaitingBuild: 'The image is not built yet.',
+  NoImage: 'No image is named yet.',
   // rollout
   AwaitingDataServices: 'The rollout starts when database and cache are ready.',
   RolloutInProgress: 'Components are being updated.',
@@ -49,6 +52,12 @@ export const REASONS = {
   Conflict: 'An object of the same name exists that Berth did not make.',
   Refused: 'The cluster refused an object.',
   Paused: 'Paused by annotation.',
+  Resumed: 'The pausing annotation is gone: what is wanted is brought about again.',
+  // way in
+  RouteExists: 'The route to the app is there.',
+  RoutePending: 'The route to the app is being made, or its gateway has not accepted it yet.',
+  RouteRefused: 'The gateway does not accept the route to the app.',
+  RouteUnsupported: 'The cluster lacks the kind of object that routes are to be made of.',
   // failures of pods
   InvalidImageName: 'The image name cannot be parsed.',
   ImagePullFailed: 'The image cannot be pulled.',

@@ -116,7 +116,16 @@ function culpritCause({ revision }: ExplainFacts): Cause[] {
 }
 
 /** From the general to the particular. */
-const SPECIFIC = ['Ready', 'Paused', 'Serving', 'Progressing', 'ImageReady', 'CacheReady', 'DatabaseReady'];
+const SPECIFIC = [
+  'Ready',
+  'Paused',
+  'RouteReady',
+  'Serving',
+  'Progressing',
+  'ImageReady',
+  'CacheReady',
+  'DatabaseReady',
+];
 
 function isTelling({ status, reason, type }: Condition): boolean {
   const remedy = remedyOf(reason);
@@ -134,7 +143,7 @@ const isRefusal = ({ type, observedGeneration }: Condition) =>
   type === 'Ready' && observedGeneration === undefined;
 
 /** Of a revision that serves while a newer one is wanted: the other conditions speak of the newer one. */
-const OF_THE_ACTIVE = new Set(['Serving', 'DatabaseReady', 'CacheReady', 'Paused']);
+const OF_THE_ACTIVE = new Set(['Serving', 'DatabaseReady', 'CacheReady', 'Paused', 'RouteReady']);
 
 const isWanted = ({ revision, deployment }: ExplainFacts) => revision.id === deployment.latestRevisionId;
 

@@ -47,6 +47,9 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   AwaitingBuild: wait(
     'The image is to be built from the repository. If no build begins within minutes, ask the platform whether it builds; a deployment of the source internal_image runs an image that you build yourself.',
   ),
+  NoImage: act(
+    'Name an image: PATCH source_revision_config.image_uri. Until then nothing but database and cache could run.',
+  ),
   // rollout
   AwaitingDataServices: wait(
     'The rollout starts by itself once database and cache are ready; their conditions say what they wait for.',
@@ -89,6 +92,18 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ),
   Paused: act(
     'Whoever set the annotation berth.dev/paused on the ManagedDeployment has to remove it: kubectl annotate mdep NAME berth.dev/paused-',
+  ),
+  Resumed: HISTORY,
+  // way in
+  RouteExists: FINE,
+  RoutePending: wait(
+    'The route is made within seconds. If a gateway does not accept it: see whether the controller of the Gateway runs, and whether the Gateway that the message names exists.',
+  ),
+  RouteRefused: act(
+    'Do what the message of the gateway asks for: most often its listener has another host name, or lets no routes of this namespace in (allowedRoutes). Or PATCH custom_url.',
+  ),
+  RouteUnsupported: act(
+    'Those who run the cluster install the Gateway API (it is noticed by itself), or configure Ingress instead (BERTH_ROUTING). Everything but the way in works without it.',
   ),
   // failures of pods
   InvalidImageName: act(

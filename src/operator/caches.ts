@@ -33,40 +33,53 @@ const TRANSFORMS: Partial<Record<ChildKindName, (object: UntypedObject) => Untyp
   ControllerRevision: slimTemplates,
 };
 
+/** Handlers that call back with the keys that an object concerns. */
+function telling(changed: (key: string) => void, keys: (object: UntypedObject) => string[]) {
+  const tell = (object: UntypedObject) => {
+    for (const key of keys(object)) changed(key);
+  };
+  return { added: tell, updated: tell, deleted: tell };
+}
+
 type ByNamespace = ReadonlyMap<string, Reflector<UntypedObject>>;
 const ALL = '';
 
 /** The reflectors of all kinds (one a kind, or one a kind and namespace) as one view. */
 export class Caches implements ClusterView {
+  readonly #options: CachesOptions;
   readonly #resources: ByNamespace;
   readonly #children = new Map<string, ByNamespace>();
+  readonly #changed: ((key: string) => void)[] = [];
 
-  constructor({ client, namespaces, kinds, logger }: CachesOptions) {
-    const reflectors = (
-      resource: Resource,
-      more: { labelSelector?: string; transform: (object: UntypedObject) => UntypedObject },
-    ): ByNamespace =>
-      new Map(
-        (namespaces.length === 0 ? [ALL] : namespaces).map((namespace) => [
-          namespace,
-          new Reflector<UntypedObject>({
-            client,
-            resource,
-            logger,
-            ...(namespace === ALL ? {} : { namespace }),
-            indexes: { [BY_APP]: appKeys },
-            ...more,
-          }),
-        ]),
-      );
-    this.#resources = reflectors(RESOURCES.ManagedDeployment, { transform: slimResource });
-    for (const kind of kinds) {
-      const { resource, labelSelector } = CHILD_KINDS[kind];
-      this.#children.set(
-        kind,
-        reflectors(resource, { labelSelector, transform: TRANSFORMS[kind] ?? slimChild }),
-      );
-    }
+  constructor(options: CachesOptions) {
+    this.#options = options;
+    this.#resources = this.#reflectors(RESOURCES.ManagedDeployment, { transform: slimResource });
+    for (const kind of options.kinds) this.#children.set(kind, this.#ofKind(kind));
+  }
+
+  #ofKind(kind: ChildKindName): ByNamespace {
+    const { resource, labelSelector } = CHILD_KINDS[kind];
+    return this.#reflectors(resource, { labelSelector, transform: TRANSFORMS[kind] ?? slimChild });
+  }
+
+  #reflectors(
+    resource: Resource,
+    more: { labelSelector?: string; transform: (object: UntypedObject) => UntypedObject },
+  ): ByNamespace {
+    const { client, namespaces, logger } = this.#options;
+    return new Map(
+      (namespaces.length === 0 ? [ALL] : namespaces).map((namespace) => [
+        namespace,
+        new Reflector<UntypedObject>({
+          client,
+          resource,
+          logger,
+          ...(namespace === ALL ? {} : { namespace }),
+          indexes: { [BY_APP]: appKeys },
+          ...more,
+        }),
+      ]),
+    );
   }
 
   #all(): Reflector<UntypedObject>[] {
@@ -75,14 +88,9 @@ export class Caches implements ClusterView {
 
   /** Calls back with the key of each custom resource that something changed for. */
   onChange(changed: (key: string) => void): void {
-    const handlers = (keys: (object: UntypedObject) => string[]) => {
-      const tell = (object: UntypedObject) => {
-        for (const key of keys(object)) changed(key);
-      };
-      return { added: tell, updated: tell, deleted: tell };
-    };
+    this.#changed.push(changed);
     for (const reflector of this.#resources.values()) {
-      const { updated, ...others } = handlers((object) => [keyOf(object)]);
+      const { updated, ...others } = telling(changed, (object) => [keyOf(object)]);
       reflector.addHandlers({
         ...others,
         // A status write ends its pass; its echo says nothing new.
@@ -92,8 +100,46 @@ export class Caches implements ClusterView {
       });
     }
     for (const byNamespace of this.#children.values()) {
-      for (const reflector of byNamespace.values()) reflector.addHandlers(handlers(appKeys));
+      for (const reflector of byNamespace.values()) reflector.addHandlers(telling(changed, appKeys));
     }
+  }
+
+  /**
+   * Watches one more kind, from when its cache is filled; then every resource is told of as changed.
+   * @throws when the signal fires before that: the kind is not watched
+   */
+  async watch(kind: ChildKindName, signal: AbortSignal): Promise<void> {
+    const reflectors = [...this.#ofKind(kind)];
+    for (const [, reflector] of reflectors) {
+      for (const changed of this.#changed) reflector.addHandlers(telling(changed, appKeys));
+      reflector.start();
+    }
+    try {
+      await Promise.all(reflectors.map(([, reflector]) => reflector.waitForSync(signal)));
+      signal.throwIfAborted();
+    } catch (error) {
+      await Promise.all(reflectors.map(([, reflector]) => reflector.stop()));
+      throw error;
+    }
+    this.#children.set(kind, new Map(reflectors));
+    this.#tellAll();
+  }
+
+  /** Forgets a kind that the cluster has no more, and tells of every resource as changed. */
+  async unwatch(kind: ChildKindName): Promise<void> {
+    const reflectors = [...(this.#children.get(kind)?.values() ?? [])];
+    this.#children.delete(kind);
+    this.#tellAll();
+    await Promise.all(reflectors.map((reflector) => reflector.stop()));
+  }
+
+  watches(kind: ChildKindName): boolean {
+    return this.#children.has(kind);
+  }
+
+  #tellAll(): void {
+    const keys = [...this.#resources.values()].flatMap(({ store }) => store.list().map(keyOf));
+    for (const changed of this.#changed) keys.forEach(changed);
   }
 
   start(): void {

@@ -7,6 +7,8 @@ export interface ClusterView {
   resource(key: string): UntypedObject | undefined;
   /** Objects that may belong to the custom resource of this key, by its name in label or owner reference. */
   children(kind: ChildKindName, key: string): UntypedObject[];
+  /** Whether the cluster has this kind, as far as is known: those of an optional API may come and go. */
+  watches(kind: ChildKindName): boolean;
   /** Tells of the answer to an own write. */
   noteWrite(written: KubeObject): void;
   /** Tells of an own delete. */

@@ -12,6 +12,7 @@ import { withKeptTemplates } from './kept-templates.ts';
 import { liveChild, type Observed, type ObservedResource } from './observed.ts';
 import { plan } from './plan.ts';
 import { judge, type Rollout, type Verdict } from './rollout.ts';
+import { routeReady } from './route-state.ts';
 import { chooseTarget, componentsOf, type Target } from './target.ts';
 import { stateOf } from './workload-state.ts';
 
@@ -38,10 +39,17 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
     databaseImage: dataImages.database,
     cacheImage: dataImages.cache,
   });
-  const comparisons = compareAll(desired, observed);
+  const possible = desired.filter(({ object }) => !observed.missingKinds?.has(object.kind));
+  const comparisons = compareAll(possible, observed);
   const rollout = judge({ observed, target, comparisons, patience, now });
   const complete = isComplete(rollout.verdict, target);
-  const todo = plan({ observed, target, comparisons, complete });
+  const todo = plan({
+    observed,
+    target,
+    comparisons,
+    complete,
+    keepRoutes: isRouteOnItsWay(observed, config),
+  });
   const settled = complete && todo.actions.length === 0;
   return {
     ...rollout,
@@ -53,6 +61,11 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
       ? [...removeOldTemplates(observed, target), ...witnessChanges(observed, target)]
       : [],
   };
+}
+
+/** A route of the former kind stays until the one that replaces it leads somewhere. */
+function isRouteOnItsWay(observed: Observed, config: RenderConfig): boolean {
+  return routeReady(observed, config)?.status === 'False';
 }
 
 /** Whether what the former templates needed may go. Pods that are kept for inspection may need it. */

@@ -30,6 +30,8 @@ export interface Facts {
   /** Nothing of it runs, seen so. */
   readonly off: boolean;
   readonly activeRevision: ManagedDeploymentStatus['activeRevision'];
+  /** How far the way in is; null: none is wanted. */
+  readonly route: Finding | null;
 }
 
 const yes = (reason: Reason, message: string): Finding => ({ status: 'True', reason, message });
@@ -43,9 +45,16 @@ export function findings(facts: Facts): Partial<Record<ConditionType, Finding | 
     ImageReady: imageReady(facts),
     Progressing: progressing(facts),
     Serving: serving(facts),
+    // Nothing is said of a way in that nobody asked for.
+    ...(facts.route === null ? {} : { RouteReady: facts.route }),
     Ready: ready(facts),
     ...(facts.paused
-      ? { Paused: yes('Paused', 'the annotation berth.dev/paused is set: nothing is changed') }
+      ? {
+          Paused: yes(
+            'Paused',
+            'the annotation berth.dev/paused is set: nothing in the cluster is changed until it is gone',
+          ),
+        }
       : {}),
   };
 }
@@ -124,9 +133,14 @@ function notReady(observed: Observed, service: 'database' | 'cache'): string {
 
 function imageReady({ observed }: Facts): Finding {
   const { image } = observed.resource.spec.revision;
-  return image === undefined
-    ? no('AwaitingBuild', 'the wanted revision has no image yet')
-    : yes('ImageGiven', `image ${image}`);
+  return image === undefined ? noImage(observed) : yes('ImageGiven', `image ${image}`);
+}
+
+/** Only what has a repository is built; all else waits until somebody names an image. */
+function noImage({ resource }: Observed): Finding {
+  return resource.spec.source === 'git_host'
+    ? no('AwaitingBuild', 'the image of the wanted revision is not built yet')
+    : no('NoImage', 'no image is named yet: nothing but the data services can run');
 }
 
 function progressing({ observed, decision }: Facts): Finding {
@@ -212,10 +226,10 @@ const READY_CHECKS: readonly Check[] = [
     const finding = cacheReady(facts);
     return finding?.status === 'False' && finding;
   },
-  function noImage({ observed, decision }) {
-    const reason = decision.target.kind === 'no-revision' ? 'NoRevision' : 'AwaitingBuild';
-    const missing = observed.resource.spec.revision.image === undefined;
-    return missing && no(reason, 'the wanted revision has no image yet');
+  function imageMissing({ observed, decision }) {
+    if (observed.resource.spec.revision.image !== undefined) return false;
+    const { reason, message } = noImage(observed);
+    return no(decision.target.kind === 'no-revision' ? 'NoRevision' : reason, message);
   },
   function failed({ decision: { verdict } }) {
     return verdict.kind === 'failed' && no(verdict.reason, verdict.message);
@@ -229,6 +243,9 @@ const READY_CHECKS: readonly Check[] = [
   },
   function workLeft({ decision }) {
     return pendingWork(decision) > 0 && no('Reconciling', describePending(decision));
+  },
+  function noWayIn({ route }) {
+    return route?.status === 'False' && route;
   },
   function dataServicesMoving({ observed }) {
     if (!databaseState(observed).settled) return no('Reconciling', 'the database is being updated');

@@ -9,7 +9,7 @@ import { INPUTS_HASH_LABEL } from '../workloads/labels.ts';
 import { type NamedSecret, WITNESS_LABEL } from '../workloads/secret-witness.ts';
 import { parseStoredTemplates } from '../workloads/stored-templates.ts';
 import type { ClusterView } from './cluster-view.ts';
-import { CHILD_KINDS, type ChildKindName } from './kinds.ts';
+import { CHILD_KINDS, type ChildKindName, OPTIONAL_KINDS } from './kinds.ts';
 import type {
   ActiveRevision,
   ChildObject,
@@ -49,6 +49,7 @@ export function gather(view: ClusterView, key: string): Gathered {
       storedTemplates: revisions.filter((object) => !isWitness(object)).flatMap(observedTemplates),
       witnesses: revisions.filter(isWitness).map((object) => ({ object, secrets: owningSecrets(object) })),
       pods: ours('Pod') as ObservedPod[],
+      missingKinds: new Set(OPTIONAL_KINDS.filter((kind) => !view.watches(kind))),
     },
   };
 }

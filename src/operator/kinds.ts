@@ -41,6 +41,11 @@ export const CHILD_KINDS = {
 
 export type ChildKindName = keyof typeof CHILD_KINDS;
 
+/** Kinds of APIs that a cluster may lack, get later, or lose. */
+export const OPTIONAL_KINDS = (Object.keys(CHILD_KINDS) as ChildKindName[]).filter(
+  (kind) => CHILD_KINDS[kind].optional,
+);
+
 /** `kind` as one that is watched; undefined for any other (Secrets, say). */
 export function childKindOf(kind: string): ChildKind | undefined {
   return Object.hasOwn(CHILD_KINDS, kind) ? CHILD_KINDS[kind as ChildKindName] : undefined;

@@ -19,6 +19,8 @@ export interface Observed {
   readonly witnesses: readonly SecretWitness[];
   /** Pods of this deployment, those that are ending included. */
   readonly pods: readonly ObservedPod[];
+  /** Kinds that this cluster does not have. */
+  readonly missingKinds?: ReadonlySet<string>;
   /** What Events told of an object when they were last asked for, by its uid; see tellings.ts. */
   readonly tellings?: ReadonlyMap<string, Telling>;
 }

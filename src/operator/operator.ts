@@ -12,6 +12,7 @@ import { WorkQueue } from '../kube/work-queue.ts';
 import type { Action } from './action.ts';
 import { Caches } from './caches.ts';
 import type { ChildKindName } from './kinds.ts';
+import { followOptionalKinds } from './optional-kinds.ts';
 import { preflight } from './preflight.ts';
 import { createReconciler, type ReconcilerOptions } from './reconcile.ts';
 
@@ -44,6 +45,8 @@ export interface OperatorOptions {
     LeaderElectionOptions,
     'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs'
   >;
+  /** Between two looks whether the Gateway API has come or gone, where routes are made of it; default 30 s. */
+  readonly discoveryMs?: number;
   /** Custom resources looked at side by side; default 16. */
   readonly workers?: number;
   readonly logger: Logger;
@@ -52,6 +55,7 @@ export interface OperatorOptions {
 }
 
 const WORKERS = 16;
+const DISCOVERY_MS = 30_000;
 const START_BACKOFF: BackoffOptions = { baseMs: 500, capMs: 10_000 };
 /** A reconcile that is under way may end in order for so long after a stop; then its calls are cut off. */
 const DRAIN_MS = 5_000;
@@ -134,11 +138,18 @@ async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader 
   hooks?.onTerm?.({ queue, caches });
   caches.onChange((key) => queue.add(key));
   caches.start();
+  const ended = new AbortController();
+  let following: Promise<void> | undefined;
   try {
     await caches.waitForSync(term);
     if (term.aborted) return;
     logger.info({ kinds: kinds.length, due: queue.depth }, 'caches are filled; reconciling');
     hooks?.onState?.('leading');
+    if (config.routing.mode === 'gateway') {
+      const intervalMs = options.discoveryMs ?? DISCOVERY_MS;
+      const signal = AbortSignal.any([term, ended.signal]);
+      following = followOptionalKinds({ client, caches, intervalMs, clock, logger }, signal);
+    }
     await runWorkers({
       queue,
       reconcile: createReconciler({
@@ -162,6 +173,8 @@ async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader 
   } catch (error) {
     if (!term.aborted) throw error;
   } finally {
+    ended.abort();
+    await following;
     await caches.stop();
   }
 }

@@ -23,6 +23,8 @@ export interface PlanInput {
   readonly comparisons: readonly Comparison[];
   /** Every component runs the target. Until then nothing is removed that the former templates may need. */
   readonly complete: boolean;
+  /** A route that is no longer wanted still leads to the app, and its successor does not yet. */
+  readonly keepRoutes: boolean;
 }
 
 const AUTOSCALER = 'HorizontalPodAutoscaler';
@@ -220,13 +222,16 @@ function removalId(kind: string, name: string): string {
 /** Kinds that say how many pods run; they go at once. All else waits until the rollout no longer needs it. */
 const SCALING_KINDS: ReadonlySet<string> = new Set([AUTOSCALER, 'PodDisruptionBudget']);
 
-function removals({ observed, comparisons, complete }: PlanInput): Action[] {
+const ROUTE_KINDS: ReadonlySet<string> = new Set(['Ingress', 'HTTPRoute']);
+
+function removals({ observed, comparisons, complete, keepRoutes }: PlanInput): Action[] {
   const wanted = new Set(comparisons.map(({ id }) => id));
   return [...observed.children.values()]
     .filter((child) => childKindOf(child.kind)?.removable === true && !wanted.has(idOf(child)))
     .filter((child) => child.metadata.deletionTimestamp === undefined)
     .filter((child) => !isOfEarlierResource(child, observed.resource))
     .filter((child) => complete || SCALING_KINDS.has(child.kind))
+    .filter((child) => !(keepRoutes && ROUTE_KINDS.has(child.kind)))
     .map((child) =>
       deletion(
         child,

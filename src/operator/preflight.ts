@@ -32,7 +32,7 @@ export async function preflight(options: PreflightOptions, signal: AbortSignal):
       `failed to start the operator: the cluster has no ${plural}.${group}. Install it: kubectl apply -f crds/`,
     );
   }
-  const kinds = await availableKinds(client, signal);
+  const kinds = await availableKinds(client, Object.keys(CHILD_KINDS) as ChildKindName[], signal);
   const wanted = neededRights(kinds);
   const scopes = namespaces.length === 0 ? [undefined] : namespaces;
   const missing = await Promise.all([
@@ -60,11 +60,15 @@ function sentences(
   return missing.map((right) => `${describeRight(right)}${where}`);
 }
 
-async function availableKinds(
+/**
+ * Those of `all` that the cluster has. What every cluster has is not asked for.
+ * @throws KubeError when the server does not answer
+ */
+export async function availableKinds(
   client: Pick<KubeClient, 'request'>,
+  all: readonly ChildKindName[],
   signal: AbortSignal,
 ): Promise<ChildKindName[]> {
-  const all = Object.keys(CHILD_KINDS) as ChildKindName[];
   const present = await Promise.all(
     all.map((kind) => {
       const { optional, resource } = CHILD_KINDS[kind];

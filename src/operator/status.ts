@@ -3,13 +3,12 @@ import type { RenderConfig } from '../contract/render-config.ts';
 import { type Condition, isDataReady } from '../domain/conditions.ts';
 import { canonicalJson } from '../domain/hash.ts';
 import { deploymentStatus } from '../domain/states.ts';
-import { appUrl } from '../workloads/app-url.ts';
-import { app } from '../workloads/names.ts';
 import { isPaused, shortened, toConditions } from './conditions.ts';
 import type { Decision } from './decide.ts';
 import type { Failure } from './failure.ts';
 import { type Facts, findings, isOff } from './findings.ts';
-import { liveChild, type Observed, type ObservedResource } from './observed.ts';
+import type { Observed, ObservedResource } from './observed.ts';
+import { routeReady, servedUrl } from './route-state.ts';
 import { imageOf } from './target.ts';
 
 export interface StatusInput {
@@ -44,6 +43,7 @@ export function deriveStatus({
     paused: isPaused(resource),
     off: isOff(observed),
     activeRevision,
+    route: routeReady(observed, config),
   };
   const found = findings(facts);
   const conditions = toConditions(found, resource, now);
@@ -148,15 +148,6 @@ function statusWord({ observed, off, activeRevision }: Facts, conditions: readon
     observedOff: off,
     dataReady: isDataReady(conditions),
   });
-}
-
-/** The address from outside, once its route is there. */
-function urlOf(observed: Observed, config: RenderConfig): string | null {
-  const name = app(observed.resource);
-  const routed = (['Ingress', 'HTTPRoute'] as const).some(
-    (kind) => liveChild(observed, kind, name) !== undefined,
-  );
-  return routed ? appUrl(observed.resource, config) : null;
 }
 
 /** The status of a resource whose spec this version does not understand: all else stays as it was. */

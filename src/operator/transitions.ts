@@ -16,7 +16,11 @@ const WARNINGS: ReadonlySet<string> = new Set<Reason>([
   'VolumeNotExpandable',
   'RolloutFailed',
   'RolloutDeadlineExceeded',
+  'RouteRefused',
+  'RouteUnsupported',
 ]);
+
+type Status = ManagedDeploymentStatus;
 
 interface Change {
   readonly before: Condition | undefined;
@@ -29,22 +33,42 @@ interface Change {
 const TOLD: Partial<Record<ConditionType, (change: Change) => boolean>> = {
   DatabaseReady: ({ before, after }) => after.status === 'True' || before !== undefined,
   CacheReady: ({ before, after }) => after.status === 'True' || before !== undefined,
-  Progressing: ({ before }) => before !== undefined,
+  Progressing: ({ before, after }) => before !== undefined || after.reason !== 'AwaitingDataServices',
   // That the first revision serves is told by the end of its rollout.
   Serving: ({ first }) => !first,
+  RouteReady: ({ before, after }) => before !== undefined || after.reason !== 'RoutePending',
   Ready: ({ after }) => after.status === 'True' || WARNINGS.has(after.reason),
   Paused: () => true,
 };
 
 /** What there is to tell about the way from one status to the next. */
-export function transitions(
-  before: ManagedDeploymentStatus | undefined,
-  after: ManagedDeploymentStatus,
-): Transition[] {
+export function transitions(before: Status | undefined, after: Status): Transition[] {
+  return [...resumption(before, after), ...interruption(before, after), ...changes(before, after)];
+}
+
+function resumption(before: Status | undefined, after: Status): Transition[] {
+  const isPaused = (status: Status | undefined) => conditionIn(status, 'Paused') !== undefined;
+  if (!isPaused(before) || isPaused(after)) return [];
+  const message = 'the annotation berth.dev/paused is gone: what is wanted is brought about again';
+  return [{ type: 'Normal', reason: 'Resumed' satisfies Reason, message }];
+}
+
+/** A rollout that neither arrived nor failed has ended because a newer one took over. */
+function interruption(before: Status | undefined, after: Status): Transition[] {
+  const left = before?.rollout?.number;
+  const taken = after.rollout?.number;
+  if (left === undefined || taken === undefined || taken <= left) return [];
+  if (after.activeRevision?.number === left || after.failedRevision?.number === left) return [];
+  const message = `revision ${left} was still being rolled out when revision ${taken} took over`;
+  return [{ type: 'Normal', reason: 'Interrupted' satisfies Reason, message }];
+}
+
+function changes(before: Status | undefined, after: Status): Transition[] {
   return (after.conditions ?? []).flatMap((condition) => {
     const { type, status, reason, message } = condition;
-    const former = before?.conditions?.find((candidate) => candidate.type === type);
-    if (former?.status === status && former.reason === reason) return [];
+    const former = conditionIn(before, type);
+    const same = former?.status === status && former.reason === reason;
+    if (same && !(type === 'Progressing' && isNextRollout(before, after))) return [];
     const change = { before: former, after: condition, first: before?.activeRevision === undefined };
     if (TOLD[type as ConditionType]?.(change) !== true) return [];
     const lost =
@@ -53,6 +77,17 @@ export function transitions(
   });
 }
 
+/** One rollout follows another at once: the condition says the same of both. */
+function isNextRollout(before: Status | undefined, { rollout }: Status): boolean {
+  return (
+    rollout !== undefined && before?.rollout !== undefined && before.rollout.templates !== rollout.templates
+  );
+}
+
+function conditionIn(status: Status | undefined, type: string): Condition | undefined {
+  return status?.conditions?.find((candidate) => candidate.type === type);
+}
+
 function isHealth(type: string): boolean {
-  return type === 'DatabaseReady' || type === 'CacheReady' || type === 'Serving';
+  return type === 'DatabaseReady' || type === 'CacheReady' || type === 'Serving' || type === 'RouteReady';
 }

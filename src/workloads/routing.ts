@@ -15,7 +15,7 @@ function routeMetadata(resource: ManagedDeployment): KubeMetadata {
 }
 
 /** The URL's path without a trailing slash: `/` for the whole host. */
-function pathPrefix(url: URL): string {
+export function pathPrefix(url: URL): string {
   return url.pathname.replace(/\/+$/, '') || '/';
 }
 
@@ -41,16 +41,26 @@ function ingress(resource: ManagedDeployment, url: URL, config: RenderConfig): K
   };
 }
 
+/** A Gateway; without a namespace: one in that of the route. */
+export interface ParentRef {
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+/** The Gateway that routes are attached to. */
+export function gatewayRef({ routing }: RenderConfig): ParentRef {
+  const [first = '', second] = (routing.className ?? '').split('/');
+  return second === undefined ? { name: first } : { namespace: first, name: second };
+}
+
 /** TLS ends at the Gateway, whose listener holds the certificate. */
 function httpRoute(resource: ManagedDeployment, url: URL, config: RenderConfig): KubeObject {
-  const [first = '', second] = (config.routing.className ?? '').split('/');
-  const parent = second === undefined ? { name: first } : { namespace: first, name: second };
   return {
     apiVersion: 'gateway.networking.k8s.io/v1',
     kind: 'HTTPRoute',
     metadata: routeMetadata(resource),
     spec: {
-      parentRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', ...parent }],
+      parentRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', ...gatewayRef(config) }],
       hostnames: [url.hostname],
       rules: [
         {
@@ -62,12 +72,17 @@ function httpRoute(resource: ManagedDeployment, url: URL, config: RenderConfig):
   };
 }
 
+/** Kind of the objects that routes are; null: Berth makes none. */
+export function routeKind({ routing }: RenderConfig): 'Ingress' | 'HTTPRoute' | null {
+  if (routing.mode === 'none') return null;
+  return routing.mode === 'gateway' ? 'HTTPRoute' : 'Ingress';
+}
+
 /** Ingress or HTTPRoute from the app's URL to its Service; none where there is no URL or routing is not Berth's. */
 export function route(resource: ManagedDeployment, config: RenderConfig): KubeObject[] {
   const address = appUrl(resource, config);
   if (address === null || !URL.canParse(address)) return [];
   const url = new URL(address);
-  return [
-    config.routing.mode === 'gateway' ? httpRoute(resource, url, config) : ingress(resource, url, config),
-  ];
+  const make = routeKind(config) === 'HTTPRoute' ? httpRoute : ingress;
+  return [make(resource, url, config)];
 }

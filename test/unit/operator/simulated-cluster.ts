@@ -51,6 +51,9 @@ export class SimulatedCluster {
   /** Events, which are only ever listed, by the uid of the object. */
   readonly warnings = new Map<string, { reason: string; message: string }>();
 
+  /** Kinds that this cluster does not have. */
+  readonly missingKinds = new Set<string>();
+
   readonly client: WriteClient & Pick<KubeClient, 'replaceStatus' | 'list'>;
   readonly view: ClusterView;
 
@@ -77,6 +80,7 @@ export class SimulatedCluster {
         [...this.#stored.values()]
           .map(({ object }) => object)
           .filter((object) => object.kind === kind && appKeys(object).includes(key)),
+      watches: (kind) => !this.missingKinds.has(kind),
       noteWrite: () => {},
       noteDelete: () => {},
       isCurrent: () => true,
