@@ -13,6 +13,8 @@ import { liveChild, type Observed, type ObservedResource } from './observed.ts';
 import { plan } from './plan.ts';
 import { judge, type Rollout, type Verdict } from './rollout.ts';
 import { routeReady } from './route-state.ts';
+import { witnessChanges } from './secrets-check.ts';
+import { keepingInUse } from './services-in-use.ts';
 import { chooseTarget, componentsOf, type Target } from './target.ts';
 import { stateOf } from './workload-state.ts';
 
