@@ -26,10 +26,10 @@ export const REASONS = {
   ExternalCache: 'CACHE_URI_CUSTOM is set; no cache is run.',
   VolumeNotExpandable: 'The storage class refuses to grow the volume.',
   VolumeResizing: 'The volume is being grown.',
-  // image
-  ImageGiven: 'The image is used as given.',
   CredentialsLost: "The Secrets with the database's password are gone.",
   EnvironmentMissing: 'The Secret with the environment of a revision is gone.',
+  // image
+  ImageGiven: 'The image is used as given.',
   ImageResolved: 'The image was resolved to a digest.',
   AwaitingBuild: 'The image is not built yet.',
   NoImage: 'No image is named yet.',

@@ -42,7 +42,7 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
     cacheImage: dataImages.cache,
   });
   const possible = desired.filter(({ object }) => !observed.missingKinds?.has(object.kind));
-  const comparisons = compareAll(possible, observed);
+  const comparisons = compareAll(withKeptTemplates(possible, wanted, observed, dataImages), observed);
   const rollout = judge({ observed, target, comparisons, patience, now });
   const complete = isComplete(rollout.verdict, target);
   const todo = plan({

@@ -66,6 +66,8 @@ function databaseReady(facts: Facts): Finding | null {
   if (state.external) return yes('ExternalDatabase', 'DATABASE_URI_CUSTOM is used; no database is run');
   if (isStopping(facts, state)) return stopped(facts, 'the database');
   if (!state.ready) {
+    const lost = failures.find(({ reason }) => reason === 'CredentialsLost');
+    if (lost !== undefined) return no('CredentialsLost', lost.message);
     const starting = notReady(observed, 'database');
     return no('DatabaseStarting', `${starting}${unboundClaim(observed)}`);
   }
@@ -73,28 +75,26 @@ function databaseReady(facts: Facts): Finding | null {
   if (refusal !== undefined) {
     return no('VolumeNotExpandable', `the database accepts connections; its volume: ${refusal.message}`);
   }
+  const volume = volumeState(observed);
+  if (volume?.resizing) return yes('VolumeResizing', `the database accepts connections; ${growing(volume)}`);
   return yes('DatabaseAvailable', 'the database accepts connections');
 }
 
-    const lost = failures.find(({ reason }) => reason === 'CredentialsLost');
-    if (lost !== undefined) return no('CredentialsLost', lost.message);
-/** A pod only says that some claim of its is not bound. */
-function unboundClaim(observed: Observed): string {
-  const volume = volumeState(observed);
-  if (volume === undefined || volume.bound) return '';
-  const name = databaseName(observed.resource);
-  const claim = liveChild(observed, 'PersistentVolumeClaim', name);
-  const volume = volumeState(observed);
-  if (volume?.resizing) return yes('VolumeResizing', `the database accepts connections; ${growing(volume)}`);
-  const told = observed.tellings?.get(claim?.metadata.uid ?? '');
-  const why = told === undefined ? '' : `: ${told.reason}: ${told.message}`;
-  return `; its volume claim ${name} is not bound${why}`;
 /** How far the growth is: the driver may wait for the node, or fail and try again. */
 function growing({ requested, resizeStep }: VolumeState): string {
   const step = resizeStep === undefined ? '' : `: ${resizeStep}`;
   return `its volume is being grown to ${requested}${step}`;
 }
 
+/** A pod only says that some claim of its is not bound. */
+function unboundClaim(observed: Observed): string {
+  const volume = volumeState(observed);
+  if (volume === undefined || volume.bound) return '';
+  const name = databaseName(observed.resource);
+  const claim = liveChild(observed, 'PersistentVolumeClaim', name);
+  const told = observed.tellings?.get(claim?.metadata.uid ?? '');
+  const why = told === undefined ? '' : `: ${told.reason}: ${told.message}`;
+  return `; its volume claim ${name} is not bound${why}`;
 }
 
 function cacheReady(facts: Facts): Finding | null {

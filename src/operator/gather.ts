@@ -74,7 +74,6 @@ function asResource(object: UntypedObject): ObservedResource {
   return object as UntypedObject & ObservedResource;
 }
 
-function observedTemplates(object: ChildObject): ObservedTemplates[] {
 function isWitness({ metadata }: ChildObject): boolean {
   return metadata.labels?.[WITNESS_LABEL] !== undefined && metadata.deletionTimestamp === undefined;
 }
@@ -85,12 +84,13 @@ function owningSecrets({ metadata }: ChildObject): NamedSecret[] {
     .map(({ name, uid }) => ({ name, uid }));
 }
 
+function observedTemplates(object: ChildObject): ObservedTemplates[] {
   const { name, labels, uid = '', resourceVersion = '', creationTimestamp = '' } = object.metadata;
   const inputsHash = labels?.[INPUTS_HASH_LABEL];
   const revisionNumber = object['revision'];
   if (inputsHash === undefined || typeof revisionNumber !== 'number') return [];
-  if (object.metadata.deletionTimestamp !== undefined) return [];
   if (labels?.[WITNESS_LABEL] !== undefined) return [];
+  if (object.metadata.deletionTimestamp !== undefined) return [];
   const templates = () => readTemplates(object);
   const former = () => readFormer(object.metadata.annotations?.[ANNOTATIONS.formerRevision]);
   return [

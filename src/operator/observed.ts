@@ -25,14 +25,14 @@ export interface Observed {
   readonly tellings?: ReadonlyMap<string, Telling>;
 }
 
-/** The last warning about an object. */
-export interface Telling {
 /** Stands for the Secrets that own it: one that is deleted is soon no longer among them. */
 export interface SecretWitness {
   readonly object: ChildObject;
   readonly secrets: readonly NamedSecret[];
 }
 
+/** The last warning about an object. */
+export interface Telling {
   readonly reason: string;
   readonly message: string;
 }

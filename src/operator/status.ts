@@ -47,7 +47,7 @@ export function deriveStatus({
   };
   const found = findings(facts);
   const conditions = toConditions(found, resource, now);
-  const url = urlOf(observed, config);
+  const url = servedUrl(observed, config);
   const rollout = nextRollout(before, decision, facts);
   const failedRevision = nextFailed(before, observed, decision, activeRevision);
   const inEffect = activeRevision === undefined || isThere(facts, conditions);
