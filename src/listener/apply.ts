@@ -1,6 +1,6 @@
 import type { ApplyWork } from '../contract/listener-protocol.ts';
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
-import { ANNOTATIONS, FIELD_MANAGERS } from '../contract/names.ts';
+import { ANNOTATIONS, envSecretName, FIELD_MANAGERS } from '../contract/names.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
@@ -146,6 +146,21 @@ export async function applyItem(
   const made = await deps.secrets.ensure(item, repair, deps.guard, signal);
   const result = await writeResource(item, deps, signal);
   // A new environment means a new revision: the time to look for ones that are too old.
-  if (made && result.kind === 'done') await deps.secrets.prune(item, deps.guard, signal);
+  if (made && result.kind === 'done') {
+    const inUse = environmentsInUse(await deps.view.getSure(namespace, item.name, signal));
+    const stale = item.stale_env_secrets.filter((name) => !inUse.has(name));
+    await deps.secrets.prune(item, stale, deps.guard, signal);
+  }
   return result;
+}
+
+/**
+ * Environments of the revisions that the cluster runs or may return to. The hub may not have heard of them yet: in a row
+ * of changes one comes up, and is old, before it was told. No other revision that is old by now can begin: the operator
+ * names it in the status first, of the very resource that it has read.
+ */
+function environmentsInUse(live: Resource | undefined): ReadonlySet<string> {
+  const { activeRevision, rollout, failedRevision } = live?.status ?? {};
+  const inUse = [activeRevision, rollout, failedRevision].filter((revision) => revision !== undefined);
+  return new Set(inUse.map(({ number }) => envSecretName(live?.metadata.name ?? '', number)));
 }

@@ -140,9 +140,14 @@ export class EnvSecrets {
   }
 
   /** As `remove`, for environments that nobody needs any more: a failure is logged and left to the next time. */
-  async prune(item: ApplyWork, guard: () => void, signal: AbortSignal): Promise<void> {
+  async prune(
+    item: ApplyWork,
+    names: readonly string[],
+    guard: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
     try {
-      await this.remove(item, item.stale_env_secrets, guard, signal);
+      await this.remove(item, names, guard, signal);
     } catch (error) {
       signal.throwIfAborted();
       const fields = { deploymentId: item.deployment_id, err: String(error) };

@@ -2,7 +2,7 @@ import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
 import { KubeError, type KubeErrorKind } from '../kube/errors.ts';
 import { controllerOf, type KubeObject, type UntypedObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resources.ts';
-import type { Action } from './action.ts';
+import { type Action, STAGES } from './action.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { isPaused } from './conditions.ts';
 import { type Execution, execute } from './execute.ts';
@@ -19,6 +19,11 @@ export interface ActInput extends Omit<Execution, 'view' | 'resource'> {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly mayAct: () => boolean;
+  /**
+   * To be called when the prerequisites are there and something is about to be changed that runs; false: nothing may be,
+   * because the custom resource is not what it was.
+   */
+  readonly announce?: (() => Promise<boolean>) | undefined;
 }
 
 export interface Acted {
@@ -26,7 +31,7 @@ export interface Acted {
   /** Objects as the cluster answered: the caches have to catch up with them. */
   readonly written: readonly KubeObject[];
   readonly failures: readonly Failure[];
-  /** The custom resource is not what it was when this was decided: nothing was done. */
+  /** The custom resource is not what it was when this was decided: nothing that runs was touched. */
   readonly outdated: boolean;
   /** Some object is not what it was: look again. */
   readonly stale: boolean;
@@ -60,7 +65,12 @@ export async function act(actions: readonly Action[], input: ActInput): Promise<
   });
   if (due.some(isCreation) && !(await isParentUnchanged(input)))
     return { ...summary(results), outdated: true };
+  let { announce } = input;
   for (const stage of [...new Set(due.map((action) => action.stage))].sort((a, b) => a - b)) {
+    if (stage > STAGES.prerequisites && stage < STAGES.removal && announce !== undefined) {
+      if (!(await announce())) return { ...summary(results), outdated: true };
+      announce = undefined;
+    }
     const unmet = new Set([...results].flatMap(([{ id }, { kind }]) => (kind === 'done' ? [] : [id])));
     const inStage = due.filter((action) => action.stage === stage);
     await Promise.all(

@@ -81,8 +81,10 @@ export const STAGES = {
   /** What pods stand on: volume, account, and the policies that close them off before they run. */
   foundations: 2,
   objects: 3,
-  autoscalers: 4,
-  removal: 5,
+  /** From no pods to some: with the new templates, or pods of the former ones would be made first. */
+  start: 4,
+  autoscalers: 5,
+  removal: 6,
 } as const;
 export type Stage = (typeof STAGES)[keyof typeof STAGES];
 export type ActionKind = Action['kind'];

@@ -1,5 +1,6 @@
 import type { Outcome } from '../kube/controller.ts';
 import { KubeError } from '../kube/errors.ts';
+import type { KubeObject } from '../kube/object.ts';
 import type { Acted } from './act.ts';
 import { isPaused } from './conditions.ts';
 import type { Decision } from './decide.ts';
@@ -18,6 +19,8 @@ export interface Reported {
   readonly dueAt?: number;
   /** The resource has changed meanwhile. */
   readonly stale?: boolean;
+  /** The resource as the cluster answered. */
+  readonly written?: KubeObject;
 }
 
 interface Looked {

@@ -33,23 +33,33 @@ export function planReplicas(input: ReplicasInput): Plan {
   const { wanted: now } = workloadState(live);
   const alone = isOnlyOwner(live);
   if (replicas.kind === 'autoscaled') {
-    const start = now === 0 ? startOf(input, replicas.min) : undefined;
+    if (now === 0) return starting(input, startOf(input, replicas.min));
     const handOver = alone && (apply.length > 0 || autoscalerMissing) ? scale(input, now, false) : undefined;
-    return following(start ?? handOver, apply);
+    return following(handOver, apply);
   }
   const { count } = replicas;
   if (count === 0 && now > 0 && !mayStop) {
-    const kept = apply.map((action) => withReplicas(action, alone ? now : undefined));
-    return { actions: kept, waiting: [`${comparison.id} ends after the components`] };
+    // As it is: nothing is worth a restart of what is about to end.
+    return { actions: [], waiting: [`${comparison.id} ends after the components`] };
   }
+  if (now === 0 && count > 0) return starting(input, scale(input, count, true));
   if (now !== count) return following(scale(input, count, true), apply);
   return { actions: apply.map((action) => withReplicas(action, alone ? count : undefined)), waiting: [] };
 }
 
-/** Only from the 0 that was seen: the autoscaler may have begun to choose meanwhile. */
+/** Only from the 0 that was seen: somebody may have begun to choose meanwhile. After an apply the version is another. */
 function startOf(input: ReplicasInput, min: number): Action {
   const { resourceVersion } = input.live.metadata;
-  return { ...scale(input, min, true), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  const seen = resourceVersion === undefined || input.apply.length > 0 ? {} : { resourceVersion };
+  return { ...scale(input, min, true), ...seen };
+}
+
+/** The first pods are those of the new template. */
+function starting({ live, apply }: ReplicasInput, start: Action): Plan {
+  const repeated = isOnlyOwner(live) ? 0 : undefined;
+  const after = [...start.after, ...apply.map(({ id }) => id)];
+  const first = apply.map((action) => withReplicas(action, repeated));
+  return { actions: [...first, { ...start, stage: STAGES.start, after }], waiting: [] };
 }
 
 function isOnlyOwner({ replicasOwners = [] }: ChildObject): boolean {

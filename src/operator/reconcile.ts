@@ -6,6 +6,7 @@ import type { Clock } from '../kube/clock.ts';
 import type { Outcome } from '../kube/controller.ts';
 import { isKubeError, type KubeError } from '../kube/errors.ts';
 import type { EventRecorder } from '../kube/events.ts';
+import type { KubeObject } from '../kube/object.ts';
 import { type Acted, act } from './act.ts';
 import type { Action } from './action.ts';
 import { withLiveComponents, withTellings } from './closer-look.ts';
@@ -83,7 +84,21 @@ export function createReconciler(
       observed = await withLiveComponents(observed, decision, view, signal);
       decision = decide(observed, config, patience, now);
     }
-    const acted = await carryOut(observed, decision, options, remembered, signal);
+    const announce = async (): Promise<boolean> => {
+      const status = deriveStatus({ observed, decision, failures: [], config, now });
+      const { written } = await report(observed.resource, status, options, remembered, signal);
+      if (written === undefined) return false;
+      observed = { ...observed, resource: withStatus(observed.resource, status, written) };
+      return true;
+    };
+    const acted = await carryOut(
+      observed,
+      decision,
+      options,
+      remembered,
+      signal,
+      begins(observed, decision) ? announce : undefined,
+    );
     if (acted.leaving) return { kind: 'requeue', afterMs: LEAVING_MS };
     if (acted.outdated) return staleOutcome();
     const failures = [...acted.failures, ...tellable(acted.error, remembered)];
@@ -92,6 +107,24 @@ export function createReconciler(
     const reported = await report(observed.resource, status, options, remembered, signal);
     return nextLook({ observed, decision: left, acted, reported, remembered, now: now.getTime() });
   };
+}
+
+/**
+ * A rollout is about to begin that the status does not name yet. It is named before a workload is touched: so what has
+ * rolled is known, whatever is killed between two calls and whatever else is wanted by then.
+ */
+function begins({ resource }: Observed, { target, startedAt }: Decision): boolean {
+  return startedAt !== null && resource.status?.rollout?.templates !== target.name;
+}
+
+/** The resource as it is after a write of its status. */
+function withStatus(
+  resource: ObservedResource,
+  status: ManagedDeploymentStatus,
+  { metadata: { resourceVersion } }: KubeObject,
+): ObservedResource {
+  const metadata = { ...resource.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  return { ...resource, metadata, status };
 }
 
 /** What is left to do: what the cluster has confirmed is done. */
@@ -116,6 +149,7 @@ async function carryOut(
   options: ReconcilerOptions,
   remembered: Remembered,
   signal: AbortSignal,
+  announce: (() => Promise<boolean>) | undefined,
 ): Promise<Acted> {
   const { resource } = observed;
   if (isPaused(resource)) return NOTHING;
@@ -132,7 +166,8 @@ async function carryOut(
   if (actions.length === 0) return NOTHING;
   const { client, view } = options;
   const { refusals } = remembered;
-  const acted = await act(actions, { client, view, resource, refusals, now, signal, mayAct: options.mayAct });
+  const { mayAct } = options;
+  const acted = await act(actions, { client, view, resource, refusals, now, signal, mayAct, announce });
   remembered.written = acted.written;
   remembered.errors = acted.error === undefined ? 0 : remembered.errors + 1;
   for (const action of acted.done) tell(action, resource, options);
@@ -180,8 +215,9 @@ async function report(
   if (change === 'counts' && dueAt > now) return { dueAt };
   const { apiVersion, kind } = MANAGED_DEPLOYMENT;
   const { name, namespace, uid, resourceVersion } = resource.metadata;
+  let written: KubeObject;
   try {
-    const written = await client.replaceStatus(
+    written = await client.replaceStatus(
       { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status },
       { signal },
     );
@@ -195,7 +231,7 @@ async function report(
   for (const { type, reason, message } of transitions(resource.status, status)) {
     events.record(resource, type, reason, message);
   }
-  return {};
+  return { written };
 }
 
 /** The CRD lets through what this version cannot read: said in the status, tried again when somebody changes it. */

@@ -52,7 +52,7 @@ export function chooseTarget(observed: Observed, config: RenderConfig, now: Date
   if (resource.spec.suspend || resource.spec.revision.image === undefined) {
     const kind = resource.spec.suspend ? 'off' : active === undefined ? 'no-revision' : 'active';
     const revision = active === undefined ? null : (activeRevision ?? null);
-    const failed = standingFailure(observed, config);
+    const failed = standingFailure(resource);
     return { ...running(active), kind, revision: revisionOf(revision), failed, heldUntil: null };
   }
   const wanted = wantedTemplates(observed, config);
@@ -70,12 +70,13 @@ export function chooseTarget(observed: Observed, config: RenderConfig, now: Date
   };
 }
 
-/** The recorded failure, if it is one of what is wanted now, be it switched off. */
-function standingFailure(observed: Observed, config: RenderConfig): FailedRevision | null {
-  const { resource } = observed;
-  if (resource.status?.failedRevision === undefined || resource.spec.revision.image === undefined)
-    return null;
-  return failureOf(resource, wantedTemplates(observed, config).name);
+/**
+ * The recorded failure of what is wanted, kept while it is switched off: what it comes to with no pods (a share of the
+ * database's connections) is not what will be tried when it is on again.
+ */
+function standingFailure(resource: ObservedResource): FailedRevision | null {
+  const { failedRevision } = resource.status ?? {};
+  return failedRevision !== undefined && isRevision(resource, failedRevision) ? failedRevision : null;
 }
 
 /**

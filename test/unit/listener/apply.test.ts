@@ -193,6 +193,30 @@ describe('environments', () => {
     expect(cluster.get('Secret', `${NAME}-env-1`)).toBeUndefined();
     expect(cluster.get('Secret', `${NAME}-env-2`)).toBeDefined();
   });
+
+  it('of what the cluster runs stay, even if the hub has not heard of it yet', async () => {
+    const names = [4, 3, 2, 1].map((number) => `${NAME}-env-${number}`);
+    for (const name of names) {
+      cluster.put({
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name, namespace: NAMESPACE, labels: { ...OURS } },
+      });
+    }
+    await apply(applyWork());
+    const live = cluster.get('ManagedDeployment', NAME);
+    if (live === undefined) throw new Error('the resource is not there');
+    const revision = (number: number) => ({ id: `r${number}`, number, templates: `${NAME}-${number}` });
+    const status = {
+      activeRevision: revision(1),
+      rollout: { ...revision(3), startedAt: '2026-01-01T00:00:00Z' },
+      failedRevision: { ...revision(2), reason: 'CrashLoop', message: 'm' },
+    };
+    cluster.put({ ...live, status });
+    const item = applyWork({ generation: 2, env_secrets: [secret(14)], stale_env_secrets: names });
+    await apply(item);
+    expect(names.filter((name) => cluster.get('Secret', name) !== undefined)).toEqual(names.slice(1));
+  });
 });
 
 describe('a term that is over', () => {

@@ -113,6 +113,24 @@ describe('a revision that fails', () => {
     expect(world.condition('Progressing')).toBe('True RolloutInProgress');
   });
 
+  test('of a change in place, off and on with another share of the connections: it has still failed', async () => {
+    const change = (poolSize: number, more: object = {}) =>
+      spec('web:1', 1, { podTemplate: { labels: { team: 'b' } }, database: { poolSize }, ...more });
+    const world = await settled(spec('web:1', 1, { database: { poolSize: 10 } }));
+    world.change(change(10));
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    await steps(world, 2);
+    world.cluster.stuck.clear();
+    world.change(change(99, { suspend: true }));
+    await world.converge();
+    world.change(change(10));
+    await world.converge();
+    expect(world.condition('Progressing')).toBe('False RolledBack');
+    world.change(change(11));
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
   test('switched off and on again, it has still failed', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));

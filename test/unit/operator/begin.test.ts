@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest';
+import { type Spec, scaled, settled } from './fixtures.ts';
+
+/** What begins is named before anything that runs is touched, and begins as it is to be. */
+
+const spec = (number: number, more: object = {}): Spec => ({
+  revision: { id: `r${number}`, number, image: `web:${number}` },
+  ...more,
+});
+const STATUS = 'status ManagedDeployment/web';
+const API = 'apply Deployment/web-api';
+
+describe('a rollout', () => {
+  test('is in the status when its templates are stored and nothing runs them yet', async () => {
+    const world = await settled(spec(1));
+    world.change(spec(2));
+    expect((await world.look()).slice(0, 3)).toEqual(['create ControllerRevision/web-2', STATUS, API]);
+    expect(world.status.rollout).toMatchObject({ number: 2, templates: 'web-2' });
+  });
+
+  test('does not begin where something else is wanted by then, and nobody is told that it had', async () => {
+    const world = await settled(spec(1));
+    world.change(spec(2));
+    world.cluster.faults = [{ when: ({ verb }) => verb === 'status', error: 'conflict' }];
+    expect(await world.look()).toEqual(['create ControllerRevision/web-2']);
+    expect(world.status.rollout).toBeUndefined();
+    world.change(spec(3));
+    expect(await world.look()).toContain(API);
+    expect(world.status.rollout).toMatchObject({ number: 3 });
+    expect(world.images('api')).toEqual(['web:3']);
+  });
+
+  test('is known after a kill at any call', async () => {
+    for (let calls = 0; calls < 5; calls += 1) {
+      const world = await settled(spec(1));
+      world.change(spec(2));
+      let left = calls;
+      const when = () => {
+        left -= 1;
+        return left < 0;
+      };
+      world.cluster.faults = Array.from({ length: 20 }, () => ({ when, error: 'server' as const }));
+      await world.look().catch(() => []);
+      world.cluster.faults = [];
+      world.restart();
+      if (world.images('api')[0] === 'web:2') expect(world.status.rollout).toMatchObject({ number: 2 });
+    }
+  });
+});
+
+describe('from no pods', () => {
+  test.each([
+    ['a fixed number', { components: { api: scaled(2, 2) } }],
+    ['an autoscaled one', { components: { api: scaled(2, 5) } }],
+  ])('to %s: the new template comes first', async (_, more) => {
+    const world = await settled(spec(1, more));
+    world.change(spec(1, { ...more, suspend: true }));
+    await world.converge();
+    world.change(spec(2, more));
+    world.cluster.stuck.set('api', 'ContainerCreating');
+    // The second of the two writes fails.
+    let seen = 0;
+    world.cluster.faults = [
+      {
+        when: ({ verb, id }) => {
+          seen += verb === 'apply' && id.endsWith('/web-api') && id.startsWith('Deployment') ? 1 : 0;
+          return seen === 2;
+        },
+        error: 'server',
+      },
+    ];
+    for (let looks = 0; looks < 8 && seen < 2; looks += 1) {
+      await world.look().catch(() => []);
+      world.cluster.settle();
+      world.now += 2_000;
+    }
+    expect([world.images('api'), world.replicas('api')]).toEqual([['web:2'], 0]);
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect([world.images('api'), world.replicas('api')]).toEqual([['web:2'], 2]);
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+});
+
+test('on the way off nothing is restarted: the database keeps its template until it ends', async () => {
+  const world = await settled(spec(1, { database: { maxConnections: 200 } }));
+  world.change(spec(1, { suspend: true, database: { maxConnections: 100 } }));
+  expect(await world.look()).not.toContain('apply StatefulSet/web-db');
+  world.cluster.settle();
+  const writes = await world.converge();
+  expect(writes.filter((write) => write === 'apply StatefulSet/web-db').length).toBeGreaterThan(0);
+  expect(world.status).toMatchObject({ suspended: true });
+});
