@@ -169,7 +169,8 @@ export const MAX_REPORTS = 500;
 /**
  * `POST /v2/listeners/{id}/reports`: compare-and-set on (epoch, seq); seq counts up within the epoch. A seq that is not
  * above the highest one taken is answered and not taken again; a gap is fine: reports say states, not steps, and a
- * listener whose call failed sends what it then knows under the next seq.
+ * listener whose call failed sends what it then knows under the next seq. Several of one deployment are taken in their
+ * order.
  */
 export const reportsRequestSchema = z.strictObject({
   epoch: z.int(),

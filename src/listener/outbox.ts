@@ -12,13 +12,18 @@ export interface ReportDraft {
   failed(): void;
 }
 
+/** Statuses of one deployment that are kept for a hub that does not listen: of so many changes of its revisions. */
+const KEPT_STATUSES = 20;
+
 /**
- * What the hub is to be told, one entry a deployment: newer ones replace older ones, so nothing piles up while the hub
- * is away. Statuses that the hub has already are not sent again.
+ * What the hub is to be told of each deployment: newer ones replace older ones, so nothing piles up while the hub is
+ * away. A status that tells of other revisions than the one after it is kept: it may be all that says that a revision
+ * has rolled, or was active. Statuses that the hub has already are not sent again.
  */
 export class Outbox {
   readonly #outcomes = new Map<string, Outcome>();
-  readonly #observed = new Map<string, ObservedReport>();
+  /** Oldest first, none empty. */
+  readonly #observed = new Map<string, readonly ObservedReport[]>();
   /** Hash of the status last taken by the hub, by deployment. */
   readonly #known = new Map<string, string>();
   /** Keys whose inventory line may have changed, each with the line of when it was gone. */
@@ -33,13 +38,10 @@ export class Outbox {
   }
 
   addObserved(report: ObservedReport): void {
-    if (
-      !this.#observed.has(report.deployment_id) &&
-      this.#known.get(report.deployment_id) === contentHash(report)
-    ) {
-      return;
-    }
-    this.#observed.set(report.deployment_id, report);
+    const { deployment_id: id } = report;
+    const waiting = this.#observed.get(id);
+    if (waiting === undefined && this.#known.get(id) === contentHash(report)) return;
+    this.#observed.set(id, withoutRepetitions([...(waiting ?? []), report]));
     this.wake();
   }
 
@@ -73,10 +75,11 @@ export class Outbox {
   /** Takes out up to `limit` reports, outcomes before statuses. */
   draft(limit: number): ReportDraft | null {
     const outcomes = [...this.#outcomes.values()].slice(0, limit);
-    const observed = [...this.#observed.values()].slice(0, limit - outcomes.length);
+    const observed = [...this.#observed.values()].flat().slice(0, limit - outcomes.length);
     if (outcomes.length + observed.length === 0) return null;
     for (const { deployment_id } of outcomes) this.#outcomes.delete(deployment_id);
-    for (const { deployment_id } of observed) this.#observed.delete(deployment_id);
+    const taken = Map.groupBy(observed, ({ deployment_id }) => deployment_id);
+    for (const [id, reports] of taken) this.#keep(id, this.#observed.get(id)?.slice(reports.length) ?? []);
     return {
       reports: [...outcomes, ...observed],
       sent: () => {
@@ -86,11 +89,15 @@ export class Outbox {
         for (const outcome of outcomes) {
           if (!this.#outcomes.has(outcome.deployment_id)) this.addOutcome(outcome);
         }
-        for (const report of observed) {
-          if (!this.#observed.has(report.deployment_id)) this.addObserved(report);
-        }
+        for (const [id, reports] of taken) this.#keep(id, [...reports, ...(this.#observed.get(id) ?? [])]);
+        this.wake();
       },
     };
+  }
+
+  #keep(id: string, reports: readonly ObservedReport[]): void {
+    if (reports.length === 0) this.#observed.delete(id);
+    else this.#observed.set(id, withoutRepetitions(reports));
   }
 
   /** Takes out what the inventory is wanted of; `everything` includes the touched ones. */
@@ -106,4 +113,18 @@ export class Outbox {
     this.#content.resolve();
     this.#content = Promise.withResolvers();
   }
+}
+
+/** Without those whose follower tells of the same revisions; the latest of them. */
+function withoutRepetitions(reports: readonly ObservedReport[]): readonly ObservedReport[] {
+  return reports
+    .filter((report, index) => {
+      const next = reports[index + 1];
+      return next === undefined || revisionsOf(report) !== revisionsOf(next);
+    })
+    .slice(-KEPT_STATUSES);
+}
+
+function revisionsOf({ active_revision, rollout_revision, failed_revision }: ObservedReport): string {
+  return [active_revision, rollout_revision, failed_revision].map((revision) => revision?.id ?? '').join();
 }

@@ -148,7 +148,10 @@ async function contents(id: string): Promise<{ image: string; env: Record<string
   );
 }
 
-describe.concurrent('fifty PATCHes in a row', () => {
+/** Side by side on a busy machine, they take minutes. */
+const PATIENT = { timeout: 300_000 };
+
+describe.concurrent('fifty PATCHes in a row', PATIENT, () => {
   const FIFTY = Array.from({ length: 50 }, (_, index) => index + 2);
   const settings = { source_config: { resource_spec: { min_scale: 2, max_scale: 2 } } };
 
@@ -194,7 +197,7 @@ describe.concurrent('fifty PATCHes in a row', () => {
   });
 });
 
-describe.concurrent('a PATCH', () => {
+describe.concurrent('a PATCH', PATIENT, () => {
   test('in a row whose last one fails: what came up in between is back, with its secrets', async () => {
     const { id, course } = await serving('row back', { secrets: secrets('1') });
     await patch(id, 'slow-1s', { secrets: secrets('2') });
@@ -269,7 +272,7 @@ describe.concurrent('a PATCH', () => {
   });
 });
 
-describe.concurrent.each(['redeploy', 'rollback'] as const)('%s', (verb) => {
+describe.concurrent.each(['redeploy', 'rollback'] as const)('%s', PATIENT, (verb) => {
   const FIRST = { image: image(1), env: { TOKEN: 'one' } };
   const withSecrets = (value: string) => ({ secrets: secrets(value) });
   const runsFirst = async (id: string, course: Course, told: string[]) => {

@@ -142,7 +142,10 @@ class Scaled {
 const fixed = (count: number) => ({ min_scale: count, max_scale: count });
 const between = (min: number, max: number) => ({ min_scale: min, max_scale: max });
 
-describe.concurrent('a change of scale alone', () => {
+/** Many steps each, side by side: on a busy machine they take minutes. */
+const PATIENT = { timeout: 300_000 };
+
+describe.concurrent('a change of scale alone', PATIENT, () => {
   test('1 → 3 → 1: the pods that stay are the same ones, the disruption budget follows', async () => {
     const shop = await Scaled.start('fixed', fixed(1));
     const [first] = shop.uids();
@@ -243,7 +246,7 @@ describe.concurrent('a change of scale alone', () => {
   });
 });
 
-describe.concurrent('off and on', () => {
+describe.concurrent('off and on', PATIENT, () => {
   const WHOLE = { queue_cpu: 1, orchestrator_cpu: 1, executor_cpu: 1 };
 
   test('the whole: no pod is left, data stay; then the same revision from the same templates, each pod once', async () => {

@@ -51,6 +51,44 @@ describe('the outbox', () => {
     expect(outbox.draft(10)?.reports).toEqual([applied('a', 2), applied('b', 1), observed('a', 1)]);
   });
 
+  describe('while the hub does not listen', () => {
+    const revision = (number: number) => ({ id: `r${number}`, number });
+    /** Revision 1 is active; `number` rolls. */
+    const rolling = (id: string, number: number, generation = number) => ({
+      ...observed(id, generation),
+      active_revision: revision(1),
+      rollout_revision: revision(number),
+    });
+
+    it('keeps what tells of other revisions than what came after it, in order', () => {
+      const outbox = new Outbox();
+      for (const report of [rolling('a', 2), rolling('a', 2, 7), rolling('b', 2), rolling('a', 3)]) {
+        outbox.addObserved(report);
+      }
+      const draft = outbox.draft(2);
+      expect(draft?.reports).toEqual([rolling('a', 2, 7), rolling('a', 3)]);
+      outbox.addObserved(rolling('a', 3, 8));
+      outbox.addObserved(rolling('a', 4));
+      draft?.failed();
+      const next = outbox.draft(10);
+      expect(next?.reports.filter(({ deployment_id }) => deployment_id === 'a')).toEqual([
+        rolling('a', 2, 7),
+        rolling('a', 3, 8),
+        rolling('a', 4),
+      ]);
+      next?.sent();
+      outbox.addObserved(rolling('a', 4));
+      expect(outbox.isEmpty).toBe(true);
+    });
+
+    it('keeps a bounded number of them, the latest', () => {
+      const outbox = new Outbox();
+      for (let number = 2; number <= 1000; number += 1) outbox.addObserved(rolling('a', number));
+      const reports = outbox.draft(500)?.reports ?? [];
+      expect([reports.length, reports.at(-1)]).toEqual([20, rolling('a', 1000)]);
+    });
+  });
+
   it('hands out at most as many as asked for, and none is lost', () => {
     const outbox = new Outbox();
     for (const id of ['a', 'b', 'c']) outbox.addOutcome(applied(id, 1));
