@@ -6,6 +6,7 @@ import { isKubeError } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resources.ts';
 import { Refusal } from './refusal.ts';
+import type { Resource } from './resource-view.ts';
 
 /**
  * Secrets that hold the environment of one revision each: immutable, made before the custom resource names them, read
@@ -22,6 +23,9 @@ interface Owner {
   tenant_id: string;
   namespace: string;
 }
+
+/** cert-manager's note on a Secret: the Certificate that it was made for. */
+const CERTIFICATE_NAME = 'cert-manager.io/certificate-name';
 
 /** Bounds the memory of what was made; an entry that falls out costs one call. */
 const REMEMBERED = 20_000;
@@ -84,6 +88,11 @@ export class EnvSecrets {
     return made;
   }
 
+  /** Believes no more that the environment which this resource names is there. */
+  forget({ metadata, spec }: Resource): void {
+    this.#there.delete(`${metadata.namespace}/${spec.revision.envSecretName}`);
+  }
+
   async #create(
     item: ApplyWork,
     secret: ApplyWork['env_secrets'][number],
@@ -128,6 +137,24 @@ export class EnvSecrets {
       guard();
       await this.#delete(at, found.metadata.uid, signal);
     }
+  }
+
+  /**
+   * Removes the certificate that cert-manager keeps of a Certificate that is gone. It bears none of our labels: it was
+   * made for our route, which alone asked for a Certificate of this name.
+   * @throws KubeError
+   */
+  async removeCertificate(
+    { namespace }: Owner,
+    name: string,
+    guard: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const at = { namespace, name };
+    const found = await this.#options.client.find(RESOURCES.Secret, at, { signal });
+    if (found?.metadata.annotations?.[CERTIFICATE_NAME] !== name) return;
+    guard();
+    await this.#delete(at, found.metadata.uid, signal);
   }
 
   async #delete(at: { namespace: string; name: string }, uid: string | undefined, signal: AbortSignal) {

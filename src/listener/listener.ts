@@ -12,7 +12,7 @@ import type { HubClient } from './hub-client.ts';
 import { goneItem, observedReport } from './observe.ts';
 import { Outbox } from './outbox.ts';
 import { pullWork } from './puller.ts';
-import { hasOwnLabels, isEdited, type Resource, ResourceView } from './resource-view.ts';
+import { hasOwnLabels, isEdited, lacksEnvironment, type Resource, ResourceView } from './resource-view.ts';
 import { runSender } from './sender.ts';
 import { DEFAULT_TENANT_QUOTA, TenantNamespaces } from './tenant-namespace.ts';
 import { runTerms, type Term } from './term.ts';
@@ -94,7 +94,7 @@ function createParts(options: ListenerOptions): Parts {
 }
 
 /** What happens to custom resources is told to the hub: every status, and what somebody else did to spec. */
-function followResources(view: ResourceView, outbox: Outbox): () => void {
+function followResources(view: ResourceView, outbox: Outbox, secrets: EnvSecrets): () => void {
   const observe = (resource: Resource) => {
     const report = observedReport(resource);
     if (report !== null) outbox.addObserved(report);
@@ -114,7 +114,10 @@ function followResources(view: ResourceView, outbox: Outbox): () => void {
       const isNew = resource.metadata.generation !== old.metadata.generation;
       // Labels raise no generation; told when they go, not with every event after.
       const lostLabels = hasOwnLabels(old) && !hasOwnLabels(resource);
-      if ((isNew && isEdited(resource)) || lostLabels) compare(resource);
+      const lacksSecret = lacksEnvironment(resource);
+      if (lacksSecret) secrets.forget(resource);
+      const lostSecret = lacksSecret && !lacksEnvironment(old);
+      if ((isNew && isEdited(resource)) || lostLabels || lostSecret) compare(resource);
     },
     deleted: (resource) => {
       const gone = goneItem(resource);
@@ -164,7 +167,7 @@ async function act(parts: Parts, term: Term, stopping: AbortSignal): Promise<voi
     random,
   });
   const shared = { hub, term, logger, clock, random };
-  const unfollow = followResources(view, outbox);
+  const unfollow = followResources(view, outbox, secrets);
   const sending = runSender({ ...shared, outbox, view, draining: draining.signal });
   const pulling = pullWork({ ...shared, table, isReachable: () => probe.isReachable, signal: ending });
   const taking = takeInventories(outbox, parts, ending);

@@ -2,7 +2,7 @@ import type { InventoryItem, ObservedReport } from '../contract/listener-protoco
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import { contentHash } from '../domain/hash.ts';
 import { UUID_PATTERN } from '../domain/id.ts';
-import { appliedHashOf, hasOwnLabels, type Resource, specHashOf } from './resource-view.ts';
+import { appliedHashOf, hasOwnLabels, lacksEnvironment, type Resource, specHashOf } from './resource-view.ts';
 
 /** What is told to the hub of a custom resource. Pure. */
 
@@ -60,8 +60,11 @@ export function inventoryItem(resource: Resource): InventoryItem | null {
     namespace,
     uid: uid ?? '',
     generation: resource.spec.generation,
-    // With its labels edited it is not what was applied, whatever its spec says.
-    spec_hash: hasOwnLabels(resource) ? specHashOf(resource) : contentHash(resource.metadata.labels ?? {}),
+    // With its labels edited, or its environment lost, it is not what was applied, whatever its spec says.
+    spec_hash:
+      hasOwnLabels(resource) && !lacksEnvironment(resource)
+        ? specHashOf(resource)
+        : contentHash(resource.metadata.labels ?? {}),
     applied_hash: appliedHashOf(resource)?.slice(0, MAX_HASH) ?? null,
   };
 }

@@ -3,7 +3,7 @@ import { LABELS } from '../contract/names.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
 import { RESOURCES, type Resource as ResourceKind } from '../kube/resources.ts';
-import { databaseName } from '../workloads/names.ts';
+import { credentialsCopyName, databaseName, tlsSecretName } from '../workloads/names.ts';
 import type { StepResult } from './apply.ts';
 import { type EnvSecrets, isOurs } from './env-secrets.ts';
 import { Refusal } from './refusal.ts';
@@ -47,6 +47,7 @@ function secretNames(item: PurgeWork, live: Resource | undefined): string[] {
       ...item.env_secrets,
       ...(named?.startsWith(`${item.name}-env-`) ? [named] : []),
       databaseName({ metadata: { name: item.name } }),
+      credentialsCopyName({ metadata: { name: item.name } }),
     ]),
   ];
 }
@@ -99,6 +100,7 @@ export async function purgeItem(
     return WAIT;
   }
   await deps.secrets.remove(item, names, deps.guard, signal);
+  await deps.secrets.removeCertificate(item, tlsSecretName({ metadata: { name } }), deps.guard, signal);
   let left = false;
   for (const kind of UNOWNED) left = (await deleteUnowned(kind, item, deps, signal)) || left;
   if (left) return WAIT;

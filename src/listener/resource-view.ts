@@ -1,5 +1,6 @@
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../contract/names.ts';
+import type { Reason } from '../domain/conditions.ts';
 import { contentHash } from '../domain/hash.ts';
 import { type KubeObject, keyOf } from '../kube/object.ts';
 import type { Reflector, ReflectorHandlers } from '../kube/reflector.ts';
@@ -122,6 +123,13 @@ export function appliedHashOf(resource: Resource): string | null {
 /** Whether somebody else than a listener wrote spec last: whoever edits it leaves the listener's note as it is. */
 export function isEdited(resource: Resource): boolean {
   return specHashOf(resource) !== appliedHashOf(resource);
+}
+
+/** Whether the operator misses a Secret that only a listener can make again. */
+export function lacksEnvironment({ status }: Resource): boolean {
+  return (
+    status?.conditions?.some(({ reason }) => reason === ('EnvironmentMissing' satisfies Reason)) ?? false
+  );
 }
 
 /** Whether the resource carries the labels by which it is found, as a listener writes them from its spec. */

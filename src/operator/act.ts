@@ -1,4 +1,6 @@
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
+import { ANNOTATIONS } from '../contract/names.ts';
+import { desiredHash } from '../kube/compare.ts';
 import { KubeError, type KubeErrorKind } from '../kube/errors.ts';
 import { controllerOf, type KubeObject, type UntypedObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resources.ts';
@@ -141,7 +143,8 @@ async function classify(action: Action, error: KubeError, input: ActInput): Prom
 }
 
 /** What was to be made is there already: ours (the cache lags, or lost sight of it), or somebody else's. */
-async function explainExisting(action: Action, { view, resource, signal }: ActInput): Promise<Result> {
+async function explainExisting(action: Action, input: ActInput): Promise<Result> {
+  const { view, resource, signal } = input;
   // A Secret: whoever made it meanwhile, the next look reads it.
   if (action.kind !== 'create') return { kind: 'stale' };
   const { namespace } = resource.metadata;
@@ -151,12 +154,43 @@ async function explainExisting(action: Action, { view, resource, signal }: ActIn
   const found = childKindOf(kind) && (await view.refresh(kind as ChildKindName, { namespace, name }, signal));
   if (found === undefined || found.metadata.deletionTimestamp !== undefined) return { kind: 'stale' };
   if (isOurs(found, resource)) return { kind: 'stale' };
+  if (isStripped(found, action.object)) return await takeBack(action, found, input);
   const owner = controllerOf(found);
   // Left from an earlier custom resource of this name; the garbage collector is about to remove it.
   if (owner?.kind === MANAGED_DEPLOYMENT.kind && owner.name === resource.metadata.name)
     return { kind: 'stale' };
-  const message = `${kind} ${name} exists and was not made by Berth for this deployment: rename or remove it`;
+  const labels = Object.entries(object.metadata.labels).map(([key, value]) => `${key}=${value}`);
+  const message =
+    `${kind} ${name} exists and was not made by Berth for this deployment: rename or remove it. ` +
+    `If it is Berth's and somebody took its labels off: kubectl label ${kind.toLowerCase()} ${name} ${labels.join(' ')}`;
   return { kind: 'refused', failure: { actionId: action.id, reason: 'Conflict', final: false, message } };
+}
+
+/**
+ * Ours, although its labels and its owner reference were taken off: it still notes the hash of exactly what is to be made,
+ * in which both are counted, down to the uid of the custom resource.
+ */
+function isStripped(found: UntypedObject, wanted: KubeObject): boolean {
+  const note = found.metadata.annotations?.[ANNOTATIONS.appliedHash];
+  return note !== undefined && note === desiredHash(wanted, ANNOTATIONS.appliedHash);
+}
+
+async function takeBack(
+  { object, id, reason, stage, after }: Extract<Action, { kind: 'create' }>,
+  found: UntypedObject,
+  input: ActInput,
+): Promise<Result> {
+  const { uid = '' } = found.metadata;
+  // The number of pods stays: who decides it is looked at next.
+  const { replicas } = (found['spec'] ?? {}) as { replicas?: number };
+  const count = replicas === undefined ? {} : { replicas };
+  const apply = { kind: 'apply', id, reason, stage, after, object, uid, drift: false, ...count } as const;
+  try {
+    return { kind: 'done', written: await execute(apply, input) };
+  } catch (error) {
+    if (error instanceof KubeError) return { kind: 'error', error };
+    throw error;
+  }
 }
 
 function refused(action: Action, error: KubeError): Result {

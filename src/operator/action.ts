@@ -47,13 +47,14 @@ export type Action = ActionBase &
         readonly replicas: number;
         readonly force: boolean;
       }
-    /** Size and ownership of the database's volume. */
+    /** Size and ownership of the database's volume; its credentials and the stored templates follow in ownership. */
     | {
         readonly kind: 'volume';
         readonly object: KubeObject;
         readonly uid: string;
         readonly resourceVersion: string;
         readonly change: { readonly storage?: string; readonly owned?: boolean };
+        readonly followers: readonly { readonly name: string; readonly uid: string }[];
       }
     | {
         readonly kind: 'delete';

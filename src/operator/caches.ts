@@ -19,6 +19,13 @@ export interface CachesOptions {
 }
 
 const BY_APP = 'app';
+const BY_DEPLOYMENT = 'deployment';
+
+/** Of a custom resource: the deployment that it says it is of. */
+function deploymentKeys({ metadata, ...object }: UntypedObject): string[] {
+  const { deploymentId } = (object['spec'] ?? {}) as { deploymentId?: unknown };
+  return typeof deploymentId === 'string' ? [`${metadata.namespace}/${deploymentId}`] : [];
+}
 
 /** Keys of the custom resources that an object may belong to: by its owner reference and by its label. */
 export function appKeys(object: KubeObject): string[] {
@@ -53,7 +60,10 @@ export class Caches implements ClusterView {
 
   constructor(options: CachesOptions) {
     this.#options = options;
-    this.#resources = this.#reflectors(RESOURCES.ManagedDeployment, { transform: slimResource });
+    this.#resources = this.#reflectors(RESOURCES.ManagedDeployment, {
+      transform: slimResource,
+      indexes: { [BY_DEPLOYMENT]: deploymentKeys },
+    });
     for (const kind of options.kinds) this.#children.set(kind, this.#ofKind(kind));
   }
 
@@ -64,7 +74,11 @@ export class Caches implements ClusterView {
 
   #reflectors(
     resource: Resource,
-    more: { labelSelector?: string; transform: (object: UntypedObject) => UntypedObject },
+    more: {
+      labelSelector?: string;
+      transform: (object: UntypedObject) => UntypedObject;
+      indexes?: Record<string, (object: UntypedObject) => string[]>;
+    },
   ): ByNamespace {
     const { client, namespaces, logger } = this.#options;
     return new Map(
@@ -75,8 +89,8 @@ export class Caches implements ClusterView {
           resource,
           logger,
           ...(namespace === ALL ? {} : { namespace }),
-          indexes: { [BY_APP]: appKeys },
           ...more,
+          indexes: { [BY_APP]: appKeys, ...more.indexes },
         }),
       ]),
     );
@@ -160,6 +174,11 @@ export class Caches implements ClusterView {
       ([kind, byNamespace]) =>
         [...byNamespace].map(([namespace, reflector]) => ({ kind, namespace, stats: reflector.stats() })),
     );
+  }
+
+  resourcesOf(namespace: string, deploymentId: string): UntypedObject[] {
+    const key = `${namespace}/${deploymentId}`;
+    return this.#in(this.#resources, namespace)?.store.byIndex(BY_DEPLOYMENT, key) ?? [];
   }
 
   resource(key: string): UntypedObject | undefined {

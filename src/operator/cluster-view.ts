@@ -5,6 +5,8 @@ import type { ChildKindName } from './kinds.ts';
 export interface ClusterView {
   /** The custom resource of this key (`namespace/name`), as cached. */
   resource(key: string): UntypedObject | undefined;
+  /** Custom resources of this namespace that carry the hub's id of a deployment. */
+  resourcesOf(namespace: string, deploymentId: string): UntypedObject[];
   /** Objects that may belong to the custom resource of this key, by its name in label or owner reference. */
   children(kind: ChildKindName, key: string): UntypedObject[];
   /** Whether the cluster has this kind, as far as is known: those of an optional API may come and go. */

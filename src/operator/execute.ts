@@ -9,7 +9,7 @@ import type { KubeObject as DesiredKubeObject } from '../workloads/desired-objec
 import { ownerReferences } from '../workloads/owner.ts';
 import type { Action } from './action.ts';
 import type { ClusterView } from './cluster-view.ts';
-import { checkSecrets, ensureCredentials } from './secrets.ts';
+import { checkSecrets, ensureCredentials, ownCredentials } from './secrets.ts';
 
 export type WriteClient = Pick<KubeClient, 'get' | 'find' | 'create' | 'apply' | 'patch' | 'delete'>;
 
@@ -102,26 +102,37 @@ function scaled(action: ActionOf<'scale'>, { client, signal }: Execution): Promi
 }
 
 /** A merge patch, not an apply: an apply could not take back an owner reference that the creation has set. */
-function volumeChanged(action: ActionOf<'volume'>, execution: Execution): Promise<KubeObject> {
+async function volumeChanged(action: ActionOf<'volume'>, execution: Execution): Promise<KubeObject> {
   const { client, resource, signal } = execution;
-  const { object, uid, resourceVersion, change } = action;
+  const { object, uid, resourceVersion, change, followers } = action;
+  const { namespace } = resource.metadata;
+  const options = { fieldManager: FIELD_MANAGERS.operator, signal };
   const owners = change.owned === true ? (ownerReferences(resource).ownerReferences ?? []) : [];
+  const ownership = change.owned === undefined ? {} : { ownerReferences: owners };
+  if (change.owned !== undefined) {
+    // Before the volume, whose ownership says that all is done.
+    await ownCredentials(owners, execution);
+    for (const { name, uid: followerUid } of followers) {
+      const patch = { metadata: { uid: followerUid, ...ownership } };
+      await client.patch(RESOURCES.ControllerRevision, { namespace, name }, patch, options).catch(unlessGone);
+    }
+  }
   const patch = {
-    metadata: {
-      uid,
-      resourceVersion,
-      ...(change.owned === undefined ? {} : { ownerReferences: owners }),
-    },
+    metadata: { uid, resourceVersion, ...ownership },
     ...(change.storage === undefined
       ? {}
       : { spec: { resources: { requests: { storage: change.storage } } } }),
   };
-  return client.patch<KubeObject & Record<string, unknown>>(
+  return await client.patch<KubeObject & Record<string, unknown>>(
     RESOURCES.PersistentVolumeClaim,
     object.metadata,
     patch,
-    { fieldManager: FIELD_MANAGERS.operator, signal },
+    options,
   );
+}
+
+function unlessGone(error: unknown): void {
+  if (!isKubeError(error, 'not_found', 'conflict')) throw error;
 }
 
 async function remove(action: ActionOf<'delete'>, { client, view, signal }: Execution): Promise<KubeObject> {

@@ -26,3 +26,21 @@ export function isOfEarlierResource(object: KubeObject, resource: ManagedDeploym
   const owner = controllerOf(object);
   return owner !== undefined && owner.uid !== resource.metadata.uid;
 }
+
+/**
+ * Whose deployment it is where several custom resources of a namespace carry its id: a copied manifest would put its pods
+ * behind the other's Services. It is the one that the listener named, else the one that was there first.
+ * @returns the name of the other one; null: it is this one's
+ */
+export function rightfulOther(
+  resource: KubeObject,
+  deploymentId: string,
+  all: readonly KubeObject[],
+): string | null {
+  if (all.length < 2) return null;
+  const suffix = `-${deploymentId.replaceAll('-', '').slice(-8)}`;
+  const rank = ({ metadata }: KubeObject) =>
+    `${metadata.name.endsWith(suffix) ? 0 : 1} ${metadata.creationTimestamp ?? ''} ${metadata.name}`;
+  const [first] = [...all].sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
+  return first === undefined || first.metadata.name === resource.metadata.name ? null : first.metadata.name;
+}

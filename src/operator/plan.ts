@@ -211,6 +211,7 @@ function volumeChange(observed: Observed, { desired, object }: Comparison, live:
       uid: live.metadata.uid ?? '',
       resourceVersion: live.metadata.resourceVersion ?? '',
       change,
+      followers: observed.storedTemplates.map(({ name, uid }) => ({ name, uid })),
     },
   ];
 }

@@ -20,9 +20,10 @@ import { gather } from './gather.ts';
 import { Memory, type Remembered } from './memory.ts';
 import { nextLook, type Reported, staleOutcome } from './next-look.ts';
 import type { Observed, ObservedResource } from './observed.ts';
+import { rightfulOther } from './ownership.ts';
 import { failedBy } from './refused-rollout.ts';
 import { secretsCheck, secretsCheckDue, secretsCheckId } from './secrets-check.ts';
-import { deriveStatus, statusChange, unreadableStatus } from './status.ts';
+import { deriveStatus, refusedStatus, statusChange } from './status.ts';
 import { transitions } from './transitions.ts';
 
 export interface ReconcilerOptions {
@@ -46,6 +47,8 @@ const CATCH_UP_MS = 2_000;
 const STATUS_PAUSE_MS = 1_000;
 /** A namespace that is being deleted takes its time. */
 const LEAVING_MS = 30_000;
+/** Until it is looked whether the one that a copy was made of is still there: longer than its listener needs to bring it back. */
+const COPY_PAUSE_MS = 30_000;
 /** A call that failed once is not worth a word in the status. */
 const ERRORS_BEFORE_TELLING = 3;
 
@@ -64,6 +67,14 @@ export function createReconciler(
   };
   const memory = new Memory();
 
+  /** A failure is decided on what the server says itself. */
+  const decideSurely = async (cached: Observed, now: Date, signal: AbortSignal) => {
+    const decision = decide(cached, config, patience, now);
+    if (decision.verdict.kind !== 'failed' || !decision.verdict.seen) return { observed: cached, decision };
+    const observed = await withLiveComponents(cached, decision, view, signal);
+    return { observed, decision: decide(observed, config, patience, now) };
+  };
+
   return async (key, signal) => {
     const gathered = gather(view, key);
     if (gathered.kind === 'absent') {
@@ -76,14 +87,15 @@ export function createReconciler(
     if (gathered.kind === 'unreadable') {
       return await refuseSpec(gathered.resource, gathered.problems, options, remembered, signal);
     }
-    if (gathered.observed.resource.metadata.deletionTimestamp !== undefined) return { kind: 'settled' };
+    const { resource } = gathered.observed;
+    if (resource.metadata.deletionTimestamp !== undefined) return { kind: 'settled' };
+    const other = otherOwner(resource, view);
+    if (other !== null) return await refuseCopy(resource, other, options, remembered, signal);
     const now = clock.date();
-    let observed = await withTellings(gathered.observed, { client, remembered, now: now.getTime(), signal });
-    let decision = decide(observed, config, patience, now);
-    if (decision.verdict.kind === 'failed' && decision.verdict.seen) {
-      observed = await withLiveComponents(observed, decision, view, signal);
-      decision = decide(observed, config, patience, now);
-    }
+    const told = await withTellings(gathered.observed, { client, remembered, now: now.getTime(), signal });
+    const sure = await decideSurely(told, now, signal);
+    const { decision } = sure;
+    let { observed } = sure;
     const announce = async (): Promise<boolean> => {
       const status = deriveStatus({ observed, decision, failures: [], config, now });
       const { written } = await report(observed.resource, status, options, remembered, signal);
@@ -234,6 +246,27 @@ async function report(
   return { written };
 }
 
+function otherOwner(resource: ObservedResource, view: ClusterView): string | null {
+  const { deploymentId } = resource.spec;
+  if (deploymentId === undefined) return null;
+  const { namespace } = resource.metadata;
+  return rightfulOther(resource, deploymentId, view.resourcesOf(namespace, deploymentId));
+}
+
+/** Nothing is made for a copy, and nothing of the other is touched; should the other go, the copy takes its place. */
+async function refuseCopy(
+  resource: ObservedResource,
+  other: string,
+  options: ReconcilerOptions,
+  remembered: Remembered,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const message = `the ManagedDeployment ${other} has the same spec.deploymentId: leave it out, or delete this one`;
+  const status = refusedStatus(resource, 'Conflict', message, options.clock.date());
+  const { stale } = await report(resource, status, options, remembered, signal);
+  return stale ? staleOutcome() : { kind: 'requeue', afterMs: COPY_PAUSE_MS };
+}
+
 /** The CRD lets through what this version cannot read: said in the status, tried again when somebody changes it. */
 async function refuseSpec(
   resource: ObservedResource,
@@ -242,7 +275,8 @@ async function refuseSpec(
   remembered: Remembered,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const status = unreadableStatus(resource, problems, options.clock.date());
+  const message = `the spec is not valid: ${problems}`;
+  const status = refusedStatus(resource, 'Refused', message, options.clock.date());
   const { stale } = await report(resource, status, options, remembered, signal);
   if (stale) return staleOutcome();
   return { kind: 'terminal', error: new Error(`failed to read the spec: ${problems}`) };

@@ -16,7 +16,8 @@ const CHILD_VERBS: Readonly<Record<ChildKindName, readonly string[]>> = {
   HTTPRoute: MANAGED,
   // Data: made, grown, never deleted.
   PersistentVolumeClaim: ['get', 'list', 'watch', 'create', 'patch'],
-  ControllerRevision: ['get', 'list', 'watch', 'create', 'delete'],
+  // `patch`: their owners alone; so of Secrets.
+  ControllerRevision: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
   Pod: ['list', 'watch'],
 };
 
@@ -28,7 +29,7 @@ export function neededRights(kinds: readonly ChildKindName[]): Right[] {
     // The owner references block the owner's deletion.
     ...rightsOn('ManagedDeployment', ['update'], 'finalizers'),
     ...kinds.flatMap((kind) => rightsOn(kind, CHILD_VERBS[kind])),
-    ...rightsOn('Secret', ['create', 'get']),
+    ...rightsOn('Secret', ['create', 'get', 'patch']),
     // `list`: those of one object, where it says nothing itself.
     ...rightsOn('Event', ['create', 'list', 'patch']),
   ];

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { FIELD_MANAGERS, LABELS, MANAGED_BY } from '../contract/names.ts';
 import { isKubeError } from '../kube/errors.ts';
-import type { KubeObject, UntypedObject } from '../kube/object.ts';
+import type { KubeObject, OwnerReference, UntypedObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resources.ts';
 import { databaseCredentials } from '../workloads/database-credentials.ts';
 import { deploymentId } from '../workloads/labels.ts';
@@ -53,6 +53,22 @@ async function findOurs(
     'Conflict',
     `Secret ${name} exists and was not made by Berth for this deployment: rename or remove it`,
   );
+}
+
+/** Gives the credentials and their copy these owners, or none. One that is missing is the next look's matter. */
+export async function ownCredentials(
+  ownerReferences: readonly OwnerReference[],
+  execution: Execution,
+): Promise<void> {
+  const { client, resource, signal } = execution;
+  const { namespace } = resource.metadata;
+  for (const name of [databaseName(resource), credentialsCopyName(resource)]) {
+    const found = await findOurs(name, execution);
+    if (found === undefined) continue;
+    const patch = { metadata: { uid: found.metadata.uid, ownerReferences } };
+    const options = { fieldManager: FIELD_MANAGERS.operator, signal };
+    await client.patch(RESOURCES.Secret, { namespace, name }, patch, options);
+  }
 }
 
 function passwordOf(secret: UntypedObject | undefined): string | undefined {

@@ -1,6 +1,6 @@
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
-import { type Condition, isDataReady } from '../domain/conditions.ts';
+import { type Condition, isDataReady, type Reason } from '../domain/conditions.ts';
 import { canonicalJson } from '../domain/hash.ts';
 import { deploymentStatus } from '../domain/states.ts';
 import { isPaused, shortened, toConditions } from './conditions.ts';
@@ -150,17 +150,14 @@ function statusWord({ observed, off, activeRevision }: Facts, conditions: readon
   });
 }
 
-/** The status of a resource whose spec this version does not understand: all else stays as it was. */
-export function unreadableStatus(
+/** The status of a resource for which nothing is done: all but Ready stays as it was. */
+export function refusedStatus(
   resource: ObservedResource,
-  problems: string,
+  reason: Reason,
+  message: string,
   now: Date,
 ): ManagedDeploymentStatus {
-  const Ready = {
-    status: 'False',
-    reason: 'Refused',
-    message: `the spec is not valid: ${problems}`,
-  } as const;
+  const Ready = { status: 'False', reason, message } as const;
   const others = (resource.status?.conditions ?? []).filter(({ type }) => type !== 'Ready');
   return {
     ...resource.status,

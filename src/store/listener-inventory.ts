@@ -94,7 +94,7 @@ RETURNING t.id, t.tenant_id`;
 const TOLD: Readonly<Record<string, { reason: Reason; message: string }>> = {
   edited: {
     reason: 'ObjectCorrected',
-    message: 'The custom resource differs from what is wanted; it is put back.',
+    message: 'The custom resource differs from what is wanted, or lacks its environment; it is put right.',
   },
   missing: {
     reason: 'ObjectRecreated',

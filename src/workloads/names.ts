@@ -32,8 +32,8 @@ export function cacheName(resource: ManagedDeployment): string {
 }
 
 /** Secret of the TLS certificate that the issuer writes. */
-export function tlsSecretName(resource: ManagedDeployment): string {
-  return `${app(resource)}-tls`;
+export function tlsSecretName(resource: { readonly metadata: { readonly name: string } }): string {
+  return `${resource.metadata.name}-tls`;
 }
 
 /** ControllerRevision with the templates of a revision; attempt 1 has no suffix, later renderings `-2`, `-3` … */

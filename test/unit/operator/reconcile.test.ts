@@ -183,7 +183,13 @@ const ROWS: Row[] = [
   {
     name: 'the volume grows by one change of the claim',
     given: (world) => world.change({ ...MINIMAL, database: { storage: '20Gi' } }),
-    writes: ['patch PersistentVolumeClaim/web-db', STATUS],
+    writes: [
+      'patch Secret/web-db',
+      'patch Secret/web-db-copy',
+      'patch ControllerRevision/web-1',
+      'patch PersistentVolumeClaim/web-db',
+      STATUS,
+    ],
   },
   {
     name: 'the volume never shrinks',
@@ -191,7 +197,7 @@ const ROWS: Row[] = [
     writes: [STATUS],
   },
   {
-    name: 'volumePolicy Delete: the claim becomes owned; the Secret is never read or written again',
+    name: 'volumePolicy Delete: the claim becomes owned, and with it its Secrets and the stored templates',
     given: (world) => world.change({ ...MINIMAL, database: { volumePolicy: 'Delete' } }),
     writes: ['patch PersistentVolumeClaim/web-db', STATUS],
   },

@@ -76,6 +76,12 @@ export class SimulatedCluster {
     };
     this.view = {
       resource: (key) => this.get(`ManagedDeployment/${key}`),
+      resourcesOf: (namespace, deploymentId) =>
+        this.list('ManagedDeployment').filter(
+          ({ metadata, ...object }) =>
+            metadata.namespace === namespace &&
+            (object['spec'] as { deploymentId?: string }).deploymentId === deploymentId,
+        ),
       children: (kind, key) =>
         [...this.#stored.values()]
           .map(({ object }) => object)
