@@ -101,7 +101,8 @@ describe('transaction', () => {
   });
 
   test('a full pool is unavailable, not a wait without end', async () => {
-    const database = open({ poolSize: 1, connectTimeoutMs: 100 });
+    // Long enough to connect on a busy machine: the same limit holds for that.
+    const database = open({ poolSize: 1, connectTimeoutMs: 2_000 });
     const release = Promise.withResolvers<void>();
     const holding = database.platform.read(() => release.promise);
     await expect(database.ping()).rejects.toBeInstanceOf(StoreUnavailable);
