@@ -81,7 +81,8 @@ function listenerProtocol(app: FastifyInstance, deps: ApiDeps): void {
   app.register(async (scoped) => {
     scoped.addHook('onRoute', (route) => {
       route.config = { ...route.config, anyText: true };
-      route.bodyLimit = LISTENER_BODY_LIMIT;
+      // Inventories and reports have a larger one of their own.
+      route.bodyLimit ??= LISTENER_BODY_LIMIT;
     });
     await registerListenerProtocol(scoped, deps);
   });

@@ -50,5 +50,8 @@ export interface ApiDeps {
   readonly clock?: () => Date;
 }
 
-/** Largest body of a listener's call in bytes, whatever the policy says: that is for tenants. */
+/**
+ * Largest body of a listener's call in bytes, whatever the policy says: that is for tenants. Inventories and reports
+ * may have more (routes/listener-protocol.ts).
+ */
 export const LISTENER_BODY_LIMIT = 1024 * 1024;

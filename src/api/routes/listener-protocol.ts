@@ -31,6 +31,7 @@ export type ListenerProtocolDeps = WorkDeps & Pick<ApiDeps, 'database' | 'leaseS
 /** Who calls, as far as these routes ask. */
 type ListenerCaller = Pick<Caller, 'keyTenantId' | 'scopes'>;
 
+/** Of inventories and reports, in bytes: as many as one call may hold fit, with long names and messages. */
 const BODY_LIMIT = 16 * 1024 * 1024;
 
 const params = z.object({ id: z.uuid() });
