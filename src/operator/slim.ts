@@ -1,4 +1,5 @@
 import type { KubeObject, ManagedFieldsEntry, UntypedObject } from '../kube/object.ts';
+import { lastWords } from './masking.ts';
 import type { ChildObject, ObservedPod, PodCondition } from './observed.ts';
 
 /** What is dropped from objects before they are cached: memory at 5,000 deployments is mostly this. */
@@ -55,7 +56,15 @@ function slimCondition({ type, status, reason, message, lastTransitionTime }: Po
 type Container = NonNullable<NonNullable<ObservedPod['status']>['containerStatuses']>[number];
 
 function slimContainer({ name, ready, restartCount, state, lastState }: Container): Container {
-  return { name, ready, restartCount, state, ...(lastState?.terminated === undefined ? {} : { lastState }) };
+  const slim = { name, ready, restartCount, state: slimState(state) };
+  return lastState?.terminated === undefined ? slim : { ...slim, lastState: slimState(lastState) };
+}
+
+/** What a container wrote when it ended is masked and cut here, once a change of the pod and not at every look. */
+function slimState<State extends Container['state']>(state: State): State {
+  const { terminated } = state ?? {};
+  if (terminated?.message === undefined) return state;
+  return { ...state, terminated: { ...terminated, message: lastWords(terminated.message) } };
 }
 
 /** The custom resource as it is, without managedFields. */
