@@ -244,8 +244,20 @@ export function capsFor(policy: Policy, type: DeploymentType | null): Caps {
 
 /** Whether a text matches one of the patterns; `*` stands for any characters. */
 export function matchesAny(text: string, wanted: readonly string[]): boolean {
-  return wanted.some((pattern) => {
-    const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-    return new RegExp(`^${parts.join('.*')}$`, 's').test(text);
-  });
+  return wanted.some((pattern) => matches(text, pattern));
+}
+
+/** Each part at the first place where it fits: no pattern, however many stars it has, is tried twice at one place. */
+function matches(text: string, pattern: string): boolean {
+  const [head = '', ...parts] = pattern.split('*');
+  const tail = parts.pop();
+  if (tail === undefined) return text === head;
+  if (!text.startsWith(head)) return false;
+  let at = head.length;
+  for (const part of parts) {
+    const found = text.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return text.length - tail.length >= at && text.endsWith(tail);
 }

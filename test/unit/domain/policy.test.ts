@@ -398,4 +398,8 @@ test('patterns: * stands for anything, all else for itself', () => {
   expect(matchesAny('abcd', ['a*c'])).toBe(false);
   expect(matchesAny('anything', ['*'])).toBe(true);
   expect(matchesAny('anything', [])).toBe(false);
+  expect(matchesAny('aba', ['aba*ba', 'ab*aba'])).toBe(false);
+  expect(matchesAny('a-x-b-y-c', ['a*b*c'])).toBe(true);
+  // As a regular expression this would not end before the universe does.
+  expect(matchesAny('a'.repeat(2000), ['*a*a*a*a*a*a*a*a*b'])).toBe(false);
 });
