@@ -1,15 +1,10 @@
-/**
- * Writes docs/resource-spec.md: where each field of resource_spec ends up.
- *
- *   npm run docs [-- --check | --help]
- */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** The text of docs/resource-spec.md: where each field of resource_spec ends up. `npm run docs` writes it. */
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { FIELD_ROWS } from '../src/workloads/field-paths.ts';
 import type { FieldRow, FieldTarget } from '../src/workloads/field-row.ts';
 
-const FILE = 'docs/resource-spec.md';
-const path = fileURLToPath(new URL(`../${FILE}`, import.meta.url));
+const path = fileURLToPath(new URL('../docs/resource-spec.md', import.meta.url));
 
 const HEAD = `<!-- Generated from src/workloads/field-paths.ts by \`npm run docs\`. Do not edit. -->
 # Where each field of resource_spec ends up
@@ -61,20 +56,4 @@ export function resourceSpecDoc(): string {
 /** The text of the file as it is. */
 export function storedResourceSpecDoc(): string {
   return readFileSync(path, 'utf8');
-}
-
-if (import.meta.main) {
-  const [argument] = process.argv.slice(2);
-  if (argument === '--help') {
-    console.log(
-      `usage: npm run docs [-- --check]\nWrites ${FILE}; with --check only says whether it is up to date.`,
-    );
-  } else if (argument === '--check') {
-    const stale = storedResourceSpecDoc() !== resourceSpecDoc();
-    console.log(stale ? `${FILE} is stale: run npm run docs` : `${FILE}: ok`);
-    process.exitCode = stale ? 1 : 0;
-  } else {
-    writeFileSync(path, resourceSpecDoc());
-    console.log(`wrote ${FILE}`);
-  }
 }

@@ -23,19 +23,19 @@ export function secretsUnreadable({ updatedAt }: DeploymentRecord): Condition {
   };
 }
 
-/** Nobody looks any more: what was seen is told, but as unknown. */
-function lost(record: DeploymentRecord): Condition[] {
-  const since = (record.listener.lastSeenAt ?? record.createdAt).toISOString();
-  const seen: Condition[] =
-    record.conditions.length === 0
-      ? [condition('Unknown', 'ListenerLost', record.createdAt)]
-      : record.conditions;
-  return seen.map(({ type, status, reason }) => ({
-    type,
-    status: 'Unknown',
-    reason: 'ListenerLost',
-    message: `${REASONS.ListenerLost} It was ${status} (${reason}) when last seen.`,
-    lastTransitionTime: since,
+/** Nobody looks any more: what was seen is told, but as unknown, since when nobody looks. */
+function lost({ listener, conditions, createdAt }: DeploymentRecord): Condition[] {
+  const reason = listener.leased ? 'ClusterUnreachable' : 'ListenerLost';
+  const since = listener.lostAt ?? createdAt;
+  if (conditions.length === 0) return [condition('Unknown', reason, since)];
+  return conditions.map((seen) => ({
+    ...condition(
+      'Unknown',
+      reason,
+      since,
+      `${REASONS[reason]} It was ${seen.status} (${seen.reason}) when last seen.`,
+    ),
+    type: seen.type,
   }));
 }
 

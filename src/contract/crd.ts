@@ -1,3 +1,4 @@
+import { CONDITION_TYPES } from '../domain/conditions.ts';
 import { COMPONENTS } from '../domain/resource-spec.ts';
 import {
   MANAGED_DEPLOYMENT,
@@ -112,19 +113,63 @@ function openApiSchema(): StructuralSchema {
   return schema;
 }
 
-function condition(type: string): string {
-  return `.status.conditions[?(@.type=="${type}")].status`;
+function condition(type: string, field: 'status' | 'reason' = 'status'): string {
+  return `.status.conditions[?(@.type=="${type}")].${field}`;
 }
 
-/** Columns of `kubectl get mdep`. */
+/** Columns of `kubectl get mdep`; those of a priority only with `-o wide`. */
 const COLUMNS = [
-  { name: 'Source', type: 'string', jsonPath: '.spec.source' },
-  { name: 'Revision', type: 'integer', jsonPath: '.spec.revision.number' },
-  { name: 'Ready', type: 'string', jsonPath: condition('Ready') },
-  { name: 'Serving', type: 'string', jsonPath: condition('Serving') },
-  { name: 'Status', type: 'string', jsonPath: '.status.status' },
-  { name: 'URL', type: 'string', jsonPath: '.status.url' },
+  {
+    name: 'Revision',
+    type: 'integer',
+    jsonPath: '.spec.revision.number',
+    description: 'The revision that is wanted.',
+  },
+  {
+    name: 'Active',
+    type: 'integer',
+    jsonPath: '.status.activeRevision.number',
+    description: 'The revision that serves: every component was seen to run it.',
+  },
+  { name: 'Ready', type: 'string', jsonPath: condition('Ready'), description: CONDITION_TYPES.Ready },
+  { name: 'Serving', type: 'string', jsonPath: condition('Serving'), description: CONDITION_TYPES.Serving },
+  {
+    name: 'Status',
+    type: 'string',
+    jsonPath: '.status.status',
+    description: 'AWAITING_DATABASE, READY or UNUSED.',
+  },
+  {
+    name: 'Reason',
+    type: 'string',
+    jsonPath: condition('Ready', 'reason'),
+    description: 'Why it is ready or not; kubectl describe says more.',
+  },
+  { name: 'URL', type: 'string', jsonPath: '.status.url', description: 'Where it answers now.' },
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  { name: 'Name in API', type: 'string', jsonPath: '.spec.displayName', priority: 1 },
+  { name: 'Source', type: 'string', jsonPath: '.spec.source', priority: 1 },
+  {
+    name: 'Image',
+    type: 'string',
+    jsonPath: '.status.activeRevision.image',
+    description: 'The image that serves.',
+    priority: 1,
+  },
+  {
+    name: 'Rollout',
+    type: 'string',
+    jsonPath: condition('Progressing', 'reason'),
+    description: 'How the last rollout went, or goes.',
+    priority: 1,
+  },
+  {
+    name: 'Paused',
+    type: 'string',
+    jsonPath: condition('Paused'),
+    description: CONDITION_TYPES.Paused,
+    priority: 1,
+  },
 ];
 
 /** File below the repository's root that holds the generated CRD. */

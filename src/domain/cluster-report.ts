@@ -62,6 +62,8 @@ export interface RevisionFacts {
 export interface DeploymentFacts {
   readonly appName: string;
   readonly namespace: string;
+  /** The loss of its listener was written to the history, and not yet its return. */
+  readonly listenerLost?: boolean;
   readonly deleting: boolean;
   /** How long the deletion's grace still lasts; null: nothing is being deleted, or it is over and the purge is due. */
   readonly purgeInMs: number | null;

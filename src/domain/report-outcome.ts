@@ -25,30 +25,41 @@ function unchanged(facts: DeploymentFacts, ignored: string | null = null): Repor
   return { facts, moves: [], events: [], retryAfterMs: null, remove: false, ignored };
 }
 
-/** Deployment.status but for the lease, which is not the report's matter: whoever reports is alive. */
+/** Deployment.status as the history has it: whoever reports is alive, but his return may not have been written yet. */
 function statusOf(facts: DeploymentFacts): DeploymentStatus {
   return deploymentStatus({
     deleting: facts.deleting,
     hasRunnableRevision: facts.hasRunnableRevision,
-    listenerAlive: true,
+    listenerAlive: facts.listenerLost !== true,
     observed: facts.observation !== null,
     observedOff: facts.observation?.off ?? false,
     dataReady: facts.observation?.dataReady ?? false,
   });
 }
 
-const STATUS_REASONS: Readonly<Record<DeploymentStatus, Reason>> = {
-  AWAITING_DELETE: 'DeletionRequested',
-  UNKNOWN: 'ListenerLost',
-  UNUSED: 'SwitchedOff',
-  AWAITING_DATABASE: 'DatabaseStarting',
-  READY: 'DatabaseAvailable',
-};
+/** Why the status is what an observation has made it. */
+function statusReason(to: DeploymentStatus, { conditions, hasRunnableRevision }: DeploymentFacts): Reason {
+  const data = (['DatabaseReady', 'CacheReady'] as const).flatMap((wanted) =>
+    conditions.filter(({ type }) => type === wanted),
+  );
+  switch (to) {
+    case 'AWAITING_DELETE':
+      return 'DeletionRequested';
+    case 'UNKNOWN':
+      return 'ListenerLost';
+    case 'UNUSED':
+      return hasRunnableRevision ? 'SwitchedOff' : 'NoRevision';
+    case 'AWAITING_DATABASE':
+      return reasonOr(data.find(({ status }) => status !== 'True')?.reason ?? '', 'DatabaseStarting');
+    case 'READY':
+      return reasonOr(data[0]?.reason ?? '', 'DatabaseAvailable');
+  }
+}
 
 function statusEvents(before: DeploymentFacts, after: DeploymentFacts): OutcomeEvent[] {
   const [from, to] = [statusOf(before), statusOf(after)];
   if (from === to) return [];
-  const reason = STATUS_REASONS[to];
+  const reason = statusReason(to, after);
   return [{ revisionId: null, reason, message: `Status is ${to}, it was ${from}.`, details: { from, to } }];
 }
 
@@ -125,9 +136,11 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
   const ignored = whyIgnored(facts, report);
   if (ignored !== null) return unchanged(facts, ignored);
   const moved = move(facts, observedSteps(facts, report));
+  const active = activeAfter(facts, report);
   const after: DeploymentFacts = {
     ...moved.facts,
-    active: activeAfter(facts, report),
+    active,
+    hasRunnableRevision: facts.hasRunnableRevision || active !== null,
     conditions: report.conditions,
     observation: {
       generation: report.specGeneration,

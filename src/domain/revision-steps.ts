@@ -97,6 +97,8 @@ function waiting(facts: DeploymentFacts, report: ObservedReport): Step[] {
   if (revision === undefined || report.rollout !== null || report.specGeneration < facts.generation)
     return [];
   if (report.off) {
+    // A build goes on: it does not need the cluster.
+    if (revision.status !== 'AWAITING_DEPLOY' && revision.status !== 'DEPLOYING') return [];
     return [
       {
         revision,

@@ -1,3 +1,5 @@
+import type { Reason } from './conditions.ts';
+
 /**
  * The state machines of deployments and revisions, as data.
  * Everything that moves a state asks `canMove`; docs and tests are made from these tables.
@@ -30,31 +32,115 @@ export const REVISION_STATUSES = [
 ] as const;
 export type RevisionStatus = (typeof REVISION_STATUSES)[number];
 
-/** From each revision state, the states that may follow. A state without followers is terminal. */
-export const REVISION_TRANSITIONS: Readonly<Record<RevisionStatus, readonly RevisionStatus[]>> = {
-  CREATING: ['AWAITING_BUILD', 'QUEUED', 'CREATE_FAILED', 'SKIPPED'],
-  AWAITING_BUILD: ['BUILDING', 'SKIPPED', 'BUILD_FAILED'],
-  BUILDING: ['QUEUED', 'BUILD_FAILED', 'SKIPPED'],
-  QUEUED: ['AWAITING_DEPLOY', 'DEPLOYING', 'DEPLOYED', 'DEPLOY_FAILED', 'SKIPPED'],
-  AWAITING_DEPLOY: ['DEPLOYING', 'DEPLOYED', 'DEPLOY_FAILED', 'QUEUED', 'SKIPPED', 'UNKNOWN'],
-  DEPLOYING: ['DEPLOYED', 'DEPLOY_FAILED', 'INTERRUPTED', 'QUEUED', 'AWAITING_DEPLOY', 'UNKNOWN'],
-  UNKNOWN: ['AWAITING_DEPLOY', 'DEPLOYING', 'DEPLOYED', 'DEPLOY_FAILED', 'SKIPPED', 'INTERRUPTED', 'QUEUED'],
-  DEPLOYED: [],
-  CREATE_FAILED: [],
-  BUILD_FAILED: [],
-  DEPLOY_FAILED: [],
-  SKIPPED: [],
-  INTERRUPTED: [],
+/** Who moves a revision. */
+export const MOVERS = {
+  build: 'The build of a git_host revision (store/revisions.ts).',
+  'hand-out': 'The hub, when it gives the work to the listener (store/listener-work.ts).',
+  report: 'What the cluster was seen with (revision-steps.ts), or its refusal (report-outcome.ts).',
+  reading: 'Nobody: derived from the lease whenever it is read (store/status.ts), and told once.',
+} as const;
+export type Mover = keyof typeof MOVERS;
+
+/** One way from a state to another. */
+export interface RevisionTransition {
+  readonly from: RevisionStatus;
+  readonly to: RevisionStatus;
+  readonly by: readonly Mover[];
+  /** Reasons that the event row may carry. */
+  readonly reasons: readonly Reason[];
+}
+
+/** Reasons of a revision that the cluster did not bring up. */
+const FAILURES = [
+  'RolloutFailed',
+  'RolloutDeadlineExceeded',
+  'InvalidImageName',
+  'ImagePullFailed',
+  'ContainerConfigInvalid',
+  'CrashLoop',
+  'Unschedulable',
+  'QuotaExceeded',
+  'AdmissionRefused',
+  'MountFailed',
+  'ReadinessFailed',
+  'Refused',
+  'ApplyRefused',
+  'NamespaceNotAllowed',
+] as const satisfies readonly Reason[];
+
+function way(
+  from: RevisionStatus,
+  to: RevisionStatus,
+  by: Mover | readonly Mover[],
+  reasons: readonly Reason[],
+): RevisionTransition {
+  return { from, to, by: typeof by === 'string' ? [by] : by, reasons };
+}
+
+/** Every transition there is. What is not in here does not happen. */
+export const REVISION_WAYS: readonly RevisionTransition[] = [
+  way('CREATING', 'AWAITING_BUILD', 'build', ['AwaitingBuild']),
+  way('CREATING', 'QUEUED', ['build'], ['ImageResolved']),
+  way('CREATING', 'CREATE_FAILED', 'build', ['RecordInvalid']),
+  way('CREATING', 'SKIPPED', 'report', ['Superseded']),
+  way('AWAITING_BUILD', 'BUILDING', 'build', ['AwaitingBuild']),
+  way('AWAITING_BUILD', 'BUILD_FAILED', 'build', ['AwaitingBuild']),
+  way('AWAITING_BUILD', 'SKIPPED', 'report', ['Superseded']),
+  way('BUILDING', 'QUEUED', 'build', ['ImageResolved']),
+  way('BUILDING', 'BUILD_FAILED', 'build', ['AwaitingBuild']),
+  way('BUILDING', 'SKIPPED', 'report', ['Superseded']),
+  way('QUEUED', 'AWAITING_DEPLOY', ['hand-out', 'report'], ['Reconciling', 'AwaitingDataServices']),
+  way('QUEUED', 'DEPLOYING', 'report', ['RolloutInProgress']),
+  way('QUEUED', 'DEPLOYED', 'report', ['RolloutComplete']),
+  way('QUEUED', 'DEPLOY_FAILED', 'report', FAILURES),
+  way('QUEUED', 'SKIPPED', 'report', ['Superseded']),
+  way('AWAITING_DEPLOY', 'DEPLOYING', 'report', ['RolloutInProgress']),
+  way('AWAITING_DEPLOY', 'DEPLOYED', 'report', ['RolloutComplete']),
+  way('AWAITING_DEPLOY', 'DEPLOY_FAILED', 'report', FAILURES),
+  way('AWAITING_DEPLOY', 'QUEUED', 'report', ['SwitchedOff']),
+  way('AWAITING_DEPLOY', 'SKIPPED', 'report', ['Superseded']),
+  way('AWAITING_DEPLOY', 'UNKNOWN', 'reading', ['ListenerLost', 'ClusterUnreachable']),
+  way('DEPLOYING', 'DEPLOYED', 'report', ['RolloutComplete']),
+  way('DEPLOYING', 'DEPLOY_FAILED', 'report', FAILURES),
+  way('DEPLOYING', 'INTERRUPTED', 'report', ['Interrupted']),
+  way('DEPLOYING', 'QUEUED', 'report', ['SwitchedOff']),
+  way('DEPLOYING', 'UNKNOWN', 'reading', ['ListenerLost', 'ClusterUnreachable']),
+  way('UNKNOWN', 'AWAITING_DEPLOY', 'reading', ['ListenerReturned']),
+  way('UNKNOWN', 'DEPLOYING', 'reading', ['ListenerReturned']),
+];
+
+const WAYS_FROM = Map.groupBy(REVISION_WAYS, ({ from }) => from);
+
+/** The states that may follow. */
+export function followersOf(status: RevisionStatus): RevisionStatus[] {
+  return WAYS_FROM.get(status)?.map(({ to }) => to) ?? [];
+}
+
+/** What each state means. */
+export const REVISION_MEANINGS: Readonly<Record<RevisionStatus, string>> = {
+  CREATING: 'Recorded; it is not decided yet how its image comes about.',
+  CREATE_FAILED: 'It could not be prepared.',
+  AWAITING_BUILD: 'Its image is to be built.',
+  BUILDING: 'Its image is being built.',
+  BUILD_FAILED: 'Its image could not be built.',
+  QUEUED: 'It waits for the listener to take it, or for the deployment to be switched on.',
+  AWAITING_DEPLOY: 'The listener has it; its rollout has not begun.',
+  DEPLOYING: 'Components are being updated to it.',
+  DEPLOYED: 'Every component was seen to run it.',
+  DEPLOY_FAILED: 'It did not come up. Nothing tries it again by itself.',
+  SKIPPED: 'A newer one came before it started.',
+  INTERRUPTED: 'A newer one took over while it was rolling.',
+  UNKNOWN: 'It is on its way, and nobody sees how far: its cluster is not observed.',
 };
 
 /** A terminal revision never changes its state again. */
 export function isTerminal(status: RevisionStatus): boolean {
-  return REVISION_TRANSITIONS[status].length === 0;
+  return !WAYS_FROM.has(status);
 }
 
 /** May a revision go from `from` to `to`? Staying is always allowed. */
 export function canMove(from: RevisionStatus, to: RevisionStatus): boolean {
-  return from === to || REVISION_TRANSITIONS[from].includes(to);
+  return from === to || followersOf(from).includes(to);
 }
 
 /** What the hub knows about a deployment when it derives the status; all from the record and the last observation. */
@@ -73,16 +159,88 @@ export interface StatusFacts {
   readonly dataReady: boolean;
 }
 
+/** One line of the table of Deployment.status. */
+export interface StatusRule {
+  readonly status: DeploymentStatus;
+  readonly applies: (facts: StatusFacts) => boolean;
+  /** The same in words. */
+  readonly when: string;
+  readonly meaning: string;
+  /** Reasons that the event row may carry when a deployment comes to be so. */
+  readonly reasons: readonly Reason[];
+}
+
+/** Deployment.status, in the order of precedence: the first that applies wins. */
+export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
+  {
+    status: 'AWAITING_DELETE',
+    applies: ({ deleting }) => deleting,
+    when: 'deletion was asked for',
+    meaning: 'It goes once its cluster is clean; within the grace it can be restored.',
+    reasons: ['DeletionRequested'],
+  },
+  {
+    status: 'UNKNOWN',
+    applies: ({ observed, listenerAlive }) => observed && !listenerAlive,
+    when: 'it was observed once, and its cluster is not observed now',
+    meaning: 'Nobody sees how it fares: never a stale READY.',
+    reasons: ['ListenerLost', 'ClusterUnreachable'],
+  },
+  {
+    status: 'UNUSED',
+    applies: ({ hasRunnableRevision, observedOff }) => !hasRunnableRevision || observedOff,
+    when: 'no revision can run, or everything of it was seen switched off',
+    meaning: 'Nothing is to run; its data is kept.',
+    reasons: [
+      'Created',
+      'Restored',
+      'ListenerReturned',
+      'SwitchedOff',
+      'NoRevision',
+      'AwaitingBuild',
+      'RecordInvalid',
+    ],
+  },
+  {
+    status: 'AWAITING_DATABASE',
+    applies: ({ dataReady }) => !dataReady,
+    when: 'database or cache were not seen ready',
+    meaning: 'Recorded; its data services start, or no listener has taken it yet.',
+    reasons: [
+      'Created',
+      'Patched',
+      'Restored',
+      'ListenerReturned',
+      'DatabaseStarting',
+      'CacheStarting',
+      'SwitchedOff',
+      'ObjectRecreated',
+    ],
+  },
+  {
+    status: 'READY',
+    applies: () => true,
+    when: 'none of the above',
+    meaning:
+      'Database and cache are ready: revisions can run. A rollout, even a failed one, does not change it.',
+    reasons: [
+      'DatabaseAvailable',
+      'ExternalDatabase',
+      'VolumeResizing',
+      'VolumeNotExpandable',
+      'Patched',
+      'Restored',
+      'ListenerReturned',
+    ],
+  },
+];
+
 /**
  * Deployment.status from the facts. The store computes the same in SQL (the list filters by it);
  * a test holds the two against each other over all combinations.
  */
 export function deploymentStatus(facts: StatusFacts): DeploymentStatus {
-  if (facts.deleting) return 'AWAITING_DELETE';
-  if (facts.observed && !facts.listenerAlive) return 'UNKNOWN';
-  if (!facts.hasRunnableRevision || facts.observedOff) return 'UNUSED';
-  if (!facts.dataReady) return 'AWAITING_DATABASE';
-  return 'READY';
+  return DEPLOYMENT_STATUS_RULES.find(({ applies }) => applies(facts))?.status ?? 'READY';
 }
 
 /** Whether a listener is there. All from its lease and what it said with it; the store computes it in SQL. */

@@ -2,6 +2,7 @@ import { uuidv7 } from '../domain/id.ts';
 import type { Transaction } from './database.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
 import { type Actor, actorColumns } from './events.ts';
+import { TOLD_STATUS } from './status.ts';
 
 /**
  * The first half of a deletion: it is asked for. From then on the name is free; nothing but pods is removed from the
@@ -22,11 +23,15 @@ WHERE tenant_id = $1 AND (id = ANY($2::uuid[]) OR delete_requested_at IS NOT NUL
 ORDER BY id FOR UPDATE`;
 
 const REQUEST = `
-WITH d AS (
+WITH former AS (
+  SELECT d.id AS former_id, ${TOLD_STATUS} AS former_status
+  FROM deployments d JOIN listeners l ON l.id = d.listener_id WHERE d.id = ANY($2::uuid[]) AND d.tenant_id = $1
+), d AS (
   UPDATE deployments SET delete_requested_at = now(), delete_tracing_project = $4, generation = generation + 1,
     purge_after = now() + make_interval(secs => $5::float8), next_attempt_at = now(), attempts = 0, updated_at = now()
-  WHERE id = ANY($2::uuid[]) AND tenant_id = $1 AND delete_requested_at IS NULL
-  RETURNING id, tenant_id, listener_id, name, tracing_project_id, purge_after
+  FROM former
+  WHERE id = former_id AND tenant_id = $1 AND delete_requested_at IS NULL
+  RETURNING id, tenant_id, listener_id, name, tracing_project_id, purge_after, former_status
 ), leaving AS (
   UPDATE deployments o SET delete_tracing_project = $4 FROM d
   WHERE o.tenant_id = $1 AND o.tracing_project_id = d.tracing_project_id AND o.delete_requested_at IS NOT NULL
@@ -34,7 +39,8 @@ WITH d AS (
   INSERT INTO events (id, tenant_id, deployment_id, actor_kind, actor_id, actor_name, reason, message, details)
   SELECT e.id, d.tenant_id, d.id, $6::text, $7::uuid, $8::text, 'DeletionRequested',
     'Deletion of ' || d.name || ' was asked for.',
-    jsonb_build_object('delete_tracing_project', $4::boolean, 'purge_after', d.purge_after)
+    jsonb_build_object('delete_tracing_project', $4::boolean, 'purge_after', d.purge_after,
+      'from', d.former_status, 'to', 'AWAITING_DELETE')
   FROM d JOIN unnest($2::uuid[], $3::uuid[]) AS e(deployment_id, id) ON e.deployment_id = d.id
 )
 SELECT pg_notify('${WORK_CHANNEL}', listener_id::text) FROM d GROUP BY listener_id`;

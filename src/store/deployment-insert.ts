@@ -23,7 +23,7 @@ WITH project AS (
     $26::text, $27::text, $28::uuid, project.id, $4::uuid, $4::uuid IS NOT NULL,
     $29::bigint, $30::bigint, $31::bigint
   FROM project
-  RETURNING *
+  RETURNING *, NULL::text AS former_status
 ), ${WRITE_TAIL}`;
 
 /**

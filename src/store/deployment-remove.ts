@@ -18,8 +18,9 @@ WITH d AS (
     $9::boolean
   FROM d
 ), event AS (
-  INSERT INTO events (id, tenant_id, deployment_id, actor_kind, actor_id, actor_name, reason, message)
-  SELECT $3::uuid, tenant_id, id, $4::text, $5::uuid, $6::text, $7::text, format($8::text, name)
+  INSERT INTO events (id, tenant_id, deployment_id, actor_kind, actor_id, actor_name, reason, message, details)
+  SELECT $3::uuid, tenant_id, id, $4::text, $5::uuid, $6::text, $7::text, format($8::text, name),
+    '{"from": "AWAITING_DELETE", "to": null}'
   FROM d
 )
 SELECT tracing_project_id, delete_tracing_project,

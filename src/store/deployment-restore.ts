@@ -3,15 +3,17 @@ import { findDeployment } from './deployment-find.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
 import { type Actor, appendEvents } from './events.ts';
 import type { DeploymentRecord } from './records.ts';
+import { TOLD_STATUS } from './status.ts';
 
 /** By the clock, not by the begin of this transaction: while it waited for the row, the purge may have been handed out. */
 const WITHIN_GRACE = 'delete_requested_at IS NOT NULL AND purge_after > clock_timestamp()';
 
 const RESTORE = `
-UPDATE deployments SET delete_requested_at = NULL, purge_after = NULL, delete_tracing_project = false,
+UPDATE deployments d SET delete_requested_at = NULL, purge_after = NULL, delete_tracing_project = false,
   generation = generation + 1, next_attempt_at = now(), attempts = 0, updated_at = now()
 WHERE id = $2 AND tenant_id = $1 AND ${WITHIN_GRACE}
-RETURNING name, pg_notify('${WORK_CHANNEL}', listener_id::text)`;
+RETURNING name, (SELECT ${TOLD_STATUS} FROM listeners l WHERE l.id = d.listener_id) AS told_status,
+  pg_notify('${WORK_CHANNEL}', listener_id::text)`;
 
 /** Whether the deletion of a deployment can still be taken back. The caller has locked its row. */
 export async function isRestorable(
@@ -37,9 +39,13 @@ export async function restoreDeployment(
   deploymentId: string,
   actor: Actor,
 ): Promise<DeploymentRecord | null> {
-  const [restored] = await transaction.query<{ name: string }>(RESTORE, [tenantId, deploymentId]);
+  const [restored] = await transaction.query<{ name: string; told_status: string }>(RESTORE, [
+    tenantId,
+    deploymentId,
+  ]);
   if (restored === undefined) return null;
   const message = `The deletion of ${restored.name} was taken back.`;
-  await appendEvents(transaction, [{ tenantId, deploymentId, actor, reason: 'Restored', message }]);
+  const details = { from: 'AWAITING_DELETE', to: restored.told_status };
+  await appendEvents(transaction, [{ tenantId, deploymentId, actor, reason: 'Restored', message, details }]);
   return findDeployment(transaction, tenantId, deploymentId);
 }

@@ -14,6 +14,7 @@ export const DEPLOYMENT_COLUMNS = `
   d.observed_generation, d.conditions, d.url, d.observed_off, d.data_ready, d.observed_at,
   ${DEPLOYMENT_STATUS} AS status,
   l.ever_seen AS listener_ever_seen, ${LISTENER_ALIVE} AS listener_alive, l.last_seen_at AS listener_last_seen_at,
+  coalesce(l.lease_expires_at > now(), false) AS listener_leased, coalesce(l.lost_at, l.lease_expires_at) AS listener_lost_at,
   d.secrets_id, s.key_id AS secrets_key_id, s.sealed AS secrets_sealed`;
 
 export interface DeploymentRow {
@@ -48,6 +49,8 @@ export interface DeploymentRow {
   listener_ever_seen: boolean;
   listener_alive: boolean;
   listener_last_seen_at: Date | null;
+  listener_leased: boolean;
+  listener_lost_at: Date | null;
   secrets_id: string | null;
   secrets_key_id: string | null;
   secrets_sealed: Buffer | null;
@@ -102,6 +105,8 @@ export function toDeploymentRecord(row: DeploymentRow): DeploymentRecord {
       everSeen: row.listener_ever_seen,
       alive: row.listener_alive,
       lastSeenAt: row.listener_last_seen_at,
+      leased: row.listener_leased,
+      lostAt: row.listener_lost_at,
     },
   };
 }

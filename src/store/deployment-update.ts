@@ -4,6 +4,7 @@ import { routeHost, tailValues, WRITE_TAIL } from './deployment-write.ts';
 import { StaleWrite } from './errors.ts';
 import type { DeploymentRecord, WantedChange } from './records.ts';
 import { type SecretBox, sealSecrets } from './secret-box.ts';
+import { TOLD_STATUS } from './status.ts';
 
 /**
  * One change of what is wanted, in one round trip. The generation is compared and raised first, so max(number) + 1 is
@@ -11,15 +12,19 @@ import { type SecretBox, sealSecrets } from './secret-box.ts';
  * cluster to say (docs/decisions/0001).
  */
 const UPDATE = `
-WITH d AS (
-  UPDATE deployments SET
+WITH former AS (
+  SELECT d.id AS former_id, ${TOLD_STATUS} AS former_status
+  FROM deployments d JOIN listeners l ON l.id = d.listener_id WHERE d.id = $17
+), d AS (
+  UPDATE deployments u SET
     source_config = $19, source_revision_config = $20, deployment_type = $21, route_host = $22, image_version = $23,
     secrets_id = $24, generation = generation + 1, next_attempt_at = now(), attempts = 0, updated_at = now(),
     latest_revision_id = coalesce($4::uuid, latest_revision_id),
     has_runnable_revision = has_runnable_revision OR $4::uuid IS NOT NULL,
     quota_cpu_m = $25, quota_memory_mb = $26, quota_storage_gi = $27
-  WHERE id = $17 AND tenant_id = $16 AND generation = $18 AND delete_requested_at IS NULL
-  RETURNING *
+  FROM former
+  WHERE id = former_id AND tenant_id = $16 AND generation = $18 AND delete_requested_at IS NULL
+  RETURNING u.*, former_status
 ), ${WRITE_TAIL}`;
 
 /**

@@ -4,6 +4,7 @@ import { uuidv7 } from '../domain/id.ts';
 import { DEPLOYMENT_COLUMNS } from './deployment-row.ts';
 import { type Actor, actorColumns } from './events.ts';
 import type { NewRevision, SealedSecrets } from './records.ts';
+import { TOLD_STATUS } from './status.ts';
 
 /** What the statements that write a wanted state have in common: a POST's and a change's. */
 
@@ -18,7 +19,8 @@ export function routeHost(sourceConfig: SourceConfig): string | null {
 }
 
 /**
- * The end of a statement whose CTE `d` has written the deployment's row: secrets that are new, the revision if there is
+ * The end of a statement whose CTE `d` has written the deployment's row, with its `former_status` (null: it is new):
+ * secrets that are new, the revision if there is
  * one, the event, the hint for the listener, and the record as its answer. $1 to $15 are `tailValues`; what the
  * statement itself needs comes after them. The row is new or locked, so max(number) + 1 is safe.
  */
@@ -38,7 +40,11 @@ added AS (
   INSERT INTO events (id, tenant_id, deployment_id, revision_id, actor_kind, actor_id, actor_name, reason, message, details)
   SELECT $9::uuid, d.tenant_id, d.id, $4::uuid, $10::text, $11::uuid, $12::text, $13::text, $14::text,
     $15::jsonb
-  FROM d
+      || CASE WHEN d.former_status IS DISTINCT FROM ${TOLD_STATUS}
+        THEN jsonb_build_object('status', jsonb_build_object('from', d.former_status, 'to', ${TOLD_STATUS})) ELSE '{}' END
+      || CASE WHEN $4::uuid IS NOT NULL
+        THEN jsonb_build_object('revision_status', jsonb_build_object('from', NULL, 'to', $5::text)) ELSE '{}' END
+  FROM d JOIN listeners l ON l.id = d.listener_id
 )
 SELECT ${DEPLOYMENT_COLUMNS}, pg_notify('${WORK_CHANNEL}', d.listener_id::text)
 FROM d JOIN listeners l ON l.id = d.listener_id

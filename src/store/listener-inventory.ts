@@ -73,17 +73,21 @@ const MARK_MISSING = `${MARK_DUE}, data_ready = false,
     'lastTransitionTime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))
     FROM jsonb_array_elements(d.conditions) AS c), '[]')`;
 
+/** What the status was, and is. */
+const RETURNING_STATUS = `${RETURNING}, o.recorded_status AS from_status, d.recorded_status AS to_status`;
+
 const DELETED = `
 UPDATE deployments d SET ${MARK_MISSING}
-FROM ${ENTRY}
-WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND ${SETTLED} AND NOT e.present
-RETURNING ${RETURNING}`;
+FROM ${ENTRY}, deployments o
+WHERE o.id = d.id AND d.listener_id = $1 AND ${SAME_PLACE('d')} AND ${SETTLED} AND NOT e.present
+RETURNING ${RETURNING_STATUS}`;
 
 const MISSING = `
 UPDATE deployments d SET ${MARK_MISSING}
-WHERE d.listener_id = $1 AND ${SETTLED}
+FROM deployments o
+WHERE o.id = d.id AND d.listener_id = $1 AND ${SETTLED}
   AND NOT EXISTS (SELECT 1 FROM ${ENTRY} WHERE ${SAME_PLACE('d')} AND e.present)
-RETURNING ${RETURNING}`;
+RETURNING ${RETURNING_STATUS}`;
 
 const LEFTOVER = `
 UPDATE tombstones t SET due = true, next_attempt_at = now(), attempts = 0
@@ -105,6 +109,8 @@ const TOLD: Readonly<Record<string, { reason: Reason; message: string }>> = {
 interface MarkedRow {
   id: string;
   tenant_id: string;
+  from_status?: string;
+  to_status?: string;
 }
 
 async function tell(
@@ -117,11 +123,12 @@ async function tell(
   if (told === undefined) return;
   await appendEvents(
     transaction,
-    rows.map(({ id: deploymentId, tenant_id: tenantId }) => ({
+    rows.map(({ id: deploymentId, tenant_id: tenantId, from_status: from, to_status: to }) => ({
       tenantId,
       deploymentId,
       actor: { kind: 'listener', id: listenerId },
       ...told,
+      details: from === to ? {} : { from, to },
     })),
   );
 }

@@ -1,7 +1,8 @@
 import { FALLBACK_NAMESPACE } from '../domain/deployment.ts';
 import type { Reader, Transaction } from './database.ts';
 import { StoreError } from './errors.ts';
-import { appendEvents } from './events.ts';
+import { type Actor, appendEvents } from './events.ts';
+import { tellObservation } from './listener-loss.ts';
 
 /** A call carries an epoch that is no longer the current one: another process holds the lease, or did. */
 export class StaleEpoch extends StoreError {
@@ -57,7 +58,8 @@ UPDATE listeners SET lease_holder = $2, lease_epoch = $3, lease_expires_at = now
   version = $5, cluster_version = $6, rendering = coalesce($7::jsonb, rendering), cluster_reachable = $8,
   compute_config = CASE WHEN $9::jsonb IS NULL THEN compute_config
     ELSE compute_config || jsonb_build_object('k8s_namespaces', $9::jsonb) END,
-  loss_recorded = NOT $8, ever_seen = true, last_seen_at = now()
+  loss_recorded = NOT $8, ever_seen = true,
+  lost_at = CASE WHEN NOT $8 THEN coalesce(lost_at, least(lease_expires_at, now())) END, last_seen_at = now()
 WHERE id = $1`;
 
 /** What the former holder had been given and not reported on is due again. Refused items keep their back-off, suspended ones wait for the end of their grace. */
@@ -94,17 +96,24 @@ async function tellReachability(
 ): Promise<void> {
   if (reachable !== row.loss_recorded) return;
   const name = row.compute_id;
+  const actor: Actor = { kind: 'listener', id: listenerId, name };
   await appendEvents(transaction, [
     {
       tenantId: row.tenant_id,
       listenerId,
-      actor: { kind: 'listener', id: listenerId, name },
+      actor,
       reason: reachable ? 'ListenerReturned' : 'ListenerLost',
       message: reachable
         ? `The cluster of listener ${name} is observed again.`
         : `The cluster of listener ${name} does not answer.`,
     },
   ]);
+  await tellObservation(
+    transaction,
+    [listenerId],
+    reachable ? 'ListenerReturned' : 'ClusterUnreachable',
+    actor,
+  );
 }
 
 /** How long one renewal lasts, in two respects. */
@@ -178,12 +187,12 @@ export async function listenerOwner(reader: Reader, listenerId: string): Promise
 }
 
 const LOST = `
-UPDATE listeners SET loss_recorded = true
+UPDATE listeners SET loss_recorded = true, lost_at = coalesce(lost_at, lease_expires_at)
 WHERE ever_seen AND NOT loss_recorded AND lease_expires_at <= now()
 RETURNING id, tenant_id, compute_id`;
 
 /**
- * Notes each listener whose lease ran out, once, in the history. Platform scope; to be called every few seconds.
+ * Notes each listener whose lease ran out, once, in the history, and that the status of its deployments is UNKNOWN. Platform scope; to be called every few seconds.
  * The status UNKNOWN does not wait for it: it is computed from the lease at reading.
  * @returns how many
  */
@@ -199,5 +208,7 @@ export async function recordLostListeners(transaction: Transaction): Promise<num
       message: `The lease of listener ${name} ran out: its cluster cannot be observed.`,
     })),
   );
+  const ids = lost.map(({ id }) => id);
+  if (ids.length > 0) await tellObservation(transaction, ids, 'ListenerLost', { kind: 'system' });
   return lost.length;
 }

@@ -67,11 +67,12 @@ function namedRevisions(reports: readonly ClusterReport[]): string[] {
     .flatMap((ref) => (ref !== null && UUID_PATTERN.test(ref.id) ? [ref.id] : []));
 }
 
-function toFacts(row: FactsRow, revisions: readonly RevisionRow[]): DeploymentFacts {
+function toFacts(row: FactsRow, revisions: readonly RevisionRow[], listenerLost: boolean): DeploymentFacts {
   const active = revisions.find(({ id }) => id === row.active_revision_id);
   return {
     appName: row.app_name,
     namespace: row.namespace,
+    listenerLost,
     deleting: row.deleting,
     purgeInMs: row.purge_in_ms,
     generation: row.generation,
@@ -96,11 +97,15 @@ function toFacts(row: FactsRow, revisions: readonly RevisionRow[]): DeploymentFa
   };
 }
 
-/** Locks and loads the deployments of this listener that the reports are about. */
+/**
+ * Locks and loads the deployments of this listener that the reports are about.
+ * @param listenerLost its loss was written to the history, and not yet its return
+ */
 export async function loadFacts(
   transaction: Transaction,
   listenerId: string,
   reports: readonly ClusterReport[],
+  listenerLost: boolean,
 ): Promise<ReportedDeployment[]> {
   const ids = [...new Set(reports.map(({ deploymentId }) => deploymentId))];
   const rows = await transaction.query<FactsRow>(LOCK, [listenerId, ids]);
@@ -114,7 +119,7 @@ export async function loadFacts(
   return rows.map((row) => ({
     id: row.id,
     tenantId: row.tenant_id,
-    facts: toFacts(row, revisions.get(row.id) ?? []),
+    facts: toFacts(row, revisions.get(row.id) ?? [], listenerLost),
   }));
 }
 

@@ -22,7 +22,7 @@ export interface BatchResult {
 
 const COMPARE_AND_SET = `
 UPDATE listeners SET report_seq = $3, last_seen_at = now()
-WHERE id = $1 AND lease_epoch = $2 AND report_seq < $3 RETURNING report_seq`;
+WHERE id = $1 AND lease_epoch = $2 AND report_seq < $3 RETURNING loss_recorded`;
 const CURRENT = 'SELECT lease_epoch, report_seq FROM listeners WHERE id = $1';
 const END_TOMBSTONES =
   'UPDATE tombstones SET due = false, attempts = 0 WHERE listener_id = $1 AND id = ANY($2::uuid[])';
@@ -111,15 +111,19 @@ export async function takeReports(
   now: Date,
 ): Promise<BatchResult | null> {
   const { epoch, seq, reports } = batch;
-  const taken = await transaction.query(COMPARE_AND_SET, [listenerId, epoch, seq]);
-  if (taken.length === 0) {
+  const [taken] = await transaction.query<{ loss_recorded: boolean }>(COMPARE_AND_SET, [
+    listenerId,
+    epoch,
+    seq,
+  ]);
+  if (taken === undefined) {
     const [row] = await transaction.query<{ lease_epoch: number; report_seq: number }>(CURRENT, [listenerId]);
     if (row === undefined) return null;
     if (row.lease_epoch !== epoch) throw new StaleEpoch(epoch, row.lease_epoch);
     return { acceptedSeq: row.report_seq, ignored: [] };
   }
   const byId = Map.groupBy(reports, ({ deploymentId }) => deploymentId);
-  const deployments = await loadFacts(transaction, listenerId, reports);
+  const deployments = await loadFacts(transaction, listenerId, reports, taken.loss_recorded);
   const changes = new Map(
     deployments.map((deployment) => [deployment.id, decide(deployment, byId.get(deployment.id) ?? [], now)]),
   );

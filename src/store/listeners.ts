@@ -16,6 +16,7 @@ const {
   leaseExpiresAt: _expiry,
   reportSeq: _seq,
   lossRecorded: _loss,
+  lostAt: _lostAt,
   ...shown
 } = getTableColumns(listeners);
 

@@ -31,7 +31,15 @@ export interface DeploymentRecord extends Deployment {
   deleteTracingProject: boolean;
   /** As last reported: those of the observation, or of a refusal before or after it. */
   conditions: Condition[];
-  listener: { everSeen: boolean; alive: boolean; lastSeenAt: Date | null };
+  listener: {
+    everSeen: boolean;
+    /** Holds a lease, and its cluster answers. */
+    alive: boolean;
+    lastSeenAt: Date | null;
+    leased: boolean;
+    /** Where it is not alive: since when. */
+    lostAt: Date | null;
+  };
 }
 
 /**

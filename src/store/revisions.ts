@@ -5,7 +5,7 @@ import { canMove, isTerminal, REVISION_STATUSES, type RevisionStatus } from '../
 import type { Reader, Transaction } from './database.ts';
 import { type Actor, actorColumns } from './events.ts';
 import type { Page, SealedSecrets } from './records.ts';
-import { REVISION_STATUS } from './status.ts';
+import { REVISION_STATUS, TOLD_STATUS } from './status.ts';
 
 /** A revision with its sealed secrets (null: none). Its status is derived: UNKNOWN while its listener is away. */
 export interface RevisionRecord extends Revision {
@@ -127,18 +127,19 @@ export async function listRevisions(
  */
 const MOVE = `
 WITH d AS (
-  SELECT d.id, d.tenant_id, a.number AS active_number
-  FROM deployments d LEFT JOIN revisions a ON a.id = d.active_revision_id
+  SELECT d.id, d.tenant_id, a.number AS active_number, ${TOLD_STATUS} AS former_status
+  FROM deployments d JOIN listeners l ON l.id = d.listener_id LEFT JOIN revisions a ON a.id = d.active_revision_id
   WHERE d.id = $2 AND d.tenant_id = $1 FOR UPDATE OF d
 ), before AS (
-  SELECT r.id, r.status, d.active_number FROM d JOIN revisions r ON r.deployment_id = d.id
+  SELECT r.id, r.status, d.active_number, d.former_status FROM d JOIN revisions r ON r.deployment_id = d.id
   WHERE r.id = $3 FOR UPDATE OF r
 ), moved AS (
   UPDATE revisions r SET status = $4, reason = $5, message = $6, updated_at = now(),
     resolved_image = coalesce($7, r.resolved_image),
     deployed_at = CASE WHEN $4 = 'DEPLOYED' THEN now() ELSE r.deployed_at END
   FROM before WHERE r.id = before.id AND r.status = ANY($8::text[])
-  RETURNING r.id, r.deployment_id, r.tenant_id, r.number, before.status AS from_status, before.active_number
+  RETURNING r.id, r.deployment_id, r.tenant_id, r.number, before.status AS from_status, before.active_number,
+    before.former_status
 ), deployment AS (
   UPDATE deployments d SET updated_at = now(),
     active_revision_id = CASE WHEN $4 = 'DEPLOYED' THEN moved.id ELSE d.active_revision_id END,
@@ -148,6 +149,16 @@ WITH d AS (
   FROM moved
   WHERE d.id = moved.deployment_id AND (
     ($4 = 'DEPLOYED' AND coalesce(moved.active_number, 0) < moved.number) OR $4 IN ('BUILD_FAILED', 'CREATE_FAILED'))
+  RETURNING d.id, d.tenant_id, d.listener_id, d.recorded_status, d.observed_at, moved.former_status
+), told AS (
+  SELECT d.id, d.tenant_id, d.former_status, ${TOLD_STATUS} AS status
+  FROM deployment d JOIN listeners l ON l.id = d.listener_id
+), status_event AS (
+  INSERT INTO events (id, tenant_id, deployment_id, actor_kind, actor_id, actor_name, reason, message, details)
+  SELECT $13::uuid, tenant_id, id, $10::text, $11::uuid, $12::text, $5::text,
+    'Status is ' || status || ', it was ' || former_status || '.',
+    jsonb_build_object('from', former_status, 'to', status)
+  FROM told WHERE status <> former_status
 ), event AS (
   INSERT INTO events (id, tenant_id, deployment_id, revision_id, actor_kind, actor_id, actor_name, reason, message, details)
   SELECT $9::uuid, tenant_id, deployment_id, id, $10::text, $11::uuid, $12::text, $5::text,
@@ -193,6 +204,7 @@ export async function moveRevision(
     actor.actorKind,
     actor.actorId,
     actor.actorName,
+    uuidv7(),
   ]);
   return moved?.from_status ?? null;
 }

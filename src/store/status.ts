@@ -16,6 +16,12 @@ const unknownIf = (listenerLost: string) =>
 /** Deployment.status. */
 export const DEPLOYMENT_STATUS = `CASE WHEN ${unknownIf(`NOT ${LISTENER_ALIVE}`)} THEN 'UNKNOWN' ELSE d.recorded_status END`;
 
+/**
+ * Deployment.status as the history has it: UNKNOWN from when the loss of the listener was written there, which is a few
+ * seconds after it can be read. So the events of a deployment form a chain: each begins where the one before ended.
+ */
+export const TOLD_STATUS = `CASE WHEN ${unknownIf('l.loss_recorded')} THEN 'UNKNOWN' ELSE d.recorded_status END`;
+
 const LOST_LISTENERS = `SELECT l.id FROM listeners l WHERE NOT ${LISTENER_ALIVE}`;
 const UNKNOWN = unknownIf(`d.listener_id IN (${LOST_LISTENERS})`);
 

@@ -34,6 +34,7 @@ ALTER TABLE "tracing_projects" ADD COLUMN "backend_id" text;--> statement-breakp
 ALTER TABLE "tracing_projects" ADD COLUMN "backend_synced_at" timestamp with time zone;--> statement-breakpoint
 ALTER TABLE "idempotency_keys" ADD COLUMN "revision_id" uuid;--> statement-breakpoint
 ALTER TABLE "api_keys" ADD COLUMN "expires_at" timestamp with time zone;--> statement-breakpoint
+ALTER TABLE "listeners" ADD COLUMN "lost_at" timestamp with time zone;--> statement-breakpoint
 ALTER TABLE "tenants" ADD COLUMN "quotas" jsonb DEFAULT '{}'::jsonb NOT NULL;--> statement-breakpoint
 ALTER TABLE "integrations" ADD CONSTRAINT "integrations_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "outbox_due" ON "outbox" USING btree ("next_attempt_at");--> statement-breakpoint

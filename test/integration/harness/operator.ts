@@ -38,6 +38,7 @@ export interface OperatorSettings {
   /** Beside `namespace`. */
   moreNamespaces?: string[];
   patience?: Partial<Omit<Patience, 'deadlineMs'>>;
+  discoveryMs?: number;
 }
 
 export interface RunningOperator {
@@ -52,7 +53,16 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 
 /** Runs an operator in this process. */
 export async function startOperator(settings: OperatorSettings): Promise<RunningOperator> {
-  const { kubeconfigPath, namespace, identity, lease, config, moreNamespaces = [], patience } = settings;
+  const {
+    kubeconfigPath,
+    namespace,
+    identity,
+    lease,
+    config,
+    moreNamespaces = [],
+    patience,
+    discoveryMs,
+  } = settings;
   const requests: ObservedRequest[] = [];
   let state: OperatorState = 'starting';
   const client = await createKubeClient({
@@ -69,6 +79,7 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
       client,
       config,
       ...(patience === undefined ? {} : { patience }),
+      ...(discoveryMs === undefined ? {} : { discoveryMs }),
       namespaces: [namespace, ...moreNamespaces],
       identity,
       lease,

@@ -23,7 +23,7 @@ function record(more: Partial<DeploymentRecord> = {}): DeploymentRecord {
     deleteRequestedAt: null,
     conditions: [condition('DatabaseReady', 'True'), condition('Ready', 'True')],
     observation: { generation: 2 },
-    listener: { everSeen: true, alive: true, lastSeenAt: at(9) },
+    listener: { everSeen: true, alive: true, lastSeenAt: at(9), leased: false, lostAt: null },
     ...more,
   } as DeploymentRecord;
 }
@@ -49,13 +49,13 @@ describe('conditions', () => {
   });
 
   test('a listener that never came, deletion, a listener that is lost', () => {
-    const never = { everSeen: false, alive: false, lastSeenAt: null };
+    const never = { everSeen: false, alive: false, lastSeenAt: null, leased: false, lostAt: null };
     expect(ready({ listener: never, conditions: [] })).toMatchObject({ reason: 'ListenerNeverSeen' });
     expect(ready({ deleteRequestedAt: at(7) })).toMatchObject({
       status: 'False',
       reason: 'DeletionRequested',
     });
-    const lost = { everSeen: true, alive: false, lastSeenAt: at(9) };
+    const lost = { everSeen: true, alive: false, lastSeenAt: at(9), leased: false, lostAt: null };
     const conditions = shownConditions(record({ listener: lost }));
     expect(conditions.map(({ status, reason }) => [status, reason])).toEqual([
       ['Unknown', 'ListenerLost'],

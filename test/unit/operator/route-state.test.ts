@@ -55,7 +55,7 @@ describe('an Ingress', () => {
     await shop.converge();
     shop.cluster.faults.push({ when: ({ id }) => id.startsWith('Ingress/'), error: 'invalid' });
     shop.change(wanting('https://other.example.com'));
-    await shop.converge();
+    expect(await shop.look()).toContain('status ManagedDeployment/web');
     expect(shop.status.url).toBe('https://shop.example.com');
     expect(shop.condition('RouteReady')).toBe('False RoutePending');
     expect(shop.condition('Ready')).toBe('False Refused');

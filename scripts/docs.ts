@@ -1,0 +1,39 @@
+/**
+ * Writes the pages of docs/ that are made from data.
+ *
+ *   npm run docs [-- --check | --help]
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { lifecycleDoc } from './lifecycle-doc.ts';
+import { resourceSpecDoc } from './resource-spec-doc.ts';
+
+/** Each page with what it is to say. */
+export const PAGES: Readonly<Record<string, () => string>> = {
+  'docs/lifecycle.md': lifecycleDoc,
+  'docs/resource-spec.md': resourceSpecDoc,
+};
+
+const pathOf = (page: string) => fileURLToPath(new URL(`../${page}`, import.meta.url));
+
+/** Pages that do not say what they should. */
+export function stalePages(): string[] {
+  return Object.entries(PAGES)
+    .filter(([page, text]) => readFileSync(pathOf(page), 'utf8') !== text())
+    .map(([page]) => page);
+}
+
+if (import.meta.main) {
+  const [argument] = process.argv.slice(2);
+  const names = Object.keys(PAGES).join(' and ');
+  if (argument === '--help') {
+    console.log(`usage: npm run docs [-- --check]\nWrites ${names}; with --check only says which are stale.`);
+  } else if (argument === '--check') {
+    const stale = stalePages();
+    console.log(stale.length > 0 ? `stale: ${stale.join(', ')}: run npm run docs` : `${names}: ok`);
+    process.exitCode = stale.length > 0 ? 1 : 0;
+  } else {
+    for (const [page, text] of Object.entries(PAGES)) writeFileSync(pathOf(page), text());
+    console.log(`wrote ${names}`);
+  }
+}
