@@ -28,7 +28,7 @@ shows how they become READY, then stays up until Ctrl-C and cleans up behind its
   --help                 this text
 
 PostgreSQL: that of DATABASE_URL where it is set (15 or newer; its user may create databases: one is made for this run
-and dropped at the end), else a temporary one.
+(a superuser makes a role that owns it) and dropped at the end), else a temporary one.
 While it runs, .berth/demo.env holds BERTH_URL, BERTH_API_KEY, BERTH_TENANT_ID, DATABASE_URL and KUBECONFIG.`;
 
 /** What the demo was asked to do. */

@@ -99,7 +99,12 @@ const secret = <T extends z.ZodType>(schema: T, help: string, readers?: readonly
 export const SETTINGS = {
   DATABASE_URL: secret(
     optional,
-    'PostgreSQL of the hub (api, migrate, keys): postgres://user:password@host/name',
+    'PostgreSQL of the hub (api, migrate, keys): postgres://user:password@host/name; an ordinary role that owns it',
+    HUB,
+  ),
+  BERTH_ALLOW_RLS_BYPASS: setting(
+    flag,
+    'true: the user of DATABASE_URL may be a superuser or have BYPASSRLS; unset: refused in cloud, warned of else',
     HUB,
   ),
   BERTH_DATABASE_POOL: setting(count(10), 'connections of each API process', HUB),
@@ -325,6 +330,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     : null;
   return {
     databaseUrl: settings.DATABASE_URL ?? null,
+    allowRlsBypass: settings.BERTH_ALLOW_RLS_BYPASS ?? null,
     databasePool: settings.BERTH_DATABASE_POOL,
     host: settings.BERTH_HOST,
     port: settings.BERTH_PORT,

@@ -3,6 +3,7 @@ import { parse } from 'yaml';
 import { buildApp } from './api/app.ts';
 import { createWorkHints } from './api/work-hints.ts';
 import { type Config, ConfigError } from './config.ts';
+import { checkDatabaseRole } from './database-role.ts';
 import type { Logger } from './domain/logger.ts';
 import { type Policy, policyFileSchema, resolvePolicy } from './domain/policy.ts';
 import { checkEncryptionKeys, configuredBox, KEYS_MISSING } from './encryption.ts';
@@ -120,6 +121,7 @@ async function openMigrated(
   const database = openDatabase({ url: databaseUrl, poolSize: config.databasePool, logger });
   try {
     await checkMigrated(database);
+    await checkDatabaseRole(database, config, logger);
     await checkEncryptionKeys(database, box, config, logger);
     await ensureKeys(database, config);
     return database;

@@ -7,6 +7,7 @@ import { SCOPES } from '../../src/store/api-keys.ts';
 import { resolveKubectl } from '../../test/cluster/binaries.ts';
 import { startCluster } from '../../test/cluster/cluster.ts';
 import { type KubectlAccess, kubectl } from '../../test/cluster/kubectl.ts';
+import { ordinaryDatabase } from '../../test/cluster/ordinary-database.ts';
 import { startPostgres } from '../../test/cluster/postgres.ts';
 import { runBerth, startBerth } from '../../test/installation/berth-process.ts';
 import { installBerth, roleKubeconfigs } from '../../test/installation/install.ts';
@@ -84,12 +85,12 @@ async function openDatabase(releasers: Releasers): Promise<string> {
   const what = given ? 'using the PostgreSQL of DATABASE_URL' : 'starting PostgreSQL';
   const postgres = await step(what, () => startPostgres(given ? { databaseUrl: given } : {}));
   releasers.push(() => postgres.stop());
-  if (!given) return postgres.url;
-  // A database of this run's own: what is in the given one stays as it is, and nothing of ours stays behind.
+  // A database of this run's own: what is in a given one stays as it is, and nothing of ours stays behind. Its owner is
+  // no superuser: row-level security binds Berth as it is to be anywhere.
   const name = `berth_demo_${randomBytes(4).toString('hex')}`;
-  const url = await step(`making the database ${name} there`, () => postgres.createDatabase(name));
-  releasers.push(() => postgres.dropDatabase(name));
-  return url;
+  const database = await step(`making the database ${name} there`, () => ordinaryDatabase(postgres, name));
+  if (given) releasers.push(() => database.drop());
+  return database.url;
 }
 
 async function prepareNamespace(access: KubectlAccess): Promise<void> {

@@ -7,6 +7,7 @@ import type { Logger } from '../domain/logger.ts';
 import { connectionConfig, describeTarget } from './connection.ts';
 import type { Database } from './database.ts';
 import { NotMigrated, StoreUnavailable, translateError } from './errors.ts';
+import { readDatabaseRole, unboundRole } from './row-security.ts';
 
 const FOLDER = fileURLToPath(new URL('migrations', import.meta.url));
 const SCHEMA = 'berth_migrations';
@@ -41,6 +42,13 @@ async function checkServer(client: pg.Client): Promise<void> {
   }
 }
 
+/** Not refused here: an administrator may prepare the database that another role then uses. */
+async function checkRole(client: pg.Client, target: string, logger: Logger): Promise<void> {
+  const query = async <Row>(text: string) => (await client.query(text)).rows as Row[];
+  const role = await readDatabaseRole({ query });
+  if (role.unboundAs !== null) logger.warn({ target, user: role.name }, unboundRole(role));
+}
+
 /** When the newest migration of the database was made; null: none was applied. */
 async function newestApplied(client: pg.Client): Promise<number | null> {
   const { rows: tables } = await client.query(`SELECT to_regclass('${SCHEMA}.${TABLE}') AS found`);
@@ -51,6 +59,7 @@ async function newestApplied(client: pg.Client): Promise<number | null> {
 
 async function applyPending(client: pg.Client, target: string, logger: Logger): Promise<string[]> {
   await checkServer(client);
+  await checkRole(client, target, logger);
   // Held until the connection ends; the others wait here and then find nothing to do.
   await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
   const newest = await newestApplied(client);

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type OrdinaryDatabase, ordinaryDatabase } from '../../cluster/ordinary-database.ts';
 import type { LocalPostgres } from '../../cluster/postgres.ts';
 import { startWatchdog } from '../../cluster/processes.ts';
 import { waitFor } from '../../cluster/wait.ts';
@@ -41,6 +42,7 @@ export interface Answer<T> {
 export interface WholeBerth {
   readonly tenantId: string;
   readonly apiKey: string;
+  /** Of whoever made the database, who may look past row-level security; Berth itself has an ordinary role. */
   readonly databaseUrl: string;
   /** Namespace of the workloads (self_hosted); in cloud mode each tenant has its own. */
   readonly namespace: string;
@@ -139,21 +141,26 @@ interface BerthOptions {
   start?: 'all' | 'api' | 'none';
 }
 
+/** With a role of its own that owns it, unless the given server makes it as it likes. */
+async function makeDatabase(name: string, server: BerthOptions['server']): Promise<OrdinaryDatabase> {
+  if (server === undefined) return ordinaryDatabase(await postgres(), name);
+  const url = await server.createDatabase(name);
+  return { url, adminUrl: url, drop: () => server.dropDatabase(name) };
+}
+
 /** Starts a whole Berth; `stop` ends its processes and removes database and namespaces. */
 export async function startWholeBerth(prefix: string, options: BerthOptions = {}): Promise<WholeBerth> {
   const stateDir = mkdtempSync(join(realpathSync(tmpdir()), `berth-test-${prefix}-`));
   const watchdog = startWatchdog(stateDir, { removeState: true });
   await installBerth(environment());
-  const server = options.server ?? (await postgres());
-  const databaseName = uniqueName(prefix);
-  const databaseUrl = await server.createDatabase(databaseName);
+  const database = await makeDatabase(uniqueName(prefix), options.server);
   const own = await createNamespace(`${prefix}-berth`);
   const namespace = await createNamespace(prefix);
   await allowLeases(own);
   const kubeconfigs = await roleKubeconfigs(environment(), stateDir);
   const hosting = options.hosting ?? 'self_hosted';
   const settings: Record<string, string> = {
-    DATABASE_URL: databaseUrl,
+    DATABASE_URL: database.url,
     BERTH_HOST: '127.0.0.1',
     BERTH_PORT: '0',
     BERTH_METRICS_PORT: '0',
@@ -219,7 +226,7 @@ export async function startWholeBerth(prefix: string, options: BerthOptions = {}
   return {
     tenantId: key.tenant_id,
     apiKey: key.api_key,
-    databaseUrl,
+    databaseUrl: database.adminUrl,
     namespace,
     settings,
     stateDir,
@@ -241,7 +248,7 @@ export async function startWholeBerth(prefix: string, options: BerthOptions = {}
     stop: async () => {
       await Promise.all(processes.map((process) => process.stop()));
       await Promise.all([deleteNamespace(own), deleteNamespace(namespace)]);
-      await server.dropDatabase(databaseName);
+      await database.drop();
       watchdog.release();
       rmSync(stateDir, { recursive: true, force: true });
     },

@@ -1,6 +1,5 @@
 /** A migrated database of its own for a test file, used as an ordinary role: row-level security binds it. */
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
 import { inject } from 'vitest';
 import { uuidv7 } from '../../../src/domain/id.ts';
 import type { Logger } from '../../../src/domain/logger.ts';
@@ -11,7 +10,10 @@ import { migrate } from '../../../src/store/migrate.ts';
 import type { DeploymentRecord, NewDeployment } from '../../../src/store/records.ts';
 import { createSecretBox, type SecretBox } from '../../../src/store/secret-box.ts';
 import { createTenant } from '../../../src/store/tenants.ts';
+import { ordinaryDatabase } from '../../cluster/ordinary-database.ts';
 import { type LocalPostgres, startPostgres } from '../../cluster/postgres.ts';
+
+export { ordinaryDatabase };
 
 /** Keeps what was logged, for tests that look at it. */
 export interface RecordingLogger extends Logger {
@@ -35,42 +37,6 @@ export interface StoreFixture {
   /** Runs a statement as that role, past the store, on behalf of the platform. */
   sql<Row>(text: string, values?: unknown[]): Promise<Row[]>;
   stop(): Promise<void>;
-}
-
-async function asAdmin<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await use(client);
-  } finally {
-    await client.end();
-  }
-}
-
-/** An empty database owned by an ordinary role; the given user itself, where that one is no superuser. */
-export async function ordinaryDatabase(
-  server: LocalPostgres,
-): Promise<{ url: string; drop(): Promise<void> }> {
-  const name = `store_${randomBytes(6).toString('hex')}`;
-  const url = new URL(await server.createDatabase(name));
-  const { rows } = await asAdmin(server.url, (client) =>
-    client.query<{ rolsuper: boolean }>('SELECT rolsuper FROM pg_roles WHERE rolname = current_user'),
-  );
-  const own = rows[0]?.rolsuper === true;
-  if (own) {
-    const password = randomBytes(12).toString('hex');
-    await asAdmin(server.url, async (client) => {
-      await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}'`);
-      await client.query(`ALTER DATABASE ${name} OWNER TO ${name}`);
-    });
-    url.username = name;
-    url.password = password;
-  }
-  const drop = async () => {
-    await server.dropDatabase(name);
-    if (own) await asAdmin(server.url, (client) => client.query(`DROP ROLE ${name}`));
-  };
-  return { url: url.toString(), drop };
 }
 
 /** The PostgreSQL of the run, or one of its own where there is none (or where the test stops and starts it). */
