@@ -72,14 +72,19 @@ const RESIZE_STEPS = new Set(['FileSystemResizePending', 'ControllerResizeError'
 export function volumeState(observed: Observed): VolumeState | undefined {
   const claim = liveChild(observed, 'PersistentVolumeClaim', databaseName(observed.resource));
   if (claim === undefined) return undefined;
-  const { spec, status } = claim as ClaimFields;
-  const requested = spec?.resources?.requests?.storage ?? '0';
+  const { status } = claim as ClaimFields;
+  const requested = requestedOf(claim);
   const capacity = status?.capacity?.storage;
   const bound = status?.phase === 'Bound';
   const resizing = bound && capacity !== undefined && isLarger(requested, capacity);
   const step = status?.conditions?.find(({ type, status: is }) => is === 'True' && RESIZE_STEPS.has(type));
   if (!resizing || step === undefined) return { requested, bound, resizing };
   return { requested, bound, resizing, resizeStep: [step.type, step.message].filter(Boolean).join(': ') };
+}
+
+/** What a claim asks for, as a Kubernetes quantity. */
+export function requestedOf(claim: object): string {
+  return (claim as ClaimFields).spec?.resources?.requests?.storage ?? '0';
 }
 
 /** Whether the first size (a Kubernetes quantity) is the larger one; false where one of them is none. */

@@ -7,6 +7,8 @@ import type { Finding } from './conditions.ts';
 import {
   cacheState,
   databaseState,
+  isLarger,
+  requestedOf,
   type ServiceState,
   type VolumeState,
   volumeState,
@@ -247,15 +249,30 @@ const READY_CHECKS: readonly Check[] = [
   function noWayIn({ route }) {
     return route?.status === 'False' && route;
   },
-  function dataServicesMoving({ observed }) {
-    if (!databaseState(observed).settled) return no('Reconciling', 'the database is being updated');
-    return !cacheState(observed).settled && no('Reconciling', 'the cache is being updated');
+  function dataServicesMoving({ observed, decision }) {
+    // What was written just now is not seen yet: the counts speak of what was there before.
+    const written = changedJustNow(decision, databaseName(observed.resource));
+    if (written || !databaseState(observed).settled)
+      return no('Reconciling', 'the database is being updated');
+    const moves = changedJustNow(decision, cacheName(observed.resource)) || !cacheState(observed).settled;
+    return moves && no('Reconciling', 'the cache is being updated');
   },
   function volumeGrowing({ observed }) {
     const volume = volumeState(observed);
     return volume?.resizing && no('VolumeResizing', `the database: ${growing(volume)}`);
   },
 ];
+
+/** A workload, or the size of a volume, of this name that was not as it is wanted when it was looked at. */
+function changedJustNow({ comparisons }: Decision, name: string): boolean {
+  return comparisons.some(({ object, desired, state, live }) => {
+    if (object.metadata.name !== name) return false;
+    if (desired.replicas !== undefined) return state !== 'same';
+    return (
+      desired.storage !== undefined && live !== undefined && isLarger(desired.storage, requestedOf(live))
+    );
+  });
+}
 
 function ready(facts: Facts): Finding {
   for (const check of READY_CHECKS) {
