@@ -115,7 +115,7 @@ describe('a database and a cache of its own', () => {
     expect(await podUid(app, 'cache')).toBe(pods[1]);
     await patch(id, spec({ cache_memory_mb: 700 }));
     await berth.ready(id);
-    expect(containerOf((await podsOf(app, 'cache'))[0])?.args).toContain('700mb');
+    expect(containerOf((await podsOf(app, 'cache'))[0])?.args).toContain('525mb');
     expect(await podUid(app, 'database')).toBe(database?.metadata.uid);
     expect(await kept(app)).toEqual(before);
   });
