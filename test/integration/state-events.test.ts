@@ -148,6 +148,7 @@ test('a life from creation to its end: each status has its row of history, and e
   await listener.lease();
   await listener.report([observed(shop, { active_revision: latest(shop), off: true })]);
   await listener.report([observed(shop, { active_revision: latest(shop) })]);
+  await listener.report([{ kind: 'applied', deployment_id: shop.id, generation: 1 }]);
   await listener.inventory([], true);
   const next = await change(shop);
   await listener.work();
