@@ -5,6 +5,8 @@ import { removeRecord } from './deployment-remove.ts';
 import { type Actor, appendEvents, type NewEvent } from './events.ts';
 import { StaleEpoch } from './listener-lease.ts';
 import { loadFacts, type ReportedDeployment, writeFacts } from './listener-report-rows.ts';
+import { withoutSecrets } from './listener-report-secrets.ts';
+import type { SecretBox } from './secret-box.ts';
 
 /** Reports of one call of a listener. */
 export interface ReportBatch {
@@ -100,7 +102,7 @@ async function write(
 
 /**
  * Takes a batch of reports: compare-and-set on (epoch, seq), then everything that they change, in one transaction.
- * A seq that was taken before (its answer was lost) changes nothing.
+ * A seq that was taken before (its answer was lost) changes nothing. Values of the deployments' own secrets are masked.
  * @returns null when the scope sees no listener of this id
  * @throws StaleEpoch
  */
@@ -108,7 +110,7 @@ export async function takeReports(
   transaction: Transaction,
   listenerId: string,
   batch: ReportBatch,
-  now: Date,
+  { now, box }: { now: Date; box: SecretBox },
 ): Promise<BatchResult | null> {
   const { epoch, seq, reports } = batch;
   const [taken] = await transaction.query<{ loss_recorded: boolean }>(COMPARE_AND_SET, [
@@ -122,8 +124,9 @@ export async function takeReports(
     if (row.lease_epoch !== epoch) throw new StaleEpoch(epoch, row.lease_epoch);
     return { acceptedSeq: row.report_seq, ignored: [] };
   }
-  const byId = Map.groupBy(reports, ({ deploymentId }) => deploymentId);
   const deployments = await loadFacts(transaction, listenerId, reports, taken.loss_recorded);
+  const masked = await withoutSecrets(transaction, box, deployments, reports);
+  const byId = Map.groupBy(masked, ({ deploymentId }) => deploymentId);
   const changes = new Map(
     deployments.map((deployment) => [deployment.id, decide(deployment, byId.get(deployment.id) ?? [], now)]),
   );

@@ -141,6 +141,50 @@ describe('reports', () => {
     ]);
   });
 
+  it('of a failure are stored without the values of the secrets, which containers print when they end', async () => {
+    const secrets = [
+      { name: 'API_KEY', value: 'hunter22-of-the-shop' },
+      { name: 'MODE', value: 'fast' },
+    ];
+    const record = await insert(hub.store, tenantId, 'prints', { secrets });
+    const told = 'said API hunter22-of-the-shop, fast';
+    const culprit = { component: 'api', exit_code: 1, detail: told };
+    const failure = { ...refOf(record), reason: 'CrashLoop', message: `exit 1: ${told}`, culprit };
+    const failed = { conditions: [{ ...ready[0], message: told }], failed_revision: failure };
+    expect((await listener.report([observed(record, failed)])).status).toBe(200);
+    const refusal = {
+      kind: 'refused',
+      generation: 1,
+      reason: 'Refused',
+      message: told,
+      retryable: true,
+    } as const;
+    expect((await listener.report([{ ...refusal, deployment_id: record.id }])).status).toBe(200);
+    const rows = await hub.store.sql(
+      `SELECT d.conditions, (SELECT json_agg(r) FROM revisions r WHERE r.deployment_id = d.id) AS revisions,
+        (SELECT json_agg(e) FROM events e WHERE e.deployment_id = d.id) AS events FROM deployments d WHERE id = $1`,
+      [record.id],
+    );
+    const text = JSON.stringify(rows);
+    expect(text).not.toContain('hunter22');
+    expect(text.split('said API ***, fast').length).toBeGreaterThan(5);
+  });
+
+  it('of a failure are withheld where the secrets cannot be opened to be looked for', async () => {
+    const secrets = [{ name: 'API_KEY', value: 'hunter22-of-the-shop' }];
+    const record = await insert(hub.store, tenantId, 'unreadable', { secrets });
+    await hub.store.sql("UPDATE secret_sets SET key_id = 'lost' WHERE deployment_id = $1", [record.id]);
+    const culprit = { component: 'api', detail: 'said hunter22-of-the-shop' };
+    const failure = { ...refOf(record), reason: 'CrashLoop', message: 'exit 1', culprit };
+    expect((await listener.report([observed(record, { failed_revision: failure })])).status).toBe(200);
+    const [revision] = await hub.store.sql<{ status: string; culprit: { detail: string } }>(
+      'SELECT status, culprit FROM revisions WHERE deployment_id = $1',
+      [record.id],
+    );
+    expect(revision).toMatchObject({ status: 'DEPLOY_FAILED', culprit: { component: 'api' } });
+    expect(revision?.culprit.detail).toMatch(/^withheld: /);
+  });
+
   it('of a refusal put the item off, later each time, and fail the revision when it is for good', async () => {
     const record = await insert(hub.store, tenantId, 'refused');
     const refused = (retryable: boolean): Report => ({

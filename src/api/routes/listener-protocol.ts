@@ -187,8 +187,9 @@ function addRoutes(
       const scope = await scopeOf(request, request.params.id);
       const { epoch, seq } = request.body;
       const reports = request.body.reports.map(toClusterReport);
+      const context = { now: new Date(), box: deps.secretBox };
       const result = await scope.transaction((transaction) =>
-        takeReports(transaction, request.params.id, { epoch, seq, reports }, new Date()),
+        takeReports(transaction, request.params.id, { epoch, seq, reports }, context),
       );
       if (result === null) throw notFound('listener');
       for (const ignored of result.ignored) deps.logger.debug(ignored, 'ignored a report');

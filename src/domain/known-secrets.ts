@@ -1,0 +1,97 @@
+import type { ClusterReport } from './cluster-report.ts';
+
+/**
+ * The values of a deployment's secrets, taken out of what its cluster tells. A container may print its whole
+ * environment when it ends, and a report is shown to keys that may not see secrets.
+ */
+
+/** Shorter ones are words, numbers and switches: masking them would hide nothing and make every message unreadable. */
+const SHORTEST = 6;
+/** A shorter line of a value of several lines may stand in any text (`-----END …-----` is none of those). */
+const SHORTEST_LINE = 16;
+const MASK = '***';
+/** What marks the end at which a text was cut. */
+const CUT = '…';
+/** How many places of a value are tried for where a text was cut within it. */
+const MOST_PLACES = 64;
+
+/** A value as programs print it: as it is, line by line, within JSON, within a URL. */
+function printed(value: string): string[] {
+  if (value.length < SHORTEST) return [];
+  const lines = value.split('\n').map((line) => line.trim());
+  return [
+    value,
+    JSON.stringify(value).slice(1, -1),
+    encodeURIComponent(value.toWellFormed()),
+    ...(lines.length > 1 ? lines.filter((line) => line.length >= SHORTEST_LINE) : []),
+  ];
+}
+
+/** All forms of the values, longest first: one may be part of another. */
+export function formsOf(values: readonly string[]): string[] {
+  return [...new Set(values.flatMap(printed))].sort((a, b) => b.length - a.length);
+}
+
+function* placesOf(form: string, probe: string): Generator<number> {
+  let at = form.indexOf(probe);
+  for (let tried = 0; at >= 0 && tried < MOST_PLACES; tried += 1, at = form.indexOf(probe, at + 1)) yield at;
+}
+
+/** Without the rest of a form with which a text begins after its cut. */
+function withoutRest(text: string, form: string): string {
+  if (!text.startsWith(CUT)) return text;
+  const kept = text.slice(CUT.length);
+  for (const at of placesOf(form, kept.slice(0, SHORTEST))) {
+    const rest = form.slice(at);
+    if (kept.startsWith(rest)) return `${CUT}${MASK}${kept.slice(rest.length)}`;
+    if (rest.startsWith(kept)) return `${CUT}${MASK}`;
+  }
+  return text;
+}
+
+/** Without the beginning of a form with which a text ends before its cut. */
+function withoutBeginning(text: string, form: string): string {
+  if (!text.endsWith(CUT)) return text;
+  const kept = text.slice(0, -CUT.length);
+  for (const at of placesOf(form, kept.slice(-SHORTEST))) {
+    const beginning = form.slice(0, at + SHORTEST);
+    if (kept.endsWith(beginning)) return `${kept.slice(0, -beginning.length)}${MASK}${CUT}`;
+  }
+  return text;
+}
+
+/** `text` with every one of the forms masked, one that was cut at an end of the text included. */
+export function withoutForms(text: string, forms: readonly string[]): string {
+  return forms.reduce(
+    (rest, form) => withoutBeginning(withoutRest(rest.replaceAll(form, MASK), form), form),
+    text,
+  );
+}
+
+/** Whether a report may hold what a container or the cluster said of a failure. What is Ready has nothing to say. */
+export function tellsOfFailure(report: ClusterReport): boolean {
+  if (report.kind === 'refused') return true;
+  if (report.kind !== 'observed') return false;
+  return (
+    report.failed !== null ||
+    !report.conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+  );
+}
+
+/** The report with all its free texts passed through `masked`. */
+export function withTexts(report: ClusterReport, masked: (text: string) => string): ClusterReport {
+  if (report.kind === 'refused') return { ...report, message: masked(report.message) };
+  if (report.kind !== 'observed') return report;
+  const { conditions, failed } = report;
+  return {
+    ...report,
+    conditions: conditions.map((condition) => ({ ...condition, message: masked(condition.message) })),
+    failed: failed && {
+      ...failed,
+      message: masked(failed.message),
+      ...(failed.culprit?.detail === undefined
+        ? {}
+        : { culprit: { ...failed.culprit, detail: masked(failed.culprit.detail) } }),
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type { ClusterReport } from '../domain/cluster-report.ts';
+import { formsOf, tellsOfFailure, withoutForms, withTexts } from '../domain/known-secrets.ts';
+import type { Transaction } from './database.ts';
+import { SecretBoxError } from './errors.ts';
+import type { ReportedDeployment } from './listener-report-rows.ts';
+import type { SealedSecrets } from './records.ts';
+import { openSecrets, type SecretBox } from './secret-box.ts';
+
+/** Reports without the values of the deployment's own secrets: what is stored of a report is shown without `secrets:read`. */
+
+const SECRET_SETS = `
+SELECT DISTINCT s.id, s.tenant_id AS "tenantId", s.deployment_id AS "deploymentId", s.key_id AS "keyId", s.sealed
+FROM revisions r JOIN secret_sets s ON s.id = r.secrets_id WHERE r.id = ANY($1::uuid[])`;
+
+const WITHHELD =
+  'withheld: the secrets of the deployment cannot be decrypted, so it is not known whether this holds one';
+
+/** What a text of a deployment's report is told as. */
+function masking(box: SecretBox, sets: readonly SealedSecrets[]): (text: string) => string {
+  try {
+    const forms = formsOf(sets.flatMap((set) => openSecrets(box, set).map(({ value }) => value)));
+    return (text) => withoutForms(text, forms);
+  } catch (error) {
+    if (!(error instanceof SecretBoxError)) throw error;
+    return () => WITHHELD;
+  }
+}
+
+/**
+ * The reports with the secrets masked of every revision that the cluster may run: the wanted and the active one, those
+ * that are under way, those that the report names. Nothing is opened for reports that tell of no failure.
+ */
+export async function withoutSecrets(
+  transaction: Transaction,
+  box: SecretBox,
+  deployments: readonly ReportedDeployment[],
+  reports: readonly ClusterReport[],
+): Promise<ClusterReport[]> {
+  const failing = new Set(reports.filter(tellsOfFailure).map(({ deploymentId }) => deploymentId));
+  const revisions = deployments
+    .filter(({ id }) => failing.has(id))
+    .flatMap(({ facts }) => facts.revisions.map(({ id }) => id));
+  if (revisions.length === 0) return [...reports];
+  const sets = Map.groupBy(
+    await transaction.query<SealedSecrets>(SECRET_SETS, [revisions]),
+    ({ deploymentId }) => deploymentId,
+  );
+  const maskings = new Map([...sets].map(([id, ofOne]) => [id, masking(box, ofOne)]));
+  return reports.map((report) => {
+    const masked = maskings.get(report.deploymentId);
+    return masked !== undefined && tellsOfFailure(report) ? withTexts(report, masked) : report;
+  });
+}
