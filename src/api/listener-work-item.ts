@@ -25,10 +25,8 @@ function applyItem(box: SecretBox, due: DueApply): ApplyWork {
   // With every default filled in it stands in the cluster as it is sent: its hash can be compared.
   const spec = managedDeploymentSpecSchema.parse(resource.spec);
   const environments = [
-    ...(revision === null ? [] : [{ revision_number: revision.number, data: environment(secrets) }]),
-    ...(active === null
-      ? []
-      : [{ revision_number: active.number, data: environment(openSecrets(box, active.secrets)) }]),
+    ...(revision === null ? [] : [{ ...revision, data: environment(secrets) }]),
+    ...(active === null ? [] : [{ ...active, data: environment(openSecrets(box, active.secrets)) }]),
   ];
   return {
     kind: 'apply',
@@ -43,7 +41,12 @@ function applyItem(box: SecretBox, due: DueApply): ApplyWork {
     spec_hash: contentHash(spec),
     env_secrets: environments
       .filter(({ data }) => Object.keys(data).length > 0)
-      .map((each) => ({ name: envSecretName(deployment.appName, each.revision_number), ...each })),
+      .map(({ id, number, data }) => ({
+        name: envSecretName(deployment.appName, number),
+        revision_number: number,
+        revision_id: id,
+        data,
+      })),
     stale_env_secrets: due.staleRevisions.map((number) => envSecretName(deployment.appName, number)),
   };
 }

@@ -75,7 +75,16 @@ export const applyWorkSchema = z.object({
   spec: managedDeploymentSpecSchema,
   spec_hash: z.string().describe('Hash of spec as it will stand in the cluster, for the inventory.'),
   env_secrets: z
-    .array(z.object({ name: z.string(), revision_number: z.int(), data: z.record(z.string(), z.string()) }))
+    .array(
+      z.object({
+        name: z.string(),
+        revision_number: z.int(),
+        revision_id: z
+          .string()
+          .describe('Whose it is: numbers come back when the database of the hub is restored, ids do not.'),
+        data: z.record(z.string(), z.string()),
+      }),
+    )
     .describe(
       'Environment of the wanted and the active revision; written before the custom resource names them.',
     ),

@@ -10,13 +10,16 @@ import type { Resource } from './resource-view.ts';
 
 /**
  * Secrets that hold the environment of one revision each: immutable, made before the custom resource names them, read
- * back only to see whose they are, removed by name. The listener may not list Secrets.
+ * back only to see whose they are, removed by name. The listener may not list Secrets. The name tells the revision's
+ * number, a label its id: a hub that was restored from a backup gives numbers out again.
  */
 
 export interface EnvSecretOptions {
   client: Pick<KubeClient, 'create' | 'find' | 'delete'>;
   logger: Logger;
 }
+
+type Environment = ApplyWork['env_secrets'][number];
 
 interface Owner {
   deployment_id: string;
@@ -35,7 +38,7 @@ export function isOurs(object: KubeObject, deploymentId: string): boolean {
   return labels[LABELS.managedBy] === MANAGED_BY && labels[LABELS.deploymentId] === deploymentId;
 }
 
-function secretObject(item: ApplyWork, { name, data }: ApplyWork['env_secrets'][number]) {
+function secretObject(item: ApplyWork, { name, revision_id: revisionId, data }: Environment) {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -49,6 +52,7 @@ function secretObject(item: ApplyWork, { name, data }: ApplyWork['env_secrets'][
         [LABELS.managedBy]: MANAGED_BY,
         [LABELS.deploymentId]: item.deployment_id,
         [LABELS.tenantId]: item.tenant_id,
+        [LABELS.revisionId]: revisionId,
       },
     },
     type: 'Opaque',
@@ -59,17 +63,21 @@ function secretObject(item: ApplyWork, { name, data }: ApplyWork['env_secrets'][
   };
 }
 
+function beingDeleted({ name }: Environment): Refusal {
+  return new Refusal('ApplyRefused', `the Secret ${name} is being deleted`, true);
+}
+
 export class EnvSecrets {
   readonly #options: EnvSecretOptions;
-  /** Known to be there. Only saves calls. */
-  readonly #there = new Set<string>();
+  /** Ids of the revisions whose environments are known to be there, by place. Only saves calls. */
+  readonly #there = new Map<string, string>();
 
   constructor(options: EnvSecretOptions) {
     this.#options = options;
   }
 
   /**
-   * Makes those of the item that are missing.
+   * Makes those of the item that are missing, and anew those of another revision that had the number before.
    * @param repair look even at those that were there before
    * @param guard called before each write
    * @returns whether one was made
@@ -79,11 +87,10 @@ export class EnvSecrets {
     let made = false;
     for (const secret of item.env_secrets) {
       const key = `${item.namespace}/${secret.name}`;
-      if (!repair && this.#there.has(key)) continue;
-      guard();
-      if (await this.#create(item, secret, signal)) made = true;
+      if (!repair && this.#there.get(key) === secret.revision_id) continue;
+      if (await this.#make(item, secret, guard, signal)) made = true;
       if (this.#there.size >= REMEMBERED) this.#there.clear();
-      this.#there.add(key);
+      this.#there.set(key, secret.revision_id);
     }
     return made;
   }
@@ -93,30 +100,40 @@ export class EnvSecrets {
     this.#there.delete(`${metadata.namespace}/${spec.revision.envSecretName}`);
   }
 
-  async #create(
+  /** @returns whether it was made */
+  async #make(
     item: ApplyWork,
-    secret: ApplyWork['env_secrets'][number],
+    secret: Environment,
+    guard: () => void,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { client } = this.#options;
-    try {
-      await client.create(secretObject(item, secret), { signal });
-      return true;
-    } catch (error) {
-      if (!isKubeError(error, 'already_exists')) throw error;
-    }
-    const found = await client.find(
-      RESOURCES.Secret,
-      { namespace: item.namespace, name: secret.name },
-      { signal },
-    );
-    if (found === undefined || found.metadata.deletionTimestamp !== undefined) {
-      throw new Refusal('ApplyRefused', `the Secret ${secret.name} is being deleted`, true);
-    }
+    guard();
+    if (await this.#create(item, secret, signal)) return true;
+    const at = { namespace: item.namespace, name: secret.name };
+    const found = await this.#options.client.find(RESOURCES.Secret, at, { signal });
+    if (found === undefined || found.metadata.deletionTimestamp !== undefined) throw beingDeleted(secret);
     if (!isOurs(found, item.deployment_id)) {
       throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not make`, true);
     }
-    return false;
+    if (found.metadata.labels?.[LABELS.revisionId] === secret.revision_id) return false;
+    const fields = { deploymentId: item.deployment_id, name: secret.name, revisionId: secret.revision_id };
+    this.#options.logger.warn(fields, 'an environment is of another revision with this number; made anew');
+    guard();
+    await this.#delete(at, found.metadata.uid, signal);
+    guard();
+    if (await this.#create(item, secret, signal)) return true;
+    throw beingDeleted(secret);
+  }
+
+  /** @returns false: there is one of this name */
+  async #create(item: ApplyWork, secret: Environment, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#options.client.create(secretObject(item, secret), { signal });
+      return true;
+    } catch (error) {
+      if (!isKubeError(error, 'already_exists')) throw error;
+      return false;
+    }
   }
 
   /**

@@ -16,7 +16,7 @@ export interface DueApply {
   revision: Revision | null;
   secrets: SealedSecrets | null;
   /** The revision that serves, where it is another one. */
-  active: { number: number; secrets: SealedSecrets | null } | null;
+  active: { id: string; number: number; secrets: SealedSecrets | null } | null;
   tracingProject: string;
   /** Revisions before the last ten, neither wanted nor active, the newest few: their environments can go. */
   staleRevisions: number[];
@@ -58,7 +58,7 @@ SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, ${PURGING} AS purging, p.name AS traci
   w.id AS w_id, w.number AS w_number, w.status AS w_status, w.source_revision_config AS w_config,
   w.resolved_image AS w_image, w.created_at AS w_created_at, w.secrets_id AS w_secrets_id,
   ws.key_id AS w_key_id, ws.sealed AS w_sealed,
-  a.number AS a_number, a.secrets_id AS a_secrets_id, sa.key_id AS a_key_id, sa.sealed AS a_sealed,
+  a.id AS a_id, a.number AS a_number, a.secrets_id AS a_secrets_id, sa.key_id AS a_key_id, sa.sealed AS a_sealed,
   CASE WHEN NOT ${PURGING} THEN
     ARRAY(SELECT r.number FROM revisions r WHERE r.deployment_id = d.id AND r.secrets_id IS NOT NULL
       AND r.number <= w.number - ${KEPT_REVISIONS} AND r.id IS DISTINCT FROM d.active_revision_id
@@ -89,7 +89,8 @@ interface LoadedRow extends DeploymentRow {
   w_secrets_id: string | null;
   w_key_id: string | null;
   w_sealed: Buffer | null;
-  a_number: number | null;
+  a_id: string | null;
+  a_number: number;
   a_secrets_id: string | null;
   a_key_id: string | null;
   a_sealed: Buffer | null;
@@ -143,9 +144,13 @@ function toDueWork(row: LoadedRow): DueWork {
     revision: wantedOf(row),
     secrets: sealedOf(row, row.w_secrets_id, row.w_key_id, row.w_sealed),
     active:
-      row.a_number === null
+      row.a_id === null
         ? null
-        : { number: row.a_number, secrets: sealedOf(row, row.a_secrets_id, row.a_key_id, row.a_sealed) },
+        : {
+            id: row.a_id,
+            number: row.a_number,
+            secrets: sealedOf(row, row.a_secrets_id, row.a_key_id, row.a_sealed),
+          },
     tracingProject: row.tracing_project,
     staleRevisions: row.revision_numbers,
   };

@@ -59,6 +59,25 @@ describe('a deployment in the hub', () => {
     expect(writes(from).slice(1)).toEqual(['create secrets', 'apply manageddeployments']);
   });
 
+  it('after a restore of the hub: an environment of a lost revision with the same number is made anew', async () => {
+    const record = await fixture.deploy('restored', { secrets: [{ name: 'A', value: '1' }] });
+    await fixture.acknowledged(record.id);
+    const name = `${record.appName}-env-2`;
+    await fixture.kubectl('create', 'secret', 'generic', name, '--from-literal=A=lost');
+    await fixture.kubectl('patch', 'secret', name, '-p', '{"immutable": true}');
+    const marks = {
+      'berth.dev/deployment-id': record.id,
+      'app.kubernetes.io/managed-by': 'berth',
+      'berth.dev/revision-id': 'lost',
+    };
+    const labels = Object.entries(marks).map(([key, value]) => `${key}=${value}`);
+    await fixture.kubectl('label', 'secret', name, ...labels);
+    await fixture.change(record, { secrets: { kind: 'values', secrets: [{ name: 'A', value: '2' }] } });
+    await fixture.until(record, 'revision 2', ({ spec }) => spec.revision.number === 2);
+    const secret = JSON.parse(await fixture.kubectl('get', 'secret', name, '-o', 'json'));
+    expect(secret).toMatchObject({ immutable: true, data: { A: Buffer.from('2').toString('base64') } });
+  });
+
   it('that changes fifty times at once ends at the last', async () => {
     let record = await fixture.deploy('busy');
     const from = listener.requests.length;

@@ -96,7 +96,14 @@ describe('work', () => {
         },
       },
       spec_hash: expect.stringMatching(/^[0-9a-f]{16}$/),
-      env_secrets: [{ name: `${record.appName}-env-1`, revision_number: 1, data: { TOKEN: 's3cret' } }],
+      env_secrets: [
+        {
+          name: `${record.appName}-env-1`,
+          revision_number: 1,
+          revision_id: record.latestRevisionId,
+          data: { TOKEN: 's3cret' },
+        },
+      ],
       stale_env_secrets: [],
     });
     expect(JSON.stringify((item as ApplyWork).spec)).not.toContain('s3cret');
@@ -351,7 +358,7 @@ describe('grace of a deletion', () => {
       kind: 'apply',
       generation: 2,
       spec: { suspend: true, routing: {}, revision: { number: 1, envSecretName: `${record.appName}-env-1` } },
-      env_secrets: [{ revision_number: 1 }],
+      env_secrets: [{ revision_number: 1, revision_id: record.latestRevisionId }],
     });
     await listener.report([{ kind: 'applied', deployment_id: record.id, generation: 2 }]);
     await nearer(record, 3590);

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { LABELS } from '../../../src/contract/names.ts';
 import { contentHash } from '../../../src/domain/hash.ts';
 import { type ApplyDeps, applyItem } from '../../../src/listener/apply.ts';
 import { EnvSecrets } from '../../../src/listener/env-secrets.ts';
@@ -36,6 +37,7 @@ const live = () => cluster.get('ManagedDeployment', NAME) as unknown as Resource
 const secret = (number: number) => ({
   name: `${NAME}-env-${number}`,
   revision_number: number,
+  revision_id: `r${number}`,
   data: { A: 'ü' },
 });
 
@@ -163,7 +165,7 @@ describe('environments', () => {
     cluster.put({
       apiVersion: 'v1',
       kind: 'Secret',
-      metadata: { ...metadata, labels: OURS },
+      metadata: { ...metadata, labels: { ...OURS, [LABELS.revisionId]: 'r1' } },
       data: { OLD: '' },
     });
     const item = applyWork({ env_secrets: [secret(1)] });
@@ -171,6 +173,38 @@ describe('environments', () => {
     expect(cluster.get('Secret', metadata.name)?.['data']).toEqual({ OLD: '' });
     cluster.put({ apiVersion: 'v1', kind: 'Secret', metadata: { ...metadata, labels: {} } });
     await expect(apply(item, true)).rejects.toMatchObject({ reason: 'Conflict' });
+  });
+
+  it('of another revision with the same number, as after a restore of the hub, are made anew', async () => {
+    const item = applyWork({ env_secrets: [secret(1)] });
+    await apply(item);
+    const before = cluster.get('Secret', `${NAME}-env-1`);
+    const restored = { ...secret(1), revision_id: 'r1-again', data: { A: 'new' } };
+    await apply({ ...item, generation: 2, env_secrets: [restored] });
+    const after = cluster.get('Secret', `${NAME}-env-1`);
+    expect(after?.['data']).toEqual({ A: Buffer.from('new').toString('base64') });
+    expect(after?.metadata.uid).not.toBe(before?.metadata.uid);
+    const name = `Secret ${NAME}-env-1`;
+    expect(cluster.writes().filter((call) => call.endsWith(name))).toEqual([
+      `create ${name}`,
+      `create ${name}`,
+      `delete ${name}`,
+      `create ${name}`,
+    ]);
+  });
+
+  it('of another revision are kept when somebody replaced them meanwhile', async () => {
+    const metadata = { name: `${NAME}-env-1`, namespace: NAMESPACE };
+    const foreign = { apiVersion: 'v1', kind: 'Secret', metadata: { ...metadata, labels: {} } };
+    cluster.put({ ...foreign, metadata: { ...metadata, labels: OURS } });
+    cluster.before = (call) => {
+      if (call !== 'delete Secret') return;
+      cluster.remove('Secret', metadata.name);
+      cluster.put(foreign);
+    };
+    const item = applyWork({ env_secrets: [secret(1)] });
+    await expect(apply(item)).rejects.toMatchObject({ reason: 'ApplyRefused', retryable: true });
+    expect(cluster.get('Secret', metadata.name)?.metadata.labels).toEqual({});
   });
 
   it('that nobody needs go with the next new one, ours only; a failure of that stops nothing', async () => {

@@ -113,7 +113,7 @@ describe('the work table', () => {
 
   it('an item of the same generation again is a repair: environments are looked at again', async () => {
     const item = applyWork({
-      env_secrets: [{ name: `${NAME}-env-1`, revision_number: 1, data: { A: '1' } }],
+      env_secrets: [{ name: `${NAME}-env-1`, revision_number: 1, revision_id: 'r1', data: { A: '1' } }],
     });
     t.table.add(item);
     await t.table.reconcile(ID, signal);
