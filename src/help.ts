@@ -13,6 +13,7 @@ export const HELP = `usage: berth COMMAND [--help]
   all              these three in one process
   migrate          brings the database to this version's schema
   keys             makes an API key (create), changes the encryption key (rotate-encryption)
+  tracing          tells the tracing backend of every project again (resync)
   config           prints the settings in force, secrets masked
   version          prints the version
 

@@ -40,6 +40,10 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<voi
     const { keysCommand } = await import('./keys-command.ts');
     await keysCommand(loadConfig(), createLogger('warn'), args);
   },
+  tracing: async (args) => {
+    const { tracingCommand } = await import('./tracing-command.ts');
+    await tracingCommand(loadConfig(), createLogger('warn'), args);
+  },
   config: alone(() => console.log(describeConfig().join('\n'))),
   version: alone(() => console.log(version)),
 };
@@ -48,6 +52,7 @@ const HELPS: Readonly<Record<string, (args: readonly string[]) => Promise<string
   ...Object.fromEntries(ROLES.map((role: Role) => [role, () => roleHelp(role)])),
   listener: ([word]) => (word === 'doctor' ? DOCTOR_HELP : roleHelp('listener')),
   keys: async () => (await import('./keys-command.ts')).KEYS_HELP,
+  tracing: async () => (await import('./tracing-command.ts')).TRACING_HELP,
   config: settingsHelp,
 };
 

@@ -22,7 +22,12 @@ export interface OutboxMessage {
   readonly tenantName: string | null;
   readonly kind: OutboxKind;
   readonly subjectId: string;
-  readonly payload: { readonly name: string; readonly backend_id?: string | null };
+  readonly payload: {
+    readonly name: string;
+    readonly backend_id?: string | null;
+    /** An attempt had no answer: the backend may still be about to do it. */
+    readonly unanswered?: boolean;
+  };
   /** Attempts with this one; tells whether the message is still ours. */
   readonly attempts: number;
 }
@@ -59,6 +64,12 @@ export async function enqueueProjects(transaction: Transaction, limit: number): 
 }
 
 /**
+ * Claims go one after the other. Each reads, in a statement after this one, what the one before it has committed:
+ * otherwise two could take the two messages of one project at once. Held for the moment of the claim, not of the calls.
+ */
+const CLAIM_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('berth_outbox_claim', 0))";
+
+/**
  * Of one project one message at a time is on its way, and a deletion takes the place of a creation that still waits:
  * it is sent alone. (An attempt clears last_error when it begins and sets it when it fails, so that one on its way can
  * be told from one that waits.) Ids and times say nothing of the order: they are of several clocks.
@@ -82,10 +93,11 @@ RETURNING o.id, o.tenant_id AS "tenantId", (SELECT name FROM tenants t WHERE t.i
  * Takes up to `limit` messages that are due, for `leaseSeconds`: a process that dies meanwhile leaves them to the
  * others, which then send them again. Platform scope.
  */
-export function claimMessages(
+export async function claimMessages(
   transaction: Transaction,
   { limit, leaseSeconds }: { limit: number; leaseSeconds: number },
 ): Promise<OutboxMessage[]> {
+  await transaction.query(CLAIM_LOCK);
   return transaction.query<OutboxMessage>(CLAIM, [limit, leaseSeconds]);
 }
 
@@ -107,10 +119,61 @@ function event(
 }
 
 const SYNCED = `
-UPDATE tracing_projects SET backend_synced_at = now(), backend_id = $2 WHERE id = $1`;
+UPDATE tracing_projects SET backend_synced_at = now(), backend_id = $2 WHERE id = $1 RETURNING id`;
+
+const IS_KNOWN = 'SELECT 1 FROM tracing_projects WHERE id = $1';
+
+/** One that waits is still to come; one on its way may have come before what it is to remove. */
+const DELETE_LATE = `
+INSERT INTO outbox (id, tenant_id, kind, subject_id, payload)
+SELECT gen_random_uuid(), $2::uuid, 'tracing_project.deleted', $1::uuid, $3::jsonb
+WHERE NOT EXISTS (SELECT 1 FROM outbox o WHERE o.subject_id = $1::uuid AND o.kind = 'tracing_project.deleted'
+  AND NOT (o.attempts > 0 AND o.last_error IS NULL AND o.next_attempt_at > now()))`;
+
+async function recordCreated(
+  transaction: Transaction,
+  message: OutboxMessage,
+  backendId: string | null,
+): Promise<void> {
+  const { id, subjectId, tenantId, payload } = message;
+  const removed = await transaction.query('DELETE FROM outbox WHERE id = $1 RETURNING id', [id]);
+  const known = await transaction.query(
+    removed.length > 0 ? SYNCED : IS_KNOWN,
+    removed.length > 0 ? [subjectId, backendId] : [subjectId],
+  );
+  if (known.length === 0) {
+    await transaction.query(DELETE_LATE, [
+      subjectId,
+      tenantId,
+      { name: payload.name, backend_id: backendId },
+    ]);
+  } else if (removed.length > 0) {
+    await event(
+      transaction,
+      message,
+      'TracingProjectCreated',
+      `The tracing backend has project ${payload.name}.`,
+    );
+  }
+}
+
+/** A backend has done what it had no answer for by then, or never will. Seconds. */
+const LATE_SECONDS = 60;
+
+const DELETED = `
+WITH created AS (
+  DELETE FROM outbox WHERE subject_id = $1 AND kind = 'tracing_project.created'
+  RETURNING payload ? 'unanswered' OR (attempts > 0 AND last_error IS NULL) AS unanswered
+), again AS (
+  UPDATE outbox SET attempts = 0, next_attempt_at = now() + make_interval(secs => ${LATE_SECONDS})
+  WHERE id = $2 AND EXISTS (SELECT 1 FROM created WHERE unanswered) RETURNING id
+)
+DELETE FROM outbox WHERE id = $2 AND NOT EXISTS (SELECT 1 FROM created WHERE unanswered)`;
 
 /**
- * The backend has taken the message. True also of an attempt that was taken for lost: it is done all the same.
+ * The backend has taken the message. True also of an attempt that was taken for lost: it is done all the same. A project
+ * that was deleted meanwhile is deleted at the backend once more: the creation may have come after the deletion. So may
+ * one that had no answer; then the deletion stays, and is sent again after LATE_SECONDS.
  * @param backendId the backend's own id of the project, where its answer named one
  */
 export async function recordSent(
@@ -119,18 +182,17 @@ export async function recordSent(
   backendId: string | null,
 ): Promise<void> {
   if (message.kind === 'tracing_project.deleted') {
-    await transaction.query('DELETE FROM outbox WHERE subject_id = $1', [message.subjectId]);
-    return;
+    await transaction.query(DELETED, [message.subjectId, message.id]);
+  } else {
+    await recordCreated(transaction, message, backendId);
   }
-  const removed = await transaction.query('DELETE FROM outbox WHERE id = $1 RETURNING id', [message.id]);
-  if (removed.length === 0) return;
-  await transaction.query(SYNCED, [message.subjectId, backendId]);
-  const { name } = message.payload;
-  await event(transaction, message, 'TracingProjectCreated', `The tracing backend has project ${name}.`);
 }
 
+const UNANSWERED = { unanswered: true };
+
 const FAILED = `
-UPDATE outbox SET last_error = $3, next_attempt_at = now() + make_interval(secs => $4::double precision)
+UPDATE outbox SET last_error = $3, next_attempt_at = now() + make_interval(secs => $4::double precision),
+  payload = payload || $5::jsonb
 WHERE id = $1 AND attempts = $2 RETURNING id`;
 
 /**
@@ -140,9 +202,15 @@ WHERE id = $1 AND attempts = $2 RETURNING id`;
 export async function recordFailed(
   transaction: Transaction,
   message: OutboxMessage,
-  { error, retrySeconds }: { error: string; retrySeconds: number },
+  { error, retrySeconds, isUnanswered }: { error: string; retrySeconds: number; isUnanswered: boolean },
 ): Promise<void> {
-  const kept = await transaction.query(FAILED, [message.id, message.attempts, error, retrySeconds]);
+  const kept = await transaction.query(FAILED, [
+    message.id,
+    message.attempts,
+    error,
+    retrySeconds,
+    isUnanswered ? UNANSWERED : {},
+  ]);
   if (kept.length === 0 || message.attempts > 1) return;
   const { name } = message.payload;
   await event(
@@ -153,12 +221,28 @@ export async function recordFailed(
   );
 }
 
-/** Given back unsent, as if it had not been taken. */
+const RELEASE = `
+UPDATE outbox SET next_attempt_at = now(), attempts = attempts - 1, payload = payload || $3::jsonb
+WHERE id = $1 AND attempts = $2`;
+
+/** Given back without an answer, as if it had not been taken. */
 export async function releaseMessage(transaction: Transaction, message: OutboxMessage): Promise<void> {
-  await transaction.query(
-    'UPDATE outbox SET next_attempt_at = now(), attempts = attempts - 1 WHERE id = $1 AND attempts = $2',
-    [message.id, message.attempts],
-  );
+  await transaction.query(RELEASE, [message.id, message.attempts, UNANSWERED]);
+}
+
+const RESYNC = `
+WITH known AS (
+  UPDATE tracing_projects SET backend_synced_at = NULL WHERE backend_synced_at IS NOT NULL RETURNING id
+), hint AS (SELECT pg_notify('${OUTBOX_CHANNEL}', ''))
+SELECT (SELECT count(*)::int FROM known) AS count FROM hint`;
+
+/**
+ * Forgets what the backend was told: it is told of all projects again. Platform scope.
+ * @returns how many it had been told of
+ */
+export async function resyncProjects(transaction: Transaction): Promise<number> {
+  const [row] = await transaction.query<{ count: number }>(RESYNC);
+  return row?.count ?? 0;
 }
 
 const BACKLOG = `

@@ -42,7 +42,8 @@ export interface TracingBackendOptions {
 export const DEADLINE_MS = 10_000;
 /** Of an answer's body no more than this is read, in characters. */
 const ANSWER_LIMIT = 65_536;
-const BACKEND_ID_LIMIT = 256;
+/** No control characters, which PostgreSQL or a terminal would not take, and no endless text. */
+const BACKEND_ID = /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u;
 
 function errorOf(response: Response): BackendError {
   const { status, headers } = response;
@@ -64,6 +65,15 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : 'the connection failed';
 }
 
+/** Of these, nothing reached the backend. */
+const NEVER_SENT: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
 async function readLimited(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -80,7 +90,7 @@ function backendIdOf(body: string): string | null {
   try {
     const { id } = JSON.parse(body) as { id?: unknown };
     const text = typeof id === 'number' ? String(id) : id;
-    return typeof text === 'string' && text !== '' && text.length <= BACKEND_ID_LIMIT ? text : null;
+    return typeof text === 'string' && BACKEND_ID.test(text) ? text : null;
   } catch {
     return null;
   }
@@ -118,7 +128,8 @@ export function createTracingBackend(options: TracingBackendOptions): TracingBac
       if (error instanceof BackendError) throw error;
       signal.throwIfAborted();
       const why = deadline.aborted ? `no answer within ${deadlineMs / 1000} s` : codeOf(error);
-      throw new BackendError(`it cannot be reached: ${why}`, { refused: false });
+      const unanswered = !NEVER_SENT.has(why);
+      throw new BackendError(`it cannot be reached: ${why}`, { refused: false, unanswered });
     }
   }
 

@@ -4,6 +4,8 @@ import { type BackoffOptions, fullJitter } from '../domain/backoff.ts';
 export interface Failure {
   /** The backend said no to this very message: the next answer will most likely be the same. */
   readonly refused: boolean;
+  /** The call went out and nothing came back: the backend may still be about to do it. */
+  readonly unanswered?: boolean;
   /** The backend asks to wait that long, in milliseconds. */
   readonly retryAfterMs?: number;
 }

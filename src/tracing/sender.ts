@@ -82,7 +82,7 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
   };
 
   async function failed(message: OutboxMessage, error: BackendError): Promise<void> {
-    const { refused } = error.failure;
+    const { refused, unanswered = false } = error.failure;
     onAttempt(refused ? 'refused' : 'unavailable');
     if (!refused) noteBackend(true, error.message);
     else if (message.attempts === 1) {
@@ -93,7 +93,11 @@ export function startTracingSender(options: TracingSenderOptions): TracingSender
     }
     const retrySeconds = retryDelayMs(message.attempts, error.failure, random) / 1000;
     await database.platform.transaction((transaction) =>
-      recordFailed(transaction, message, { error: error.message, retrySeconds }),
+      recordFailed(transaction, message, {
+        error: error.message,
+        retrySeconds,
+        isUnanswered: unanswered,
+      }),
     );
   }
 

@@ -44,6 +44,7 @@ test('the common page names each command', () => {
     'all',
     'migrate',
     'keys',
+    'tracing',
     'config',
     'version',
   ]) {
