@@ -119,7 +119,7 @@ async function write(
   const asked = { deploymentId: before.id, sourceConfig, secretNames: namesOf(secrets) };
   const usage = isJudged(patched)
     ? await checkQuota(deps, transaction, before.tenantId, asked)
-    : quotaUsage(asked);
+    : await quotaUsage(deps, transaction, before.tenantId, asked);
   return updateWanted(transaction, deps.secretBox, before.tenantId, before.id, {
     expectedGeneration: before.generation,
     sourceConfig,

@@ -9,7 +9,7 @@ import {
   usageOf,
 } from '../domain/quota-usage.ts';
 import type { Transaction } from '../store/database.ts';
-import { lockQuotas, readUsage, type Unmeasured } from '../store/quotas.ts';
+import { lockQuotas, readUsage, readVolumeGi, type Unmeasured } from '../store/quotas.ts';
 import type { SecretBox } from '../store/secret-box.ts';
 import { readableSecrets } from './deployment-secrets.ts';
 import type { ApiDeps } from './deps.ts';
@@ -25,16 +25,34 @@ export interface Asked {
   readonly secretNames: readonly string[];
 }
 
-function demand({ sourceConfig, secretNames }: Omit<Asked, 'deploymentId'>): Demand {
-  return demandOf(sourceConfig, {
-    database: secretNames.includes(EXTERNAL_DATABASE_SECRET),
-    cache: secretNames.includes(EXTERNAL_CACHE_SECRET),
-  });
+type QuotaDeps = Pick<ApiDeps, 'policy' | 'secretBox'>;
+
+const externalServices = (secretNames: readonly string[]) => ({
+  database: secretNames.includes(EXTERNAL_DATABASE_SECRET),
+  cache: secretNames.includes(EXTERNAL_CACHE_SECRET),
+});
+
+/** With the volume that is there already, where the database is the tenant's own from now on. */
+async function demand(
+  deps: QuotaDeps,
+  transaction: Transaction,
+  tenantId: string,
+  { deploymentId, sourceConfig, secretNames }: Asked,
+): Promise<Demand> {
+  const external = externalServices(secretNames);
+  if (!external.database) return demandOf(sourceConfig, external);
+  const keptVolumeGi = await readVolumeGi(transaction, tenantId, deploymentId, measurer(deps));
+  return demandOf(sourceConfig, { ...external, keptVolumeGi });
 }
 
-/** What a deployment counts for, to be stored with it. */
-export function quotaUsage(asked: Omit<Asked, 'deploymentId'>): QuotaUsage {
-  return usageOf(demand(asked));
+/** What a deployment counts for, to be stored with it. Call it before the deployment is written. */
+export async function quotaUsage(
+  deps: QuotaDeps,
+  transaction: Transaction,
+  tenantId: string,
+  asked: Asked,
+): Promise<QuotaUsage> {
+  return usageOf(await demand(deps, transaction, tenantId, asked));
 }
 
 /** One whose secrets cannot be read counts as if both data services were ours. */
@@ -45,7 +63,7 @@ function namesOf(box: SecretBox, deployment: Unmeasured): string[] {
 const measurer =
   ({ secretBox }: Pick<ApiDeps, 'secretBox'>) =>
   (deployment: Unmeasured): QuotaUsage =>
-    quotaUsage({ ...deployment, secretNames: namesOf(secretBox, deployment) });
+    usageOf(demandOf(deployment.sourceConfig, externalServices(namesOf(secretBox, deployment))));
 
 /**
  * Holds a deployment that is made, changed or restored against its tenant's quotas. Call it before the deployment is
@@ -54,12 +72,12 @@ const measurer =
  * @throws ApiError 400 with the arithmetic
  */
 export async function checkQuota(
-  deps: Pick<ApiDeps, 'policy' | 'secretBox'>,
+  deps: QuotaDeps,
   transaction: Transaction,
   tenantId: string,
   asked: Asked,
 ): Promise<QuotaUsage> {
-  const wanted = demand(asked);
+  const wanted = await demand(deps, transaction, tenantId, asked);
   const quotas = await lockQuotas(transaction, tenantId, deps.policy.tenant_quotas);
   if (quotas !== null) {
     const { own, others } = await readUsage(transaction, tenantId, asked.deploymentId, measurer(deps));

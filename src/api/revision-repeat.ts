@@ -84,7 +84,7 @@ async function judge(
   transaction: Transaction,
   before: DeploymentRecord,
   revision: RevisionRecord,
-): Promise<ReturnType<typeof quotaUsage>> {
+): ReturnType<typeof quotaUsage> {
   const { id: deploymentId, tenantId, sourceConfig, appName } = before;
   const asked = (secrets: readonly Secret[]) => ({
     deploymentId,
@@ -92,7 +92,7 @@ async function judge(
     secretNames: secrets.map(({ name }) => name),
   });
   if (revision.secretsId === (before.secrets?.id ?? null)) {
-    return quotaUsage(asked(readableSecrets(deps.secretBox, before) ?? []));
+    return quotaUsage(deps, transaction, tenantId, asked(readableSecrets(deps.secretBox, before) ?? []));
   }
   const secrets = openSecrets(deps.secretBox, revision.secrets);
   const issues = wantedIssues(deps, { sourceConfig, secrets, appName });

@@ -980,6 +980,7 @@ export interface Operations {
       compute_config: { k8s_namespaces: string[] };
       version: string | null;
       cluster_version: string | null;
+      cluster_id: string | null;
       status: 'NEVER_SEEN' | 'CONNECTED' | 'CLUSTER_UNREACHABLE' | 'LOST';
       last_seen_at: string | null;
       created_at: string;
@@ -1000,6 +1001,7 @@ export interface Operations {
         compute_config: { k8s_namespaces: string[] };
         version: string | null;
         cluster_version: string | null;
+        cluster_id: string | null;
         status: 'NEVER_SEEN' | 'CONNECTED' | 'CLUSTER_UNREACHABLE' | 'LOST';
         last_seen_at: string | null;
         created_at: string;
@@ -1021,6 +1023,7 @@ export interface Operations {
       compute_config: { k8s_namespaces: string[] };
       version: string | null;
       cluster_version: string | null;
+      cluster_id: string | null;
       status: 'NEVER_SEEN' | 'CONNECTED' | 'CLUSTER_UNREACHABLE' | 'LOST';
       last_seen_at: string | null;
       created_at: string;
@@ -1031,7 +1034,7 @@ export interface Operations {
     path: { listener_id: string };
     query: Record<never, never>;
     headers: { 'X-Tenant-Id'?: string };
-    body: { compute_id?: string; compute_config?: { k8s_namespaces: string[] } };
+    body: { compute_id?: string; compute_config?: { k8s_namespaces: string[] }; cluster_id?: null };
     answer: {
       id: string;
       tenant_id: string | null;
@@ -1040,6 +1043,7 @@ export interface Operations {
       compute_config: { k8s_namespaces: string[] };
       version: string | null;
       cluster_version: string | null;
+      cluster_id: string | null;
       status: 'NEVER_SEEN' | 'CONNECTED' | 'CLUSTER_UNREACHABLE' | 'LOST';
       last_seen_at: string | null;
       created_at: string;
@@ -1316,7 +1320,13 @@ export interface Operations {
         memory_mb: number | null;
         storage_gi: number | null;
       };
-      usage: { deployments: number; cpu: number; memory_mb: number; storage_gi: number };
+      usage: {
+        deployments: number;
+        being_deleted: number;
+        cpu: number;
+        memory_mb: number;
+        storage_gi: number;
+      };
     };
   };
   deleteTracingProject: {

@@ -16,15 +16,19 @@ export interface QuotaUsage {
   readonly storageGi: number;
 }
 
-/** A tenant's usage: of its deployments that are not being deleted. */
+/** A tenant's usage. What is being deleted counts for its volume alone, until that is gone. */
 export interface TenantUsage extends QuotaUsage {
+  /** Not being deleted. */
   readonly deployments: number;
+  readonly beingDeleted: number;
 }
 
 /** Which data services are the tenant's own (DATABASE_URI_CUSTOM, CACHE_URI_CUSTOM), and so count for nothing. */
 export interface ExternalServices {
   readonly database: boolean;
   readonly cache: boolean;
+  /** Of a volume that was made while the database was ours: it stays with the deployment. Absent: there is none. GiB. */
+  readonly keptVolumeGi?: number;
 }
 
 type Resource = 'cpu' | 'memory';
@@ -104,7 +108,7 @@ function dataPart(
 export function demandOf(sourceConfig: SourceConfig, external: ExternalServices): Demand {
   const { resource_spec: spec, deployment_type: type, default_ceilings: ceilings } = sourceConfig;
   const effective = effectiveSpec(spec ?? {}, type, ceilings);
-  const storageGi = external.database ? 0 : effective.db_storage_gi;
+  const storageGi = external.database ? (external.keptVolumeGi ?? 0) : effective.db_storage_gi;
   if (isOff(effective)) return { parts: [], storageGi };
   return {
     parts: [
@@ -140,6 +144,8 @@ function terms(demand: Demand, resource: Resource, quota: TenantQuota) {
 interface Row {
   readonly quota: TenantQuota;
   readonly unit: string;
+  /** The bound that follows from the quota; absent: the quota itself. */
+  readonly bound?: (quota: number) => number;
   readonly amount: (usage: TenantUsage) => number;
   readonly blame: (demand: Demand) => { readonly loc: readonly string[]; readonly text: string };
 }
@@ -153,11 +159,23 @@ function blameLargest(resource: Resource, quota: TenantQuota): Row['blame'] {
   };
 }
 
+/** Deployments that may be on their way out beside any quota; more where the quota is larger. */
+const LEAST_ON_THEIR_WAY_OUT = 10;
+const identity = (quota: number) => quota;
+
 const ROWS: readonly Row[] = [
   {
     quota: 'deployments',
     unit: 'deployments',
     amount: ({ deployments }) => deployments,
+    blame: () => ({ loc: [], text: '' }),
+  },
+  {
+    // What is made and deleted in turn must not pile up in the cluster.
+    quota: 'deployments',
+    unit: 'deployments, with those that are still being deleted',
+    bound: (quota) => quota + Math.max(quota, LEAST_ON_THEIR_WAY_OUT),
+    amount: ({ deployments, beingDeleted }) => deployments + beingDeleted,
     blame: () => ({ loc: [], text: '' }),
   },
   { quota: 'cpu', unit: 'cores', amount: ({ cpuM }) => cpuM, blame: blameLargest('cpu', 'cpu') },
@@ -179,25 +197,26 @@ export interface QuotaQuestion {
   readonly quotas: TenantQuotas;
   /** Of the tenant's other deployments. */
   readonly others: TenantUsage;
-  /** What this deployment counts for now; all 0 for one that is not there yet, or is being deleted. */
+  /** What this deployment counts for now; all 0 for one that is not there yet. */
   readonly before: TenantUsage;
   readonly demand: Demand;
 }
 
 /** Why a change does not fit into the quotas, with the arithmetic. What it lowers, or leaves as it is, always fits. */
 export function quotaIssues({ quotas, others, before, demand }: QuotaQuestion): BodyIssue[] {
-  const after: TenantUsage = { deployments: 1, ...usageOf(demand) };
-  return ROWS.flatMap(({ quota, unit, amount, blame }) => {
-    const most = quotas[quota];
+  const after: TenantUsage = { deployments: 1, beingDeleted: 0, ...usageOf(demand) };
+  return ROWS.flatMap(({ quota, unit, bound = identity, amount, blame }) => {
+    const own = quotas[quota];
+    const most = own === null ? null : bound(own);
     const allowed = most === null ? null : quota === 'cpu' ? Math.round(most * 1000) : most;
     const together = amount(others) + amount(after);
     if (allowed === null || together <= allowed || amount(after) <= amount(before)) return [];
     const { loc, text } = blame(demand);
-    const [all, rest, own] = [together, amount(others), amount(after)].map((each) => shown(each, quota));
+    const [all, rest, ours] = [together, amount(others), amount(after)].map((each) => shown(each, quota));
     return [
       {
         loc,
-        msg: `the tenant would use ${all} of ${most} ${unit}: ${rest} by other deployments, ${own} by this one${text}`,
+        msg: `the tenant would use ${all} of ${most} ${unit}: ${rest} by other deployments, ${ours} by this one${text}`,
         type: `quota_${quota}`,
       },
     ];

@@ -11,7 +11,9 @@ export const tenantQuotasSchema = z.strictObject({
     .min(0)
     .max(1_000_000)
     .nullable()
-    .describe('Most deployments that are not being deleted; null: any number.'),
+    .describe(
+      'Most deployments that are not being deleted; as many again, and at least 10, may be on their way out. null: any number.',
+    ),
   cpu: most(10_000_000).describe(
     'Most cores requested at full scale, data services included; null: any number.',
   ),

@@ -33,6 +33,7 @@ export interface Unmeasured {
   readonly id: string;
   readonly sourceConfig: SourceConfig;
   readonly secrets: SealedSecrets | null;
+  readonly isBeingDeleted: boolean;
 }
 
 export type Measure = (deployment: Unmeasured) => QuotaUsage;
@@ -44,12 +45,14 @@ interface UnmeasuredRow {
   secrets_id: string | null;
   key_id: string | null;
   sealed: Buffer | null;
+  deleting: boolean;
 }
 
 const UNMEASURED = `
-SELECT d.id, d.generation, d.source_config, s.id AS secrets_id, s.key_id, s.sealed
+SELECT d.id, d.generation, d.source_config, d.delete_requested_at IS NOT NULL AS deleting,
+  s.id AS secrets_id, s.key_id, s.sealed
 FROM deployments d LEFT JOIN secret_sets s ON s.id = d.secrets_id
-WHERE d.tenant_id = $1 AND d.id > $2 AND d.delete_requested_at IS NULL AND d.quota_cpu_m IS NULL
+WHERE d.tenant_id = $1 AND d.id > $2 AND d.quota_cpu_m IS NULL
 ORDER BY d.id LIMIT $3`;
 
 /** Waits for nobody: who changes such a deployment may be waiting for the tenant that we hold. */
@@ -71,9 +74,12 @@ function toUnmeasured(tenantId: string, row: UnmeasuredRow): Unmeasured {
   return {
     id,
     sourceConfig,
+    isBeingDeleted: row.deleting,
     secrets: found ? { id: secretsId, tenantId, deploymentId: id, keyId, sealed } : null,
   };
 }
+
+const volumeAlone = ({ storageGi }: QuotaUsage): QuotaUsage => ({ cpuM: 0, memoryMb: 0, storageGi });
 
 /** Measures what an older version left unmeasured, and stores it unless somebody is changing it just now. */
 async function measureAll(
@@ -85,8 +91,12 @@ async function measureAll(
   let last = NO_DEPLOYMENT;
   for (;;) {
     const rows = await transaction.query<UnmeasuredRow>(UNMEASURED, [tenantId, last, BATCH]);
-    const usages = rows.map((row) => measure(toUnmeasured(tenantId, row)));
-    for (const [index, usage] of usages.entries()) measured.set(rows[index]?.id ?? '', usage);
+    const unmeasured = rows.map((row) => toUnmeasured(tenantId, row));
+    const usages = unmeasured.map(measure);
+    for (const [index, { id, isBeingDeleted }] of unmeasured.entries()) {
+      const usage = usages[index];
+      if (usage !== undefined) measured.set(id, isBeingDeleted ? volumeAlone(usage) : usage);
+    }
     last = rows.at(-1)?.id ?? last;
     if (rows.length === 0) return measured;
     await transaction.query(MEASURED, [
@@ -102,30 +112,34 @@ async function measureAll(
 
 /** Sums, of one deployment and of all others, with those that are in no sum; exact up to 2^53. */
 const SUM = `
-SELECT d.id = $2 AS own, count(*)::int AS deployments, coalesce(sum(d.quota_cpu_m), 0)::bigint AS "cpuM",
-  coalesce(sum(d.quota_memory_mb), 0)::bigint AS "memoryMb", coalesce(sum(d.quota_storage_gi), 0)::bigint AS "storageGi",
+SELECT d.id = $2 AS own,
+  count(*) FILTER (WHERE d.delete_requested_at IS NULL)::int AS deployments,
+  count(d.delete_requested_at)::int AS "beingDeleted",
+  coalesce(sum(d.quota_cpu_m) FILTER (WHERE d.delete_requested_at IS NULL), 0)::bigint AS "cpuM",
+  coalesce(sum(d.quota_memory_mb) FILTER (WHERE d.delete_requested_at IS NULL), 0)::bigint AS "memoryMb",
+  coalesce(sum(d.quota_storage_gi) FILTER (WHERE d.quota_cpu_m IS NOT NULL), 0)::bigint AS "storageGi",
   coalesce(array_agg(d.id) FILTER (WHERE d.quota_cpu_m IS NULL), '{}') AS unmeasured
-FROM deployments d WHERE d.tenant_id = $1 AND d.delete_requested_at IS NULL GROUP BY 1`;
+FROM deployments d WHERE d.tenant_id = $1 GROUP BY 1`;
 
 interface SumRow extends TenantUsage {
   own: boolean;
   unmeasured: string[];
 }
 
-const NOTHING: TenantUsage = { deployments: 0, cpuM: 0, memoryMb: 0, storageGi: 0 };
+const NOTHING: TenantUsage = { deployments: 0, beingDeleted: 0, cpuM: 0, memoryMb: 0, storageGi: 0 };
 
-function plus(
-  { deployments, cpuM, memoryMb, storageGi }: TenantUsage,
-  more: readonly QuotaUsage[],
-): TenantUsage {
+/** @param counted a row of the sums, without more of it than the usage */
+function plus(counted: TenantUsage, more: readonly QuotaUsage[]): TenantUsage {
+  const { deployments, beingDeleted, cpuM, memoryMb, storageGi } = counted;
   return more.reduce<TenantUsage>(
     (sum, each) => ({
       deployments,
+      beingDeleted,
       cpuM: sum.cpuM + each.cpuM,
       memoryMb: sum.memoryMb + each.memoryMb,
       storageGi: sum.storageGi + each.storageGi,
     }),
-    { deployments, cpuM, memoryMb, storageGi },
+    { deployments, beingDeleted, cpuM, memoryMb, storageGi },
   );
 }
 
@@ -135,8 +149,30 @@ export interface SharedUsage {
   readonly others: TenantUsage;
 }
 
+const SHARE = `
+SELECT d.id, d.generation, d.source_config, d.delete_requested_at IS NOT NULL AS deleting,
+  s.id AS secrets_id, s.key_id, s.sealed, d.quota_storage_gi AS stored
+FROM deployments d LEFT JOIN secret_sets s ON s.id = d.secrets_id WHERE d.tenant_id = $1 AND d.id = $2`;
+
 /**
- * Reads what a tenant uses; what is being deleted counts for nothing.
+ * The volume that a deployment counts for as it is stored, in GiB: once made, it stays until the deployment is gone.
+ * 0: it has none, or there is no such deployment.
+ */
+export async function readVolumeGi(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+  measure: Measure,
+): Promise<number> {
+  const [row] = await transaction.query<UnmeasuredRow & { stored: number | null }>(SHARE, [
+    tenantId,
+    deploymentId,
+  ]);
+  return row === undefined ? 0 : (row.stored ?? measure(toUnmeasured(tenantId, row)).storageGi);
+}
+
+/**
+ * Reads what a tenant uses; what is being deleted counts for its volume, until that is gone.
  * @param measure for deployments whose share is not stored: those that an older version made
  */
 export async function readUsage(

@@ -15,7 +15,7 @@ import { newTenant } from './harness/store.ts';
 
 interface Usage {
   quotas: Record<string, number | null>;
-  usage: { deployments: number; cpu: number; memory_mb: number; storage_gi: number };
+  usage: { deployments: number; being_deleted: number; cpu: number; memory_mb: number; storage_gi: number };
 }
 
 let api: ApiFixture;
@@ -89,7 +89,7 @@ describe('a POST', () => {
     ]);
     expect(await usage(client)).toEqual({
       quotas: { cpu: null, ...quotas },
-      usage: { deployments: 1, cpu: 2.5, memory_mb: 2560, storage_gi: 10 },
+      usage: { deployments: 1, being_deleted: 0, cpu: 2.5, memory_mb: 2560, storage_gi: 10 },
     });
   });
 
@@ -146,7 +146,12 @@ describe('a PATCH', () => {
     const image = { source_revision_config: { image_uri: 'registry.example.com/shop/web:2.0.0' } };
     expect((await client.call('PATCH', `/v2/deployments/${id}`, image)).status).toBe(200);
     expect((await patch(client, id, { max_scale: 0 })).status).toBe(200);
-    expect((await usage(client)).usage).toEqual({ deployments: 1, cpu: 0, memory_mb: 0, storage_gi: 10 });
+    expect((await usage(client)).usage).toMatchObject({
+      deployments: 1,
+      cpu: 0,
+      memory_mb: 0,
+      storage_gi: 10,
+    });
     expect((await patch(client, id, { max_scale: null })).status).toBe(400);
   });
 
@@ -174,16 +179,92 @@ describe('a PATCH', () => {
 });
 
 describe('what is being deleted', () => {
-  test('counts for nothing, and must fit again to be restored', async () => {
+  test('counts for its volume until that is gone, and must fit again to be restored', async () => {
     const client = await bounded({ deployments: 1 });
     const { id } = await create(client);
     expect((await client.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
-    expect((await usage(client)).usage).toEqual({ deployments: 0, cpu: 0, memory_mb: 0, storage_gi: 0 });
+    expect((await usage(client)).usage).toEqual({
+      deployments: 0,
+      being_deleted: 1,
+      cpu: 0,
+      memory_mb: 0,
+      storage_gi: 10,
+    });
     const other = await create(client);
     const restore = () => client.call<{ detail: unknown }>('POST', `/v2/deployments/${id}/restore`);
     expect(await restore()).toMatchObject({ status: 400, body: { detail: [{ type: 'quota_deployments' }] } });
     await client.call('DELETE', `/v2/deployments/${other.id}`);
     expect((await restore()).status).toBe(200);
+  });
+
+  test('keeps its storage: made and deleted in turn, volumes do not pass the quota', async () => {
+    const client = await bounded({ storage_gi: 25 });
+    for (let index = 0; index < 2; index += 1) {
+      const { id } = await create(client);
+      await client.call('DELETE', `/v2/deployments/${id}`);
+    }
+    expect((await post(client, ONE)).body.detail).toMatchObject([
+      { type: 'quota_storage_gi', msg: expect.stringContaining('30 of 25 GiB of storage: 20 by other') },
+    ]);
+    // The cluster is clean of them.
+    await api.store.sql('DELETE FROM deployments WHERE tenant_id = $1', [client.tenantId]);
+    expect((await post(client, ONE)).status).toBe(201);
+  });
+
+  test('is bounded in number: as many again as may live, and ten at least', async () => {
+    const client = await bounded({ deployments: 2 });
+    for (let index = 0; index < 12; index += 1) {
+      const { id } = await create(client);
+      await client.call('DELETE', `/v2/deployments/${id}`);
+    }
+    expect((await post(client, ONE)).body.detail).toMatchObject([
+      { type: 'quota_deployments', msg: expect.stringContaining('still being deleted') },
+    ]);
+  });
+
+  test('of which nothing is stored, is measured for its volume alone', async () => {
+    const client = await bounded({});
+    const { id } = await create(client);
+    await client.call('DELETE', `/v2/deployments/${id}`);
+    await api.store.sql(
+      'UPDATE deployments SET quota_cpu_m = NULL, quota_memory_mb = NULL, quota_storage_gi = NULL WHERE id = $1',
+      [id],
+    );
+    const counted = { deployments: 0, being_deleted: 1, cpu: 0, memory_mb: 0, storage_gi: 10 };
+    expect((await usage(client)).usage).toEqual(counted);
+    expect((await usage(client)).usage).toEqual(counted);
+  });
+});
+
+describe('a volume that was made', () => {
+  const custom = [{ name: 'DATABASE_URI_CUSTOM', value: 'postgres://user@db.invalid/x' }];
+  const change = (client: Client, id: string, body: object) =>
+    client.call('PATCH', `/v2/deployments/${id}`, body);
+
+  test.each([{ storage_gi: 100 }, {}])(
+    "counts on when the database becomes the tenant's own: quotas %o",
+    async (quotas) => {
+      const client = await bounded(quotas);
+      const { id } = await create(client, { source_config: { resource_spec: { db_storage_gi: 40 } } });
+      expect((await change(client, id, { secrets: custom })).status).toBe(200);
+      expect((await usage(client)).usage.storage_gi).toBe(40);
+      const image = { source_revision_config: { image_uri: 'registry.example.com/shop/web:2.0.0' } };
+      expect((await change(client, id, image)).status).toBe(200);
+      expect((await usage(client)).usage.storage_gi).toBe(40);
+      expect((await change(client, id, { secrets: [] })).status).toBe(200);
+      expect((await usage(client)).usage.storage_gi).toBe(40);
+    },
+  );
+
+  test('counts on, also where its share was not stored', async () => {
+    const client = await bounded({});
+    const { id } = await create(client, { source_config: { resource_spec: { db_storage_gi: 40 } } });
+    await api.store.sql(
+      'UPDATE deployments SET quota_cpu_m = NULL, quota_memory_mb = NULL, quota_storage_gi = NULL WHERE id = $1',
+      [id],
+    );
+    expect((await change(client, id, { secrets: custom })).status).toBe(200);
+    expect((await usage(client)).usage.storage_gi).toBe(40);
   });
 });
 

@@ -16,11 +16,16 @@ const usageSchema = z
     usage: z
       .object({
         deployments: z.int().describe('Deployments that are not being deleted.'),
+        being_deleted: z
+          .int()
+          .describe('Deployments that are still being deleted: their volumes count until they are gone.'),
         cpu: z.number().describe('Cores that they request at full scale, databases and caches included.'),
         memory_mb: z
           .int()
           .describe('Memory that they request at full scale, in MiB, databases and caches included.'),
-        storage_gi: z.int().describe('Storage of their databases, in GiB.'),
+        storage_gi: z
+          .int()
+          .describe('Storage of databases, in GiB: of every volume that is there or wanted.'),
       })
       .describe('What it uses. A deployment that is switched off counts for its storage alone.'),
   })
@@ -46,10 +51,17 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
       return deps.database.forTenant(tenantId).transaction(async (transaction) => {
         const tenant = await findTenant(transaction, tenantId);
         if (tenant === null) throw notFound('tenant');
-        const { deployments, cpuM, memoryMb, storageGi } = await tenantUsage(deps, transaction, tenantId);
+        const used = await tenantUsage(deps, transaction, tenantId);
+        const { deployments, beingDeleted, cpuM, memoryMb, storageGi } = used;
         return {
           quotas: quotasInForce(deps.policy.tenant_quotas, tenant.quotas),
-          usage: { deployments, cpu: cpuM / 1000, memory_mb: memoryMb, storage_gi: storageGi },
+          usage: {
+            deployments,
+            being_deleted: beingDeleted,
+            cpu: cpuM / 1000,
+            memory_mb: memoryMb,
+            storage_gi: storageGi,
+          },
         };
       });
     },

@@ -11,7 +11,7 @@ import {
 
 const OURS = { database: false, cache: false };
 const UNLIMITED: TenantQuotas = { deployments: null, cpu: null, memory_mb: null, storage_gi: null };
-const NOTHING = { deployments: 0, cpuM: 0, memoryMb: 0, storageGi: 0 };
+const NOTHING = { deployments: 0, beingDeleted: 0, cpuM: 0, memoryMb: 0, storageGi: 0 };
 
 function config(spec: ResourceSpec | null, type: SourceConfig['deployment_type'] = null): SourceConfig {
   return {
@@ -95,7 +95,7 @@ describe('a change that does not fit', () => {
       demand: demandOf(config(null), OURS),
       ...more,
     });
-  const others = { deployments: 3, cpuM: 8000, memoryMb: 8000, storageGi: 100 };
+  const others = { deployments: 3, beingDeleted: 0, cpuM: 8000, memoryMb: 8000, storageGi: 100 };
 
   test('nothing is refused without a quota', () => {
     expect(ask({ others })).toEqual([]);
@@ -136,7 +136,7 @@ describe('a change that does not fit', () => {
 
   test('what is lowered, or stays, fits above the quota too; what is raised does not', () => {
     const quotas = { deployments: 1, cpu: 1, memory_mb: 1, storage_gi: 1 };
-    const before = { deployments: 1, ...usage({ cpu: 2 }) };
+    const before = { deployments: 1, beingDeleted: 0, ...usage({ cpu: 2 }) };
     expect(ask({ others, before, quotas })).toEqual([]);
     const raised = demandOf(config({ cpu: 1.5, memory_mb: 1025 }), OURS);
     expect(ask({ others, before, quotas, demand: raised }).map(({ type }) => type)).toEqual([
