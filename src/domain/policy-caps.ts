@@ -15,6 +15,7 @@ import {
  */
 
 const MEBI = 2n ** 20n;
+const GIBI = 2n ** 30n;
 
 type Cap = keyof Pick<Caps, 'scale' | 'cpu' | 'memory_mb' | 'storage_gi' | 'db_connections'>;
 
@@ -98,26 +99,50 @@ function fieldCaps({ effective, caps, spec: sent }: PolicyView): Violation[] {
 /** A quantity in whole units, rounded up. */
 function units(quantity: string, unit: bigint): number {
   const nano = parseQuantity(quantity) ?? 0n;
-  return Number((nano * 1000n) / (unit * NANO_PER_UNIT)) / 1000;
+  const whole = unit * NANO_PER_UNIT;
+  // Rounded up: what is above a cap by less than a thousandth is above it.
+  return Number((nano * 1000n + whole - 1n) / whole) / 1000;
 }
+
+/** What is capped of a container: its unit and how a cap is told. */
+const CONTAINER_CAPS = [
+  { resource: 'cpu', cap: 'cpu', unit: 1n, suffix: ' cores' },
+  { resource: 'memory', cap: 'memory_mb', unit: MEBI, suffix: 'Mi' },
+  { resource: 'ephemeral-storage', cap: 'ephemeral_storage_gi', unit: GIBI, suffix: 'Gi' },
+] as const;
 
 function containerCaps({ spec: sent, caps }: PolicyView): Violation[] {
   return (['init_containers', 'sidecars'] as const).flatMap((list) =>
     (sent[list] ?? []).flatMap(({ resources }, index) =>
-      (['requests', 'limits'] as const).flatMap((part) => {
-        const { cpu, memory } = resources?.[part] ?? {};
-        const at = (name: string) => spec(list, index, 'resources', part, name);
-        return [
-          ...(cpu !== undefined && units(cpu, 1n) > caps.cpu
-            ? [{ loc: at('cpu'), msg: `the policy allows at most ${caps.cpu} cores here` }]
-            : []),
-          ...(memory !== undefined && units(memory, MEBI) > caps.memory_mb
-            ? [{ loc: at('memory'), msg: `the policy allows at most ${caps.memory_mb}Mi here` }]
-            : []),
-        ];
-      }),
+      (['requests', 'limits'] as const).flatMap((part) =>
+        CONTAINER_CAPS.flatMap(({ resource, cap, unit, suffix }) => {
+          const amount = resources?.[part]?.[resource];
+          if (amount === undefined || units(amount, unit) <= caps[cap]) return [];
+          const msg = `the policy allows at most ${caps[cap]}${suffix} here`;
+          return [{ loc: spec(list, index, 'resources', part, resource), msg }];
+        }),
+      ),
     ),
   );
+}
+
+/** Memory holds what is in an emptyDir of that medium; any other fills the node's disk. */
+function volumeCaps({ spec: sent, caps }: PolicyView): Violation[] {
+  return (sent.volumes ?? []).flatMap(({ emptyDir }, index) => {
+    const { medium = '', sizeLimit } = emptyDir ?? {};
+    if (sizeLimit === undefined) return [];
+    const inMemory = medium !== '';
+    const [cap, unit, suffix] = inMemory
+      ? ([caps.memory_mb, MEBI, 'Mi'] as const)
+      : ([caps.ephemeral_storage_gi, GIBI, 'Gi'] as const);
+    if (units(sizeLimit, unit) <= cap) return [];
+    return [
+      {
+        loc: spec('volumes', index, 'emptyDir', 'sizeLimit'),
+        msg: `the policy allows at most ${cap}${suffix} here`,
+      },
+    ];
+  });
 }
 
 function counts({ spec: sent, caps }: PolicyView): Violation[] {
@@ -141,5 +166,5 @@ function counts({ spec: sent, caps }: PolicyView): Violation[] {
 
 /** Every cap that is exceeded. */
 export function capIssues(view: PolicyView): Violation[] {
-  return [...fieldCaps(view), ...containerCaps(view), ...counts(view)];
+  return [...fieldCaps(view), ...containerCaps(view), ...volumeCaps(view), ...counts(view)];
 }

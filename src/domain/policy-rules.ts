@@ -6,6 +6,7 @@ import { byteLength } from './kubernetes/text.ts';
 import { capsFor, matchesAny, type Policy } from './policy.ts';
 import { capIssues } from './policy-caps.ts';
 import { generatedObjectIssues } from './policy-references.ts';
+import { resourceIssues } from './policy-resources.ts';
 import type { PolicyInput, PolicyView, Violation } from './policy-view.ts';
 
 /** What the policy refuses of a body, as an ordered list of named checks. A broken one is a 400 that names the field. */
@@ -66,7 +67,9 @@ function isRefusedKey(key: string, { refused_domains, refused_keys, allowed_keys
   const domain = lower.includes('/') ? (lower.split('/')[0] ?? '') : '';
   return (
     matchesAny(lower, refused_keys) ||
-    refused_domains.some((refused) => domain === refused || domain.endsWith(`.${refused}`))
+    refused_domains.some((refused) =>
+      refused === '*' ? domain !== '' : domain === refused || domain.endsWith(`.${refused}`),
+    )
   );
 }
 
@@ -133,6 +136,7 @@ export const POLICY_RULES: readonly PolicyRule[] = [
   { name: 'policy_metadata_key', check: metadataKeys },
   { name: 'policy_custom_url', check: customUrl },
   { name: 'policy_generated_object', check: generatedObjectIssues },
+  { name: 'policy_resource', check: resourceIssues },
   { name: 'policy_cap', check: capIssues },
   { name: 'policy_environment', check: environments },
 ];

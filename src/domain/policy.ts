@@ -26,6 +26,9 @@ const capsShape = {
     'Most memory of one container in MiB, request or limit.',
   ),
   storage_gi: amount(RESOURCE_LIMITS.storageGi).describe('Largest database volume in GiB.'),
+  ephemeral_storage_gi: amount(RESOURCE_LIMITS.storageGi).describe(
+    "Most ephemeral storage of one container, request or limit, and largest emptyDir on a node's disk, in GiB.",
+  ),
   db_connections: amount(RESOURCE_LIMITS.dbConnections).describe('Most connections of the database.'),
   containers: amount(40).describe('Most init containers and sidecars together.'),
   volumes: amount(64).describe('Most volumes.'),
@@ -46,6 +49,14 @@ const policyShape = {
     nfs: z.boolean().describe('Volumes of kind nfs may be used.'),
     csi: z.boolean().describe('Inline volumes of kind csi may be used.'),
   }),
+  resources: z.strictObject({
+    allowed_extended: patterns.describe(
+      "Resources beside cpu, memory and ephemeral-storage that a container may name, such as example.com/gpu or hugepages-2Mi; '*' stands for anything.",
+    ),
+    default_limits: z
+      .boolean()
+      .describe('Containers without a limit get one from the cluster: a request above that needs a limit.'),
+  }),
   service_accounts: z.strictObject({
     allowed: patterns.describe("Names that service_account_name may have; '*' stands for anything."),
     refused: patterns.describe('Names that it may not have, even if allowed.'),
@@ -55,7 +66,7 @@ const policyShape = {
   ),
   metadata: z.strictObject({
     refused_domains: patterns.describe(
-      'Labels and annotations whose key has such a domain, or one below it, before its slash are refused.',
+      "Labels and annotations whose key has such a domain, or one below it, before its slash are refused; '*' is any domain.",
     ),
     refused_keys: patterns.describe('Keys that are refused.'),
     allowed_keys: patterns.describe(
@@ -94,6 +105,7 @@ export const policyFileSchema = z
   .strictObject({
     pod_security: policyShape.pod_security.optional(),
     volumes: policyShape.volumes.partial().optional(),
+    resources: policyShape.resources.partial().optional(),
     service_accounts: policyShape.service_accounts.partial().optional(),
     service_account_token_audiences: policyShape.service_account_token_audiences.optional(),
     metadata: policyShape.metadata.partial().optional(),
@@ -107,60 +119,12 @@ export const policyFileSchema = z
   .describe('What clients may configure.');
 export type PolicyFile = z.infer<typeof policyFileSchema>;
 
-/** Who reads such keys acts on them: ingress, meshes, injectors of sidecars, cloud identities, autoscalers, GitOps tools. */
-const ACTED_ON = [
-  'kubernetes.io',
-  'k8s.io',
-  'x-k8s.io',
-  'istio.io',
-  'linkerd.io',
-  'consul.hashicorp.com',
-  'vault.hashicorp.com',
-  'kuma.io',
-  'cilium.io',
-  'projectcalico.org',
-  'openservicemesh.io',
-  'dapr.io',
-  'opentelemetry.io',
-  'datadoghq.com',
-  'newrelic.com',
-  'dynatrace.com',
-  'amazonaws.com',
-  'k8s.aws',
-  'gke.io',
-  'google.com',
-  'googleapis.com',
-  'azure.com',
-  'azure.workload.identity',
-  'aliyun.com',
-  'alibabacloud.com',
-  'keda.sh',
-  'karpenter.sh',
-  'cert-manager.io',
-  'traefik.io',
-  'traefik.containo.us',
-  'haproxy.org',
-  'haproxy.com',
-  'nginx.org',
-  'nginx.com',
-  'konghq.com',
-  'getambassador.io',
-  'projectcontour.io',
-  'knative.dev',
-  'openshift.io',
-  'argoproj.io',
-  'toolkit.fluxcd.io',
-  'velero.io',
-  'stakater.com',
-  'kyverno.io',
-  'crossplane.io',
-];
-
 const SYSTEM_NAMESPACES = ['kube-*', 'berth-system', 'berth-builds'];
 
 const SELF_HOSTED: Policy = {
   pod_security: 'baseline',
   volumes: { nfs: true, csi: true },
+  resources: { allowed_extended: ['*'], default_limits: false },
   service_accounts: { allowed: ['*'], refused: ['berth-api', 'berth-listener', 'berth-operator'] },
   service_account_token_audiences: [],
   metadata: { refused_domains: [], refused_keys: [], allowed_keys: [] },
@@ -171,6 +135,7 @@ const SELF_HOSTED: Policy = {
     cpu: RESOURCE_LIMITS.cpu,
     memory_mb: RESOURCE_LIMITS.memoryMb,
     storage_gi: RESOURCE_LIMITS.storageGi,
+    ephemeral_storage_gi: RESOURCE_LIMITS.storageGi,
     db_connections: RESOURCE_LIMITS.dbConnections,
     containers: 40,
     volumes: 64,
@@ -186,9 +151,11 @@ const SELF_HOSTED: Policy = {
 const CLOUD: Policy = {
   pod_security: 'restricted',
   volumes: { nfs: false, csi: false },
+  resources: { allowed_extended: [], default_limits: true },
   service_accounts: { allowed: [], refused: [] },
   service_account_token_audiences: [],
-  metadata: { refused_domains: ACTED_ON, refused_keys: ['aadpodidbinding'], allowed_keys: [] },
+  // Whoever reads a key of a domain acts on it, or may tomorrow: meshes, injectors, networks, cloud identities, autoscalers.
+  metadata: { refused_domains: ['*'], refused_keys: ['aadpodidbinding'], allowed_keys: [] },
   // The server's to set: a host of one's choice would be a stranger's under the platform's own domain.
   custom_url: { allowed_hosts: [], refused_hosts: [] },
   namespaces: { refused: ['*'] },
@@ -197,6 +164,7 @@ const CLOUD: Policy = {
     cpu: 32,
     memory_mb: 128 * 1024,
     storage_gi: 1024,
+    ephemeral_storage_gi: 50,
     db_connections: 5000,
     containers: 10,
     volumes: 32,
@@ -224,6 +192,7 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
   return {
     pod_security: file.pod_security ?? base.pod_security,
     volumes: { ...base.volumes, ...file.volumes },
+    resources: { ...base.resources, ...file.resources },
     service_accounts: { ...base.service_accounts, ...file.service_accounts },
     service_account_token_audiences:
       file.service_account_token_audiences ?? base.service_account_token_audiences,

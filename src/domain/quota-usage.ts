@@ -1,4 +1,5 @@
 import type { BodyIssue } from './body-issue.ts';
+import { CONTAINER_DEFAULTS } from './container-defaults.ts';
 import type { SourceConfig } from './deployment.ts';
 import { componentScale, effectiveSpec, isOff } from './effective-spec.ts';
 import type { EffectiveResourceSpec } from './effective-spec-schema.ts';
@@ -56,9 +57,13 @@ const UNITS: Readonly<Record<Resource, bigint>> = {
   memory: NANO_PER_UNIT << 20n,
 };
 
-/** What a container requests, in billionths. Kubernetes takes a limit without a request for both. */
+/**
+ * What a container requests, in billionths. Kubernetes takes a limit without a request for both; one that names neither
+ * has what tenants' namespaces give it.
+ */
 function requested({ resources }: Container, resource: Resource): bigint {
-  return parseQuantity(resources?.requests?.[resource] ?? resources?.limits?.[resource] ?? '0') ?? 0n;
+  const named = resources?.requests?.[resource] ?? resources?.limits?.[resource];
+  return parseQuantity(named ?? CONTAINER_DEFAULTS.requests[resource]) ?? 0n;
 }
 
 const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n);

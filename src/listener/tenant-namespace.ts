@@ -1,5 +1,6 @@
 import { LABELS, MANAGED_BY } from '../contract/names.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
+import { CONTAINER_DEFAULTS } from '../domain/container-defaults.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type Clock, systemClock } from '../kube/clock.ts';
 import { isKubeError } from '../kube/errors.ts';
@@ -8,7 +9,7 @@ import { Refusal } from './refusal.ts';
 
 /**
  * Namespaces of tenants (cloud): one a tenant, with a Pod Security level, a NetworkPolicy that denies what nothing
- * allows, a quota, and requests for containers that name none. Never deleted: a tenant's own objects may live there.
+ * allows, a quota, and requests and limits for containers that name none. Never deleted: a tenant's own objects may live there.
  */
 
 export interface TenantNamespaceOptions {
@@ -133,18 +134,20 @@ function defaultDeny(namespace: string) {
   };
 }
 
-/**
- * What a container asks for that says nothing: a sidecar or init container of the tenant's, as a rule. Under a quota of
- * requests, Kubernetes refuses a pod in which one container names none.
- */
-const CONTAINER_REQUESTS = { cpu: '50m', memory: '64Mi' };
-
 function containerDefaults(namespace: string) {
   return {
     apiVersion: 'v1',
     kind: 'LimitRange',
     metadata: { name: 'berth-container-defaults', namespace, labels },
-    spec: { limits: [{ type: 'Container', defaultRequest: CONTAINER_REQUESTS }] },
+    spec: {
+      limits: [
+        {
+          type: 'Container',
+          defaultRequest: CONTAINER_DEFAULTS.requests,
+          default: CONTAINER_DEFAULTS.limits,
+        },
+      ],
+    },
   };
 }
 

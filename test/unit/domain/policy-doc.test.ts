@@ -16,7 +16,15 @@ test('docs/policy.md has a row for each entry', () => {
 
 test('its caps are the defaults', () => {
   const { cloud, self_hosted } = DEFAULT_POLICIES;
-  for (const cap of ['scale', 'storage_gi', 'db_connections', 'containers', 'volumes', 'secrets'] as const) {
+  for (const cap of [
+    'scale',
+    'storage_gi',
+    'ephemeral_storage_gi',
+    'db_connections',
+    'containers',
+    'volumes',
+    'secrets',
+  ] as const) {
     const row = text.split('\n').find((line) => line.startsWith(`| \`caps.${cap}\``));
     expect(row).toMatch(new RegExp(`\\| ${self_hosted.caps[cap]} \\| ${cloud.caps[cap]} \\|$`));
   }
@@ -66,6 +74,11 @@ test('its other defaults are those in force', () => {
   expect(cloud.custom_url.allowed_hosts).toEqual([]);
   expect(cells('service_account_token_audiences')).toEqual(['none', 'none']);
   expect(both((policy) => String(policy.service_account_token_audiences))).toEqual(['', '']);
-  expect(cells('metadata.refused_domains')?.[0]).toBe('none');
-  expect(self_hosted.metadata.refused_domains).toEqual([]);
+  expect(cells('metadata.refused_domains')).toEqual(['none', 'any']);
+  expect(both(({ metadata }) => String(metadata.refused_domains))).toEqual(['', '*']);
+  expect(cells('resources.allowed_extended')).toEqual(['any', 'none']);
+  expect(both(({ resources }) => String(resources.allowed_extended))).toEqual(['*', '']);
+  expect(cells('resources.default_limits')).toEqual(
+    both(({ resources }) => `\`${resources.default_limits}\``),
+  );
 });

@@ -128,10 +128,73 @@ const ROWS: readonly Row[] = [
     'allowed',
     'refused',
   ]),
-  row("the user's own annotation", { spec: { annotations: { 'example.com/owner': 'x', team: 'y' } } }, '', [
+  row("the user's own annotation", { spec: { annotations: { owner: 'x', team: 'y' } } }, '', [
     'allowed',
     'allowed',
   ]),
+  // A list of those that are acted on has holes: in cloud every domain is refused that the policy does not list.
+  ...[
+    'example.com/owner',
+    'k8s.v1.cni.cncf.io/networks',
+    'k8s.ovn.org/pod-networks',
+    'vault.security.banzaicloud.io/vault-path',
+    'sidecar.jaegertracing.io/inject',
+    'telepresence.io/inject-traffic-agent',
+    'injector.tailscale.com/inject',
+    'spiffe.io/spiffe-id',
+    'prometheus.io/scrape',
+  ].flatMap((key) =>
+    (['labels', 'annotations'] as const).map((map) =>
+      row(`${key} in ${map}`, { spec: { [map]: { [key]: 'x' } } }, `${map}.${key}`, ['allowed', 'refused']),
+    ),
+  ),
+  row(
+    'an extended resource',
+    sidecar({ resources: { limits: { 'nvidia.com/gpu': '1000' } } }),
+    'sidecars.0.resources.limits.nvidia.com/gpu',
+    ['allowed', 'refused'],
+  ),
+  row(
+    'huge pages of a container',
+    sidecar({ resources: { limits: { memory: '1Gi', 'hugepages-2Mi': '100Gi' } } }),
+    'sidecars.0.resources.limits.hugepages-2Mi',
+    ['allowed', 'refused'],
+  ),
+  row(
+    'huge pages of a volume',
+    volume({ emptyDir: { medium: 'HugePages-2Mi' } }),
+    'volumes.0.emptyDir.medium',
+    ['allowed', 'refused'],
+  ),
+  row(
+    '60 TiB of a node’s disk',
+    sidecar({ resources: { limits: { 'ephemeral-storage': '60Ti' } } }),
+    'sidecars.0.resources.limits.ephemeral-storage',
+    ['allowed', 'refused'],
+  ),
+  row('60 TiB in a directory', volume({ emptyDir: { sizeLimit: '60Ti' } }), 'volumes.0.emptyDir.sizeLimit', [
+    'allowed',
+    'refused',
+  ]),
+  row(
+    '4000 GiB in memory',
+    volume({ emptyDir: { medium: 'Memory', sizeLimit: '4000Gi' } }),
+    'volumes.0.emptyDir.sizeLimit',
+    ['allowed', 'refused'],
+  ),
+  row('10 GiB on disk', volume({ emptyDir: { sizeLimit: '10Gi' } }), '', ['allowed', 'allowed']),
+  row(
+    'a request above the limit that the cluster fills in',
+    sidecar({ resources: { requests: { memory: '2Gi' } } }),
+    'sidecars.0.resources.requests.memory',
+    ['allowed', 'refused'],
+  ),
+  row(
+    'the same beside a limit, and a small one without',
+    sidecar({ resources: { requests: { memory: '2Gi', cpu: '1' }, limits: { memory: '2Gi' } } }),
+    '',
+    ['allowed', 'allowed'],
+  ),
   row('the own host', { config: { custom_url: 'https://berth.example.com/a' } }, 'source_config.custom_url', [
     'refused',
     'refused',
@@ -250,6 +313,26 @@ describe('a file', () => {
     ],
     ['an audience', token({ audience: 'vault' }), { service_account_token_audiences: ['vault'] }],
     [
+      'a device',
+      sidecar({ resources: { limits: { 'nvidia.com/gpu': '1' } } }),
+      { resources: { allowed_extended: ['nvidia.com/*'] } },
+    ],
+    [
+      'huge pages',
+      volume({ emptyDir: { medium: 'HugePages-2Mi' } }),
+      { resources: { allowed_extended: ['hugepages-2Mi'] } },
+    ],
+    [
+      'a request without a limit',
+      sidecar({ resources: { requests: { cpu: '2' } } }),
+      { resources: { default_limits: false } },
+    ],
+    [
+      'a domain of its own',
+      { spec: { labels: { 'shop.example/team': 'x' } } },
+      { metadata: { allowed_keys: ['shop.example/*'] } },
+    ],
+    [
       'a key',
       { spec: { annotations: { 'sidecar.istio.io/inject': 'false' } } },
       { metadata: { allowed_keys: ['sidecar.istio.io/*'] } },
@@ -328,6 +411,12 @@ const CAPS: Readonly<Record<keyof Caps, readonly [low: number, within: Given, ab
     cpu: [3, { spec: { cpu: 3 } }, { spec: { cpu: 3.001 } }, 'cpu'],
     memory_mb: [3000, { spec: { memory_mb: 3000 } }, { spec: { memory_mb: 3001 } }, 'memory_mb'],
     storage_gi: [20, { spec: { db_storage_gi: 20 } }, { spec: { db_storage_gi: 21 } }, 'db_storage_gi'],
+    ephemeral_storage_gi: [
+      5,
+      sidecar({ resources: { limits: { 'ephemeral-storage': '5Gi' } } }),
+      sidecar({ resources: { limits: { 'ephemeral-storage': '5121Mi' } } }),
+      'sidecars.0.resources.limits.ephemeral-storage',
+    ],
     db_connections: [
       150,
       { spec: { db_max_connections: 150 } },

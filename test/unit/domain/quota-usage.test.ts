@@ -80,6 +80,16 @@ describe('what a deployment counts for', () => {
     expect(usage({ sidecars: [box('0', '1')] }).memoryMb).toBe(1025 + 1536);
   });
 
+  test('a container that names nothing counts with what the namespace gives it', () => {
+    const side = { name: 'a', image: 'x' };
+    expect(usage({ max_scale: 2, sidecars: [side] })).toMatchObject({
+      cpuM: 2 * 1050 + 1500,
+      memoryMb: 2 * (1024 + 64) + 1536,
+    });
+    const named = { ...side, resources: { requests: { cpu: '0' }, limits: { memory: '32Mi' } } };
+    expect(usage({ sidecars: [named] })).toMatchObject({ cpuM: 2500, memoryMb: 1024 + 32 + 1536 });
+  });
+
   test('a limit without a request is a request', () => {
     const sidecars = [{ name: 'a', image: 'x', resources: { limits: { cpu: '2' } } }];
     expect(usage({ sidecars }).cpuM).toBe(3000 + 1500);
