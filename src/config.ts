@@ -203,6 +203,11 @@ export const SETTINGS = {
   BERTH_CACHE_IMAGE: setting(z.string().default('docker.io/valkey/valkey:8'), 'image of caches', CLUSTER),
   BERTH_HEALTH_PATH: setting(optional, 'HTTP path of the api probes; unset: TCP', CLUSTER),
   BERTH_PROGRESS_DEADLINE_SECONDS: setting(count(600), 'a rollout that takes longer has failed', CLUSTER),
+  BERTH_MIN_READY_SECONDS: setting(
+    count(10, 0),
+    'a pod is available, and its revision active, once it has been ready for so long; 0: at once',
+    CLUSTER,
+  ),
   BERTH_ROUTING: setting(
     z.enum(['none', 'ingress', 'gateway']).default('none'),
     'how custom_url is routed',
@@ -383,6 +388,7 @@ function renderingOf(settings: Settings): Omit<RenderConfig, 'kubernetesVersion'
     cacheImage: settings.BERTH_CACHE_IMAGE,
     healthPath: settings.BERTH_HEALTH_PATH ?? null,
     progressDeadlineSeconds: settings.BERTH_PROGRESS_DEADLINE_SECONDS,
+    minReadySeconds: settings.BERTH_MIN_READY_SECONDS,
     routing: {
       mode: settings.BERTH_ROUTING,
       className: settings.BERTH_ROUTING_CLASS ?? null,

@@ -130,6 +130,8 @@ export async function startStack(
     BERTH_ENCRYPTION_KEYS: `demo:${randomBytes(32).toString('base64')}`,
     BERTH_LISTENER_KUBECONFIG: kubeconfigs.listener,
     BERTH_OPERATOR_KUBECONFIG: kubeconfigs.operator,
+    // The default is for programs; simulated ones need no such proof.
+    BERTH_MIN_READY_SECONDS: '2',
     ...(namespace === null ? {} : { BERTH_NAMESPACES: namespace }),
   };
   await step('migrating the database', () => runBerth(stateDir, ['migrate'], settings));

@@ -18,6 +18,8 @@ export const renderConfigSchema = z.strictObject({
   healthPath: z.string().nullable(),
   /** Seconds until a rollout that does not finish has failed. */
   progressDeadlineSeconds: z.int().min(1),
+  /** Seconds that a pod of a component must have been ready to count as available; absent: 0. */
+  minReadySeconds: z.int().min(0).optional(),
   routing: z.strictObject({
     mode: z.enum(['none', 'ingress', 'gateway']),
     /** IngressClass, or `namespace/name` of the Gateway. */

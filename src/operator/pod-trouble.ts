@@ -63,7 +63,7 @@ function compareText(a = '', b = ''): number {
   return a < b ? -1 : 1;
 }
 
-/** Whether the pod is ready (with minReadySeconds 0 that is: available). */
+/** Whether the pod is ready. Available is another matter: it must have been so for minReadySeconds. */
 export function isReadyPod({ status }: ObservedPod): boolean {
   return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
 }

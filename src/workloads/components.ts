@@ -51,11 +51,16 @@ export function componentDeployment(
   template: V1PodTemplateSpec,
   config: RenderConfig,
 ): KubeObject {
+  const { progressDeadlineSeconds } = config;
+  const minReadySeconds = Math.min(config.minReadySeconds ?? 0, progressDeadlineSeconds - 1);
   const spec: V1DeploymentSpec = {
     selector: { matchLabels: selectorLabels(resource, component) },
     // A pod goes only when its successor is available.
     strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: '25%', maxUnavailable: 0 } },
-    progressDeadlineSeconds: config.progressDeadlineSeconds,
+    // A container without a readiness probe is ready as soon as it is started, also one that ends a moment later.
+    // Kubernetes wants it to be shorter than the deadline.
+    ...(minReadySeconds > 0 ? { minReadySeconds } : {}),
+    progressDeadlineSeconds,
     revisionHistoryLimit: 10,
     template,
   };

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { RESOURCES } from '../../src/kube/resources.ts';
+import { waitFor } from '../cluster/wait.ts';
 import { createNamespace, deleteNamespace, kubectlAsAdmin } from './harness/environment.ts';
 import {
   condition,
@@ -127,7 +128,12 @@ describe.concurrent('a revision that cannot come up', () => {
       ]);
       expect(await shop.workloads()).toEqual(workloads);
       expect(await serving.stop()).toEqual([]);
-      expect([await shop.events('RolloutFailed'), await shop.events('RolledBack')]).toEqual([1, 1]);
+      // Events are sent beside the work.
+      const told = () => Promise.all([shop.events('RolloutFailed'), shop.events('RolledBack')]);
+      await waitFor('both Events', async () => (await told()).every((count) => count > 0), {
+        timeoutMs: 30_000,
+      });
+      expect(await told()).toEqual([1, 1]);
     },
   );
 
@@ -210,6 +216,53 @@ describe.concurrent('a revision that cannot come up', () => {
     const next = await shop.ready();
     expect(next.activeRevision).toMatchObject({ id: 'r1', number: 1, templates: 'in-place-1-3' });
     expect(next.failedRevision).toBeUndefined();
+    expect(await serving.stop()).toEqual([]);
+  });
+});
+
+describe('pods that are ready for a moment only', () => {
+  let own: OperatorWorld;
+  let careful: RunningOperator;
+  beforeAll(async () => {
+    own = await operatorWorld('moment');
+    careful = await startOperator(own.another('careful', { minReadySeconds: 4 }));
+  });
+  afterAll(async () => {
+    await careful.stop();
+    await own.end();
+  });
+
+  test('are not available: a revision that becomes ready and then crashes is never active', async () => {
+    const shop = new App(client, own.namespace, 'moment');
+    await shop.apply(appSpec(1, GOOD, { components: { api: scale(2) } }));
+    await shop.ready();
+    const workloads = await shop.workloads();
+    const serving = await shop.watchServing('r1', { api: 2 });
+    await shop.apply(appSpec(2, 'registry.test/app:fail-after-ready', { components: { api: scale(2) } }));
+    const status = await shop.rolledBack();
+    expect(status).toMatchObject({
+      activeRevision: { id: 'r1' },
+      failedRevision: { id: 'r2', reason: 'CrashLoop', culprit: { exit_code: 7 } },
+    });
+    expect(await shop.workloads()).toEqual(workloads);
+    expect(await serving.stop()).toEqual([]);
+  });
+
+  test('are not available: while they are evicted one after the other, what was active before stays', async () => {
+    const shop = new App(client, own.namespace, 'evicted');
+    await shop.apply(appSpec(1, GOOD));
+    const { activeRevision } = await shop.ready();
+    const serving = await shop.watchServing('r1', { api: 1 });
+    await shop.apply(appSpec(2, 'registry.test/app:fail-evicted'));
+    await waitFor(
+      'three pods to be evicted',
+      async () => {
+        const pods = await shop.list(RESOURCES.Pod);
+        return pods.filter((pod) => (pod['status'] as { phase?: string }).phase === 'Failed').length >= 3;
+      },
+      { timeoutMs: 90_000 },
+    );
+    expect((await shop.status()).activeRevision).toEqual(activeRevision);
     expect(await serving.stop()).toEqual([]);
   });
 });

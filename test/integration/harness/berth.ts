@@ -170,6 +170,8 @@ export async function startWholeBerth(prefix: string, options: BerthOptions = {}
     BERTH_OPERATOR_KUBECONFIG: kubeconfigs.operator,
     BERTH_LISTENER_KEY: randomBytes(32).toString('hex'),
     BERTH_NAMESPACE: own,
+    // Enough to be in the objects; what it does is the matter of tests of its own.
+    BERTH_MIN_READY_SECONDS: '1',
     ...(hosting === 'self_hosted'
       ? { BERTH_NAMESPACES: [namespace, ...(options.moreNamespaces ?? [])].join(',') }
       : {}),

@@ -147,7 +147,7 @@ export const GOLDEN_CASES: readonly GoldenCase[] = [
   },
   {
     name: 'operator-settings',
-    about: 'BERTH_HEALTH_PATH, an OTLP endpoint, a storage class, another deadline, no routing.',
+    about: 'BERTH_HEALTH_PATH, an OTLP endpoint, a storage class, another deadline, pods that must stay ready, no routing.',
     request: { ...minimalRequest(), source_config: { custom_url: 'https://demo.example.com' } },
     config: {
       ...SELF_HOSTED,
@@ -155,6 +155,7 @@ export const GOLDEN_CASES: readonly GoldenCase[] = [
       otlpEndpoint: 'http://collector.observability:4318',
       storageClass: 'fast',
       progressDeadlineSeconds: 90,
+      minReadySeconds: 10,
       routing: { mode: 'none', className: null, tlsIssuer: null },
     },
   },
