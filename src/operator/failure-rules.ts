@@ -30,8 +30,11 @@ const HOPELESS_RESTARTS = 3;
 
 /** The registry's trouble, not the image's: it may pass. */
 const REGISTRY_TROUBLE =
-  /\b(?:429|50[0234])\b|too ?many ?requests|internal server error|bad gateway|service unavailable|gateway time-?out|i\/o timeout|connection (?:refused|reset)|TLS handshake timeout|deadline exceeded/i;
-const QUOTA = /exceeded quota/i;
+  /\b(?:429|50[0234])\b|too ?many ?requests|internal server error|bad gateway|service unavailable|gateway time-?out|i\/o timeout|connection (?:refused|reset)|TLS handshake timeout|deadline exceeded|no such host|: EOF\b|unexpected EOF/i;
+/** Names of images, hosts and addresses in what the registry says: a tag `:500` is no answer of it. */
+const withoutNames = (text: string) => text.replace(/"[^"]*"|\S*[/:@]\S*\d\S*/g, ' ');
+/** The second: the quota was just made, and nothing is counted yet. */
+const QUOTA = /exceeded quota|status unknown for quota/i;
 /** Refused for what the pod is; all else (a webhook that does not answer) may pass. */
 const ADMISSION = /is forbidden|denied the request|denied request|is invalid/i;
 
@@ -80,7 +83,7 @@ const RULES: readonly Rule[] = [
   { when: of('ReplicaFailure', 'PartialReplicaFailure'), reason: 'AdmissionRefused', turnsAt: null },
   {
     when: of('ErrImagePull', 'ImagePullBackOff', 'RegistryUnavailable'),
-    and: ({ reason, text }) => reason === 'RegistryUnavailable' || REGISTRY_TROUBLE.test(text),
+    and: ({ reason, text }) => reason === 'RegistryUnavailable' || REGISTRY_TROUBLE.test(withoutNames(text)),
     reason: 'ImagePullFailed',
     turnsAt: null,
   },

@@ -70,6 +70,40 @@ const TABLE: [string, Symptom, string, number][] = [
     'ImagePullFailed',
     DEADLINE,
   ],
+  ...[
+    'Get "https://registry.test/v2/": dial tcp: lookup registry.test on 10.96.0.10:53: no such host',
+    'failed to do request: Head "https://registry.test/v2/app/manifests/1": EOF',
+    'unexpected status from HEAD request to https://registry.test/v2/app/manifests/2: 500 Internal Server Error',
+    'dial tcp 10.0.0.1:443: i/o timeout',
+  ].map((text): [string, Symptom, string, number] => [
+    `the registry's trouble: ${text}`,
+    symptom('ErrImagePull', { ...TIMES, text }),
+    'ImagePullFailed',
+    DEADLINE,
+  ]),
+  ...[
+    'Back-off pulling image "registry.test/app:500": ErrImagePull: not found',
+    'failed to resolve reference registry.test:503/app@sha256:0: not found',
+    'Get https://10.0.0.1:5000/v2/app/manifests/429: not found',
+    'Back-off pulling image "registry.test/eof:EOF": not found',
+  ].map((text): [string, Symptom, string, number] => [
+    `an image that only is called so: ${text}`,
+    symptom('ImagePullBackOff', { ...TIMES, text }),
+    'ImagePullFailed',
+    70,
+  ]),
+  [
+    'a quota that nothing is counted for yet',
+    refused('pods "web-api-5d-x" is forbidden: status unknown for quota: small, resources: pods'),
+    'QuotaExceeded',
+    DEADLINE,
+  ],
+  [
+    'a quota that wants limits to be named',
+    refused('pods "web-api-5d-x" is forbidden: failed quota: small: must specify limits.cpu'),
+    'AdmissionRefused',
+    2,
+  ],
   [
     'an admission rule',
     refused('pods "web-api-5d-x" is forbidden: violates PodSecurity "restricted:latest"', {
