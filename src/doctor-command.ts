@@ -4,7 +4,8 @@ import { clusterOptions } from './cluster-access.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import type { LeaseState } from './contract/listener-protocol.ts';
 import { PLATFORM_LISTENER_ID } from './domain/source.ts';
-import { createKubeClient } from './kube/client.ts';
+import { createKubeClient, type KubeClient } from './kube/client.ts';
+import { readClusterId } from './listener/cluster-facts.ts';
 import { clusterFindings, noCluster } from './listener/doctor/cluster-findings.ts';
 import { complete, type Finding, failed, ok } from './listener/doctor/finding.ts';
 import { type HubLook, hubFindings } from './listener/doctor/hub-findings.ts';
@@ -96,25 +97,34 @@ async function lookAtHub({ config, hubUrl, key }: Settings): Promise<HubLook> {
   }
 }
 
-async function lookAtCluster(config: Config, lease: LeaseState | null, version: string): Promise<Finding[]> {
-  let client: Awaited<ReturnType<typeof createKubeClient>>;
+/** The client of the cluster, or why there is none. */
+async function openCluster(config: Config, version: string): Promise<KubeClient | string> {
   try {
-    client = await createKubeClient(
+    return await createKubeClient(
       clusterOptions(config, config.listenerKubeconfig, `berth-doctor/${version}`),
     );
   } catch (error) {
-    return noCluster(messageOf(error));
+    return messageOf(error);
   }
-  try {
-    const { namespaces, hosting } = config;
-    const registered = lease?.namespaces ?? null;
-    return await clusterFindings(
-      { client, namespaces, registered, hosting },
-      AbortSignal.timeout(6 * TIMEOUT_MS),
-    );
-  } finally {
-    await client.close();
-  }
+}
+
+async function lookAtCluster(
+  client: KubeClient | string,
+  { namespaces, hosting }: Config,
+  lease: LeaseState | null,
+): Promise<Finding[]> {
+  if (typeof client === 'string') return noCluster(client);
+  const registered = lease?.namespaces ?? null;
+  return await clusterFindings(
+    { client, namespaces, registered, hosting },
+    AbortSignal.timeout(6 * TIMEOUT_MS),
+  );
+}
+
+/** Which cluster it is; undefined: it cannot be told, of which the findings of the cluster say more. */
+async function clusterIdOf(client: KubeClient | string, { namespaces }: Config): Promise<string | undefined> {
+  if (typeof client === 'string') return undefined;
+  return await readClusterId({ client, namespaces }).catch(() => undefined);
 }
 
 /**
@@ -128,9 +138,15 @@ export async function diagnose(version: string, environment?: NodeJS.ProcessEnv)
   const { listenerId, rendering } = config;
   const which =
     listenerId === PLATFORM_LISTENER_ID ? 'the platform’s own listener' : `listener ${listenerId}`;
-  const hub = hubFindings(await lookAtHub(settings), { hubUrl, listenerId, version, rendering });
-  const cluster = await lookAtCluster(config, hub.lease, version);
-  return [ok('settings', `complete, for ${which}`), ...hub.findings, ...cluster];
+  const client = await openCluster(config, version);
+  try {
+    const [look, clusterId] = await Promise.all([lookAtHub(settings), clusterIdOf(client, config)]);
+    const hub = hubFindings(look, { hubUrl, listenerId, version, rendering, clusterId });
+    const cluster = await lookAtCluster(client, config, hub.lease);
+    return [ok('settings', `complete, for ${which}`), ...hub.findings, ...cluster];
+  } finally {
+    if (typeof client !== 'string') await client.close();
+  }
 }
 
 /**

@@ -52,7 +52,7 @@ function watchHub(hub: HubClient): {
       trouble = request.cluster_reachable === false ? 'the cluster does not answer' : null;
       return answer;
     } catch (error) {
-      const standby = error instanceof HubError && error.kind === 'conflict';
+      const standby = error instanceof HubError && error.kind === 'conflict' && !error.isAnotherCluster;
       holds = false;
       trouble = standby ? null : String(error instanceof Error ? error.message : error);
       throw error;

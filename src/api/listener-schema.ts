@@ -34,6 +34,12 @@ export const patchListenerSchema = z
       .optional()
       .describe("The owner's name of the cluster, unique in the tenant."),
     compute_config: computeConfigSchema.optional(),
+    cluster_id: z
+      .null()
+      .optional()
+      .describe(
+        'null forgets which cluster the listener is for: the next one to take the lease is. For one that was built anew.',
+      ),
   })
   .describe('What is to change; what is absent stays.');
 
@@ -46,6 +52,12 @@ export const listenerSchema = z
     compute_config: computeConfigSchema,
     version: z.string().nullable().describe("Berth's version there."),
     cluster_version: z.string().nullable().describe('Version of the cluster.'),
+    cluster_id: z
+      .string()
+      .nullable()
+      .describe(
+        'The cluster that the listener is for: the first one that took the lease. No other can take it. null: none yet, or it could not tell which it is.',
+      ),
     status: z
       .enum(LISTENER_STATUSES)
       .describe(
@@ -77,6 +89,7 @@ export function presentListener(record: ListenerRecord): ShownListener {
     compute_config: { k8s_namespaces: record.computeConfig.k8s_namespaces },
     version: record.version,
     cluster_version: record.clusterVersion,
+    cluster_id: record.clusterId,
     status: record.status,
     last_seen_at: record.lastSeenAt?.toISOString() ?? null,
     created_at: record.createdAt.toISOString(),

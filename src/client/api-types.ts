@@ -595,14 +595,14 @@ export interface Operations {
   deleteDeployment: {
     path: { deployment_id: string };
     query: { delete_tracing_project?: boolean; force?: boolean };
-    headers: { 'X-Tenant-Id'?: string };
+    headers: { 'If-Match'?: string; 'X-Tenant-Id'?: string };
     body: undefined;
     answer: null;
   };
   restoreDeployment: {
     path: { deployment_id: string };
     query: { mask_secrets?: boolean };
-    headers: { 'X-Tenant-Id'?: string };
+    headers: { 'If-Match'?: string; 'X-Tenant-Id'?: string };
     body: Record<string, never> | null;
     answer: Deployment;
   };
@@ -1091,7 +1091,7 @@ export interface Operations {
   setTagValuesDeployment: {
     path: { deployment_id: string };
     query: Record<never, never>;
-    headers: { 'X-Tenant-Id'?: string };
+    headers: { 'If-Match'?: string; 'X-Tenant-Id'?: string };
     body: { tag_value_ids: string[] };
     answer: { resources: { id: string; tag_key_id: string; value: string; created_at: string }[] };
   };

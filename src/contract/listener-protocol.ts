@@ -30,10 +30,20 @@ export const leaseRequestSchema = z.strictObject({
     .boolean()
     .optional()
     .describe('False: hub reached, but the cluster does not answer: statuses are UNKNOWN.'),
+  cluster_id: z
+    .string()
+    .max(128)
+    .optional()
+    .describe(
+      'Which cluster it is: NAMESPACE/UID of kube-system, or of the first namespace that the listener may use where it may not read that one. The first one told is kept; with another one the lease is refused.',
+    ),
 });
 export type LeaseRequest = z.infer<typeof leaseRequestSchema>;
 
-/** 409 instead: another process holds the lease, or `epoch` is no longer the current one. */
+/** Begins the detail of a 409 that only a change of settings, or of the listener at the hub, can end. */
+export const ANOTHER_CLUSTER = 'The listener belongs to another cluster';
+
+/** 409 instead: another process holds the lease, `epoch` is no longer the current one, or ANOTHER_CLUSTER. */
 export const leaseResponseSchema = z.object({
   epoch: z.int().describe('Counts holders; every later call carries it. A call with an older one gets 409.'),
   ttl_seconds: z
@@ -57,6 +67,10 @@ export const leaseStateSchema = z.object({
   rendering: renderConfigSchema
     .nullable()
     .describe("The operator's rendering configuration as last reported; null: none yet."),
+  cluster_id: z
+    .string()
+    .nullable()
+    .describe('The cluster that the listener is for, as its first lease told; null: the next one to tell.'),
 });
 export type LeaseState = z.infer<typeof leaseStateSchema>;
 

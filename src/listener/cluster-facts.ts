@@ -1,11 +1,16 @@
 import type { RenderConfig } from '../contract/render-config.ts';
+import { CLUSTER_NAMESPACE, clusterId } from '../domain/cluster-id.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
+import { isKubeError } from '../kube/errors.ts';
+import { RESOURCES } from '../kube/resources.ts';
 import type { ClusterFacts } from './term.ts';
 
 export interface ClusterProbeOptions {
-  client: Pick<KubeClient, 'serverVersion'>;
+  client: Pick<KubeClient, 'serverVersion' | 'find'>;
+  /** Namespaces to work in; empty: all. */
+  namespaces: readonly string[];
   /** Why list or watch fails at present; undefined: they do not. */
   lastError: () => string | undefined;
   rendering: Omit<RenderConfig, 'kubernetesVersion'>;
@@ -17,10 +22,11 @@ export interface ClusterProbeOptions {
 const ASK_EVERY_MS = 20_000;
 const TIMEOUT_MS = 4000;
 
-/** Knows whether the cluster answers, and which version it is. */
+/** Knows whether the cluster answers, which one and which version it is. */
 export class ClusterProbe {
   readonly #options: ClusterProbeOptions;
   #version: { major: string; minor: string; gitVersion: string } | undefined;
+  #id: string | undefined;
   #askedAt = Number.NEGATIVE_INFINITY;
   #reachable = true;
 
@@ -45,6 +51,7 @@ export class ClusterProbe {
           ? null
           : { ...this.#options.rendering, kubernetesVersion: kubernetesVersion(version) },
       cluster_reachable: this.#reachable,
+      ...(this.#id === undefined ? {} : { cluster_id: this.#id }),
     };
   }
 
@@ -54,6 +61,7 @@ export class ClusterProbe {
       return undefined;
     try {
       this.#version = await this.#options.client.serverVersion({ timeoutMs: TIMEOUT_MS });
+      this.#id ??= await readClusterId(this.#options);
       this.#askedAt = now;
       return undefined;
     } catch (error) {
@@ -68,6 +76,25 @@ export class ClusterProbe {
     if (reachable) this.#options.logger.info({}, 'the cluster answers again');
     else this.#options.logger.warn({ why }, 'the cluster does not answer; the hub shows UNKNOWN');
   }
+}
+
+/**
+ * Which cluster it is; undefined: the account may read none of the namespaces that tell.
+ * @throws KubeError when the cluster does not answer
+ */
+export async function readClusterId(
+  options: Pick<ClusterProbeOptions, 'client' | 'namespaces'>,
+): Promise<string | undefined> {
+  const { client, namespaces } = options;
+  for (const name of [CLUSTER_NAMESPACE, ...namespaces.toSorted()]) {
+    try {
+      const found = await client.find(RESOURCES.Namespace, { name }, { timeoutMs: TIMEOUT_MS });
+      if (found?.metadata.uid !== undefined) return clusterId(name, found.metadata.uid);
+    } catch (error) {
+      if (!isKubeError(error, 'forbidden')) throw error;
+    }
+  }
+  return undefined;
 }
 
 /** `1.36`, also of distributions that say `36+`. */

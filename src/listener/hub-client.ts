@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  ANOTHER_CLUSTER,
   applyWorkSchema,
   type InventoryRequest,
   type InventoryResponse,
@@ -33,6 +34,11 @@ export class HubError extends Error {
     this.kind = kind;
     this.status = status;
     this.retryAfterMs = retryAfterMs;
+  }
+
+  /** The lease is another cluster's: waiting does not help. */
+  get isAnotherCluster(): boolean {
+    return this.kind === 'conflict' && this.message.includes(ANOTHER_CLUSTER);
   }
 
   get retryable(): boolean {

@@ -6,6 +6,7 @@ import { runWorkers } from '../kube/controller.ts';
 import { keyOf } from '../kube/object.ts';
 import { Reflector } from '../kube/reflector.ts';
 import { RESOURCES } from '../kube/resources.ts';
+import { type Admission, createAdmission, fired } from './admission.ts';
 import { ClusterProbe } from './cluster-facts.ts';
 import { EnvSecrets } from './env-secrets.ts';
 import type { HubClient } from './hub-client.ts';
@@ -58,6 +59,7 @@ interface Parts {
   random: () => number;
   view: ResourceView;
   probe: ClusterProbe;
+  admission: Admission;
   secrets: EnvSecrets;
   namespaces: TenantNamespaces;
 }
@@ -82,7 +84,15 @@ function createParts(options: ListenerOptions): Parts {
     clock,
     random,
     view,
-    probe: new ClusterProbe({ client, lastError: () => view.lastError(), rendering, logger, clock }),
+    probe: new ClusterProbe({
+      client,
+      namespaces: options.namespaces,
+      lastError: () => view.lastError(),
+      rendering,
+      logger,
+      clock,
+    }),
+    admission: createAdmission(options.hub),
     secrets: new EnvSecrets({ client, logger }),
     namespaces: new TenantNamespaces({
       client,
@@ -135,17 +145,9 @@ async function takeInventories(outbox: Outbox, { clock, random }: Parts, signal:
   }
 }
 
-/** Resolves when the signal fires. */
-function fired(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-}
-
 /** One term: act until it is lost or the process stops, then end in order. */
 async function act(parts: Parts, term: Term, stopping: AbortSignal): Promise<void> {
-  const { options, clock, random, view, probe, secrets, namespaces } = parts;
+  const { options, clock, random, view, probe, admission, secrets, namespaces } = parts;
   const { hub, client, logger } = options;
   const ending = AbortSignal.any([term.lost, stopping]);
   try {
@@ -154,6 +156,8 @@ async function act(parts: Parts, term: Term, stopping: AbortSignal): Promise<voi
     if (ending.aborted) return;
     throw error;
   }
+  await admission.wait(ending);
+  if (ending.aborted) return;
   const draining = new AbortController();
   const cut = new AbortController();
   term.lost.addEventListener('abort', () => cut.abort(term.lost.reason), { once: true });
@@ -201,13 +205,13 @@ async function act(parts: Parts, term: Term, stopping: AbortSignal): Promise<voi
  */
 export async function runListener(options: ListenerOptions, signal: AbortSignal): Promise<void> {
   const parts = createParts(options);
-  const { identity, version, namespaces, logger, hub } = options;
-  const { view, probe, clock, random } = parts;
+  const { identity, version, namespaces, logger } = options;
+  const { view, probe, admission, clock, random } = parts;
   view.start();
   try {
     await runTerms(
       {
-        hub,
+        hub: admission.hub,
         identity,
         version,
         namespaces: namespaces.length === 0 ? null : namespaces,

@@ -16,7 +16,10 @@ export interface Term {
 }
 
 /** The part of a lease request that changes with what the listener knows of its cluster. */
-export type ClusterFacts = Pick<LeaseRequest, 'cluster_version' | 'rendering' | 'cluster_reachable'>;
+export type ClusterFacts = Pick<
+  LeaseRequest,
+  'cluster_version' | 'rendering' | 'cluster_reachable' | 'cluster_id'
+>;
 
 export interface TermOptions {
   hub: Pick<HubClient, 'lease'>;
@@ -39,6 +42,8 @@ export interface TermOptions {
 /** While another process holds the lease: so soon it is noticed that the lease was given up. */
 const HELD_RETRY_MS = 1000;
 const RETRY = { baseMs: 500, capMs: 10_000 };
+/** While somebody has to mend the settings, or the listener at the hub. */
+const REFUSED_RETRY_MS = 10_000;
 /** The lease is renewed after this part of its time, so that some renewals may fail. */
 const RENEW_PART = 3;
 /** The hub also learns by it whether the cluster answers. */
@@ -73,11 +78,23 @@ async function claim(
   return { epoch, ttlMs: ttl * 1000, validUntil: sentAt + ttl * 1000 };
 }
 
+/** Tells of refusals of the lease, each once in a row; returns how long to wait, in milliseconds. */
+function refusalTeller({ logger, identity }: TermOptions): (refusal: HubError) => number {
+  let told: string | undefined;
+  return ({ message, isAnotherCluster }) => {
+    const fields = { identity, why: message };
+    if (message !== told && isAnotherCluster) logger.error(fields, 'the hub refuses the lease');
+    else if (message !== told) logger.info(fields, 'waiting for the lease');
+    told = message;
+    return isAnotherCluster ? REFUSED_RETRY_MS : HELD_RETRY_MS;
+  };
+}
+
 /** Takes the lease, however long that takes. undefined: the signal fired. */
 async function acquire(options: TermOptions, signal: AbortSignal): Promise<Lease | undefined> {
-  const { logger, clock, random, identity } = options;
+  const { logger, clock, random } = options;
+  const refused = refusalTeller(options);
   let failures = 0;
-  let waiting = false;
   while (!signal.aborted) {
     try {
       const lease = await claim(options, { epoch: null }, signal);
@@ -87,10 +104,8 @@ async function acquire(options: TermOptions, signal: AbortSignal): Promise<Lease
       if (signal.aborted) return undefined;
       if (error instanceof HubError && error.kind === 'conflict') {
         options.onAnswer?.();
-        if (!waiting) logger.info({ identity, why: error.message }, 'waiting for the lease');
-        waiting = true;
         failures = 0;
-        await sleep(clock, HELD_RETRY_MS * (0.5 + random()), signal);
+        await sleep(clock, refused(error) * (0.5 + random()), signal);
       } else {
         logger.warn({ err: String(error) }, 'failed to take the lease; will try again');
         failures += 1;

@@ -11,10 +11,13 @@ export interface StoredLease {
   readonly namespaces: readonly string[];
   /** As reported; null: none yet. */
   readonly rendering: unknown;
+  /** The cluster that the listener is for; null: the next one to tell. */
+  readonly clusterId: string | null;
 }
 
 const READ = `
 SELECT lease_epoch::float8 AS epoch, lease_holder AS holder, compute_config -> 'k8s_namespaces' AS namespaces, rendering,
+  cluster_id AS "clusterId",
   lease_holder IS NOT NULL AND coalesce(last_seen_at > now() - make_interval(secs => $2::float8), false) AS held
 FROM listeners WHERE id = $1`;
 

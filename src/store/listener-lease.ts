@@ -1,3 +1,4 @@
+import { isAnotherCluster, keptClusterId } from '../domain/cluster-id.ts';
 import { FALLBACK_NAMESPACE } from '../domain/deployment.ts';
 import type { Reader, Transaction } from './database.ts';
 import { StoreError } from './errors.ts';
@@ -20,6 +21,13 @@ export class LeaseHeld extends StoreError {
   }
 }
 
+/** Another cluster than the one that the listener is for: two have the same listener id. */
+export class AnotherCluster extends StoreError {
+  constructor() {
+    super('failed to take the lease: the listener belongs to another cluster', { retryable: false });
+  }
+}
+
 /** What a listener says when it takes or renews its lease. */
 export interface LeaseClaim {
   holder: string;
@@ -30,6 +38,8 @@ export interface LeaseClaim {
   clusterReachable: boolean;
   version: string;
   clusterVersion: string;
+  /** null: it could not be told. */
+  clusterId: string | null;
   rendering: unknown;
   /** null: as registered. */
   namespaces: readonly string[] | null;
@@ -44,10 +54,11 @@ interface LeaseRow {
   held: boolean;
   loss_recorded: boolean;
   ever_seen: boolean;
+  cluster_id: string | null;
 }
 
 const LOCK = `
-SELECT tenant_id, compute_id, lease_holder, lease_epoch, coalesce(last_seen_at > now() - make_interval(secs => $2::float8), false) AS held, loss_recorded, ever_seen
+SELECT tenant_id, compute_id, lease_holder, lease_epoch, coalesce(last_seen_at > now() - make_interval(secs => $2::float8), false) AS held, loss_recorded, ever_seen, cluster_id
 FROM listeners WHERE id = $1 FOR NO KEY UPDATE`;
 
 const RELEASE = 'UPDATE listeners SET lease_holder = NULL, last_seen_at = now() WHERE id = $1';
@@ -59,7 +70,7 @@ UPDATE listeners SET lease_holder = $2, lease_epoch = $3, lease_expires_at = now
   compute_config = CASE WHEN $9::jsonb IS NULL THEN compute_config
     ELSE compute_config || jsonb_build_object('k8s_namespaces', $9::jsonb) END,
   loss_recorded = NOT $8, ever_seen = true,
-  lost_at = CASE WHEN NOT $8 THEN coalesce(lost_at, least(lease_expires_at, now())) END, last_seen_at = now()
+  lost_at = CASE WHEN NOT $8 THEN coalesce(lost_at, least(lease_expires_at, now())) END, last_seen_at = now(), cluster_id = $10
 WHERE id = $1`;
 
 /** What the former holder had been given and not reported on is due again. Refused items keep their back-off, suspended ones wait for the end of their grace. */
@@ -77,8 +88,10 @@ const PLACE_WAITING = `
 UPDATE deployments SET namespace = $2
 WHERE listener_id = $1 AND namespace = $3 AND source_config #>> '{listener_config,cluster_namespace}' IS NULL`;
 
-/** @throws LeaseHeld, StaleEpoch */
+/** @throws AnotherCluster, LeaseHeld, StaleEpoch */
 function nextEpoch(row: LeaseRow, claim: LeaseClaim): number {
+  const [kept, told] = [row.cluster_id, claim.clusterId];
+  if (kept !== null && told !== null && isAnotherCluster(kept, told)) throw new AnotherCluster();
   const own = row.lease_holder === claim.holder;
   if (claim.epoch !== null) {
     if (claim.epoch !== row.lease_epoch || !own) throw new StaleEpoch(claim.epoch, row.lease_epoch);
@@ -127,7 +140,7 @@ export interface LeaseTimes {
 /**
  * Takes, renews or releases the lease of a listener.
  * @returns the epoch that the holder has; null when the scope may not run a listener of this id
- * @throws LeaseHeld, StaleEpoch
+ * @throws AnotherCluster, LeaseHeld, StaleEpoch
  */
 export async function takeLease(
   transaction: Transaction,
@@ -152,6 +165,7 @@ export async function takeLease(
     claim.rendering === null ? null : JSON.stringify(claim.rendering),
     claim.clusterReachable,
     claim.namespaces === null ? null : JSON.stringify(claim.namespaces),
+    keptClusterId(row.cluster_id, claim.clusterId),
   ]);
   if (epoch !== row.lease_epoch) {
     await transaction.query(HAND_OUT_AGAIN, [listenerId]);

@@ -136,12 +136,18 @@ export async function chooseListener(
   return held ?? findListener(reader, tenantId, listenerId);
 }
 
-const own = (tenantId: string, id: string) => and(eq(listeners.id, id), eq(listeners.tenantId, tenantId));
+const own = (tenantId: string | null, id: string) =>
+  and(
+    eq(listeners.id, id),
+    tenantId === null ? isNull(listeners.tenantId) : eq(listeners.tenantId, tenantId),
+  );
 
 /** What may change; absent: stays. */
 export interface ListenerChange {
   readonly computeId?: string | undefined;
   readonly computeConfig?: ComputeConfig | undefined;
+  /** null: forget which cluster it is for. */
+  readonly clusterId?: null | undefined;
 }
 
 /** Namespaces that are to be taken from a listener while deployments are in them. */
@@ -169,12 +175,13 @@ async function checkNamespaces(transaction: Transaction, id: string, listed: rea
 
 /**
  * Changes a tenant's own listener; null when it has none of this id.
+ * @param tenantId null: the platform's; needs the platform's scope
  * @param options.keepNamespaces refuse a list that lacks a namespace with deployments in it
  * @throws NamespacesInUse; UniqueViolation `listeners_compute_id`
  */
 export async function updateListener(
   transaction: Transaction,
-  tenantId: string,
+  tenantId: string | null,
   id: string,
   change: ListenerChange,
   { actor = SYSTEM, keepNamespaces = true }: { actor?: Actor; keepNamespaces?: boolean } = {},
@@ -186,11 +193,16 @@ export async function updateListener(
     .where(own(tenantId, id))
     .for('update');
   if (before === undefined) return null;
-  const { computeId = before.computeId, computeConfig = before.computeConfig } = change;
+  const {
+    computeId = before.computeId,
+    computeConfig = before.computeConfig,
+    clusterId = before.clusterId,
+  } = change;
   const namespaces = computeConfig.k8s_namespaces;
   const changed = [
     ...(computeId === before.computeId ? [] : ['compute_id']),
     ...(namespaces.join() === before.computeConfig.k8s_namespaces.join() ? [] : ['compute_config']),
+    ...(clusterId === before.clusterId ? [] : ['cluster_id']),
   ];
   if (changed.length === 0) return before;
   if (keepNamespaces && changed.includes('compute_config')) {
@@ -198,7 +210,7 @@ export async function updateListener(
   }
   const [listener] = await transaction.drizzle
     .update(listeners)
-    .set({ computeId, computeConfig, updatedAt: sql`now()` })
+    .set({ computeId, computeConfig, clusterId, updatedAt: sql`now()` })
     .where(own(tenantId, id))
     .returning(COLUMNS);
   if (listener === undefined) throw new Error('failed to change a listener: no row came back');

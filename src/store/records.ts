@@ -111,6 +111,8 @@ export interface ListenerRecord {
   computeConfig: ComputeConfig;
   version: string | null;
   clusterVersion: string | null;
+  /** The cluster that the listener is for (domain/cluster-id.ts); null: the next one to tell. */
+  clusterId: string | null;
   clusterReachable: boolean;
   /** As reported with the lease (contract/render-config.ts); null: none yet. */
   rendering: unknown;

@@ -244,6 +244,40 @@ test("the platform's listener is seen by all, changed and deleted by none, whate
   expect((await client.call<Listener>('GET', at(platform))).body).toEqual(before);
 });
 
+test('the cluster of a listener is forgotten by PATCH; that of the platform’s by an admin alone', async () => {
+  const lease = (id: string, by: Client, cluster: string, epoch: number | null = null) =>
+    by.call<{ epoch: number }>('PUT', `/v2/listeners/${id}/lease`, {
+      holder: cluster,
+      version: '0',
+      cluster_version: '',
+      rendering: null,
+      cluster_id: `kube-system/${cluster}`,
+      epoch,
+    });
+  const runner = await api.client(client.tenantId, ['listeners:run']);
+  const platformRunner = await api.client(null, ['listeners:run']);
+  const own = await made();
+  for (const [id, by, changer] of [
+    [own.id, runner, client],
+    [PLATFORM_LISTENER_ID, platformRunner, await api.tenant(['admin', 'deployments:write'])],
+  ] as const) {
+    const { epoch } = (await lease(id, by, 'old')).body;
+    expect((await lease(id, by, 'new')).body).toMatchObject({
+      detail: expect.stringContaining('{"cluster_id": null}'),
+    });
+    const path = `/v2/listeners/${id}`;
+    const forgetful = await changer.call<Listener>('PATCH', path, { cluster_id: null });
+    expect([forgetful.status, forgetful.body.cluster_id]).toEqual([200, null]);
+    const release = { holder: 'old', version: '0', cluster_version: '', rendering: null, epoch };
+    await by.call('PUT', `${path}/lease`, { ...release, release: true });
+    expect((await lease(id, by, 'new')).status).toBe(200);
+  }
+  const forbidden = await api.tenant(['deployments:write']);
+  const platform = `/v2/listeners/${PLATFORM_LISTENER_ID}`;
+  expect((await forbidden.call('PATCH', platform, { cluster_id: null })).status).toBe(403);
+  expect((await client.call('PATCH', `/v2/listeners/${own.id}`, { cluster_id: 'mine' })).status).toBe(422);
+});
+
 test('a key that runs listeners reads them, and changes none', async () => {
   const runner = await api.client(client.tenantId, ['listeners:run']);
   const listener = await made();

@@ -506,6 +506,31 @@ describe('the lease', () => {
     expect(await found('lease')).toMatchObject({ outcome: 'ok', message: 'free' });
   });
 
+  it('of another cluster has failed; of this one it is another replica’s', async () => {
+    const { readClusterId } = await import('../../src/listener/cluster-facts.ts');
+    const { createKubeClient } = await import('../../src/kube/client.ts');
+    const cluster = await createKubeClient({ kubeconfigPath: kubeconfigs.listener, userAgent: 'test' });
+    const cluster_id = await readClusterId({ client: cluster, namespaces: [] });
+    await cluster.close();
+    const { epoch } = await lease({ epoch: null, cluster_id });
+    expect(await found('lease')).toMatchObject({
+      outcome: 'ok',
+      message: expect.stringContaining('another replica'),
+    });
+    await lease({ epoch, release: true });
+    const forget = () =>
+      hub.call('PATCH', `/v2/listeners/${good['BERTH_LISTENER_ID']}`, { cluster_id: null });
+    await forget();
+    const other = await lease({ epoch: null, cluster_id: 'kube-system/other' });
+    await lease({ epoch: other.epoch, release: true });
+    expect(await found('lease')).toMatchObject({
+      outcome: 'failed',
+      message: expect.stringContaining('another cluster'),
+      next: expect.stringContaining('{"cluster_id": null}'),
+    });
+    await forget();
+  });
+
   it('tells the rendering: as this process would, or what differs', async () => {
     const { loadConfig } = await import('../../src/config.ts');
     const rendering = { ...loadConfig(good).rendering, kubernetesVersion: '1.36' };

@@ -117,6 +117,50 @@ describe('lease', () => {
   });
 });
 
+describe('the cluster of a listener', () => {
+  const [ours, theirs] = [{ cluster_id: 'kube-system/one' }, { cluster_id: 'kube-system/two' }];
+  const kept = async () => {
+    const state = await hub.call<{ cluster_id: string }>(
+      'GET',
+      `/v2/listeners/${PLATFORM_LISTENER_ID}/lease`,
+    );
+    return state.body.cluster_id;
+  };
+  const forget = () => hub.store.sql('UPDATE listeners SET cluster_id = NULL');
+  beforeEach(forget);
+  afterAll(forget);
+
+  it('is the first that takes the lease: another one is refused, however free the lease is', async () => {
+    const [a, b] = [protocolClient(hub, 'a'), protocolClient(hub, 'b')];
+    await a.lease(ours);
+    await a.lease({ release: true });
+    const refused = await b.lease(theirs);
+    expect(refused).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('belongs to another cluster') },
+    });
+    expect(await kept()).toBe('kube-system/one');
+    expect((await b.lease(ours)).status).toBe(200);
+  });
+
+  it('is asked with each renewal: one that told only later loses the lease', async () => {
+    const [a, b] = [protocolClient(hub, 'a'), protocolClient(hub, 'b')];
+    await a.lease(ours);
+    await a.lease({ release: true });
+    expect((await b.lease({ cluster_reachable: false })).status).toBe(200);
+    expect((await b.lease(theirs)).status).toBe(409);
+  });
+
+  it('that can only tell a namespace of its own is known by that, until it can tell more', async () => {
+    const a = protocolClient(hub, 'a');
+    await a.lease({ cluster_id: 'team/x' });
+    expect((await a.lease({ cluster_id: 'team/y' })).status).toBe(409);
+    await a.lease(ours);
+    await a.lease();
+    expect(await kept()).toBe('kube-system/one');
+  });
+});
+
 describe('who may run a listener', () => {
   const lease = (listenerId?: string) => protocolClient(hub, 'x', listenerId).lease();
 

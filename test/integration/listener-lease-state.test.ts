@@ -52,6 +52,7 @@ describe('the lease, looked at', () => {
       held: false,
       namespaces: ['team'],
       rendering: null,
+      cluster_id: null,
     });
     const epoch = await tell(id, '1.36');
     const seen = { holder: 'pod-1', held: true, epoch };

@@ -2,10 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { uuidSchema } from '../../domain/deployment-bodies.ts';
+import { PLATFORM_LISTENER_ID } from '../../domain/source.ts';
 import type { Transaction } from '../../store/database.ts';
 import { ReferenceViolation, UniqueViolation } from '../../store/errors.ts';
 import { deleteListener, findListener, NamespacesInUse, updateListener } from '../../store/listeners.ts';
-import { actorOf, tenantOf } from '../auth.ts';
+import { actorOf, callerOf, tenantOf } from '../auth.ts';
 import type { ApiDeps } from '../deps.ts';
 import { errorAnswers } from '../error-schema.ts';
 import { ApiError, notFound } from '../errors.ts';
@@ -61,7 +62,7 @@ export function listenerChangeRoutes(app: FastifyInstance, deps: ApiDeps): void 
         tags: ['listeners'],
         summary: 'Change a listener',
         description:
-          "Gives a listener of the tenant's own another compute_id, or other namespaces. A namespace with deployments in it cannot be taken away. What a listener itself names (BERTH_NAMESPACES) takes the place of the list with each renewal of its lease. The platform's cannot be changed: 403.",
+          "Gives a listener of the tenant's own another compute_id, or other namespaces. A namespace with deployments in it cannot be taken away. What a listener itself names (BERTH_NAMESPACES) takes the place of the list with each renewal of its lease. The platform's cannot be changed: 403; but an admin may let it forget its cluster, with a body of cluster_id alone.",
         params,
         querystring: noQuery,
         body: patchListenerSchema,
@@ -71,14 +72,22 @@ export function listenerChangeRoutes(app: FastifyInstance, deps: ApiDeps): void 
     async (request) => {
       const tenantId = tenantOf(request);
       const { listener_id: id } = request.params;
-      const { compute_id: computeId, compute_config: computeConfig } = request.body;
+      const { compute_id: computeId, compute_config: computeConfig, cluster_id: clusterId } = request.body;
       // In the cloud, deployments are in the tenant's own namespace, whatever the list says.
       const options = { actor: actorOf(request), keepNamespaces: deps.hosting !== 'cloud' };
+      const forgets = clusterId === null && Object.keys(request.body).length === 1;
+      if (id === PLATFORM_LISTENER_ID && forgets && callerOf(request).scopes.includes('admin')) {
+        const forgotten = await deps.database.platform.transaction((transaction) =>
+          updateListener(transaction, null, id, { clusterId }, options),
+        );
+        if (forgotten !== null) return presentListener(forgotten);
+      }
       const changed = await deps.database
         .forTenant(tenantId)
         .transaction(async (transaction) => {
           await checkOwn(transaction, tenantId, id);
-          return updateListener(transaction, tenantId, id, { computeId, computeConfig }, options);
+          const change = { computeId, computeConfig, clusterId };
+          return updateListener(transaction, tenantId, id, change, options);
         })
         .catch((error: unknown) => {
           throw conflict(error);

@@ -2,6 +2,7 @@ import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyReques
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import {
+  ANOTHER_CLUSTER,
   inventoryRequestSchema,
   inventoryResponseSchema,
   leaseRequestSchema,
@@ -14,7 +15,14 @@ import {
 } from '../../contract/listener-protocol.ts';
 import type { Database, Scope } from '../../store/database.ts';
 import { takeInventory } from '../../store/listener-inventory.ts';
-import { checkEpoch, LeaseHeld, listenerOwner, StaleEpoch, takeLease } from '../../store/listener-lease.ts';
+import {
+  AnotherCluster,
+  checkEpoch,
+  LeaseHeld,
+  listenerOwner,
+  StaleEpoch,
+  takeLease,
+} from '../../store/listener-lease.ts';
 import { readLease } from '../../store/listener-lease-state.ts';
 import { takeReports } from '../../store/listener-reports.ts';
 import { type Caller, callerOf } from '../auth.ts';
@@ -52,6 +60,12 @@ async function scopeFor(database: Database, caller: ListenerCaller, listenerId: 
 
 /** 409 as the protocol says; everything else is the app's own error handler's. */
 function toConflict(error: unknown): never {
+  if (error instanceof AnotherCluster) {
+    throw new ApiError(
+      409,
+      `${ANOTHER_CLUSTER}: give this one a listener id of its own, or, if it takes the place of the other one, PATCH /v2/listeners/{id} with {"cluster_id": null}.`,
+    );
+  }
   if (error instanceof StaleEpoch || error instanceof LeaseHeld) throw new ApiError(409, error.message);
   throw error;
 }
@@ -108,6 +122,7 @@ function addRoutes(
         version: body.version,
         clusterVersion: body.cluster_version,
         rendering: body.rendering,
+        clusterId: body.cluster_id ?? null,
         namespaces: body.namespaces ?? null,
       };
       const lease = await scope.transaction((transaction) =>
@@ -143,6 +158,7 @@ function addRoutes(
         held: lease.held,
         namespaces: [...lease.namespaces],
         rendering: renderingOf(lease),
+        cluster_id: lease.clusterId,
       };
     },
   );

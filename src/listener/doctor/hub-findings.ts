@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { areCompatible } from '../../contract/compatibility.ts';
 import { type LeaseState, leaseStateSchema } from '../../contract/listener-protocol.ts';
 import type { RenderConfig } from '../../contract/render-config.ts';
+import { isAnotherCluster, sameNamespace } from '../../domain/cluster-id.ts';
 import { canonicalJson } from '../../domain/hash.ts';
 import { type Check, complete, type Finding, failed, ok, warning } from './finding.ts';
 import { networkTrouble } from './network-trouble.ts';
@@ -26,6 +27,8 @@ export interface HubContext {
   /** Of this process. */
   readonly version: string;
   readonly rendering: Omit<RenderConfig, 'kubernetesVersion'>;
+  /** Which cluster this is (domain/cluster-id.ts); undefined: it could not be read. */
+  readonly clusterId?: string | undefined;
 }
 
 const WAY: readonly Check[] = ['hub_name', 'hub_connection', 'hub_tls', 'hub_answer'];
@@ -164,12 +167,29 @@ function version(context: HubContext, hub: string): Finding {
   );
 }
 
-function lease({ holder, held, epoch }: LeaseState): Finding {
+/**
+ * Whose the lease is.
+ * @param cluster which cluster this is (domain/cluster-id.ts); undefined: it could not be read
+ */
+function leaseFinding(
+  { holder, held, epoch, cluster_id: bound }: LeaseState,
+  cluster: string | undefined,
+): Finding {
+  const known = bound !== null && cluster !== undefined && sameNamespace(bound, cluster);
+  if (known && isAnotherCluster(bound, cluster)) {
+    return failed(
+      'lease',
+      `the listener belongs to another cluster (${bound}) than this one (${cluster}): the hub refuses its lease here`,
+      'give this cluster a listener id of its own (POST /v2/listeners, BERTH_LISTENER_ID); or, if it takes the place of the other one, PATCH /v2/listeners/{id} with {"cluster_id": null}',
+    );
+  }
   if (!held) return ok('lease', epoch === 0 ? 'free: nobody has held it yet' : 'free');
+  const holds = `${holder} holds it (epoch ${epoch})`;
+  if (known) return ok('lease', `${holds}: another replica of this cluster’s listener acts`);
   return warning(
     'lease',
-    `${holder} holds it (epoch ${epoch}): another process acts for this listener`,
-    'nothing, if that is the listener of this cluster; if it is one of another cluster, give each cluster a listener id of its own',
+    `${holds}: whether for this cluster cannot be told`,
+    'let the account of the listener read the namespace kube-system (manifests/10-rbac.yaml); if the holder is one of another cluster, give each cluster a listener id of its own',
   );
 }
 
@@ -223,7 +243,7 @@ export function hubFindings(
     time,
     ...passed(context, 'version'),
     version(context, state.hub_version),
-    lease(state),
+    leaseFinding(state, context.clusterId),
     rendering(context, state.rendering),
   ];
   return { findings: complete(found, ALL), lease: state };

@@ -23,6 +23,7 @@ CREATE TABLE "integrations" (
 );
 --> statement-breakpoint
 ALTER TABLE "events" DROP CONSTRAINT "events_tenant_id_tenants_id_fk";--> statement-breakpoint
+ALTER TABLE "listeners" ADD COLUMN "cluster_id" text;--> statement-breakpoint
 ALTER TABLE "deployments" ADD COLUMN "quota_cpu_m" bigint;--> statement-breakpoint
 ALTER TABLE "deployments" ADD COLUMN "quota_memory_mb" bigint;--> statement-breakpoint
 ALTER TABLE "deployments" ADD COLUMN "quota_storage_gi" bigint;--> statement-breakpoint

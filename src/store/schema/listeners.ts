@@ -16,6 +16,8 @@ export const listeners = pgTable(
     /** Berth's version, as the listener says. */
     version: text(),
     clusterVersion: text('cluster_version'),
+    /** The cluster that the listener is for, as its first lease told (domain/cluster-id.ts); null: the next one to tell. */
+    clusterId: text('cluster_id'),
     /** False: the listener reaches the hub, but its cluster does not answer. */
     clusterReachable: boolean('cluster_reachable').notNull().default(true),
     /** The operator's rendering configuration, as reported with the lease (contract/render-config.ts). */

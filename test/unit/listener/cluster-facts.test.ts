@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { KubeError } from '../../../src/kube/errors.ts';
 import { ClusterProbe } from '../../../src/listener/cluster-facts.ts';
 import { FakeClock, recordingLogger } from '../kube/support.ts';
 
@@ -7,6 +8,8 @@ function setUp() {
   let asked = 0;
   let up = true;
   let lastError: string | undefined;
+  const uids = new Map<string, string | 'forbidden'>();
+  const looked: string[] = [];
   const logger = recordingLogger();
   const probe = new ClusterProbe({
     client: {
@@ -15,7 +18,15 @@ function setUp() {
         if (!up) throw new Error('ECONNREFUSED');
         return { major: '1', minor: '36+', gitVersion: 'v1.36.3-eks' };
       },
+      find: async (_kind, { name }) => {
+        looked.push(name);
+        const uid = uids.get(name);
+        if (uid === 'forbidden') throw new KubeError({ kind: 'forbidden', message: 'no' });
+        if (uid === 'lost') throw new KubeError({ kind: 'network', message: 'no' });
+        return (uid === undefined ? undefined : { metadata: { name, uid } }) as never;
+      },
     },
+    namespaces: ['team-b', 'team-a'],
     lastError: () => lastError,
     rendering: { hosting: 'self_hosted' } as never,
     logger,
@@ -26,6 +37,8 @@ function setUp() {
     clock,
     logger,
     asked: () => asked,
+    uids,
+    looked,
     set: (now: boolean, error?: string) => {
       up = now;
       lastError = error;
@@ -59,6 +72,31 @@ describe('what the hub is told of the cluster', () => {
     t.set(true);
     expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true });
     expect(t.logger.lines.map(({ level }) => level)).toEqual(['warn', 'info']);
+  });
+
+  it('is which one it is: by kube-system, or by the first of its namespaces that may be read; found once', async () => {
+    const t = setUp();
+    t.uids.set('kube-system', 'u1');
+    expect(await t.probe.facts()).toMatchObject({ cluster_id: 'kube-system/u1' });
+    t.clock.advance(20_000);
+    await t.probe.facts();
+    expect(t.looked).toEqual(['kube-system']);
+
+    const narrow = setUp();
+    narrow.uids.set('kube-system', 'forbidden').set('team-a', 'forbidden').set('team-b', 'u2');
+    expect(await narrow.probe.facts()).toMatchObject({ cluster_id: 'team-b/u2' });
+    const blind = setUp();
+    for (const name of ['kube-system', 'team-a', 'team-b']) blind.uids.set(name, 'forbidden');
+    expect(await blind.probe.facts()).toMatchObject({ cluster_reachable: true });
+    expect(await blind.probe.facts()).not.toHaveProperty('cluster_id');
+  });
+
+  it('is never reachable without a word of which one it is, while that could be told', async () => {
+    const t = setUp();
+    t.uids.set('kube-system', 'lost');
+    expect(await t.probe.facts()).toMatchObject({ cluster_reachable: false });
+    t.uids.set('kube-system', 'u1');
+    expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true, cluster_id: 'kube-system/u1' });
   });
 
   it('never seen yet has no version and no rendering', async () => {

@@ -21,6 +21,7 @@ const STATE: LeaseState = {
   held: false,
   namespaces: ['team'],
   rendering: { ...rendering, kubernetesVersion: '1.36' },
+  cluster_id: null,
 };
 
 const context = (hubUrl = 'https://hub.example.com') => ({
