@@ -9,6 +9,7 @@ interface Listener {
   tenant_id: string | null;
   compute_id: string;
   compute_config: { k8s_namespaces: string[] };
+  cluster_id: string | null;
   status: string;
   last_seen_at: string | null;
   updated_at: string;
