@@ -24,10 +24,23 @@ export interface Outcome {
   readonly message: string;
 }
 
+/** How a rollout of what is wanted ended badly; a change of source_config has no revision that tells it. */
+const ROLLOUT_ENDS: ReadonlySet<string> = new Set(['RolledBack', 'RolloutFailed']);
+
+/** The condition that tells of a change that was seen and did not come up. */
+function refusedChange({ remote_reconciled: seen, conditions }: Deployment) {
+  if (!seen) return undefined;
+  return conditions.find(
+    ({ type, status, reason }) => type === 'Progressing' && status === 'False' && ROLLOUT_ENDS.has(reason),
+  );
+}
+
 function settled({ status, remote_reconciled: seen, ...deployment }: Deployment): Outcome | null {
-  const { name, latest_revision_id: latest, active_revision_id: active } = deployment;
+  const { name, latest_revision_id: latest, active_revision_id: active, conditions } = deployment;
   if (!seen) return null;
-  if (status === 'READY' && latest !== null && active === latest)
+  // The active revision goes on serving while a change of source_config is rolled out.
+  const isThere = conditions.some((condition) => condition.type === 'Ready' && condition.status === 'True');
+  if (status === 'READY' && latest !== null && active === latest && isThere)
     return { ok: true, message: `${name} is READY with its latest revision active` };
   return status === 'UNUSED' ? { ok: true, message: `${name} is UNUSED: nothing of it is to run` } : null;
 }
@@ -45,11 +58,13 @@ async function failure(context: Context, deployment: Deployment): Promise<Outcom
     deployment_id: deployment.id,
     revision_id: await findRevisionId(client, deployment, undefined),
   };
-  const revision = await client.call('getRevision', { path });
-  if (!FAILED.has(revision.status)) return null;
+  const { number, status } = await client.call('getRevision', { path });
+  const refused = refusedChange(deployment);
+  if (!FAILED.has(status) && refused === undefined) return null;
   const { summary, remedy } = await client.call('explainRevision', { path });
   const advice = remedy === null ? '' : `\n${cell(remedy.text)}`;
-  return { ok: false, message: `revision ${revision.number}: ${revision.status}. ${cell(summary)}${advice}` };
+  const change = refused === undefined ? '' : `\n${refused.reason}: ${cell(refused.message)}`;
+  return { ok: false, message: `revision ${number}: ${status}. ${cell(summary)}${change}${advice}` };
 }
 
 /** The deployment as it is; null: it is gone. */

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import type { Deployment } from '../../../src/client/api-types.ts';
+import type { Client } from '../../../src/client/client.ts';
+import type { Context } from '../../../src/client/context.ts';
+import { watch } from '../../../src/client/watch.ts';
+
+const REVISION = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
+
+/** A deployment that has come up, with what a test wants otherwise. */
+function deployment(more: Partial<Deployment> = {}, progressing = 'RolloutComplete', ready = 'True') {
+  const condition = (type: string, status: string, reason: string) => ({
+    type,
+    status,
+    reason,
+    message: `what ${reason} means`,
+    lastTransitionTime: '2026-01-15T09:30:00.000Z',
+  });
+  return {
+    id: 'a',
+    name: 'shop',
+    status: 'READY',
+    remote_reconciled: true,
+    latest_revision_id: REVISION,
+    active_revision_id: REVISION,
+    conditions: [condition('Progressing', 'False', progressing), condition('Ready', ready, 'Reason')],
+    ...more,
+  } as unknown as Deployment;
+}
+
+/** What the API answers to each look at the deployment; the last one stays. An error is thrown. */
+function contextOf(looks: readonly (Deployment | Error)[]) {
+  const notes: string[] = [];
+  const left = [...looks];
+  const call = async (name: string) => {
+    if (name === 'getRevision') return { number: 1, status: 'DEPLOYED' };
+    if (name === 'explainRevision') return { summary: 'It serves.', remedy: { text: 'Ask for less.' } };
+    const look = left.length > 1 ? left.shift() : left[0];
+    if (look instanceof Error) throw look;
+    return look;
+  };
+  const context: Context = {
+    client: { call } as unknown as Client,
+    format: 'table',
+    print: () => undefined,
+    note: (text) => void notes.push(text),
+    stopped: new AbortController().signal,
+  };
+  return { context, notes };
+}
+
+test.each(['RolledBack', 'RolloutFailed'])(
+  'a change of source_config that ended as %s has failed',
+  async (reason) => {
+    const { context } = contextOf([deployment({}, reason, 'False')]);
+    expect(await watch(context, 'a', 60)).toEqual({
+      ok: false,
+      message: `revision 1: DEPLOYED. It serves.\n${reason}: what ${reason} means\nAsk for less.`,
+    });
+  },
+);
+
+test('how an earlier generation ended is not how this one does', async () => {
+  const { context } = contextOf([
+    deployment({ remote_reconciled: false }, 'RolledBack', 'False'),
+    deployment(),
+  ]);
+  expect(await watch(context, 'a', 60)).toMatchObject({ ok: true });
+});
+
+test('an active revision is not enough while a change of source_config is rolled out', async () => {
+  const { context, notes } = contextOf([deployment({}, 'RolloutInProgress', 'False'), deployment()]);
+  expect(await watch(context, 'a', 60)).toMatchObject({ ok: true });
+  expect(notes).toHaveLength(1);
+});
