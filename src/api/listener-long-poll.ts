@@ -9,7 +9,7 @@ import { toWorkItem } from './listener-work-item.ts';
 
 /** The long poll for work. */
 
-export type WorkDeps = Pick<ApiDeps, 'secretBox' | 'hints' | 'logger'>;
+export type WorkDeps = Pick<ApiDeps, 'secretBox' | 'hints' | 'logger' | 'policy'>;
 
 /** Hints get lost; a request that waits looks for itself this often, in milliseconds. */
 const LOOK_AGAIN_MS = 5000;
@@ -20,10 +20,11 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 /** Renders due items until the answer is full. A record that cannot be rendered is put off, not in the way. */
 function renderer(deps: WorkDeps) {
   let bytes = 0;
+  const rendering = { box: deps.secretBox, quotas: deps.policy.tenant_quotas };
   return (due: DueWork): HandOut<WorkItem> => {
     if (bytes > MAX_ANSWER_BYTES) return { kind: 'later' };
     try {
-      const item = toWorkItem(deps.secretBox, due);
+      const item = toWorkItem(rendering, due);
       bytes += JSON.stringify(item).length;
       if (item.kind === 'purge') return { kind: 'item', item, specHash: null, starts: false };
       return { kind: 'item', item, specHash: item.spec_hash, starts: !item.spec.suspend };

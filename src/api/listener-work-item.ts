@@ -4,16 +4,24 @@ import { envSecretName, tenantNamespace } from '../contract/names.ts';
 import { toManagedDeployment } from '../contract/to-resource.ts';
 import type { Secret } from '../domain/deployment.ts';
 import { contentHash } from '../domain/hash.ts';
+import { quotasInForce, type TenantQuotas } from '../domain/tenant-quotas.ts';
 import type { DueApply, DuePurge, DueWork } from '../store/listener-work-rows.ts';
 import { openSecrets, type SecretBox } from '../store/secret-box.ts';
 
 /** A due record of the store as the message that the listener gets. */
 
+/** What else items are made of. */
+export interface Rendering {
+  readonly box: SecretBox;
+  /** The policy's, for tenants without their own. */
+  readonly quotas: TenantQuotas;
+}
+
 function environment(secrets: readonly Secret[]): Record<string, string> {
   return Object.fromEntries(secrets.map(({ name, value }) => [name, value]));
 }
 
-function applyItem(box: SecretBox, due: DueApply): ApplyWork {
+function applyItem({ box, quotas }: Rendering, due: DueApply): ApplyWork {
   const { deployment, revision, active, tracingProject } = due;
   const secrets = openSecrets(box, due.secrets);
   const resource = toManagedDeployment({
@@ -29,13 +37,15 @@ function applyItem(box: SecretBox, due: DueApply): ApplyWork {
     ...(active === null ? [] : [{ ...active, data: environment(openSecrets(box, active.secrets)) }]),
   ];
   return {
+  const ownNamespace = deployment.namespace === tenantNamespace(deployment.tenantId);
     kind: 'apply',
     deployment_id: deployment.id,
     tenant_id: deployment.tenantId,
     generation: deployment.generation,
     name: deployment.appName,
     namespace: deployment.namespace,
-    create_namespace: deployment.namespace === tenantNamespace(deployment.tenantId),
+    ...(ownNamespace ? { tenant_quotas: quotasInForce(quotas, due.tenantQuotas) } : {}),
+    create_namespace: ownNamespace,
     labels: resource.metadata.labels ?? {},
     spec,
     spec_hash: contentHash(spec),
@@ -67,6 +77,6 @@ function purgeItem(due: DuePurge): PurgeWork {
  * The work item of a due record.
  * @throws SecretBoxError when its secrets cannot be opened; ZodError when the record breaks the contract
  */
-export function toWorkItem(box: SecretBox, due: DueWork): WorkItem {
-  return due.kind === 'apply' ? applyItem(box, due) : purgeItem(due);
+export function toWorkItem(rendering: Rendering, due: DueWork): WorkItem {
+  return due.kind === 'apply' ? applyItem(rendering, due) : purgeItem(due);
 }

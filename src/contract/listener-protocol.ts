@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { conditionSchema } from '../domain/conditions.ts';
 import { culpritSchema } from '../domain/culprit.ts';
 import { dnsLabelSchema } from '../domain/kubernetes/names.ts';
+import { tenantQuotasSchema } from '../domain/tenant-quotas.ts';
 import { managedDeploymentSpecSchema } from './managed-deployment.ts';
 import { renderConfigSchema } from './render-config.ts';
 
@@ -93,6 +94,11 @@ export const applyWorkSchema = z.object({
       z.object({
         name: z.string(),
         revision_number: z.int(),
+  tenant_quotas: tenantQuotasSchema
+    .optional()
+    .describe(
+      'In force for the tenant; the quota of its own namespace follows. Absent: it has none of its own.',
+    ),
         revision_id: z
           .string()
           .describe('Whose it is: numbers come back when the database of the hub is restored, ids do not.'),

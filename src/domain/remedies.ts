@@ -23,12 +23,12 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   // data services
   DatabaseAvailable: FINE,
   DatabaseStarting: wait(
-    'The database of the deployment starts, the first time within a minute or two. If it stays so, the message names what its pod waits for: room on a node (db_cpu, db_memory_mb), a volume (db_storage_gi, the StorageClass of the cluster) or its image.',
+    'The database of the deployment starts, the first time within a minute or two. If it stays so, the message names what its pod waits for: room on a node or in the quota of the namespace (db_cpu, db_memory_mb), a volume (db_storage_gi, the StorageClass of the cluster) or its image.',
   ),
   ExternalDatabase: FINE,
   CacheAvailable: FINE,
   CacheStarting: wait(
-    'The cache of the deployment starts, usually within seconds. If it stays so, the message names what its pod waits for: room on a node (cache_cpu, cache_memory_mb) or its image.',
+    'The cache of the deployment starts, usually within seconds. If it stays so, the message names what its pod waits for: room on a node or in the quota of the namespace (cache_cpu, cache_memory_mb) or its image.',
   ),
   ExternalCache: FINE,
   VolumeNotExpandable: act(
@@ -122,7 +122,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     'Ask for less (cpu, memory_mb, scales of source_config.resource_spec), or ask those who run the cluster for room; a pod that waits starts by itself once there is some.',
   ),
   QuotaExceeded: act(
-    "Ask for less (cpu, memory_mb, scales of source_config.resource_spec), free what others use in the namespace, or ask those who run the cluster to raise the namespace's quota.",
+    "Ask for less (cpu, memory_mb, scales of source_config.resource_spec), free what others use in the namespace, or ask those who run the platform for more: the quota of a tenant's own namespace follows from the tenant's quotas (GET /v2/usage shows them, an admin changes them with PATCH /v2/tenants/{id}), that of any other is the cluster's.",
   ),
   AdmissionRefused: act(
     `A rule of the cluster refuses the pod: change the field that the message names, such as a securityContext or a volume. ${AGAIN}`,

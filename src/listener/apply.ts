@@ -142,7 +142,8 @@ export async function applyItem(
   if (!deps.view.covers(namespace)) {
     throw new Refusal('NamespaceNotAllowed', `the listener may not work in the namespace ${namespace}`, true);
   }
-  if (item.create_namespace) await deps.namespaces.ensure(namespace, tenantId, deps.guard, signal);
+  const tenant = { name: namespace, tenantId, quotas: item.tenant_quotas };
+  if (item.create_namespace) await deps.namespaces.ensure(tenant, deps.guard, signal);
   const made = await deps.secrets.ensure(item, repair, deps.guard, signal);
   const result = await writeResource(item, deps, signal);
   // A new environment means a new revision: the time to look for ones that are too old.

@@ -10,12 +10,13 @@ import { type Admission, createAdmission, fired } from './admission.ts';
 import { ClusterProbe } from './cluster-facts.ts';
 import { EnvSecrets } from './env-secrets.ts';
 import type { HubClient } from './hub-client.ts';
+import { FIXED_QUOTA } from './namespace-quota.ts';
 import { goneItem, observedReport } from './observe.ts';
 import { Outbox } from './outbox.ts';
 import { pullWork } from './puller.ts';
 import { hasOwnLabels, isEdited, lacksEnvironment, type Resource, ResourceView } from './resource-view.ts';
 import { runSender } from './sender.ts';
-import { DEFAULT_TENANT_QUOTA, TenantNamespaces } from './tenant-namespace.ts';
+import { TenantNamespaces } from './tenant-namespace.ts';
 import { runTerms, type Term } from './term.ts';
 import { WorkTable } from './work-table.ts';
 
@@ -32,7 +33,7 @@ export interface ListenerOptions {
   namespaces: readonly string[];
   /** The operator's rendering configuration. */
   rendering: Omit<RenderConfig, 'kubernetesVersion'>;
-  /** Quota of tenants' namespaces; null: none. Default: DEFAULT_TENANT_QUOTA. */
+  /** Quota of tenants' namespaces beside what follows from the tenants' own; null: none at all. Default: FIXED_QUOTA. */
   tenantQuota?: Readonly<Record<string, string>> | null;
   /**
    * Told whenever the hub has answered to the attempt to take the lease. After the first time the hub knows the
@@ -97,7 +98,7 @@ function createParts(options: ListenerOptions): Parts {
     namespaces: new TenantNamespaces({
       client,
       podSecurity: rendering.podSecurity,
-      quota: options.tenantQuota === undefined ? DEFAULT_TENANT_QUOTA : options.tenantQuota,
+      quota: options.tenantQuota === undefined ? FIXED_QUOTA : options.tenantQuota,
       clock,
     }),
   };

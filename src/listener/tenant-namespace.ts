@@ -1,10 +1,13 @@
 import { LABELS, MANAGED_BY } from '../contract/names.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 import { CONTAINER_DEFAULTS } from '../domain/container-defaults.ts';
+import { contentHash } from '../domain/hash.ts';
+import type { TenantQuotas } from '../domain/tenant-quotas.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type Clock, systemClock } from '../kube/clock.ts';
 import { isKubeError } from '../kube/errors.ts';
 import { RESOURCES } from '../kube/resources.ts';
+import { namespaceQuota } from './namespace-quota.ts';
 import { Refusal } from './refusal.ts';
 
 /**
@@ -15,22 +18,18 @@ import { Refusal } from './refusal.ts';
 export interface TenantNamespaceOptions {
   client: Pick<KubeClient, 'find' | 'create' | 'apply'>;
   podSecurity: RenderConfig['podSecurity'];
-  /** Hard limits of the quota, as Kubernetes names them; null: none is made. */
+  /** Hard limits beside those that follow from the tenant's quotas; null: no quota is made. */
   quota: Readonly<Record<string, string>> | null;
   clock?: Clock;
 }
 
-/** What one tenant may have at most, where the operator of the platform says nothing else. */
-export const DEFAULT_TENANT_QUOTA: Readonly<Record<string, string>> = {
-  pods: '500',
-  'requests.cpu': '200',
-  'requests.memory': '400Gi',
-  'requests.storage': '2Ti',
-  persistentvolumeclaims: '200',
-  'count/secrets': '5000',
-  'services.loadbalancers': '0',
-  'services.nodeports': '0',
-};
+/** The namespace of one tenant. */
+export interface TenantNamespace {
+  readonly name: string;
+  readonly tenantId: string;
+  /** In force for the tenant; undefined: an older hub does not say. */
+  readonly quotas: TenantQuotas | undefined;
+}
 
 const FIELD_MANAGER = 'berth-listener';
 /** How long a namespace counts as set up: a change by hand is put back after that. */
@@ -39,8 +38,8 @@ const TRUST_MS = 3_600_000;
 export class TenantNamespaces {
   readonly #options: TenantNamespaceOptions;
   readonly #clock: Clock;
-  /** When each was set up. */
-  readonly #ensured = new Map<string, number>();
+  /** When each was set up, and with which quota. */
+  readonly #ensured = new Map<string, { readonly at: number; readonly quota: string }>();
   /** Set-ups under way, so that two deployments of a tenant share one. */
   readonly #underWay = new Map<string, Promise<void>>();
 
@@ -53,16 +52,19 @@ export class TenantNamespaces {
    * Makes the namespace of a tenant what it should be.
    * @throws Refusal Conflict when the namespace is not Berth's for this tenant; KubeError
    */
-  async ensure(name: string, tenantId: string, guard: () => void, signal: AbortSignal): Promise<void> {
-    const since = this.#ensured.get(name);
-    if (since !== undefined && this.#clock.now() - since < TRUST_MS) return;
-    let work = this.#underWay.get(name);
+  async ensure(namespace: TenantNamespace, guard: () => void, signal: AbortSignal): Promise<void> {
+    const { name, quotas } = namespace;
+    const quota = contentHash(quotas ?? null);
+    const known = this.#ensured.get(name);
+    if (known?.quota === quota && this.#clock.now() - known.at < TRUST_MS) return;
+    const id = `${name} ${quota}`;
+    let work = this.#underWay.get(id);
     if (work === undefined) {
-      work = this.#setUp(name, tenantId, guard, signal).finally(() => this.#underWay.delete(name));
-      this.#underWay.set(name, work);
+      work = this.#setUp(namespace, guard, signal).finally(() => this.#underWay.delete(id));
+      this.#underWay.set(id, work);
     }
     await work;
-    this.#ensured.set(name, this.#clock.now());
+    this.#ensured.set(name, { at: this.#clock.now(), quota });
   }
 
   /** It was found to be missing after all. */
@@ -70,7 +72,11 @@ export class TenantNamespaces {
     this.#ensured.delete(name);
   }
 
-  async #setUp(name: string, tenantId: string, guard: () => void, signal: AbortSignal): Promise<void> {
+  async #setUp(
+    { name, tenantId, quotas }: TenantNamespace,
+    guard: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { client, quota } = this.#options;
     const desired = this.#namespace(name, tenantId);
     let found = await client.find(RESOURCES.Namespace, { name }, { signal });
@@ -101,7 +107,8 @@ export class TenantNamespaces {
     await client.apply(defaultDeny(name), { fieldManager: FIELD_MANAGER, signal });
     if (quota === null) return;
     await client.apply(containerDefaults(name), { fieldManager: FIELD_MANAGER, signal });
-    await client.apply(quotaObject(name, quota), { fieldManager: FIELD_MANAGER, signal });
+    const hard = { ...quota, ...(quotas === undefined ? {} : namespaceQuota(quotas)) };
+    await client.apply(quotaObject(name, hard), { fieldManager: FIELD_MANAGER, signal });
   }
 
   #namespace(name: string, tenantId: string) {

@@ -1,5 +1,6 @@
 import type { Deployment, Revision, SourceRevisionConfig } from '../domain/deployment.ts';
 import type { RevisionStatus } from '../domain/states.ts';
+import type { TenantQuotas } from '../domain/tenant-quotas.ts';
 import type { Transaction } from './database.ts';
 import { DEPLOYMENT_COLUMNS, type DeploymentRow, toDeploymentRecord } from './deployment-row.ts';
 import type { SealedSecrets } from './records.ts';
@@ -18,6 +19,8 @@ export interface DueApply {
   /** The revision that serves, where it is another one. */
   active: { id: string; number: number; secrets: SealedSecrets | null } | null;
   tracingProject: string;
+  /** The tenant's own quotas, in place of the policy's. */
+  tenantQuotas: Partial<TenantQuotas>;
   /** Revisions before the last ten, neither wanted nor active, the newest few: their environments can go. */
   staleRevisions: number[];
 }
@@ -54,8 +57,9 @@ export const WANTED_REVISION = `coalesce(
 const PURGING = '(d.delete_requested_at IS NOT NULL AND coalesce(d.purge_after <= now(), true))';
 
 const LOAD = `
-SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, ${PURGING} AS purging, p.name AS tracing_project,
-  w.id AS w_id, w.number AS w_number, w.status AS w_status, w.source_revision_config AS w_config,
+SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, ${PURGING} AS purging, p.name AS tracing_project, t.quotas AS tenant_quotas,
+  w.id AS w_id, w.number AS w_number, w.status AS w_status, w.reason AS w_reason, w.message AS w_message,
+  w.source_revision_config AS w_config,
   w.resolved_image AS w_image, w.created_at AS w_created_at, w.secrets_id AS w_secrets_id,
   ws.key_id AS w_key_id, ws.sealed AS w_sealed,
   a.id AS a_id, a.number AS a_number, a.secrets_id AS a_secrets_id, sa.key_id AS a_key_id, sa.sealed AS a_sealed,
@@ -68,6 +72,7 @@ SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, ${PURGING} AS purging, p.name AS traci
 FROM unnest($1::uuid[]) WITH ORDINALITY AS due(id, turn)
   JOIN deployments d ON d.id = due.id
   JOIN listeners l ON l.id = d.listener_id
+  JOIN tenants t ON t.id = d.tenant_id
   JOIN tracing_projects p ON p.id = d.tracing_project_id
   LEFT JOIN secret_sets s ON false
   LEFT JOIN revisions w ON w.id = ${WANTED_REVISION}
@@ -80,6 +85,7 @@ interface LoadedRow extends DeploymentRow {
   attempts: number;
   purging: boolean;
   tracing_project: string;
+  tenant_quotas: Partial<TenantQuotas>;
   w_id: string | null;
   w_number: number;
   w_status: RevisionStatus;
@@ -154,6 +160,7 @@ function toDueWork(row: LoadedRow): DueWork {
     tracingProject: row.tracing_project,
     staleRevisions: row.revision_numbers,
   };
+    tenantQuotas: row.tenant_quotas,
 }
 
 /** The due items of these deployments, in the order given. */

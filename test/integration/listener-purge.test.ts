@@ -175,9 +175,31 @@ describe('a namespace of a tenant', () => {
     expect((await get('networkpolicy', 'berth-default-deny', '-n', namespace)).spec).toMatchObject({
       podSelector: {},
     });
-    expect((await get('resourcequota', 'berth-tenant', '-n', namespace)).spec.hard).toMatchObject({
-      pods: '500',
-    });
+    // The API server writes quantities its own way: 512 cores, 1 TiB.
+    const hard = {
+      'requests.cpu': '512',
+      'requests.memory': '1Ti',
+      'requests.storage': '2Ti',
+      persistentvolumeclaims: '200',
+      'count/secrets': '5k',
+      'services.loadbalancers': '0',
+      'services.nodeports': '0',
+    };
+    const quota = async () => (await get('resourcequota', 'berth-tenant', '-n', namespace)).spec.hard;
+    expect(await quota()).toEqual(hard);
+    const [limits] = (await get('limitrange', 'berth-container-defaults', '-n', namespace)).spec.limits;
+    expect(limits).toMatchObject({ type: 'Container', default: { cpu: '1', memory: '1Gi' } });
+    // Another quota of the tenant's is there with its next work item.
+    await fixture.hub.store.sql('UPDATE tenants SET quotas = $2 WHERE id = $1', [
+      fixture.tenantId,
+      JSON.stringify({ cpu: 1000, storage_gi: null }),
+    ]);
+    const second = await fixture.deploy('cloudy-too', { namespace });
+    await fixture.acknowledged(second.id);
+    const { 'requests.storage': _, ...others } = hard;
+    expect(await quota()).toEqual({ ...others, 'requests.cpu': '2k' });
+    await remove(second);
+    await gone(second);
     await remove(record);
     await gone(record);
     await get('namespace', namespace);
@@ -192,7 +214,7 @@ describe('a namespace of a tenant', () => {
     const client = await createKubeClient({ ...environment(), userAgent: 'test', requestTimeoutMs: 5000 });
     const namespaces = new TenantNamespaces({ client, podSecurity: 'restricted', quota: null });
     await expect(
-      namespaces.ensure(name, tenantId, () => undefined, new AbortController().signal),
+      namespaces.ensure({ name, tenantId, quotas: undefined }, () => undefined, new AbortController().signal),
     ).rejects.toMatchObject({ reason: 'Conflict' });
     await client.close();
     await deleteNamespace(name);

@@ -7,6 +7,7 @@ import { registerListenerProtocol } from '../../../src/api/routes/listener-proto
 import { validatorCompiler } from '../../../src/api/validation.ts';
 import { createWorkHints, type WorkHints } from '../../../src/api/work-hints.ts';
 import type { LeaseRequest, Report, WorkItem } from '../../../src/contract/listener-protocol.ts';
+import { resolvePolicy } from '../../../src/domain/policy.ts';
 import { PLATFORM_LISTENER_ID } from '../../../src/domain/source.ts';
 import { holdAnswers } from './conformance.ts';
 import { type StoreFixture, startStore } from './store.ts';
@@ -67,6 +68,7 @@ export async function startHub(options: { leaseSeconds?: number } = {}): Promise
     secretBox,
     hints,
     logger,
+    policy: resolvePolicy('cloud'),
     leaseSeconds: options.leaseSeconds ?? 60,
     version: '1.2.3',
   };
