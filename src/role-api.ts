@@ -153,6 +153,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     secretBox: box,
     policy,
     hosting: config.hosting,
+    ownNamespace: config.namespace,
     logger,
     hints,
     deletionGraceSeconds: config.deletionGraceSeconds,

@@ -87,6 +87,7 @@ export async function startListener(context: RoleContext, api: ApiRole | null): 
       identity: config.identity,
       version,
       namespaces: config.namespaces,
+      ownNamespace: config.namespace,
       rendering: config.rendering,
       onHubAnswer: answered.resolve,
       onActing: watch.onActing,

@@ -18,17 +18,25 @@ export interface Placement {
 export interface PlacementRules {
   readonly hosting: HostingMode;
   readonly policy: Policy;
+  /** Where Berth itself runs; absent or null: not known. */
+  readonly ownNamespace?: string | null;
+}
+
+/** Berth's database, keys and rights are there: no list of a listener lets a deployment in. */
+function isOwn(namespace: string, { ownNamespace = null }: PlacementRules): boolean {
+  return namespace === ownNamespace;
 }
 
 /** Why the namespace that was asked for cannot be used; null: it can. */
-function namespaceRefusal(asked: string, listener: ListenerRecord, policy: Policy): string | null {
+function namespaceRefusal(asked: string, listener: ListenerRecord, rules: PlacementRules): string | null {
+  if (isOwn(asked, rules)) return 'is the namespace of Berth itself';
   const listed = listener.computeConfig.k8s_namespaces;
   if (listed.length > 0) {
     return listed.includes(asked)
       ? null
       : `is not among the namespaces of the listener: ${listed.join(', ')}`;
   }
-  return matchesAny(asked, policy.namespaces.refused) ? 'is a namespace of the system' : null;
+  return matchesAny(asked, rules.policy.namespaces.refused) ? 'is a namespace of the system' : null;
 }
 
 /**
@@ -36,21 +44,24 @@ function namespaceRefusal(asked: string, listener: ListenerRecord, policy: Polic
  * @throws ApiError 400
  */
 export function chooseNamespace(
-  { hosting, policy }: PlacementRules,
+  rules: PlacementRules,
   tenantId: string,
   asked: string | null,
   listener: ListenerRecord,
 ): string {
   const loc = ['source_config', 'listener_config', 'cluster_namespace'];
-  if (hosting === 'cloud') {
+  if (rules.hosting === 'cloud') {
     const own = tenantNamespace(tenantId);
     if (asked === null || asked === own) return own;
     throw brokenRules([{ loc, msg: `must be the tenant's own, ${own}`, type: 'namespace_not_allowed' }]);
   }
-  if (asked === null) return listener.computeConfig.k8s_namespaces[0] ?? FALLBACK_NAMESPACE;
-  const msg = namespaceRefusal(asked, listener, policy);
+  const listed = listener.computeConfig.k8s_namespaces;
+  const first = listed.find((namespace) => !isOwn(namespace, rules)) ?? listed[0];
+  const chosen = asked ?? first ?? FALLBACK_NAMESPACE;
+  // What nobody asked for is not held against the policy: `default` may be among its refused ones.
+  const msg = asked !== null || isOwn(chosen, rules) ? namespaceRefusal(chosen, listener, rules) : null;
   if (msg !== null) throw brokenRules([{ loc, msg, type: 'namespace_not_allowed' }]);
-  return asked;
+  return chosen;
 }
 
 /**

@@ -38,6 +38,8 @@ export interface ApiDeps {
   readonly gitHost: GitHost;
   /** In cloud mode, each deployment gets a host below this domain; null: none is given. */
   readonly appDomain: string | null;
+  /** Namespace of Berth itself, which no deployment may go to; absent or null: not known. */
+  readonly ownNamespace?: string | null;
   /** Registry of the platform, which internal images must be under; null: any. */
   readonly registry: string | null;
   readonly internalKey?: InternalKey | null;

@@ -119,6 +119,7 @@ export const policyFileSchema = z
   .describe('What clients may configure.');
 export type PolicyFile = z.infer<typeof policyFileSchema>;
 
+/** Beside the one that Berth runs in, whatever it is called: see api/deployment-placement.ts. */
 const SYSTEM_NAMESPACES = ['kube-*', 'berth-system', 'berth-builds'];
 
 const SELF_HOSTED: Policy = {

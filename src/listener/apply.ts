@@ -17,6 +17,8 @@ export interface ApplyDeps {
   secrets: EnvSecrets;
   namespaces: TenantNamespaces;
   logger: Logger;
+  /** Where Berth itself runs in this cluster; undefined: not known. */
+  ownNamespace?: string | undefined;
   /** Throws when the lease does not hold any more. Called before each write. */
   guard: () => void;
 }
@@ -139,6 +141,9 @@ export async function applyItem(
   signal: AbortSignal,
 ): Promise<StepResult> {
   const { namespace, tenant_id: tenantId } = item;
+  if (namespace === deps.ownNamespace) {
+    throw new Refusal('NamespaceNotAllowed', `${namespace} is the namespace of Berth itself`, false);
+  }
   if (!deps.view.covers(namespace)) {
     throw new Refusal('NamespaceNotAllowed', `the listener may not work in the namespace ${namespace}`, true);
   }

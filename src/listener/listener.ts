@@ -31,6 +31,8 @@ export interface ListenerOptions {
   version: string;
   /** Namespaces to work in; empty: all. */
   namespaces: readonly string[];
+  /** Where Berth itself runs in this cluster: nothing is applied there. */
+  ownNamespace?: string;
   /** The operator's rendering configuration. */
   rendering: Omit<RenderConfig, 'kubernetesVersion'>;
   /** Quota of tenants' namespaces beside what follows from the tenants' own; null: none at all. Default: FIXED_QUOTA. */
@@ -164,7 +166,7 @@ async function act(parts: Parts, term: Term, stopping: AbortSignal): Promise<voi
   term.lost.addEventListener('abort', () => cut.abort(term.lost.reason), { once: true });
   const outbox = new Outbox();
   const table = new WorkTable({
-    deps: { client, view, secrets, namespaces, logger },
+    deps: { client, view, secrets, namespaces, logger, ownNamespace: options.ownNamespace },
     outbox,
     term,
     logger,

@@ -84,6 +84,24 @@ describe('the namespace', () => {
     expect(choose(hosting, asked, ...listed)).toBe(namespace);
   });
 
+  test('of Berth itself is refused, listed or not, and never chosen for want of another', () => {
+    const rules = (ownNamespace: string) => ({
+      hosting: 'self_hosted' as const,
+      policy: resolvePolicy('self_hosted', { namespaces: { refused: [] } }),
+      ownNamespace,
+    });
+    const inOwn = (asked: string | null, ...listed: string[]) =>
+      chooseNamespace(rules('platform'), tenantId, asked, listener(...listed));
+    expect(() => inOwn('platform')).toThrow(expect.objectContaining({ statusCode: 400 }));
+    expect(() => inOwn('platform', 'platform', 'a')).toThrow(expect.objectContaining({ statusCode: 400 }));
+    expect(inOwn(null, 'platform', 'a')).toBe('a');
+    expect(inOwn('a', 'platform', 'a')).toBe('a');
+    expect(() => inOwn(null, 'platform')).toThrow(expect.objectContaining({ statusCode: 400 }));
+    expect(() => chooseNamespace(rules('default'), tenantId, null, listener())).toThrow(
+      expect.objectContaining({ statusCode: 400 }),
+    );
+  });
+
   test.each([
     ['self_hosted', 'c', ['a', 'b']],
     ['self_hosted', 'kube-system', []],

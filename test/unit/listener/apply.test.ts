@@ -141,6 +141,12 @@ describe('the custom resource', () => {
     expect(cluster.writes()).toHaveLength(6);
   });
 
+  it('in the namespace of Berth itself is refused for good', async () => {
+    deps = depsFor({ ownNamespace: NAMESPACE });
+    await expect(apply()).rejects.toMatchObject({ reason: 'NamespaceNotAllowed', retryable: false });
+    expect(cluster.calls).toEqual([]);
+  });
+
   it('outside of the listener’s namespaces is refused', async () => {
     await expect(apply(applyWork({ namespace: 'kube-system' }))).rejects.toMatchObject({
       reason: 'NamespaceNotAllowed',
