@@ -46,11 +46,33 @@ function pauseBefore(tries: number, response: Response | null): number {
   return Math.min(Number.isNaN(asked) ? usual : Math.max(asked, usual), MAX_PAUSE_MS);
 }
 
-async function send(url: URL, request: RequestInit): Promise<Response | Error> {
+/** Why there was no answer, and whether another try may get one. */
+interface NoAnswer {
+  readonly message: string;
+  readonly again: boolean;
+}
+
+/**
+ * Only what is known to come from the network is quoted: an error of the request itself may hold its headers, and with
+ * them the key.
+ */
+function noAnswer(error: unknown): NoAnswer {
+  const { name, cause } = error as Error;
+  if (name === 'TimeoutError')
+    return { message: `no answer within ${TIMEOUT_MS / 1000} seconds`, again: true };
+  const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
+  if (message === 'unexpected redirect')
+    return { message: 'it redirects elsewhere, where no key is sent', again: false };
+  if (typeof code !== 'string' || code.startsWith('UND_ERR_INVALID'))
+    return { message: 'the request cannot be sent', again: false };
+  return { message: typeof message === 'string' && message !== '' ? message : code, again: true };
+}
+
+async function send(url: URL, request: RequestInit): Promise<Response | NoAnswer> {
   try {
     return await fetch(url, { ...request, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) });
   } catch (error) {
-    return error as Error;
+    return noAnswer(error);
   }
 }
 
@@ -58,17 +80,14 @@ async function send(url: URL, request: RequestInit): Promise<Response | Error> {
 async function sendPatiently(url: URL, request: RequestInit, repeatable: boolean): Promise<Response> {
   for (let tries = 1; ; tries++) {
     const outcome = await send(url, request);
-    const response = outcome instanceof Error ? null : outcome;
-    const again = response === null ? repeatable : TRY_AGAIN.has(response.status);
+    const response = outcome instanceof Response ? outcome : null;
+    const again = outcome instanceof Response ? TRY_AGAIN.has(outcome.status) : outcome.again && repeatable;
     if (again && tries < MAX_TRIES) {
       await delay(pauseBefore(tries, response));
       continue;
     }
-    if (outcome instanceof Error) {
-      const cause = outcome.cause instanceof Error ? outcome.cause.message : outcome.message;
-      throw new ApiProblem(null, `failed to reach ${url.origin}: ${cause || outcome.message}`);
-    }
-    return outcome;
+    if (outcome instanceof Response) return outcome;
+    throw new ApiProblem(null, `failed to reach ${url.origin}: ${outcome.message}`);
   }
 }
 

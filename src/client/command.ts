@@ -71,15 +71,27 @@ function baseUrl(given: string | undefined): string {
   return given;
 }
 
+/** What a header can carry: visible ASCII. */
+const HEADER_VALUE = /^[\x21-\x7e]+$/;
+
+/** @throws ClientUsageError, without the value: it may be a key with something behind it */
+function headerValue(variable: string, value: string): string {
+  if (!HEADER_VALUE.test(value))
+    throw new ClientUsageError(`${variable} holds more than visible ASCII characters: is it cut out whole?`);
+  return value;
+}
+
 function contextFrom(values: ReturnType<typeof parse>['values'], settings: ClientSettings): Context {
   const format = formatOf(values.output);
   const url = baseUrl(values.url ?? settings.url);
   if (settings.apiKey === undefined || settings.apiKey === '')
     throw new ClientUsageError('BERTH_API_KEY is not set: every call needs a key');
+  const apiKey = headerValue('BERTH_API_KEY', settings.apiKey);
+  const tenantId = settings.tenantId ? headerValue('BERTH_TENANT_ID', settings.tenantId) : null;
   const stopped = new AbortController();
   process.once('SIGINT', () => stopped.abort());
   return {
-    client: createClient({ url, apiKey: settings.apiKey, tenantId: settings.tenantId || null }),
+    client: createClient({ url, apiKey, tenantId }),
     format,
     print: (text) => console.log(text),
     note: (text) => console.error(text),
