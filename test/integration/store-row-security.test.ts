@@ -179,7 +179,8 @@ describe('a statement without WHERE', () => {
           expect([foreign, deleted], name).toEqual([[], []]);
           throw new Error('undone');
         }),
-      ).rejects.toThrow('undone');
+        // Its own row of tenants may be locked, and no more: the UPDATE itself is refused.
+      ).rejects.toThrow(name === 'tenants' ? 'row-level security' : 'undone');
       expect(await store.sql(`SELECT to_jsonb(t) FROM ${quoted(name)} t ORDER BY t::text`)).toEqual(before);
     }
   });
@@ -191,5 +192,29 @@ describe('a statement without WHERE', () => {
         await expect(insertRow(as(stranger), name, [column, to]), name).rejects.toThrow('row-level security');
       }
     }
+  });
+});
+
+describe('on behalf of a tenant', () => {
+  const changed = (text: string) =>
+    store.database.forTenant(owner).transaction((transaction) => transaction.query(text));
+
+  test.each([
+    "UPDATE events SET message = 'nothing happened' RETURNING id",
+    'DELETE FROM events RETURNING id',
+  ])('history is only added to: %s changes no row', async (text) => {
+    const count = 'SELECT count(*)::int AS n FROM events WHERE tenant_id = $1';
+    const before = await store.sql<{ n: number }>(count, [owner]);
+    expect(before[0]?.n).toBeGreaterThan(0);
+    expect(await changed(text)).toEqual([]);
+    expect(await store.sql(count, [owner])).toEqual(before);
+  });
+
+  test('the tenant itself is read and locked, not changed, made or deleted', async () => {
+    expect(await changed('SELECT id FROM tenants FOR NO KEY UPDATE')).toEqual([{ id: owner }]);
+    await expect(changed(`UPDATE tenants SET quotas = '{}'`)).rejects.toThrow();
+    await expect(changed(`INSERT INTO tenants (id, name) VALUES ('${owner}', 'x')`)).rejects.toThrow();
+    expect(await changed('DELETE FROM tenants RETURNING id')).toEqual([]);
+    expect(await store.sql('SELECT 1 FROM tenants WHERE id = $1', [owner])).toHaveLength(1);
   });
 });

@@ -24,6 +24,7 @@ CREATE TABLE "integrations" (
 --> statement-breakpoint
 ALTER TABLE "events" DROP CONSTRAINT "events_tenant_id_tenants_id_fk";--> statement-breakpoint
 ALTER TABLE "listeners" ADD COLUMN "cluster_id" text;--> statement-breakpoint
+ALTER TABLE "listeners" ADD COLUMN "unreadable" jsonb DEFAULT '{}'::jsonb NOT NULL;--> statement-breakpoint
 ALTER TABLE "deployments" ADD COLUMN "quota_cpu_m" bigint;--> statement-breakpoint
 ALTER TABLE "deployments" ADD COLUMN "quota_memory_mb" bigint;--> statement-breakpoint
 ALTER TABLE "deployments" ADD COLUMN "quota_storage_gi" bigint;--> statement-breakpoint
@@ -55,3 +56,21 @@ BEGIN
   END LOOP;
 END
 $$;
+--> statement-breakpoint
+-- On behalf of a tenant, history is read and added to, never changed; what a tenant may use is the platform's to set.
+DROP POLICY tenant ON events;
+--> statement-breakpoint
+CREATE POLICY platform ON events USING ((SELECT berth_all_tenants()));
+--> statement-breakpoint
+CREATE POLICY tenant_reads ON events FOR SELECT USING (tenant_id = (SELECT berth_tenant_id()));
+--> statement-breakpoint
+CREATE POLICY tenant_adds ON events FOR INSERT WITH CHECK (tenant_id = (SELECT berth_tenant_id()));
+--> statement-breakpoint
+DROP POLICY tenant ON tenants;
+--> statement-breakpoint
+CREATE POLICY platform ON tenants USING ((SELECT berth_all_tenants()));
+--> statement-breakpoint
+CREATE POLICY tenant_reads ON tenants FOR SELECT USING (id = (SELECT berth_tenant_id()));
+--> statement-breakpoint
+-- A row may be locked by whoever may update it: so it may be, to nothing.
+CREATE POLICY tenant_locks ON tenants FOR UPDATE USING (id = (SELECT berth_tenant_id())) WITH CHECK (false);
