@@ -12,6 +12,7 @@ import type { Inject } from './listener/hub-transport.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import { startTracing } from './role-api-tracing.ts';
 import {
+  CONFIGURED_KEY_NAMES,
   createApiKey,
   ensureBootstrap,
   findApiKeyByHash,
@@ -89,7 +90,7 @@ async function ensureKeys(
   try {
     await database.platform.transaction(async (transaction) => {
       if ((await findApiKeyByHash(transaction, hashApiKey(listenerKey))) !== null) return;
-      const key = { tenantId: null, name: 'platform listener', scopes: ['listeners:run'] } as const;
+      const key = { tenantId: null, name: CONFIGURED_KEY_NAMES.listener, scopes: ['listeners:run'] } as const;
       await createApiKey(transaction, key, listenerKey);
     });
   } catch (error) {
@@ -152,8 +153,8 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     database,
     secretBox: box,
     policy,
-    hosting: config.hosting,
     ownNamespace: config.namespace,
+    hosting: config.hosting,
     logger,
     hints,
     deletionGraceSeconds: config.deletionGraceSeconds,

@@ -2,7 +2,14 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isExpired } from '../domain/api-key.ts';
 import { UUID_PATTERN } from '../domain/id.ts';
-import { findApiKeyByHash, hashApiKey, type Scope, touchApiKey } from '../store/api-keys.ts';
+import {
+  findApiKeyByHash,
+  findKeysOfOtherForm,
+  hashApiKey,
+  isGeneratedKey,
+  type Scope,
+  touchApiKey,
+} from '../store/api-keys.ts';
 import type { Database } from '../store/database.ts';
 import type { Actor } from '../store/events.ts';
 import { findTenant } from '../store/tenants.ts';
@@ -33,17 +40,22 @@ export interface Caller {
   readonly keyId: string | null;
   readonly keyName: string;
   readonly scopes: readonly Scope[];
+  /** The key stops working then; null: never. */
+  readonly expiresAt: Date | null;
   /** Whose key it is; null: the platform's. */
   readonly keyTenantId: string | null;
   /** The tenant on whose behalf this request is made; null: none was named with a key of the platform. */
   readonly tenantId: string | null;
 }
 
-type Key = Omit<Caller, 'tenantId'> & { readonly expiresAt: Date | null };
+type Key = Omit<Caller, 'tenantId'>;
 
 /** A revoked key works this much longer, in each process. */
 const CACHE_TTL_MS = 5_000;
 const MAX_CACHED_KEYS = 10_000;
+/** A key that was not there is not looked up again for so long. */
+const UNKNOWN_TTL_MS = 1_000;
+const MAX_UNKNOWN_KEYS = 10_000;
 const MAX_KEY_LENGTH = 512;
 
 const callers = new WeakMap<FastifyRequest, Caller>();
@@ -94,21 +106,49 @@ async function loadKey(database: Database, hash: string): Promise<Key | null> {
   return { keyId: id, keyName: name, scopes, keyTenantId: tenantId, expiresAt };
 }
 
+/** Whether a key may exist at all: those of another form than we generate are few, and read together now and then. */
+function formCheck({ database }: ApiDeps): (given: string, hash: string) => Promise<boolean> {
+  let others = Promise.resolve<ReadonlySet<string>>(new Set());
+  let until = 0;
+  return async (given, hash) => {
+    if (isGeneratedKey(given)) return true;
+    const now = performance.now();
+    if (until <= now) {
+      until = now + CACHE_TTL_MS;
+      others = database.platform.read(findKeysOfOtherForm);
+      others.catch(() => {
+        until = 0;
+      });
+    }
+    return (await others).has(hash);
+  };
+}
+
 /** Looks keys up by their hash (so by no prefix of theirs that could be guessed step by step), remembered for a moment. */
-function keyFinder({ database, internalKey }: ApiDeps): (hash: string) => Promise<Key | null> {
+function keyFinder(deps: ApiDeps): (given: string) => Promise<Key | null> {
+  const { database, internalKey } = deps;
   const cache = new Map<string, { readonly key: Promise<Key | null>; readonly until: number }>();
-  return (hash) => {
+  /** Keys that do not exist, until when that is believed. Apart from those that do: guesses push none of them out. */
+  const unknown = new Map<string, number>();
+  const mayExist = formCheck(deps);
+  return async (given) => {
+    const hash = hashApiKey(given);
     const own = internal(internalKey, hash);
-    if (own !== null) return Promise.resolve(own);
+    if (own !== null) return own;
     const now = performance.now();
     const cached = cache.get(hash);
     if (cached !== undefined && cached.until > now) return cached.key;
+    if ((unknown.get(hash) ?? 0) > now || !(await mayExist(given, hash))) return null;
     const key = loadKey(database, hash);
     if (cache.size >= MAX_CACHED_KEYS) cache.clear();
     cache.set(hash, { key, until: now + CACHE_TTL_MS });
-    // Only keys that exist are remembered: a new one works at once, and guesses take no room.
     key.then(
-      (found) => found === null && cache.delete(hash),
+      (found) => {
+        if (found !== null) return;
+        cache.delete(hash);
+        if (unknown.size >= MAX_UNKNOWN_KEYS) unknown.clear();
+        unknown.set(hash, now + UNKNOWN_TTL_MS);
+      },
       () => cache.delete(hash),
     );
     return key;
@@ -167,7 +207,7 @@ export function authenticate(deps: ApiDeps) {
       return fail(request, 'An API key is needed, in the header X-Api-Key.');
     }
     // Looked up first, whatever the address has done: its failures never shut out a valid key.
-    const key = await findKey(hashApiKey(given));
+    const key = await findKey(given);
     // A key that is remembered may have ended since.
     if (key === null || isExpired(key.expiresAt, clock())) return fail(request, 'The API key is not valid.');
     limiter.call(key.keyId, access !== undefined && isListeners(access));

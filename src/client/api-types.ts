@@ -1341,7 +1341,13 @@ export interface Operations {
     query: Record<never, never>;
     headers: { 'X-Tenant-Id'?: string };
     body: undefined;
-    answer: { id: string; tenant_id: string; name: string; created_at: string };
+    answer: {
+      id: string;
+      tenant_id: string;
+      name: string;
+      created_at: string;
+      backend_synced_at: string | null;
+    };
   };
   listTracingProjects: {
     path: Record<never, never>;
@@ -1349,7 +1355,13 @@ export interface Operations {
     headers: { 'X-Tenant-Id'?: string };
     body: undefined;
     answer: {
-      resources: { id: string; tenant_id: string; name: string; created_at: string }[];
+      resources: {
+        id: string;
+        tenant_id: string;
+        name: string;
+        created_at: string;
+        backend_synced_at: string | null;
+      }[];
       offset: number;
     };
   };

@@ -26,8 +26,13 @@ export interface ApiKey {
   lastUsedAt: Date | null;
 }
 
+/** What keys are called that the configuration names. */
+export const CONFIGURED_KEY_NAMES = { bootstrap: 'bootstrap', listener: 'platform listener' } as const;
+
 const KEY_BYTES = 32;
 const PREFIX_LENGTH = 12;
+/** 32 bytes are 43 characters of base64url. */
+const GENERATED = /^berth_[A-Za-z0-9_-]{43}$/;
 
 const COLUMNS = {
   id: apiKeys.id,
@@ -44,6 +49,11 @@ const COLUMNS = {
 /** A new random key: `berth_` and 256 bits. */
 export function generateApiKey(): string {
   return `berth_${randomBytes(KEY_BYTES).toString('base64url')}`;
+}
+
+/** Whether a text may be a key that `generateApiKey` made: what cannot be one need not be looked up. */
+export function isGeneratedKey(key: string): boolean {
+  return GENERATED.test(key);
 }
 
 /** SHA-256, hexadecimal: what is stored of a key and looked up. */
@@ -103,6 +113,18 @@ FROM api_keys WHERE hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR 
 export async function findApiKeyByHash(reader: Reader, hash: string): Promise<ApiKey | null> {
   const [apiKey] = await reader.query<ApiKey>(FIND_BY_HASH, [hash]);
   return apiKey ?? null;
+}
+
+/** Their prefix is no generated key's, or their name is one that the configuration gives. */
+const OF_OTHER_FORM = `
+SELECT hash FROM api_keys WHERE revoked_at IS NULL
+  AND (prefix NOT LIKE 'berth\\_%' OR name = ANY($1::text[]))`;
+
+/** Hashes of the keys that a configuration has named, now or once: they may have any form. Platform scope. */
+export async function findKeysOfOtherForm(reader: Reader): Promise<ReadonlySet<string>> {
+  const names = Object.values(CONFIGURED_KEY_NAMES);
+  const rows = await reader.query<{ hash: string }>(OF_OTHER_FORM, [names]);
+  return new Set(rows.map(({ hash }) => hash));
 }
 
 /** Notes that the key was used; writes at most once an hour a key. */
@@ -192,7 +214,7 @@ export async function ensureBootstrap(
     .values({
       id: uuidv7(),
       tenantId: tenant.id,
-      name: 'bootstrap',
+      name: CONFIGURED_KEY_NAMES.bootstrap,
       scopes: [...SCOPES],
       prefix: prefixOf(bootstrap.key),
       hash: hashApiKey(bootstrap.key),

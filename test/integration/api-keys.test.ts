@@ -47,6 +47,30 @@ async function statusWith(key: string, path = '/v2/deployments'): Promise<number
   return (await api.app.inject({ url: path, headers: { 'x-api-key': key } })).statusCode;
 }
 
+describe('a key that expires', () => {
+  const WITHIN = ['expires_at'];
+  const later = (iso: string | null) => new Date(Date.parse(iso ?? '') + 1000).toISOString();
+
+  test('makes none that works longer than itself, and none without an end', async () => {
+    const temporary = await make(platform, { scopes: ['admin'], expires_at: inAnHour(), platform: true });
+    const post = (more: object) =>
+      api.app.inject({
+        method: 'POST',
+        url,
+        headers: { 'x-api-key': temporary.key },
+        payload: { name: 'more', scopes: ['admin'], platform: true, ...more },
+      });
+    for (const expires_at of [undefined, null, later(temporary.expires_at)]) {
+      const answer = await post({ expires_at });
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json()).toMatchObject({
+        detail: [{ loc: ['body', ...WITHIN], type: 'expires_beyond_own' }],
+      });
+    }
+    expect((await post({ expires_at: temporary.expires_at })).statusCode).toBe(201);
+  });
+});
+
 describe('an API key', () => {
   test('is shown once, works at once, and is kept as a hash alone', async () => {
     const made = await make(admin, { name: 'deploy bot' });

@@ -5,7 +5,7 @@ import { apiKeyNameSchema, expiresAtSchema, isExpired, SCOPES, type Scope } from
 import type { BodyIssue } from '../../domain/body-issue.ts';
 import { uuidSchema } from '../../domain/deployment-bodies.ts';
 import { type ApiKey, createApiKey, findApiKey, listApiKeys, revokeApiKey } from '../../store/api-keys.ts';
-import { actorOf, callerOf, tenantMissing } from '../auth.ts';
+import { actorOf, type Caller, callerOf, tenantMissing } from '../auth.ts';
 import { timeSchema } from '../deployment-schema.ts';
 import type { ApiDeps } from '../deps.ts';
 import { errorAnswers } from '../error-schema.ts';
@@ -74,14 +74,19 @@ function present(apiKey: ApiKey): z.infer<typeof keySchema> {
   };
 }
 
-/** Nobody gives away more than they have, or what has ended already. */
+/** A key that ends makes none that outlives it. */
+function outlives(end: Date | null, callersEnd: Date | null): boolean {
+  return callersEnd !== null && (end === null || end > callersEnd);
+}
+
+/** Nobody gives away more than they have, for longer than they have it, or what has ended already. */
 function ruleIssues(
   { scopes, expiresAt }: { scopes: readonly Scope[]; expiresAt: Date | null },
-  callersScopes: readonly Scope[],
+  caller: Pick<Caller, 'scopes' | 'expiresAt'>,
   now: Date,
 ): BodyIssue[] {
   const beyond = scopes.flatMap((scope, index) =>
-    callersScopes.includes(scope)
+    caller.scopes.includes(scope)
       ? []
       : [
           {
@@ -92,7 +97,16 @@ function ruleIssues(
         ],
   );
   const past = { loc: ['expires_at'], msg: 'must lie ahead', type: 'expires_in_past' };
-  return isExpired(expiresAt, now) ? [...beyond, past] : beyond;
+  const late = {
+    loc: ['expires_at'],
+    msg: `must be at or before ${caller.expiresAt?.toISOString()}, when the calling API key expires`,
+    type: 'expires_beyond_own',
+  };
+  return [
+    ...beyond,
+    ...(isExpired(expiresAt, now) ? [past] : []),
+    ...(outlives(expiresAt, caller.expiresAt) ? [late] : []),
+  ];
 }
 
 function creation(app: FastifyInstance, deps: ApiDeps): void {
@@ -105,7 +119,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['API keys'],
         summary: 'Create an API key',
         description:
-          'Makes a key of the tenant: the one that X-Tenant-Id names, else the calling key’s own. The answer shows the key, once.',
+          'Makes a key of the tenant: the one that X-Tenant-Id names, else the calling key’s own. A key that expires makes none that works longer than itself. The answer shows the key, once.',
         querystring: noQuery,
         body: bodySchema,
         response: { 201: madeKeySchema, ...errorAnswers(400, 413, 415) },
@@ -115,7 +129,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
       const { name, scopes, platform, expires_at: end } = request.body;
       const caller = callerOf(request);
       const expiresAt = end == null ? null : new Date(end);
-      const issues = ruleIssues({ scopes, expiresAt }, caller.scopes, clock());
+      const issues = ruleIssues({ scopes, expiresAt }, caller, clock());
       if (issues.length > 0) throw brokenRules(issues);
       if (!platform && caller.tenantId === null) throw tenantMissing();
       const tenantId = platform ? null : caller.tenantId;
