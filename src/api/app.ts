@@ -5,6 +5,7 @@ import { authenticate, knownCaller } from './auth.ts';
 import { type ApiDeps, LISTENER_BODY_LIMIT } from './deps.ts';
 import { answerClientError, answerExpectation } from './early-answers.ts';
 import { ApiError, errorHandler, nothingHere } from './errors.ts';
+import { refuseUnusedKey } from './idempotency.ts';
 import { parseJsonBody } from './json-body.ts';
 import { openApiOptions } from './openapi.ts';
 import { requestId } from './request-id.ts';
@@ -37,6 +38,14 @@ function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
   // Answers may hold secrets.
   if (request.routeOptions.config.access !== 'public') reply.header('cache-control', 'no-store');
+}
+
+const pathOf = (url: string) => url.split('?', 1)[0] ?? '';
+
+/** `/v2/deployments/` is not the deployment without an id: it is nothing. */
+function requireParams({ params, url }: FastifyRequest): void {
+  const isEmpty = Object.entries(params ?? {}).some(([name, value]) => name !== '*' && value === '');
+  if (isEmpty) throw nothingHere(pathOf(url));
 }
 
 /** RFC 9112, 3.2. Node would check it too, with an answer that has no body and no id. */
@@ -112,12 +121,14 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   // Answers are typed by their schemas and held against them in tests; checking each again would cost more than all else.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(handleError);
-  app.setNotFoundHandler(() => {
-    throw nothingHere();
+  app.setNotFoundHandler(({ url }) => {
+    throw nothingHere(pathOf(url));
   });
   app.addHook('onRequest', async (request, reply) => setHeaders(request, reply));
   app.addHook('onRequest', async (request) => requireHost(request));
+  app.addHook('onRequest', async (request) => requireParams(request));
   app.addHook('onRequest', authenticate(deps));
+  app.addHook('onRequest', async (request) => refuseUnusedKey(request));
   app.addHook('onResponse', logAnswer(logger));
   app.register(swagger, openApiOptions(deps));
   app.register(async (scoped) => {

@@ -6,6 +6,7 @@ import { conflict } from './deployment-rules.ts';
 import { readableSecrets } from './deployment-secrets.ts';
 import type { ApiDeps } from './deps.ts';
 import { ApiError, notFound } from './errors.ts';
+import { checkIfMatch } from './etag.ts';
 
 /** `POST /v2/deployments/{id}/restore`. */
 
@@ -13,6 +14,7 @@ export interface RestoreRequest {
   readonly tenantId: string;
   readonly deploymentId: string;
   readonly actor: Actor;
+  readonly ifMatch: string | undefined;
 }
 
 const graceOver = () =>
@@ -20,7 +22,7 @@ const graceOver = () =>
 
 /**
  * Takes a deletion back within its grace.
- * @throws ApiError 400 for a quota, 404, 409 with the reason
+ * @throws ApiError 400 for a quota, 404, 409 with the reason, 412
  */
 export async function restore(deps: ApiDeps, request: RestoreRequest): Promise<DeploymentRecord> {
   const { tenantId, deploymentId, actor } = request;
@@ -28,6 +30,7 @@ export async function restore(deps: ApiDeps, request: RestoreRequest): Promise<D
     return await deps.database.forTenant(tenantId).transaction(async (transaction) => {
       const before = await findDeploymentForUpdate(transaction, tenantId, deploymentId);
       if (before === null) throw notFound('deployment');
+      checkIfMatch(request.ifMatch, before.generation);
       if (before.deleteRequestedAt === null) {
         throw new ApiError(409, 'The deployment is not being deleted: there is nothing to restore.');
       }

@@ -95,9 +95,10 @@ const REFUSALS: Readonly<Record<number, string>> = {
   416: 'The range is not within what is there.',
 };
 
-/** 404: the path leads nowhere. */
-export function nothingHere(): ApiError {
-  return new ApiError(404, NOTHING_HERE);
+/** 404: the path leads nowhere. @param path of the request, without its query */
+export function nothingHere(path = ''): ApiError {
+  const hint = path.length > 1 && path.endsWith('/') ? ' Paths do not end with a slash.' : '';
+  return new ApiError(404, `${NOTHING_HERE}${hint}`);
 }
 
 /** A client's mistake that fastify or a plugin of it found, told by its status alone; null: it is none. */

@@ -9,6 +9,9 @@ export const ifMatchHeader = z
   .optional()
   .describe('Change only if the deployment still has this ETag.');
 
+/** Of a route that takes no other header. */
+export const ifMatchHeaders = z.looseObject({ 'if-match': ifMatchHeader });
+
 /** The ETag of a generation. */
 export function etag(generation: number): string {
   return `"${generation}"`;

@@ -1,9 +1,10 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { canonicalJson } from '../domain/hash.ts';
 import type { Transaction } from '../store/database.ts';
 import { claimIdempotencyKey, type IdempotentAnswer } from '../store/idempotency.ts';
 import type { ApiDeps } from './deps.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, wrongShape } from './errors.ts';
 
 /** Requests with an Idempotency-Key. */
 
@@ -12,6 +13,23 @@ export const idempotencyKeyHeader = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 printable characters without blanks')
   .optional();
+
+/**
+ * Refuses the header where it would not be honoured: whoever sends it relies on it.
+ * @throws ApiError 422
+ */
+export function refuseUnusedKey(request: FastifyRequest): void {
+  if (request.method !== 'POST' || request.headers['idempotency-key'] === undefined) return;
+  const { headers } = request.routeOptions.schema ?? {};
+  if (headers instanceof z.ZodObject && 'idempotency-key' in headers.shape) return;
+  throw wrongShape([
+    {
+      loc: ['header', 'Idempotency-Key'],
+      msg: 'is not honoured by this operation: leave it out, and look whether it was done before it is repeated',
+      type: 'not_supported',
+    },
+  ]);
+}
 
 export interface IdempotentCall {
   readonly tenantId: string;

@@ -172,7 +172,7 @@ export function openApiOptions({ version, publicUrl }: ApiDeps) {
       info: {
         title: 'Berth',
         description:
-          'Deployments of applications for tenants. Errors: 422 the shape is wrong, 400 a rule refuses it, both with every field; else a sentence. Every answer carries X-Request-Id.',
+          'Deployments of applications for tenants. Errors: 422 the shape is wrong, 400 a rule refuses it, both with every field; else a sentence. Every answer carries X-Request-Id. Idempotency-Key is taken where it is documented; any other POST refuses it with 422.',
         version,
       },
       servers: [{ url: publicUrl ?? '/', description: 'This API.' }],

@@ -17,7 +17,7 @@ import { TOLD_STATUS } from './status.ts';
 
 /** In the order of ids, as everybody who locks several. Those on their way out that share a tracing project are among them. */
 const LOCK = `
-SELECT id, delete_requested_at IS NOT NULL AS deleting FROM deployments
+SELECT id, generation, delete_requested_at IS NOT NULL AS deleting FROM deployments
 WHERE tenant_id = $1 AND (id = ANY($2::uuid[]) OR delete_requested_at IS NOT NULL)
   AND tracing_project_id IN (SELECT tracing_project_id FROM deployments WHERE tenant_id = $1 AND id = ANY($2::uuid[]))
 ORDER BY id FOR UPDATE`;
@@ -56,6 +56,8 @@ export interface DeletionRequest {
   /** Nothing but pods is removed from the cluster before this has passed, so that it can be restored. Seconds. */
   graceSeconds?: number;
   actor: Actor;
+  /** Told the generation of each that is there, its row locked; it throws to keep all of them. */
+  check?: (generation: number) => void;
 }
 
 /** `already`: it was asked for before, and nothing changes but deleteTracingProject, once true; `missing`: this tenant has none of this id. */
@@ -72,16 +74,17 @@ export async function requestDeletions(
   deploymentIds: readonly string[],
   request: DeletionRequest,
 ): Promise<Map<string, DeletionOutcome>> {
-  const locked = new Map(
-    (await transaction.query<{ id: string; deleting: boolean }>(LOCK, [tenantId, deploymentIds])).map(
-      ({ id, deleting }) => [id, deleting],
-    ),
-  );
+  const rows = await transaction.query<{ id: string; generation: number; deleting: boolean }>(LOCK, [
+    tenantId,
+    deploymentIds,
+  ]);
+  const locked = new Map(rows.map((row) => [row.id, row]));
   const outcomes = new Map(
     deploymentIds.map((id): [string, DeletionOutcome] => {
-      const deleting = locked.get(id.toLowerCase());
-      if (deleting === undefined) return [id, 'missing'];
-      return [id, deleting ? 'already' : 'requested'];
+      const row = locked.get(id.toLowerCase());
+      if (row === undefined) return [id, 'missing'];
+      request.check?.(row.generation);
+      return [id, row.deleting ? 'already' : 'requested'];
     }),
   );
   const of = (wanted: DeletionOutcome) =>

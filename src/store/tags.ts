@@ -208,6 +208,13 @@ INSERT INTO deployment_tag_values (tenant_id, deployment_id, tag_key_id, tag_val
 SELECT v.tenant_id, $2, v.tag_key_id, v.id FROM tag_values v WHERE v.tenant_id = $1 AND v.id = ANY($3::uuid[])
 RETURNING tag_value_id`;
 
+/** Who assigns tags, and on what condition. */
+export interface TagAssignment {
+  readonly actor: Actor;
+  /** Told the deployment's generation, its row locked; it throws to leave everything as it is. */
+  readonly check?: (generation: number) => void;
+}
+
 /**
  * Gives a deployment exactly these tag values, and says so in its history, if they were others before.
  * @returns all its values, oldest first; `deleting` when its deletion was asked for, null when this tenant has no such
@@ -219,16 +226,17 @@ export async function setDeploymentTagValues(
   tenantId: string,
   deploymentId: string,
   tagValueIds: readonly string[],
-  actor: Actor,
+  { actor, check }: TagAssignment,
 ): Promise<TagValue[] | 'deleting' | null> {
   const wanted = [...new Set(tagValueIds)];
   const [deployment] = await transaction.drizzle
-    .select({ deleteRequestedAt: deployments.deleteRequestedAt })
+    .select({ deleteRequestedAt: deployments.deleteRequestedAt, generation: deployments.generation })
     .from(deployments)
     .where(and(eq(deployments.id, deploymentId), eq(deployments.tenantId, tenantId)))
     .for('update');
   if (deployment === undefined) return null;
   if (deployment.deleteRequestedAt !== null) return 'deleting';
+  check?.(deployment.generation);
   const before = await listDeploymentTagValues(transaction, tenantId, deploymentId);
   await transaction.drizzle
     .delete(deploymentTagValues)

@@ -127,7 +127,7 @@ describe('filters', () => {
     ]) {
       const { id } = await insert(store, tenantId, name ?? '');
       await scope.transaction((tx) =>
-        setDeploymentTagValues(tx, tenantId, id, ids(...its), { kind: 'system' }),
+        setDeploymentTagValues(tx, tenantId, id, ids(...its), { actor: { kind: 'system' } }),
       );
     }
     expect(await names(tenant, { tagValueIds: ids('dev') })).toEqual(['both-red', 'dev-blue', 'dev-red']);

@@ -170,7 +170,7 @@ describe('tags', () => {
       (await scope.transaction((tx) => createTagValue(tx, tenantId, key.id, name)))?.id ?? '';
     const [dev, prod] = [await value('dev'), await value('prod')];
     const set = (ids: string[]) =>
-      scope.transaction((tx) => setDeploymentTagValues(tx, tenantId, id, ids, { kind: 'system' }));
+      scope.transaction((tx) => setDeploymentTagValues(tx, tenantId, id, ids, { actor: { kind: 'system' } }));
     expect(await set([dev, dev])).toMatchObject([{ value: 'dev' }]);
     expect(await set([prod])).toMatchObject([{ value: 'prod' }]);
     const theirs = await other.scope.transaction(async (tx) => {
@@ -182,7 +182,7 @@ describe('tags', () => {
     expect((await listed()).map(({ value: text }) => text)).toEqual(['prod']);
     expect(
       await other.scope.transaction((tx) =>
-        setDeploymentTagValues(tx, other.tenantId, id, [], { kind: 'system' }),
+        setDeploymentTagValues(tx, other.tenantId, id, [], { actor: { kind: 'system' } }),
       ),
     ).toBeNull();
     expect(await other.scope.transaction((tx) => createTagValue(tx, other.tenantId, key.id, 'x'))).toBeNull();

@@ -10,7 +10,7 @@ import { deploymentSchema } from '../deployment-schema.ts';
 import type { ApiDeps } from '../deps.ts';
 import { errorAnswers } from '../error-schema.ts';
 import { ApiError, notFound } from '../errors.ts';
-import { etag } from '../etag.ts';
+import { checkIfMatch, etag, ifMatchHeaders } from '../etag.ts';
 import { booleanQuery, csvOfIds, deploymentParams } from '../query.ts';
 
 const WRITE = { scopes: ['deployments:write'] } as const;
@@ -80,7 +80,8 @@ function deletions(app: FastifyInstance, deps: ApiDeps): void {
           'Asks for the deletion: the status is AWAITING_DELETE until the cluster is clean, then the deployment is gone. Within the grace, if one is configured, nothing runs, all data is kept, and restore takes it back. Asked again, it is the same answer, and the grace ends when it would have. The name is free at once.',
         params: deploymentParams,
         querystring: deleteQuery,
-        response: { 204: z.null().describe('Deletion is under way.'), ...errorAnswers(404) },
+        headers: ifMatchHeaders,
+        response: { 204: z.null().describe('Deletion is under way.'), ...errorAnswers(404, 412) },
       },
     },
     async (request, reply) => {
@@ -90,7 +91,9 @@ function deletions(app: FastifyInstance, deps: ApiDeps): void {
       if (force && !callerOf(request).scopes.includes('admin')) {
         throw new ApiError(403, 'The API key lacks the scope admin, which force needs.');
       }
-      const asked = { deleteTracingProject, actor: actorOf(request) };
+      const ifMatch = request.headers['if-match'];
+      const check = (generation: number) => checkIfMatch(ifMatch, generation);
+      const asked = { deleteTracingProject, actor: actorOf(request), check };
       const found = await deps.database.forTenant(tenantId).transaction(async (transaction) => {
         if (force) return forgetDeployment(transaction, tenantId, id, asked);
         const outcomes = await requestDeletions(transaction, tenantId, [id], { ...asked, graceSeconds });
@@ -143,8 +146,9 @@ function restoration(app: FastifyInstance, deps: ApiDeps): void {
           'Takes its deletion back, within the grace: it comes up again with its data and its active revision. 409 when it is not being deleted, when the grace is over, or when another deployment has its name or the host of its custom_url by now; 400 when it does not fit into the quotas any more.',
         params: deploymentParams,
         querystring: z.strictObject(maskQuery),
+        headers: ifMatchHeaders,
         body: z.strictObject({}).nullish().describe('None, or an empty object.'),
-        response: { 200: deploymentSchema, ...errorAnswers(400, 404, 409, 413, 415) },
+        response: { 200: deploymentSchema, ...errorAnswers(400, 404, 409, 412, 413, 415) },
       },
     },
     async (request, reply) => {
@@ -152,6 +156,7 @@ function restoration(app: FastifyInstance, deps: ApiDeps): void {
         tenantId: tenantOf(request),
         deploymentId: request.params.deployment_id,
         actor: actorOf(request),
+        ifMatch: request.headers['if-match'],
       });
       reply.header('etag', etag(record.generation));
       return presentDeployment(record, presenting(deps, request, request.query.mask_secrets));

@@ -14,7 +14,7 @@ import { deploymentListSchema, deploymentSchema, dryRunSchema } from '../deploym
 import type { ApiDeps } from '../deps.ts';
 import { errorAnswers } from '../error-schema.ts';
 import { notFound } from '../errors.ts';
-import { etag, ifMatchHeader } from '../etag.ts';
+import { etag, ifMatchHeaders } from '../etag.ts';
 import { idempotencyKeyHeader } from '../idempotency.ts';
 import { booleanQuery, csvOfIds, deploymentParams, filterText, nextOffset, pageQuery } from '../query.ts';
 
@@ -47,10 +47,9 @@ const listQuery = z.strictObject({
 
 const createHeaders = z.looseObject({
   'idempotency-key': idempotencyKeyHeader.describe(
-    'For 24 hours, the same key with the same body answers the deployment made by the first request.',
+    'For 24 hours, the same key with the same body answers the deployment made by the first request, as it is now: also one that is being deleted; 409 once it is gone.',
   ),
 });
-const patchHeaders = z.looseObject({ 'if-match': ifMatchHeader });
 
 function reads(app: FastifyInstance, deps: ApiDeps): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
@@ -172,7 +171,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         description:
           'What is absent stays; null clears; lists and maps are replaced whole; secrets is the whole new list. Another source_revision_config or other secrets make a new revision; source_config is applied to the running one. A PATCH that changes nothing changes nothing.',
         params: deploymentParams,
-        headers: patchHeaders,
+        headers: ifMatchHeaders,
         querystring: writeQuery,
         body: patchBodySchema,
         response: {

@@ -15,6 +15,7 @@ import { actorOf, tenantOf } from '../auth.ts';
 import type { ApiDeps } from '../deps.ts';
 import { errorAnswers } from '../error-schema.ts';
 import { beingDeleted, brokenRules, notFound } from '../errors.ts';
+import { checkIfMatch, ifMatchHeaders } from '../etag.ts';
 import { deploymentParams, nextOffset, noQuery, pageOnly } from '../query.ts';
 import {
   keyBodySchema,
@@ -160,6 +161,7 @@ function assignment(app: FastifyInstance, deps: ApiDeps): void {
         description: 'Gives a deployment exactly these tag values. Nothing of it runs anew.',
         params: deploymentParams,
         querystring: noQuery,
+        headers: ifMatchHeaders,
         body: z
           .strictObject({
             tag_value_ids: z.array(uuidSchema).max(MAX_TAG_VALUES).describe('Ids of the tag values.'),
@@ -169,17 +171,20 @@ function assignment(app: FastifyInstance, deps: ApiDeps): void {
           200: z
             .object({ resources: z.array(tagValueSchema).describe('Oldest first.') })
             .describe('The tag values that the deployment now has.'),
-          ...errorAnswers(400, 404, 409, 413, 415),
+          ...errorAnswers(400, 404, 409, 412, 413, 415),
         },
       },
     },
     async (request) => {
       const tenantId = tenantOf(request);
       const { tag_value_ids: ids } = request.body;
+      const ifMatch = request.headers['if-match'];
+      const check = (generation: number) => checkIfMatch(ifMatch, generation);
+      const asked = { actor: actorOf(request), check };
       const values = await deps.database
         .forTenant(tenantId)
         .transaction((transaction) =>
-          setDeploymentTagValues(transaction, tenantId, request.params.deployment_id, ids, actorOf(request)),
+          setDeploymentTagValues(transaction, tenantId, request.params.deployment_id, ids, asked),
         )
         .catch((error: unknown) => {
           if (!(error instanceof ReferenceViolation)) throw error;
