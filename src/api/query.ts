@@ -7,10 +7,15 @@ import { text } from '../domain/kubernetes/text.ts';
 const MAX_OFFSET = 1_000_000_000;
 const DEFAULT_LIMIT = 20;
 
+/** Beyond what a number holds exactly, the nearest that it does: too much all the same, and said so. */
+function bounded(digits: string): number {
+  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number(digits), Number.MAX_SAFE_INTEGER));
+}
+
 /** An integer in a query: digits only, no other spelling of a number. */
 function integer(schema: z.ZodInt) {
   return z.preprocess(
-    (value) => (typeof value === 'string' && /^-?\d{1,10}$/.test(value) ? Number(value) : value),
+    (value) => (typeof value === 'string' && /^-?\d{1,20}$/.test(value) ? bounded(value) : value),
     schema,
   );
 }

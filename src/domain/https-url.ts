@@ -79,6 +79,7 @@ const https: Check = (url) => (url.protocol === 'https:' ? null : 'must be an ht
 const noCredentials: Check = (url) =>
   url.username === '' && url.password === '' ? null : 'must not contain a user or password';
 const noQuery: Check = (url) => (url.search === '' && url.hash === '' ? null : "must not contain '?' or '#'");
+const noDotAtEnd: Check = (url) => (url.hostname.endsWith('.') ? 'its host must not end with a dot' : null);
 const publicHost: Check = (url) => (isPublicHost(url.hostname) ? null : 'must not be on a private address');
 const routableName: Check = (url) =>
   isDnsName(url.hostname) && !isUnder(url.hostname, LOCAL_SUFFIXES)
@@ -105,10 +106,18 @@ function urlSchema(checks: readonly Check[]) {
 }
 
 /** URL under which an app is reached from outside: it becomes the host and path of a route. */
-export const appUrlSchema = urlSchema([https, noCredentials, routableName, defaultPort, noQuery, plainPath]);
+export const appUrlSchema = urlSchema([
+  https,
+  noCredentials,
+  noDotAtEnd,
+  routableName,
+  defaultPort,
+  noQuery,
+  plainPath,
+]);
 
 /** URL of a repository to clone. */
-export const repositoryUrlSchema = urlSchema([https, noCredentials, publicHost, noQuery]);
+export const repositoryUrlSchema = urlSchema([https, noCredentials, noDotAtEnd, publicHost, noQuery]);
 
 /** URL of a git host, with the path below which it lies, if any. Whether it may be private is the installation's matter. */
-export const gitHostUrlSchema = urlSchema([https, noCredentials, noQuery, plainPath]);
+export const gitHostUrlSchema = urlSchema([https, noCredentials, noDotAtEnd, noQuery, plainPath]);

@@ -22,6 +22,9 @@ const projectSchema = z
     tenant_id: z.string().describe('Owner.'),
     name: z.string().describe('Name: that of the deployment it was made with.'),
     created_at: timeSchema.describe('When it was made.'),
+    backend_synced_at: timeSchema
+      .nullable()
+      .describe('When the tracing backend last acknowledged it; null: never, or there is none.'),
   })
   .describe('A tracing project: what the pods of deployments of its name report to.');
 
@@ -32,11 +35,12 @@ const projectListSchema = z
   })
   .describe('A page of tracing projects.');
 
-const show = ({ id, tenantId, name, createdAt }: TracingProject) => ({
+const show = ({ id, tenantId, name, createdAt, backendSyncedAt }: TracingProject) => ({
   id,
   tenant_id: tenantId,
   name,
   created_at: createdAt.toISOString(),
+  backend_synced_at: backendSyncedAt?.toISOString() ?? null,
 });
 
 const ACCESS = { scopes: ['deployments:read'] } as const;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { appUrlSchema, repositoryUrlSchema } from '../../../src/domain/https-url.ts';
+import { appUrlSchema, gitHostUrlSchema, repositoryUrlSchema } from '../../../src/domain/https-url.ts';
 
 test.each([
   'https://app.example.com',
@@ -79,3 +79,11 @@ test.each([
 ])('a repository may not be at %s', (url) => {
   expect(repositoryUrlSchema.safeParse(url).success).toBe(false);
 });
+
+test.each([appUrlSchema, gitHostUrlSchema, repositoryUrlSchema])(
+  'a dot at the end of the host is named',
+  (schema) => {
+    const { error } = schema.safeParse('https://git.example.com./shop');
+    expect(error?.issues.map(({ message }) => message)).toEqual(['its host must not end with a dot']);
+  },
+);
