@@ -136,6 +136,8 @@ export interface RolloutFailure {
 
 export interface Judgement {
   readonly failure: RolloutFailure | null;
+  /** What keeps it meanwhile and has a name: it may pass, but who waits can see to it now. */
+  readonly trouble: RolloutFailure | null;
   /** When the next rule turns, in ms since the epoch, if nothing changes before. */
   readonly turnsAt: number;
 }
@@ -163,10 +165,21 @@ export function judgeRollout({ symptoms, awaited, startedAt, now, patience }: Ev
   const turned = ruled.find(({ turnsAt }) => turnsAt <= now && turnsAt < deadline);
   if (turned?.reason !== undefined) {
     const { message, culprit } = turned.symptom;
-    return { failure: { reason: turned.reason, message, culprit }, turnsAt: now };
+    return { failure: { reason: turned.reason, message, culprit }, trouble: null, turnsAt: now };
   }
-  if (now >= deadline) return { failure: overdue(ruled, awaited, patience), turnsAt: now };
-  return { failure: null, turnsAt: Math.min(deadline, ...ruled.map(({ turnsAt }) => turnsAt)) };
+  if (now >= deadline) return { failure: overdue(ruled, awaited, patience), trouble: null, turnsAt: now };
+  const next = Math.min(deadline, ...ruled.map(({ turnsAt }) => turnsAt));
+  return { failure: null, trouble: nameable(ruled), turnsAt: next };
+}
+
+/** The first that says more than that it takes its time. */
+function nameable(ruled: readonly Ruled[]): RolloutFailure | null {
+  for (const { symptom, reason } of ruled) {
+    if (reason === undefined || VAGUE.has(symptom.reason)) continue;
+    const { message, culprit } = symptom;
+    return { reason, message, culprit };
+  }
+  return null;
 }
 
 type Ruled = { readonly symptom: Symptom; readonly reason: Reason | undefined };

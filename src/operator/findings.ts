@@ -236,6 +236,13 @@ const READY_CHECKS: readonly Check[] = [
   function failed({ decision: { verdict } }) {
     return verdict.kind === 'failed' && no(verdict.reason, verdict.message);
   },
+  function componentsInTrouble({ decision: { verdict } }) {
+    const trouble = verdict.kind === 'progressing' ? verdict.trouble : undefined;
+    // What it is called is what explain has a remedy for.
+    return (
+      trouble && no(trouble.reason, `${trouble.message}; it may pass: it is waited for until the deadline`)
+    );
+  },
   function componentsNotThere({ decision: { verdict, target } }) {
     const reason = target.kind === 'rollout' ? 'RolloutInProgress' : 'Reconciling';
     return verdict.kind === 'progressing' && no(reason, verdict.awaited);

@@ -18,7 +18,8 @@ export type Verdict =
   | { readonly kind: 'idle' }
   /** It begins when database and cache are ready. */
   | { readonly kind: 'waiting' }
-  | { readonly kind: 'progressing'; readonly awaited: string }
+  /** `trouble`: what keeps it, where that has a name; it may pass. */
+  | { readonly kind: 'progressing'; readonly awaited: string; readonly trouble?: RolloutFailure | null }
   /** Every component runs the target: seen so, on the very objects that were applied. */
   | { readonly kind: 'complete' }
   /**
@@ -36,7 +37,7 @@ export interface Rollout {
   readonly components: readonly ComponentStatus[];
   /** When the rollout of the target began, as in the status; null: there is none under way. */
   readonly startedAt: string | null;
-  /** When it fails unless something happens before, in ms since the epoch; null: never. */
+  /** When it fails, or is turned round, unless something happens before, in ms since the epoch; null: never. */
   readonly turnsAt: number | null;
 }
 
@@ -68,14 +69,16 @@ export function judge(input: JudgeInput): Rollout {
   const startedAt = startOf(input);
   // Nothing of ours is touched, so nothing of it is judged either.
   if (awaited === null || isPaused(observed.resource)) return { ...still, startedAt, verdict: moving };
-  const { failure, turnsAt } = judgeRollout({
+  const { failure, trouble, turnsAt } = judgeRollout({
     symptoms: symptomsOf(observed, target),
     awaited,
     startedAt: Date.parse(startedAt),
     now: input.now.getTime(),
     patience: input.patience,
   });
-  if (failure === null) return { components, startedAt, turnsAt, verdict: moving };
+  if (failure === null) {
+    return { components, startedAt, turnsAt, verdict: { kind: 'progressing', awaited, trouble } };
+  }
   return { ...still, verdict: { ...failure, kind: 'failed', seen: true, awaited } };
 }
 

@@ -137,11 +137,16 @@ const TABLE: [string, Symptom, string, number][] = [
   ['containers that are being made', symptom('ContainerCreating'), 'RolloutDeadlineExceeded', DEADLINE],
 ];
 
+/** Of these there is nothing to say yet. */
+const VAGUE = new Set(['ContainersNotReady', 'ContainerCreating']);
+
 describe('a rollout with one thing wrong', () => {
   test.each(TABLE)('%s', (_, seen, reason, seconds) => {
     if (seconds > 0) {
       const before = judgedAfter(seconds - 0.001, seen);
-      expect(before).toEqual({ failure: null, turnsAt: START + seconds * 1000 });
+      const { message, culprit } = seen;
+      const trouble = VAGUE.has(seen.reason) ? null : { reason, message, culprit };
+      expect(before).toEqual({ failure: null, trouble, turnsAt: START + seconds * 1000 });
     }
     const { failure } = judgedAfter(seconds, seen);
     expect(failure).toMatchObject({ reason, culprit: seen.culprit });
@@ -152,7 +157,7 @@ describe('a rollout with one thing wrong', () => {
 
 describe('a rollout', () => {
   test('with nothing wrong fails at its deadline, with what it waits for', () => {
-    expect(judgedAfter(DEADLINE - 1)).toEqual({ failure: null, turnsAt: START + 600_000 });
+    expect(judgedAfter(DEADLINE - 1)).toEqual({ failure: null, trouble: null, turnsAt: START + 600_000 });
     expect(judgedAfter(DEADLINE).failure).toEqual({
       reason: 'RolloutDeadlineExceeded',
       message: 'api: 0 of 1 pods are available; not done within 600 s',
@@ -170,6 +175,11 @@ describe('a rollout', () => {
   test('names at its deadline what says why, rather than what merely takes its time', () => {
     const { failure } = judgedAfter(DEADLINE, symptom('ContainersNotReady'), symptom('Unschedulable'));
     expect(failure?.reason).toBe('Unschedulable');
+  });
+
+  test('tells of what it waits for while it may pass: rather why than that it takes its time', () => {
+    const { failure, trouble } = judgedAfter(1, symptom('ContainersNotReady'), symptom('Unschedulable'));
+    expect([failure, trouble?.reason]).toEqual([null, 'Unschedulable']);
   });
 
   test('does not outlast its deadline, however patient a rule is', () => {

@@ -21,7 +21,7 @@ describe('a new revision', () => {
     await world.look();
     expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1' });
     expect(world.condition('Progressing')).toBe('True RolloutInProgress');
-    expect(world.condition('Ready')).toBe('False RolloutInProgress');
+    expect(world.condition('Ready')).toBe('False ImagePullFailed');
     const message = world.status.conditions?.find(({ type }) => type === 'Progressing')?.message;
     expect(message).toBe(
       'revision 2: queue: 0 of 1 pods are available; pod web-queue-0, container app: ImagePullBackOff',
