@@ -27,6 +27,7 @@ function applyItem({ box, quotas }: Rendering, due: DueApply): ApplyWork {
   const resource = toManagedDeployment({
     deployment,
     revision,
+    active,
     secretNames: secrets.map(({ name }) => name),
     tracingProject,
   });
@@ -36,8 +37,8 @@ function applyItem({ box, quotas }: Rendering, due: DueApply): ApplyWork {
     ...(revision === null ? [] : [{ ...revision, data: environment(secrets) }]),
     ...(active === null ? [] : [{ ...active, data: environment(openSecrets(box, active.secrets)) }]),
   ];
-  return {
   const ownNamespace = deployment.namespace === tenantNamespace(deployment.tenantId);
+  return {
     kind: 'apply',
     deployment_id: deployment.id,
     tenant_id: deployment.tenantId,

@@ -76,6 +76,28 @@ const revisionSchema = z
   })
   .describe('The revision that is wanted.');
 
+/** Told only where it holds, so that a resource is written again for nothing else. */
+const failedSchema = z
+  .strictObject({
+    reason: z.string().max(64).describe('Why, as one word.'),
+    message: z.string().max(4096).describe('Why, as a sentence.'),
+    activeRevision: z
+      .strictObject({
+        id: z.string().max(64).describe('Id of the revision.'),
+        number: z.int().min(1).describe('Number of the revision.'),
+      })
+      .optional()
+      .describe('The revision that is to serve instead: the one that was active last.'),
+    observedGeneration: z
+      .int()
+      .min(0)
+      .optional()
+      .describe("The hub's generation that was last seen in effect: no status tells of it."),
+  })
+  .describe(
+    'The hub knows that the wanted revision has failed. Read where no status tells of it, as on a resource that was lost.',
+  );
+
 const databaseSchema = z
   .strictObject({
     external: z
@@ -175,6 +197,7 @@ export const managedDeploymentSpecSchema = z
     source: sourceSchema.default('external_image'),
     suspend: z.boolean().default(false).describe('True: run nothing, keep the data.'),
     revision: revisionSchema,
+    failed: failedSchema.optional(),
     components: z
       .strictObject({
         api: componentSchema.prefault({}).describe('Answers HTTP; always there.'),

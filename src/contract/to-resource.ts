@@ -15,6 +15,8 @@ export interface ResourceInput {
   readonly deployment: Deployment;
   /** The wanted revision; null: there is none yet, and nothing is run. */
   readonly revision: Revision | null;
+  /** The revision that serves, where it is another one. */
+  readonly active?: { readonly id: string; readonly number: number } | null;
   /** Names of the wanted revision's secrets. */
   readonly secretNames: readonly string[];
   /** Name of the tracing project; null: the pods are told none. */
@@ -94,6 +96,19 @@ function revisionSpec({
       ? {}
       : { envSecretName: envSecretName(deployment.appName, revision.number) }),
   };
+}
+
+/** Longest texts that the custom resource takes. */
+const [MAX_REASON, MAX_MESSAGE] = [64, 4096];
+
+/** A revision that has failed stays wanted; an operator that finds no status of it must not try it again first. */
+function failedSpec({ deployment, revision, active }: ResourceInput): Pick<ManagedDeploymentSpec, 'failed'> {
+  if (revision?.status !== 'DEPLOY_FAILED') return {};
+  const reason = (revision.reason ?? 'RolloutFailed').slice(0, MAX_REASON);
+  const message = (revision.message ?? 'it has failed before').slice(0, MAX_MESSAGE);
+  const serving = active ? { activeRevision: { id: active.id, number: active.number } } : {};
+  const observedGeneration = deployment.observation?.generation ?? 0;
+  return { failed: { reason, message, ...serving, observedGeneration } };
 }
 
 function databaseSpec(
@@ -200,6 +215,7 @@ export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
       source: deployment.source,
       suspend: revision === null || isOff(effective) || deleting,
       revision: revisionSpec(input),
+      ...failedSpec(input),
       components: components(effective),
       database: databaseSpec(effective, secretNames),
       cache: cacheSpec(effective, secretNames),

@@ -24,7 +24,8 @@ export interface StatusInput {
  *
  * `observedGeneration` is the Kubernetes one: what this status speaks of. `observedSpecGeneration` is the hub's
  * generation in effect: it moves on when everything that the generation wants is there (until a revision is active,
- * nothing older can be in effect, so it moves at once). So "observed = wanted" means that the cluster runs what is wanted.
+ * nothing older can be in effect, so it moves at once, unless what was active before is to come back). So "observed =
+ * wanted" means that the cluster runs what is wanted.
  */
 export function deriveStatus({
   observed,
@@ -50,11 +51,12 @@ export function deriveStatus({
   const url = servedUrl(observed, config);
   const rollout = nextRollout(before, decision, facts);
   const failedRevision = nextFailed(before, observed, decision, activeRevision);
-  const inEffect = activeRevision === undefined || isThere(facts, conditions);
-  const specGeneration = inEffect ? resource.spec.generation : before.observedSpecGeneration;
+  const inEffect = isThere(facts, conditions) || (activeRevision === undefined && !mayHaveServed(facts));
+  const { generation, failed } = resource.spec;
+  const formerly = before.observedSpecGeneration ?? failed?.observedGeneration ?? generation;
   return {
     observedGeneration: resource.metadata.generation,
-    observedSpecGeneration: specGeneration ?? resource.spec.generation,
+    observedSpecGeneration: inEffect ? generation : formerly,
     status: statusWord(facts, conditions),
     suspended: facts.off,
     conditions,
@@ -129,6 +131,11 @@ function nextFailed(
 /** Nothing tries again what has failed: who reads of it is told what does. */
 const REDEPLOY = 'it is not tried again: redeploy makes a new revision of the same content';
 const CHANGE_AGAIN = 'it is not tried again until source_config changes';
+
+/** No status tells of it, but a revision before the wanted one was active, and comes back first. */
+function mayHaveServed({ observed, decision }: Facts): boolean {
+  return decision.target.kind === 'restored' || observed.resource.spec.failed?.activeRevision !== undefined;
+}
 
 /** Everything that this generation wants is there, be it nothing. */
 function isThere({ observed, decision, failures, off }: Facts, conditions: readonly Condition[]): boolean {

@@ -8,7 +8,7 @@ import { storedTemplatesName } from '../workloads/names.ts';
 import { renderTemplates } from '../workloads/pod-template.ts';
 import { markTemplates, storedTemplates } from '../workloads/stored-templates.ts';
 import { templateInputsHash } from '../workloads/template-inputs.ts';
-import type { Observed, ObservedResource, ObservedTemplates } from './observed.ts';
+import type { ActiveRevision, Observed, ObservedResource, ObservedTemplates } from './observed.ts';
 
 /** The pod templates that the components are to run now, and why these. */
 export interface Target {
@@ -56,7 +56,8 @@ export function chooseTarget(observed: Observed, config: RenderConfig, now: Date
     return { ...running(active), kind, revision: revisionOf(revision), failed, heldUntil: null };
   }
   const wanted = wantedTemplates(observed, config);
-  const failed = failureOf(resource, wanted.name) ?? refusal(resource, wanted, config);
+  const failed =
+    failureOf(resource, wanted.name) ?? knownFailure(resource) ?? refusal(resource, wanted, config);
   if (failed !== null) return afterFailure(observed, failed);
   const held = heldRollout(observed, wanted.name, now);
   if (held !== null) return held;
@@ -91,6 +92,16 @@ function failureOf(resource: ObservedResource, wanted: string | null): FailedRev
   return !inPlace && failed.id !== undefined ? failed : failed.templates === wanted ? failed : null;
 }
 
+/** The failure that the hub knows of, where no status does: what has served before comes first, with no second try. */
+function knownFailure({ spec, status }: ObservedResource): FailedRevision | null {
+  const { failed, revision, generation } = spec;
+  if (failed === undefined || status?.activeRevision !== undefined || status?.failedRevision !== undefined)
+    return null;
+  const { reason, message } = failed;
+  const { id, number } = revision;
+  return { ...(id === undefined ? { number } : { id, number }), reason, message, generation };
+}
+
 /** What this cluster is too old for fails before anything of it is sent: the API server would refuse it, or drop fields. */
 function refusal(resource: ObservedResource, wanted: Templates, config: RenderConfig): FailedRevision | null {
   const unsupported = unsupportedByCluster(resource, config);
@@ -110,17 +121,33 @@ function runsAlready({ status }: ObservedResource, templates: string): boolean {
   return status?.activeRevision?.templates === templates;
 }
 
-/** A custom resource that was lost and made again has no status: then what was active before stands with what has failed. */
-function afterFailure({ resource, storedTemplates }: Observed, failed: FailedRevision): Target {
+function afterFailure(observed: Observed, failed: FailedRevision): Target {
+  const { resource, storedTemplates } = observed;
   const storedAs = (name: string | undefined) => storedTemplates.find((stored) => stored.name === name);
   const tried = storedAs(failed.templates);
-  const active = resource.status?.activeRevision ?? tried?.former() ?? null;
+  const active = resource.status?.activeRevision ?? tried?.former() ?? activeByRecord(observed);
   const former = storedAs(active?.templates);
   if (active !== null && former !== undefined) {
     return { ...running(former), kind: 'restored', revision: revisionOf(active), failed, heldUntil: null };
   }
   // Somebody may have deleted what was stored of the active revision: what runs of it is left alone.
   return { ...running(tried), kind: 'inspection', revision: revisionOf(failed), failed, heldUntil: null };
+}
+
+/**
+ * What was active by the hub's record. A custom resource that was lost and made again has no status: which of the
+ * revision's templates it was stands with those that were tried after it; without these, the newest of them.
+ */
+function activeByRecord({ resource: { spec }, storedTemplates }: Observed): ActiveRevision | null {
+  const active = spec.failed?.activeRevision;
+  if (active === undefined) return null;
+  const ofRevision = (number: number) =>
+    newestFirst(storedTemplates.filter(({ revisionNumber }) => revisionNumber === number));
+  const formers = ofRevision(spec.revision.number).map((tried) => tried.former());
+  const known = formers.find((former) => former?.id === active.id && former?.number === active.number);
+  if (known) return known;
+  const [newest] = ofRevision(active.number);
+  return newest === undefined ? null : { ...active, templates: newest.name };
 }
 
 type Templates = Pick<Target, 'name' | 'templates' | 'store'>;

@@ -89,6 +89,8 @@ interface LoadedRow extends DeploymentRow {
   w_id: string | null;
   w_number: number;
   w_status: RevisionStatus;
+  w_reason: string | null;
+  w_message: string | null;
   w_config: SourceRevisionConfig;
   w_image: string | null;
   w_created_at: Date;
@@ -120,8 +122,8 @@ function wantedOf(row: LoadedRow): Revision | null {
     deploymentId: row.id,
     number: row.w_number,
     status: row.w_status,
-    reason: null,
-    message: null,
+    reason: row.w_reason,
+    message: row.w_message,
     sourceRevisionConfig: row.w_config,
     resolvedImage: row.w_image,
     createdAt: row.w_created_at,
@@ -158,9 +160,9 @@ function toDueWork(row: LoadedRow): DueWork {
             secrets: sealedOf(row, row.a_secrets_id, row.a_key_id, row.a_sealed),
           },
     tracingProject: row.tracing_project,
+    tenantQuotas: row.tenant_quotas,
     staleRevisions: row.revision_numbers,
   };
-    tenantQuotas: row.tenant_quotas,
 }
 
 /** The due items of these deployments, in the order given. */

@@ -184,6 +184,33 @@ describe('work', () => {
     expect(item?.stale_env_secrets).toEqual([4, 3, 2].map((number) => `${record.appName}-env-${number}`));
   });
 
+  it('says that the wanted revision has failed, what is to serve instead and what was last in effect', async () => {
+    const secrets = [{ name: 'A', value: '1' }];
+    const record = await insert(hub.store, tenantId, 'failed', { secrets });
+    const active = record.latestRevisionId ?? '';
+    await hub.store.sql(
+      `UPDATE deployments SET active_revision_id = $2, observed_generation = 1, observed_at = now() WHERE id = $1`,
+      [record.id, active],
+    );
+    const next = await patch(record, { secrets: { kind: 'values', secrets: [{ name: 'A', value: '2' }] } });
+    await hub.store.sql(
+      `UPDATE revisions SET status = 'DEPLOY_FAILED', reason = 'CrashLoop', message = 'api: it crashes' WHERE id = $1`,
+      [next.latestRevisionId],
+    );
+    const item = (await take()).find(({ deployment_id }) => deployment_id === record.id);
+    expect(item).toMatchObject({
+      spec: {
+        revision: { number: 2 },
+        failed: {
+          reason: 'CrashLoop',
+          message: 'api: it crashes',
+          activeRevision: { id: active, number: 1 },
+          observedGeneration: 1,
+        },
+      },
+    });
+  });
+
   it('of a first build starts the data services; a later one leaves the former revision; a failed one runs nothing', async () => {
     const record = await insert(hub.store, tenantId, 'built', {
       source: 'git_host',

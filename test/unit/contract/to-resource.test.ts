@@ -86,6 +86,27 @@ describe('the revision', () => {
     expect(spec.revision.image).toBe(resolvedImage);
   });
 
+  test('is said to have failed where it has, with what is to serve instead; only then', () => {
+    const record = recordOf(minimalRequest(), SELF_HOSTED);
+    if (record.revision === null) throw new Error('the request names an image');
+    const active = { id: 'r0', number: 1 };
+    const told = { reason: 'CrashLoop', message: 'api: it crashes' };
+    const specWith = (status: 'DEPLOY_FAILED' | 'DEPLOYING', revision: object = told) =>
+      toManagedDeployment({
+        ...record,
+        active,
+        revision: { ...record.revision, ...revision, status } as typeof record.revision,
+      }).spec;
+    expect(specWith('DEPLOY_FAILED').failed).toEqual({
+      ...told,
+      activeRevision: active,
+      observedGeneration: 0,
+    });
+    const wordy = specWith('DEPLOY_FAILED', { reason: 'x'.repeat(99), message: 'x'.repeat(9999) });
+    expect(managedDeploymentSpecSchema.safeParse(wordy).success).toBe(true);
+    expect(specWith('DEPLOYING')).not.toHaveProperty('failed');
+  });
+
   test('names its env Secret only if it has secrets, and never their values', () => {
     expect(specOf({}).revision).not.toHaveProperty('envSecretName');
     const request = { ...minimalRequest(), secrets: [{ name: 'KEY', value: 'hidden value' }] };

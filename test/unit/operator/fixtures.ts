@@ -119,7 +119,7 @@ export class World {
   }
 }
 
-function resource(spec: SpecInput): KubeObject {
+export function resource(spec: SpecInput): KubeObject {
   return {
     apiVersion: 'berth.dev/v1alpha1',
     kind: 'ManagedDeployment',

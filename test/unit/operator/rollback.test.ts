@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CONFIG, NAMESPACE, RESOURCE_ID, type Spec, scaled, settled, World } from './fixtures.ts';
+import { CONFIG, NAMESPACE, RESOURCE_ID, resource, type Spec, scaled, settled, World } from './fixtures.ts';
 
 const spec = (image: string, number: number, more: object = {}): Spec => ({
   deploymentId: '0197a000-0000-7000-8000-00000000abcd',
@@ -240,6 +240,25 @@ describe('a change in place that fails', () => {
   });
 });
 
+describe('trouble that may pass', () => {
+  test('is told in Ready while it lasts, by its own name; the rollout goes on', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:2', 2));
+    world.cluster.stuck.set('api', 'CreateContainerError');
+    await steps(world, 2);
+    expect([world.condition('Ready'), world.condition('Progressing')]).toEqual([
+      'False ContainerConfigInvalid',
+      'True RolloutInProgress',
+    ]);
+    expect(message(world, 'Ready')).toMatch(/^api: pod web-api-0, container app: CreateContainerError/);
+    expect(world.status).toMatchObject({ rollout: { number: 2 } });
+    expect(world.status.failedRevision).toBeUndefined();
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+});
+
 describe('the deadline', () => {
   test('wakes the operator by itself, counts from the recorded start, and survives a restart', async () => {
     const world = await settled(spec('web:1', 1));
@@ -322,6 +341,53 @@ describe('a failure', () => {
     });
     expect(world.condition('Progressing')).toBe('False RolledBack');
     expect(await world.look()).toEqual([]);
+  });
+
+  test('of a custom resource that was lost, which the hub knows of: what was active comes back, with no second try', async () => {
+    const world = await settled(spec('web:1', 1, { generation: 1 }));
+    world.change(spec('web:1', 1, { generation: 2, podTemplate: { labels: { team: 'a' } } }));
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    await steps(world, 2);
+    world.cluster.stuck.clear();
+    await world.converge();
+    world.change(spec('web:2', 2, { generation: 3 }));
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    await steps(world, 2);
+    world.cluster.stuck.clear();
+    await world.converge();
+    const before = template(world, 'api');
+    const { activeRevision } = world.status;
+    world.cluster.remove(RESOURCE_ID);
+    const failed = {
+      reason: 'CrashLoop',
+      message: 'api: it crashes',
+      activeRevision: { id: activeRevision?.id, number: 1 },
+      observedGeneration: 1,
+    };
+    const again = resource(spec('web:2', 2, { generation: 3, failed }));
+    world.cluster.put({ ...again, metadata: { name: 'web', namespace: NAMESPACE, uid: 'another' } } as never);
+    world.restart();
+    const images: string[] = [];
+    const told: unknown[] = [];
+    for (let step = 0; step < 12; step += 1) {
+      await world.look();
+      images.push(...world.images('api'));
+      const { observedSpecGeneration, failedRevision } = world.status;
+      told.push([observedSpecGeneration, failedRevision?.number, failedRevision?.reason]);
+      world.cluster.settle();
+      world.now += 2_000;
+    }
+    await world.converge();
+    expect([new Set(images), new Set(told.map(String))]).toEqual([
+      new Set(['web:1']),
+      new Set(['1,2,CrashLoop']),
+    ]);
+    expect(template(world, 'api')).toEqual(before);
+    expect(world.status.activeRevision).toEqual(activeRevision);
+    expect(world.condition('Progressing')).toBe('False RolledBack');
+    world.change(spec('web:3', 3, { generation: 4 }));
+    await world.converge();
+    expect(world.status).toMatchObject({ activeRevision: { number: 3 }, observedSpecGeneration: 4 });
   });
 
   test('is not told from caches that stood still: the Deployments are read first', async () => {
