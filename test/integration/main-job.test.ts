@@ -97,15 +97,16 @@ describe('the objects of a deployment', () => {
     const table = await kubectlAsAdmin(['get', 'mdep', '-n', berth.namespace, app]);
     expect(table.split('\n')[0]?.split(/\s+/).filter(Boolean)).toEqual([
       'NAME',
-      'SOURCE',
       'REVISION',
+      'ACTIVE',
       'READY',
       'SERVING',
       'STATUS',
+      'REASON',
       'URL',
       'AGE',
     ]);
-    expect(table).toMatch(/external_image +1 +True +True +READY/);
+    expect(table).toMatch(/ 1 +1 +True +True +READY +Converged/);
     const events = await berth.get('events', '--field-selector', `involvedObject.name=${app}`);
     expect(events.items.length).toBeGreaterThan(0);
     const rollout = await kubectlAsAdmin([
