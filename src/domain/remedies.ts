@@ -125,10 +125,10 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     "Ask for less (cpu, memory_mb, scales of source_config.resource_spec), free what others use in the namespace, or ask those who run the platform for more: the quota of a tenant's own namespace follows from the tenant's quotas (GET /v2/usage shows them, an admin changes them with PATCH /v2/tenants/{id}), that of any other is the cluster's.",
   ),
   AdmissionRefused: act(
-    `A rule of the cluster refuses the pod: change the field that the message names, such as a securityContext or a volume. ${AGAIN}`,
+    `A rule of the cluster refuses the pod, or something that the pod names is not there. Change the field at the end of the message or, where it names none, what it says of containers and volumes (source_config.resource_spec); or have the missing object made. ${AGAIN}`,
   ),
   MountFailed: act(
-    'Make the Secret, ConfigMap or claim that the message names, in the deployment’s namespace, or PATCH source_config.resource_spec.volumes.',
+    `Make the Secret, ConfigMap or PersistentVolumeClaim that the message names, in the deployment’s namespace, or PATCH the field that names it, below source_config.resource_spec.volumes. ${AGAIN}`,
   ),
   ReadinessFailed: act(
     `The app runs, but does not answer its probe: check that it listens on the port of the variable PORT, on all addresses, and that it is ready soon enough. ${AGAIN}`,

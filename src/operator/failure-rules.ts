@@ -35,6 +35,8 @@ const REGISTRY_TROUBLE =
 const withoutNames = (text: string) => text.replace(/"[^"]*"|\S*[/:@]\S*\d\S*/g, ' ');
 /** The second: the quota was just made, and nothing is counted yet. */
 const QUOTA = /exceeded quota|status unknown for quota/i;
+/** The scheduler waits for a claim that nobody has made. */
+const CLAIM_MISSING = /persistentvolumeclaim "[^"]{1,253}" not found/i;
 /** Refused for what the pod is; all else (a webhook that does not answer) may pass. */
 const ADMISSION = /is forbidden|denied the request|denied request|is invalid/i;
 
@@ -97,6 +99,12 @@ const RULES: readonly Rule[] = [
     when: of('CreateContainerError', 'RunContainerError'),
     reason: 'ContainerConfigInvalid',
     turnsAt: null,
+  },
+  {
+    when: of('Unschedulable'),
+    and: ({ text }) => CLAIM_MISSING.test(text),
+    reason: 'MountFailed',
+    turnsAt: ({ since }, { configErrorMs }, startedAt) => sinceOr(since, startedAt) + configErrorMs,
   },
   {
     when: of('Unschedulable', 'SchedulingGated', 'SchedulerError'),

@@ -1,10 +1,11 @@
 import { componentName } from '../workloads/names.ts';
 import { actionId } from './action.ts';
+import { contractField } from './contract-field.ts';
 import type { Decision } from './decide.ts';
 import type { Failure } from './failure.ts';
 import { withoutCredentials } from './masking.ts';
 import type { Observed } from './observed.ts';
-import { detailOf } from './symptoms.ts';
+import { detailOf, namingField } from './symptoms.ts';
 import { componentsOf } from './target.ts';
 
 /**
@@ -20,7 +21,11 @@ export function failedBy(failures: readonly Failure[], decision: Decision, { res
     const refused = failures.find((failure) => failure.final && ids.includes(failure.actionId));
     if (refused === undefined) continue;
     const detail = withoutCredentials(refused.message);
-    const culprit = { component, kind: 'Deployment', object: name, ...detailOf(detail) };
+    const rendered = target.templates?.[component]?.spec;
+    const field = contractField(resource, { text: refused.message, rendered });
+    const named = field === undefined ? {} : { field };
+    const culprit = { component, kind: 'Deployment', object: name, ...detailOf(detail), ...named };
+    const message = `${component}: ${detail}`;
     return {
       ...decision,
       startedAt: null,
@@ -30,7 +35,7 @@ export function failedBy(failures: readonly Failure[], decision: Decision, { res
         seen: true,
         awaited: verdict.awaited,
         reason: 'AdmissionRefused',
-        message: `${component}: ${detail}`,
+        message: field === undefined ? message : namingField(message, field),
         culprit,
       },
     };

@@ -2,6 +2,7 @@ import type { Culprit } from '../domain/culprit.ts';
 import type { Component } from '../domain/resource-spec.ts';
 import { componentName } from '../workloads/names.ts';
 import { shortened } from './conditions.ts';
+import { contractField } from './contract-field.ts';
 import { liveChild, type Observed, type ObservedPod } from './observed.ts';
 import { isReadyPod, type PodTrouble, podsOf, podsOfTemplate, troublesOf } from './pod-trouble.ts';
 import { componentsOf, type Target } from './target.ts';
@@ -34,7 +35,8 @@ export function symptomsOf(observed: Observed, target: Target): Symptom[] {
       .filter((pod) => !isReadyPod(pod))
       .flatMap((pod) => troublesOf(observed, pod, template))
       .map((trouble) => ofPod(component, trouble));
-    return [...ofPods, ...refusedPods(observed, component, pods)];
+    const seen = [...ofPods, ...refusedPods(observed, component, pods)];
+    return seen.map((symptom) => withField(observed, symptom));
   });
 }
 
@@ -57,6 +59,20 @@ function ofPod(component: Component, trouble: PodTrouble): Symptom {
       ...detailOf(detail),
     },
   };
+}
+
+/** With the field of the contract that the cluster speaks of, where that can be told. */
+function withField({ resource }: Observed, symptom: Symptom): Symptom {
+  const { text, message, culprit } = symptom;
+  const field = contractField(resource, { text, container: culprit.container });
+  return field === undefined
+    ? symptom
+    : { ...symptom, message: namingField(message, field), culprit: { ...culprit, field } };
+}
+
+/** A message that ends with the field to change. */
+export function namingField(message: string, field: string): string {
+  return `${message}; named by ${field}`;
 }
 
 /** `detail` as a culprit carries it. */

@@ -132,6 +132,12 @@ const TABLE: [string, Symptom, string, number][] = [
     DEADLINE,
   ],
   ['no node with room', symptom('Unschedulable'), 'Unschedulable', DEADLINE],
+  [
+    'a claim that nobody has made',
+    symptom('Unschedulable', { text: '0/4 nodes are available: persistentvolumeclaim "data" not found.' }),
+    'MountFailed',
+    15,
+  ],
   ['a mount that does not work', symptom('FailedMount'), 'MountFailed', DEADLINE],
   ['readiness that never comes', symptom('ContainersNotReady'), 'ReadinessFailed', DEADLINE],
   ['containers that are being made', symptom('ContainerCreating'), 'RolloutDeadlineExceeded', DEADLINE],
