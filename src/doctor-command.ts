@@ -116,7 +116,7 @@ async function lookAtCluster(
   if (typeof client === 'string') return noCluster(client);
   const registered = lease?.namespaces ?? null;
   return await clusterFindings(
-    { client, namespaces, registered, hosting },
+    { client, namespaces, registered, hosting, used: lease?.used_namespaces },
     AbortSignal.timeout(6 * TIMEOUT_MS),
   );
 }

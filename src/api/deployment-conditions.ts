@@ -23,17 +23,34 @@ export function secretsUnreadable({ updatedAt }: DeploymentRecord): Condition {
   };
 }
 
-/** Nobody looks any more: what was seen is told, but as unknown, since when nobody looks. */
-function lost({ listener, conditions, createdAt }: DeploymentRecord): Condition[] {
-  const reason = listener.leased ? 'ClusterUnreachable' : 'ListenerLost';
-  const since = listener.lostAt ?? createdAt;
-  if (conditions.length === 0) return [condition('Unknown', reason, since)];
+/** Why nobody looks at the deployment any more; null: somebody does. */
+function blindness({ listener, namespace }: DeploymentRecord): readonly [Reason, string] | null {
+  const { alive, leased, unseen = null } = listener;
+  if (!alive) {
+    const reason = leased ? 'ClusterUnreachable' : 'ListenerLost';
+    return [reason, REASONS[reason]];
+  }
+  if (unseen === null) return null;
+  const message =
+    unseen === ''
+      ? REASONS.NamespaceNotAllowed
+      : `The listener cannot read the namespace ${namespace}: ${unseen}.`;
+  return ['NamespaceNotAllowed', message];
+}
+
+/** What was seen is told, but as unknown, since when nobody looks. */
+function unobserved(
+  { listener, conditions, createdAt, updatedAt }: DeploymentRecord,
+  [reason, message]: readonly [Reason, string],
+): Condition[] {
+  const since = listener.lostAt ?? (listener.alive ? updatedAt : createdAt);
+  if (conditions.length === 0) return [condition('Unknown', reason, since, message)];
   return conditions.map((seen) => ({
     ...condition(
       'Unknown',
       reason,
       since,
-      `${REASONS[reason]} It was ${seen.status} (${seen.reason}) when last seen.`,
+      `${message} It was ${seen.status} (${seen.reason}) when last seen.`,
     ),
     type: seen.type,
   }));
@@ -52,7 +69,8 @@ export function shownConditions(record: DeploymentRecord): Condition[] {
   if (record.deleteRequestedAt !== null) {
     return withReady(conditions, condition('False', 'DeletionRequested', record.deleteRequestedAt));
   }
-  if (!listener.alive) return lost(record);
+  const blind = blindness(record);
+  if (blind !== null) return unobserved(record, blind);
   const ready = conditions.find(({ type }) => type === 'Ready');
   if (ready !== undefined && (ready.status !== 'True' || observation?.generation === generation)) {
     return conditions;

@@ -31,6 +31,11 @@ export const leaseRequestSchema = z.strictObject({
     .boolean()
     .optional()
     .describe('False: hub reached, but the cluster does not answer: statuses are UNKNOWN.'),
+  unreadable_namespaces: z
+    .array(z.strictObject({ namespace: dnsLabelSchema, message: z.string().max(1024) }))
+    .max(1000)
+    .optional()
+    .describe('Those of them that it cannot read at present, each with why; the others are served.'),
   cluster_id: z
     .string()
     .max(128)
@@ -65,6 +70,9 @@ export const leaseStateSchema = z.object({
     .boolean()
     .describe('True: the holder was heard of within its time, nobody else can take the lease.'),
   namespaces: z.array(z.string()).describe('Namespaces that deployments may use. Empty: any.'),
+  used_namespaces: z
+    .array(z.object({ namespace: z.string(), deployments: z.int() }))
+    .describe('Where deployments of the listener are, but for the namespaces of tenants; at most 1000.'),
   rendering: renderConfigSchema
     .nullable()
     .describe("The operator's rendering configuration as last reported; null: none yet."),
@@ -86,6 +94,11 @@ export const applyWorkSchema = z.object({
   create_namespace: z
     .boolean()
     .describe('The namespace belongs to the tenant and is made by the listener (cloud).'),
+  tenant_quotas: tenantQuotasSchema
+    .optional()
+    .describe(
+      'In force for the tenant; the quota of its own namespace follows. Absent: it has none of its own.',
+    ),
   labels: z.record(z.string(), z.string()).describe('Labels of the custom resource.'),
   spec: managedDeploymentSpecSchema,
   spec_hash: z.string().describe('Hash of spec as it will stand in the cluster, for the inventory.'),
@@ -94,11 +107,6 @@ export const applyWorkSchema = z.object({
       z.object({
         name: z.string(),
         revision_number: z.int(),
-  tenant_quotas: tenantQuotasSchema
-    .optional()
-    .describe(
-      'In force for the tenant; the quota of its own namespace follows. Absent: it has none of its own.',
-    ),
         revision_id: z
           .string()
           .describe('Whose it is: numbers come back when the database of the hub is restored, ids do not.'),
@@ -223,6 +231,11 @@ export const inventoryRequestSchema = z.strictObject({
   complete: z
     .boolean()
     .describe('True: these are all; a deployment that is not among them is missing in the cluster.'),
+  namespaces: z
+    .array(dnsLabelSchema)
+    .max(1000)
+    .optional()
+    .describe('All of these namespaces; of others nothing is said. Absent: all of the cluster.'),
   items: z
     .array(
       z.strictObject({

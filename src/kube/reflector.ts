@@ -42,6 +42,7 @@ export class Reflector<T extends KubeObject> {
   readonly #health: ReflectorHealth;
   readonly #stopping = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
+  readonly #attempted = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
   #hasSynced = false;
   #needsList = true;
@@ -94,14 +95,23 @@ export class Reflector<T extends KubeObject> {
   }
 
   /** Resolves once the first list is in the cache; rejects when the signal fires or the reflector is stopped. */
-  async waitForSync(signal?: AbortSignal): Promise<void> {
-    if (signal === undefined) return this.#synced.promise;
+  waitForSync(signal?: AbortSignal): Promise<void> {
+    return this.#unlessAborted(this.#synced.promise, signal);
+  }
+
+  /** As `waitForSync`, but resolves also once the first attempt has failed: the reflector goes on trying. */
+  waitForAttempt(signal?: AbortSignal): Promise<void> {
+    return this.#unlessAborted(Promise.race([this.#attempted.promise, this.#synced.promise]), signal);
+  }
+
+  async #unlessAborted(awaited: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+    if (signal === undefined) return awaited;
     const aborted = Promise.withResolvers<never>();
     const onAbort = () => aborted.reject(signal.reason);
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
     try {
-      await Promise.race([this.#synced.promise, aborted.promise]);
+      await Promise.race([awaited, aborted.promise]);
     } finally {
       signal.removeEventListener('abort', onAbort);
     }
@@ -177,6 +187,7 @@ export class Reflector<T extends KubeObject> {
     if (!this.#hasSynced) {
       this.#hasSynced = true;
       this.#synced.resolve();
+      this.#attempted.resolve();
     }
   }
 
@@ -261,6 +272,7 @@ export class Reflector<T extends KubeObject> {
       fullJitter(failures, this.#options.backoff ?? BACKOFF, this.#random),
     );
     this.#health.failed(error, delay);
+    this.#attempted.resolve();
     await sleep(this.#clock, delay, signal);
   }
 

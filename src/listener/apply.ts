@@ -5,7 +5,7 @@ import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
 import type { EnvSecrets } from './env-secrets.ts';
-import { Refusal } from './refusal.ts';
+import { checkNamespace, Refusal } from './refusal.ts';
 import { isEdited, type Resource, type ResourceView, specHashOf } from './resource-view.ts';
 import type { TenantNamespaces } from './tenant-namespace.ts';
 
@@ -13,7 +13,7 @@ import type { TenantNamespaces } from './tenant-namespace.ts';
 
 export interface ApplyDeps {
   client: Pick<KubeClient, 'create' | 'apply'>;
-  view: Pick<ResourceView, 'covers' | 'getSure' | 'refresh' | 'noteWrite'>;
+  view: Pick<ResourceView, 'covers' | 'trouble' | 'getSure' | 'refresh' | 'noteWrite'>;
   secrets: EnvSecrets;
   namespaces: TenantNamespaces;
   logger: Logger;
@@ -144,9 +144,7 @@ export async function applyItem(
   if (namespace === deps.ownNamespace) {
     throw new Refusal('NamespaceNotAllowed', `${namespace} is the namespace of Berth itself`, false);
   }
-  if (!deps.view.covers(namespace)) {
-    throw new Refusal('NamespaceNotAllowed', `the listener may not work in the namespace ${namespace}`, true);
-  }
+  checkNamespace(deps.view, namespace);
   const tenant = { name: namespace, tenantId, quotas: item.tenant_quotas };
   if (item.create_namespace) await deps.namespaces.ensure(tenant, deps.guard, signal);
   const made = await deps.secrets.ensure(item, repair, deps.guard, signal);

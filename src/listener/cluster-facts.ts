@@ -13,6 +13,8 @@ export interface ClusterProbeOptions {
   namespaces: readonly string[];
   /** Why list or watch fails at present; undefined: they do not. */
   lastError: () => string | undefined;
+  /** Namespaces that alone cannot be read at present. */
+  unreadable: () => { namespace: string; message: string }[];
   rendering: Omit<RenderConfig, 'kubernetesVersion'>;
   logger: Logger;
   clock: Clock;
@@ -21,12 +23,15 @@ export interface ClusterProbeOptions {
 /** A watch that stands proves little: the API server is asked this often. */
 const ASK_EVERY_MS = 20_000;
 const TIMEOUT_MS = 4000;
+/** As the protocol has it. */
+const MAX_MESSAGE = 1024;
 
 /** Knows whether the cluster answers, which one and which version it is. */
 export class ClusterProbe {
   readonly #options: ClusterProbeOptions;
   #version: { major: string; minor: string; gitVersion: string } | undefined;
   #id: string | undefined;
+  #failing: ReadonlySet<string> = new Set();
   #askedAt = Number.NEGATIVE_INFINITY;
   #reachable = true;
 
@@ -51,8 +56,17 @@ export class ClusterProbe {
           ? null
           : { ...this.#options.rendering, kubernetesVersion: kubernetesVersion(version) },
       cluster_reachable: this.#reachable,
+      unreadable_namespaces: this.#unreadable(),
       ...(this.#id === undefined ? {} : { cluster_id: this.#id }),
     };
+  }
+
+  /** Told with the lease at each renewal: what fails at two in a row is no mere hiccup of a watch. */
+  #unreadable(): { namespace: string; message: string }[] {
+    const now = this.#options.unreadable();
+    const lasting = now.filter(({ namespace }) => this.#failing.has(namespace));
+    this.#failing = new Set(now.map(({ namespace }) => namespace));
+    return lasting.map(({ namespace, message }) => ({ namespace, message: message.slice(0, MAX_MESSAGE) }));
   }
 
   async #ask(): Promise<string | undefined> {

@@ -91,6 +91,7 @@ function createParts(options: ListenerOptions): Parts {
       client,
       namespaces: options.namespaces,
       lastError: () => view.lastError(),
+      unreadable: () => view.unreadable(),
       rendering,
       logger,
       clock,
@@ -177,6 +178,7 @@ async function act(parts: Parts, term: Term, stopping: AbortSignal): Promise<voi
   const unfollow = followResources(view, outbox, secrets);
   const sending = runSender({ ...shared, outbox, view, draining: draining.signal });
   const pulling = pullWork({ ...shared, table, isReachable: () => probe.isReachable, signal: ending });
+  view.onLateSync(() => outbox.touchEverything(), ending);
   const taking = takeInventories(outbox, parts, ending);
   const working = runWorkers({
     queue: table.queue,

@@ -6,7 +6,7 @@ import { RESOURCES, type Resource as ResourceKind } from '../kube/resources.ts';
 import { credentialsCopyName, databaseName, tlsSecretName } from '../workloads/names.ts';
 import type { StepResult } from './apply.ts';
 import { type EnvSecrets, isOurs } from './env-secrets.ts';
-import { Refusal } from './refusal.ts';
+import { checkNamespace } from './refusal.ts';
 import type { Resource, ResourceView } from './resource-view.ts';
 
 /**
@@ -16,7 +16,7 @@ import type { Resource, ResourceView } from './resource-view.ts';
 
 export interface PurgeDeps {
   client: Pick<KubeClient, 'delete' | 'listAll'>;
-  view: Pick<ResourceView, 'covers' | 'refresh' | 'noteDelete'>;
+  view: Pick<ResourceView, 'covers' | 'trouble' | 'refresh' | 'noteDelete'>;
   secrets: EnvSecrets;
   guard: () => void;
 }
@@ -88,9 +88,7 @@ export async function purgeItem(
   signal: AbortSignal,
 ): Promise<StepResult> {
   const { namespace, name, deployment_id: deploymentId } = item;
-  if (!deps.view.covers(namespace)) {
-    throw new Refusal('NamespaceNotAllowed', `the listener may not work in the namespace ${namespace}`, true);
-  }
+  checkNamespace(deps.view, namespace);
   const live = await deps.view.refresh(namespace, name, signal);
   const known = memory.get(deploymentId) ?? [];
   const names = [...new Set([...known, ...secretNames(item, live)])];

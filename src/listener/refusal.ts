@@ -1,6 +1,7 @@
 import type { WorkItem } from '../contract/listener-protocol.ts';
 import type { Reason } from '../domain/conditions.ts';
 import { isKubeError } from '../kube/errors.ts';
+import type { ResourceView } from './resource-view.ts';
 
 /** A work item cannot be done, for a reason that its owner has to know. */
 export class Refusal extends Error {
@@ -44,6 +45,19 @@ export function refusalOf(error: unknown): Refusal | null {
     default:
       return null;
   }
+}
+
+/**
+ * Whether the listener works in this namespace.
+ * @throws Refusal NamespaceNotAllowed; ApplyRefused where it cannot read there
+ */
+export function checkNamespace(view: Pick<ResourceView, 'covers' | 'trouble'>, namespace: string): void {
+  if (!view.covers(namespace)) {
+    throw new Refusal('NamespaceNotAllowed', `the listener may not work in the namespace ${namespace}`, true);
+  }
+  const trouble = view.trouble(namespace);
+  if (trouble === undefined) return;
+  throw new Refusal('ApplyRefused', `the listener cannot read the namespace ${namespace}: ${trouble}`, true);
 }
 
 /** The report of a refusal. */

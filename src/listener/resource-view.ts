@@ -28,17 +28,44 @@ export class ResourceView {
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
   }
 
+  /** Resolves once something can be read, and each namespace was read or has failed to be. */
   async waitForSync(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#reflectors.map((reflector) => reflector.waitForSync(signal)));
+    await Promise.all(this.#reflectors.map((reflector) => reflector.waitForAttempt(signal)));
+    await Promise.any(this.#reflectors.map((reflector) => reflector.waitForSync(signal)));
   }
 
-  /** Why list or watch fails at present; undefined: they do not. */
-  lastError(): string | undefined {
+  /** Calls back for each namespace that was not read yet, once it is; not after the signal has fired. */
+  onLateSync(callback: () => void, signal: AbortSignal): void {
     for (const reflector of this.#reflectors) {
-      const { lastError } = reflector.stats();
-      if (lastError !== undefined) return lastError;
+      if (!reflector.hasSynced()) reflector.waitForSync(signal).then(callback, () => undefined);
     }
-    return undefined;
+  }
+
+  /** Why list or watch fail at present, everywhere; undefined: they do not, or not everywhere. */
+  lastError(): string | undefined {
+    const errors = this.#reflectors.map((reflector) => reflector.stats().lastError);
+    return errors.includes(undefined) ? undefined : errors[0];
+  }
+
+  /** Namespaces that list or watch fail in, with why; none where all are read together. */
+  unreadable(): { namespace: string; message: string }[] {
+    return [...this.#byNamespace].flatMap(([namespace, reflector]) => {
+      const { lastError } = reflector.stats();
+      return namespace === '' || lastError === undefined ? [] : [{ namespace, message: lastError }];
+    });
+  }
+
+  /** Namespaces whose resources are all in the list; null: all of the cluster. */
+  listed(): string[] | null {
+    if (this.#byNamespace.has('')) return null;
+    return [...this.#byNamespace].filter(([, reflector]) => reflector.hasSynced()).map(([name]) => name);
+  }
+
+  /** Why nothing was ever read in this namespace; undefined: it was. */
+  trouble(namespace: string): string | undefined {
+    const reflector = this.#for(namespace);
+    if (reflector === undefined || reflector.hasSynced()) return undefined;
+    return reflector.stats().lastError ?? 'it was not read yet';
   }
 
   /** Whether the listener may look at this namespace. */

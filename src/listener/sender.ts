@@ -9,7 +9,7 @@ import type { ResourceView } from './resource-view.ts';
 export interface SenderOptions extends HubFailureOptions {
   hub: Pick<HubClient, 'reports' | 'inventory'>;
   outbox: Outbox;
-  view: Pick<ResourceView, 'list' | 'get'>;
+  view: Pick<ResourceView, 'list' | 'get' | 'listed'>;
   /** Fires: send what is there, then end. */
   draining: AbortSignal;
 }
@@ -98,6 +98,7 @@ class Sender {
     const { hub, term, outbox, view, logger } = this.#options;
     const { everything, touched } = outbox.takeTouched();
     if (!everything && touched.size === 0) return;
+    const namespaces = everything ? view.listed() : null;
     const present = everything ? view.list().map(inventoryItem) : [];
     const items = [
       ...present,
@@ -107,7 +108,12 @@ class Sender {
     if (known.length === 0 && !everything) return;
     try {
       const { due, unknown } = await hub.inventory(
-        { epoch: term.epoch, complete: everything, items: known },
+        {
+          epoch: term.epoch,
+          complete: everything,
+          items: known,
+          ...(namespaces === null ? {} : { namespaces }),
+        },
         { signal: term.lost },
       );
       if (due > 0) logger.info({ due }, 'the hub found differences in the inventory');

@@ -18,7 +18,7 @@ export interface Term {
 /** The part of a lease request that changes with what the listener knows of its cluster. */
 export type ClusterFacts = Pick<
   LeaseRequest,
-  'cluster_version' | 'rendering' | 'cluster_reachable' | 'cluster_id'
+  'cluster_version' | 'rendering' | 'cluster_reachable' | 'cluster_id' | 'unreadable_namespaces'
 >;
 
 export interface TermOptions {

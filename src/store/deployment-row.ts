@@ -3,7 +3,7 @@ import type { SourceConfig, SourceRevisionConfig } from '../domain/deployment.ts
 import type { DeploymentType, Source } from '../domain/source.ts';
 import type { DeploymentStatus } from '../domain/states.ts';
 import type { DeploymentRecord } from './records.ts';
-import { DEPLOYMENT_STATUS, LISTENER_ALIVE } from './status.ts';
+import { DEPLOYMENT_STATUS, LISTENER_ALIVE, UNSEEN } from './status.ts';
 
 /** The columns of a DeploymentRecord. Aliases: `d` deployments, `l` its listener, `s` its secrets (may be missing). */
 export const DEPLOYMENT_COLUMNS = `
@@ -14,6 +14,7 @@ export const DEPLOYMENT_COLUMNS = `
   d.observed_generation, d.conditions, d.url, d.observed_off, d.data_ready, d.observed_at,
   ${DEPLOYMENT_STATUS} AS status,
   l.ever_seen AS listener_ever_seen, ${LISTENER_ALIVE} AS listener_alive, l.last_seen_at AS listener_last_seen_at,
+  ${UNSEEN} AS unseen,
   coalesce(l.lease_expires_at > now(), false) AS listener_leased, coalesce(l.lost_at, l.lease_expires_at) AS listener_lost_at,
   d.secrets_id, s.key_id AS secrets_key_id, s.sealed AS secrets_sealed`;
 
@@ -49,6 +50,7 @@ export interface DeploymentRow {
   listener_ever_seen: boolean;
   listener_alive: boolean;
   listener_last_seen_at: Date | null;
+  unseen: string | null;
   listener_leased: boolean;
   listener_lost_at: Date | null;
   secrets_id: string | null;
@@ -106,6 +108,7 @@ export function toDeploymentRecord(row: DeploymentRow): DeploymentRecord {
       alive: row.listener_alive,
       lastSeenAt: row.listener_last_seen_at,
       leased: row.listener_leased,
+      unseen: row.unseen,
       lostAt: row.listener_lost_at,
     },
   };

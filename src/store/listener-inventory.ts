@@ -20,6 +20,8 @@ export interface InventoryEntry {
 export interface Inventory {
   /** These are all. */
   complete: boolean;
+  /** All of these namespaces; of others nothing is said. null: of the whole cluster. */
+  namespaces: readonly string[] | null;
   entries: readonly InventoryEntry[];
 }
 
@@ -85,7 +87,7 @@ RETURNING ${RETURNING_STATUS}`;
 const MISSING = `
 UPDATE deployments d SET ${MARK_MISSING}
 FROM deployments o
-WHERE o.id = d.id AND d.listener_id = $1 AND ${SETTLED}
+WHERE o.id = d.id AND d.listener_id = $1 AND ${SETTLED} AND ($3::text[] IS NULL OR d.namespace = ANY($3))
   AND NOT EXISTS (SELECT 1 FROM ${ENTRY} WHERE ${SAME_PLACE('d')} AND e.present)
 RETURNING ${RETURNING_STATUS}`;
 
@@ -140,7 +142,7 @@ async function tell(
 export async function takeInventory(
   transaction: Transaction,
   listenerId: string,
-  { complete, entries }: Inventory,
+  { complete, namespaces, entries }: Inventory,
 ): Promise<InventoryResult> {
   const identified = entries.filter(({ deploymentId }) => UUID_PATTERN.test(deploymentId));
   const rows = identified.map(
@@ -158,7 +160,9 @@ export async function takeInventory(
   const known = new Set((await transaction.query<{ id: string }>(KNOWN, values)).map(({ id }) => id));
   const restored = await transaction.query<MarkedRow>(CATCH_UP, values);
   const edited = await transaction.query<MarkedRow>(EDITED, values);
-  const missing = await transaction.query<MarkedRow>(complete ? MISSING : DELETED, values);
+  const missing = complete
+    ? await transaction.query<MarkedRow>(MISSING, [...values, namespaces])
+    : await transaction.query<MarkedRow>(DELETED, values);
   const leftover = await transaction.query<MarkedRow>(LEFTOVER, values);
   await tell(transaction, listenerId, 'edited', edited);
   await tell(transaction, listenerId, 'missing', missing);

@@ -41,6 +41,8 @@ export interface LeaseClaim {
   /** null: it could not be told. */
   clusterId: string | null;
   rendering: unknown;
+  /** Namespaces that cannot be read, with why. */
+  unreadable: Readonly<Record<string, string>>;
   /** null: as registered. */
   namespaces: readonly string[] | null;
 }
@@ -70,7 +72,8 @@ UPDATE listeners SET lease_holder = $2, lease_epoch = $3, lease_expires_at = now
   compute_config = CASE WHEN $9::jsonb IS NULL THEN compute_config
     ELSE compute_config || jsonb_build_object('k8s_namespaces', $9::jsonb) END,
   loss_recorded = NOT $8, ever_seen = true,
-  lost_at = CASE WHEN NOT $8 THEN coalesce(lost_at, least(lease_expires_at, now())) END, last_seen_at = now(), cluster_id = $10
+  lost_at = CASE WHEN NOT $8 THEN coalesce(lost_at, least(lease_expires_at, now())) END, last_seen_at = now(), cluster_id = $10,
+  unreadable = $11::jsonb
 WHERE id = $1`;
 
 /** What the former holder had been given and not reported on is due again. Refused items keep their back-off, suspended ones wait for the end of their grace. */
@@ -166,6 +169,7 @@ export async function takeLease(
     claim.clusterReachable,
     claim.namespaces === null ? null : JSON.stringify(claim.namespaces),
     keptClusterId(row.cluster_id, claim.clusterId),
+    JSON.stringify(claim.unreadable),
   ]);
   if (epoch !== row.lease_epoch) {
     await transaction.query(HAND_OUT_AGAIN, [listenerId]);

@@ -37,6 +37,8 @@ export interface DeploymentRecord extends Deployment {
     alive: boolean;
     lastSeenAt: Date | null;
     leased: boolean;
+    /** Why it does not see the deployment's namespace; '': its list lacks it; null or absent: it does. */
+    unseen?: string | null;
     /** Where it is not alive: since when. */
     lostAt: Date | null;
   };

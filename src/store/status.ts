@@ -10,6 +10,14 @@ import type { DeploymentStatus } from '../domain/states.ts';
 /** Whether the listener holds a live lease and sees its cluster. */
 export const LISTENER_ALIVE = `(l.cluster_reachable AND coalesce(l.lease_expires_at > now(), false))`;
 
+/**
+ * Why the listener does not see the deployment's namespace: '' where its list lacks it, else the listener's own words.
+ * NULL: it does. The list places nobody in the namespace of a tenant.
+ */
+export const UNSEEN = `CASE WHEN l.unreadable ? d.namespace THEN l.unreadable ->> d.namespace
+  WHEN jsonb_array_length(l.compute_config -> 'k8s_namespaces') > 0 AND NOT l.compute_config -> 'k8s_namespaces' ? d.namespace
+    AND d.namespace <> 'berth-' || d.tenant_id THEN '' END`;
+
 const unknownIf = (listenerLost: string) =>
   `(d.recorded_status <> 'AWAITING_DELETE' AND d.observed_at IS NOT NULL AND ${listenerLost})`;
 

@@ -278,6 +278,24 @@ describe('inventory', () => {
     expect(await due()).toEqual([two.record.id]);
   });
 
+  it('that is complete of some namespaces says nothing of others; those not seen are told as unknown', async () => {
+    const { record, entry } = await settled('in-a-namespace');
+    const elsewhere = { namespaces: ['elsewhere'] };
+    expect((await listener.inventory([], true, elsewhere)).body.due).toBe(0);
+    await listener.lease(elsewhere);
+    expect((await read(record))?.listener.unseen).toBe('');
+    const unreadable_namespaces = [{ namespace: entry.namespace, message: 'forbidden' }];
+    await listener.lease({ namespaces: [entry.namespace], unreadable_namespaces });
+    expect((await read(record))?.listener.unseen).toBe('forbidden');
+    const state = await hub.call('GET', `/v2/listeners/${PLATFORM_LISTENER_ID}/lease`);
+    expect(state.body).toMatchObject({ used_namespaces: [{ namespace: entry.namespace }] });
+    await listener.lease({ namespaces: [] });
+    expect((await read(record))?.listener.unseen).toBeNull();
+    const seen = { namespaces: [entry.namespace] };
+    expect((await listener.inventory([], true, seen)).body.due).toBeGreaterThan(0);
+    expect(await due()).toContain(record.id);
+  });
+
   it('leaves the back-off of what is work already alone', async () => {
     const record = await insert(hub.store, tenantId, 'backing-off');
     await listener.work();

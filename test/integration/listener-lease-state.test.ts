@@ -51,6 +51,7 @@ describe('the lease, looked at', () => {
       holder: null,
       held: false,
       namespaces: ['team'],
+      used_namespaces: [],
       rendering: null,
       cluster_id: null,
     });

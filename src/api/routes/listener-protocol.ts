@@ -123,6 +123,9 @@ function addRoutes(
         clusterVersion: body.cluster_version,
         rendering: body.rendering,
         clusterId: body.cluster_id ?? null,
+        unreadable: Object.fromEntries(
+          (body.unreadable_namespaces ?? []).map(({ namespace, message }) => [namespace, message]),
+        ),
         namespaces: body.namespaces ?? null,
       };
       const lease = await scope.transaction((transaction) =>
@@ -157,6 +160,7 @@ function addRoutes(
         holder: lease.holder,
         held: lease.held,
         namespaces: [...lease.namespaces],
+        used_namespaces: [...lease.used],
         rendering: renderingOf(lease),
         cluster_id: lease.clusterId,
       };
@@ -229,10 +233,11 @@ function addRoutes(
     async (request) => {
       const listenerId = request.params.id;
       const scope = await scopeOf(request, listenerId);
-      const { epoch, complete, items } = request.body;
+      const { epoch, complete, items, namespaces = null } = request.body;
       const result = await scope.transaction(async (transaction) => {
         await checkEpoch(transaction, listenerId, epoch);
-        return takeInventory(transaction, listenerId, { complete, entries: items.map(toInventoryEntry) });
+        const entries = items.map(toInventoryEntry);
+        return takeInventory(transaction, listenerId, { complete, namespaces, entries });
       });
       if (result.due > 0) deps.hints.notify([listenerId]);
       return result;

@@ -19,6 +19,8 @@ export interface ClusterContext {
   readonly namespaces: readonly string[];
   /** Namespaces that deployments may use, as the hub has it; null: not known. */
   readonly registered: readonly string[] | null;
+  /** Where deployments are already, as the hub has it; absent: not known. */
+  readonly used?: readonly { readonly namespace: string; readonly deployments: number }[] | undefined;
 }
 
 const CHECKS: readonly Check[] = [
@@ -201,6 +203,20 @@ async function namespaceTrouble(
   }
 }
 
+/** Deployments in namespaces that are not in the list any more: nobody looks at them, and their deletion cannot end. */
+function abandoned({ used = [] }: ClusterContext, list: readonly string[]): Finding[] {
+  const outside = used.filter(({ namespace }) => !list.includes(namespace));
+  if (outside.length === 0) return [];
+  const named = outside.map(({ namespace, deployments }) => `${namespace} (${deployments})`);
+  return [
+    warning(
+      'namespaces',
+      `deployments are in namespaces that the list lacks: ${shown(named)}; nothing is seen or done there`,
+      'put these namespaces back into BERTH_NAMESPACES, of listener and operator, at least until their deployments are deleted',
+    ),
+  ];
+}
+
 async function namespaces(context: ClusterContext, signal: AbortSignal): Promise<Finding[]> {
   if (context.hosting === 'cloud') {
     return [ok('namespaces', 'cloud: each tenant has its own, made when it is needed')];
@@ -217,7 +233,7 @@ async function namespaces(context: ClusterContext, signal: AbortSignal): Promise
   }
   if (list.length === 0) return [ok('namespaces', 'any: neither BERTH_NAMESPACES nor the hub names some')];
   const troubles = await Promise.all(list.map((name) => namespaceTrouble(context, name, signal)));
-  const found = troubles.filter((trouble) => trouble !== null);
+  const found = [...troubles.filter((trouble) => trouble !== null), ...abandoned(context, list)];
   return found.length > 0 ? found : [ok('namespaces', `there, and open to the listener: ${shown(list)}`)];
 }
 

@@ -20,6 +20,8 @@ export const listeners = pgTable(
     clusterId: text('cluster_id'),
     /** False: the listener reaches the hub, but its cluster does not answer. */
     clusterReachable: boolean('cluster_reachable').notNull().default(true),
+    /** Namespaces of its list that the listener cannot read, each with why. */
+    unreadable: jsonb().$type<Record<string, string>>().notNull().default({}),
     /** The operator's rendering configuration, as reported with the lease (contract/render-config.ts). */
     rendering: jsonb().$type<unknown>(),
     leaseHolder: text('lease_holder'),

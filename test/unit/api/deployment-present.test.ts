@@ -66,6 +66,23 @@ describe('conditions', () => {
   });
 });
 
+test.each([
+  ['', "not in the listener's list"],
+  ['no rights', 'cannot read the namespace apps: no rights'],
+])(
+  'conditions of a namespace that the listener does not see (%j) are unknown, the last ones named',
+  (unseen, words) => {
+    const listener = { ...record().listener, unseen };
+    const conditions = shownConditions(record({ listener, namespace: 'apps' }));
+    expect(conditions.map(({ type, status, reason }) => [type, status, reason])).toEqual([
+      ['DatabaseReady', 'Unknown', 'NamespaceNotAllowed'],
+      ['Ready', 'Unknown', 'NamespaceNotAllowed'],
+    ]);
+    expect(conditions[0]?.message).toContain(words);
+    expect(conditions[0]?.message).toContain('It was True');
+  },
+);
+
 describe('the namespace', () => {
   const tenantId = '01890000-0000-7000-8000-000000000001';
   const listener = (...k8s_namespaces: string[]) => ({ computeConfig: { k8s_namespaces } }) as ListenerRecord;

@@ -10,6 +10,7 @@ function setUp() {
   let lastError: string | undefined;
   const uids = new Map<string, string | 'forbidden'>();
   const looked: string[] = [];
+  const unreadable: { namespace: string; message: string }[] = [];
   const logger = recordingLogger();
   const probe = new ClusterProbe({
     client: {
@@ -28,6 +29,7 @@ function setUp() {
     },
     namespaces: ['team-b', 'team-a'],
     lastError: () => lastError,
+    unreadable: () => unreadable,
     rendering: { hosting: 'self_hosted' } as never,
     logger,
     clock,
@@ -39,6 +41,7 @@ function setUp() {
     asked: () => asked,
     uids,
     looked,
+    unreadable,
     set: (now: boolean, error?: string) => {
       up = now;
       lastError = error;
@@ -53,6 +56,7 @@ describe('what the hub is told of the cluster', () => {
       cluster_version: 'v1.36.3-eks',
       rendering: { hosting: 'self_hosted', kubernetesVersion: '1.36' },
       cluster_reachable: true,
+      unreadable_namespaces: [],
     });
     await t.probe.facts();
     expect(t.asked()).toBe(1);
@@ -72,6 +76,16 @@ describe('what the hub is told of the cluster', () => {
     t.set(true);
     expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true });
     expect(t.logger.lines.map(({ level }) => level)).toEqual(['warn', 'info']);
+  });
+
+  it('names a namespace that cannot be read once it failed at two looks in a row; the cluster is there', async () => {
+    const t = setUp();
+    const trouble = { namespace: 'team-a', message: 'forbidden' };
+    t.unreadable.push(trouble);
+    expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true, unreadable_namespaces: [] });
+    expect(await t.probe.facts()).toMatchObject({ unreadable_namespaces: [trouble] });
+    t.unreadable.pop();
+    expect(await t.probe.facts()).toMatchObject({ unreadable_namespaces: [] });
   });
 
   it('is which one it is: by kube-system, or by the first of its namespaces that may be read; found once', async () => {
@@ -102,6 +116,11 @@ describe('what the hub is told of the cluster', () => {
   it('never seen yet has no version and no rendering', async () => {
     const t = setUp();
     t.set(false);
-    expect(await t.probe.facts()).toEqual({ cluster_version: '', rendering: null, cluster_reachable: false });
+    expect(await t.probe.facts()).toEqual({
+      cluster_version: '',
+      rendering: null,
+      cluster_reachable: false,
+      unreadable_namespaces: [],
+    });
   });
 });

@@ -20,6 +20,7 @@ const STATE: LeaseState = {
   holder: null,
   held: false,
   namespaces: ['team'],
+  used_namespaces: [],
   rendering: { ...rendering, kubernetesVersion: '1.36' },
   cluster_id: null,
 };
@@ -155,6 +156,9 @@ describe('the findings of the cluster', () => {
     expect(await outcomeOf('namespaces', find({}, { registered: null }))).toBe('warning');
     expect(await outcomeOf('namespaces', find({}, { registered: null, namespaces: ['own'] }))).toBe('ok');
     expect(await outcomeOf('namespaces', find({}, { registered: [] }))).toBe('ok');
+    const used = [{ namespace: 'former', deployments: 2 }];
+    expect(await outcomeOf('namespaces', find({}, { used }))).toBe('warning');
+    expect(await outcomeOf('namespaces', find({}, { used, namespaces: ['former'] }))).toBe('ok');
   });
 
   it('in cloud mode no namespace has to be there', async () => {

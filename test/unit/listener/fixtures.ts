@@ -151,6 +151,7 @@ export class FakeCluster {
       this.get('ManagedDeployment', name, namespace) as unknown as Resource | undefined;
     return {
       covers: (namespace: string) => namespace === NAMESPACE || namespace.startsWith('berth-'),
+      trouble: (_namespace: string): string | undefined => undefined,
       getSure: async (namespace: string, name: string) => cached ?? live(namespace, name),
       refresh: async (namespace: string, name: string) => {
         cached = undefined;

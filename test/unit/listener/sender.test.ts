@@ -43,6 +43,7 @@ function setUp() {
     },
   };
   const view = {
+    listed: () => [NAMESPACE],
     list: () => resources,
     get: (namespace: string, name: string) =>
       resources.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
@@ -151,7 +152,11 @@ describe('the sender', () => {
     t.outbox.addOutcome(applied(1));
     await settle();
     expect(t.calls.map(({ kind }) => kind)).toEqual(['reports', 'inventory']);
-    expect(t.calls[1]).toMatchObject({ complete: true, items: [{ deployment_id: ID }] });
+    expect(t.calls[1]).toMatchObject({
+      complete: true,
+      namespaces: [NAMESPACE],
+      items: [{ deployment_id: ID }],
+    });
   });
 
   it('takes a failed inventory again, and tells an unknown id once', async () => {

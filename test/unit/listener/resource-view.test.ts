@@ -1,0 +1,92 @@
+import { afterEach, expect, it } from 'vitest';
+import { KubeError } from '../../../src/kube/errors.ts';
+import { Reflector } from '../../../src/kube/reflector.ts';
+import { RESOURCES } from '../../../src/kube/resources.ts';
+import { checkNamespace } from '../../../src/listener/refusal.ts';
+import { type Resource, ResourceView } from '../../../src/listener/resource-view.ts';
+import { FakeClock, recordingLogger } from '../kube/support.ts';
+import { settle, specOf } from './fixtures.ts';
+
+const signal = new AbortController().signal;
+let view: ResourceView;
+afterEach(() => view.stop());
+
+/** A view of namespaces, each with one resource; those in `denied` cannot be listed. */
+function setUp(names: readonly string[], denied: Set<string>) {
+  const clock = new FakeClock();
+  const resource = (namespace: string): Resource => ({
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ManagedDeployment',
+    metadata: { name: 'shop', namespace, uid: namespace, resourceVersion: '5' },
+    spec: specOf(1),
+  });
+  const client = {
+    listAll: async (_kind: unknown, { namespace = '' }: { namespace?: string | undefined } = {}) => {
+      if (denied.has(namespace)) throw new KubeError({ kind: 'forbidden', message: `no ${namespace}` });
+      return { items: [resource(namespace)], resourceVersion: '5' };
+    },
+    watch: (_kind: unknown, { signal: ending }: { signal?: AbortSignal | undefined }) =>
+      new Promise<never>((_resolve, reject) =>
+        ending?.addEventListener('abort', () => reject(ending.reason)),
+      ),
+    find: async () => undefined,
+  };
+  const reflectors = names.map(
+    (namespace) =>
+      [
+        namespace,
+        new Reflector<Resource>({
+          client: client as never,
+          resource: RESOURCES.ManagedDeployment,
+          logger: recordingLogger(),
+          clock,
+          random: () => 1,
+          namespace,
+        }),
+      ] as const,
+  );
+  view = new ResourceView(new Map(reflectors));
+  view.start();
+  return clock;
+}
+
+it('a namespace without rights keeps no other one back, and says why it is not served', async () => {
+  setUp(['open', 'closed'], new Set(['closed']));
+  await view.waitForSync(signal);
+  expect(view.list().map(({ metadata }) => metadata.namespace)).toEqual(['open']);
+  expect(view.lastError()).toBeUndefined();
+  expect(view.unreadable()).toEqual([{ namespace: 'closed', message: 'no closed' }]);
+  expect(view.listed()).toEqual(['open']);
+  checkNamespace(view, 'open');
+  expect(() => checkNamespace(view, 'closed')).toThrow('cannot read the namespace closed: no closed');
+  expect(() => checkNamespace(view, 'other')).toThrow('may not work in the namespace other');
+});
+
+it('a namespace that can be read later is told of, and is served from then on', async () => {
+  const denied = new Set(['closed']);
+  const clock = setUp(['open', 'closed'], denied);
+  await view.waitForSync(signal);
+  let late = 0;
+  view.onLateSync(() => {
+    late += 1;
+  }, signal);
+  denied.clear();
+  clock.advance(60_000);
+  await settle();
+  expect([late, view.listed()]).toEqual([1, ['open', 'closed']]);
+  checkNamespace(view, 'closed');
+});
+
+it('where nothing can be read, it is waited for, and the cluster counts as unreachable', async () => {
+  const denied = new Set(['one', 'two']);
+  const clock = setUp(['one', 'two'], denied);
+  let synced = false;
+  const waiting = view.waitForSync(signal).then(() => {
+    synced = true;
+  });
+  await settle();
+  expect([synced, view.lastError()]).toEqual([false, 'no one']);
+  denied.delete('two');
+  clock.advance(60_000);
+  await waiting;
+});
