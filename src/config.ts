@@ -51,12 +51,14 @@ const baseUrl = z
   .optional();
 
 /** `PER_SECOND:BURST`, or `off`. */
-const rate = (fallback: string) =>
-  z
-    .string()
-    .regex(/^(off|\d{1,6}(\.\d{1,3})?:\d{1,7})$/, 'must be PER_SECOND:BURST such as 50:200, or off')
-    .refine((text) => !/^[0.]+:|:0+$/.test(text), 'must be more than 0, with a burst of at least 1')
-    .default(fallback);
+const rateText = z
+  .string()
+  .regex(/^(off|\d{1,6}(\.\d{1,3})?:\d{1,7})$/, 'must be PER_SECOND:BURST such as 50:200, or off')
+  .refine((text) => !/^[0.]+:|:0+$/.test(text), 'must be more than 0, with a burst of at least 1');
+const rate = (fallback: string) => rateText.default(fallback);
+
+/** Of an API key, where none is set. Tenants of a cloud are strangers to each other. */
+const DEFAULT_RATES = { cloud: '100:1000', self_hosted: '500:5000' } as const;
 
 /** A rate as text, in numbers; null: off. */
 function parseRate(text: string): { perSecond: number; burst: number } | null {
@@ -150,8 +152,8 @@ export const SETTINGS = {
   ),
   BERTH_REGISTRY: setting(optional, 'registry of the platform; internal images must be under it', HUB),
   BERTH_RATE_LIMIT: setting(
-    rate('500:5000'),
-    'calls of one API key in each API process, PER_SECOND:BURST or off; listeners have ten times as much',
+    rateText.optional(),
+    'calls of one API key in each API process, PER_SECOND:BURST or off; unset: 500:5000, in cloud 100:1000; listeners have ten times as much',
     HUB,
   ),
   BERTH_AUTH_FAILURE_LIMIT: setting(
@@ -319,6 +321,10 @@ function parseEncryptionKeys(text: string | undefined): { id: string; key: Buffe
   return keys;
 }
 
+function rateOfKeys({ BERTH_RATE_LIMIT: given, BERTH_HOSTING: hosting }: Settings) {
+  return parseRate(given ?? DEFAULT_RATES[hosting]);
+}
+
 /** The whole configuration, parsed once at start. */
 export interface Config extends ReturnType<typeof loadConfig> {}
 
@@ -350,7 +356,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     bootstrapTenant: settings.BERTH_BOOTSTRAP_TENANT,
     registry: settings.BERTH_REGISTRY ?? null,
     rateLimits: {
-      perKey: parseRate(settings.BERTH_RATE_LIMIT),
+      perKey: rateOfKeys(settings),
       failures: parseRate(settings.BERTH_AUTH_FAILURE_LIMIT),
     },
     trustProxy: settings.BERTH_TRUST_PROXY,

@@ -21,7 +21,7 @@ import {
 } from './store/api-keys.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { StoreError, UniqueViolation } from './store/errors.ts';
-import { sweep } from './store/housekeeping.ts';
+import { pruneSecrets, sweep } from './store/housekeeping.ts';
 import { recordLostListeners } from './store/listener-lease.ts';
 import { checkMigrated } from './store/migrate.ts';
 import { listenForWork } from './store/notifications.ts';
@@ -114,6 +114,14 @@ function repeat(what: string, everyMs: number, work: () => Promise<unknown>, log
   return () => clearInterval(timer);
 }
 
+/** Each part in a transaction of its own: no deployment waits for all of them. */
+async function housekeep({ platform }: Database, { tenant_counts: counts }: Policy): Promise<void> {
+  await platform.transaction(sweep);
+  const prune = () =>
+    platform.transaction((transaction) => pruneSecrets(transaction, counts.revision_secrets));
+  while ((await prune()) > 0);
+}
+
 async function openMigrated(
   { databaseUrl, box }: Required,
   config: Config,
@@ -188,7 +196,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
       () => platform.transaction(recordLostListeners),
       logger,
     ),
-    repeat('remove what has expired', SWEEP_EVERY_MS, () => platform.transaction(sweep), logger),
+    repeat('remove what has expired', SWEEP_EVERY_MS, () => housekeep(database, policy), logger),
   ];
   const stop = async () => {
     for (const end of timers) end();

@@ -18,6 +18,7 @@ import type { DryRunAnswer } from './deployment-schema.ts';
 import type { ApiDeps } from './deps.ts';
 import { brokenRules } from './errors.ts';
 import { earlierAnswer, madeAndGone } from './idempotency.ts';
+import { checkTracingProject } from './tenant-counts.ts';
 
 /** `POST /v2/deployments`: decide, then write everything in one transaction. */
 
@@ -102,6 +103,7 @@ async function write(
   const made = dryRun ? null : await madeBefore(deps, transaction, request, draft.id);
   if (made !== null) return { record: made, manifests: null };
   await checkIntegration(transaction, tenantId, draft.sourceConfig);
+  await checkTracingProject(deps, transaction, tenantId, draft.name);
   const { listener, namespace } = await choosePlacement(transaction, deps, tenantId, draft.sourceConfig);
   const names = draft.secrets.map((secret) => secret.name);
   const asked = { deploymentId: draft.id, sourceConfig: draft.sourceConfig, secretNames: names };

@@ -14,7 +14,7 @@ import { checkQuota, quotaUsage } from './deployment-quota.ts';
 import { newRevision, wantedIssues } from './deployment-rules.ts';
 import { readableSecrets } from './deployment-secrets.ts';
 import type { ApiDeps } from './deps.ts';
-import { brokenRules, notFound } from './errors.ts';
+import { ApiError, brokenRules, notFound } from './errors.ts';
 import { earlierAnswer, madeAndGone } from './idempotency.ts';
 
 /**
@@ -70,6 +70,12 @@ async function repeatedRevision(
   }
   const revision = await findRevision(transaction, tenantId, deploymentId, wanted);
   if (revision === null) throw notFound('revision');
+  if (revision.secretsId !== null && revision.secrets === null) {
+    throw new ApiError(
+      409,
+      `The secrets of revision ${revision.number} are not kept any more: PATCH the deployment instead.`,
+    );
+  }
   return revision;
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { POD_SECURITY_LEVELS } from './kubernetes/pod-security.ts';
 import { RESOURCE_LIMITS } from './resource-spec.ts';
 import { DEPLOYMENT_TYPES, type DeploymentType, type HostingMode } from './source.ts';
+import { CLOUD_COUNTS, SELF_HOSTED_COUNTS, tenantCountsSchema } from './tenant-counts.ts';
 import { tenantQuotaChangesSchema, tenantQuotasSchema } from './tenant-quotas.ts';
 
 /**
@@ -89,6 +90,7 @@ const policyShape = {
   tenant_quotas: tenantQuotasSchema.describe(
     'What all deployments of a tenant may use together, where nothing else is set for the tenant.',
   ),
+  tenant_counts: tenantCountsSchema.describe('How much else a tenant may keep.'),
   body_bytes: z
     .int()
     .min(1024)
@@ -114,6 +116,7 @@ export const policyFileSchema = z
     caps: capsSchema.partial().optional(),
     caps_by_type: policyShape.caps_by_type.optional(),
     tenant_quotas: tenantQuotaChangesSchema.optional(),
+    tenant_counts: tenantCountsSchema.partial().optional(),
     body_bytes: policyShape.body_bytes.optional(),
   })
   .describe('What clients may configure.');
@@ -146,6 +149,7 @@ const SELF_HOSTED: Policy = {
   },
   caps_by_type: {},
   tenant_quotas: { deployments: null, cpu: null, memory_mb: null, storage_gi: null },
+  tenant_counts: SELF_HOSTED_COUNTS,
   body_bytes: 1024 * 1024,
 };
 
@@ -178,6 +182,7 @@ const CLOUD: Policy = {
     dev: { scale: 5, cpu: 8, memory_mb: 16 * 1024, storage_gi: 100, db_connections: 500 },
   },
   tenant_quotas: { deployments: 100, cpu: 256, memory_mb: 512 * 1024, storage_gi: 2048 },
+  tenant_counts: CLOUD_COUNTS,
   body_bytes: 512 * 1024,
 };
 
@@ -203,6 +208,7 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
     caps: { ...base.caps, ...file.caps },
     caps_by_type: { ...base.caps_by_type, ...file.caps_by_type },
     tenant_quotas: { ...base.tenant_quotas, ...file.tenant_quotas },
+    tenant_counts: { ...base.tenant_counts, ...file.tenant_counts },
     body_bytes: file.body_bytes ?? base.body_bytes,
   };
 }

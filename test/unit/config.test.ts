@@ -94,6 +94,9 @@ describe('the configuration', () => {
       perKey: { perSecond: 500, burst: 5000 },
       failures: { perSecond: 1, burst: 60 },
     });
+    const cloud = loadConfig({ BERTH_HOSTING: 'cloud' }).rateLimits.perKey;
+    expect(cloud?.perSecond).toBeLessThan(defaults.perKey?.perSecond ?? 0);
+    expect(loadConfig({ BERTH_HOSTING: 'cloud', BERTH_RATE_LIMIT: 'off' }).rateLimits.perKey).toBeNull();
     const set = loadConfig({ BERTH_RATE_LIMIT: '0.5:20', BERTH_AUTH_FAILURE_LIMIT: 'off' }).rateLimits;
     expect(set).toEqual({ perKey: { perSecond: 0.5, burst: 20 }, failures: null });
     for (const wrong of ['5', '0:5', '0.000:5', '5:0', '-1:5', '5:', 'on', '1e3:5', '5:5:5']) {

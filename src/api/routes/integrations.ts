@@ -31,6 +31,7 @@ import {
   repositoryListSchema,
 } from '../integration-schema.ts';
 import { nextOffset, noQuery, pageOnly } from '../query.ts';
+import { checkCount } from '../tenant-counts.ts';
 
 const READ = { scopes: ['deployments:read'] } as const;
 const WRITE = { scopes: ['deployments:write'] } as const;
@@ -78,9 +79,10 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
       const added = { name, provider, hostUrl: hostUrlOf(deps, asked), token };
       const created = await deps.database
         .forTenant(tenantId)
-        .transaction((transaction) =>
-          createIntegration(transaction, deps.secretBox, tenantId, added, actorOf(request)),
-        )
+        .transaction(async (transaction) => {
+          await checkCount(deps, transaction, tenantId, 'integrations');
+          return createIntegration(transaction, deps.secretBox, tenantId, added, actorOf(request));
+        })
         .catch((error: unknown) => {
           throw taken(error);
         });

@@ -17,6 +17,7 @@ import {
   presentListener,
 } from '../listener-schema.ts';
 import { csv, filterText, nextOffset, noQuery, pageQuery } from '../query.ts';
+import { checkCount } from '../tenant-counts.ts';
 
 const listQuery = z.strictObject({
   ...pageQuery,
@@ -39,7 +40,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
           'Registers a cluster of the tenant. Its listener then runs with a key of the scope listeners:run, which may run and read listeners, but not make or change them.',
         querystring: noQuery,
         body: listenerBodySchema,
-        response: { 201: listenerSchema, ...errorAnswers(409, 413, 415) },
+        response: { 201: listenerSchema, ...errorAnswers(400, 409, 413, 415) },
       },
     },
     async (request, reply) => {
@@ -50,15 +51,11 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
         compute_config: computeConfig,
       } = request.body;
       try {
-        const record = await deps.database
-          .forTenant(tenantId)
-          .transaction((transaction) =>
-            createListener(
-              transaction,
-              { tenantId, computeType, computeId, computeConfig },
-              actorOf(request),
-            ),
-          );
+        const record = await deps.database.forTenant(tenantId).transaction(async (transaction) => {
+          await checkCount(deps, transaction, tenantId, 'listeners');
+          const added = { tenantId, computeType, computeId, computeConfig };
+          return createListener(transaction, added, actorOf(request));
+        });
         return await reply
           .code(201)
           .header('location', `/v2/listeners/${record.id}`)

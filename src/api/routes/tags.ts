@@ -29,6 +29,7 @@ import {
   valueBodySchema,
   valueListSchema,
 } from '../tag-schema.ts';
+import { checkCount } from '../tenant-counts.ts';
 
 const READ = { scopes: ['deployments:read'] } as const;
 const WRITE = { scopes: ['deployments:write'] } as const;
@@ -46,14 +47,17 @@ function keyRoutes(app: FastifyInstance, deps: ApiDeps): void {
         description: 'A key whose values can be given to deployments.',
         querystring: noQuery,
         body: keyBodySchema,
-        response: { 201: tagKeySchema, ...errorAnswers(409, 413, 415) },
+        response: { 201: tagKeySchema, ...errorAnswers(400, 409, 413, 415) },
       },
     },
     async (request, reply) => {
       const tenantId = tenantOf(request);
       const created = await deps.database
         .forTenant(tenantId)
-        .transaction((transaction) => createTagKey(transaction, tenantId, request.body.key, actorOf(request)))
+        .transaction(async (transaction) => {
+          await checkCount(deps, transaction, tenantId, 'tag_keys');
+          return createTagKey(transaction, tenantId, request.body.key, actorOf(request));
+        })
         .catch((error: unknown) => {
           throw taken(error, 'This tag key exists (key).');
         });
@@ -98,22 +102,18 @@ function valueRoutes(app: FastifyInstance, deps: ApiDeps): void {
         params: keyParams,
         querystring: noQuery,
         body: valueBodySchema,
-        response: { 201: tagValueSchema, ...errorAnswers(404, 409, 413, 415) },
+        response: { 201: tagValueSchema, ...errorAnswers(400, 404, 409, 413, 415) },
       },
     },
     async (request, reply) => {
       const tenantId = tenantOf(request);
       const created = await deps.database
         .forTenant(tenantId)
-        .transaction((transaction) =>
-          createTagValue(
-            transaction,
-            tenantId,
-            request.params.tag_key_id,
-            request.body.value,
-            actorOf(request),
-          ),
-        )
+        .transaction(async (transaction) => {
+          const { tag_key_id: keyId } = request.params;
+          await checkCount(deps, transaction, tenantId, 'tag_values');
+          return createTagValue(transaction, tenantId, keyId, request.body.value, actorOf(request));
+        })
         .catch((error: unknown) => {
           throw taken(error, 'This value of the tag key exists (value).');
         });

@@ -82,3 +82,15 @@ test('its other defaults are those in force', () => {
     both(({ resources }) => `\`${resources.default_limits}\``),
   );
 });
+
+test('its counts are the defaults', () => {
+  const { cloud, self_hosted } = DEFAULT_POLICIES;
+  for (const name of ['tag_keys', 'integrations', 'tracing_projects', 'revision_secrets'] as const) {
+    const row = text.split('\n').find((line) => line.startsWith(`| \`tenant_counts.${name}\``)) ?? '';
+    const [ours, theirs] = row.split(' | ').slice(-2);
+    expect([Number.parseInt(ours ?? '', 10), Number.parseInt(theirs ?? '', 10)], name).toEqual([
+      self_hosted.tenant_counts[name],
+      cloud.tenant_counts[name],
+    ]);
+  }
+});

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+
+/** How many things beside deployments a tenant may keep: rows that cost nothing in a cluster, but must end somewhere. */
+
+const most = (what: string) => z.int().min(0).max(1_000_000).describe(`Most ${what} of a tenant.`);
+
+/** The policy's entry tenant_counts. */
+export const tenantCountsSchema = z.strictObject({
+  tag_keys: most('tag keys'),
+  tag_values: most('values of tag keys, all together,'),
+  integrations: most('integrations'),
+  listeners: most('listeners'),
+  tracing_projects: most('tracing projects, those included that deployments have left behind,'),
+  revision_secrets: z
+    .int()
+    .min(1)
+    .max(100_000)
+    .describe(
+      'Of how many of its newest revisions a deployment keeps the secrets; those of older ones go, unless they are still in use.',
+    ),
+});
+export type TenantCounts = z.infer<typeof tenantCountsSchema>;
+
+/** What is counted when one more is made. */
+export type CountedThing = Exclude<keyof TenantCounts, 'revision_secrets'>;
+
+/** The defaults: room for a whole company, and for one of many tenants. */
+export const SELF_HOSTED_COUNTS: TenantCounts = {
+  tag_keys: 1000,
+  tag_values: 20_000,
+  integrations: 1000,
+  listeners: 1000,
+  tracing_projects: 100_000,
+  revision_secrets: 50,
+};
+export const CLOUD_COUNTS: TenantCounts = {
+  tag_keys: 100,
+  tag_values: 2000,
+  integrations: 50,
+  listeners: 20,
+  tracing_projects: 1000,
+  revision_secrets: 50,
+};
