@@ -127,6 +127,11 @@ const SPECIFIC = [
   'DatabaseReady',
 ];
 
+/** That something was rolled back says less than why, whichever condition tells it. */
+function particularity({ type, reason }: Condition): number {
+  return reason === 'RolledBack' ? -1 : SPECIFIC.indexOf(type);
+}
+
 function isTelling({ status, reason, type }: Condition): boolean {
   const remedy = remedyOf(reason);
   if (remedy === null) return status !== 'True' && type !== 'Progressing';
@@ -158,7 +163,7 @@ function conditionCauses(facts: ExplainFacts, current: boolean): Cause[] {
     .filter(({ type, reason }) => (isActive || type !== 'Serving') && reason !== 'SwitchedOff')
     .filter(({ type }) => !isActive || isWanted(facts) || OF_THE_ACTIVE.has(type))
     .filter(isTelling)
-    .toSorted((a, b) => SPECIFIC.indexOf(a.type) - SPECIFIC.indexOf(b.type));
+    .toSorted((a, b) => particularity(a) - particularity(b));
   return told
     .filter(({ reason }, index) => told.findLastIndex((other) => other.reason === reason) === index)
     .map(({ type, reason, message, status, lastTransitionTime }) =>

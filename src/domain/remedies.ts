@@ -63,7 +63,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     `Look at what the message says was still awaited: an app that starts slowly, too small cpu or memory_mb, or no room in the cluster. ${AGAIN}`,
   ),
   RolledBack: act(
-    `The former revision serves again. Mend what the failed one names; GET …/revisions/{id}/explain of it tells. ${AGAIN}`,
+    `What ran before serves again. Mend what the message names: a failed change of source_config is tried again with the next change of it. ${AGAIN}`,
   ),
   Interrupted: act(
     'Nothing, if the newer revision is the one you want. To have this one: POST …/revisions/{id}/rollback makes a new revision of its content.',

@@ -66,6 +66,28 @@ const serving = (status: Condition['status']) =>
 const chain = (changes: Parts) =>
   explain(facts(changes)).causes.map(({ level, reason }) => `${level} ${reason}`);
 
+test('a change in place that was rolled back: what made it fail is the root, not that it was rolled back', () => {
+  const explained = explain(
+    facts({
+      deployment: {
+        conditions: [
+          condition('Ready', 'False', 'CrashLoop', 'api: pod web-1, container log (sidecar): exit code 7'),
+          condition('Progressing', 'False', 'RolledBack', 'what ran before runs again'),
+          serving('True'),
+        ],
+      },
+    }),
+  );
+  expect(explained.causes.map(({ reason }) => reason)).toEqual([
+    'RolloutComplete',
+    'RolledBack',
+    'CrashLoop',
+  ]);
+  expect(explained).toMatchObject({ serves: 'yes', remedy: { kind: 'act', reason: 'CrashLoop' } });
+  expect(explained.summary).toContain('container log (sidecar): exit code 7');
+  expect(JSON.stringify(REMEDIES.RolledBack)).not.toContain('explain');
+});
+
 describe('every reason', () => {
   test.each(REASON_NAMES)('%s has a remedy that says what to do, or says that there is none', (reason) => {
     const remedy = REMEDIES[reason];
