@@ -1,5 +1,7 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { CONTAINER_DEFAULTS } from '../../../src/domain/container-defaults.ts';
 import { withDefaultCeilings } from '../../../src/domain/default-ceilings.ts';
 import type { Secret, SourceConfig } from '../../../src/domain/deployment.ts';
 import { effectiveSpec } from '../../../src/domain/effective-spec.ts';
@@ -469,6 +471,19 @@ test('the defaults are whole policies, and pass a plain deployment of every type
       expect(issues(hosting, { config: { deployment_type } })).toEqual([]);
     }
   }
+});
+
+test('cloud takes the samples that are meant for it, and an emptyDir that the app’s own limit has room for', () => {
+  const folder = new URL('../../samples/', import.meta.url);
+  const samples = readdirSync(folder)
+    .filter((file) => file.startsWith('internal-image'))
+    .map((file) => JSON.parse(readFileSync(new URL(file, folder), 'utf8')));
+  expect(samples).toHaveLength(2);
+  for (const { source_config: config, secrets } of samples) {
+    expect(refused('cloud', { spec: config.resource_spec, config, secrets })).toEqual([]);
+  }
+  const limit = CONTAINER_DEFAULTS.limits['ephemeral-storage'];
+  expect(limit).toBe(`${DEFAULT_POLICIES.cloud.caps.ephemeral_storage_gi}Gi`);
 });
 
 test('self_hosted takes every valid spec within baseline', () => {
