@@ -17,7 +17,11 @@ export type OperationName = keyof Operations;
 /** What a call takes; members that an operation has no use for may be left out. */
 export type CallOf<Name extends OperationName> = {
   readonly [Part in 'path' | 'query' | 'headers']?: Operations[Name][Part];
-} & { readonly body?: Operations[Name]['body'] };
+} & {
+  readonly body?: Operations[Name]['body'];
+  /** Ends the call, tries that are still to come included. */
+  readonly signal?: AbortSignal;
+};
 
 export interface Client {
   /** Calls an operation. @throws ApiProblem */
@@ -68,22 +72,28 @@ function noAnswer(error: unknown): NoAnswer {
   return { message: typeof message === 'string' && message !== '' ? message : code, again: true };
 }
 
-async function send(url: URL, request: RequestInit): Promise<Response | NoAnswer> {
+interface Request extends RequestInit {
+  readonly signal: AbortSignal;
+}
+
+async function send(url: URL, request: Request): Promise<Response | NoAnswer> {
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(TIMEOUT_MS)]);
   try {
-    return await fetch(url, { ...request, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return await fetch(url, { ...request, redirect: 'error', signal });
   } catch (error) {
-    return noAnswer(error);
+    return request.signal.aborted ? { message: 'the time is up', again: false } : noAnswer(error);
   }
 }
 
 /** Sends again what may be sent again, and what was not done. */
-async function sendPatiently(url: URL, request: RequestInit, repeatable: boolean): Promise<Response> {
+async function sendPatiently(url: URL, request: Request, repeatable: boolean): Promise<Response> {
   for (let tries = 1; ; tries++) {
     const outcome = await send(url, request);
     const response = outcome instanceof Response ? outcome : null;
     const again = outcome instanceof Response ? TRY_AGAIN.has(outcome.status) : outcome.again && repeatable;
-    if (again && tries < MAX_TRIES) {
-      await delay(pauseBefore(tries, response));
+    if (again && tries < MAX_TRIES && !request.signal.aborted) {
+      await response?.body?.cancel();
+      await delay(pauseBefore(tries, response), undefined, { signal: request.signal }).catch(() => undefined);
       continue;
     }
     if (outcome instanceof Response) return outcome;
@@ -92,15 +102,16 @@ async function sendPatiently(url: URL, request: RequestInit, repeatable: boolean
 }
 
 async function bodyOf(response: Response): Promise<unknown> {
-  const text = await response.text();
+  const { origin } = new URL(response.url);
+  const text = await response.text().catch(() => {
+    throw new ApiProblem(null, `failed to reach ${origin}: its answer broke off`);
+  });
   if (text === '') return null;
   try {
     return JSON.parse(text);
   } catch {
-    throw new ApiProblem(
-      response.status,
-      `${response.status}: what answers at ${new URL(response.url).origin} is not this API (no JSON)`,
-    );
+    // A 404 of somebody else says nothing about the deployment.
+    throw new ApiProblem(null, `${response.status}: what answers at ${origin} is not this API (no JSON)`);
   }
 }
 
@@ -116,7 +127,8 @@ export function createClient({ url: base, apiKey, tenantId }: ClientOptions): Cl
         ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
         ...given,
       };
-      const request = { method, headers, body: call.body === undefined ? null : JSON.stringify(call.body) };
+      const text = call.body === undefined ? null : JSON.stringify(call.body);
+      const request = { method, headers, body: text, signal: call.signal ?? new AbortController().signal };
       // The same PATCH or DELETE twice is one; a POST is with a key.
       const repeatable = method !== 'POST' || 'Idempotency-Key' in given;
       const response = await sendPatiently(urlOf(base, path, call), request, repeatable);

@@ -2,8 +2,9 @@ import { parseArgs } from 'node:util';
 import { createClient } from './client.ts';
 import { ClientUsageError, type Context, FORMATS, type Format } from './context.ts';
 import { DEPLOYMENTS_HELP, type DeploymentOptions, deploymentsCommand } from './deployments-command.ts';
-import { ApiProblem } from './problem.ts';
+import { ApiProblem, isPassing } from './problem.ts';
 import { REVISIONS_HELP, revisionsCommand } from './revisions-command.ts';
+import type { Outcome } from './watch.ts';
 
 /** The command line of API users. */
 
@@ -15,7 +16,7 @@ export interface ClientSettings {
 }
 
 /** What scripts can rely on. */
-const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
+const EXIT = { reached: 0, failed: 1, usage: 2, unknown: 3 } as const;
 
 const OPTIONS_HELP = `
 Options of all these commands:
@@ -24,7 +25,8 @@ Options of all these commands:
   --timeout SECONDS              of --wait and watch; default: 900
 
 BERTH_API_KEY holds the key, BERTH_TENANT_ID the tenant for keys that may name one.
-Exit codes: 0 done, 1 the API refused or the deployment failed, 2 wrong usage.`;
+Exit codes: 0 done, 1 the API refused or the deployment failed, 2 wrong usage, 3 could not be found out: the API was
+not reached, or too busy.`;
 
 const HELPS: Readonly<Record<string, string>> = { deployments: DEPLOYMENTS_HELP, revisions: REVISIONS_HELP };
 
@@ -99,12 +101,12 @@ function contextFrom(values: ReturnType<typeof parse>['values'], settings: Clien
   };
 }
 
-async function run(words: readonly string[], settings: ClientSettings): Promise<boolean> {
+async function run(words: readonly string[], settings: ClientSettings): Promise<Outcome['end']> {
   const { values, positionals } = parse(words);
   const [resource = '', ...rest] = positionals;
   if (values.help || rest.length === 0 || rest[0] === 'help') {
     console.log(`${HELPS[resource]}\n${OPTIONS_HELP}`);
-    return true;
+    return 'reached';
   }
   const timeoutSeconds = secondsOf(values.timeout);
   const context = contextFrom(values, settings);
@@ -123,7 +125,7 @@ async function run(words: readonly string[], settings: ClientSettings): Promise<
 /** Runs `berth deployments …` or `berth revisions …`; `words` begin with that word. Returns the exit code. */
 export async function clientCommand(words: readonly string[], settings: ClientSettings): Promise<number> {
   try {
-    return (await run(words, settings)) ? EXIT.ok : EXIT.failed;
+    return EXIT[await run(words, settings)];
   } catch (error) {
     if (error instanceof ClientUsageError) {
       console.error(`berth: ${error.message}\nsee: berth ${words[0]} --help`);
@@ -131,6 +133,6 @@ export async function clientCommand(words: readonly string[], settings: ClientSe
     }
     if (!(error instanceof ApiProblem)) throw error;
     console.error(`berth: ${error.message}`);
-    return EXIT.failed;
+    return isPassing(error) ? EXIT.unknown : EXIT.failed;
   }
 }

@@ -3,8 +3,9 @@ import type { CreateDeploymentInput, Deployment, Operations, PatchDeploymentInpu
 import { readBody } from './body-file.ts';
 import { ClientUsageError, type Context, show } from './context.ts';
 import { findDeployment } from './lookup.ts';
+import { ApiProblem } from './problem.ts';
 import { age, cell, fields, table } from './table.ts';
-import { watch } from './watch.ts';
+import { type Outcome, watch } from './watch.ts';
 
 /** `berth deployments …`. */
 
@@ -30,7 +31,8 @@ export interface DeploymentOptions {
 }
 
 type Query = Operations['listDeployments']['query'];
-type Command = (context: Context, options: DeploymentOptions, word: string) => Promise<boolean>;
+type End = Outcome['end'];
+type Command = (context: Context, options: DeploymentOptions, word: string) => Promise<End>;
 
 const PAGE = 100;
 
@@ -103,29 +105,44 @@ const list: Command = async (context, options) => {
       found.map((deployment) => row(deployment, now)),
     ),
   );
-  return true;
+  return 'reached';
 };
 
 const get: Command = async (context, _options, word) => {
   const deployment = await findDeployment(context.client, word, isMasked(context));
   await show(context, deployment, () => details(deployment));
-  return true;
+  return 'reached';
 };
 
 /** Follows a deployment to its end; what the command prints besides is there already. */
-async function follow(context: Context, id: string, options: DeploymentOptions): Promise<boolean> {
-  const { ok, message } = await watch(context, id, options.timeoutSeconds);
+async function follow(context: Context, id: string, options: DeploymentOptions): Promise<End> {
+  const { end, message } = await watch(context, id, options.timeoutSeconds);
   context.note(message);
-  return ok;
+  return end;
 }
 
-async function wrote(context: Context, made: Deployment, options: DeploymentOptions): Promise<boolean> {
-  const ok = options.wait ? await follow(context, made.id, options) : true;
+/** What was made, as it is now; where that cannot be read, as it was answered. */
+async function latest(context: Context, made: Deployment): Promise<Deployment> {
   const query = { mask_secrets: isMasked(context) };
-  const path = { deployment_id: made.id };
-  const shown = options.wait ? await context.client.call('getDeployment', { path, query }) : made;
-  await show(context, shown, () => details(shown));
-  return ok;
+  try {
+    return await context.client.call('getDeployment', { path: { deployment_id: made.id }, query });
+  } catch (error) {
+    if (error instanceof ApiProblem) return made;
+    throw error;
+  }
+}
+
+/** However the wait ends: what was made is printed, so that its id is known. */
+async function wrote(context: Context, made: Deployment, options: DeploymentOptions): Promise<End> {
+  let shown = made;
+  try {
+    if (!options.wait) return 'reached';
+    const end = await follow(context, made.id, options);
+    if (end !== 'unknown') shown = await latest(context, made);
+    return end;
+  } finally {
+    await show(context, shown, () => details(shown));
+  }
 }
 
 const create: Command = async (context, options) => {
@@ -155,7 +172,7 @@ const remove: Command = async (context, options, word) => {
   await context.client.call('deleteDeployment', { path: { deployment_id: id }, query });
   if (options.wait) return follow(context, id, options);
   await show(context, { id, status: 'AWAITING_DELETE' }, () => `${cell(name)} is being deleted`);
-  return true;
+  return 'reached';
 };
 
 const follows: Command = async (context, options, word) => {
@@ -174,14 +191,14 @@ const COMMANDS: Readonly<Record<string, { run: Command; words: 0 | 1 }>> = {
 
 /**
  * Runs one command.
- * @returns whether it ended well
+ * @returns how it ended
  * @throws ClientUsageError, ApiProblem
  */
 export function deploymentsCommand(
   context: Context,
   options: DeploymentOptions,
   words: readonly string[],
-): Promise<boolean> {
+): Promise<End> {
   const [verb = '', ...rest] = words;
   const command = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
   if (command === undefined) throw new ClientUsageError(`berth deployments: "${verb}" is no command`);

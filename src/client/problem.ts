@@ -13,6 +13,14 @@ export class ApiProblem extends Error {
   }
 }
 
+/** Busy, behind a gateway that has nobody to ask, or asked too often: the next try may be answered. */
+const PASSING: ReadonlySet<number | null> = new Set([null, 429, 500, 502, 503, 504]);
+
+/** Whether a problem may be gone in a moment, and says nothing of what was asked about. */
+export function isPassing(error: unknown): error is ApiProblem {
+  return error instanceof ApiProblem && PASSING.has(error.status);
+}
+
 function isFieldErrors(body: unknown): body is FieldErrors {
   return typeof body === 'object' && body !== null && Array.isArray((body as Partial<FieldErrors>).detail);
 }

@@ -102,7 +102,7 @@ const COMMANDS: Readonly<Record<string, { run: Command; needsRevision?: true; mo
  * Runs one command.
  * @throws ClientUsageError, ApiProblem
  */
-export async function revisionsCommand(context: Context, words: readonly string[]): Promise<boolean> {
+export async function revisionsCommand(context: Context, words: readonly string[]): Promise<'reached'> {
   const [verb = '', name, revision, ...rest] = words;
   const command = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
   if (command === undefined) throw new ClientUsageError(`berth revisions: "${verb}" is no command`);
@@ -112,5 +112,5 @@ export async function revisionsCommand(context: Context, words: readonly string[
   if (rest.length > 0 || words.length - 1 > command.most)
     throw new ClientUsageError(`berth revisions ${verb}: "${words.at(-1)}" is not expected here`);
   await command.run(context, await findDeployment(context.client, name, true), revision);
-  return true;
+  return 'reached';
 }

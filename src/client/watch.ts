@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Deployment } from './api-types.ts';
+import type { Client } from './client.ts';
 import type { Context } from './context.ts';
 import { findRevisionId, type Revision } from './lookup.ts';
-import { ApiProblem } from './problem.ts';
+import { ApiProblem, isPassing } from './problem.ts';
 import { cell } from './table.ts';
 
 /** Follows a deployment until it is settled. */
@@ -18,9 +19,9 @@ const FAILED: ReadonlySet<Revision['status']> = new Set([
   'INTERRUPTED',
 ]);
 
-/** How a watch ended: with a message, and whether that is what was wanted. */
+/** How a watch ended: as wanted, otherwise, or it could not be found out. */
 export interface Outcome {
-  readonly ok: boolean;
+  readonly end: 'reached' | 'failed' | 'unknown';
   readonly message: string;
 }
 
@@ -41,8 +42,10 @@ function settled({ status, remote_reconciled: seen, ...deployment }: Deployment)
   // The active revision goes on serving while a change of source_config is rolled out.
   const isThere = conditions.some((condition) => condition.type === 'Ready' && condition.status === 'True');
   if (status === 'READY' && latest !== null && active === latest && isThere)
-    return { ok: true, message: `${name} is READY with its latest revision active` };
-  return status === 'UNUSED' ? { ok: true, message: `${name} is UNUSED: nothing of it is to run` } : null;
+    return { end: 'reached', message: `${name} is READY with its latest revision active` };
+  return status === 'UNUSED'
+    ? { end: 'reached', message: `${name} is UNUSED: nothing of it is to run` }
+    : null;
 }
 
 /** The first condition that does not hold, as a line. */
@@ -51,47 +54,76 @@ function waitsFor({ conditions }: Deployment): string {
   return waiting === undefined ? '' : `${waiting.reason}: ${waiting.message}`;
 }
 
-async function failure(context: Context, deployment: Deployment): Promise<Outcome | null> {
-  const { client } = context;
+async function failure(client: Client, deployment: Deployment, signal: AbortSignal): Promise<Outcome | null> {
   if (deployment.latest_revision_id === null || deployment.status === 'AWAITING_DELETE') return null;
   const path = {
     deployment_id: deployment.id,
     revision_id: await findRevisionId(client, deployment, undefined),
   };
-  const { number, status } = await client.call('getRevision', { path });
+  const { number, status } = await client.call('getRevision', { path, signal });
   const refused = refusedChange(deployment);
   if (!FAILED.has(status) && refused === undefined) return null;
-  const { summary, remedy } = await client.call('explainRevision', { path });
+  const { summary, remedy } = await client.call('explainRevision', { path, signal });
   const advice = remedy === null ? '' : `\n${cell(remedy.text)}`;
   const change = refused === undefined ? '' : `\n${refused.reason}: ${cell(refused.message)}`;
-  return { ok: false, message: `revision ${number}: ${status}. ${cell(summary)}${change}${advice}` };
+  return { end: 'failed', message: `revision ${number}: ${status}. ${cell(summary)}${change}${advice}` };
 }
 
 /** The deployment as it is; null: it is gone. */
-async function read({ client }: Context, id: string): Promise<Deployment | null> {
+async function read(client: Client, id: string, signal: AbortSignal): Promise<Deployment | null> {
+  const path = { deployment_id: id };
   try {
-    return await client.call('getDeployment', { path: { deployment_id: id }, query: { mask_secrets: true } });
+    return await client.call('getDeployment', { path, query: { mask_secrets: true }, signal });
   } catch (error) {
     if (error instanceof ApiProblem && error.status === 404) return null;
     throw error;
   }
 }
 
-/** Notes each change on the way; ends when it is settled, has failed, is gone, or the time is up. */
-export async function watch(context: Context, id: string, timeoutSeconds: number): Promise<Outcome> {
-  const end = Date.now() + timeoutSeconds * 1000;
-  let last = '';
-  for (;;) {
-    const deployment = await read(context, id);
-    if (deployment === null) return { ok: true, message: 'the deployment is gone' };
-    const outcome = settled(deployment) ?? (await failure(context, deployment));
-    if (outcome !== null) return outcome;
+/** What one look tells: how it ended, or what it waits for. */
+interface Look {
+  readonly outcome: Outcome | null;
+  readonly line: string;
+  /** False: there was no answer that tells anything. */
+  readonly isTold: boolean;
+}
+
+async function look({ client }: Context, id: string, signal: AbortSignal): Promise<Look> {
+  try {
+    const deployment = await read(client, id, signal);
+    if (deployment === null)
+      return { outcome: { end: 'reached', message: 'the deployment is gone' }, line: '', isTold: true };
+    const outcome = settled(deployment) ?? (await failure(client, deployment, signal));
     const line = `${cell(deployment.name)}: ${deployment.status}  ${cell(waitsFor(deployment))}`;
-    if (line !== last) context.note(line);
-    last = line;
-    if (context.stopped.aborted) return { ok: false, message: `stopped: ${line}` };
-    if (Date.now() >= end)
-      return { ok: false, message: `not settled after ${timeoutSeconds} seconds: ${line}` };
-    await delay(EVERY_MS, undefined, { signal: context.stopped }).catch(() => undefined);
+    return { outcome, line, isTold: true };
+  } catch (error) {
+    if (!isPassing(error)) throw error;
+    return { outcome: null, line: error.message, isTold: false };
+  }
+}
+
+/**
+ * Notes each change on the way; ends when it is settled, has failed, is gone, or the time is up. Holds out while the API
+ * cannot be asked.
+ * @throws ApiProblem when the API refuses
+ */
+export async function watch(context: Context, id: string, timeoutSeconds: number): Promise<Outcome> {
+  const signal = AbortSignal.any([context.stopped, AbortSignal.timeout(timeoutSeconds * 1000)]);
+  let last: Look = { outcome: null, line: 'nothing was heard', isTold: false };
+  for (;;) {
+    const seen = await look(context, id, signal);
+    if (seen.outcome !== null) return seen.outcome;
+    const note = seen.isTold ? seen.line : `${seen.line}; still waiting`;
+    // An end of the time is no outage: what was heard last stays.
+    if (!signal.aborted) {
+      if (seen.line !== last.line) context.note(note);
+      last = seen;
+    }
+    if (context.stopped.aborted) return { end: 'failed', message: `stopped: ${last.line}` };
+    if (signal.aborted) {
+      const message = `not settled after ${timeoutSeconds} seconds: ${last.line}`;
+      return { end: last.isTold ? 'failed' : 'unknown', message };
+    }
+    await delay(EVERY_MS, undefined, { signal }).catch(() => undefined);
   }
 }

@@ -1,8 +1,11 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createClient } from '../../../src/client/client.ts';
 import { clientCommand } from '../../../src/client/command.ts';
+
+const sample = fileURLToPath(new URL('../../samples/shop.json', import.meta.url));
 
 let server: Server | undefined;
 afterEach(() => {
@@ -68,4 +71,42 @@ test('the key follows no redirect, and none is tried again', async () => {
   const client = createClient({ url, apiKey: 'key', tenantId: null });
   await expect(client.call('listDeployments')).rejects.toThrow('it redirects elsewhere');
   expect(requests).toBe(1);
+});
+
+test('what was made is printed though the wait cannot find out, exit code 3', async () => {
+  const url = await answering((request, response) => {
+    const created = request.method === 'POST';
+    const body = { id: 'made-1', name: 'shop', status: 'QUEUED', source_revision_config: {}, secrets: [] };
+    request.resume().on('end', () => {
+      response.writeHead(created ? 201 : 503, { 'content-type': 'application/json', 'retry-after': '1' });
+      const made = { ...body, source_config: {}, conditions: [] };
+      response.end(JSON.stringify(created ? made : { detail: 'busy' }));
+    });
+  });
+  const words = ['deployments', 'create', '-f', sample, '--wait', '--timeout', '1', '-o', 'json'];
+  const { code, text } = await command(words, { url, apiKey: 'key' });
+  expect(code).toBe(3);
+  expect(text).toContain('"id": "made-1"');
+  expect(text).toContain('not settled after 1 seconds');
+});
+
+test('an API that is not reached is exit code 3', async () => {
+  const url = await answering((request) => request.socket.destroy());
+  const { code } = await command(['deployments', 'list'], { url, apiKey: 'key' });
+  expect(code).toBe(3);
+});
+
+test.each([
+  ['a page of a gateway', (response: ServerResponse) => response.writeHead(404).end('<html>')],
+  [
+    'an answer that breaks off',
+    (response: ServerResponse) => {
+      response.writeHead(200, { 'content-length': '9' }).write('{');
+      setImmediate(() => response.destroy());
+    },
+  ],
+])('%s tells nothing, exit code 3', async (_what, answer) => {
+  const url = await answering((_request, response) => void answer(response));
+  const { code, text } = await command(['deployments', 'list'], { url, apiKey: 'key' });
+  expect(code, text).toBe(3);
 });

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Deployment } from '../../../src/client/api-types.ts';
 import type { Client } from '../../../src/client/client.ts';
 import type { Context } from '../../../src/client/context.ts';
+import { ApiProblem } from '../../../src/client/problem.ts';
 import { watch } from '../../../src/client/watch.ts';
 
 const REVISION = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
@@ -53,7 +54,7 @@ test.each(['RolledBack', 'RolloutFailed'])(
   async (reason) => {
     const { context } = contextOf([deployment({}, reason, 'False')]);
     expect(await watch(context, 'a', 60)).toEqual({
-      ok: false,
+      end: 'failed',
       message: `revision 1: DEPLOYED. It serves.\n${reason}: what ${reason} means\nAsk for less.`,
     });
   },
@@ -64,11 +65,34 @@ test('how an earlier generation ended is not how this one does', async () => {
     deployment({ remote_reconciled: false }, 'RolledBack', 'False'),
     deployment(),
   ]);
-  expect(await watch(context, 'a', 60)).toMatchObject({ ok: true });
+  expect(await watch(context, 'a', 60)).toMatchObject({ end: 'reached' });
 });
 
 test('an active revision is not enough while a change of source_config is rolled out', async () => {
   const { context, notes } = contextOf([deployment({}, 'RolloutInProgress', 'False'), deployment()]);
-  expect(await watch(context, 'a', 60)).toMatchObject({ ok: true });
+  expect(await watch(context, 'a', 60)).toMatchObject({ end: 'reached' });
   expect(notes).toHaveLength(1);
+});
+
+test.each([null, 429, 502, 503, 504])(
+  'an outage (%s) does not end a wait, and is noted once',
+  async (status) => {
+    const outage = new ApiProblem(status, 'nobody there');
+    const { context, notes } = contextOf([outage, outage, deployment()]);
+    expect(await watch(context, 'a', 60)).toMatchObject({ end: 'reached' });
+    expect(notes).toEqual(['nobody there; still waiting']);
+  },
+);
+
+test('where nothing can be heard until the end, the outcome is unknown', async () => {
+  const { context } = contextOf([new ApiProblem(503, '503: busy')]);
+  expect(await watch(context, 'a', 0.5)).toEqual({
+    end: 'unknown',
+    message: 'not settled after 0.5 seconds: 503: busy',
+  });
+});
+
+test('a refusal ends it', async () => {
+  const { context } = contextOf([new ApiProblem(401, '401: no key')]);
+  await expect(watch(context, 'a', 60)).rejects.toThrow('401: no key');
 });
