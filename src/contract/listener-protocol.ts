@@ -219,6 +219,10 @@ export const reportsResponseSchema = z.object({
   accepted_seq: z
     .int()
     .describe('The highest seq taken; a repeated one is answered without being taken twice.'),
+  inventory_wanted: z
+    .boolean()
+    .optional()
+    .describe('True: a report told of a generation that the hub does not know; a complete inventory is due.'),
 });
 export type ReportsResponse = z.infer<typeof reportsResponseSchema>;
 

@@ -123,11 +123,14 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
   };
 }
 
+/** The hub knows no such generation: it was restored from a backup, or somebody raised the number by hand. */
+export const GENERATION_AHEAD = 'it speaks of a generation that does not exist';
+
 function whyIgnored(facts: DeploymentFacts, report: ObservedReport): string | null {
   if (report.name !== facts.appName || report.namespace !== facts.namespace) {
     return 'it was seen in another place';
   }
-  if (report.specGeneration > facts.generation) return 'it speaks of a generation that does not exist';
+  if (report.specGeneration > facts.generation) return GENERATION_AHEAD;
   if (report.specGeneration < (facts.observation?.generation ?? 0)) return 'a later one was observed before';
   return null;
 }

@@ -23,8 +23,11 @@ export interface ApplyDeps {
   guard: () => void;
 }
 
-/** `wait`: something has to end in the cluster first; look again after so many milliseconds. */
-export type StepResult = { kind: 'done' } | { kind: 'wait'; ms: number };
+/**
+ * `wait`: something has to end in the cluster first; look again after so many milliseconds.
+ * `late`: the cluster has a later generation, which was not overwritten.
+ */
+export type StepResult = { kind: 'done' } | { kind: 'wait'; ms: number } | { kind: 'late' };
 
 const DONE: StepResult = { kind: 'done' };
 /** A custom resource that is being deleted is applied again once it is gone. */
@@ -57,8 +60,8 @@ function isAsWanted(live: Resource, item: ApplyWork): boolean {
 }
 
 /**
- * A later item was applied already, by another replica of the listener: this one is late. Not so if the generation was
- * raised by hand, which the listener's own note gives away.
+ * A later item was applied already: by another replica of the listener, or before the hub was restored from a backup.
+ * Not so if the generation was raised by hand, which the listener's own note gives away.
  */
 function isLate(live: Resource, item: ApplyWork): boolean {
   return live.spec.generation > item.generation && !isEdited(live);
@@ -120,7 +123,8 @@ async function writeResource(item: ApplyWork, deps: ApplyDeps, signal: AbortSign
         );
       }
       if (live.metadata.deletionTimestamp !== undefined) return { kind: 'wait', ms: DELETION_WAIT_MS };
-      if (isLate(live, item) || isAsWanted(live, item)) return DONE;
+      if (isLate(live, item)) return { kind: 'late' };
+      if (isAsWanted(live, item)) return DONE;
       return await update(live, item, deps, signal);
     } catch (error) {
       if (!isKubeError(error, 'conflict', 'already_exists') || conflicts >= CONFLICTS_TAKEN) throw error;

@@ -76,9 +76,10 @@ class Sender {
   }
 
   async #post(reports: Report[]): Promise<void> {
-    const { hub, term } = this.#options;
+    const { hub, term, outbox } = this.#options;
     this.#seq += 1;
-    await hub.reports({ epoch: term.epoch, seq: this.#seq, reports }, { signal: term.lost });
+    const answer = await hub.reports({ epoch: term.epoch, seq: this.#seq, reports }, { signal: term.lost });
+    if (answer.inventory_wanted === true) outbox.touchEverything();
   }
 
   /** One report that the hub does not take must not keep back the others. */

@@ -2,6 +2,7 @@ import type { WorkItem } from '../contract/listener-protocol.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { Clock } from '../kube/clock.ts';
 import type { Outcome } from '../kube/controller.ts';
+import { keyOf } from '../kube/object.ts';
 import { WorkQueue } from '../kube/work-queue.ts';
 import { type ApplyDeps, applyItem, type StepResult } from './apply.ts';
 import type { Outbox } from './outbox.ts';
@@ -90,6 +91,12 @@ export class WorkTable {
     if (result.kind === 'wait') return { kind: 'requeue', afterMs: result.ms };
     const { deployment_id, generation } = item;
     const { outbox } = this.#options;
+    if (result.kind === 'late') {
+      // Not applied, so not told to be: the hub sees the later generation, and makes what it wants count as later still.
+      outbox.touch(keyOf(item), null);
+      this.#drop(item);
+      return { kind: 'settled' };
+    }
     if (item.kind === 'apply') {
       this.#applied.set(deployment_id, generation);
       outbox.addOutcome({ kind: 'applied', deployment_id, generation });

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ApplyWork, Report } from '../../src/contract/listener-protocol.ts';
+import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
 import { findDeployment, requestDeletion } from '../../src/store/deployments.ts';
 import type { DeploymentRecord } from '../../src/store/records.ts';
 import { type HubFixture, protocolClient, startHub } from './harness/hub.ts';
@@ -314,6 +315,18 @@ describe('inventory', () => {
     ]);
     expect(answer.body).toEqual({ due: 0, unknown: ['by-hand', '01900000-0000-7000-8000-00000000dead'] });
     expect(await read(record)).toMatchObject({ generation: 1 });
+  });
+
+  it('is asked for when a report tells of a generation that the hub does not know', async () => {
+    const record = await insert(hub.store, tenantId, 'ahead');
+    const told = { name: record.appName, namespace: record.namespace, deployment_id: record.id };
+    const status = { conditions: [], off: false, url: null, active_revision: null };
+    const more = { rollout_revision: null, failed_revision: null };
+    const observed = { kind: 'observed' as const, ...told, ...status, ...more };
+    const fits = await listener.report([{ ...observed, observed_spec_generation: 1 }]);
+    expect(fits.body).not.toHaveProperty('inventory_wanted');
+    const ahead = await listener.report([{ ...observed, observed_spec_generation: 9 }]);
+    expect(ahead.body).toMatchObject({ inventory_wanted: true });
   });
 
   it('of a later generation that a listener applied (the hub was restored): what is wanted counts as later still', async () => {

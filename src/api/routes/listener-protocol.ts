@@ -13,6 +13,7 @@ import {
   workQuerySchema,
   workResponseSchema,
 } from '../../contract/listener-protocol.ts';
+import { GENERATION_AHEAD } from '../../domain/report-outcome.ts';
 import type { Database, Scope } from '../../store/database.ts';
 import { takeInventory } from '../../store/listener-inventory.ts';
 import {
@@ -213,7 +214,8 @@ function addRoutes(
       );
       if (result === null) throw notFound('listener');
       for (const ignored of result.ignored) deps.logger.debug(ignored, 'ignored a report');
-      return { accepted_seq: result.acceptedSeq };
+      const isAhead = result.ignored.some(({ why }) => why === GENERATION_AHEAD);
+      return { accepted_seq: result.acceptedSeq, ...(isAhead ? { inventory_wanted: true } : {}) };
     },
   );
 

@@ -83,7 +83,7 @@ describe('the custom resource', () => {
 
   it('of a newer generation, applied by another replica, is not overwritten', async () => {
     applied(5);
-    expect(await apply(applyWork({ generation: 4 }))).toEqual({ kind: 'done' });
+    expect(await apply(applyWork({ generation: 4 }))).toEqual({ kind: 'late' });
     expect(live().spec.generation).toBe(5);
     expect(cluster.writes()).toEqual([]);
   });

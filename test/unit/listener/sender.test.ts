@@ -25,6 +25,7 @@ function setUp() {
     if (failure !== undefined) throw failure;
   };
   let resources = [resource];
+  let wanted = false;
   const outbox = new Outbox();
   const term = fakeTerm();
   const draining = new AbortController();
@@ -34,7 +35,7 @@ function setUp() {
     reports: async (request: ReportsRequest) => {
       calls.push({ kind: 'reports', ...request });
       fail();
-      return { accepted_seq: request.seq };
+      return { accepted_seq: request.seq, ...(wanted ? { inventory_wanted: true } : {}) };
     },
     inventory: async (request: InventoryRequest) => {
       calls.push({ kind: 'inventory', ...request });
@@ -59,6 +60,9 @@ function setUp() {
     random: () => 1,
   });
   return {
+    want: (is: boolean) => {
+      wanted = is;
+    },
     calls,
     failures,
     outbox,
@@ -157,6 +161,14 @@ describe('the sender', () => {
       namespaces: [NAMESPACE],
       items: [{ deployment_id: ID }],
     });
+  });
+
+  it('sends a complete inventory when the hub asks for one with its answer to a report', async () => {
+    t.want(true);
+    t.outbox.addOutcome(applied(1));
+    await settle();
+    expect(t.calls.map(({ kind }) => kind)).toEqual(['reports', 'inventory']);
+    expect(t.calls[1]).toMatchObject({ complete: true });
   });
 
   it('takes a failed inventory again, and tells an unknown id once', async () => {

@@ -18,7 +18,7 @@ function setUp() {
   const term = fakeTerm();
   const clock = new FakeClock();
   const logger = recordingLogger();
-  const table = new WorkTable({
+  const options = {
     deps: {
       client,
       view: cluster.view(),
@@ -31,9 +31,10 @@ function setUp() {
     logger,
     clock,
     random: () => 1,
-  });
+  };
+  const table = new WorkTable(options);
   const told = () => outbox.draft(100)?.reports ?? [];
-  return { cluster, outbox, term, clock, logger, table, told };
+  return { cluster, outbox, term, clock, logger, table, told, options };
 }
 let t: ReturnType<typeof setUp>;
 beforeEach(() => {
@@ -46,6 +47,18 @@ describe('the work table', () => {
     expect(await t.table.reconcile(ID, signal)).toEqual({ kind: 'settled' });
     expect(t.told()).toEqual([{ kind: 'applied', deployment_id: ID, generation: 3 }]);
     expect(t.table.size).toBe(0);
+  });
+
+  it('reports no older generation than the cluster has as applied: the hub is to compare the two', async () => {
+    t.table.add(applyWork({ generation: 7 }));
+    await t.table.reconcile(ID, signal);
+    expect(t.told()).toHaveLength(1);
+    const former = new WorkTable({ ...t.options });
+    former.add(applyWork({ generation: 4 }));
+    expect(await former.reconcile(ID, signal)).toEqual({ kind: 'settled' });
+    expect([former.size, t.told()]).toEqual([0, []]);
+    expect([...t.outbox.takeTouched().touched.keys()]).toEqual([`team/${NAME}`]);
+    expect(t.cluster.get('ManagedDeployment', NAME)).toMatchObject({ spec: { generation: 7 } });
   });
 
   it('keeps the latest item of a deployment, whatever the order of arrival', async () => {
