@@ -118,7 +118,7 @@ async function tellReachability(
       tenantId: row.tenant_id,
       listenerId,
       actor,
-      reason: reachable ? 'ListenerReturned' : 'ListenerLost',
+      reason: reachable ? 'ListenerReturned' : 'ClusterUnreachable',
       message: reachable
         ? `The cluster of listener ${name} is observed again.`
         : `The cluster of listener ${name} does not answer.`,

@@ -111,7 +111,7 @@ describe('lease', () => {
     expect((await events()).slice(before).map(({ reason }) => reason)).toEqual([
       'ListenerLost',
       'ListenerReturned',
-      'ListenerLost',
+      'ClusterUnreachable',
       'ListenerReturned',
     ]);
   });
