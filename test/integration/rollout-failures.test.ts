@@ -71,6 +71,13 @@ const CASES: Record<string, Case> = {
     culprit: { container: 'app', container_kind: 'app' },
     message: /^api: pod \S+, container app: CreateContainerConfigError: secret "missing" not found/,
   },
+  'missing-account': {
+    podTemplate: { serviceAccountName: 'nope' },
+    reason: 'AdmissionRefused',
+    culprit: { kind: 'Deployment', field: 'source_config.resource_spec.service_account_name' },
+    message:
+      /^api: .*serviceaccount "nope" not found.* named by source_config\.resource_spec\.service_account_name;/,
+  },
   'app-crashes': {
     image: 'registry.test/app:fail-crash-loop',
     reason: 'CrashLoop',
