@@ -81,9 +81,9 @@ describe('processes', () => {
       const status = await world.ready(name);
       expect(status.activeRevision).toMatchObject({ number: 1, templates: `${name}-1` });
       if (volume !== undefined) expect((await world.get('pvc', `${name}-db`))?.metadata.uid).toBe(volume);
-      expect(
-        await world.names('controllerrevisions', `app.kubernetes.io/instance=${name},berth.dev/inputs-hash`),
-      ).toEqual([`${name}-1`]);
+      // Beside the stored templates there is what stands for the data services' Secrets.
+      const stored = `app.kubernetes.io/instance=${name},berth.dev/inputs-hash,!berth.dev/witness`;
+      expect(await world.names('controllerrevisions', stored)).toEqual([`${name}-1`]);
       for (const child of processes.splice(0)) {
         child.kill('SIGTERM');
         await ended(child);
