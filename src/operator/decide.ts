@@ -16,6 +16,7 @@ import { routeReady } from './route-state.ts';
 import { witnessChanges } from './secrets-check.ts';
 import { keepingInUse } from './services-in-use.ts';
 import { chooseTarget, componentsOf, type Target } from './target.ts';
+import { turnRound } from './turn-round.ts';
 import { stateOf } from './workload-state.ts';
 
 type DataImages = NonNullable<ManagedDeploymentStatus['dataImages']>;
@@ -45,16 +46,19 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
   const comparisons = compareAll(withKeptTemplates(possible, wanted, observed, dataImages), observed);
   const rollout = judge({ observed, target, comparisons, patience, now });
   const complete = isComplete(rollout.verdict, target);
+  const turn = turnRound(observed, target, comparisons, now);
   const todo = plan({
     observed,
     target,
     comparisons,
     complete,
+    finishing: turn.finishing,
     keepRoutes: isRouteOnItsWay(observed, config),
   });
   const settled = complete && todo.actions.length === 0;
   return {
     ...rollout,
+    turnsAt: rollout.turnsAt ?? turn.until,
     target,
     dataImages,
     comparisons,

@@ -23,6 +23,8 @@ export interface PlanInput {
   readonly comparisons: readonly Comparison[];
   /** Every component runs the target. Until then nothing is removed that the former templates may need. */
   readonly complete: boolean;
+  /** Deployments that come to the end of their rollout before they are touched; see turn-round.ts. */
+  readonly finishing: ReadonlySet<string>;
   /** A route that is no longer wanted still leads to the app, and its successor does not yet. */
   readonly keepRoutes: boolean;
 }
@@ -40,6 +42,8 @@ export function plan(input: PlanInput): Plan {
       waiting.push(`${comparison.id} waits for database and cache`);
     } else if (comparison.state === 'leaving') {
       waiting.push(`${comparison.id} is being deleted and will be made again`);
+    } else if (input.finishing.has(comparison.id)) {
+      waiting.push(`${comparison.id} finishes its rollout, then it is turned back`);
     } else {
       const planned = planObject(input, comparison);
       actions.push(...planned.actions);

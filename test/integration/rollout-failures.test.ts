@@ -159,9 +159,8 @@ describe.concurrent('a revision that cannot come up', () => {
     await shop.ready();
     const workloads = await shop.workloads();
     const serving = await shop.watchServing('r1', { queue: 2 });
-    // It comes up with the new revision and goes back. Turned round in its middle, the Deployment controller may count a
-    // pod that is already ending, so one of two is what Kubernetes itself warrants here.
-    const others = await shop.watchServing(null, { api: 1 });
+    // They come up with the new revision and go back.
+    const others = await shop.watchServing(null, { api: 2, orchestrator: 1, executor: 1 });
     await shop.apply(appSpec(2, 'registry.test/app:2', { components: four('20') }));
     const status = await shop.rolledBack();
     expect(status.failedRevision).toMatchObject({
