@@ -119,7 +119,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     `The container ends by itself: its exit code and last words are in the message. 137 often means too little memory (memory_limit_mb), 127 a command that does not exist. Mend the image, its secrets or its command. ${AGAIN}`,
   ),
   Unschedulable: act(
-    'Ask for less (cpu, memory_mb, scales of source_config.resource_spec), or ask those who run the cluster for room; a pod that waits starts by itself once there is some.',
+    'Ask for less (cpu, memory_mb, scales of source_config.resource_spec; for the database db_cpu, db_memory_mb), or ask those who run the cluster for room; a pod that waits starts by itself once there is some.',
   ),
   QuotaExceeded: act(
     "Ask for less (cpu, memory_mb, scales of source_config.resource_spec), free what others use in the namespace, or ask those who run the platform for more: the quota of a tenant's own namespace follows from the tenant's quotas (GET /v2/usage shows them, an admin changes them with PATCH /v2/tenants/{id}), that of any other is the cluster's.",

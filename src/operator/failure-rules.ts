@@ -43,7 +43,7 @@ const ADMISSION = /is forbidden|denied the request|denied request|is invalid/i;
 interface Rule {
   /** Reasons as Kubernetes names them; null: any. */
   readonly when: ReadonlySet<string> | null;
-  readonly and?: (symptom: Symptom) => boolean;
+  readonly and?: (symptom: Told) => boolean;
   readonly reason: Reason;
   /** When it turns into a failure, in ms since the epoch; null: at the deadline. */
   readonly turnsAt: ((symptom: Symptom, patience: Patience, startedAt: number) => number) | null;
@@ -160,13 +160,34 @@ export interface Evidence {
   readonly patience: Patience;
 }
 
+type Told = Pick<Symptom, 'reason' | 'text' | 'restarts'> & {
+  readonly culprit: { readonly exit_code?: number };
+};
+
+function ruleOf(symptom: Told): Rule | undefined {
+  return RULES.find(({ when, and }) => {
+    return (when === null || when.has(symptom.reason)) && (and === undefined || and(symptom));
+  });
+}
+
+/** What trouble of any pod, or of a workload that gets none, is called; null: it only takes its time. */
+export function reasonOfTrouble(trouble: {
+  readonly reason: string;
+  readonly text: string;
+  readonly restarts?: number;
+  readonly exitCode?: number;
+}): Reason | null {
+  const { reason, text, restarts = 0, exitCode } = trouble;
+  if (VAGUE.has(reason)) return null;
+  const culprit = exitCode === undefined ? {} : { exit_code: exitCode };
+  return ruleOf({ reason, text, restarts, culprit })?.reason ?? null;
+}
+
 /** Whether a rollout that is not complete has failed. */
 export function judgeRollout({ symptoms, awaited, startedAt, now, patience }: Evidence): Judgement {
   const deadline = startedAt + patience.deadlineMs;
   const ruled = symptoms.map((symptom) => {
-    const rule = RULES.find(({ when, and }) => {
-      return (when === null || when.has(symptom.reason)) && (and === undefined || and(symptom));
-    });
+    const rule = ruleOf(symptom);
     const turnsAt = rule?.turnsAt?.(symptom, patience, startedAt) ?? deadline;
     return { symptom, reason: rule?.reason, turnsAt: Math.min(turnsAt, deadline) };
   });

@@ -16,8 +16,9 @@ import {
 import type { Decision } from './decide.ts';
 import type { Failure } from './failure.ts';
 import { liveChild, type Observed } from './observed.ts';
-import { isReadyPod, podsOf, troubleOf } from './pod-trouble.ts';
+import { isReadyPod, podsOf } from './pod-trouble.ts';
 import type { Verdict } from './rollout.ts';
+import { serviceTrouble } from './service-trouble.ts';
 import { workloadState } from './workload-state.ts';
 
 /**
@@ -116,21 +117,11 @@ function stopped({ off }: Facts, what: string): Finding | null {
   return off ? no('SwitchedOff', `switched off: ${what} does not run, its data is kept`) : null;
 }
 
-/** Why a data service is not ready: its controller's word, else what Events or its pod tell. */
+/** That a data service is not ready, and why. */
 function notReady(observed: Observed, service: 'database' | 'cache'): string {
-  const [kind, name] =
-    service === 'database'
-      ? (['StatefulSet', databaseName(observed.resource)] as const)
-      : (['Deployment', cacheName(observed.resource)] as const);
-  const workload = liveChild(observed, kind, name);
-  const refusal = workload === undefined ? null : workloadState(workload).refusal;
-  const told = observed.tellings?.get(workload?.metadata.uid ?? '');
-  const trouble =
-    refusal ??
-    (told === undefined ? undefined : `${told.reason}: ${told.message}`) ??
-    troubleOf(observed, service)?.message;
+  const trouble = serviceTrouble(observed, service);
   const starting = `the ${service} is not ready yet`;
-  return trouble === undefined ? starting : `${starting}: ${trouble}`;
+  return trouble === null ? starting : `${starting}: ${trouble.message}`;
 }
 
 function imageReady({ observed }: Facts): Finding {
@@ -208,6 +199,14 @@ type Check = (facts: Facts) => Finding | null | undefined | false;
 
 const pendingWork = ({ plan }: Decision) => plan.actions.length + plan.waiting.length;
 
+/** The condition of the service says that it starts; here it is called by what keeps it, if somebody can see to that. */
+function notStarted({ observed }: Facts, service: 'database' | 'cache', finding: Finding | null) {
+  if (finding?.status !== 'False') return false;
+  const isStarting = finding.reason === 'DatabaseStarting' || finding.reason === 'CacheStarting';
+  const reason = isStarting ? serviceTrouble(observed, service)?.reason : null;
+  return reason ? no(reason, finding.message) : finding;
+}
+
 /** What stands between the resource and Ready=True; the first that applies is told. */
 const READY_CHECKS: readonly Check[] = [
   function pausedBeforeDone({ paused, decision }) {
@@ -221,12 +220,10 @@ const READY_CHECKS: readonly Check[] = [
     return observed.resource.spec.suspend && no('SwitchedOff', message);
   },
   function databaseNotReady(facts) {
-    const finding = databaseReady(facts);
-    return finding?.status === 'False' && finding;
+    return notStarted(facts, 'database', databaseReady(facts));
   },
   function cacheNotReady(facts) {
-    const finding = cacheReady(facts);
-    return finding?.status === 'False' && finding;
+    return notStarted(facts, 'cache', cacheReady(facts));
   },
   function imageMissing({ observed, decision }) {
     if (observed.resource.spec.revision.image !== undefined) return false;

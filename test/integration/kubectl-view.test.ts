@@ -123,10 +123,7 @@ describe.concurrent('kubectl', () => {
       cache: { external: true },
       database: { image: 'registry.test/db:fail-image-pull' },
     });
-    const waiting = await slow.until(
-      'waiting',
-      (now) => condition(now, 'Ready') === 'False DatabaseStarting',
-    );
+    const waiting = await slow.until('waiting', (now) => condition(now, 'Ready') === 'False ImagePullFailed');
     expect(await row('slow')).toMatchObject({ REVISION: '1', ...truth(waiting) });
     expect(truth(waiting)).toMatchObject({ ACTIVE: '', STATUS: 'AWAITING_DATABASE', SERVING: 'False' });
     await expect(world.kubectl('rollout', 'status', 'deploy/slow-api')).rejects.toThrow(/not found/);

@@ -177,7 +177,7 @@ describe('a quota that leaves no room for database and cache', () => {
       ),
     );
     expect(status.status).toBe('AWAITING_DATABASE');
-    expect(condition(status, 'Ready')).toBe('False DatabaseStarting');
+    expect(condition(status, 'Ready')).toBe('False QuotaExceeded');
     expect(status.failedRevision).toBeUndefined();
   });
 });

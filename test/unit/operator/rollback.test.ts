@@ -240,7 +240,71 @@ describe('a change in place that fails', () => {
   });
 });
 
+describe('a component without trouble, in the middle of its rollout', () => {
+  const TWO = { components: { api: scaled(2, 2), queue: scaled(1, 1) } };
+  const failing = async () => {
+    const world = await settled(spec('web:1', 1, TWO));
+    world.cluster.stuck.set('api', 'ContainerCreating');
+    world.cluster.stuck.set('queue', 'InvalidImageName');
+    world.change(spec('web:2', 2, TWO));
+    await steps(world, 1);
+    await world.look();
+    expect(world.status.failedRevision).toMatchObject({ number: 2 });
+    return world;
+  };
+
+  test('comes up before it is turned back: what fails is turned at once', async () => {
+    const world = await failing();
+    expect(await world.look()).toEqual(['apply Deployment/web-queue']);
+    world.restart();
+    expect(await steps(world, 3)).not.toContain('apply Deployment/web-api');
+    expect(message(world, 'Progressing')).toMatch(/revision 1 is being brought back/);
+    world.cluster.stuck.clear();
+    world.cluster.settle();
+    expect(await world.look()).toContain('apply Deployment/web-api');
+    await world.converge();
+    expect([world.images('api'), world.condition('Progressing')]).toEqual([['web:1'], 'False RolledBack']);
+  });
+
+  test('is turned where it is half a minute after the failure, or as soon as it is in trouble', async () => {
+    const world = await failing();
+    await world.look();
+    const outcome = await world.reconcile();
+    expect(outcome).toMatchObject({ kind: 'requeue' });
+    expect((outcome as { afterMs: number }).afterMs).toBeLessThanOrEqual(30_000);
+    world.now += 29_000;
+    expect(await world.look()).not.toContain('apply Deployment/web-api');
+    world.now += 1_000;
+    expect(await world.look()).toContain('apply Deployment/web-api');
+    const troubled = await failing();
+    await troubled.look();
+    troubled.cluster.stuck.set('api', 'CreateContainerError');
+    troubled.cluster.settle();
+    expect(await troubled.look()).toContain('apply Deployment/web-api');
+  });
+});
+
 describe('trouble that may pass', () => {
+  test('of the database is told in Ready by its own name too; that it starts stays the word of its condition', async () => {
+    const world = new World(spec('web:1', 1));
+    world.cluster.stuck.set('database', 'ErrImagePull');
+    await steps(world, 3);
+    expect([world.condition('Ready'), world.condition('DatabaseReady'), world.status.status]).toEqual([
+      'False ImagePullFailed',
+      'False DatabaseStarting',
+      'AWAITING_DATABASE',
+    ]);
+    expect(message(world, 'Ready')).toMatch(
+      /^the database is not ready yet: pod \S+, container .*ErrImagePull/,
+    );
+    world.cluster.stuck.set('database', 'ContainerCreating');
+    await steps(world, 2);
+    expect(world.condition('Ready')).toBe('False DatabaseStarting');
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
   test('is told in Ready while it lasts, by its own name; the rollout goes on', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
