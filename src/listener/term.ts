@@ -55,6 +55,8 @@ interface Lease {
   ttlMs: number;
   /** On the clock; counted from before the call, so never later than the hub counts. */
   validUntil: number;
+  /** The same by the wall clock: the other one may stand still while the machine is suspended. */
+  validUntilDate: number;
 }
 
 async function claim(
@@ -65,6 +67,7 @@ async function claim(
   const { hub, identity, version, namespaces, clock } = options;
   const facts = await options.clusterFacts();
   const sentAt = clock.now();
+  const sentDate = clock.date().getTime();
   const { epoch, ttl_seconds: ttl } = await hub.lease(
     {
       holder: identity,
@@ -75,7 +78,13 @@ async function claim(
     },
     { signal },
   );
-  return { epoch, ttlMs: ttl * 1000, validUntil: sentAt + ttl * 1000 };
+  const ttlMs = ttl * 1000;
+  return { epoch, ttlMs, validUntil: sentAt + ttlMs, validUntilDate: sentDate + ttlMs };
+}
+
+/** How long the lease surely still holds, in milliseconds. A clock that was set may end it early, never late. */
+function timeLeft({ validUntil, validUntilDate }: Lease, clock: Clock): number {
+  return Math.min(validUntil - clock.now(), validUntilDate - clock.date().getTime());
 }
 
 /** Tells of refusals of the lease, each once in a row; returns how long to wait, in milliseconds. */
@@ -121,7 +130,7 @@ async function keep(options: TermOptions, lease: Lease, signal: AbortSignal): Pr
   const { clock, random, logger } = options;
   let failures = 0;
   while (!signal.aborted) {
-    const left = lease.validUntil - clock.now();
+    const left = timeLeft(lease, clock);
     if (left <= 0) return 'it could not be renewed in time';
     const pause =
       failures === 0
@@ -129,8 +138,10 @@ async function keep(options: TermOptions, lease: Lease, signal: AbortSignal): Pr
         : fullJitter(failures, RETRY, random);
     await sleep(clock, Math.min(pause, left), signal);
     if (signal.aborted) return undefined;
+    if (timeLeft(lease, clock) <= 0) return 'it could not be renewed in time';
     try {
-      lease.validUntil = (await claim(options, { epoch: lease.epoch }, signal)).validUntil;
+      const { validUntil, validUntilDate } = await claim(options, { epoch: lease.epoch }, signal);
+      Object.assign(lease, { validUntil, validUntilDate });
       failures = 0;
     } catch (error) {
       if (signal.aborted) return undefined;
@@ -155,7 +166,7 @@ async function serve(options: TermOptions, lease: Lease, signal: AbortSignal): P
   const term: Term = {
     epoch: lease.epoch,
     lost: losing.signal,
-    isValid: () => !losing.signal.aborted && clock.now() < lease.validUntil,
+    isValid: () => !losing.signal.aborted && timeLeft(lease, clock) > 0,
     end: lose,
   };
   // A renewal that hangs must not keep the term alive beyond the lease.
@@ -182,7 +193,7 @@ async function release(options: TermOptions, lease: Lease): Promise<void> {
 function watchExpiry(clock: Clock, lease: Lease, lose: (why: string) => void): () => void {
   let cancel = () => {};
   const check = () => {
-    const left = lease.validUntil - clock.now();
+    const left = timeLeft(lease, clock);
     if (left <= 0) lose('it ran out');
     else cancel = clock.after(left, check);
   };

@@ -64,7 +64,7 @@ export async function fakeServer(
 /** A clock whose hands are turned by hand. */
 export class FakeClock implements Clock {
   #now = 0;
-  readonly #start = Date.parse('2030-01-01T00:00:00Z');
+  #start = Date.parse('2030-01-01T00:00:00Z');
   readonly #timers = new Set<{ at: number; callback: () => void }>();
 
   now(): number {
@@ -73,6 +73,11 @@ export class FakeClock implements Clock {
 
   date(): Date {
     return new Date(this.#start + this.#now);
+  }
+
+  /** The wall clock jumps, as it does where a machine was suspended or its clock was set. */
+  jump(ms: number): void {
+    this.#start += ms;
   }
 
   after(ms: number, callback: () => void): () => void {

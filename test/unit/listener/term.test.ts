@@ -55,7 +55,7 @@ function setUp(...first: (number | HubError)[]) {
     clock.advance(ms);
     await settle();
   };
-  return { requests, answers, terms, stopping, running, pass, answered: () => answered };
+  return { clock, requests, answers, terms, stopping, running, pass, answered: () => answered };
 }
 let t: ReturnType<typeof setUp>;
 async function begin(...first: (number | HubError)[]): Promise<void> {
@@ -103,6 +103,25 @@ describe('terms', () => {
     await t.pass(1);
     expect(term?.lost.aborted).toBe(true);
     expect(term?.isValid()).toBe(false);
+  });
+
+  it('end with a machine that was suspended: its clock stood still, that of the hub did not', async () => {
+    await begin();
+    const [term] = t.terms;
+    t.clock.jump(TTL * 1000 - 1);
+    expect(term?.isValid()).toBe(true);
+    t.clock.jump(1);
+    expect(term?.isValid()).toBe(false);
+    await t.pass(20_000);
+    expect(term?.lost.aborted).toBe(true);
+  });
+
+  it('are not prolonged by a clock that was set back', async () => {
+    await begin();
+    t.clock.jump(-3_600_000);
+    for (let i = 0; i < 60; i += 1) t.answers.push(new HubError('unavailable', 'away'));
+    for (let passed = 0; passed < TTL; passed += 1) await t.pass(1000);
+    expect(t.terms[0]?.isValid()).toBe(false);
   });
 
   it('end although a renewal hangs', async () => {
