@@ -269,7 +269,7 @@ const ROWS: Row[] = [
     'http where https is spoken',
     () => ({ BERTH_HUB_URL: urls.trusted.replace('https:', 'http:') }),
     'hub_connection',
-    [/cannot be reached/, /scheme/],
+    [/ends each connection/, /put https:\/\/ into BERTH_HUB_URL/],
   ),
   row('a path with nothing below it', () => ({ BERTH_HUB_URL: `${urls.trusted}/elsewhere` }), 'hub_answer', [
     /no hub of a version/,

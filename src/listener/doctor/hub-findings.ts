@@ -133,6 +133,13 @@ function refusal({ hubUrl, listenerId }: HubContext, status: number, detail: str
       'set BERTH_HUB_URL to the address that is redirected to, or let the listener pass the login page in front of the hub',
     );
   }
+  if (status === 400 && hubUrl.startsWith('http:')) {
+    return failed(
+      'hub_answer',
+      `what answers does not take the call (${said})`,
+      'the port seems to speak https: put https:// into BERTH_HUB_URL',
+    );
+  }
   if (status === 429 || status >= 500) {
     return failed(
       'hub_answer',
@@ -221,7 +228,7 @@ export function hubFindings(
 ): { findings: Finding[]; lease: LeaseState | null } {
   const url = new URL(context.hubUrl);
   if (look.kind === 'error') {
-    const trouble = networkTrouble(hostOf(url), look.code, look.message);
+    const trouble = networkTrouble(hostOf(url), url.protocol === 'http:', look.code, look.message);
     return { findings: complete([...way(url, trouble.check), trouble], ALL), lease: null };
   }
   const state = look.status === 200 ? leaseStateSchema.safeParse(parsed(look.body)).data : undefined;

@@ -60,7 +60,7 @@ const TROUBLES: readonly Trouble[] = [
     check: 'hub_tls',
     matches: (code) => /^(ERR_SSL|ERR_TLS|ERR_OSSL|CERT_|EPROTO)/.test(code),
     message: (host) => `TLS with ${host} failed`,
-    next: 'check that the hub speaks https at this port, and that BERTH_HUB_CA holds certificates in PEM form',
+    next: 'check that the hub speaks https at this port (where it speaks http, put http:// into BERTH_HUB_URL), and that BERTH_HUB_CA holds certificates in PEM form',
   },
   {
     check: 'hub_answer',
@@ -69,6 +69,15 @@ const TROUBLES: readonly Trouble[] = [
     next: 'check scheme and port in BERTH_HUB_URL: an https hub needs https://',
   },
 ];
+
+/** What a port that speaks https does to a call with http. */
+const HUNG_UP = isOneOf(['ECONNRESET', 'EPIPE']);
+const OTHER_SCHEME: Trouble = {
+  check: 'hub_connection',
+  matches: HUNG_UP,
+  message: (host) => `${host} ends each connection`,
+  next: 'the port seems to speak https: put https:// into BERTH_HUB_URL',
+};
 
 /** For codes that are in no list: nothing came back. */
 const NO_CONNECTION: Trouble = {
@@ -81,10 +90,13 @@ const NO_CONNECTION: Trouble = {
 /**
  * The finding for a call that brought no answer.
  * @param host `name:port`
+ * @param isHttp whether it was called with http
  * @param detail the error's own words; no key is ever in them
  */
-export function networkTrouble(host: string, code: string, detail: string): Finding {
-  const { check, message, next } = TROUBLES.find(({ matches }) => matches(code)) ?? NO_CONNECTION;
-  const words = [code, detail].filter((word) => word !== '');
+export function networkTrouble(host: string, isHttp: boolean, code: string, detail: string): Finding {
+  const spoken = isHttp && HUNG_UP(code) ? OTHER_SCHEME : undefined;
+  const { check, message, next } = spoken ?? TROUBLES.find(({ matches }) => matches(code)) ?? NO_CONNECTION;
+  const [firstLine = ''] = detail.split('\n');
+  const words = [code, firstLine.trim()].filter((word) => word !== '');
   return failed(check, `${message(host)} (${[...new Set(words)].join(': ')})`, next);
 }

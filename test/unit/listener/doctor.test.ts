@@ -115,15 +115,28 @@ describe('why there was no answer', () => {
     ['EPROTO', 'hub_tls'],
     ['HPE_INVALID_CONSTANT', 'hub_answer'],
   ])('%s: %s', (code, check) => {
-    const finding = networkTrouble('hub:443', code, 'in other words');
+    const finding = networkTrouble('hub:443', false, code, 'in other words');
     expect(finding).toMatchObject({ check, outcome: 'failed', next: expect.stringMatching(/\w/) });
     expect(finding.message).toContain('hub:443');
     expect(finding.message).toContain('in other words');
   });
 
+  it('http where https is spoken: whether the port hangs up or answers 400', () => {
+    const next = 'the port seems to speak https: put https:// into BERTH_HUB_URL';
+    expect(networkTrouble('hub:443', true, 'ECONNRESET', 'socket hang up')).toMatchObject({ next });
+    expect(networkTrouble('hub:443', false, 'ECONNRESET', '').next).not.toBe(next);
+    const answered = look({ ...answer(400, ''), body: '<html>' } as HubLook, 'http://hub:443');
+    expect(at(answered, 'hub_answer')).toMatchObject({ outcome: 'failed', next });
+  });
+
+  it('details end with their first line', () => {
+    const { message } = networkTrouble('hub:443', false, 'EPROTO', 'wrong version\n:../deps/openssl:\n');
+    expect(message).toMatch(/EPROTO: wrong version\)$/);
+  });
+
   it('expired, unknown and of another name are told apart', () => {
     const codes = ['CERT_HAS_EXPIRED', 'SELF_SIGNED_CERT_IN_CHAIN', 'ERR_TLS_CERT_ALTNAME_INVALID'];
-    const texts = codes.map((code) => networkTrouble('hub:443', code, ''));
+    const texts = codes.map((code) => networkTrouble('hub:443', false, code, ''));
     expect(new Set(texts.map(({ next }) => next)).size).toBe(3);
   });
 });
