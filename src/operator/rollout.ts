@@ -135,13 +135,16 @@ function wantedPods(comparison: Comparison | undefined): number {
 }
 
 function shortage(observed: Observed, component: Component, wanted: number, state: WorkloadState): string {
-  const { updated, pods, available, refusal } = state;
+  const { updated, pods, available, paused, refusal } = state;
   const counts =
     updated < wanted
       ? `${updated} of ${wanted} pods are updated`
       : available < wanted
         ? `${available} of ${wanted} pods are available`
         : `old pods left: ${pods - wanted}`;
-  const trouble = refusal ?? troubleOf(observed, component)?.message;
+  const name = componentName(observed.resource, component);
+  const trouble = paused
+    ? `somebody paused its Deployment: kubectl rollout resume deployment/${name}`
+    : (refusal ?? troubleOf(observed, component)?.message);
   return trouble === undefined ? `${component}: ${counts}` : `${component}: ${counts}; ${trouble}`;
 }

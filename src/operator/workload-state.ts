@@ -10,6 +10,8 @@ export interface WorkloadState {
   readonly available: number;
   /** The counts speak of the spec as it is now. */
   readonly current: boolean;
+  /** Somebody has paused it (kubectl rollout pause): its controller changes no pods. */
+  readonly paused: boolean;
   /** Why the controller cannot make pods (quota, admission); null where it says nothing. */
   readonly refusal: string | null;
   /** Since when, in ms since the epoch; null where it is not known. */
@@ -17,7 +19,7 @@ export interface WorkloadState {
 }
 
 interface WorkloadFields {
-  spec?: { replicas?: number };
+  spec?: { replicas?: number; paused?: boolean };
   status?: {
     observedGeneration?: number;
     replicas?: number;
@@ -41,6 +43,7 @@ export function workloadState(child: ChildObject): WorkloadState {
     ready: status.readyReplicas ?? 0,
     available: status.availableReplicas ?? 0,
     current: (status.observedGeneration ?? 0) >= (child.metadata.generation ?? 0),
+    paused: spec?.paused === true,
     refusal: refusal === undefined ? null : (refusal.message ?? 'pods cannot be created'),
     refusedAt: refusal === undefined ? null : Date.parse(refusal.lastTransitionTime ?? '') || null,
   };

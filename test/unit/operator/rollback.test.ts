@@ -323,6 +323,21 @@ describe('trouble that may pass', () => {
   });
 });
 
+test('a Deployment that somebody has paused is told of, with what lets it go on', async () => {
+  const world = await settled(spec('web:1', 1));
+  world.cluster.stuck.set('api', 'ContainerCreating');
+  world.change(spec('web:2', 2));
+  await world.look();
+  world.cluster.edit(`Deployment/${NAMESPACE}/web-api`, (object) => {
+    object['spec'] = { ...(object['spec'] as object), paused: true };
+  });
+  await steps(world, 2);
+  const told = /^.*api: .*; somebody paused its Deployment: kubectl rollout resume deployment\/web-api/;
+  expect(world.condition('Progressing')).toBe('True RolloutInProgress');
+  expect(message(world, 'Progressing')).toMatch(told);
+  expect(message(world, 'Ready')).toMatch(told);
+});
+
 describe('the deadline', () => {
   test('wakes the operator by itself, counts from the recorded start, and survives a restart', async () => {
     const world = await settled(spec('web:1', 1));
