@@ -1,10 +1,12 @@
 import { NESTED_FIELDS } from '../domain/resource-spec-input.ts';
+import type { HostingMode } from '../domain/source.ts';
 import {
   type JsonSchema,
   type MediaType,
   type OpenApiDocument,
   operationsOf,
   type Parameter,
+  type RequestBody,
   type ResponseObject,
 } from './openapi-types.ts';
 
@@ -47,11 +49,11 @@ const FIELDS: Readonly<Record<string, unknown>> = {
 /** Lists whose items would make an example long. */
 const LONG_LISTS = new Set([...NESTED_FIELDS, 'imagePullSecrets', 'volumeMounts', 'initContainers']);
 
-/** Whole bodies of the most used requests. */
-const BODIES: Readonly<Record<string, unknown>> = {
+/** Whole bodies of the most used requests. What the API of a hosting mode refuses is no example there. */
+const bodies = (hosting: HostingMode): Readonly<Record<string, unknown>> => ({
   CreateDeploymentInput: {
     name: 'shop',
-    source: 'external_image',
+    source: hosting === 'cloud' ? 'internal_image' : 'external_image',
     source_config: { resource_spec: { min_scale: 1, max_scale: 3, cpu: 0.5, memory_mb: 512 } },
     source_revision_config: { image_uri: 'registry.example.com/shop/web:1.4.0' },
     secrets: [{ name: 'PAYMENT_TOKEN', value: 'example' }],
@@ -60,12 +62,38 @@ const BODIES: Readonly<Record<string, unknown>> = {
     source_config: { resource_spec: { max_scale: 5 } },
     source_revision_config: { image_uri: 'registry.example.com/shop/web:1.5.0' },
   },
+});
+
+/** Whole bodies of single operations. The API takes each of them, one after the other: see test/fuzz. */
+const REQUESTS: Readonly<Record<string, unknown>> = {
+  'POST /v2/integrations': {
+    name: 'git.example.com',
+    provider: 'gitlab',
+    host_url: 'https://git.example.com',
+    token: 'glpat-write-only',
+  },
+  'PATCH /v2/integrations/{integration_id}': { token: 'glpat-next' },
+  'POST /v2/listeners': { compute_id: 'eu-1', compute_config: { k8s_namespaces: ['shop'] } },
+  'PATCH /v2/listeners/{listener_id}': { compute_config: { k8s_namespaces: ['shop', 'shop-test'] } },
+  'PATCH /v2/tag-keys/{tag_key_id}': { key: 'department' },
+  'PATCH /v2/tag-keys/{tag_key_id}/values/{tag_value_id}': { value: 'billing' },
+  'PATCH /v2/tenants/{tenant_id}': { name: 'shop-eu' },
+  'POST /v2/api-keys': { name: 'delivery', scopes: ['deployments:read', 'deployments:write'] },
+  'PUT /v2/listeners/{id}/lease': {
+    holder: 'berth-listener-6f5c9d7b8-x2k4p',
+    version: '0.1.0',
+    cluster_version: 'v1.36.0',
+    rendering: null,
+    epoch: null,
+  },
 };
 
+const JSON_TYPE = 'application/json';
 const COMPONENT = '#/components/schemas/';
 
 interface Making {
   readonly schemas: Readonly<Record<string, JsonSchema>>;
+  readonly bodies: Readonly<Record<string, unknown>>;
   /** An answer shows all fields, a request those that are required. */
   readonly whole: boolean;
 }
@@ -123,7 +151,7 @@ function sample(schema: JsonSchema, field: string, making: Making): unknown {
   if (schema.examples !== undefined) return schema.examples[0];
   if (schema.$ref !== undefined) {
     const name = schema.$ref.slice(COMPONENT.length);
-    return BODIES[name] ?? sample(making.schemas[name] ?? {}, field, making);
+    return making.bodies[name] ?? sample(making.schemas[name] ?? {}, field, making);
   }
   if (field in FIELDS && allows(schema, FIELDS[field])) return FIELDS[field];
   if (schema.const !== undefined) return schema.const;
@@ -156,18 +184,32 @@ function parameter(given: Parameter, making: Making): Parameter {
   return given.required === true ? { ...given, example: sample(given.schema, given.name, making) } : given;
 }
 
-/** The document with an example of every request body, required parameter and answer. */
-export function withExamples(document: OpenApiDocument): OpenApiDocument {
-  const { schemas } = document.components;
-  const asked = { schemas, whole: false };
-  const answered = { schemas, whole: true };
+const isNull = ({ type }: JsonSchema) => type === 'null';
+
+/** A body that may be null may be left out; its example is one that is there. */
+function bodyOf(operation: string, { content, ...body }: RequestBody, making: Making): RequestBody {
+  if (operation in REQUESTS)
+    return { ...body, content: { [JSON_TYPE]: { ...content[JSON_TYPE], example: REQUESTS[operation] } } };
+  const schema = content[JSON_TYPE]?.schema;
+  const there = schema?.anyOf?.find((option) => !isNull(option));
+  if (schema === undefined || there === undefined || !schema.anyOf?.some(isNull))
+    return { ...body, content: media(content, making) };
+  const example = sample(there, '', making);
+  return { ...body, required: false, content: { ...content, [JSON_TYPE]: { schema, example } } };
+}
+
+/** The document of a hosting mode with an example of every request body, required parameter and answer. */
+export function withExamples(document: OpenApiDocument, hosting: HostingMode): OpenApiDocument {
+  const common = { schemas: document.components.schemas, bodies: bodies(hosting) };
+  const asked = { ...common, whole: false };
+  const answered = { ...common, whole: true };
   const paths: OpenApiDocument['paths'] = {};
   for (const { method, path, operation } of operationsOf(document)) {
     const { parameters, requestBody, responses } = operation;
     const made = {
       ...operation,
       ...(parameters && { parameters: parameters.map((given) => parameter(given, asked)) }),
-      ...(requestBody && { requestBody: { ...requestBody, content: media(requestBody.content, asked) } }),
+      ...(requestBody && { requestBody: bodyOf(`${method.toUpperCase()} ${path}`, requestBody, asked) }),
       responses: Object.fromEntries(
         Object.entries(responses).map(([status, response]) => [status, answer(response, answered)]),
       ),

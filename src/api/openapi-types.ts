@@ -42,6 +42,12 @@ export interface ResponseObject {
   content?: Record<string, MediaType>;
 }
 
+/** `required`: a request without it is refused. */
+export interface RequestBody {
+  required?: boolean;
+  content: Record<string, MediaType>;
+}
+
 export interface Parameter {
   name: string;
   in: string;
@@ -58,7 +64,7 @@ export interface Operation {
   tags?: string[];
   security?: object[];
   parameters?: Parameter[];
-  requestBody?: { required?: boolean; content: Record<string, MediaType> };
+  requestBody?: RequestBody;
   responses: Record<string, ResponseObject>;
   /** Which headers its successes carry; taken away before the document is answered. */
   'x-answer-headers'?: readonly AnswerHeader[];

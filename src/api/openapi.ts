@@ -7,6 +7,7 @@ import { effectiveResourceSpecSchema } from '../domain/effective-spec-schema.ts'
 import { containerSchema } from '../domain/kubernetes/container.ts';
 import { volumeMountSchema, volumeSchema } from '../domain/kubernetes/volume.ts';
 import { resourceSpecSchema } from '../domain/resource-spec.ts';
+import type { HostingMode } from '../domain/source.ts';
 import { deploymentSchema, dryRunSchema, shownResourceSpecSchema } from './deployment-schema.ts';
 import type { ApiDeps } from './deps.ts';
 import { withAnswers } from './openapi-answers.ts';
@@ -142,8 +143,9 @@ function withTags(document: OpenApiDocument): OpenApiDocument {
 }
 
 /** What the routes do not say each by itself. */
-function finished(document: Document): Document {
-  const steps = [withHeaderNames, withTags, withAnswers, withLiberties, withExamples];
+function finished(document: Document, hosting: HostingMode): Document {
+  const examples = (made: OpenApiDocument) => withExamples(made, hosting);
+  const steps = [withHeaderNames, withTags, withAnswers, withLiberties, examples];
   const start = withoutUnused(document) as OpenApiDocument;
   return steps.reduce((made, step) => step(made), start) as Document;
 }
@@ -164,7 +166,7 @@ function withoutUnused(document: Document): Document {
 }
 
 /** Options of @fastify/swagger. */
-export function openApiOptions({ version, publicUrl }: ApiDeps) {
+export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
   nameComponents();
   return {
     openapi: {
@@ -193,6 +195,6 @@ export function openApiOptions({ version, publicUrl }: ApiDeps) {
       return { schema: withAccess(schema as FastifySchema, document.route), url };
     },
     transformObject: (document: Parameters<typeof jsonSchemaTransformObject>[0]) =>
-      finished(jsonSchemaTransformObject(document)),
+      finished(jsonSchemaTransformObject(document), hosting),
   };
 }
