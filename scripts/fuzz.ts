@@ -1,5 +1,5 @@
 /**
- * Fuzzes the API against its own OpenAPI document for as long as is said; `npm test` does it for a minute.
+ * Fuzzes the API against its own OpenAPI document for as long as is said; `npm test` does it for less than two minutes.
  *
  *   npm run fuzz -- [--seconds N] [--seed N]
  */

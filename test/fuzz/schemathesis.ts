@@ -1,7 +1,8 @@
 /** Schemathesis (PyPI), which makes requests from an OpenAPI document: installed once, then run. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cacheRoot } from '../cluster/binaries.ts';
@@ -87,24 +88,24 @@ export interface FuzzRequest {
   readonly phases: readonly string[];
   readonly seed: number;
   readonly seconds: number;
-  readonly more?: readonly string[];
+  /** Parameters with fixed values, as tables of the configuration. */
+  readonly parameters: string;
 }
 
 /** Runs phases for a bounded time. The exit code is 0 only when nothing was found. */
 export async function fuzz(st: string, request: FuzzRequest): Promise<Outcome> {
-  const { url, apiKey, tenantId, phases, seed, seconds, more = [] } = request;
-  const options = [
-    '--phases',
-    phases.join(','),
-    '--seed',
-    String(seed),
-    '--max-time',
-    String(seconds),
-    ...more,
-  ];
-  const args = ['--config-file', join(folder, 'schemathesis.toml'), 'run', `${url}/openapi.json`];
-  return run(st, [...args, ...options, '--no-color'], {
-    env: { ...process.env, BERTH_API_KEY: apiKey, BERTH_TENANT_ID: tenantId, PYTHONDONTWRITEBYTECODE: '1' },
-    timeout: (seconds + 60) * 1000,
-  });
+  const { url, apiKey, tenantId, phases, seed, seconds, parameters } = request;
+  const temporary = mkdtempSync(join(tmpdir(), 'berth-fuzz-'));
+  const config = join(temporary, 'schemathesis.toml');
+  writeFileSync(config, `${readFileSync(join(folder, 'schemathesis.toml'), 'utf8')}${parameters}`);
+  const options = ['--phases', phases.join(','), '--seed', String(seed), '--max-time', String(seconds)];
+  const args = ['--config-file', config, 'run', `${url}/openapi.json`, ...options, '--no-color'];
+  try {
+    return await run(st, args, {
+      env: { ...process.env, BERTH_API_KEY: apiKey, BERTH_TENANT_ID: tenantId, PYTHONDONTWRITEBYTECODE: '1' },
+      timeout: (seconds + 60) * 1000,
+    });
+  } finally {
+    rmSync(temporary, { recursive: true, force: true });
+  }
 }

@@ -69,7 +69,12 @@ const TABLES = [
 ];
 
 export async function startApi(
-  options: { hosting?: HostingMode; deps?: Partial<ApiDeps> } = {},
+  options: {
+    hosting?: HostingMode;
+    deps?: Partial<ApiDeps>;
+    /** Sees every answer: method, path as registered, status. */
+    onAnswer?: (method: string, path: string | undefined, status: number) => void;
+  } = {},
 ): Promise<ApiFixture> {
   const store = await startStore();
   const hosting = options.hosting ?? 'self_hosted';
@@ -105,6 +110,11 @@ export async function startApi(
     }
   });
   holdAnswers(app);
+  const { onAnswer } = options;
+  if (onAnswer !== undefined)
+    app.addHook('onResponse', async ({ method, routeOptions }, { statusCode }) =>
+      onAnswer(method, routeOptions.url, statusCode),
+    );
   await app.ready();
 
   const client = async (tenantId: string | null, scopes: readonly Scope[]): Promise<Client> => {
