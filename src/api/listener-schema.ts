@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { uuidSchema } from '../domain/deployment-bodies.ts';
 import { dnsLabelSchema } from '../domain/kubernetes/names.ts';
 import { line } from '../domain/kubernetes/text.ts';
 import { LISTENER_STATUSES } from '../domain/states.ts';
@@ -45,8 +46,8 @@ export const patchListenerSchema = z
 
 export const listenerSchema = z
   .object({
-    id: z.string().describe('Id, a UUID.'),
-    tenant_id: z.string().nullable().describe("Owner; null: the platform's, usable by every tenant."),
+    id: uuidSchema.describe('Id, a UUID.'),
+    tenant_id: uuidSchema.nullable().describe("Owner; null: the platform's, usable by every tenant."),
     compute_type: z.string().describe('What it deploys to.'),
     compute_id: z.string().describe("The owner's name of the cluster."),
     compute_config: computeConfigSchema,
@@ -62,6 +63,11 @@ export const listenerSchema = z
       .enum(LISTENER_STATUSES)
       .describe(
         'From its lease, at the moment of reading. NEVER_SEEN: none was ever taken. CONNECTED: it runs, and its cluster is observed. CLUSTER_UNREACHABLE: it runs, but its cluster does not answer. LOST: it ran out; deployments there are UNKNOWN.',
+      ),
+    unknown_resources: z
+      .int()
+      .describe(
+        'ManagedDeployments in the cluster whose ids the hub does not know, as after a restore from an older backup: left alone, each told once by an event UnknownResource. At most 1000 are counted.',
       ),
     last_seen_at: timeSchema
       .nullable()
@@ -91,6 +97,7 @@ export function presentListener(record: ListenerRecord): ShownListener {
     cluster_version: record.clusterVersion,
     cluster_id: record.clusterId,
     status: record.status,
+    unknown_resources: record.unknownResources.length,
     last_seen_at: record.lastSeenAt?.toISOString() ?? null,
     created_at: record.createdAt.toISOString(),
     updated_at: record.updatedAt.toISOString(),

@@ -76,6 +76,7 @@ export const REASONS = {
   ListenerCreated: 'A listener was registered.',
   ListenerChanged: 'A listener was changed.',
   ListenerDeleted: 'A listener was deleted.',
+  UnknownResource: 'The cluster holds a ManagedDeployment whose id the hub does not know; it is left alone.',
   IntegrationCreated: 'An integration was created.',
   IntegrationChanged: 'An integration was changed.',
   IntegrationDeleted: 'An integration was deleted.',

@@ -147,6 +147,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ListenerCreated: HISTORY,
   ListenerChanged: HISTORY,
   ListenerDeleted: HISTORY,
+  UnknownResource: HISTORY,
   IntegrationCreated: HISTORY,
   IntegrationChanged: HISTORY,
   IntegrationDeleted: HISTORY,

@@ -135,6 +135,44 @@ async function tell(
   );
 }
 
+/** Most unknown ids that are kept of a listener. */
+const MAX_UNKNOWN = 1000;
+
+const UNKNOWN_BEFORE =
+  'SELECT tenant_id, compute_id, unknown_resources AS ids FROM listeners WHERE id = $1 FOR NO KEY UPDATE';
+const NOTE_UNKNOWN = 'UPDATE listeners SET unknown_resources = $2::jsonb WHERE id = $1';
+
+/** Keeps which ids are unknown, and tells of each new one. */
+async function noteUnknown(
+  transaction: Transaction,
+  listenerId: string,
+  complete: boolean,
+  unknown: readonly string[],
+): Promise<void> {
+  if (!complete && unknown.length === 0) return;
+  const [row] = await transaction.query<{ tenant_id: string | null; compute_id: string; ids: string[] }>(
+    UNKNOWN_BEFORE,
+    [listenerId],
+  );
+  if (row === undefined) return;
+  const before = new Set(row.ids);
+  const kept = [...new Set([...(complete ? [] : row.ids), ...unknown])].toSorted().slice(0, MAX_UNKNOWN);
+  const added = kept.filter((id) => !before.has(id));
+  if (added.length === 0 && kept.length === before.size) return;
+  await transaction.query(NOTE_UNKNOWN, [listenerId, JSON.stringify(kept)]);
+  await appendEvents(
+    transaction,
+    added.map((id) => ({
+      tenantId: row.tenant_id,
+      listenerId,
+      actor: { kind: 'listener', id: listenerId, name: row.compute_id },
+      reason: 'UnknownResource',
+      message: `The cluster of listener ${row.compute_id} holds a ManagedDeployment of the id ${id}, which the hub does not know; it is left alone.`,
+      details: { deployment_id: id },
+    })),
+  );
+}
+
 /**
  * Holds what a listener found in its cluster against what is wanted, and marks differences as work: an edited or
  * missing custom resource, and one of a deployment that is gone. The caller has checked the epoch.
@@ -169,8 +207,7 @@ export async function takeInventory(
   const unknown = entries.filter(
     ({ deploymentId, present }) => present && !known.has(deploymentId.toLowerCase()),
   );
-  return {
-    due: restored.length + edited.length + missing.length + leftover.length,
-    unknown: [...new Set(unknown.map(({ deploymentId }) => deploymentId))],
-  };
+  const ids = [...new Set(unknown.map(({ deploymentId }) => deploymentId))];
+  await noteUnknown(transaction, listenerId, complete, ids);
+  return { due: restored.length + edited.length + missing.length + leftover.length, unknown: ids };
 }

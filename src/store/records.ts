@@ -118,6 +118,8 @@ export interface ListenerRecord {
   clusterReachable: boolean;
   /** As reported with the lease (contract/render-config.ts); null: none yet. */
   rendering: unknown;
+  /** Ids of custom resources in the cluster that belong to no deployment. */
+  unknownResources: string[];
   everSeen: boolean;
   /** Holds a lease that has not run out, and its cluster answers: the status is CONNECTED. */
   alive: boolean;

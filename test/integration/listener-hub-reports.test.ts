@@ -329,6 +329,38 @@ describe('inventory', () => {
     expect(ahead.body).toMatchObject({ inventory_wanted: true });
   });
 
+  it('tells of what the hub does not know once an id, and counts it while it is there', async () => {
+    const orphan = (id: string) => ({
+      deployment_id: id,
+      name: 'orphan',
+      namespace: 'apps',
+      uid: id,
+      generation: 1,
+      spec_hash: 'h',
+      applied_hash: 'h',
+    });
+    const told = async () =>
+      (
+        await hub.store.sql<{ id: string }>(
+          "SELECT details ->> 'deployment_id' AS id FROM events WHERE reason = 'UnknownResource' AND message LIKE '%orphan-%' ORDER BY id",
+        )
+      ).map(({ id }) => id);
+    const kept = async () => {
+      const [row] = await hub.store.sql<{ ids: string[] }>(
+        'SELECT unknown_resources AS ids FROM listeners WHERE id = $1',
+        [PLATFORM_LISTENER_ID],
+      );
+      return row?.ids;
+    };
+    await listener.inventory([orphan('orphan-1')], true);
+    await listener.inventory([orphan('orphan-2')]);
+    await listener.inventory([orphan('orphan-1'), orphan('orphan-2')], true);
+    expect(await told()).toEqual(['orphan-1', 'orphan-2']);
+    expect(await kept()).toEqual(['orphan-1', 'orphan-2']);
+    await listener.inventory([orphan('orphan-2')], true);
+    expect(await kept()).toEqual(['orphan-2']);
+  });
+
   it('of a later generation that a listener applied (the hub was restored): what is wanted counts as later still', async () => {
     const { record, entry } = await settled('restored');
     const later = { ...entry, generation: 9, spec_hash: 'h9', applied_hash: 'h9' };

@@ -24,6 +24,7 @@ CREATE TABLE "integrations" (
 --> statement-breakpoint
 ALTER TABLE "events" DROP CONSTRAINT "events_tenant_id_tenants_id_fk";--> statement-breakpoint
 ALTER TABLE "listeners" ADD COLUMN "cluster_id" text;--> statement-breakpoint
+ALTER TABLE "listeners" ADD COLUMN "unknown_resources" jsonb DEFAULT '[]'::jsonb NOT NULL;--> statement-breakpoint
 ALTER TABLE "listeners" ADD COLUMN "unreadable" jsonb DEFAULT '{}'::jsonb NOT NULL;--> statement-breakpoint
 ALTER TABLE "deployments" ADD COLUMN "quota_cpu_m" bigint;--> statement-breakpoint
 ALTER TABLE "deployments" ADD COLUMN "quota_memory_mb" bigint;--> statement-breakpoint

@@ -22,6 +22,8 @@ export const listeners = pgTable(
     clusterReachable: boolean('cluster_reachable').notNull().default(true),
     /** Namespaces of its list that the listener cannot read, each with why. */
     unreadable: jsonb().$type<Record<string, string>>().notNull().default({}),
+    /** Ids of custom resources in the cluster that belong to no deployment, as last told; at most MAX_UNKNOWN. */
+    unknownResources: jsonb('unknown_resources').$type<string[]>().notNull().default([]),
     /** The operator's rendering configuration, as reported with the lease (contract/render-config.ts). */
     rendering: jsonb().$type<unknown>(),
     leaseHolder: text('lease_holder'),
