@@ -982,6 +982,7 @@ export interface Operations {
       cluster_version: string | null;
       cluster_id: string | null;
       status: 'NEVER_SEEN' | 'CONNECTED' | 'CLUSTER_UNREACHABLE' | 'LOST';
+      unknown_resources: number;
       last_seen_at: string | null;
       created_at: string;
       updated_at: string;
@@ -1003,6 +1004,7 @@ export interface Operations {
         cluster_version: string | null;
         cluster_id: string | null;
         status: 'NEVER_SEEN' | 'CONNECTED' | 'CLUSTER_UNREACHABLE' | 'LOST';
+        unknown_resources: number;
         last_seen_at: string | null;
         created_at: string;
         updated_at: string;
@@ -1025,6 +1027,7 @@ export interface Operations {
       cluster_version: string | null;
       cluster_id: string | null;
       status: 'NEVER_SEEN' | 'CONNECTED' | 'CLUSTER_UNREACHABLE' | 'LOST';
+      unknown_resources: number;
       last_seen_at: string | null;
       created_at: string;
       updated_at: string;
@@ -1045,6 +1048,7 @@ export interface Operations {
       cluster_version: string | null;
       cluster_id: string | null;
       status: 'NEVER_SEEN' | 'CONNECTED' | 'CLUSTER_UNREACHABLE' | 'LOST';
+      unknown_resources: number;
       last_seen_at: string | null;
       created_at: string;
       updated_at: string;
