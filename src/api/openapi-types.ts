@@ -72,7 +72,7 @@ export interface Operation {
 
 export interface OpenApiDocument {
   openapi: string;
-  info: { title: string; version: string; description?: string };
+  info: { title: string; version: string; description?: string; license?: object };
   tags?: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: {

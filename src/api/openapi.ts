@@ -142,10 +142,19 @@ function withTags(document: OpenApiDocument): OpenApiDocument {
   return { ...document, tags: used.map((name) => ({ name, description: TAGS[name] ?? '' })) };
 }
 
+/** Words of our schemas that are for the generator of the custom resource's schema alone. */
+const HELPERS: ReadonlySet<string> = new Set(['freeForm']);
+
+function withoutHelpers(document: OpenApiDocument): OpenApiDocument {
+  return JSON.parse(
+    JSON.stringify(document, (key, value) => (HELPERS.has(key) && value === true ? undefined : value)),
+  );
+}
+
 /** What the routes do not say each by itself. */
 function finished(document: Document, hosting: HostingMode): Document {
   const examples = (made: OpenApiDocument) => withExamples(made, hosting);
-  const steps = [withHeaderNames, withTags, withAnswers, withLiberties, examples];
+  const steps = [withoutHelpers, withHeaderNames, withTags, withAnswers, withLiberties, examples];
   const start = withoutUnused(document) as OpenApiDocument;
   return steps.reduce((made, step) => step(made), start) as Document;
 }
@@ -176,6 +185,7 @@ export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
         description:
           'Deployments of applications for tenants. Errors: 422 the shape is wrong, 400 a rule refuses it, both with every field; else a sentence. Every answer carries X-Request-Id. Idempotency-Key is taken where it is documented; any other POST refuses it with 422.',
         version,
+        license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: publicUrl ?? '/', description: 'This API.' }],
       components: {
