@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { conditionSchema } from '../domain/conditions.ts';
+import { uuidSchema } from '../domain/deployment-bodies.ts';
 import { effectiveResourceSpecSchema } from '../domain/effective-spec-schema.ts';
 import { RESOURCE_SPEC_FIELDS, type ResourceSpec, resourceSpecSchema } from '../domain/resource-spec.ts';
 import { deploymentTypeSchema, sourceSchema } from '../domain/source.ts';
@@ -23,13 +24,13 @@ export const shownResourceSpecSchema = z
 
 export const shownSourceConfigSchema = z
   .object({
-    integration_id: z.string().nullable().describe('Credentials for the git host.'),
+    integration_id: uuidSchema.nullable().describe('Credentials for the git host.'),
     repo_url: z.string().nullable().describe('Repository.'),
     deployment_type: deploymentTypeSchema.nullable(),
     build_on_push: z.boolean().nullable().describe('Each push to the tracked branch is built and deployed.'),
     custom_url: z.string().nullable().describe('URL under which the app is reached.'),
     resource_spec: shownResourceSpecSchema.nullable(),
-    listener_id: z.string().nullable().describe('Listener that was asked for.'),
+    listener_id: uuidSchema.nullable().describe('Listener that was asked for.'),
     listener_config: z
       .object({ cluster_namespace: z.string().nullable().describe('Namespace that was asked for.') })
       .nullable()
@@ -59,8 +60,8 @@ const ID = 'Id, a UUID.';
 
 export const deploymentSchema = z
   .object({
-    id: z.string().describe(ID),
-    tenant_id: z.string().describe('Owner.'),
+    id: uuidSchema.describe(ID),
+    tenant_id: uuidSchema.describe('Owner.'),
     name: z.string().describe('Set at creation; cannot be changed.'),
     source: sourceSchema,
     source_config: shownSourceConfigSchema,
@@ -73,8 +74,8 @@ export const deploymentSchema = z
       .describe(
         'AWAITING_DATABASE: data services are not ready. READY: revisions can run. UNUSED: nothing is to run. AWAITING_DELETE: deletion was asked for. UNKNOWN: the cluster cannot be observed.',
       ),
-    latest_revision_id: z.string().nullable().describe('The newest revision.'),
-    active_revision_id: z.string().nullable().describe('The revision that is deployed and serves.'),
+    latest_revision_id: uuidSchema.nullable().describe('The newest revision.'),
+    active_revision_id: uuidSchema.nullable().describe('The revision that is deployed and serves.'),
     image_version: z.string().nullable().describe("Tag of the latest revision's image."),
     generation: z.int().describe('Counts changes of what is wanted. The ETag is made of it.'),
     observed_generation: z.int().describe('The generation that the cluster was last seen with; 0: none yet.'),
@@ -82,7 +83,7 @@ export const deploymentSchema = z
     last_observed_at: timeSchema.nullable().describe('When the cluster was last heard of.'),
     conditions: z.array(conditionSchema).describe('The state in detail.'),
     url: z.string().nullable().describe('Where the app answers from outside, once its route exists.'),
-    tracing_project_id: z.string().describe('The tracing project of the same name.'),
+    tracing_project_id: uuidSchema.describe('The tracing project of the same name.'),
     effective_resource_spec: effectiveResourceSpecSchema,
   })
   .describe('A deployment.');

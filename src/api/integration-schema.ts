@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { uuidSchema } from '../domain/deployment-bodies.ts';
 import { GIT_PROVIDERS } from '../domain/git-host.ts';
 import { gitHostUrlSchema } from '../domain/https-url.ts';
 import { line } from '../domain/kubernetes/text.ts';
@@ -34,8 +35,8 @@ export const patchIntegrationSchema = z
 
 export const integrationSchema = z
   .object({
-    id: z.string().describe('Id, a UUID.'),
-    tenant_id: z.string().describe('Owner.'),
+    id: uuidSchema.describe('Id, a UUID.'),
+    tenant_id: uuidSchema.describe('Owner.'),
     name: z.string().describe('Name.'),
     provider: z.enum(GIT_PROVIDERS).describe('What runs there.'),
     host_url: z

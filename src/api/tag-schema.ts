@@ -10,15 +10,15 @@ import { ApiError } from './errors.ts';
 
 export const tagKeySchema = z
   .object({
-    id: z.string().describe('Id, a UUID.'),
+    id: uuidSchema.describe('Id, a UUID.'),
     key: z.string().describe('The key.'),
     created_at: timeSchema.describe('When it was made.'),
   })
   .describe('A tag key.');
 export const tagValueSchema = z
   .object({
-    id: z.string().describe('Id, a UUID: what the filter tag_value_ids takes.'),
-    tag_key_id: z.string().describe('Its key.'),
+    id: uuidSchema.describe('Id, a UUID: what the filter tag_value_ids takes.'),
+    tag_key_id: uuidSchema.describe('Its key.'),
     value: z.string().describe('The value.'),
     created_at: timeSchema.describe('When it was made.'),
   })

@@ -34,8 +34,8 @@ const bodySchema = z
   .describe('An API key to be made.');
 
 const keyShape = {
-  id: z.string().describe('Id, a UUID.'),
-  tenant_id: z.string().nullable().describe('The tenant; null: of the platform, bound to none.'),
+  id: uuidSchema.describe('Id, a UUID.'),
+  tenant_id: uuidSchema.nullable().describe('The tenant; null: of the platform, bound to none.'),
   name: z.string().describe('What the key is for.'),
   prefix: z.string().describe('How the key begins, to tell keys apart.'),
   scopes: z.array(z.enum(SCOPES)).describe('What the key may do.'),

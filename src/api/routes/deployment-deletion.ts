@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { uuidSchema } from '../../domain/deployment-bodies.ts';
 import { type DeletionOutcome, forgetDeployment, requestDeletions } from '../../store/deployments.ts';
 import { actorOf, callerOf, tenantOf } from '../auth.ts';
 import { maskQuery, presenting } from '../deployment-answer.ts';
@@ -46,7 +47,7 @@ const bulkSchema = z
     resources: z
       .array(
         z.object({
-          deployment_id: z.string().describe('Id that was given.'),
+          deployment_id: uuidSchema.describe('Id that was given.'),
           status: z
             .int()
             .describe(

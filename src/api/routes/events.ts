@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { uuidSchema } from '../../domain/deployment-bodies.ts';
 import type { Reader } from '../../store/database.ts';
 import { findDeployment } from '../../store/deployments.ts';
 import { type EventRecord, listEvents, listTenantEvents } from '../../store/events.ts';
@@ -13,10 +14,10 @@ import { deploymentParams, nextOffset, pageOnly } from '../query.ts';
 
 const eventSchema = z
   .object({
-    id: z.string().describe('Id, a UUID.'),
-    tenant_id: z.string().nullable().describe('The tenant, also one that is gone; null: of the platform.'),
-    deployment_id: z.string().nullable().describe('The deployment, where it is about one.'),
-    revision_id: z.string().nullable().describe('The revision, where it is about one.'),
+    id: uuidSchema.describe('Id, a UUID.'),
+    tenant_id: uuidSchema.nullable().describe('The tenant, also one that is gone; null: of the platform.'),
+    deployment_id: uuidSchema.nullable().describe('The deployment, where it is about one.'),
+    revision_id: uuidSchema.nullable().describe('The revision, where it is about one.'),
     at: timeSchema.describe('When it happened.'),
     actor: z
       .object({

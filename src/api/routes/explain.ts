@@ -75,8 +75,8 @@ const EXAMPLE = {
 
 const explanationSchema = z
   .object({
-    revision_id: z.string().describe('The revision.'),
-    deployment_id: z.string().describe('Its deployment.'),
+    revision_id: uuidSchema.describe('The revision.'),
+    deployment_id: uuidSchema.describe('Its deployment.'),
     number: z.int().describe('Its number within the deployment.'),
     status: z.enum(REVISION_STATUSES).describe('Where it stands.'),
     serves: z

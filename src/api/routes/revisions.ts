@@ -14,8 +14,8 @@ import { booleanQuery, csv, deploymentParams, nextOffset, noQuery, pageQuery } f
 
 export const revisionSchema = z
   .object({
-    id: z.string().describe('Id, a UUID.'),
-    deployment_id: z.string().describe('The deployment.'),
+    id: uuidSchema.describe('Id, a UUID.'),
+    deployment_id: uuidSchema.describe('The deployment.'),
     number: z.int().describe('1, 2, 3 … within the deployment.'),
     status: z.enum(REVISION_STATUSES).describe('Where it stands.'),
     reason: z.string().nullable().describe('Why, as one word of a closed list.'),

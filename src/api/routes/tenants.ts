@@ -37,7 +37,7 @@ const patchBodySchema = z
 
 const tenantSchema = z
   .object({
-    id: z.string().describe('Id, a UUID.'),
+    id: uuidSchema.describe('Id, a UUID.'),
     name: z.string().describe('Name.'),
     quotas: ownQuotasSchema,
     quotas_in_force: tenantQuotasSchema.describe('Its own quotas, else those of the policy; null: no limit.'),

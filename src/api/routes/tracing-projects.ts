@@ -18,8 +18,8 @@ import { nextOffset, noQuery, pageOnly } from '../query.ts';
 
 const projectSchema = z
   .object({
-    id: z.string().describe('Id, a UUID.'),
-    tenant_id: z.string().describe('Owner.'),
+    id: uuidSchema.describe('Id, a UUID.'),
+    tenant_id: uuidSchema.describe('Owner.'),
     name: z.string().describe('Name: that of the deployment it was made with.'),
     created_at: timeSchema.describe('When it was made.'),
     backend_synced_at: timeSchema
