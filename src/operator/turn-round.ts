@@ -36,7 +36,9 @@ export function turnRound(
 ): TurnRound {
   const until = lastMoment(observed) ?? Number.NEGATIVE_INFINITY;
   if (target.kind !== 'restored' || now.getTime() >= until) return NOTHING;
-  const finishing = componentsOf(target).flatMap((component) => {
+  // What made it fail may look as if it merely took its time: readiness that never comes.
+  const others = componentsOf(target).filter((component) => component !== target.failed?.culprit?.component);
+  const finishing = others.flatMap((component) => {
     const id = childId('Deployment', componentName(observed.resource, component));
     const comparison = comparisons.find((candidate) => candidate.id === id);
     const isWell = isOrdinary(troubleOf(observed, component)?.reason ?? 'Pending');

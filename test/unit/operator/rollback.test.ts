@@ -284,6 +284,17 @@ describe('a component without trouble, in the middle of its rollout', () => {
   });
 });
 
+test('a component that was not done at the deadline is turned back at once, also if it only took its time', async () => {
+  const world = await settled(spec('web:1', 1));
+  world.cluster.stuck.set('api', 'ContainerCreating');
+  world.change(spec('web:2', 2));
+  await steps(world, 2);
+  world.now += 600_000;
+  await world.look();
+  expect(world.status.failedRevision).toMatchObject({ reason: 'RolloutDeadlineExceeded' });
+  expect(await world.look()).toContain('apply Deployment/web-api');
+});
+
 describe('trouble that may pass', () => {
   test('of the database is told in Ready by its own name too; that it starts stays the word of its condition', async () => {
     const world = new World(spec('web:1', 1));
