@@ -17,6 +17,8 @@ import { UsageError } from './usage-error.ts';
 /** `berth listener doctor`: looks at everything that a listener needs, changes nothing. */
 
 const TIMEOUT_MS = 10_000;
+/** Settings that name the listener's kubeconfig, the first that is set counting. */
+const KUBECONFIG_SETTINGS = ['BERTH_LISTENER_KUBECONFIG', 'BERTH_KUBECONFIG', 'KUBECONFIG'] as const;
 
 /** What the settings must hold before anything else can be tried. */
 interface Settings {
@@ -68,9 +70,11 @@ function readSettings(environment: NodeJS.ProcessEnv | undefined): Settings | Fi
     config = loadConfig(environment);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return error.problems.map((message) =>
-      problem(message, 'set it right: berth listener --help lists the settings'),
-    );
+    return error.problems.map((text) => {
+      const [message = '', advice] = text.split('; next: ');
+      const help = 'berth listener --help lists the settings';
+      return problem(message, `${advice ?? 'set it right'}: ${help}`);
+    });
   }
   const found = missing(config);
   const { hubUrl, listenerKey: key } = config;
@@ -112,8 +116,9 @@ async function lookAtCluster(
   client: KubeClient | string,
   { namespaces, hosting }: Config,
   lease: LeaseState | null,
+  kubeconfigSetting: string,
 ): Promise<Finding[]> {
-  if (typeof client === 'string') return noCluster(client);
+  if (typeof client === 'string') return noCluster(client, kubeconfigSetting);
   const registered = lease?.namespaces ?? null;
   return await clusterFindings(
     { client, namespaces, registered, hosting, used: lease?.used_namespaces },
@@ -138,11 +143,12 @@ export async function diagnose(version: string, environment?: NodeJS.ProcessEnv)
   const { listenerId, rendering } = config;
   const which =
     listenerId === PLATFORM_LISTENER_ID ? 'the platform’s own listener' : `listener ${listenerId}`;
+  const setting = KUBECONFIG_SETTINGS.find((name) => Boolean((environment ?? process.env)[name]));
   const client = await openCluster(config, version);
   try {
     const [look, clusterId] = await Promise.all([lookAtHub(settings), clusterIdOf(client, config)]);
     const hub = hubFindings(look, { hubUrl, listenerId, version, rendering, clusterId });
-    const cluster = await lookAtCluster(client, config, hub.lease);
+    const cluster = await lookAtCluster(client, config, hub.lease, setting ?? 'KUBECONFIG');
     return [ok('settings', `complete, for ${which}`), ...hub.findings, ...cluster];
   } finally {
     if (typeof client !== 'string') await client.close();

@@ -340,6 +340,12 @@ const ROWS: Row[] = [
   ),
 
   row('no cluster', () => ({ KUBECONFIG: '' }), 'kubeconfig', [/neither a kubeconfig nor/, /set KUBECONFIG/]),
+  row(
+    'a kubeconfig that is not there, by the setting of Berth alone',
+    () => ({ BERTH_KUBECONFIG: '/nowhere/config' }),
+    'kubeconfig',
+    [/\/nowhere\/config/, /set BERTH_KUBECONFIG/],
+  ),
   row('a kubeconfig that is not there', () => ({ KUBECONFIG: '/nowhere/config' }), 'kubeconfig', [
     /\/nowhere\/config/,
     /set KUBECONFIG/,

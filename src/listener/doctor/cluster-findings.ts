@@ -249,10 +249,12 @@ export async function clusterFindings(context: ClusterContext, signal: AbortSign
   return complete([...first, resource, granted, ...places], CHECKS);
 }
 
-/** The findings of the cluster's side when it is not known how to reach it. */
-export function noCluster(message: string): Finding[] {
-  const next =
-    'set KUBECONFIG to a kubeconfig of the ServiceAccount berth-listener (docs/remote-listener.md), or run in a pod of it';
+/**
+ * The findings of the cluster's side when it is not known how to reach it.
+ * @param setting the one that names the kubeconfig
+ */
+export function noCluster(message: string, setting = 'KUBECONFIG'): Finding[] {
+  const next = `set ${setting} to a kubeconfig of the ServiceAccount berth-listener (docs/remote-listener.md), or run in a pod of it`;
   // Its own advice is for a role that starts.
   return complete([failed('kubeconfig', message.split('; next:')[0] ?? message, next)], CHECKS);
 }
