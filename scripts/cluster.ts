@@ -75,8 +75,7 @@ async function main(argv: string[]): Promise<number> {
       command === undefined ? 'no command given' : `unknown command: ${positionals.join(' ')}`,
     );
   }
-  const root = dirname(dirname(fileURLToPath(import.meta.url)));
-  const wanted = resolve(values.state ?? join(root, '.berth', 'cluster'));
+  const wanted = resolve(values.state ?? DEFAULT_STATE);
   return run({
     stateDir: existsSync(wanted) ? realpathSync(wanted) : wanted,
     fsync: !values['no-fsync'],
@@ -109,6 +108,14 @@ function up({ stateDir, fsync, audit }: Options): Promise<number> {
   });
 }
 
+const DEFAULT_STATE = join(dirname(dirname(fileURLToPath(import.meta.url))), '.berth', 'cluster');
+
+/** What a command of this file needs to mean the same cluster. */
+function stateOption(stateDir: string): string {
+  const isDefault = existsSync(DEFAULT_STATE) && realpathSync(DEFAULT_STATE) === stateDir;
+  return isDefault || stateDir === DEFAULT_STATE ? '' : ` --state '${stateDir.replaceAll("'", "'\\''")}'`;
+}
+
 function printHints(stateDir: string): void {
   const cluster = attachCluster(stateDir);
   if (!cluster) return;
@@ -116,8 +123,8 @@ function printHints(stateDir: string): void {
   KUBECONFIG=${cluster.kubeconfigPath}
   ${cluster.kubectlPath} --kubeconfig ${cluster.kubeconfigPath} get nodes
 
-To use kubectl in this shell:  eval "$(npm run -s cluster -- env)"
-Logs: ${join(cluster.stateDir, 'logs')}     Stop: npm run cluster -- down`);
+To use kubectl in this shell:  eval "$(npm run -s cluster -- env${stateOption(stateDir)})"
+Logs: ${join(cluster.stateDir, 'logs')}     Stop: npm run cluster -- down${stateOption(stateDir)}`);
 }
 
 function down({ stateDir }: Options): Promise<number> {
@@ -131,14 +138,17 @@ function down({ stateDir }: Options): Promise<number> {
 async function status({ stateDir }: Options): Promise<number> {
   const health = await healthOf(stateDir);
   if (!health) {
-    console.log('No cluster. Start one: npm run cluster -- up');
+    console.log(`No cluster. Start one: npm run cluster -- up${stateOption(stateDir)}`);
     return 1;
   }
   for (const { name, pid, message } of health) {
     console.log(`${name.padEnd(24)} ${pid === undefined ? '' : `pid ${pid}`.padEnd(12)} ${message}`);
   }
   const well = health.every(({ healthy }) => healthy);
-  if (!well) console.log(`\nLogs: ${join(stateDir, 'logs')}     Start anew: npm run cluster -- up`);
+  if (!well)
+    console.log(
+      `\nLogs: ${join(stateDir, 'logs')}     Start anew: npm run cluster -- up${stateOption(stateDir)}`,
+    );
   return well ? 0 : 1;
 }
 
@@ -150,7 +160,7 @@ async function healthOf(stateDir: string): Promise<ComponentHealth[] | undefined
 async function env({ stateDir }: Options): Promise<number> {
   const cluster = attachCluster(stateDir);
   if (!cluster) {
-    console.error('There is no cluster. Start one: npm run cluster -- up');
+    console.error(`There is no cluster. Start one: npm run cluster -- up${stateOption(stateDir)}`);
     return 1;
   }
   console.log(`export KUBECONFIG=${quote(cluster.kubeconfigPath)}`);

@@ -59,7 +59,7 @@ test.each([
 test('up leaves a cluster in the background that env points a shell at; down removes it', async () => {
   expect(await command('up', '--no-fsync')).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('KUBECONFIG='),
+    stdout: expect.stringMatching(/KUBECONFIG=[\s\S]* env --state '.*'\)"[\s\S]* down --state '/),
   });
   expect(await command('up')).toMatchObject({ code: 0, stdout: expect.stringContaining('up already') });
 
