@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { Document } from 'yaml';
 import { ClientUsageError } from './context.ts';
 
 /** Bodies of requests, from files. */
@@ -7,6 +8,15 @@ async function standardInput(): Promise<string> {
   const parts: Buffer[] = [];
   for await (const part of process.stdin) parts.push(part as Buffer);
   return Buffer.concat(parts).toString('utf8');
+}
+
+/** Aliases are refused: a few of them can stand for more than fits into memory. */
+function plain(document: Document, file: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 0 });
+  } catch {
+    throw new ClientUsageError(`failed to read ${file}: aliases (*name) are not taken; write the value out`);
+  }
 }
 
 /**
@@ -24,7 +34,7 @@ export async function readBody(file: string | undefined): Promise<Record<string,
   const [error] = document.errors;
   if (error !== undefined)
     throw new ClientUsageError(`failed to read ${file}: no JSON and no YAML (${error.code})`);
-  const value: unknown = document.toJS({ maxAliasCount: 0 });
+  const value = plain(document, file);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new ClientUsageError(`failed to read ${file}: it holds no object`);
   return value as Record<string, unknown>;
