@@ -9,19 +9,39 @@ export type Revision = Operations['getRevision']['answer'];
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const PAGE = 100;
 
+async function byId(client: Client, id: string, mask: boolean): Promise<Deployment | null> {
+  const path = { deployment_id: id };
+  try {
+    return await client.call('getDeployment', { path, query: { mask_secrets: mask } });
+  } catch (error) {
+    if (error instanceof ApiProblem && error.status === 404) return null;
+    throw error;
+  }
+}
+
+async function byName(client: Client, name: string, mask: boolean): Promise<Deployment | null> {
+  const query = { name, mask_secrets: mask, limit: PAGE };
+  const { resources } = await client.call('listDeployments', { query });
+  return resources.find(({ status }) => status !== 'AWAITING_DELETE') ?? resources[0] ?? null;
+}
+
 /**
  * A deployment by its id or name; by name, one that is being deleted comes after the one that took its name.
- * @throws ApiProblem when there is none
+ * @throws ApiProblem when there is none, or when the word is the id of one and the name of another
  */
 export async function findDeployment(client: Client, word: string, mask: boolean): Promise<Deployment> {
-  if (UUID.test(word)) {
-    const path = { deployment_id: word };
-    return client.call('getDeployment', { path, query: { mask_secrets: mask } });
-  }
-  const query = { name: word, mask_secrets: mask, limit: PAGE };
-  const { resources } = await client.call('listDeployments', { query });
-  const found = resources.find(({ status }) => status !== 'AWAITING_DELETE') ?? resources[0];
-  if (found === undefined) throw new ApiProblem(404, `404: there is no deployment "${word}"`);
+  // A name may look like an id.
+  const [named, identified] = await Promise.all([
+    byName(client, word, mask),
+    UUID.test(word) ? byId(client, word, mask) : null,
+  ]);
+  if (named !== null && identified !== null && named.id !== identified.id)
+    throw new ApiProblem(
+      409,
+      `"${word}" is the id of the deployment "${identified.name}" and the name of another, ${named.id}: name the first by its name, the second by its id`,
+    );
+  const found = identified ?? named;
+  if (found === null) throw new ApiProblem(404, `404: there is no deployment "${word}"`);
   return found;
 }
 
