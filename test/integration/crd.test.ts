@@ -61,6 +61,7 @@ describe('the custom resource on a real API server', () => {
     const status = {
       observedSpecGeneration: 0,
       status: 'READY',
+      activeRevision: { number: 1, templates: 'hello-1' },
       url: 'https://hello.example',
       conditions: ['Ready', 'Serving'].map((type) => ({
         type,
@@ -82,9 +83,9 @@ describe('the custom resource on a real API server', () => {
       JSON.stringify({ status }),
     ]);
     const table = await kubectlAsAdmin(['get', 'mdep', '-n', namespace]);
-    expect(table.split('\n').map((line) => line.split(/\s{2,}/).slice(0, 7))).toMatchObject([
-      ['NAME', 'SOURCE', 'REVISION', 'READY', 'SERVING', 'STATUS', 'URL'],
-      ['hello', 'external_image', '1', 'True', 'True', 'READY', 'https://hello.example'],
+    expect(table.split('\n').map((line) => line.split(/\s{2,}/).slice(0, 8))).toMatchObject([
+      ['NAME', 'REVISION', 'ACTIVE', 'READY', 'SERVING', 'STATUS', 'REASON', 'URL'],
+      ['hello', '1', '1', 'True', 'True', 'READY', 'Converged', 'https://hello.example'],
       [''],
     ]);
     await kubectlAsAdmin(['wait', '-n', namespace, '--for=condition=Ready', 'mdep/hello', '--timeout=5s']);
