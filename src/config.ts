@@ -437,6 +437,12 @@ export function describeConfig(environment: NodeJS.ProcessEnv = process.env): st
   });
 }
 
+/** Name of the setting that the listener's kubeconfig comes from; where none is set, the one to advise. */
+export function listenerKubeconfigSetting(environment: NodeJS.ProcessEnv = process.env): string {
+  const settings = ['BERTH_LISTENER_KUBECONFIG', 'BERTH_KUBECONFIG'];
+  return settings.find((name) => Boolean(environment[name])) ?? 'KUBECONFIG';
+}
+
 /** What API users set, for `berth deployments` and `berth revisions`. Nothing else of the environment is looked at. */
 export function clientSettings(environment: NodeJS.ProcessEnv = process.env) {
   const { BERTH_URL: url, BERTH_API_KEY: apiKey, BERTH_TENANT_ID: tenantId } = environment;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { clusterOptions } from './cluster-access.ts';
-import { type Config, ConfigError, loadConfig } from './config.ts';
+import { type Config, ConfigError, listenerKubeconfigSetting, loadConfig } from './config.ts';
 import type { LeaseState } from './contract/listener-protocol.ts';
 import { PLATFORM_LISTENER_ID } from './domain/source.ts';
 import { createKubeClient, type KubeClient } from './kube/client.ts';
@@ -17,8 +17,6 @@ import { UsageError } from './usage-error.ts';
 /** `berth listener doctor`: looks at everything that a listener needs, changes nothing. */
 
 const TIMEOUT_MS = 10_000;
-/** Settings that name the listener's kubeconfig, the first that is set counting. */
-const KUBECONFIG_SETTINGS = ['BERTH_LISTENER_KUBECONFIG', 'BERTH_KUBECONFIG', 'KUBECONFIG'] as const;
 
 /** What the settings must hold before anything else can be tried. */
 interface Settings {
@@ -143,12 +141,11 @@ export async function diagnose(version: string, environment?: NodeJS.ProcessEnv)
   const { listenerId, rendering } = config;
   const which =
     listenerId === PLATFORM_LISTENER_ID ? 'the platform’s own listener' : `listener ${listenerId}`;
-  const setting = KUBECONFIG_SETTINGS.find((name) => Boolean((environment ?? process.env)[name]));
   const client = await openCluster(config, version);
   try {
     const [look, clusterId] = await Promise.all([lookAtHub(settings), clusterIdOf(client, config)]);
     const hub = hubFindings(look, { hubUrl, listenerId, version, rendering, clusterId });
-    const cluster = await lookAtCluster(client, config, hub.lease, setting ?? 'KUBECONFIG');
+    const cluster = await lookAtCluster(client, config, hub.lease, listenerKubeconfigSetting(environment));
     return [ok('settings', `complete, for ${which}`), ...hub.findings, ...cluster];
   } finally {
     if (typeof client !== 'string') await client.close();
