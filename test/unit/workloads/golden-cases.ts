@@ -147,7 +147,8 @@ export const GOLDEN_CASES: readonly GoldenCase[] = [
   },
   {
     name: 'operator-settings',
-    about: 'BERTH_HEALTH_PATH, an OTLP endpoint, a storage class, another deadline, pods that must stay ready, no routing.',
+    about:
+      'BERTH_HEALTH_PATH, an OTLP endpoint, a storage class, another deadline, pods that must stay ready, no routing.',
     request: { ...minimalRequest(), source_config: { custom_url: 'https://demo.example.com' } },
     config: {
       ...SELF_HOSTED,
