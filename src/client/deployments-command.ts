@@ -36,6 +36,12 @@ type Command = (context: Context, options: DeploymentOptions, word: string) => P
 
 const PAGE = 100;
 
+/** Whether all that is wanted is there; else why not. The status alone is READY while a newer revision fails. */
+function readiness({ conditions }: Deployment): string {
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  return ready?.status === 'True' ? 'yes' : cell(ready?.reason);
+}
+
 function row(deployment: Deployment, now: Date): string[] {
   const {
     name,
@@ -48,10 +54,19 @@ function row(deployment: Deployment, now: Date): string[] {
   } = deployment;
   const runs = cell(config.image_uri ?? config.repo_ref);
   const state = seen ? status : `${status} (changing)`;
-  return [cell(name), state, source, runs, cell(url), age(deployment.created_at, now), id];
+  return [
+    cell(name),
+    state,
+    readiness(deployment),
+    source,
+    runs,
+    cell(url),
+    age(deployment.created_at, now),
+    id,
+  ];
 }
 
-const HEADER = ['NAME', 'STATUS', 'SOURCE', 'RUNS', 'URL', 'AGE', 'ID'];
+const HEADER = ['NAME', 'STATUS', 'READY', 'SOURCE', 'RUNS', 'URL', 'AGE', 'ID'];
 
 function details(deployment: Deployment): string {
   const { source_revision_config: config, conditions, secrets } = deployment;

@@ -52,6 +52,7 @@ function runSteps(): Promise<string> {
     PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter),
     BERTH_URL: berth.process().url,
     BERTH_API_KEY: berth.apiKey,
+    CHECKOUT: process.cwd(),
   };
   return new Promise((resolve) => {
     const options = { cwd: folder, env, timeout: TIMEOUT_MS - 60_000 };

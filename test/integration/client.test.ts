@@ -98,8 +98,8 @@ secrets:
   expect(why.out).toMatch(/^serves: yes$/m);
 
   const list = (await cli(['deployments', 'list', '--name-contains', 'sho'])).out.split('\n');
-  expect(list[0]).toMatch(/^NAME +STATUS +SOURCE +RUNS +URL +AGE +ID$/);
-  expect(list[1]).toMatch(/^shop +READY +external_image +registry/);
+  expect(list[0]).toMatch(/^NAME +STATUS +READY +SOURCE +RUNS +URL +AGE +ID$/);
+  expect(list[1]).toMatch(/^shop +READY +yes +external_image +registry/);
   const { id } = JSON.parse((await cli(['deployments', 'get', 'shop', '-o', 'json'])).out) as { id: string };
   expect((await cli(['deployments', 'get', id])).out).toMatch(/^Name: +shop$/m);
 
@@ -117,6 +117,8 @@ test('a revision that fails ends the wait with 1, the cause and a remedy', async
   const made = await cli(['deployments', 'create', '-f', '-', '--wait', '--timeout', '90'], { input: body });
   expect(made, made.err).toMatchObject({ code: 1 });
   expect(made.err).toMatch(/^revision 1: DEPLOY_FAILED\. \w/m);
+  const list = (await cli(['deployments', 'list', '--name-contains', 'broken'])).out.split('\n');
+  expect(list[1]).toMatch(/^broken +READY +ImagePullFailed +external_image/);
   await cli(['deployments', 'delete', 'broken', '--wait']);
 });
 
