@@ -10,6 +10,8 @@ export interface ClientOptions {
   readonly apiKey: string;
   /** For keys that may name one; null: the key's own. */
   readonly tenantId: string | null;
+  /** Ends every call that has no signal of its own. */
+  readonly stopped?: AbortSignal;
 }
 
 export type OperationName = keyof Operations;
@@ -116,7 +118,8 @@ async function bodyOf(response: Response): Promise<unknown> {
 }
 
 /** A client. Nothing is sent before the first call. */
-export function createClient({ url: base, apiKey, tenantId }: ClientOptions): Client {
+export function createClient({ url: base, apiKey, tenantId, stopped }: ClientOptions): Client {
+  const never = stopped ?? new AbortController().signal;
   return {
     async call(name, call = {}) {
       const { method, path } = OPERATIONS[name];
@@ -128,7 +131,7 @@ export function createClient({ url: base, apiKey, tenantId }: ClientOptions): Cl
         ...given,
       };
       const text = call.body === undefined ? null : JSON.stringify(call.body);
-      const request = { method, headers, body: text, signal: call.signal ?? new AbortController().signal };
+      const request = { method, headers, body: text, signal: call.signal ?? never };
       // The same PATCH or DELETE twice is one; a POST is with a key.
       const repeatable = method !== 'POST' || 'Idempotency-Key' in given;
       const response = await sendPatiently(urlOf(base, path, call), request, repeatable);

@@ -16,7 +16,7 @@ export interface ClientSettings {
 }
 
 /** What scripts can rely on. */
-const EXIT = { reached: 0, failed: 1, usage: 2, unknown: 3 } as const;
+const EXIT = { reached: 0, failed: 1, usage: 2, unknown: 3, interrupted: 130 } as const;
 
 const OPTIONS_HELP = `
 Options of all these commands:
@@ -26,7 +26,7 @@ Options of all these commands:
 
 BERTH_API_KEY holds the key, BERTH_TENANT_ID the tenant for keys that may name one.
 Exit codes: 0 done, 1 the API refused or the deployment failed, 2 wrong usage, 3 could not be found out: the API was
-not reached, or too busy.`;
+not reached, or too busy, 130 interrupted.`;
 
 const HELPS: Readonly<Record<string, string>> = { deployments: DEPLOYMENTS_HELP, revisions: REVISIONS_HELP };
 
@@ -83,25 +83,31 @@ function headerValue(variable: string, value: string): string {
   return value;
 }
 
-function contextFrom(values: ReturnType<typeof parse>['values'], settings: ClientSettings): Context {
+function contextFrom(
+  values: ReturnType<typeof parse>['values'],
+  settings: ClientSettings,
+  stopped: AbortSignal,
+): Context {
   const format = formatOf(values.output);
   const url = baseUrl(values.url ?? settings.url);
   if (settings.apiKey === undefined || settings.apiKey === '')
     throw new ClientUsageError('BERTH_API_KEY is not set: every call needs a key');
   const apiKey = headerValue('BERTH_API_KEY', settings.apiKey);
   const tenantId = settings.tenantId ? headerValue('BERTH_TENANT_ID', settings.tenantId) : null;
-  const stopped = new AbortController();
-  process.once('SIGINT', () => stopped.abort());
   return {
-    client: createClient({ url, apiKey, tenantId }),
+    client: createClient({ url, apiKey, tenantId, stopped }),
     format,
     print: (text) => console.log(text),
     note: (text) => console.error(text),
-    stopped: stopped.signal,
+    stopped,
   };
 }
 
-async function run(words: readonly string[], settings: ClientSettings): Promise<Outcome['end']> {
+async function run(
+  words: readonly string[],
+  settings: ClientSettings,
+  stopped: AbortSignal,
+): Promise<Outcome['end']> {
   const { values, positionals } = parse(words);
   const [resource = '', ...rest] = positionals;
   if (values.help || rest.length === 0 || rest[0] === 'help') {
@@ -109,7 +115,7 @@ async function run(words: readonly string[], settings: ClientSettings): Promise<
     return 'reached';
   }
   const timeoutSeconds = secondsOf(values.timeout);
-  const context = contextFrom(values, settings);
+  const context = contextFrom(values, settings, stopped);
   if (resource === 'revisions') return revisionsCommand(context, rest);
   const options: DeploymentOptions = {
     file: values.file,
@@ -124,9 +130,16 @@ async function run(words: readonly string[], settings: ClientSettings): Promise<
 
 /** Runs `berth deployments …` or `berth revisions …`; `words` begin with that word. Returns the exit code. */
 export async function clientCommand(words: readonly string[], settings: ClientSettings): Promise<number> {
+  const stopped = new AbortController();
+  process.once('SIGINT', () => stopped.abort());
   try {
-    return EXIT[await run(words, settings)];
+    const end = await run(words, settings, stopped.signal);
+    return stopped.signal.aborted ? EXIT.interrupted : EXIT[end];
   } catch (error) {
+    if (stopped.signal.aborted) {
+      console.error('berth: interrupted');
+      return EXIT.interrupted;
+    }
     if (error instanceof ClientUsageError) {
       console.error(`berth: ${error.message}\nsee: berth ${words[0]} --help`);
       return EXIT.usage;

@@ -1,12 +1,13 @@
 /** `berth deployments` and `berth revisions`, as an API user calls them, against a whole Berth. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { smallDeployment, startWholeBerth, type WholeBerth } from './harness/berth.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -112,13 +113,33 @@ secrets:
   });
 });
 
+test('Ctrl-C ends a command that waits for an answer, with 130', async () => {
+  const asked = Promise.withResolvers<void>();
+  const silent = createServer(() => asked.resolve()).listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    silent.closeAllConnections();
+    silent.close();
+  });
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    BERTH_URL: `http://127.0.0.1:${port}`,
+    BERTH_API_KEY: 'key',
+  };
+  const child = spawn(process.execPath, [main, 'deployments', 'list'], { env });
+  await asked.promise;
+  child.kill('SIGINT');
+  expect(await once(child, 'close')).toEqual([130, null]);
+});
+
 test('a revision that fails ends the wait with 1, the cause and a remedy', async () => {
-  const body = JSON.stringify(smallDeployment('broken', { image: 'registry.test/app:fail-image-pull' }));
+  const body = JSON.stringify(smallDeployment('broken', { image: 'registry.test/app:fail-crash-loop' }));
   const made = await cli(['deployments', 'create', '-f', '-', '--wait', '--timeout', '90'], { input: body });
   expect(made, made.err).toMatchObject({ code: 1 });
   expect(made.err).toMatch(/^revision 1: DEPLOY_FAILED\. \w/m);
   const list = (await cli(['deployments', 'list', '--name-contains', 'broken'])).out.split('\n');
-  expect(list[1]).toMatch(/^broken +READY +ImagePullFailed +external_image/);
+  expect(list[1]).toMatch(/^broken +READY +CrashLoop +external_image/);
   await cli(['deployments', 'delete', 'broken', '--wait']);
 });
 
