@@ -2,7 +2,6 @@ import { sql } from 'drizzle-orm';
 import {
   bigint,
   boolean,
-  customType,
   index,
   integer,
   jsonb,
@@ -17,10 +16,10 @@ import type { Culprit } from '../../domain/culprit.ts';
 import type { SourceConfig, SourceRevisionConfig } from '../../domain/deployment.ts';
 import type { DeploymentType, Source } from '../../domain/source.ts';
 import type { DeploymentStatus, RevisionStatus } from '../../domain/states.ts';
+import { bytea } from './bytea.ts';
 import { listeners } from './listeners.ts';
 import { tenants } from './tenancy.ts';
 
-const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 const time = (name: string) => timestamp(name, { withTimezone: true });
 const amount = (name: string) => bigint(name, { mode: 'number' });
 

@@ -1,8 +1,7 @@
-import { customType, index, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { index, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import type { GitProvider } from '../../domain/git-host.ts';
 import type { TenantQuotas } from '../../domain/tenant-quotas.ts';
-
-const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
+import { bytea } from './bytea.ts';
 
 /** Owners of everything. */
 export const tenants = pgTable('tenants', {
