@@ -1,5 +1,5 @@
+import type { BackoffOptions } from '../domain/backoff.ts';
 import type { Logger } from '../domain/logger.ts';
-import type { BackoffOptions } from './backoff.ts';
 import type { KubeClient } from './client-types.ts';
 import type { Clock } from './clock.ts';
 import type { KubeObject } from './object.ts';

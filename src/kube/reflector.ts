@@ -1,4 +1,4 @@
-import { type BackoffOptions, fullJitter } from './backoff.ts';
+import { type BackoffOptions, fullJitter } from '../domain/backoff.ts';
 import { ObjectCache, type ReflectorHandlers } from './cache.ts';
 import type { WatchEvent } from './client-types.ts';
 import { type Clock, sleep, systemClock } from './clock.ts';

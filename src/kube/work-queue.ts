@@ -1,4 +1,4 @@
-import { type BackoffOptions, fullJitter } from './backoff.ts';
+import { type BackoffOptions, fullJitter } from '../domain/backoff.ts';
 import { type Clock, systemClock } from './clock.ts';
 
 export interface WorkQueueOptions {

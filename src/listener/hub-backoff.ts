@@ -1,5 +1,5 @@
+import { type BackoffOptions, fullJitter } from '../domain/backoff.ts';
 import type { Logger } from '../domain/logger.ts';
-import { type BackoffOptions, fullJitter } from '../kube/backoff.ts';
 import { type Clock, sleep } from '../kube/clock.ts';
 import { HubError } from './hub-client.ts';
 import type { Term } from './term.ts';

@@ -1,6 +1,6 @@
 import type { LeaseRequest } from '../contract/listener-protocol.ts';
+import { fullJitter } from '../domain/backoff.ts';
 import type { Logger } from '../domain/logger.ts';
-import { fullJitter } from '../kube/backoff.ts';
 import { type Clock, sleep } from '../kube/clock.ts';
 import { type HubClient, HubError } from './hub-client.ts';
 

@@ -1,7 +1,7 @@
 import { LABELS } from '../contract/names.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
+import { type BackoffOptions, fullJitter } from '../domain/backoff.ts';
 import type { Logger } from '../domain/logger.ts';
-import { type BackoffOptions, fullJitter } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type Clock, sleep, systemClock } from '../kube/clock.ts';
 import { type Outcome, runWorkers } from '../kube/controller.ts';

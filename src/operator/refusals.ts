@@ -1,5 +1,5 @@
+import { type BackoffOptions, fullJitter } from '../domain/backoff.ts';
 import { contentHash } from '../domain/hash.ts';
-import { type BackoffOptions, fullJitter } from '../kube/backoff.ts';
 import type { Action } from './action.ts';
 import type { Failure } from './failure.ts';
 
