@@ -1,8 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { and, desc, eq, isNull, lt, or, sql } from 'drizzle-orm';
+import { hash, randomBytes } from 'node:crypto';
 import { SCOPES, type Scope } from '../domain/api-key.ts';
 import { uuidv7 } from '../domain/id.ts';
 import type { Reader, Transaction } from './database.ts';
+import { and, desc, eq, isNull, lt, or, sql } from './drizzle.ts';
 import { type Actor, appendEvents } from './events.ts';
 import type { Page } from './records.ts';
 import { apiKeys } from './schema.ts';
@@ -58,7 +58,7 @@ export function isGeneratedKey(key: string): boolean {
 
 /** SHA-256, hexadecimal: what is stored of a key and looked up. */
 export function hashApiKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key, 'hex');
 }
 
 export interface NewApiKey {

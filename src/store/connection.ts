@@ -1,5 +1,5 @@
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
+import type { NodePgDatabase } from './drizzle.ts';
 
 /** A connection of the pool, with what is remembered of it. */
 export type PoolClient = pg.PoolClient & {

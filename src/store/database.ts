@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
 import { UUID_PATTERN } from '../domain/id.ts';
 import type { Logger } from '../domain/logger.ts';
 import { connectionConfig, describeTarget, type PoolClient, typeParsers } from './connection.ts';
+import { drizzle, type NodePgDatabase } from './drizzle.ts';
 import { StoreContention, StoreError, StoreUnavailable, translateError } from './errors.ts';
+import { runPrepared } from './prepared-query.ts';
 
 /**
  * Runs statements on one connection, one at a time, on behalf of one tenant (or of the whole platform: `*`).
@@ -42,8 +43,21 @@ export interface Database {
   readonly platform: Scope;
   /** @throws StoreUnavailable when PostgreSQL does not answer */
   ping(): Promise<void>;
+  /** The pool at present. */
+  pool(): PoolStats;
   /** Waits for what is running, then closes all connections. Safe to call twice. */
   close(): Promise<void>;
+}
+
+/** Connections of a pool. */
+export interface PoolStats {
+  /** Most connections. */
+  readonly max: number;
+  /** Those that are open, idle ones included. */
+  readonly total: number;
+  readonly idle: number;
+  /** Who waits for one. */
+  readonly waiting: number;
 }
 
 export interface DatabaseOptions {
@@ -89,12 +103,11 @@ class Session implements Transaction {
 
   async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     try {
-      const result = await this.#client.query({
-        name: statementName(text),
-        text,
-        values: values as unknown[],
-        types: typeParsers,
-      });
+      const name = statementName(text);
+      const statement = { text, values: values as unknown[], types: typeParsers };
+      const result = await (name === undefined
+        ? this.#client.query(statement)
+        : runPrepared(this.#client, { ...statement, name }));
       return result.rows as Row[];
     } catch (error) {
       throw translateError(error);
@@ -245,6 +258,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
     platform,
     ping: () => platform.read(async (reader) => void (await reader.query('SELECT 1'))),
+    pool: () => ({ max: poolSize, total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close() {
       closing ??= pool.end();
       return closing;

@@ -2,6 +2,7 @@ import { uuidv7 } from '../domain/id.ts';
 import type { Transaction } from './database.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
 import { type Actor, actorColumns } from './events.ts';
+import { holdHosts } from './leaving-hosts.ts';
 import { TOLD_STATUS } from './status.ts';
 
 /**
@@ -28,6 +29,7 @@ WITH former AS (
   FROM deployments d JOIN listeners l ON l.id = d.listener_id WHERE d.id = ANY($2::uuid[]) AND d.tenant_id = $1
 ), d AS (
   UPDATE deployments SET delete_requested_at = now(), delete_tracing_project = $4, generation = generation + 1,
+    next_poll_at = NULL, keep_workloads = $9,
     purge_after = now() + make_interval(secs => $5::float8), next_attempt_at = now(), attempts = 0, updated_at = now()
   FROM former
   WHERE id = former_id AND tenant_id = $1 AND delete_requested_at IS NULL
@@ -40,7 +42,7 @@ WITH former AS (
   SELECT e.id, d.tenant_id, d.id, $6::text, $7::uuid, $8::text, 'DeletionRequested',
     'Deletion of ' || d.name || ' was asked for.',
     jsonb_build_object('delete_tracing_project', $4::boolean, 'purge_after', d.purge_after,
-      'from', d.former_status, 'to', 'AWAITING_DELETE')
+      'keep_workloads', $9::boolean, 'from', d.former_status, 'to', 'AWAITING_DELETE')
   FROM d JOIN unnest($2::uuid[], $3::uuid[]) AS e(deployment_id, id) ON e.deployment_id = d.id
 )
 SELECT pg_notify('${WORK_CHANNEL}', listener_id::text) FROM d GROUP BY listener_id`;
@@ -50,11 +52,18 @@ UPDATE deployments SET delete_tracing_project = true
 WHERE tenant_id = $1 AND delete_requested_at IS NOT NULL
   AND tracing_project_id IN (SELECT tracing_project_id FROM deployments WHERE tenant_id = $1 AND id = ANY($2::uuid[]))`;
 
+/** Of one that is in its grace: what is left of it stays, and there is nothing to wait for. */
+const KEEP = `
+UPDATE deployments SET keep_workloads = true, purge_after = now(), next_attempt_at = now()
+WHERE tenant_id = $1 AND id = ANY($2::uuid[]) AND delete_requested_at IS NOT NULL AND NOT keep_workloads`;
+
 export interface DeletionRequest {
   /** Delete the tracing project too, once nothing else uses it. */
   deleteTracingProject: boolean;
   /** Nothing but pods is removed from the cluster before this has passed, so that it can be restored. Seconds. */
   graceSeconds?: number;
+  /** Only the custom resource goes from the cluster: what runs, and its data, stays there without Berth. At once. */
+  keepWorkloads?: boolean;
   actor: Actor;
   /** Told the generation of each that is there, its row locked; it throws to keep all of them. */
   check?: (generation: number) => void;
@@ -89,7 +98,8 @@ export async function requestDeletions(
   );
   const of = (wanted: DeletionOutcome) =>
     [...outcomes].flatMap(([id, outcome]) => (outcome === wanted ? [id] : []));
-  const { deleteTracingProject, graceSeconds = 0 } = request;
+  const { deleteTracingProject, keepWorkloads = false } = request;
+  const graceSeconds = keepWorkloads ? 0 : (request.graceSeconds ?? 0);
   const requested = of('requested');
   if (requested.length > 0) {
     const { actorKind, actorId, actorName } = actorColumns(request.actor);
@@ -102,9 +112,12 @@ export async function requestDeletions(
       actorKind,
       actorId,
       actorName,
+      keepWorkloads,
     ]);
   }
+  if (requested.length > 0) await holdHosts(transaction, tenantId, requested);
   const already = of('already');
+  if (keepWorkloads && already.length > 0) await transaction.query(KEEP, [tenantId, already]);
   if (deleteTracingProject && already.length > 0) await transaction.query(REPEAT, [tenantId, already]);
   return outcomes;
 }

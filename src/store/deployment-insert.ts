@@ -1,8 +1,10 @@
 import { uuidv7 } from '../domain/id.ts';
+import { nextLook } from './branch-watch.ts';
 import type { Transaction } from './database.ts';
 import { type DeploymentRow, toDeploymentRecord } from './deployment-row.ts';
 import { routeHost, tailValues, WRITE_TAIL } from './deployment-write.ts';
 import { StoreError } from './errors.ts';
+import { claimHost } from './leaving-hosts.ts';
 import type { DeploymentRecord, NewDeployment } from './records.ts';
 import { type SecretBox, sealSecrets } from './secret-box.ts';
 
@@ -18,17 +20,19 @@ WITH project AS (
 ), d AS (
   INSERT INTO deployments (id, tenant_id, name, source, deployment_type, source_config, source_revision_config,
     secrets_id, route_host, image_version, app_name, namespace, listener_id, tracing_project_id,
-    latest_revision_id, has_runnable_revision, quota_cpu_m, quota_memory_mb, quota_storage_gi)
+    latest_revision_id, has_runnable_revision, quota_cpu_m, quota_memory_mb, quota_storage_gi,
+    next_poll_at)
   SELECT $18::uuid, $16::uuid, $19::text, $20::text, $21::text, $22::jsonb, $23::jsonb, $1::uuid, $24::text, $25::text,
     $26::text, $27::text, $28::uuid, project.id, $4::uuid, $4::uuid IS NOT NULL,
-    $29::bigint, $30::bigint, $31::bigint
+    $29::bigint, $30::bigint, $31::bigint, ${nextLook('$20::text', '$22::jsonb')}
   FROM project
   RETURNING *, NULL::text AS former_status
 ), ${WRITE_TAIL}`;
 
 /**
  * Makes a deployment with its tracing project, secrets and first revision.
- * @throws UniqueViolation `deployments_name` (the name is taken by one that is not being deleted), `deployments_route_host`;
+ * @throws UniqueViolation `deployments_name` (the name is taken by one that is not being deleted), `deployments_route_host`,
+ *   `leaving_hosts_pkey`, `kept_hosts_pkey`;
  *   ReferenceViolation when tenant or listener do not exist
  */
 export async function insertDeployment(
@@ -65,5 +69,6 @@ export async function insertDeployment(
   ]);
   if (row === undefined)
     throw new StoreError('failed to insert a deployment: no row came back', { retryable: false });
+  await claimHost(transaction, tenantId, added.id, routeHost(sourceConfig));
   return toDeploymentRecord(row);
 }

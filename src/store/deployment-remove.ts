@@ -2,7 +2,8 @@ import { uuidv7 } from '../domain/id.ts';
 import type { Transaction } from './database.ts';
 import { requestDeletion } from './deployment-delete.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
-import { type Actor, actorColumns } from './events.ts';
+import { type Actor, actorColumns, appendEvents } from './events.ts';
+import { freeKeptHosts, KEEP_HOSTS, KEPT_AGAIN } from './leaving-hosts.ts';
 import { deleteUnusedTracingProject } from './tracing-projects.ts';
 
 /** The other half of a deletion: the record goes, a tombstone stays. */
@@ -10,17 +11,25 @@ import { deleteUnusedTracingProject } from './tracing-projects.ts';
 const REMOVE = `
 WITH d AS (
   DELETE FROM deployments WHERE id = $2 AND tenant_id = $1 AND delete_requested_at IS NOT NULL
-  RETURNING id, tenant_id, listener_id, name, app_name, namespace, generation, tracing_project_id, delete_tracing_project
+  RETURNING id, tenant_id, listener_id, name, app_name, namespace, generation, tracing_project_id, delete_tracing_project,
+    keep_workloads
 ), tombstone AS (
-  INSERT INTO tombstones (id, tenant_id, listener_id, name, app_name, namespace, generation, env_revisions, due)
+  INSERT INTO tombstones (id, tenant_id, listener_id, name, app_name, namespace, generation, env_revisions, due, keep_workloads, kept_workloads)
   SELECT id, tenant_id, listener_id, name, app_name, namespace, generation,
     ARRAY(SELECT r.number FROM revisions r WHERE r.deployment_id = d.id AND r.secrets_id IS NOT NULL ORDER BY r.number),
-    $9::boolean
+    $9::boolean, keep_workloads, keep_workloads
   FROM d
+), cleaning AS (
+  INSERT INTO repository_cleanings (deployment_id, tenant_id, app_name, whole)
+  SELECT id, tenant_id, app_name, true FROM d WHERE NOT keep_workloads
+  ON CONFLICT (deployment_id) DO UPDATE SET whole = true, attempts = repository_cleanings.attempts + 1, next_attempt_at = now()
+), kept AS (${KEEP_HOSTS}
+  WHERE d.keep_workloads ${KEPT_AGAIN} RETURNING host
 ), event AS (
   INSERT INTO events (id, tenant_id, deployment_id, actor_kind, actor_id, actor_name, reason, message, details)
-  SELECT $3::uuid, tenant_id, id, $4::text, $5::uuid, $6::text, $7::text, format($8::text, name),
-    '{"from": "AWAITING_DELETE", "to": null}'
+  SELECT $3::uuid, tenant_id, id, $4::text, $5::uuid, $6::text, $7::text,
+    format(CASE WHEN keep_workloads THEN $10::text ELSE $8::text END, name),
+    '{"from": "AWAITING_DELETE", "to": null}' || coalesce((SELECT jsonb_build_object('kept_hosts', jsonb_agg(host)) FROM kept HAVING count(*) > 0), '{}')
   FROM d
 )
 SELECT tracing_project_id, delete_tracing_project,
@@ -37,6 +46,9 @@ interface Ending {
 }
 
 const CLEAN: Ending = { reason: 'Deleted', message: 'Nothing of %s is left in the cluster.', due: false };
+/** Instead of CLEAN, for what left with keep_workloads. */
+const LEFT =
+  '%s has left Berth: what it ran goes on in the cluster. No other tenant gets the hosts that are still routed there until a deletion with force frees them.';
 const FORGOTTEN: Ending = {
   reason: 'Forgotten',
   message:
@@ -54,7 +66,7 @@ async function remove(
   const { actorKind, actorId, actorName } = actorColumns(actor);
   const [removed] = await transaction.query<{ tracing_project_id: string; delete_tracing_project: boolean }>(
     REMOVE,
-    [tenantId, deploymentId, uuidv7(), actorKind, actorId, actorName, reason, message, due],
+    [tenantId, deploymentId, uuidv7(), actorKind, actorId, actorName, reason, message, due, LEFT],
   );
   if (removed === undefined) return false;
   if (removed.delete_tracing_project) {
@@ -79,7 +91,8 @@ export function removeRecord(
 
 /**
  * Removes the record of a deployment whatever its cluster says: for one that does not exist any more. A running grace is
- * skipped. The tombstone is purge work, so that a listener that comes back after all cleans up.
+ * skipped. The tombstone is purge work, so that a listener that comes back after all cleans up. Of one that has left with
+ * keep_workloads the hosts and images that it kept are all there is to forget.
  * @returns false when this tenant has none of this id
  */
 export async function forgetDeployment(
@@ -89,5 +102,34 @@ export async function forgetDeployment(
   request: { deleteTracingProject: boolean; actor: Actor },
 ): Promise<boolean> {
   const outcome = await requestDeletion(transaction, tenantId, deploymentId, request);
-  return outcome !== 'missing' && remove(transaction, tenantId, deploymentId, request.actor, FORGOTTEN);
+  if (outcome === 'missing') return forgetKept(transaction, tenantId, deploymentId, request.actor);
+  return remove(transaction, tenantId, deploymentId, request.actor, FORGOTTEN);
+}
+
+/** Its images go from the platform's registry: nobody may pull them any more. What runs stays, whoever comes back. */
+const FORGET_KEPT = `
+WITH t AS (
+  UPDATE tombstones SET kept_workloads = false, purged_at = now()
+  WHERE tenant_id = $1 AND id = $2 AND kept_workloads RETURNING id, tenant_id, app_name
+), cleaning AS (
+  INSERT INTO repository_cleanings (deployment_id, tenant_id, app_name, whole) SELECT id, tenant_id, app_name, true FROM t
+  ON CONFLICT (deployment_id) DO UPDATE SET whole = true, attempts = repository_cleanings.attempts + 1, next_attempt_at = now()
+)
+SELECT id FROM t`;
+
+async function forgetKept(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+  actor: Actor,
+): Promise<boolean> {
+  const left = await transaction.query(FORGET_KEPT, [tenantId, deploymentId]);
+  const hosts = await freeKeptHosts(transaction, tenantId, deploymentId);
+  if (left.length === 0 && hosts.length === 0) return false;
+  const freed = hosts.length === 0 ? '' : ` Hosts that are free for others: ${hosts.join(', ')}.`;
+  const message = `What was kept when it left Berth is given up, its images in the platform's registry too.${freed}`;
+  await appendEvents(transaction, [
+    { tenantId, deploymentId, actor, reason: 'Forgotten', message, details: { freed_hosts: hosts } },
+  ]);
+  return true;
 }

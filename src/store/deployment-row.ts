@@ -10,8 +10,8 @@ export const DEPLOYMENT_COLUMNS = `
   d.id, d.tenant_id, d.name, d.source, d.deployment_type, d.source_config, d.source_revision_config,
   d.image_version, d.app_name, d.namespace, d.listener_id, d.tracing_project_id, d.generation,
   d.acknowledged_generation, d.latest_revision_id, d.active_revision_id, d.has_runnable_revision,
-  d.created_at, d.updated_at, d.delete_requested_at, d.delete_tracing_project,
-  d.observed_generation, d.conditions, d.url, d.observed_off, d.data_ready, d.observed_at,
+  d.created_at, d.updated_at, d.delete_requested_at, d.purge_after, d.delete_tracing_project,
+  d.observed_generation, d.conditions, d.url, d.observed_off, d.data_ready, d.observed_at, d.volume_gi,
   ${DEPLOYMENT_STATUS} AS status,
   l.ever_seen AS listener_ever_seen, ${LISTENER_ALIVE} AS listener_alive, l.last_seen_at AS listener_last_seen_at,
   ${UNSEEN} AS unseen,
@@ -39,6 +39,7 @@ export interface DeploymentRow {
   created_at: Date;
   updated_at: Date;
   delete_requested_at: Date | null;
+  purge_after: Date | null;
   delete_tracing_project: boolean;
   observed_generation: number | null;
   conditions: Condition[];
@@ -46,6 +47,7 @@ export interface DeploymentRow {
   observed_off: boolean;
   data_ready: boolean;
   observed_at: Date | null;
+  volume_gi: number | null;
   status: DeploymentStatus;
   listener_ever_seen: boolean;
   listener_alive: boolean;
@@ -99,9 +101,11 @@ export function toDeploymentRecord(row: DeploymentRow): DeploymentRecord {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     deleteRequestedAt: row.delete_requested_at,
+    purgeAfter: row.purge_after,
     deleteTracingProject: row.delete_tracing_project,
     conditions: row.conditions,
     observation: observationOf(row),
+    volumeGi: row.volume_gi,
     status: row.status,
     listener: {
       everSeen: row.listener_ever_seen,

@@ -1,7 +1,9 @@
+import { nextLook } from './branch-watch.ts';
 import type { Transaction } from './database.ts';
 import { type DeploymentRow, toDeploymentRecord } from './deployment-row.ts';
 import { routeHost, tailValues, WRITE_TAIL } from './deployment-write.ts';
 import { StaleWrite } from './errors.ts';
+import { claimHost, holdHosts } from './leaving-hosts.ts';
 import type { DeploymentRecord, WantedChange } from './records.ts';
 import { type SecretBox, sealSecrets } from './secret-box.ts';
 import { TOLD_STATUS } from './status.ts';
@@ -21,7 +23,8 @@ WITH former AS (
     secrets_id = $24, generation = generation + 1, next_attempt_at = now(), attempts = 0, updated_at = now(),
     latest_revision_id = coalesce($4::uuid, latest_revision_id),
     has_runnable_revision = has_runnable_revision OR $4::uuid IS NOT NULL,
-    quota_cpu_m = $25, quota_memory_mb = $26, quota_storage_gi = $27
+    quota_cpu_m = $25, quota_memory_mb = $26, quota_storage_gi = $27,
+    next_poll_at = ${nextLook('u.source', '$19::jsonb', 'u.next_poll_at')}
   FROM former
   WHERE id = former_id AND tenant_id = $16 AND generation = $18 AND delete_requested_at IS NULL
   RETURNING u.*, former_status
@@ -30,7 +33,7 @@ WITH former AS (
 /**
  * Writes what is wanted from now on: raises the generation, and makes the revision if one is given.
  * @throws StaleWrite when the generation is no longer the expected one or deletion was asked for; UniqueViolation
- *   `deployments_route_host`
+ *   `deployments_route_host`, `leaving_hosts_pkey`, `kept_hosts_pkey`
  */
 export async function updateWanted(
   transaction: Transaction,
@@ -41,6 +44,8 @@ export async function updateWanted(
 ): Promise<DeploymentRecord> {
   const { revision, secrets, sourceConfig } = change;
   const sealed = secrets.kind === 'values' ? sealSecrets(box, tenantId, deploymentId, secrets.secrets) : null;
+  const host = routeHost(sourceConfig);
+  const former = await formerHost(transaction, tenantId, deploymentId);
   const [row] = await transaction.query<DeploymentRow>(UPDATE, [
     ...tailValues(sealed, revision, { ...change, reason: change.reason ?? 'Patched' }),
     tenantId,
@@ -49,7 +54,7 @@ export async function updateWanted(
     JSON.stringify(sourceConfig),
     JSON.stringify(change.sourceRevisionConfig),
     sourceConfig.deployment_type,
-    routeHost(sourceConfig),
+    host,
     change.imageVersion,
     secrets.kind === 'set' ? secrets.id : (sealed?.id ?? null),
     change.usage?.cpuM ?? null,
@@ -57,5 +62,22 @@ export async function updateWanted(
     change.usage?.storageGi ?? null,
   ]);
   if (row === undefined) throw new StaleWrite(`deployment ${deploymentId}`);
+  if (host !== former) {
+    if (former !== null) await holdHosts(transaction, tenantId, [deploymentId], former);
+    await claimHost(transaction, tenantId, deploymentId, host);
+  }
   return toDeploymentRecord(row);
+}
+
+/** The caller has locked the row, or the write finds that its generation is another. */
+async function formerHost(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+): Promise<string | null> {
+  const [row] = await transaction.query<{ route_host: string | null }>(
+    'SELECT route_host FROM deployments WHERE tenant_id = $1 AND id = $2',
+    [tenantId, deploymentId],
+  );
+  return row?.route_host ?? null;
 }

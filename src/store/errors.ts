@@ -1,5 +1,5 @@
-import { DrizzleQueryError } from 'drizzle-orm/errors';
 import pg from 'pg';
+import { DrizzleQueryError } from './drizzle.ts';
 
 /** A call to the store failed. `retryable`: the same call may succeed later without any change. Holds no values of rows. */
 export class StoreError extends Error {
@@ -68,6 +68,9 @@ export class NotMigrated extends StoreError {
     super(message, { retryable: false });
   }
 }
+
+/** Another version of Berth made the database, and calls one of its migrations by a name of ours. No migration helps. */
+export class ForeignMigration extends NotMigrated {}
 
 /** A sealed value was changed, belongs to another row, or was sealed with a key that is not configured. */
 export class SecretBoxError extends StoreError {

@@ -1,7 +1,7 @@
-import { and, desc, eq } from 'drizzle-orm';
 import type { Reason } from '../domain/conditions.ts';
 import { uuidv7 } from '../domain/id.ts';
 import type { Reader, Transaction } from './database.ts';
+import { and, desc, eq } from './drizzle.ts';
 import type { Page } from './records.ts';
 import { events } from './schema.ts';
 

@@ -1,4 +1,4 @@
-import type { Culprit } from '../domain/culprit.ts';
+import type { Culprit, ToldFailure } from '../domain/culprit.ts';
 import type { ExplainFacts, RevisionName } from '../domain/explain-facts.ts';
 import type { RevisionStatus } from '../domain/states.ts';
 import type { Transaction } from './database.ts';
@@ -18,10 +18,12 @@ interface RelatedRow {
   status: RevisionStatus;
   created_at: Date;
   culprit: Culprit | null;
+  /** Of the deployment. */
+  in_place_failure: ToldFailure | null;
   role: 'self' | 'active' | 'successor';
 }
 
-/** The revision's culprit, the active revision, and the first newer one that was not skipped. */
+/** The revision's culprit, the failure of the last change in place, the active revision, and the first newer one that was not skipped. */
 const RELATED = `
 WITH named AS (
   SELECT $3::uuid AS id, 'self' AS role
@@ -32,7 +34,7 @@ WITH named AS (
    WHERE o.tenant_id = $1 AND o.deployment_id = $2 AND o.number > self.number AND o.status <> 'SKIPPED'
    ORDER BY o.number LIMIT 1)
 )
-SELECT r.id, r.number, ${REVISION_STATUS} AS status, r.created_at, r.culprit, named.role
+SELECT r.id, r.number, ${REVISION_STATUS} AS status, r.created_at, r.culprit, d.in_place_failure, named.role
 FROM named
   JOIN revisions r ON r.id = named.id
   JOIN deployments d ON d.id = r.deployment_id
@@ -63,10 +65,12 @@ export async function readExplainFacts(
   const listener = await findListener(transaction, tenantId, deployment.listenerId);
   if (listener === null) throw new Error('failed to explain a revision: its listener is not to be seen');
   const related = await transaction.query<RelatedRow>(RELATED, [tenantId, deploymentId, revisionId]);
+  const self = related.find(({ role }) => role === 'self');
   return {
-    revision: { ...revision, culprit: related.find(({ role }) => role === 'self')?.culprit ?? null },
+    revision: { ...revision, culprit: self?.culprit ?? null },
     deployment: {
       ...deployment,
+      inPlaceFailure: self?.in_place_failure ?? null,
       switchedOff: deployment.sourceConfig.resource_spec?.max_scale === 0,
     },
     listener,

@@ -1,10 +1,14 @@
 import { isTerminal, REVISION_STATUSES } from '../domain/states.ts';
 import type { Transaction } from './database.ts';
 
-/** What is to be purged is kept for longer, unless its listener is gone: it may never come. */
+/**
+ * What is to be purged is kept for twice as long, unless its listener is gone: it may never come. What left with its workloads
+ * is kept until it is given up: it pulls images.
+ */
 const OLD_TOMBSTONES = `
-DELETE FROM tombstones t WHERE purged_at < now() - interval '30 days'
-  AND NOT (due AND EXISTS (SELECT 1 FROM listeners l WHERE l.id = t.listener_id AND l.lease_expires_at > now()))`;
+DELETE FROM tombstones t WHERE purged_at < now() - interval '30 days' AND NOT kept_workloads
+  AND NOT (due AND purged_at > now() - interval '60 days'
+    AND EXISTS (SELECT 1 FROM listeners l WHERE l.id = t.listener_id AND l.lease_expires_at > now()))`;
 
 /**
  * Secrets (`s`) of a deployment (`d`) that no revision needs: none that may still run, none of the newest $1. A set that
@@ -41,8 +45,20 @@ export async function pruneSecrets(transaction: Transaction, kept: number): Prom
   return rows.length;
 }
 
-/** Removes what has outlived its use: answers kept for 24 hours, tombstones kept for 30 days. Platform scope. */
+/** Longer than git hosts send a delivery again, and than its signature is taken (domain/webhook-signature.ts). */
+/** Git hosts repeat deliveries for days; a body whose signature carries no time could be sent again by whoever got hold of it. */
+const OLD_DELIVERIES = `
+DELETE FROM webhook_deliveries WHERE received_at < now() - interval '7 days'
+  AND (delivery_id NOT LIKE 'sha256:%' OR received_at < now() - interval '90 days')`;
+
+/**
+ * Removes what has outlived its use: answers kept for 24 hours, deliveries of webhooks for 7 days (hashes of their bodies for 90), tombstones for 30,
+ * requests for logs whose readers have gone.
+ * Platform scope.
+ */
 export async function sweep(transaction: Transaction): Promise<void> {
   await transaction.query('DELETE FROM idempotency_keys WHERE expires_at <= now()');
+  await transaction.query(OLD_DELIVERIES);
   await transaction.query(OLD_TOMBSTONES);
+  await transaction.query('DELETE FROM log_requests WHERE expires_at < now()');
 }

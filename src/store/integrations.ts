@@ -1,8 +1,9 @@
-import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
 import type { Reason } from '../domain/conditions.ts';
 import type { GitProvider } from '../domain/git-host.ts';
 import { uuidv7 } from '../domain/id.ts';
+import { redeliverTokens } from './build-credentials.ts';
 import type { Reader, Transaction } from './database.ts';
+import { and, desc, eq, getTableColumns, sql } from './drizzle.ts';
 import { type Actor, appendEvents } from './events.ts';
 import type { Page } from './records.ts';
 import { integrations } from './schema.ts';
@@ -10,10 +11,22 @@ import { integrationContext, type SecretBox } from './secret-box.ts';
 
 /** Credentials for git hosts. Tokens are sealed; the rotation of keys finds them through sealed-tables.ts. */
 
-const { sealed: _sealed, keyId: _keyId, ...COLUMNS } = getTableColumns(integrations);
+const {
+  sealed: _sealed,
+  keyId: _keyId,
+  webhookSealed: _webhookSealed,
+  webhookKeyId,
+  ...PLAIN
+} = getTableColumns(integrations);
+const COLUMNS = { ...PLAIN, takesWebhooks: sql<boolean>`${webhookKeyId} IS NOT NULL` };
 
-/** An integration without its token. */
-export type Integration = Omit<typeof integrations.$inferSelect, 'sealed' | 'keyId'>;
+type Row = typeof integrations.$inferSelect;
+
+/** An integration without its token and the secret of its webhooks. */
+export interface Integration extends Omit<Row, 'sealed' | 'keyId' | 'webhookSealed' | 'webhookKeyId'> {
+  /** It has a secret for webhooks. */
+  readonly takesWebhooks: boolean;
+}
 
 export interface NewIntegration {
   readonly name: string;
@@ -93,6 +106,17 @@ export function listIntegrations(
     .offset(offset);
 }
 
+/** An integration whose token is still sealed. */
+export interface SealedIntegration extends Pick<Integration, 'id' | 'tenantId' | 'provider' | 'hostUrl'> {
+  readonly keyId: string;
+  readonly sealed: Buffer;
+}
+
+/** Its token. @throws SecretBoxError when it cannot be opened */
+export function openToken(box: SecretBox, integration: SealedIntegration): string {
+  return box.open(integration.sealed, integration.keyId, integrationContext(integration)).toString();
+}
+
 /**
  * An integration with its token; null when this tenant has none of this id.
  * @throws SecretBoxError when the token cannot be opened
@@ -103,7 +127,10 @@ export async function openIntegration(
   tenantId: string,
   id: string,
 ): Promise<(Integration & { readonly token: string }) | null> {
-  const [found] = await reader.drizzle.select().from(integrations).where(own(tenantId, id));
+  const [found] = await reader.drizzle
+    .select({ ...COLUMNS, sealed: integrations.sealed, keyId: integrations.keyId })
+    .from(integrations)
+    .where(own(tenantId, id));
   if (found === undefined) return null;
   const { sealed, keyId, ...integration } = found;
   return { ...integration, token: box.open(sealed, keyId, integrationContext(integration)).toString() };
@@ -126,7 +153,10 @@ export async function holdIntegration(
   return held ?? null;
 }
 
-/** @throws UniqueViolation `integrations_name`; null when this tenant has none of this id */
+/**
+ * A new token reaches the builds that have yet to end.
+ * @throws UniqueViolation `integrations_name`; null when this tenant has none of this id
+ */
 export async function updateIntegration(
   transaction: Transaction,
   box: SecretBox,
@@ -153,6 +183,7 @@ export async function updateIntegration(
     .where(own(tenantId, id))
     .returning(COLUMNS);
   if (after === undefined) throw new Error('failed to change an integration: no row came back');
+  if (change.token !== undefined) await redeliverTokens(transaction, tenantId, id);
   const message = `Integration ${after.name} was changed: ${changed.join(', ')}.`;
   await tell(transaction, tenantId, actor, ['IntegrationChanged', message], {
     integration_id: id,

@@ -43,11 +43,12 @@ UNION ALL
 SELECT t.id FROM tombstones t JOIN ${ENTRY} ON ${SAME_PLACE('t')} WHERE t.listener_id = $1`;
 
 /** Acknowledged and wanted, so not work already. What is work keeps its back-off. */
-const SETTLED = 'd.delete_requested_at IS NULL AND d.acknowledged_generation >= d.generation';
+export const SETTLED = 'd.delete_requested_at IS NULL AND d.acknowledged_generation >= d.generation';
 /** Within the grace of its deletion, suspended as reported. */
 const SUSPENDED =
   'd.purge_after > now() AND d.next_attempt_at > now() AND d.attempts = 0 AND NOT d.handed_out';
-const MARK_DUE = 'acknowledged_generation = d.generation - 1, next_attempt_at = now(), attempts = 0';
+/** Makes the item of a deployment due although nothing new is wanted. */
+export const MARK_DUE = 'acknowledged_generation = d.generation - 1, next_attempt_at = now(), attempts = 0';
 const RETURNING = 'd.id, d.tenant_id';
 
 /**
@@ -92,15 +93,32 @@ WHERE o.id = d.id AND d.listener_id = $1 AND ${SETTLED} AND ($3::text[] IS NULL 
 RETURNING ${RETURNING_STATUS}`;
 
 const LEFTOVER = `
-UPDATE tombstones t SET due = true, next_attempt_at = now(), attempts = 0
+UPDATE tombstones t SET due = true, next_attempt_at = now(), attempts = 0, look_again_at = now()
 FROM ${ENTRY}
 WHERE t.listener_id = $1 AND ${SAME_PLACE('t')} AND e.present AND NOT t.due
+RETURNING t.id, t.tenant_id`;
+
+/**
+ * A second look at each deletion, with the first complete inventory a minute after its end: a POST of one that was replaced
+ * meanwhile, or died, may have been under way until then, and what has no custom resource is in no inventory. However late
+ * that inventory comes. Of many, ten a second: a look is ten reads, and nobody waits for it.
+ */
+const SECOND_LOOK = `
+WITH again AS (
+  SELECT id, row_number() OVER (ORDER BY look_again_at, id) - 1 AS place FROM tombstones
+  WHERE listener_id = $1 AND NOT due AND NOT keep_workloads AND ($2::text[] IS NULL OR namespace = ANY($2))
+    AND look_again_at <= now()
+)
+UPDATE tombstones t SET due = true, next_attempt_at = now() + again.place * interval '100 milliseconds', attempts = 0,
+  look_again_at = NULL
+FROM again WHERE t.id = again.id AND NOT t.due AND t.look_again_at <= now()
 RETURNING t.id, t.tenant_id`;
 
 const TOLD: Readonly<Record<string, { reason: Reason; message: string }>> = {
   edited: {
     reason: 'ObjectCorrected',
-    message: 'The custom resource differs from what is wanted, or lacks its environment; it is put right.',
+    message:
+      'The custom resource differs from what is wanted, or lacks its environment or the credentials of its build; it is put right.',
   },
   missing: {
     reason: 'ObjectRecreated',
@@ -202,6 +220,7 @@ export async function takeInventory(
     ? await transaction.query<MarkedRow>(MISSING, [...values, namespaces])
     : await transaction.query<MarkedRow>(DELETED, values);
   const leftover = await transaction.query<MarkedRow>(LEFTOVER, values);
+  const again = complete ? await transaction.query<MarkedRow>(SECOND_LOOK, [listenerId, namespaces]) : [];
   await tell(transaction, listenerId, 'edited', edited);
   await tell(transaction, listenerId, 'missing', missing);
   const unknown = entries.filter(
@@ -209,5 +228,6 @@ export async function takeInventory(
   );
   const ids = [...new Set(unknown.map(({ deploymentId }) => deploymentId))];
   await noteUnknown(transaction, listenerId, complete, ids);
-  return { due: restored.length + edited.length + missing.length + leftover.length, unknown: ids };
+  const marked = [restored, edited, missing, leftover, again];
+  return { due: marked.reduce((sum, { length }) => sum + length, 0), unknown: ids };
 }

@@ -76,12 +76,18 @@ UPDATE listeners SET lease_holder = $2, lease_epoch = $3, lease_expires_at = now
   unreadable = $11::jsonb
 WHERE id = $1`;
 
-/** What the former holder had been given and not reported on is due again. Refused items keep their back-off, suspended ones wait for the end of their grace. */
+/** What was handed out and not reported on is due again. Refused items keep their back-off, suspended ones wait for the end of their grace. */
 const HAND_OUT_AGAIN = `
 UPDATE deployments SET next_attempt_at = now()
 WHERE listener_id = $1 AND generation > acknowledged_generation AND next_attempt_at > now() AND handed_out`;
 const LEFTOVERS_AGAIN =
-  'UPDATE tombstones SET next_attempt_at = now() WHERE listener_id = $1 AND due AND next_attempt_at > now()';
+  'UPDATE tombstones SET next_attempt_at = now() WHERE listener_id = $1 AND due AND attempts > 0 AND next_attempt_at > now()';
+
+/** For a new holder, and for one to whom an answer was lost: what it has in hand comes again, too. */
+export async function handOutAgain(transaction: Transaction, listenerId: string): Promise<void> {
+  await transaction.query(HAND_OUT_AGAIN, [listenerId]);
+  await transaction.query(LEFTOVERS_AGAIN, [listenerId]);
+}
 
 /**
  * What was created before the listener had ever said which namespaces it serves, and asked for none, goes where it would
@@ -171,10 +177,7 @@ export async function takeLease(
     keptClusterId(row.cluster_id, claim.clusterId),
     JSON.stringify(claim.unreadable),
   ]);
-  if (epoch !== row.lease_epoch) {
-    await transaction.query(HAND_OUT_AGAIN, [listenerId]);
-    await transaction.query(LEFTOVERS_AGAIN, [listenerId]);
-  }
+  if (epoch !== row.lease_epoch) await handOutAgain(transaction, listenerId);
   const [first] = claim.namespaces ?? [];
   if (!row.ever_seen && first !== undefined && !claim.namespaces?.includes(FALLBACK_NAMESPACE)) {
     await transaction.query(PLACE_WAITING, [listenerId, first, FALLBACK_NAMESPACE]);

@@ -1,5 +1,7 @@
+import type { RevisionBuild } from '../domain/build.ts';
 import type { ClusterReport, DeploymentFacts, OutcomeMove } from '../domain/cluster-report.ts';
 import type { Condition } from '../domain/conditions.ts';
+import type { ToldFailure } from '../domain/culprit.ts';
 import { UUID_PATTERN } from '../domain/id.ts';
 import { isTerminal, REVISION_STATUSES, type RevisionStatus } from '../domain/states.ts';
 import type { Transaction } from './database.ts';
@@ -19,6 +21,7 @@ interface FactsRow {
   app_name: string;
   namespace: string;
   deleting: boolean;
+  switched_off: boolean;
   purge_in_ms: number | null;
   generation: number;
   acknowledged_generation: number;
@@ -31,14 +34,17 @@ interface FactsRow {
   observed_off: boolean;
   data_ready: boolean;
   observed_at: Date | null;
+  in_place_failure: ToldFailure | null;
+  volume_gi: number | null;
 }
 
 /** In the order of ids, as everybody who locks several; from here on nobody else changes them or their revisions. */
 const LOCK = `
 SELECT id, tenant_id, app_name, namespace, delete_requested_at IS NOT NULL AS deleting,
+  (source_config -> 'resource_spec' ->> 'max_scale' = '0') IS TRUE AS switched_off,
   CASE WHEN purge_after > now() THEN extract(epoch FROM purge_after - now())::float8 * 1000 END AS purge_in_ms, generation,
   acknowledged_generation, attempts, has_runnable_revision, active_revision_id, conditions, url, observed_generation,
-  observed_off, data_ready, observed_at
+  observed_off, data_ready, observed_at, in_place_failure, volume_gi
 FROM deployments WHERE listener_id = $1 AND id = ANY($2::uuid[])
 ORDER BY id FOR UPDATE`;
 
@@ -47,12 +53,19 @@ interface RevisionRow {
   deployment_id: string;
   number: number;
   status: RevisionStatus;
+  build: RevisionBuild | null;
+  started: boolean;
   wanted: boolean;
+  settled: boolean;
 }
 
+/** Only a failed build can leave nothing to run, so only where there are builds it is looked for. */
+const SETTLED = `(d.source = 'git_host' AND EXISTS (SELECT 1 FROM revisions o WHERE o.deployment_id = d.id
+  AND o.status IN ('DEPLOYED', 'DEPLOY_FAILED', 'INTERRUPTED')))`;
+
 const REVISIONS = `
-SELECT r.id, r.deployment_id, r.number, r.status, (r.id = d.wanted_id) IS TRUE AS wanted
-FROM (SELECT d.id, d.active_revision_id, ${WANTED_REVISION} AS wanted_id FROM deployments d
+SELECT r.id, r.deployment_id, r.number, r.status, r.build, r.started_at IS NOT NULL AS started, (r.id = d.wanted_id) IS TRUE AS wanted, d.settled
+FROM (SELECT d.id, d.active_revision_id, ${WANTED_REVISION} AS wanted_id, ${SETTLED} AS settled FROM deployments d
     WHERE d.id = ANY($1::uuid[])) AS d
   JOIN revisions r ON r.deployment_id = d.id
 WHERE r.status = ANY($2::text[]) OR r.id = ANY($3::uuid[]) OR r.id = d.wanted_id OR r.id = d.active_revision_id
@@ -74,12 +87,16 @@ function toFacts(row: FactsRow, revisions: readonly RevisionRow[], listenerLost:
     namespace: row.namespace,
     listenerLost,
     deleting: row.deleting,
+    switchedOff: row.switched_off,
     purgeInMs: row.purge_in_ms,
     generation: row.generation,
     acknowledgedGeneration: row.acknowledged_generation,
     attempts: row.attempts,
     hasRunnableRevision: row.has_runnable_revision,
+    hasSettledRevision: revisions.some(({ settled }) => settled),
     active: active === undefined ? null : { id: active.id, number: active.number },
+    inPlaceFailure: row.in_place_failure,
+    volumeGi: row.volume_gi,
     wantedRevisionId: revisions.find(({ wanted }) => wanted)?.id ?? null,
     conditions: row.conditions,
     observation:
@@ -93,7 +110,13 @@ function toFacts(row: FactsRow, revisions: readonly RevisionRow[], listenerLost:
             dataReady: row.data_ready,
             observedAt: row.observed_at,
           },
-    revisions: revisions.map(({ id, number, status }) => ({ id, number, status })),
+    revisions: revisions.map(({ id, number, status, build, started }) => ({
+      id,
+      number,
+      status,
+      build,
+      started,
+    })),
   };
 }
 
@@ -131,25 +154,27 @@ export interface FactsChange {
 }
 
 const WRITE = `
-UPDATE deployments d SET acknowledged_generation = v.acknowledged_generation, attempts = v.attempts,
+UPDATE deployments d SET generation = v.generation, acknowledged_generation = v.acknowledged_generation, attempts = v.attempts,
   next_attempt_at = CASE WHEN v.retry_after_ms IS NULL THEN d.next_attempt_at
     ELSE now() + make_interval(secs => v.retry_after_ms / 1000) END,
   handed_out = d.handed_out AND v.retry_after_ms IS NULL,
   active_revision_id = v.active_revision_id, conditions = v.conditions, url = v.url,
   observed_generation = v.observed_generation, observed_off = v.observed_off, data_ready = v.data_ready,
-  observed_at = v.observed_at,
-  has_runnable_revision = d.has_runnable_revision OR v.active_revision_id IS NOT NULL,
-  updated_at = CASE WHEN v.active_revision_id IS DISTINCT FROM d.active_revision_id THEN now() ELSE d.updated_at END
-FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, acknowledged_generation int, attempts int, retry_after_ms float8,
+  observed_at = v.observed_at, in_place_failure = v.in_place_failure, volume_gi = v.volume_gi,
+  has_runnable_revision = v.has_runnable_revision,
+  updated_at = CASE WHEN v.active_revision_id IS DISTINCT FROM d.active_revision_id OR v.generation > d.generation
+    THEN now() ELSE d.updated_at END
+FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, generation int, has_runnable_revision boolean, acknowledged_generation int, attempts int, retry_after_ms float8,
   active_revision_id uuid, conditions jsonb, url text, observed_generation int, observed_off boolean,
-  data_ready boolean, observed_at timestamptz)
+  data_ready boolean, observed_at timestamptz, in_place_failure jsonb, volume_gi int)
 WHERE d.id = v.id`;
 
 const MOVE = `
 UPDATE revisions r SET status = v.status, reason = v.reason, message = v.message, updated_at = now(),
-  culprit = CASE WHEN v.status = 'DEPLOY_FAILED' THEN v.culprit ELSE r.culprit END,
+  culprit = CASE WHEN v.status IN ('DEPLOY_FAILED', 'BUILD_FAILED') THEN v.culprit ELSE r.culprit END,
+  started_at = CASE WHEN v.started THEN coalesce(r.started_at, now()) ELSE r.started_at END,
   deployed_at = CASE WHEN v.status = 'DEPLOYED' THEN now() ELSE r.deployed_at END
-FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, status text, reason text, message text, culprit jsonb)
+FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, status text, reason text, message text, culprit jsonb, started boolean)
 WHERE r.id = v.id`;
 
 /** Writes what reports changed. The rows are locked since `loadFacts`, so no condition is needed again. */
@@ -157,6 +182,8 @@ export async function writeFacts(transaction: Transaction, changes: readonly Fac
   if (changes.length === 0) return;
   const rows = changes.map(({ deployment, facts, retryAfterMs }) => ({
     id: deployment.id,
+    generation: facts.generation,
+    has_runnable_revision: facts.hasRunnableRevision,
     acknowledged_generation: facts.acknowledgedGeneration,
     attempts: facts.attempts,
     retry_after_ms: retryAfterMs,
@@ -167,17 +194,23 @@ export async function writeFacts(transaction: Transaction, changes: readonly Fac
     observed_off: facts.observation?.off ?? false,
     data_ready: facts.observation?.dataReady ?? false,
     observed_at: facts.observation?.observedAt ?? null,
+    in_place_failure: facts.inPlaceFailure,
+    volume_gi: facts.volumeGi ?? null,
   }));
   await transaction.query(WRITE, [JSON.stringify(rows)]);
   // The last of several moves of one revision.
   const moves = new Map(changes.flatMap(({ moves: made }) => made.map((move) => [move.id, move])));
   if (moves.size === 0) return;
+  const started = new Set(
+    changes.flatMap(({ moves: made }) => made.flatMap(({ id, to }) => (to === 'DEPLOYING' ? [id] : []))),
+  );
   const moved = [...moves.values()].map(({ id, to, reason, message, culprit }) => ({
     id,
     status: to,
     reason,
     message,
     culprit: culprit ?? null,
+    started: started.has(id),
   }));
   await transaction.query(MOVE, [JSON.stringify(moved)]);
 }

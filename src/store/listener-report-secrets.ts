@@ -1,30 +1,16 @@
 import type { ClusterReport } from '../domain/cluster-report.ts';
-import { formsOf, tellsOfFailure, withoutForms, withTexts } from '../domain/known-secrets.ts';
+import { tellsOfFailure, withTexts } from '../domain/known-secrets.ts';
 import type { Transaction } from './database.ts';
-import { SecretBoxError } from './errors.ts';
 import type { ReportedDeployment } from './listener-report-rows.ts';
+import { masking } from './masking.ts';
 import type { SealedSecrets } from './records.ts';
-import { openSecrets, type SecretBox } from './secret-box.ts';
+import type { SecretBox } from './secret-box.ts';
 
 /** Reports without the values of the deployment's own secrets: what is stored of a report is shown without `secrets:read`. */
 
 const SECRET_SETS = `
 SELECT DISTINCT s.id, s.tenant_id AS "tenantId", s.deployment_id AS "deploymentId", s.key_id AS "keyId", s.sealed
 FROM revisions r JOIN secret_sets s ON s.id = r.secrets_id WHERE r.id = ANY($1::uuid[])`;
-
-const WITHHELD =
-  'withheld: the secrets of the deployment cannot be decrypted, so it is not known whether this holds one';
-
-/** What a text of a deployment's report is told as. */
-function masking(box: SecretBox, sets: readonly SealedSecrets[]): (text: string) => string {
-  try {
-    const forms = formsOf(sets.flatMap((set) => openSecrets(box, set).map(({ value }) => value)));
-    return (text) => withoutForms(text, forms);
-  } catch (error) {
-    if (!(error instanceof SecretBoxError)) throw error;
-    return () => WITHHELD;
-  }
-}
 
 /**
  * The reports with the secrets masked of every revision that the cluster may run: the wanted and the active one, those

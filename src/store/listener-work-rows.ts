@@ -1,8 +1,10 @@
 import type { Deployment, Revision, SourceRevisionConfig } from '../domain/deployment.ts';
+import type { GitProvider } from '../domain/git-host.ts';
 import type { RevisionStatus } from '../domain/states.ts';
 import type { TenantQuotas } from '../domain/tenant-quotas.ts';
 import type { Transaction } from './database.ts';
 import { DEPLOYMENT_COLUMNS, type DeploymentRow, toDeploymentRecord } from './deployment-row.ts';
+import type { SealedIntegration } from './integrations.ts';
 import type { SealedSecrets } from './records.ts';
 
 /** What a due work item says, complete, as the store has it. */
@@ -16,13 +18,22 @@ export interface DueApply {
   /** The revision to run; null: there is none that could run. */
   revision: Revision | null;
   secrets: SealedSecrets | null;
+  /** What is to be built; null: nothing. */
+  build: DueBuild | null;
   /** The revision that serves, where it is another one. */
   active: { id: string; number: number; secrets: SealedSecrets | null } | null;
   tracingProject: string;
   /** The tenant's own quotas, in place of the policy's. */
   tenantQuotas: Partial<TenantQuotas>;
-  /** Revisions before the last ten, neither wanted nor active, the newest few: their environments can go. */
+  /** Revisions before the last ten, neither wanted nor active, whose environments may still be there: they can go. */
   staleRevisions: number[];
+}
+
+/** The newest revision that is still to be built, and that nothing newer has overtaken. */
+export interface DueBuild {
+  revision: Revision;
+  /** The integration that its repository is read with; null: none. */
+  integration: SealedIntegration | null;
 }
 
 /** Remove a deployment from its cluster: its deletion was asked for, or something of it was found after its end. */
@@ -35,13 +46,16 @@ export interface DuePurge {
   namespace: string;
   /** Every revision that has an environment. */
   revisions: number[];
+  /** Only the custom resource is to go. */
+  keepWorkloads: boolean;
 }
 
 export type DueWork = DueApply | DuePurge;
 
 /** Environments of this many newest revisions are kept. */
 const KEPT_REVISIONS = 10;
-const STALE_AT_ONCE = 5;
+/** Each costs the listener a call, once: what is left of a longer burst goes with the next item. */
+const STALE_AT_ONCE = 500;
 
 /**
  * The revision that the cluster is to run (alias `d`): the newest one that has an image. While the first one is being
@@ -53,19 +67,34 @@ export const WANTED_REVISION = `coalesce(
   (SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND r.status IN
     ('CREATING', 'AWAITING_BUILD', 'BUILDING') ORDER BY r.number DESC LIMIT 1))`;
 
+/** The revision that the cluster is to build (aliases `d`, and `w` of the wanted one). */
+const BUILD_REVISION = `(SELECT r.id FROM revisions r WHERE r.deployment_id = d.id AND d.source = 'git_host'
+  AND d.delete_requested_at IS NULL AND r.status IN ('AWAITING_BUILD', 'BUILDING')
+  AND r.number >= coalesce(w.number, 0) ORDER BY r.number DESC LIMIT 1)`;
+
+/**
+ * The environment of a revision (alias `r`) of a deployment (alias `d`) is no longer needed, and may still be there.
+ * @param wanted SQL of the wanted revision's number
+ */
+export const leavesEnvironment = (wanted: string) =>
+  `r.deployment_id = d.id AND r.secrets_id IS NOT NULL AND NOT r.environment_gone
+   AND r.number <= ${wanted} - ${KEPT_REVISIONS} AND r.id IS DISTINCT FROM d.active_revision_id`;
+
 /** Deletion was asked for and its grace is over (alias `d`). Until then the deployment is handed out as it is, suspended. */
 const PURGING = '(d.delete_requested_at IS NOT NULL AND coalesce(d.purge_after <= now(), true))';
 
 const LOAD = `
-SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, ${PURGING} AS purging, p.name AS tracing_project, t.quotas AS tenant_quotas,
+SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, ${PURGING} AS purging, d.keep_workloads, p.name AS tracing_project, t.quotas AS tenant_quotas,
   w.id AS w_id, w.number AS w_number, w.status AS w_status, w.reason AS w_reason, w.message AS w_message,
   w.source_revision_config AS w_config,
   w.resolved_image AS w_image, w.created_at AS w_created_at, w.secrets_id AS w_secrets_id,
   ws.key_id AS w_key_id, ws.sealed AS w_sealed,
+  b.id AS b_id, b.number AS b_number, b.status AS b_status, b.source_revision_config AS b_config,
+  b.created_at AS b_created_at, i.id AS i_id, i.provider AS i_provider, i.host_url AS i_host_url,
+  i.key_id AS i_key_id, i.sealed AS i_sealed,
   a.id AS a_id, a.number AS a_number, a.secrets_id AS a_secrets_id, sa.key_id AS a_key_id, sa.sealed AS a_sealed,
   CASE WHEN NOT ${PURGING} THEN
-    ARRAY(SELECT r.number FROM revisions r WHERE r.deployment_id = d.id AND r.secrets_id IS NOT NULL
-      AND r.number <= w.number - ${KEPT_REVISIONS} AND r.id IS DISTINCT FROM d.active_revision_id
+    ARRAY(SELECT r.number FROM revisions r WHERE ${leavesEnvironment('w.number')}
       ORDER BY r.number DESC LIMIT ${STALE_AT_ONCE})
   ELSE ARRAY(SELECT r.number FROM revisions r WHERE r.deployment_id = d.id AND r.secrets_id IS NOT NULL
       ORDER BY r.number) END AS revision_numbers
@@ -77,6 +106,9 @@ FROM unnest($1::uuid[]) WITH ORDINALITY AS due(id, turn)
   LEFT JOIN secret_sets s ON false
   LEFT JOIN revisions w ON w.id = ${WANTED_REVISION}
   LEFT JOIN secret_sets ws ON ws.id = w.secrets_id
+  LEFT JOIN revisions b ON b.id = ${BUILD_REVISION}
+  LEFT JOIN integrations i ON b.id IS NOT NULL AND i.tenant_id = d.tenant_id
+    AND i.id = (d.source_config ->> 'integration_id')::uuid
   LEFT JOIN revisions a ON a.id = d.active_revision_id AND a.id IS DISTINCT FROM w.id
   LEFT JOIN secret_sets sa ON sa.id = a.secrets_id
 ORDER BY due.turn`;
@@ -84,6 +116,7 @@ ORDER BY due.turn`;
 interface LoadedRow extends DeploymentRow {
   attempts: number;
   purging: boolean;
+  keep_workloads: boolean;
   tracing_project: string;
   tenant_quotas: Partial<TenantQuotas>;
   w_id: string | null;
@@ -97,6 +130,16 @@ interface LoadedRow extends DeploymentRow {
   w_secrets_id: string | null;
   w_key_id: string | null;
   w_sealed: Buffer | null;
+  b_id: string | null;
+  b_number: number;
+  b_status: RevisionStatus;
+  b_config: SourceRevisionConfig;
+  b_created_at: Date;
+  i_id: string | null;
+  i_provider: GitProvider;
+  i_host_url: string;
+  i_key_id: string;
+  i_sealed: Buffer;
   a_id: string | null;
   a_number: number;
   a_secrets_id: string | null;
@@ -132,6 +175,35 @@ function wantedOf(row: LoadedRow): Revision | null {
   };
 }
 
+function buildOf(row: LoadedRow): DueBuild | null {
+  if (row.b_id === null) return null;
+  const integration =
+    row.i_id === null
+      ? null
+      : {
+          id: row.i_id,
+          tenantId: row.tenant_id,
+          provider: row.i_provider,
+          hostUrl: row.i_host_url,
+          keyId: row.i_key_id,
+          sealed: row.i_sealed,
+        };
+  const revision: Revision = {
+    id: row.b_id,
+    deploymentId: row.id,
+    number: row.b_number,
+    status: row.b_status,
+    reason: null,
+    message: null,
+    sourceRevisionConfig: row.b_config,
+    resolvedImage: null,
+    createdAt: row.b_created_at,
+    updatedAt: row.b_created_at,
+    deployedAt: null,
+  };
+  return { revision, integration };
+}
+
 function toDueWork(row: LoadedRow): DueWork {
   if (row.purging) {
     const { id: deploymentId, tenant_id: tenantId, generation, app_name: appName, namespace } = row;
@@ -143,6 +215,7 @@ function toDueWork(row: LoadedRow): DueWork {
       appName,
       namespace,
       revisions: row.revision_numbers,
+      keepWorkloads: row.keep_workloads,
     };
   }
   return {
@@ -151,6 +224,7 @@ function toDueWork(row: LoadedRow): DueWork {
     attempts: row.attempts,
     revision: wantedOf(row),
     secrets: sealedOf(row, row.w_secrets_id, row.w_key_id, row.w_sealed),
+    build: buildOf(row),
     active:
       row.a_id === null
         ? null

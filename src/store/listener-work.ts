@@ -26,13 +26,16 @@ export type HandOut<Item> =
 
 /** An item that is not reported on comes again after this long, in seconds. */
 const REDELIVER_SECONDS = 60;
+/** What is left over of deployments that are gone comes last, but where it waits one place in so many is kept for it. */
+const LEFTOVERS_PLACE = 8;
 /** Round-robin between tenants: everybody's first, then everybody's second … */
 const DUE = `
 WITH due AS (
   SELECT id, next_attempt_at, row_number() OVER (PARTITION BY tenant_id ORDER BY next_attempt_at, id) AS turn
   FROM deployments
   WHERE listener_id = $1 AND generation > acknowledged_generation AND next_attempt_at <= now()
-  ORDER BY turn, next_attempt_at, id LIMIT $2
+  ORDER BY turn, next_attempt_at, id LIMIT $2::int - (SELECT count(*) FROM (SELECT FROM tombstones
+    WHERE listener_id = $1 AND due AND next_attempt_at <= now() LIMIT $2::int / ${LEFTOVERS_PLACE}) AS waiting)
 ), locked AS (
   SELECT d.id FROM deployments d WHERE d.id IN (SELECT id FROM due)
     AND d.generation > d.acknowledged_generation AND d.next_attempt_at <= now()
@@ -109,12 +112,19 @@ function failureEvents(work: DueWork, result: HandOut<unknown>): NewEvent[] {
   ];
 }
 
+/** Round-robin, too. */
 const DUE_TOMBSTONES = `
-UPDATE tombstones SET attempts = attempts + 1, next_attempt_at = now() + make_interval(secs => ${REDELIVER_SECONDS})
-WHERE id IN (
-  SELECT id FROM tombstones WHERE listener_id = $1 AND due AND next_attempt_at <= now()
-  ORDER BY next_attempt_at LIMIT $2 FOR UPDATE SKIP LOCKED)
-RETURNING id, tenant_id, generation, app_name, namespace, env_revisions`;
+WITH waiting AS (
+  SELECT id, next_attempt_at, row_number() OVER (PARTITION BY tenant_id ORDER BY next_attempt_at, id) AS turn
+  FROM tombstones WHERE listener_id = $1 AND due AND next_attempt_at <= now()
+  ORDER BY turn, next_attempt_at, id LIMIT $2
+), locked AS (
+  SELECT id FROM tombstones WHERE id IN (SELECT id FROM waiting) AND due AND next_attempt_at <= now()
+  FOR UPDATE SKIP LOCKED
+)
+UPDATE tombstones SET attempts = greatest(attempts, 1), next_attempt_at = now() + make_interval(secs => ${REDELIVER_SECONDS})
+WHERE id IN (SELECT id FROM locked)
+RETURNING id, tenant_id, generation, app_name, namespace, env_revisions, keep_workloads`;
 
 async function leftovers(transaction: Transaction, listenerId: string, limit: number): Promise<DuePurge[]> {
   const rows = await transaction.query<{
@@ -124,15 +134,17 @@ async function leftovers(transaction: Transaction, listenerId: string, limit: nu
     app_name: string;
     namespace: string;
     env_revisions: number[];
+    keep_workloads: boolean;
   }>(DUE_TOMBSTONES, [listenerId, limit]);
-  return rows.map(({ id, tenant_id, generation, app_name, namespace, env_revisions }) => ({
+  return rows.map((row) => ({
     kind: 'purge',
-    deploymentId: id,
-    tenantId: tenant_id,
-    generation,
-    appName: app_name,
-    namespace,
-    revisions: env_revisions,
+    deploymentId: row.id,
+    tenantId: row.tenant_id,
+    generation: row.generation,
+    appName: row.app_name,
+    namespace: row.namespace,
+    revisions: row.env_revisions,
+    keepWorkloads: row.keep_workloads,
   }));
 }
 

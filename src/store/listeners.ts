@@ -1,9 +1,9 @@
-import { and, desc, eq, getTableColumns, inArray, isNull, or, sql } from 'drizzle-orm';
 import type { Reason } from '../domain/conditions.ts';
 import { uuidv7 } from '../domain/id.ts';
 import { PLATFORM_LISTENER_ID } from '../domain/source.ts';
 import type { ListenerStatus } from '../domain/states.ts';
 import type { Reader, Transaction } from './database.ts';
+import { and, desc, eq, getTableColumns, inArray, isNull, or, sql } from './drizzle.ts';
 import { StoreError } from './errors.ts';
 import { type Actor, appendEvents } from './events.ts';
 import type { ListenerRecord, Page } from './records.ts';
@@ -117,6 +117,15 @@ export function listListeners(
     .offset(offset);
 }
 
+/** What a new deployment needs of the listener that serves it. */
+export type ServingListener = Pick<ListenerRecord, 'id' | 'computeConfig' | 'rendering'>;
+
+/** Constant texts: every POST runs one, and making the text anew took longer than PostgreSQL's answer. */
+const SERVING = 'SELECT id, compute_config AS "computeConfig", rendering FROM listeners WHERE id = $2';
+const SERVING_VISIBLE = `${SERVING} AND (tenant_id = $1 OR tenant_id IS NULL)`;
+// KEY SHARE: renewals of the lease pass. The platform's cannot be locked by a tenant, nor changed by one.
+const SERVING_OWN = `${SERVING} AND tenant_id = $1 FOR KEY SHARE`;
+
 /**
  * The listener that serves a new deployment: the one named, else the platform's. null: none that this tenant may use.
  * Until the transaction ends, nobody changes or deletes a listener of the tenant's own that it found.
@@ -125,15 +134,12 @@ export async function chooseListener(
   reader: Reader,
   tenantId: string,
   listenerId: string | null,
-): Promise<ListenerRecord | null> {
-  if (listenerId === null) return findListener(reader, tenantId, PLATFORM_LISTENER_ID);
-  // KEY SHARE: renewals of the lease pass. The platform's cannot be locked by a tenant, nor changed by one.
-  const [held] = await reader.drizzle
-    .select(COLUMNS)
-    .from(listeners)
-    .where(own(tenantId, listenerId))
-    .for('key share');
-  return held ?? findListener(reader, tenantId, listenerId);
+): Promise<ServingListener | null> {
+  const named = [tenantId, listenerId ?? PLATFORM_LISTENER_ID];
+  const [held] = listenerId === null ? [] : await reader.query<ServingListener>(SERVING_OWN, named);
+  if (held !== undefined) return held;
+  const [found] = await reader.query<ServingListener>(SERVING_VISIBLE, named);
+  return found ?? null;
 }
 
 const own = (tenantId: string | null, id: string) =>

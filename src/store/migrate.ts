@@ -1,12 +1,12 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { drizzle } from 'drizzle-orm/node-postgres';
-import { migrate as runMigrations } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
 import type { Logger } from '../domain/logger.ts';
 import { connectionConfig, describeTarget } from './connection.ts';
-import type { Database } from './database.ts';
-import { NotMigrated, StoreUnavailable, translateError } from './errors.ts';
+import type { Database, Reader } from './database.ts';
+import { drizzle, migrate as runMigrations } from './drizzle.ts';
+import { ForeignMigration, NotMigrated, StoreUnavailable, translateError } from './errors.ts';
 import { readDatabaseRole, unboundRole } from './row-security.ts';
 
 const FOLDER = fileURLToPath(new URL('migrations', import.meta.url));
@@ -22,6 +22,12 @@ interface Migration {
   /** Milliseconds since 1970; drizzle orders and remembers migrations by it. */
   readonly when: number;
 }
+
+/** Of a migration's text, as drizzle notes it beside the ones that it has applied. */
+const hashOf = (tag: string) =>
+  createHash('sha256')
+    .update(readFileSync(`${FOLDER}/${tag}.sql`, 'utf8'))
+    .digest('hex');
 
 function knownMigrations(): Migration[] {
   const journal = JSON.parse(readFileSync(`${FOLDER}/meta/_journal.json`, 'utf8')) as {
@@ -49,12 +55,34 @@ async function checkRole(client: pg.Client, target: string, logger: Logger): Pro
   if (role.unboundAs !== null) logger.warn({ target, user: role.name }, unboundRole(role));
 }
 
-/** When the newest migration of the database was made; null: none was applied. */
-async function newestApplied(client: pg.Client): Promise<number | null> {
-  const { rows: tables } = await client.query(`SELECT to_regclass('${SCHEMA}.${TABLE}') AS found`);
-  if (tables[0]?.found === null) return null;
-  const { rows } = await client.query(`SELECT max(created_at)::float8 AS newest FROM ${SCHEMA}.${TABLE}`);
-  return rows[0]?.newest ?? null;
+interface AppliedMigration {
+  readonly when: number;
+  readonly hash: string;
+}
+
+/** What the database notes of its migrations, oldest first; null: none was ever applied. */
+async function readApplied(reader: Pick<Reader, 'query'>): Promise<AppliedMigration[] | null> {
+  const [table] = await reader.query<{ found: string | null }>(
+    `SELECT to_regclass('${SCHEMA}.${TABLE}')::text AS found`,
+  );
+  if (table?.found == null) return null;
+  return reader.query(
+    `SELECT created_at::float8 AS "when", hash FROM ${SCHEMA}.${TABLE} ORDER BY created_at`,
+  );
+}
+
+/**
+ * A database that an unreleased version migrated may lack what the released migration of that name makes.
+ * @throws ForeignMigration
+ */
+function checkUnchanged(applied: readonly AppliedMigration[]): void {
+  const changed = knownMigrations().find(({ tag, when }) =>
+    applied.some((one) => one.when === when && one.hash !== hashOf(tag)),
+  );
+  if (changed === undefined) return;
+  throw new ForeignMigration(
+    `failed to use the database: its migration ${changed.tag} is another one than this version's; next: use the version that made it, or a new database`,
+  );
 }
 
 async function applyPending(client: pg.Client, target: string, logger: Logger): Promise<string[]> {
@@ -62,8 +90,11 @@ async function applyPending(client: pg.Client, target: string, logger: Logger): 
   await checkRole(client, target, logger);
   // Held until the connection ends; the others wait here and then find nothing to do.
   await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
-  const newest = await newestApplied(client);
-  const pending = knownMigrations().filter(({ when }) => newest === null || when > newest);
+  const query = async <Row>(text: string) => (await client.query(text)).rows as Row[];
+  const applied = (await readApplied({ query })) ?? [];
+  checkUnchanged(applied);
+  const newest = applied.at(-1)?.when ?? Number.NEGATIVE_INFINITY;
+  const pending = knownMigrations().filter(({ when }) => when > newest);
   if (pending.length === 0) {
     logger.info({ target }, 'the database is up to date');
     return [];
@@ -114,16 +145,10 @@ export async function checkMigrated(database: Database): Promise<void> {
   const wanted = knownMigrations().at(-1);
   if (wanted === undefined) return;
   const next = 'next: run `berth migrate` with the same DATABASE_URL';
-  const newest = await database.platform.read(async (reader) => {
-    const [table] = await reader.query<{ found: string | null }>(
-      `SELECT to_regclass('${SCHEMA}.${TABLE}')::text AS found`,
-    );
-    if (table?.found == null) throw new NotMigrated(`failed to use the database: it is empty; ${next}`);
-    const [row] = await reader.query<{ newest: number | null }>(
-      `SELECT max(created_at)::float8 AS newest FROM ${SCHEMA}.${TABLE}`,
-    );
-    return row?.newest ?? 0;
-  });
+  const applied = await database.platform.read((reader) => readApplied(reader));
+  if (applied === null) throw new NotMigrated(`failed to use the database: it is empty; ${next}`);
+  checkUnchanged(applied);
+  const newest = applied.at(-1)?.when ?? Number.NEGATIVE_INFINITY;
   if (newest < wanted.when) {
     throw new NotMigrated(`failed to use the database: it lacks the migration ${wanted.tag}; ${next}`);
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from '../domain/logger.ts';
+import { LOG_CHANNEL } from './build-logs.ts';
 import { connectionConfig, describeTarget } from './connection.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
 import { OUTBOX_CHANNEL } from './outbox.ts';
@@ -12,6 +13,8 @@ export interface NotificationOptions {
   onWork(listenerIds: ReadonlySet<string>): void;
   /** There may be something in the outbox, beside what comes with work. */
   onOutbox?(): void;
+  /** There is more of the logs of these revisions or log requests: each once. */
+  onLogs?(ids: ReadonlySet<string>): void;
   /** Hints may have been missed (also called once at the start): look at everything. */
   onRescan(): void;
 }
@@ -74,6 +77,7 @@ export function listenForWork(options: NotificationOptions): Notifications {
   const target = describeTarget(url);
   const closing = new AbortController();
   const notice = coalesce(options.onWork);
+  const noticeLog = coalesce((ids) => options.onLogs?.(ids));
   const { promise: armed, resolve: markArmed } = Promise.withResolvers<void>();
 
   /** One connection's life. @returns whether it was armed at all */
@@ -84,11 +88,11 @@ export function listenForWork(options: NotificationOptions): Notifications {
     );
     client.on('notification', ({ channel, payload }) => {
       if (channel === OUTBOX_CHANNEL) options.onOutbox?.();
-      else if (payload !== undefined) notice(payload);
+      else if (payload !== undefined) (channel === LOG_CHANNEL ? noticeLog : notice)(payload);
     });
     try {
       await client.connect();
-      await client.query(`LISTEN ${WORK_CHANNEL}; LISTEN ${OUTBOX_CHANNEL}`);
+      await client.query(`LISTEN ${WORK_CHANNEL}; LISTEN ${OUTBOX_CHANNEL}; LISTEN ${LOG_CHANNEL}`);
       markArmed();
       options.onRescan();
       await untilLost(client, closing.signal);

@@ -31,6 +31,8 @@ export interface DeploymentRecord extends Deployment {
   deleteTracingProject: boolean;
   /** As last reported: those of the observation, or of a refusal before or after it. */
   conditions: Condition[];
+  /** What the database's volume claim asks for while that is less than is wanted, in Gi; null: it is not less. */
+  volumeGi: number | null;
   listener: {
     everSeen: boolean;
     /** Holds a lease, and its cluster answers. */

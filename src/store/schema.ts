@@ -2,5 +2,6 @@
 export * from './schema/deployments.ts';
 export * from './schema/history.ts';
 export * from './schema/listeners.ts';
+export * from './schema/logs.ts';
 export * from './schema/tags.ts';
 export * from './schema/tenancy.ts';

@@ -1,6 +1,6 @@
 import type { Reader, Transaction } from './database.ts';
 import { SecretBoxError } from './errors.ts';
-import { integrationContext, type SecretBox, secretsContext } from './secret-box.ts';
+import { integrationContext, type SecretBox, secretsContext, webhookContext } from './secret-box.ts';
 
 /**
  * What is sealed, in which tables, under which keys: what the rotation of keys and the check at start go by.
@@ -18,7 +18,12 @@ interface SealedRow {
 }
 
 interface SealedTable {
+  /** Of the table, and of the column where it is not the only one there. */
   readonly name: string;
+  readonly table: string;
+  /** Its columns with the key and the value; null in them: nothing is sealed. */
+  readonly keyId: string;
+  readonly sealed: string;
   /** SQL of the deployment's id. */
   readonly deploymentId: string;
   readonly context: (row: SealedRow) => string;
@@ -27,13 +32,31 @@ interface SealedTable {
 const TABLES: readonly SealedTable[] = [
   {
     name: 'secret_sets',
+    table: 'secret_sets',
+    keyId: 'key_id',
+    sealed: 'sealed',
     deploymentId: 'deployment_id',
     context: ({ deploymentId, ...row }) => secretsContext({ ...row, deploymentId: deploymentId ?? '' }),
   },
-  { name: 'integrations', deploymentId: 'NULL::uuid', context: integrationContext },
+  {
+    name: 'integrations',
+    table: 'integrations',
+    keyId: 'key_id',
+    sealed: 'sealed',
+    deploymentId: 'NULL::uuid',
+    context: integrationContext,
+  },
+  {
+    name: 'integrations.webhook',
+    table: 'integrations',
+    keyId: 'webhook_key_id',
+    sealed: 'webhook_sealed',
+    deploymentId: 'NULL::uuid',
+    context: webhookContext,
+  },
 ];
 
-/** Names of the tables with sealed values. */
+/** Names of the tables (and columns) with sealed values. */
 export const SEALED_TABLES = TABLES.map(({ name }) => name);
 
 function tableOf(name: string): SealedTable {
@@ -43,7 +66,7 @@ function tableOf(name: string): SealedTable {
 }
 
 const columns = (table: SealedTable) =>
-  `id, tenant_id AS "tenantId", ${table.deploymentId} AS "deploymentId", key_id AS "keyId", sealed`;
+  `id, tenant_id AS "tenantId", ${table.deploymentId} AS "deploymentId", ${table.keyId} AS "keyId", ${table.sealed} AS sealed`;
 
 /** The plaintext; null when it cannot be opened. */
 function opened(box: SecretBox, table: SealedTable, row: SealedRow): Buffer | null {
@@ -78,8 +101,8 @@ export async function resealBatch(
 ): Promise<ResealedBatch> {
   const table = tableOf(tableName);
   const rows = await transaction.query<SealedRow>(
-    `SELECT ${columns(table)} FROM ${table.name}
-     WHERE key_id <> $1 AND ($2::uuid IS NULL OR id > $2) ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED`,
+    `SELECT ${columns(table)} FROM ${table.table}
+     WHERE ${table.keyId} <> $1 AND ($2::uuid IS NULL OR id > $2) ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED`,
     [box.primaryKeyId, after, limit],
   );
   const unreadable: string[] = [];
@@ -90,11 +113,10 @@ export async function resealBatch(
       continue;
     }
     const { keyId, sealed } = box.seal(plaintext, table.context(row));
-    await transaction.query(`UPDATE ${table.name} SET key_id = $2, sealed = $3 WHERE id = $1`, [
-      row.id,
-      keyId,
-      sealed,
-    ]);
+    await transaction.query(
+      `UPDATE ${table.table} SET ${table.keyId} = $2, ${table.sealed} = $3 WHERE id = $1`,
+      [row.id, keyId, sealed],
+    );
   }
   return {
     resealed: rows.length - unreadable.length,
@@ -111,8 +133,9 @@ export interface KeyUse {
 }
 
 const USES = TABLES.map(
-  ({ name }) =>
-    `SELECT '${name}' AS "table", key_id AS "keyId", count(*)::int AS rows FROM ${name} GROUP BY key_id`,
+  ({ name, table, keyId }) =>
+    `SELECT '${name}' AS "table", ${keyId} AS "keyId", count(*)::int AS rows FROM ${table}
+     WHERE ${keyId} IS NOT NULL GROUP BY ${keyId}`,
 ).join(' UNION ALL ');
 
 /** Which keys are in use, counted. Looks at every row's key. */
@@ -151,12 +174,12 @@ const SAMPLE_ROWS = 5;
 /** The few keys of many rows, by jumping from key to key in the index; the newest rows of each as a sample. */
 const sampleOf = (table: SealedTable) => `
 WITH RECURSIVE used(key_id) AS (
-  (SELECT min(key_id) FROM ${table.name})
+  (SELECT min(${table.keyId}) FROM ${table.table})
   UNION ALL
-  SELECT (SELECT min(t.key_id) FROM ${table.name} t WHERE t.key_id > used.key_id) FROM used WHERE used.key_id IS NOT NULL
+  SELECT (SELECT min(t.${table.keyId}) FROM ${table.table} t WHERE t.${table.keyId} > used.key_id) FROM used WHERE used.key_id IS NOT NULL
 )
 SELECT sample.* FROM used CROSS JOIN LATERAL (
-  SELECT ${columns(table)} FROM ${table.name} WHERE key_id = used.key_id LIMIT ${SAMPLE_ROWS}) AS sample`;
+  SELECT ${columns(table)} FROM ${table.table} WHERE ${table.keyId} = used.key_id LIMIT ${SAMPLE_ROWS}) AS sample`;
 
 async function unusableOf(reader: Reader, box: SecretBox, table: SealedTable): Promise<UnusableKey[]> {
   const sample = Map.groupBy(await reader.query<SealedRow>(sampleOf(table)), ({ keyId }) => keyId);

@@ -1,7 +1,7 @@
-import { and, asc, desc, eq } from 'drizzle-orm';
 import type { Reason } from '../domain/conditions.ts';
 import { uuidv7 } from '../domain/id.ts';
 import type { Reader, Transaction } from './database.ts';
+import { and, asc, desc, eq } from './drizzle.ts';
 import { ReferenceViolation } from './errors.ts';
 import { type Actor, appendEvents } from './events.ts';
 import type { Page } from './records.ts';

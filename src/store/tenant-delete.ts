@@ -8,13 +8,16 @@ export interface TenantObstacles {
   readonly deployments: number;
   /** The tenant's own. */
   readonly listeners: number;
+  /** Left with keep_workloads, and not given up since: their hosts and images are kept in its name. */
+  readonly kept: number;
 }
 
 const LOCK = 'SELECT name FROM tenants WHERE id = $1 FOR UPDATE';
 
 const OBSTACLES = `
 SELECT (SELECT count(*)::int FROM deployments WHERE tenant_id = $1) AS deployments,
-  (SELECT count(*)::int FROM listeners WHERE tenant_id = $1) AS listeners`;
+  (SELECT count(*)::int FROM listeners WHERE tenant_id = $1) AS listeners,
+  (SELECT count(*)::int FROM tombstones WHERE tenant_id = $1 AND kept_workloads) AS kept`;
 
 /** What means nothing without the tenant. The rest goes by cascade: API keys, answers kept for Idempotency-Keys. */
 const OWNED = ['integrations', 'deployment_tag_values', 'tag_values', 'tag_keys'];
@@ -33,7 +36,7 @@ export async function deleteTenant(
   const [tenant] = await transaction.query<{ name: string }>(LOCK, [id]);
   if (tenant === undefined) return 'missing';
   const [obstacles] = await transaction.query<TenantObstacles>(OBSTACLES, [id]);
-  if (obstacles !== undefined && (obstacles.deployments > 0 || obstacles.listeners > 0)) return obstacles;
+  if (obstacles !== undefined && Object.values(obstacles).some((count) => count > 0)) return obstacles;
   const projects = await transaction.query<{ id: string }>(
     'SELECT id FROM tracing_projects WHERE tenant_id = $1 ORDER BY id',
     [id],

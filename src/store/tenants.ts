@@ -1,7 +1,7 @@
-import { and, desc, eq, sql } from 'drizzle-orm';
 import { uuidv7 } from '../domain/id.ts';
 import type { TenantQuotas } from '../domain/tenant-quotas.ts';
 import type { Reader, Transaction } from './database.ts';
+import { and, desc, eq, sql } from './drizzle.ts';
 import { type Actor, appendEvents } from './events.ts';
 import type { Page } from './records.ts';
 import { tenants } from './schema.ts';

@@ -1,6 +1,6 @@
-import { and, desc, eq } from 'drizzle-orm';
 import { uuidv7 } from '../domain/id.ts';
 import type { Reader, Transaction } from './database.ts';
+import { and, desc, eq } from './drizzle.ts';
 import { type Actor, actorColumns } from './events.ts';
 import { OUTBOX_CHANNEL } from './outbox.ts';
 import type { Page } from './records.ts';

@@ -1,4 +1,10 @@
-import { sql } from 'drizzle-orm';
+import type { BranchWatch } from '../../domain/branch-watch.ts';
+import type { RevisionBuild } from '../../domain/build.ts';
+import type { Condition } from '../../domain/conditions.ts';
+import type { Culprit, ToldFailure } from '../../domain/culprit.ts';
+import type { SourceConfig, SourceRevisionConfig } from '../../domain/deployment.ts';
+import type { DeploymentType, Source } from '../../domain/source.ts';
+import type { DeploymentStatus, RevisionStatus } from '../../domain/states.ts';
 import {
   bigint,
   boolean,
@@ -6,16 +12,12 @@ import {
   integer,
   jsonb,
   pgTable,
+  sql,
   text,
   timestamp,
   uniqueIndex,
   uuid,
-} from 'drizzle-orm/pg-core';
-import type { Condition } from '../../domain/conditions.ts';
-import type { Culprit } from '../../domain/culprit.ts';
-import type { SourceConfig, SourceRevisionConfig } from '../../domain/deployment.ts';
-import type { DeploymentType, Source } from '../../domain/source.ts';
-import type { DeploymentStatus, RevisionStatus } from '../../domain/states.ts';
+} from '../drizzle.ts';
 import { bytea } from './bytea.ts';
 import { listeners } from './listeners.ts';
 import { tenants } from './tenancy.ts';
@@ -91,6 +93,8 @@ export const deployments = pgTable(
     updatedAt: time('updated_at').notNull().defaultNow(),
     deleteRequestedAt: time('delete_requested_at'),
     deleteTracingProject: boolean('delete_tracing_project').notNull().default(false),
+    /** Its end takes nothing but the custom resource from the cluster: what runs stays, without Berth. */
+    keepWorkloads: boolean('keep_workloads').notNull().default(false),
     /** What it counts for in its tenant's quotas (domain/quota-usage.ts); null: not measured yet (store/quotas.ts does). */
     quotaCpuM: amount('quota_cpu_m'),
     quotaMemoryMb: amount('quota_memory_mb'),
@@ -114,6 +118,15 @@ export const deployments = pgTable(
     observedOff: boolean('observed_off').notNull().default(false),
     dataReady: boolean('data_ready').notNull().default(false),
     observedAt: time('observed_at'),
+    /** A change in place that failed and was turned back, while its revision stays DEPLOYED; null: the last one did not. */
+    inPlaceFailure: jsonb('in_place_failure').$type<ToldFailure>(),
+    /** What the database's volume claim asks for, as last observed, in Gi and rounded up; null: there is none, or nobody told. */
+    volumeGi: integer('volume_gi'),
+
+    /** When its branch is to be looked at for a commit that no webhook told of; null: nothing is built on push. */
+    nextPollAt: time('next_poll_at'),
+    /** What is known of the tracked branch; null: nothing yet. */
+    branchWatch: jsonb('branch_watch').$type<BranchWatch>(),
 
     /** Deployment.status but for UNKNOWN, which depends on the listener's lease (see store/status.ts). */
     recordedStatus: text('recorded_status')
@@ -143,6 +156,11 @@ export const deployments = pgTable(
       .where(sql`${table.generation} > ${table.acknowledgedGeneration}`),
     index('deployments_by_listener').on(table.listenerId, table.id),
     index('deployments_by_tracing_project').on(table.tracingProjectId),
+    index('deployments_polled').on(table.nextPollAt).where(sql`${table.nextPollAt} IS NOT NULL`),
+    // Whom a push to a repository concerns.
+    index('deployments_by_repository')
+      .on(table.tenantId, sql`(${table.sourceConfig} ->> 'integration_id')`)
+      .where(sql`${table.source} = 'git_host' AND ${table.deleteRequestedAt} IS NULL`),
   ],
 );
 
@@ -166,13 +184,24 @@ export const revisions = pgTable(
     culprit: jsonb().$type<Culprit>(),
     sourceRevisionConfig: jsonb('source_revision_config').$type<SourceRevisionConfig>().notNull(),
     secretsId: uuid('secrets_id'),
+    /** The Secret with its environment is known not to be in the cluster any more; false: it may be there. */
+    environmentGone: boolean('environment_gone').notNull().default(false),
     /** Digest-pinned image, where it could be resolved or was built. */
     resolvedImage: text('resolved_image'),
+    /** How its build went, as last observed; null: nothing of it was built. */
+    build: jsonb().$type<RevisionBuild>(),
+    /** When it was first seen to roll; null: never. */
+    startedAt: time('started_at'),
     createdAt: time('created_at').notNull().defaultNow(),
     updatedAt: time('updated_at').notNull().defaultNow(),
     deployedAt: time('deployed_at'),
   },
-  (table) => [uniqueIndex('revisions_number').on(table.deploymentId, table.number)],
+  (table) => [
+    uniqueIndex('revisions_number').on(table.deploymentId, table.number),
+    index('revisions_with_environment')
+      .on(table.deploymentId, table.number)
+      .where(sql`${table.secretsId} IS NOT NULL AND NOT ${table.environmentGone}`),
+  ],
 );
 
 /** Secrets of revisions, sealed (store/secret-box.ts); revisions with the same secrets share a row. */
@@ -212,14 +241,81 @@ export const tombstones = pgTable(
     generation: integer().notNull(),
     /** Numbers of its revisions that had an environment: the listener may not list Secrets. */
     envRevisions: integer('env_revisions').array().notNull().default([]),
+    /** It left so: should anything of it be found, nothing but the custom resource is purged. */
+    keepWorkloads: boolean('keep_workloads').notNull().default(false),
+    /** What runs of it still has its hosts and pulls its images; false once that was given up. */
+    keptWorkloads: boolean('kept_workloads').notNull().default(false),
     purgedAt: time('purged_at').notNull().defaultNow(),
-    /** True: an inventory found something of it in the cluster, so it is purge work again. */
+    /** True: purge work, as something of it may be in the cluster: it was forgotten, found there, or is looked at once more. */
     due: boolean().notNull().default(false),
     nextAttemptAt: time('next_attempt_at').notNull().defaultNow(),
+    /** 0: not handed out yet; then one more with each refusal. */
     attempts: integer().notNull().default(0),
+    /** From when on it is to be looked at a second time; null: it was (listener-inventory.ts). */
+    lookAgainAt: time('look_again_at').default(sql`now() + interval '1 minute'`),
   },
   (table) => [
     index('tombstones_due').on(table.listenerId, table.nextAttemptAt).where(sql`${table.due}`),
     index('tombstones_by_age').on(table.purgedAt),
+    index('tombstones_to_look_again')
+      .on(table.listenerId, table.lookAgainAt)
+      .where(sql`${table.lookAgainAt} IS NOT NULL`),
   ],
+);
+
+/** Hosts that deployments have given up, until their routes are seen to be gone (store/leaving-hosts.ts). */
+export const leavingHosts = pgTable(
+  'leaving_hosts',
+  {
+    /** As route_host. */
+    host: text().primaryKey(),
+    tenantId: uuid('tenant_id')
+      .notNull()
+      .references(() => tenants.id),
+    deploymentId: uuid('deployment_id')
+      .notNull()
+      .references(() => deployments.id, { onDelete: 'cascade' }),
+    /** The first one without the host. */
+    generation: integer().notNull(),
+    /** Since it was given up, the route was seen to lead elsewhere, or nowhere. */
+    clear: boolean().notNull().default(false),
+  },
+  (table) => [index('leaving_hosts_by_deployment').on(table.deploymentId)],
+);
+
+/**
+ * Hosts of what has left Berth with keep_workloads: its routes are in the cluster, and nobody tells when they go
+ * (store/leaving-hosts.ts). No foreign keys: they outlive deployment and tenant.
+ */
+export const keptHosts = pgTable(
+  'kept_hosts',
+  {
+    /** As route_host. */
+    host: text().primaryKey(),
+    tenantId: uuid('tenant_id').notNull(),
+    /** Those that have left with it. */
+    deploymentIds: uuid('deployment_ids').array().notNull(),
+    keptAt: time('kept_at').notNull().defaultNow(),
+  },
+  (table) => [index('kept_hosts_by_tenant').on(table.tenantId)],
+);
+
+/**
+ * Repositories of the platform's registry in which something may be that nobody needs (store/repository-cleanings.ts). No
+ * foreign keys: what a deployment or a tenant leaves there is removed after they have gone.
+ */
+export const repositoryCleanings = pgTable(
+  'repository_cleanings',
+  {
+    deploymentId: uuid('deployment_id').primaryKey(),
+    tenantId: uuid('tenant_id').notNull(),
+    appName: text('app_name').notNull(),
+    /** The deployment has gone, and nothing runs its images any more: all of them go. */
+    whole: boolean().notNull().default(false),
+    /** While an attempt is under way: when another process may take it over. */
+    nextAttemptAt: time('next_attempt_at').notNull().defaultNow(),
+    /** Raised when an attempt begins. */
+    attempts: integer().notNull().default(0),
+  },
+  (table) => [index('repository_cleanings_due').on(table.nextAttemptAt)],
 );

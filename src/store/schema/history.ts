@@ -1,5 +1,5 @@
-import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } from 'drizzle-orm/pg-core';
 import type { Reason } from '../../domain/conditions.ts';
+import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } from '../drizzle.ts';
 import { tenants } from './tenancy.ts';
 
 /** Append-only history: who changed what, every change of state with its reason. Never a secret. Outlives the deployment. */

@@ -1,4 +1,4 @@
-import { index, pgTable, primaryKey, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { index, pgTable, primaryKey, text, timestamp, uniqueIndex, uuid } from '../drizzle.ts';
 import { deployments } from './deployments.ts';
 import { tenants } from './tenancy.ts';
 

@@ -1,6 +1,6 @@
-import { index, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import type { GitProvider } from '../../domain/git-host.ts';
 import type { TenantQuotas } from '../../domain/tenant-quotas.ts';
+import { index, jsonb, pgTable, text, timestamp, uniqueIndex, uuid } from '../drizzle.ts';
 import { bytea } from './bytea.ts';
 
 /** Owners of everything. */
@@ -46,6 +46,9 @@ export const integrations = pgTable(
     /** Which key sealed the credentials (store/secret-box.ts). */
     keyId: text('key_id').notNull(),
     sealed: bytea().notNull(),
+    /** The secret that signs its webhooks, sealed likewise; null: it takes none. */
+    webhookKeyId: text('webhook_key_id'),
+    webhookSealed: bytea('webhook_sealed'),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
   },

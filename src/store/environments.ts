@@ -1,0 +1,54 @@
+import type { ClusterReport } from '../domain/cluster-report.ts';
+import { isTerminal } from '../domain/states.ts';
+import type { Transaction } from './database.ts';
+import { WORK_CHANNEL } from './deployment-write.ts';
+import { MARK_DUE, SETTLED } from './listener-inventory.ts';
+import type { FactsChange } from './listener-report-rows.ts';
+import { leavesEnvironment, WANTED_REVISION } from './listener-work-rows.ts';
+
+/**
+ * Which environments (Secrets, one a revision) are left over in the cluster. The listener may not list Secrets, so the
+ * record says of each whether it may be there; one that is not needed is named in work items until a listener has told
+ * that it is gone. So nothing is asked of the cluster, and nothing written, once all of them are.
+ */
+
+const NOTE_GONE = `
+UPDATE revisions r SET environment_gone = true
+FROM jsonb_to_recordset($1::jsonb) AS gone(id uuid, number int)
+WHERE r.deployment_id = gone.id AND r.number = gone.number AND NOT r.environment_gone`;
+
+/** Keeps what the listener has told to be gone. The rows of the deployments are locked. */
+export async function noteGone(
+  transaction: Transaction,
+  deploymentIds: ReadonlySet<string>,
+  reports: readonly ClusterReport[],
+): Promise<void> {
+  const gone = reports.flatMap((report) =>
+    report.kind === 'applied' && deploymentIds.has(report.deploymentId)
+      ? report.goneEnvironments.map((number) => ({ id: report.deploymentId, number }))
+      : [],
+  );
+  if (gone.length > 0) await transaction.query(NOTE_GONE, [JSON.stringify(gone)]);
+}
+
+const MARK_LEFTOVERS = `
+WITH marked AS (
+  UPDATE deployments d SET ${MARK_DUE}
+  WHERE d.id = ANY($1::uuid[]) AND ${SETTLED} AND EXISTS (
+    SELECT FROM revisions w, revisions r WHERE w.id = ${WANTED_REVISION} AND ${leavesEnvironment('w.number')})
+  RETURNING d.listener_id
+)
+SELECT pg_notify('${WORK_CHANNEL}', listener_id::text) FROM marked GROUP BY listener_id`;
+
+/**
+ * Makes deployments due whose revisions have come to an end and leave environments that no change to come would tell
+ * the listener of: what served while many newer ones were made was needed until now.
+ */
+export async function markLeftovers(
+  transaction: Transaction,
+  changes: readonly FactsChange[],
+): Promise<void> {
+  const ended = changes.filter(({ moves }) => moves.some(({ to }) => isTerminal(to)));
+  if (ended.length === 0) return;
+  await transaction.query(MARK_LEFTOVERS, [ended.map(({ deployment }) => deployment.id)]);
+}

@@ -1,0 +1,2 @@
+ALTER TABLE "tombstones" ADD COLUMN "look_again_at" timestamp with time zone DEFAULT now() + interval '1 minute';--> statement-breakpoint
+CREATE INDEX "tombstones_to_look_again" ON "tombstones" USING btree ("listener_id","look_again_at") WHERE "tombstones"."look_again_at" IS NOT NULL;

@@ -1,0 +1,17 @@
+import type { Transaction } from './database.ts';
+
+/**
+ * Runs a part of a transaction that may fail without the rest: what it wrote is undone, the error goes on to the caller.
+ * Not to be nested.
+ */
+export async function inSavepoint<T>(transaction: Transaction, work: () => Promise<T>): Promise<T> {
+  await transaction.query('SAVEPOINT part');
+  try {
+    const value = await work();
+    await transaction.query('RELEASE SAVEPOINT part');
+    return value;
+  } catch (error) {
+    await transaction.query('ROLLBACK TO SAVEPOINT part');
+    throw error;
+  }
+}
