@@ -64,6 +64,13 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
       message: 'storage must be more than 0',
     },
   ],
+  'spec.routing.url': [
+    {
+      // What more a URL must be, the operator looks at.
+      rule: "self.matches('^(?i:https):[^@?#*\\\\s]+$')",
+      message: 'url must be an https URL without user, query and wildcard',
+    },
+  ],
   'spec.podTemplate.volumes.items': [
     {
       rule: `[${VOLUME_SOURCES.map((source) => `has(self.${source})`).join(', ')}].filter(given, given).size() <= 1`,
@@ -137,7 +144,7 @@ const COLUMNS = [
     name: 'Status',
     type: 'string',
     jsonPath: '.status.status',
-    description: 'AWAITING_DATABASE, READY or UNUSED.',
+    description: 'AWAITING_DELETE, UNUSED, AWAITING_DATABASE or READY.',
   },
   {
     name: 'Reason',
@@ -168,6 +175,13 @@ const COLUMNS = [
     type: 'string',
     jsonPath: condition('Paused'),
     description: CONDITION_TYPES.Paused,
+    priority: 1,
+  },
+  {
+    name: 'Restorable until',
+    type: 'string',
+    jsonPath: '.spec.deletion.restorableUntil',
+    description: 'On its way out: until then the deletion can be taken back.',
     priority: 1,
   },
 ];

@@ -3,16 +3,19 @@ import { conditionSchema } from '../domain/conditions.ts';
 import { culpritSchema } from '../domain/culprit.ts';
 import { dnsLabelSchema } from '../domain/kubernetes/names.ts';
 import { tenantQuotasSchema } from '../domain/tenant-quotas.ts';
+import { buildStatusSchema } from './build.ts';
 import { managedDeploymentSpecSchema } from './managed-deployment.ts';
+import { MAX_ROUTE_HOSTS } from './managed-deployment-status.ts';
 import { renderConfigSchema } from './render-config.ts';
 
 /**
  * Messages between listener and hub (part of the HTTP API, scope `listeners:run`).
- * The listener calls, the hub answers; the hub never connects to a cluster.
+ * The listener calls, the hub answers; the hub never connects to a cluster. Either may be of a later version than the
+ * other: fields that it does not know are passed over, never refused.
  */
 
 /** `PUT /v2/listeners/{id}/lease`. */
-export const leaseRequestSchema = z.strictObject({
+export const leaseRequestSchema = z.object({
   holder: z.string().min(1).max(253).describe('Identity of the process that asks.'),
   version: z.string().max(64).describe("Berth's version."),
   cluster_version: z.string().max(64).describe('Version of the cluster, as its API server says.'),
@@ -32,7 +35,7 @@ export const leaseRequestSchema = z.strictObject({
     .optional()
     .describe('False: hub reached, but the cluster does not answer: statuses are UNKNOWN.'),
   unreadable_namespaces: z
-    .array(z.strictObject({ namespace: dnsLabelSchema, message: z.string().max(1024) }))
+    .array(z.object({ namespace: dnsLabelSchema, message: z.string().max(1024) }))
     .max(1000)
     .optional()
     .describe('Those of them that it cannot read at present, each with why; the others are served.'),
@@ -95,6 +98,7 @@ export const applyWorkSchema = z.object({
     .boolean()
     .describe('The namespace belongs to the tenant and is made by the listener (cloud).'),
   tenant_quotas: tenantQuotasSchema
+    .strip()
     .optional()
     .describe(
       'In force for the tenant; the quota of its own namespace follows. Absent: it has none of its own.',
@@ -118,7 +122,25 @@ export const applyWorkSchema = z.object({
     ),
   stale_env_secrets: z
     .array(z.string())
-    .describe('Environments that no revision worth keeping uses any more: to be removed, if still there.'),
+    .describe('As stale_env_revisions, by name: for listeners that do not tell what has gone.'),
+  stale_env_revisions: z
+    .array(z.int())
+    .default([])
+    .describe(
+      'Revisions whose environments nobody needs any more: to be removed, if still there, and told as gone_env_revisions. They come again until then.',
+    ),
+  build_secret: z
+    .object({ name: z.string(), revision_id: z.string(), data: z.record(z.string(), z.string()) })
+    .optional()
+    .describe(
+      'Credentials of the build that the spec asks for (contract/build.ts BUILD_SECRET_KEYS): written to the namespace of builds before the custom resource names it.',
+    ),
+  pull_secret: z
+    .object({ name: z.string(), docker_config: z.string() })
+    .optional()
+    .describe(
+      "Credentials with which the cluster pulls the deployment's images from the registry of the platform, as .dockerconfigjson.",
+    ),
 });
 /** Remove everything of one deployment; repeated until acknowledged. */
 export const purgeWorkSchema = z.object({
@@ -131,6 +153,10 @@ export const purgeWorkSchema = z.object({
   env_secrets: z
     .array(z.string())
     .describe('Every environment Secret that may exist: the listener may not list Secrets.'),
+  keep_workloads: z
+    .boolean()
+    .optional()
+    .describe('True: only the custom resource goes; what was made for it stays, without an owner.'),
 });
 export const workItemSchema = z.discriminatedUnion('kind', [applyWorkSchema, purgeWorkSchema]);
 export type ApplyWork = z.infer<typeof applyWorkSchema>;
@@ -146,24 +172,43 @@ export const MAX_WORK_ITEMS = 100;
  * `GET /v2/listeners/{id}/work?epoch=&wait_seconds=25&limit=100`: what is due, fair between tenants, long-polled.
  * An item that is not reported on (`applied`, `refused`, `purged`) comes again after a while.
  */
-export const workQuerySchema = z.strictObject({
+export const workQuerySchema = z.object({
   epoch: z.coerce.number().int().min(0),
   wait_seconds: z.coerce.number().min(0).max(MAX_WAIT_SECONDS).default(0),
   limit: z.coerce.number().int().min(1).max(MAX_WORK_ITEMS).default(MAX_WORK_ITEMS),
+  lost: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true')
+    .describe('An answer was lost: what was handed out and not reported on is due again at once.'),
 });
 export const workResponseSchema = z.object({ items: z.array(workItemSchema) });
 export type WorkResponse = z.infer<typeof workResponseSchema>;
 
-const revisionRef = z.strictObject({ id: z.string().max(64), number: z.int() });
+const failure = {
+  reason: z.string().max(64),
+  message: z.string().max(4096),
+  culprit: culpritSchema.optional(),
+};
+
+/** Most revisions that one report tells to have lost their environment. */
+const MAX_GONE = 1000;
+
+const revisionRef = z.object({ id: z.string().max(64), number: z.int() });
 
 /** One thing that the listener has done or seen. */
 export const reportSchema = z.discriminatedUnion('kind', [
-  z.strictObject({
+  z.object({
     kind: z.literal('applied').describe('The custom resource of this generation is in the cluster.'),
     deployment_id: z.uuid(),
     generation: z.int(),
+    gone_env_revisions: z
+      .array(z.int())
+      .max(MAX_GONE)
+      .optional()
+      .describe('Of stale_env_revisions: those whose environments are not there any more.'),
   }),
-  z.strictObject({
+  z.object({
     kind: z.literal('refused').describe('The work item could not be done; it comes again after a back-off.'),
     deployment_id: z.uuid(),
     generation: z.int(),
@@ -173,7 +218,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .boolean()
       .describe('False: only a change of the deployment can help; its revision has failed.'),
   }),
-  z.strictObject({
+  z.object({
     kind: z.literal('observed').describe("The custom resource's status."),
     deployment_id: z.uuid(),
     name: z.string().max(253).describe('Where it was seen: another place than the record says is ignored.'),
@@ -182,17 +227,41 @@ export const reportSchema = z.discriminatedUnion('kind', [
     conditions: z.array(conditionSchema).max(16),
     off: z.boolean(),
     url: z.string().max(2048).nullable(),
+    routes: z
+      .object({ generation: z.int(), hosts: z.array(z.string().max(253)).max(MAX_ROUTE_HOSTS) })
+      .optional()
+      .describe(
+        'Hosts of all route objects that are in the cluster, whatever becomes of them, and the spec.generation that the operator went by when it saw them. Absent: an earlier operator does not tell.',
+      ),
     active_revision: revisionRef.nullable(),
     rollout_revision: revisionRef.nullable(),
-    failed_revision: revisionRef
-      .extend({
-        reason: z.string().max(64),
-        message: z.string().max(4096),
-        culprit: culpritSchema.optional(),
-      })
-      .nullable(),
+    build: buildStatusSchema
+      .nullable()
+      .optional()
+      .describe('The build that the spec asks for; absent or null: none is.'),
+    images: z
+      .array(revisionRef.extend({ image: z.string().max(1024) }))
+      .max(4)
+      .optional()
+      .describe('Digest-pinned images that revisions were resolved to.'),
+    failed_revision: revisionRef.extend(failure).nullable(),
+    in_place_failure: z
+      .object(failure)
+      .nullable()
+      .optional()
+      .describe(
+        'A change of the active revision in place (source_config) that did not come up and was turned back; absent or null: the last one did not fail.',
+      ),
+    volume_gi: z
+      .int()
+      .min(0)
+      .nullable()
+      .optional()
+      .describe(
+        "What the database's volume claim asks for, in Gi and rounded up, while that is less than db_storage_gi: so far it may be lowered again. Absent or null: it is not less.",
+      ),
   }),
-  z.strictObject({
+  z.object({
     kind: z.literal('purged').describe('Nothing of the deployment is left in the cluster.'),
     deployment_id: z.uuid(),
   }),
@@ -209,7 +278,18 @@ export const MAX_REPORTS = 500;
  * listener whose call failed sends what it then knows under the next seq. Several of one deployment are taken in their
  * order.
  */
-export const reportsRequestSchema = z.strictObject({
+/**
+ * Of reports, what a hub of the version before does not know, and refuses (decision 0032: later ones pass it over). To be
+ * emptied with the next version.
+ */
+const LATER_FIELDS: ReadonlySet<string> = new Set(['routes']);
+
+/** A report as the version before has it. */
+export function asBefore(report: Report): Report {
+  return Object.fromEntries(Object.entries(report).filter(([name]) => !LATER_FIELDS.has(name))) as Report;
+}
+
+export const reportsRequestSchema = z.object({
   epoch: z.int(),
   seq: z.int().min(1),
   reports: z.array(reportSchema).max(MAX_REPORTS),
@@ -230,7 +310,7 @@ export type ReportsResponse = z.infer<typeof reportsResponseSchema>;
 export const MAX_INVENTORY = 20_000;
 
 /** `POST /v2/listeners/{id}/inventory`: what is in the cluster; the hub marks mismatches as due. */
-export const inventoryRequestSchema = z.strictObject({
+export const inventoryRequestSchema = z.object({
   epoch: z.int(),
   complete: z
     .boolean()
@@ -242,7 +322,7 @@ export const inventoryRequestSchema = z.strictObject({
     .describe('All of these namespaces; of others nothing is said. Absent: all of the cluster.'),
   items: z
     .array(
-      z.strictObject({
+      z.object({
         deployment_id: z.string().max(64),
         name: z.string().max(253),
         namespace: z.string().max(63),

@@ -1,3 +1,5 @@
+import { contentHash } from '../domain/hash.ts';
+
 /** Labels, annotations and names on which control plane and data plane agree. */
 export const LABELS = {
   deploymentId: 'berth.dev/deployment-id',
@@ -9,6 +11,14 @@ export const LABELS = {
   partOf: 'app.kubernetes.io/part-of',
   managedBy: 'app.kubernetes.io/managed-by',
   version: 'app.kubernetes.io/version',
+  /** On what a build needs in the namespace of builds: the namespace of its ManagedDeployment. */
+  namespace: 'berth.dev/namespace',
+} as const;
+
+/** The node of a local builder (`berth builder`): its label, and the taint that keeps other pods away. */
+export const NODE_OF_BUILDS = {
+  label: 'berth.dev/builder',
+  taint: { key: 'berth.dev/builder', value: 'true', effect: 'NoSchedule' },
 } as const;
 
 /** Value of `app.kubernetes.io/managed-by` on everything that Berth made: its mark of ownership. */
@@ -21,10 +31,16 @@ export const ANNOTATIONS = {
   appliedHash: 'berth.dev/applied-hash',
   /** On the custom resource: hash of the spec that the listener applied. */
   specHash: 'berth.dev/spec-hash',
+  /** On the custom resource: its host was changed, and a certificate of the former one may still be there. */
+  formerHost: 'berth.dev/former-host',
   /** On stored templates: the revision that was active when they were made, as in the custom resource's status. */
   formerRevision: 'berth.dev/former-revision',
+  /** On stored templates: hash of the `spec.podTemplate` that they were rendered from. */
+  askedPods: 'berth.dev/asked-pods',
   /** On the workloads of database and cache: the pod template as it was rendered, and what it was rendered from. */
   podTemplate: 'berth.dev/pod-template',
+  /** On the Job of a build and its pod: which attempt it is, counted from 1. */
+  buildAttempt: 'berth.dev/build-attempt',
   /** On the database volume: the image that its data was made with. */
   databaseImage: 'berth.dev/database-image',
 } as const;
@@ -57,6 +73,30 @@ export function appName(name: string, id: string): string {
 /** Name of the immutable Secret that holds the environment of one revision. */
 export function envSecretName(app: string, revisionNumber: number): string {
   return `${app}-env-${revisionNumber}`;
+}
+
+const BUILD_SLUG_LENGTH = 36;
+
+/**
+ * Name of what one build needs in the namespace of builds, which all deployments share: its Secret and the Job of its
+ * first attempt. Made of the place and the revision: nobody else's build has it, and nobody can name another's Secret.
+ */
+export function buildName(
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  revisionId: string,
+): string {
+  const slug = name.slice(0, BUILD_SLUG_LENGTH).replace(/-+$/, '');
+  return `${slug}-${contentHash([namespace, name, revisionId])}`;
+}
+
+/** Job of one attempt of a build. */
+export function buildJobName(name: string, attempt: number): string {
+  return attempt === 1 ? name : `${name}-${attempt}`;
+}
+
+/** Name of the Secret with which the cluster pulls a deployment's images from the registry of the platform. */
+export function pullSecretName(app: string): string {
+  return `${app}-pull`;
 }
 
 /** Namespace of a tenant in cloud mode: one per tenant, made by the listener. */

@@ -7,8 +7,9 @@ export const OTLP_PROTOCOLS = ['http/protobuf', 'http/json', 'grpc'] as const;
 /**
  * How a cluster's operator renders workloads: everything that is not in the custom resource but shapes the objects.
  * The operator's own configuration; the listener reports it with its lease, so that the API's dry run renders the same.
+ * Fields of a later version are passed over.
  */
-export const renderConfigSchema = z.strictObject({
+export const renderConfigSchema = z.object({
   hosting: z.enum(HOSTING_MODES),
   /** Pod Security level that every pod must meet. cloud: restricted; self_hosted: baseline. */
   podSecurity: z.enum(['privileged', 'baseline', 'restricted']),
@@ -20,7 +21,7 @@ export const renderConfigSchema = z.strictObject({
   progressDeadlineSeconds: z.int().min(1),
   /** Seconds that a pod of a component must have been ready to count as available; absent: 0. */
   minReadySeconds: z.int().min(0).optional(),
-  routing: z.strictObject({
+  routing: z.object({
     mode: z.enum(['none', 'ingress', 'gateway']),
     /** IngressClass, or `namespace/name` of the Gateway. */
     className: z.string().nullable(),

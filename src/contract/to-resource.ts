@@ -1,14 +1,16 @@
 import type { Deployment, Revision } from '../domain/deployment.ts';
 import { componentScale, effectiveSpec, hasComponent, isOff } from '../domain/effective-spec.ts';
 import type { EffectiveResourceSpec } from '../domain/effective-spec-schema.ts';
+import { isOfRepository } from '../domain/image-reference.ts';
 import { TRACING_ENV_NAMES } from '../domain/reserved.ts';
 import { COMPONENT_FIELDS, COMPONENTS, type Component, milliCpu } from '../domain/resource-spec.ts';
+import { type BuildInput, toBuildSpec } from './build-to-resource.ts';
 import {
   MANAGED_DEPLOYMENT,
   type ManagedDeployment,
   type ManagedDeploymentSpec,
 } from './managed-deployment.ts';
-import { envSecretName, LABELS, MANAGED_BY } from './names.ts';
+import { envSecretName, LABELS, MANAGED_BY, pullSecretName } from './names.ts';
 
 /** Everything of the hub's record that the custom resource says. No secret value is among it. */
 export interface ResourceInput {
@@ -21,6 +23,13 @@ export interface ResourceInput {
   readonly secretNames: readonly string[];
   /** Name of the tracing project; null: the pods are told none. */
   readonly tracingProject: string | null;
+  /**
+   * The deployment's repository in the registry of the platform, which the cluster pulls from with credentials of the
+   * hub; absent or null: there is no such registry.
+   */
+  readonly repository?: string | null;
+  /** What is to be built; absent or null: nothing. */
+  readonly build?: BuildInput | null;
 }
 
 /** Secrets of these names bring the tenant's own data services; Berth then runs none. */
@@ -81,13 +90,17 @@ function components(effective: EffectiveResourceSpec): Components {
   };
 }
 
+function imageOf(revision: Revision): string | null {
+  return revision.resolvedImage ?? revision.sourceRevisionConfig.image_uri;
+}
+
 function revisionSpec({
   deployment,
   revision,
   secretNames,
 }: ResourceInput): ManagedDeploymentSpec['revision'] {
   if (revision === null) return { number: 1 };
-  const image = revision.resolvedImage ?? revision.sourceRevisionConfig.image_uri;
+  const image = imageOf(revision);
   return {
     id: revision.id,
     number: revision.number,
@@ -109,6 +122,16 @@ function failedSpec({ deployment, revision, active }: ResourceInput): Pick<Manag
   const serving = active ? { activeRevision: { id: active.id, number: active.number } } : {};
   const observedGeneration = deployment.observation?.generation ?? 0;
   return { failed: { reason, message, ...serving, observedGeneration } };
+}
+
+/** No times that move: a deletion that is asked for again changes neither. */
+function deletionSpec({
+  deleteRequestedAt,
+  purgeAfter,
+}: Deployment): Pick<ManagedDeploymentSpec, 'deletion'> {
+  if (deleteRequestedAt === null) return {};
+  const restorableUntil = (purgeAfter ?? deleteRequestedAt).toISOString();
+  return { deletion: { requestedAt: deleteRequestedAt.toISOString(), restorableUntil } };
 }
 
 function databaseSpec(
@@ -151,13 +174,29 @@ function givenMap<Name extends string>(name: Name, map: Record<string, string>) 
   return (Object.keys(map).length === 0 ? {} : { [name]: map }) as { [N in Name]?: Record<string, string> };
 }
 
-function podTemplateSpec(effective: EffectiveResourceSpec): ManagedDeploymentSpec['podTemplate'] {
+/**
+ * Secrets to pull with: those that were asked for, and the one of the deployment's repository where the image is of it.
+ * Pods of other images, as of before there was such a repository, are not replaced for one that they have no use for.
+ */
+function pullSecrets(effective: EffectiveResourceSpec, input: ResourceInput): { name: string }[] {
+  const { deployment, revision, repository = null } = input;
+  const image = revision === null ? null : imageOf(revision);
+  const own = pullSecretName(deployment.appName);
+  const asked = effective.image_pull_secrets.filter(({ name }) => name !== own);
+  const isOwn = repository !== null && image !== null && isOfRepository(image, repository);
+  return isOwn ? [...asked, { name: own }] : effective.image_pull_secrets;
+}
+
+function podTemplateSpec(
+  effective: EffectiveResourceSpec,
+  input: ResourceInput,
+): ManagedDeploymentSpec['podTemplate'] {
   const { service_account_name: serviceAccountName } = effective;
   return {
     ...givenMap('labels', effective.labels),
     ...givenMap('annotations', effective.annotations),
     ...(serviceAccountName === null ? {} : { serviceAccountName }),
-    ...given('imagePullSecrets', effective.image_pull_secrets),
+    ...given('imagePullSecrets', pullSecrets(effective, input)),
     ...given('volumes', effective.volumes),
     ...given('volumeMounts', effective.volume_mounts),
     ...given('initContainers', effective.init_containers),
@@ -193,6 +232,7 @@ export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
   } = deployment.sourceConfig;
   const effective = effectiveSpec(spec ?? {}, type, default_ceilings);
   const deleting = deployment.deleteRequestedAt !== null;
+  const build = toBuildSpec(deployment, input.build);
   return {
     apiVersion: MANAGED_DEPLOYMENT.apiVersion,
     kind: MANAGED_DEPLOYMENT.kind,
@@ -214,13 +254,15 @@ export function toManagedDeployment(input: ResourceInput): ManagedDeployment {
       generation: deployment.generation,
       source: deployment.source,
       suspend: revision === null || isOff(effective) || deleting,
+      ...deletionSpec(deployment),
       revision: revisionSpec(input),
+      ...(build === null ? {} : { build }),
       ...failedSpec(input),
       components: components(effective),
       database: databaseSpec(effective, secretNames),
       cache: cacheSpec(effective, secretNames),
-      podTemplate: podTemplateSpec(effective),
-      // The host is free for others as soon as deletion was asked for.
+      podTemplate: podTemplateSpec(effective, input),
+      // The host is free for others as soon as its route is seen to be gone (store/leaving-hosts.ts).
       routing: url === null || deleting ? {} : { url },
       tracing: tracingSpec(tracingProject, secretNames),
     },

@@ -1,5 +1,6 @@
+import type { BuildPhase, BuildStep, RevisionBuild } from './build.ts';
 import type { Condition, Reason } from './conditions.ts';
-import type { Culprit } from './culprit.ts';
+import type { Culprit, ToldFailure } from './culprit.ts';
 import type { Observation } from './deployment.ts';
 import type { RevisionStatus } from './states.ts';
 
@@ -10,16 +11,14 @@ export interface RevisionRef {
   readonly number: number;
 }
 
-export interface FailedRef extends RevisionRef {
-  readonly reason: string;
-  readonly message: string;
-  readonly culprit?: Culprit | undefined;
-}
+export interface FailedRef extends RevisionRef, ToldFailure {}
 
 export interface AppliedReport {
   readonly kind: 'applied';
   readonly deploymentId: string;
   readonly generation: number;
+  /** Numbers of revisions whose environments are not in the cluster any more. */
+  readonly goneEnvironments: readonly number[];
 }
 
 export interface RefusedReport {
@@ -31,6 +30,35 @@ export interface RefusedReport {
   readonly retryable: boolean;
 }
 
+/** The build that the cluster is asked for, as last observed (contract/build.ts). */
+export interface BuildReport {
+  readonly revisionId: string;
+  readonly phase: BuildPhase;
+  /** The step that runs, or that failed. */
+  readonly step?: BuildStep | undefined;
+  readonly startedAt?: string | undefined;
+  readonly finishedAt?: string | undefined;
+  /** Pinned to its digest. */
+  readonly image?: string | undefined;
+  readonly commit?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+/** Which hosts still have a route object. */
+export interface RoutesReport {
+  /** That the operator went by when it saw this. */
+  readonly generation: number;
+  readonly hosts: readonly string[];
+}
+
+/** Which image a revision runs. */
+export interface ImageReport {
+  readonly revisionId: string;
+  /** Pinned to its digest. */
+  readonly image: string;
+}
+
 export interface ObservedReport {
   readonly kind: 'observed';
   readonly deploymentId: string;
@@ -40,9 +68,19 @@ export interface ObservedReport {
   readonly conditions: readonly Condition[];
   readonly off: boolean;
   readonly url: string | null;
+  /** Absent or null: an earlier operator does not tell. */
+  readonly routes?: RoutesReport | null;
   readonly active: RevisionRef | null;
   readonly rollout: RevisionRef | null;
   readonly failed: FailedRef | null;
+  /** Of the active revision: what was changed of it did not come up, and was turned back. */
+  readonly inPlaceFailure: ToldFailure | null;
+  /** What the database's volume claim asks for while that is less than is wanted, in Gi; absent or null: it is not less. */
+  readonly volumeGi?: number | null;
+  /** Absent or null: none is asked for. */
+  readonly build?: BuildReport | null;
+  /** Images by their digests, as far as revisions were resolved to them; absent: none is known. */
+  readonly images?: readonly ImageReport[];
 }
 
 export interface PurgedReport {
@@ -56,6 +94,10 @@ export interface RevisionFacts {
   readonly id: string;
   readonly number: number;
   readonly status: RevisionStatus;
+  /** It was seen to roll; absent: never. */
+  readonly started?: boolean;
+  /** What is known of its build; absent or null: nothing. */
+  readonly build?: RevisionBuild | null;
 }
 
 /** The record as far as a report can change it. */
@@ -65,6 +107,8 @@ export interface DeploymentFacts {
   /** The loss of its listener was written to the history, and not yet its return. */
   readonly listenerLost?: boolean;
   readonly deleting: boolean;
+  /** It is wanted off: max_scale is 0; absent: it is not, or nobody knows. */
+  readonly switchedOff?: boolean;
   /** How long the deletion's grace still lasts; null: nothing is being deleted, or it is over and the purge is due. */
   readonly purgeInMs: number | null;
   readonly generation: number;
@@ -72,7 +116,13 @@ export interface DeploymentFacts {
   /** How often the present generation was handed out. */
   readonly attempts: number;
   readonly hasRunnableRevision: boolean;
+  /** A revision has run or could have, whatever becomes of those that are under way; absent: none. */
+  readonly hasSettledRevision?: boolean;
   readonly active: RevisionRef | null;
+  /** A change of the active revision in place that failed; null: the last one did not. */
+  readonly inPlaceFailure: ToldFailure | null;
+  /** What the database's volume claim asks for while that is less than is wanted, in Gi; absent or null: it is not less. */
+  readonly volumeGi?: number | null;
   /** The revision that work items of the present generation say; null: none. */
   readonly wantedRevisionId: string | null;
   readonly observation: Observation | null;
@@ -91,6 +141,14 @@ export interface OutcomeMove {
   readonly message: string;
   /** What made it fail; absent: nothing did, or it is not known. */
   readonly culprit?: Culprit | undefined;
+  /** What its build made; absent: this is not the end of one. */
+  readonly built?: BuiltImage | undefined;
+}
+
+export interface BuiltImage {
+  /** Pinned to its digest. */
+  readonly image: string;
+  readonly commit: string;
 }
 
 export interface OutcomeEvent {

@@ -5,7 +5,8 @@ export const CONDITION_TYPES = {
   DatabaseReady: 'The database accepts connections, or an external one is used.',
   CacheReady: 'The cache is available, or an external one is used.',
   ImageReady: "The wanted revision's image is known.",
-  Progressing: 'A rollout is under way (True) or not (False, with how the last one ended).',
+  Progressing:
+    'A rollout is under way (True) or not (False, with how the last one ended, or Reconciling while what runs is mended or scaled).',
   Serving: 'The active revision has an available api pod; independent of updates.',
   RouteReady:
     'The route from custom_url to the app is there. Absent where no URL is wanted, or Berth makes no routes.',
@@ -20,19 +21,40 @@ export const REASONS = {
   // data services
   DatabaseAvailable: 'The database pod is ready.',
   DatabaseStarting: 'The database pod is not ready yet.',
+  DatabaseUnavailable: 'The database pod was ready, and is not any more.',
   ExternalDatabase: 'DATABASE_URI_CUSTOM is set; no database is run.',
   CacheAvailable: 'The cache pod is ready.',
   CacheStarting: 'The cache pod is not ready yet.',
+  CacheUnavailable: 'The cache pod was ready, and is not any more.',
   ExternalCache: 'CACHE_URI_CUSTOM is set; no cache is run.',
   VolumeNotExpandable: 'The storage class refuses to grow the volume.',
   VolumeResizing: 'The volume is being grown.',
+  VolumeBeingDeleted: "Somebody deleted the database's volume claim; its pod is all that keeps the data.",
   CredentialsLost: "The Secrets with the database's password are gone.",
-  EnvironmentMissing: 'The Secret with the environment of a revision is gone.',
+  EnvironmentMissing:
+    'A Secret that the listener makes is gone: the environment of a revision, or the credentials for its image.',
   // image
   ImageGiven: 'The image is used as given.',
   ImageResolved: 'The image was resolved to a digest.',
+  ImageResolving: 'The registry is asked for the digest of the image.',
+  ImageUnresolved: 'The digest of the image could not be looked up; it is used as given.',
+  ImageNotFound: 'The registry says that the image does not exist (any more).',
   AwaitingBuild: 'The image is not built yet.',
   NoImage: 'No image is named yet.',
+  // builds
+  Building: 'The image is being built.',
+  ImageBuilt: 'The image was built and pushed.',
+  BuildFailed: 'The image could not be built from its Dockerfile.',
+  BuildConfigInvalid: 'The configuration file of the application is missing in the repository, or not right.',
+  RefNotFound: 'The repository has no such branch, tag or commit.',
+  GitHostRefused: 'The git host does not let the repository be read.',
+  GitHostUnavailable: 'The git host does not answer.',
+  RegistryRefused: 'The registry of the platform refuses the image.',
+  RegistryUnavailable: 'The registry of the platform, or that of a base image, does not answer.',
+  BuildTooLarge: 'The build needs more memory or room on disk than it may have.',
+  BuildTimeout: 'The build took longer than it may.',
+  BuildLost: 'The pod of the build was lost, again and again.',
+  BuildsUnavailable: 'The platform builds nothing: a setting of its is missing.',
   // rollout
   AwaitingDataServices: 'The rollout starts when database and cache are ready.',
   RolloutInProgress: 'Components are being updated.',
@@ -97,7 +119,13 @@ export const REASONS = {
   RevisionRequested: 'A new revision of the same content was asked for.',
   RedeployRequested: 'The content of a revision was to be deployed again.',
   RollbackRequested: 'The content of an earlier revision was asked for again.',
+  PushTokenIssued: 'Credentials to push images were given out.',
+  CommitPushed: 'A new commit of the tracked branch is to be built.',
+  PushNotBuilt: 'A push to the tracked branch could not be made into a revision.',
+  BranchUnreadable: 'The tracked branch cannot be looked at; it is tried again.',
+  BranchReadable: 'The tracked branch can be looked at again.',
   DeletionRequested: 'Deletion was asked for.',
+  BeingDeleted: 'The custom resource is being deleted, with all that it owns.',
   Restored: 'Deletion was taken back within its grace.',
   Forgotten: 'The record was removed without a look at the cluster.',
   Deleted: 'Nothing of the deployment is left in the cluster.',
@@ -122,12 +150,35 @@ export const conditionSchema = z.object({
 });
 export type Condition = z.infer<typeof conditionSchema>;
 
-/** Database and cache answer. A volume that the storage class refuses to grow is told of a database that does. */
+/**
+ * Trouble that somebody can see to, although nothing has failed for it yet: told as an Event of the type Warning and as a
+ * row of the history. What may last only seconds in an ordinary start is not among them.
+ */
+export const TROUBLES: readonly Reason[] = [
+  'QuotaExceeded',
+  'Unschedulable',
+  'ImagePullFailed',
+  'MountFailed',
+  'CredentialsLost',
+  'VolumeNotExpandable',
+  'VolumeBeingDeleted',
+  'Refused',
+  'Conflict',
+  'RouteRefused',
+  'RouteUnsupported',
+];
+
+/** Said of the volume of a database that answers. */
+const ANSWERING: ReadonlySet<string> = new Set<Reason>(['VolumeNotExpandable', 'VolumeBeingDeleted']);
+
+/** Of DatabaseReady or CacheReady: what it speaks of answers. */
+export function isAnswering({ status, reason }: Pick<Condition, 'status' | 'reason'>): boolean {
+  return status === 'True' || ANSWERING.has(reason);
+}
+
+/** Database and cache answer. */
 export function isDataReady(conditions: readonly Condition[]): boolean {
   return (['DatabaseReady', 'CacheReady'] as const).every((wanted) =>
-    conditions.some(
-      ({ type, status, reason }) =>
-        type === wanted && (status === 'True' || reason === ('VolumeNotExpandable' satisfies Reason)),
-    ),
+    conditions.some((condition) => condition.type === wanted && isAnswering(condition)),
   );
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** What made a rollout fail: the smallest thing that can be named. Part of the custom resource's status and of reports. */
-export const culpritSchema = z.strictObject({
+export const culpritSchema = z.object({
   component: z
     .string()
     .max(63)
@@ -27,3 +27,13 @@ export const culpritSchema = z.strictObject({
     .describe("What the cluster said of it: the last termination message, the event's text."),
 });
 export type Culprit = z.infer<typeof culpritSchema>;
+
+/** A failure as the operator tells it. */
+export interface ToldFailure {
+  /** Of REASONS; of a custom resource written by hand: any word. */
+  readonly reason: string;
+  /** A sentence that begins with the culprit. */
+  readonly message: string;
+  /** Absent: not known. */
+  readonly culprit?: Culprit | undefined;
+}

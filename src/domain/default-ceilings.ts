@@ -1,6 +1,5 @@
 import type { SourceConfig } from './deployment.ts';
 import { effectiveSpec } from './effective-spec.ts';
-import { contentHash } from './hash.ts';
 import { capsFor, type Policy } from './policy.ts';
 
 /**
@@ -15,5 +14,6 @@ export function withDefaultCeilings(sourceConfig: SourceConfig, policy: Policy):
   const ceilings = { cpu, memory_mb, db_connections };
   const bent = effectiveSpec(spec ?? {}, type, ceilings);
   const free = effectiveSpec(spec ?? {}, type);
-  return contentHash(bent) === contentHash(free) ? config : { ...config, default_ceilings: ceilings };
+  // Both have their members in one order.
+  return JSON.stringify(bent) === JSON.stringify(free) ? config : { ...config, default_ceilings: ceilings };
 }

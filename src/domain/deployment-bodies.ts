@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SourceConfig, SourceRevisionConfig } from './deployment.ts';
-import { appUrlSchema, repositoryUrlSchema } from './https-url.ts';
+import { anyRepositoryUrlSchema, appUrlSchema } from './https-url.ts';
 import { imageUriSchema } from './image-reference.ts';
 import { descendingPathSchema, dnsLabelSchema } from './kubernetes/names.ts';
 import { byteLength, line, text } from './kubernetes/text.ts';
@@ -54,7 +54,7 @@ const listenerConfigSchema = z
 export const sourceConfigBodySchema = z
   .strictObject({
     integration_id: uuidSchema.nullish().describe('Credentials for the git host. git_host only.'),
-    repo_url: repositoryUrlSchema.nullish().describe('https URL of the repository. git_host only.'),
+    repo_url: anyRepositoryUrlSchema.nullish().describe('https URL of the repository. git_host only.'),
     deployment_type: deploymentTypeSchema.nullish(),
     build_on_push: z
       .boolean()

@@ -71,6 +71,8 @@ export interface Deployment {
   updatedAt: Date;
   /** When deletion was asked for; null while it is wanted. */
   deleteRequestedAt: Date | null;
+  /** End of the deletion's grace: until then it can be restored. null while it is wanted. */
+  purgeAfter: Date | null;
   observation: Observation | null;
 }
 

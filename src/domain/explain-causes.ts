@@ -1,4 +1,6 @@
 import type { Condition, Reason } from './conditions.ts';
+import { deletionMessage } from './deletion.ts';
+import { culpritCause, inPlaceCause } from './explain-culprits.ts';
 import {
   ageSeconds,
   type Cause,
@@ -6,17 +8,15 @@ import {
   duration,
   type ExplainFacts,
   knownAt,
+  link,
   type RevisionName,
   STATUS_WORDS,
+  timeOf,
 } from './explain-facts.ts';
 import { remedyOf } from './remedies.ts';
 import { isTerminal, type ListenerStatus } from './states.ts';
 
 /** The chain of causes of explain.ts: from the revision's state down to the smallest thing that is known. */
-
-type Link = Pick<Cause, 'level' | 'reason' | 'message' | 'at'> & Partial<Cause>;
-
-const link = (cause: Link): Cause => ({ condition: null, object: null, current: true, ...cause });
 
 const LISTENER_REASONS: Readonly<Record<Exclude<ListenerStatus, 'CONNECTED'>, [Reason, string]>> = {
   NEVER_SEEN: ['ListenerNeverSeen', 'The listener of this deployment has never connected.'],
@@ -82,39 +82,6 @@ function overtakenCause({ active, revision }: ExplainFacts): Cause[] {
   ];
 }
 
-function culpritCause({ revision }: ExplainFacts): Cause[] {
-  const { culprit, reason, status, updatedAt } = revision;
-  if (culprit === null) return [];
-  const {
-    component,
-    kind,
-    object,
-    container,
-    container_kind: role,
-    exit_code: code,
-    field,
-    detail,
-  } = culprit;
-  const words = [
-    component,
-    kind === undefined && object === undefined ? undefined : [kind, object].filter(Boolean).join(' '),
-    container === undefined ? undefined : `container ${container}${role === undefined ? '' : ` (${role})`}`,
-    code === undefined ? undefined : `exit ${code}`,
-    field,
-    detail,
-  ].filter((word) => word !== undefined && word !== '');
-  const message = words.length === 0 ? 'No more is known of it.' : words.join(': ');
-  return [
-    link({
-      level: 'object',
-      object: culprit,
-      reason: reason ?? STATUS_WORDS[status][1],
-      message,
-      at: updatedAt,
-    }),
-  ];
-}
-
 /** From the general to the particular. */
 const SPECIFIC = [
   'Ready',
@@ -136,11 +103,6 @@ function isTelling({ status, reason, type }: Condition): boolean {
   const remedy = remedyOf(reason);
   if (remedy === null) return status !== 'True' && type !== 'Progressing';
   return remedy.kind === 'act' || remedy.kind === 'wait';
-}
-
-function timeOf(text: string, fallback: Date): Date {
-  const time = new Date(text);
-  return Number.isNaN(time.getTime()) ? fallback : time;
 }
 
 /** A refusal is the hub's own note, not what the operator saw: it speaks of no generation of the custom resource. */
@@ -178,9 +140,13 @@ function conditionCauses(facts: ExplainFacts, current: boolean): Cause[] {
     );
 }
 
-function deletionCause({ deployment: { deleteRequestedAt: at } }: ExplainFacts): Cause[] {
+function deletionCause({ now, deployment: { deleteRequestedAt: at, purgeAfter } }: ExplainFacts): Cause[] {
   if (at === null) return [];
-  const message = 'Deletion of the deployment was asked for; it goes once the cluster is clean.';
+  const isOver = purgeAfter === null || purgeAfter <= now;
+  const said = isOver
+    ? 'deletion was asked for, and can no longer be taken back: it goes once the cluster is clean'
+    : deletionMessage(at.toISOString(), purgeAfter.toISOString());
+  const message = `The deployment is on its way out: ${said}.`;
   return [link({ level: 'deployment', reason: 'DeletionRequested', message, at })];
 }
 
@@ -223,6 +189,7 @@ function liveCauses(facts: ExplainFacts): Cause[] {
     ...listener,
     ...generationCause(facts),
     ...conditionCauses(facts, listener.length === 0),
+    ...inPlaceCause(facts, listener.length === 0),
     ...culpritCause(facts),
   ];
 }

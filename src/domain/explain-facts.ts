@@ -1,5 +1,5 @@
 import type { Condition, Reason } from './conditions.ts';
-import type { Culprit } from './culprit.ts';
+import type { Culprit, ToldFailure } from './culprit.ts';
 import type { Observation } from './deployment.ts';
 import type { ListenerStatus, RevisionStatus } from './states.ts';
 
@@ -28,11 +28,15 @@ export interface ExplainFacts {
     readonly acknowledgedGeneration: number;
     readonly updatedAt: Date;
     readonly deleteRequestedAt: Date | null;
+    /** End of the deletion's grace; null: it is wanted. */
+    readonly purgeAfter: Date | null;
     /** max_scale is 0. */
     readonly switchedOff: boolean;
     readonly latestRevisionId: string | null;
     /** As last reported, uncorrected. */
     readonly conditions: readonly Condition[];
+    /** A change of the active revision in place that failed and was turned back; null: the last one did not. */
+    readonly inPlaceFailure: ToldFailure | null;
     readonly observation: Pick<Observation, 'generation' | 'observedAt'> | null;
   };
   readonly listener: {
@@ -64,6 +68,17 @@ export interface Cause {
   readonly at: Date;
   /** False: so it was when last seen; the cluster is not observed now. */
   readonly current: boolean;
+}
+
+type Link = Pick<Cause, 'level' | 'reason' | 'message' | 'at'> & Partial<Cause>;
+
+/** A link of the chain that is about no condition and no object, and true now, unless it says so. */
+export const link = (cause: Link): Cause => ({ condition: null, object: null, current: true, ...cause });
+
+/** `text` as a time, where it is one. */
+export function timeOf(text: string, fallback: Date): Date {
+  const time = new Date(text);
+  return Number.isNaN(time.getTime()) ? fallback : time;
 }
 
 /** What each state means, after "Revision N", and its reason where the revision carries none. */

@@ -29,13 +29,41 @@ export interface GitRepository {
   readonly isPrivate: boolean | null;
 }
 
+/** A repository that is read by git itself, and the credentials for it. */
+export interface RepositoryAccess {
+  readonly provider: GitProvider;
+  /** https URL to clone. */
+  readonly repoUrl: string;
+  /** null: it is read without credentials. */
+  readonly token: string | null;
+}
+
+/** User name that goes with a token, where git asks for both. Hosts look at the token alone, but want some name. */
+export function gitUsername(provider: GitProvider): string {
+  return USERNAMES[provider];
+}
+
+const USERNAMES: Readonly<Record<GitProvider, string>> = {
+  github: 'x-access-token',
+  gitlab: 'oauth2',
+  git: 'git',
+};
+
+/** A branch and its newest commit. */
+export interface BranchHead {
+  /** Without refs/heads/. */
+  readonly branch: string;
+  readonly commit: string;
+}
+
 /**
- * Why a git host gave no answer: `refused` the token, `limited` the rate, `private_address` (not called at all),
+ * Why a git host gave no answer: `refused` the token, `limited` the rate, `missing` the repository (or hidden from the token), `private_address` (not called at all),
  * `timeout`, `unavailable` (no connection, an error, a redirect) or `unreadable` (not what its API answers).
  */
 export type GitHostFailure =
   | 'refused'
   | 'limited'
+  | 'missing'
   | 'private_address'
   | 'timeout'
   | 'unavailable'
@@ -63,6 +91,15 @@ export interface GitHost {
     access: GitAccess,
     page: { readonly limit: number; readonly offset: number },
   ): Promise<readonly GitRepository[]>;
+  /**
+   * The newest commits of branches of one repository, in their order; null: there is no such branch.
+   * @param branches null: the default branch
+   * @throws GitHostError
+   */
+  branchHeads(
+    access: RepositoryAccess,
+    branches: readonly (string | null)[],
+  ): Promise<readonly (BranchHead | null)[]>;
 }
 
 /** Whether the host of a URL is public by its name or address alone; what a name resolves to is seen when it is called. */

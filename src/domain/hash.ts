@@ -9,7 +9,15 @@ export function canonicalJson(value: unknown): string {
   );
 }
 
-/** Short content hash (16 hex digits) of any JSON value; independent of key order. */
+/** Content hash (64 hex digits) of any JSON value; independent of key order. Nobody finds two values that have the same. */
+export function fullHash(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex');
+}
+
+/**
+ * Short content hash (16 hex digits). For telling changes: who can choose both values can make them have the same, so
+ * nothing is permitted by it.
+ */
 export function contentHash(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 16);
+  return fullHash(value).slice(0, 16);
 }

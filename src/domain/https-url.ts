@@ -52,10 +52,14 @@ function isPublicIpv6(address: string): boolean {
   return group !== 0x2002 && !(group === 0x2001 && ['', '0', 'db8'].includes(second));
 }
 
-function isDnsName(host: string): boolean {
+function isHostName(host: string): boolean {
   const labels = host.split('.');
-  if (host.length > MAX_HOST_LENGTH || labels.length < 2) return false;
+  if (host.length > MAX_HOST_LENGTH) return false;
   return labels.every((label) => DNS_LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '');
+}
+
+function isDnsName(host: string): boolean {
+  return host.includes('.') && isHostName(host);
 }
 
 function isUnder(host: string, suffixes: readonly string[]): boolean {
@@ -81,6 +85,8 @@ const noCredentials: Check = (url) =>
 const noQuery: Check = (url) => (url.search === '' && url.hash === '' ? null : "must not contain '?' or '#'");
 const noDotAtEnd: Check = (url) => (url.hostname.endsWith('.') ? 'its host must not end with a dot' : null);
 const publicHost: Check = (url) => (isPublicHost(url.hostname) ? null : 'must not be on a private address');
+const hostName: Check = (url) =>
+  isHostName(url.hostname) ? null : 'its host must be a DNS name without wildcards';
 const routableName: Check = (url) =>
   isDnsName(url.hostname) && !isUnder(url.hostname, LOCAL_SUFFIXES)
     ? null
@@ -115,6 +121,20 @@ export const appUrlSchema = urlSchema([
   noQuery,
   plainPath,
 ]);
+
+/** URL of a route in a custom resource: as `appUrlSchema`, but the domain of a platform may be anything. */
+export const routeUrlSchema = urlSchema([
+  https,
+  noCredentials,
+  noDotAtEnd,
+  hostName,
+  defaultPort,
+  noQuery,
+  plainPath,
+]);
+
+/** As `repositoryUrlSchema`, for installations whose git hosts may be private: whether they may is looked at where that is known. */
+export const anyRepositoryUrlSchema = urlSchema([https, noCredentials, noDotAtEnd, noQuery]);
 
 /** URL of a repository to clone. */
 export const repositoryUrlSchema = urlSchema([https, noCredentials, noDotAtEnd, publicHost, noQuery]);

@@ -3,6 +3,19 @@ import { randomFillSync } from 'node:crypto';
 /** A UUID in its canonical text form, of any version. */
 export const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+/** When a UUID v7 was made, in ms since 1970, by the clock of who made it; null: it is none. */
+export function timeOfUuidv7(id: string): number | null {
+  return UUID_PATTERN.test(id) && id[14] === '7'
+    ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+    : null;
+}
+
+/** The least UUID v7 of a time, in ms since 1970: every one that was made then or later is not less. */
+export function uuidv7At(time: number): string {
+  const digits = Math.max(0, Math.floor(time)).toString(16).padStart(12, '0');
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-000000000000`;
+}
+
 const COUNTER_MAX = 0xfff;
 const RANDOM_BYTES = 8;
 const pool = Buffer.alloc(RANDOM_BYTES * 128);

@@ -1,4 +1,5 @@
 import type { ClusterReport } from './cluster-report.ts';
+import type { ToldFailure } from './culprit.ts';
 
 /**
  * The values of a deployment's secrets, taken out of what its cluster tells. A container may print its whole
@@ -74,6 +75,8 @@ export function tellsOfFailure(report: ClusterReport): boolean {
   if (report.kind !== 'observed') return false;
   return (
     report.failed !== null ||
+    report.inPlaceFailure !== null ||
+    report.build?.phase === 'Failed' ||
     !report.conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
   );
 }
@@ -82,16 +85,24 @@ export function tellsOfFailure(report: ClusterReport): boolean {
 export function withTexts(report: ClusterReport, masked: (text: string) => string): ClusterReport {
   if (report.kind === 'refused') return { ...report, message: masked(report.message) };
   if (report.kind !== 'observed') return report;
-  const { conditions, failed } = report;
+  const { conditions, failed, inPlaceFailure, build } = report;
   return {
     ...report,
     conditions: conditions.map((condition) => ({ ...condition, message: masked(condition.message) })),
-    failed: failed && {
-      ...failed,
-      message: masked(failed.message),
-      ...(failed.culprit?.detail === undefined
-        ? {}
-        : { culprit: { ...failed.culprit, detail: masked(failed.culprit.detail) } }),
-    },
+    failed: failed && maskedFailure(failed, masked),
+    inPlaceFailure: inPlaceFailure && maskedFailure(inPlaceFailure, masked),
+    ...(build?.message === undefined ? {} : { build: { ...build, message: masked(build.message) } }),
+  };
+}
+
+function maskedFailure<Failure extends ToldFailure>(
+  failure: Failure,
+  masked: (text: string) => string,
+): Failure {
+  const { message, culprit } = failure;
+  return {
+    ...failure,
+    message: masked(message),
+    ...(culprit?.detail === undefined ? {} : { culprit: { ...culprit, detail: masked(culprit.detail) } }),
   };
 }

@@ -5,3 +5,13 @@ export interface Logger {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
+
+/** A logger whose every line has these fields too; a line's own win. */
+export function withFields(logger: Logger, fields: object): Logger {
+  return {
+    debug: (more, message) => logger.debug({ ...fields, ...more }, message),
+    info: (more, message) => logger.info({ ...fields, ...more }, message),
+    warn: (more, message) => logger.warn({ ...fields, ...more }, message),
+    error: (more, message) => logger.error({ ...fields, ...more }, message),
+  };
+}

@@ -1,6 +1,6 @@
 import { NANO_PER_UNIT, parseQuantity } from './kubernetes/quantity.ts';
 import type { Caps } from './policy.ts';
-import type { PolicyView, Violation } from './policy-view.ts';
+import type { PodView, PolicyView, Violation } from './policy-view.ts';
 import {
   COMPONENT_FIELDS,
   COMPONENTS,
@@ -111,7 +111,7 @@ const CONTAINER_CAPS = [
   { resource: 'ephemeral-storage', cap: 'ephemeral_storage_gi', unit: GIBI, suffix: 'Gi' },
 ] as const;
 
-function containerCaps({ spec: sent, caps }: PolicyView): Violation[] {
+function containerCaps({ spec: sent, caps }: PodView): Violation[] {
   return (['init_containers', 'sidecars'] as const).flatMap((list) =>
     (sent[list] ?? []).flatMap(({ resources }, index) =>
       (['requests', 'limits'] as const).flatMap((part) =>
@@ -127,7 +127,7 @@ function containerCaps({ spec: sent, caps }: PolicyView): Violation[] {
 }
 
 /** Memory holds what is in an emptyDir of that medium; any other fills the node's disk. */
-function volumeCaps({ spec: sent, caps }: PolicyView): Violation[] {
+function volumeCaps({ spec: sent, caps }: PodView): Violation[] {
   return (sent.volumes ?? []).flatMap(({ emptyDir }, index) => {
     const { medium = '', sizeLimit } = emptyDir ?? {};
     if (sizeLimit === undefined) return [];
@@ -145,7 +145,7 @@ function volumeCaps({ spec: sent, caps }: PolicyView): Violation[] {
   });
 }
 
-function counts({ spec: sent, caps }: PolicyView): Violation[] {
+function counts({ spec: sent, caps }: PodView): Violation[] {
   const initContainers = sent.init_containers?.length ?? 0;
   const containers = initContainers + (sent.sidecars?.length ?? 0);
   const longer = initContainers > caps.containers ? 'init_containers' : 'sidecars';
@@ -164,7 +164,12 @@ function counts({ spec: sent, caps }: PolicyView): Violation[] {
   ];
 }
 
+/** Every cap of containers and volumes that is exceeded. */
+export function podCapIssues(view: PodView): Violation[] {
+  return [...containerCaps(view), ...volumeCaps(view), ...counts(view)];
+}
+
 /** Every cap that is exceeded. */
 export function capIssues(view: PolicyView): Violation[] {
-  return [...fieldCaps(view), ...containerCaps(view), ...volumeCaps(view), ...counts(view)];
+  return [...fieldCaps(view), ...podCapIssues(view)];
 }

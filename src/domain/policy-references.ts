@@ -1,13 +1,14 @@
 import type { Container } from './kubernetes/container.ts';
 import type { Volume } from './kubernetes/volume.ts';
-import type { PolicyView, Violation } from './policy-view.ts';
+import type { PodView, Violation } from './policy-view.ts';
 import type { ResourceSpec } from './resource-spec.ts';
 
 /**
- * References to objects that Berth made for another deployment: its database's credentials, its environment, its
- * volume. Their names end in `-<8 hex digits of the id>-<what>`; whatever looks so and is not one's own is refused.
+ * References to objects that Berth made for another deployment: its database's credentials, its environment, the
+ * credentials for its images, its volume. Their names end in `-<8 hex digits of the id>-<what>`; whatever looks so and is not one's own is refused.
  */
-const GENERATED_SECRET = /-[0-9a-f]{8}-(db|tls|env-\d+)$/;
+const GENERATED_SECRET = /-[0-9a-f]{8}-(db|db-copy|tls|pull|env-\d+)$/;
+const GENERATED_PART = /-(db|db-copy|tls|pull|env-\d+)$/;
 const GENERATED_CLAIM = /-[0-9a-f]{8}-db$/;
 
 interface Reference {
@@ -66,13 +67,17 @@ function references(spec: ResourceSpec): Reference[] {
   ];
 }
 
+/** Whether Berth made the Secret of this name, as far as that can be told, and for another deployment than this one. */
+export function isSecretOfAnother(name: string, appName: string): boolean {
+  return GENERATED_SECRET.test(name) && name.replace(GENERATED_PART, '') !== appName;
+}
+
 /** Every reference to an object that Berth made for another deployment, and to any database volume. */
-export function generatedObjectIssues({ spec, appName }: PolicyView): Violation[] {
+export function generatedObjectIssues({ spec, appName }: PodView): Violation[] {
   return references(spec)
-    .filter(({ name, kind }) => {
-      if (kind === 'claim') return GENERATED_CLAIM.test(name);
-      return GENERATED_SECRET.test(name) && name.replace(/-(db|tls|env-\d+)$/, '') !== appName;
-    })
+    .filter(({ name, kind }) =>
+      kind === 'claim' ? GENERATED_CLAIM.test(name) : isSecretOfAnother(name, appName),
+    )
     .map(({ loc }) => ({
       loc: ['source_config', 'resource_spec', ...loc],
       msg: 'belongs to a deployment of Berth and cannot be used here',

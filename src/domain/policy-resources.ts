@@ -2,7 +2,7 @@ import { CONTAINER_DEFAULTS, type DefaultedResource } from './container-defaults
 import type { Container } from './kubernetes/container.ts';
 import { parseQuantity } from './kubernetes/quantity.ts';
 import { matchesAny, type Policy } from './policy.ts';
-import type { PolicyView, Violation } from './policy-view.ts';
+import type { PodView, Violation } from './policy-view.ts';
 
 /** Which resources the tenant's own containers and volumes may name. */
 
@@ -36,7 +36,7 @@ function limitIssues({ resources }: Container, loc: (string | number)[]): Violat
 }
 
 /** Resources that the policy does not allow, and requests that need a limit. */
-export function resourceIssues({ spec: sent }: PolicyView, { resources }: Policy): Violation[] {
+export function resourceIssues({ spec: sent }: PodView, { resources }: Policy): Violation[] {
   const ofContainers = (['init_containers', 'sidecars'] as const).flatMap((list) =>
     (sent[list] ?? []).flatMap((container, index) => [
       ...extendedIssues(container, [list, index], resources.allowed_extended),

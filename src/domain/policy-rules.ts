@@ -3,25 +3,26 @@ import { effectiveSpec } from './effective-spec.ts';
 import type { Container } from './kubernetes/container.ts';
 import { podSecurityViolations } from './kubernetes/pod-security.ts';
 import { byteLength } from './kubernetes/text.ts';
-import { capsFor, matchesAny, type Policy } from './policy.ts';
-import { capIssues } from './policy-caps.ts';
+import { capsFor, largestCaps, matchesAny, type Policy } from './policy.ts';
+import { capIssues, podCapIssues } from './policy-caps.ts';
 import { generatedObjectIssues } from './policy-references.ts';
 import { resourceIssues } from './policy-resources.ts';
-import type { PolicyInput, PolicyView, Violation } from './policy-view.ts';
+import type { PodView, PolicyInput, PolicyView, Violation } from './policy-view.ts';
+import type { ResourceSpec } from './resource-spec.ts';
 
 /** What the policy refuses of a body, as an ordered list of named checks. A broken one is a 400 that names the field. */
 
 const SPEC = ['source_config', 'resource_spec'] as const;
 const inSpec = (...path: (string | number)[]) => [...SPEC, ...path];
 
-function podSecurity({ spec }: PolicyView, policy: Policy): Violation[] {
+function podSecurity({ spec }: PodView, policy: Policy): Violation[] {
   return podSecurityViolations(policy.pod_security, spec).map(({ path, message }) => ({
     loc: inSpec(...path),
     msg: message,
   }));
 }
 
-function volumeKinds({ spec }: PolicyView, policy: Policy): Violation[] {
+function volumeKinds({ spec }: PodView, policy: Policy): Violation[] {
   return (spec.volumes ?? []).flatMap((volume, index) =>
     (['nfs', 'csi'] as const)
       .filter((kind) => volume[kind] !== undefined && !policy.volumes[kind])
@@ -32,7 +33,7 @@ function volumeKinds({ spec }: PolicyView, policy: Policy): Violation[] {
   );
 }
 
-function serviceAccount({ spec }: PolicyView, policy: Policy): Violation[] {
+function serviceAccount({ spec }: PodView, policy: Policy): Violation[] {
   const name = spec.service_account_name;
   const { allowed, refused } = policy.service_accounts;
   if (name == null || (matchesAny(name, allowed) && !matchesAny(name, refused))) return [];
@@ -47,7 +48,7 @@ function serviceAccount({ spec }: PolicyView, policy: Policy): Violation[] {
   ];
 }
 
-function tokenAudiences({ spec }: PolicyView, policy: Policy): Violation[] {
+function tokenAudiences({ spec }: PodView, policy: Policy): Violation[] {
   return (spec.volumes ?? []).flatMap((volume, index) =>
     (volume.projected?.sources ?? []).flatMap(({ serviceAccountToken: token }, at) => {
       if (token === undefined) return [];
@@ -73,7 +74,7 @@ function isRefusedKey(key: string, { refused_domains, refused_keys, allowed_keys
   );
 }
 
-function metadataKeys({ spec }: PolicyView, policy: Policy): Violation[] {
+function metadataKeys({ spec }: PodView, policy: Policy): Violation[] {
   return (['labels', 'annotations'] as const).flatMap((map) =>
     Object.keys(spec[map] ?? {})
       .filter((key) => isRefusedKey(key, policy.metadata))
@@ -103,13 +104,18 @@ function environmentBytes(container: Container): number {
   );
 }
 
-function environments({ spec, secrets, caps }: PolicyView): Violation[] {
+function secretCaps({ secrets, caps }: PolicyView): Violation[] {
   const found: Violation[] = [];
   const secretBytes = secrets.reduce((sum, { name, value }) => sum + byteLength(name) + byteLength(value), 0);
   if (secrets.length > caps.secrets)
     found.push({ loc: ['secrets'], msg: `must not have more than ${caps.secrets} entries` });
   if (secretBytes > caps.env_bytes)
     found.push({ loc: ['secrets'], msg: `must not be larger than ${caps.env_bytes} bytes together` });
+  return found;
+}
+
+function environments({ spec, caps }: PodView): Violation[] {
+  const found: Violation[] = [];
   for (const list of ['init_containers', 'sidecars'] as const) {
     for (const [index, container] of (spec[list] ?? []).entries()) {
       const loc = inSpec(list, index, 'env');
@@ -122,24 +128,42 @@ function environments({ spec, secrets, caps }: PolicyView): Violation[] {
   return found;
 }
 
-interface PolicyRule {
+interface PolicyRule<View> {
   readonly name: string;
-  readonly check: (view: PolicyView, policy: Policy) => Violation[];
+  readonly check: (view: View, policy: Policy) => Violation[];
 }
 
-/** The rules, in the order in which their violations are reported. */
-export const POLICY_RULES: readonly PolicyRule[] = [
+/** What pods may be: these hold for a custom resource that nobody sent through the API, too. */
+const POD_RULES: readonly PolicyRule<PodView>[] = [
   { name: 'policy_pod_security', check: podSecurity },
   { name: 'policy_volume_kind', check: volumeKinds },
   { name: 'policy_service_account', check: serviceAccount },
   { name: 'policy_token_audience', check: tokenAudiences },
   { name: 'policy_metadata_key', check: metadataKeys },
-  { name: 'policy_custom_url', check: customUrl },
   { name: 'policy_generated_object', check: generatedObjectIssues },
   { name: 'policy_resource', check: resourceIssues },
-  { name: 'policy_cap', check: capIssues },
-  { name: 'policy_environment', check: environments },
 ];
+
+/** The rules, in the order in which their violations are reported. */
+export const POLICY_RULES: readonly PolicyRule<PolicyView>[] = [
+  ...POD_RULES,
+  { name: 'policy_custom_url', check: customUrl },
+  { name: 'policy_cap', check: capIssues },
+  { name: 'policy_environment', check: (view) => [...secretCaps(view), ...environments(view)] },
+];
+
+/**
+ * What the policy refuses of the pods of a spec, each with its path below the body. What hangs on more than the spec
+ * (numbers of pods, the deployment_type whose caps hold, the URL that the server sets) is the API's alone.
+ */
+export function podPolicyViolations(spec: ResourceSpec, appName: string, policy: Policy): Violation[] {
+  const view = { spec, appName, caps: largestCaps(policy) };
+  return [
+    ...POD_RULES.flatMap(({ check }) => check(view, policy)),
+    ...podCapIssues(view),
+    ...environments(view),
+  ];
+}
 
 /** Everything that the policy refuses of what would be stored. One field may break several rules; the first is told. */
 export function policyViolations(input: PolicyInput, policy: Policy): BodyIssue[] {

@@ -18,6 +18,14 @@ export interface PolicyInput {
   readonly ownHost: string | null;
 }
 
+/** What the rules of pods look at. */
+export interface PodView {
+  readonly spec: ResourceSpec;
+  /** Base name of the deployment's own objects. */
+  readonly appName: string;
+  readonly caps: Caps;
+}
+
 /** A PolicyInput with what several checks need. */
 export interface PolicyView extends PolicyInput {
   readonly spec: ResourceSpec;

@@ -86,7 +86,7 @@ const policyShape = {
   caps: capsSchema,
   caps_by_type: z
     .strictObject(Object.fromEntries(DEPLOYMENT_TYPES.map((type) => [type, capsSchema.partial().optional()])))
-    .describe('Lower caps of a deployment_type.'),
+    .describe('Other caps of a deployment_type, in place of those of all.'),
   tenant_quotas: tenantQuotasSchema.describe(
     'What all deployments of a tenant may use together, where nothing else is set for the tenant.',
   ),
@@ -216,6 +216,13 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
 /** The caps of a deployment_type; null: of one without. */
 export function capsFor(policy: Policy, type: DeploymentType | null): Caps {
   return { ...policy.caps, ...(type === null ? {} : policy.caps_by_type[type]) };
+}
+
+/** Of each cap the largest that any deployment may have: for where the deployment_type is not known. */
+export function largestCaps(policy: Policy): Caps {
+  const all = [policy.caps, ...DEPLOYMENT_TYPES.map((type) => capsFor(policy, type))];
+  const caps = Object.keys(policy.caps) as (keyof Caps)[];
+  return Object.fromEntries(caps.map((cap) => [cap, Math.max(...all.map((each) => each[cap]))])) as Caps;
 }
 
 /** Whether a text matches one of the patterns; `*` stands for any characters. */

@@ -18,6 +18,9 @@ const HISTORY: Remedy = { kind: 'history' };
 const AGAIN =
   'A failed revision is not tried again: PATCH what was wrong, or if the fault was outside of the deployment, POST …/revisions/{id}/redeploy.';
 
+const BUILD_AGAIN =
+  'A failed build is not tried again: PATCH what was wrong, or POST …/revisions to build the newest commit of the branch.';
+
 /** The remedy of each reason. */
 export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   // data services
@@ -25,30 +28,86 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   DatabaseStarting: wait(
     'The database of the deployment starts, the first time within a minute or two. If it stays so, the message names what its pod waits for: room on a node or in the quota of the namespace (db_cpu, db_memory_mb), a volume (db_storage_gi, the StorageClass of the cluster) or its image.',
   ),
+  DatabaseUnavailable: wait(
+    'The database of the deployment has stopped answering; the message names its pod and why. The cluster starts it again, with its data, and the deployment is READY once it answers. If it stays so: its node or its volume is out of reach, or it lacks memory (db_memory_mb).',
+  ),
   ExternalDatabase: FINE,
   CacheAvailable: FINE,
   CacheStarting: wait(
     'The cache of the deployment starts, usually within seconds. If it stays so, the message names what its pod waits for: room on a node or in the quota of the namespace (cache_cpu, cache_memory_mb) or its image.',
   ),
+  CacheUnavailable: wait(
+    'The cache of the deployment has stopped answering; the message names its pod and why. The cluster starts it again, empty. If it stays so: its node is out of reach, or it lacks memory (cache_memory_mb).',
+  ),
   ExternalCache: FINE,
   VolumeNotExpandable: act(
-    'Ask the platform for a StorageClass with allowVolumeExpansion, or PATCH db_storage_gi back to its former value.',
+    'Ask the platform for a StorageClass with allowVolumeExpansion, or PATCH db_storage_gi back to its former value, which the volume still has.',
   ),
   VolumeResizing: FINE,
+  VolumeBeingDeleted: act(
+    'Somebody deleted the volume claim of the database; the running pod is all that keeps it. Whoever runs the cluster saves the data now, as the message says: a dump, and the reclaim policy Retain on its PersistentVolume. After that, delete the pod: the database comes back with an empty volume, into which the dump goes.',
+  ),
   CredentialsLost: act(
     'Somebody deleted both Secrets with the password of the database. Whoever runs the cluster makes one of them again, as the message says; no other password is made up, for the running app knows only the old one.',
   ),
   EnvironmentMissing: wait(
-    'Somebody deleted the Secret with the environment of the app. It is made again within seconds; if it is not, look at the listener. Of a resource applied by hand, make the Secret yourself.',
+    'Somebody deleted the Secret with the environment of the app, or with the credentials for its image. It is made again within seconds; if it is not, look at the listener. Of a resource applied by hand, make the Secret yourself.',
   ),
   // image
   ImageGiven: FINE,
   ImageResolved: FINE,
+  ImageResolving: wait(
+    'The registry is asked for the digest of the image, for seconds; without an answer the image is used as given.',
+  ),
+  ImageUnresolved: act(
+    'Nothing, if the tag never moves: the revision runs. Else pods that start later may run another image than those that run now, and a rollback takes the tag as it then is: name the image by its digest in image_uri, or see to it that the operator reaches the registry and that image_pull_secrets names credentials for it, and redeploy.',
+  ),
+  ImageNotFound: act(
+    `The image was deleted from its registry: push the very same one again, or deploy another one (PATCH source_revision_config.image_uri). ${AGAIN}`,
+  ),
   AwaitingBuild: wait(
     'The image is to be built from the repository. If no build begins within minutes, ask the platform whether it builds; a deployment of the source internal_image runs an image that you build yourself.',
   ),
   NoImage: act(
     'Name an image: PATCH source_revision_config.image_uri. Until then nothing but database and cache could run.',
+  ),
+  // builds
+  Building: wait(
+    'The image is built within minutes; GET …/revisions/{id} says which step runs. What runs meanwhile is not touched. At its time limit the build fails by itself.',
+  ),
+  ImageBuilt: FINE,
+  BuildFailed: act(
+    `Mend what the last lines of the build tell of, in the repository or in install_command and build_command. ${BUILD_AGAIN}`,
+  ),
+  BuildConfigInvalid: act(
+    `Mend the file that source_revision_config.workflow_config_path names, or PATCH the path. ${BUILD_AGAIN}`,
+  ),
+  RefNotFound: act(
+    `PATCH source_revision_config.repo_ref to a branch, refs/tags/NAME or full commit id that the repository has. ${BUILD_AGAIN}`,
+  ),
+  GitHostRefused: act(
+    `See that repo_url is right and that the token of the integration may read the repository (PATCH /v2/integrations/{id} gives it a new token); a private repository needs an integration. ${BUILD_AGAIN}`,
+  ),
+  GitHostUnavailable: act(
+    `It was tried a few times. See whether the git host answers, and lets this platform in. ${BUILD_AGAIN}`,
+  ),
+  RegistryRefused: act(
+    `Those who run the platform have to look: the registry does not take what builds push (credentials, quota, a rule of its own). ${BUILD_AGAIN}`,
+  ),
+  RegistryUnavailable: act(
+    `It was tried a few times. Those who run the platform have to look after the registry. ${BUILD_AGAIN}`,
+  ),
+  BuildTooLarge: act(
+    `Make the build smaller (fewer or smaller files and layers, less memory in build_command), or ask those who run the platform for more (BERTH_BUILD_MEMORY, BERTH_BUILD_WORKSPACE). ${BUILD_AGAIN}`,
+  ),
+  BuildTimeout: act(
+    `Make the build faster, or ask those who run the platform for more time (BERTH_BUILD_TIMEOUT_SECONDS). ${BUILD_AGAIN}`,
+  ),
+  BuildLost: act(
+    `Nodes or pods of the build were lost, or somebody deleted them; those who run the cluster know. ${BUILD_AGAIN}`,
+  ),
+  BuildsUnavailable: act(
+    `Those who run the platform have to set what builds need (docs/builds.md, For the platform). ${BUILD_AGAIN}`,
   ),
   // rollout
   AwaitingDataServices: wait(
@@ -122,7 +181,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     'Ask for less (cpu, memory_mb, scales of source_config.resource_spec; for the database db_cpu, db_memory_mb), or ask those who run the cluster for room; a pod that waits starts by itself once there is some.',
   ),
   QuotaExceeded: act(
-    "Ask for less (cpu, memory_mb, scales of source_config.resource_spec), free what others use in the namespace, or ask those who run the platform for more: the quota of a tenant's own namespace follows from the tenant's quotas (GET /v2/usage shows them, an admin changes them with PATCH /v2/tenants/{id}), that of any other is the cluster's.",
+    "Ask for less (cpu, memory_mb, scales of source_config.resource_spec; db_storage_gi down to what the volume has), free what others use in the namespace, or ask those who run the platform for more: the quota of a tenant's own namespace follows from the tenant's quotas (GET /v2/usage shows them, an admin changes them with PATCH /v2/tenants/{id}), that of any other is the cluster's.",
   ),
   AdmissionRefused: act(
     `A rule of the cluster refuses the pod, or something that the pod names is not there. Change the field at the end of the message or, where it names none, what it says of containers and volumes (source_config.resource_spec); or have the missing object made. ${AGAIN}`,
@@ -164,8 +223,16 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ApiKeyRevoked: HISTORY,
   Created: HISTORY,
   Patched: HISTORY,
+  PushTokenIssued: HISTORY,
+  CommitPushed: HISTORY,
+  PushNotBuilt: HISTORY,
+  BranchUnreadable: HISTORY,
+  BranchReadable: HISTORY,
   DeletionRequested: act(
     'Nothing, if the deployment is to go. Within its grace, POST /v2/deployments/{id}/restore takes the deletion back.',
+  ),
+  BeingDeleted: act(
+    'Nothing, if it is to go: see which finalizers hold what is left. Deleted by mistake it comes back by itself, with its data.',
   ),
   Deleted: HISTORY,
   RollbackRequested: HISTORY,

@@ -1,15 +1,20 @@
+import { buildSteps, isToBuild, supersededBuilds, withBuilds } from './build-steps.ts';
 import type {
   AppliedReport,
   ClusterReport,
   DeploymentFacts,
   ObservedReport,
   OutcomeEvent,
+  OutcomeMove,
   RefusedReport,
   ReportOutcome,
+  RevisionRef,
 } from './cluster-report.ts';
-import { type Condition, isDataReady, type Reason } from './conditions.ts';
-import { activeAfter, move, observedSteps, reasonOr } from './revision-steps.ts';
-import { type DeploymentStatus, deploymentStatus } from './states.ts';
+import { type Condition, type ConditionType, isDataReady, type Reason, TROUBLES } from './conditions.ts';
+import type { ToldFailure } from './culprit.ts';
+import { canonicalJson } from './hash.ts';
+import { activeAfter, move, observedSteps, reasonOr, type Step } from './revision-steps.ts';
+import { type DeploymentStatus, deploymentStatus, type RevisionStatus } from './states.ts';
 
 /**
  * What a report of a listener changes in the record: the one place where revisions move because of the cluster and
@@ -26,7 +31,7 @@ function unchanged(facts: DeploymentFacts, ignored: string | null = null): Repor
 }
 
 /** Deployment.status as the history has it: whoever reports is alive, but his return may not have been written yet. */
-function statusOf(facts: DeploymentFacts): DeploymentStatus {
+export function statusOf(facts: DeploymentFacts): DeploymentStatus {
   return deploymentStatus({
     deleting: facts.deleting,
     hasRunnableRevision: facts.hasRunnableRevision,
@@ -38,7 +43,11 @@ function statusOf(facts: DeploymentFacts): DeploymentStatus {
 }
 
 /** Why the status is what an observation has made it. */
-function statusReason(to: DeploymentStatus, { conditions, hasRunnableRevision }: DeploymentFacts): Reason {
+function statusReason(
+  to: DeploymentStatus,
+  { conditions, hasRunnableRevision }: DeploymentFacts,
+  moves: readonly OutcomeMove[],
+): Reason {
   const data = (['DatabaseReady', 'CacheReady'] as const).flatMap((wanted) =>
     conditions.filter(({ type }) => type === wanted),
   );
@@ -48,7 +57,8 @@ function statusReason(to: DeploymentStatus, { conditions, hasRunnableRevision }:
     case 'UNKNOWN':
       return 'ListenerLost';
     case 'UNUSED':
-      return hasRunnableRevision ? 'SwitchedOff' : 'NoRevision';
+      if (hasRunnableRevision) return 'SwitchedOff';
+      return moves.find((moved) => moved.to === 'BUILD_FAILED')?.reason ?? 'NoRevision';
     case 'AWAITING_DATABASE':
       return reasonOr(data.find(({ status }) => status !== 'True')?.reason ?? '', 'DatabaseStarting');
     case 'READY':
@@ -56,10 +66,14 @@ function statusReason(to: DeploymentStatus, { conditions, hasRunnableRevision }:
   }
 }
 
-function statusEvents(before: DeploymentFacts, after: DeploymentFacts): OutcomeEvent[] {
+function statusEvents(
+  before: DeploymentFacts,
+  after: DeploymentFacts,
+  moves: readonly OutcomeMove[],
+): OutcomeEvent[] {
   const [from, to] = [statusOf(before), statusOf(after)];
   if (from === to) return [];
-  const reason = statusReason(to, after);
+  const reason = statusReason(to, after, moves);
   return [{ revisionId: null, reason, message: `Status is ${to}, it was ${from}.`, details: { from, to } }];
 }
 
@@ -95,6 +109,22 @@ function withReady(facts: DeploymentFacts, report: RefusedReport, now: Date): De
   return { ...facts, conditions: [...others, refused] };
 }
 
+/** Whether a revision is left that runs, or could come to. */
+function isRunnable({
+  active,
+  hasSettledRevision = false,
+  hasRunnableRevision,
+  revisions,
+}: DeploymentFacts): boolean {
+  const fails = revisions.some(({ status }) => CANNOT_RUN.includes(status));
+  if (!fails) return hasRunnableRevision || active !== null;
+  return (
+    active !== null || hasSettledRevision || revisions.some(({ status }) => !CANNOT_RUN.includes(status))
+  );
+}
+
+const CANNOT_RUN: readonly RevisionStatus[] = ['BUILD_FAILED', 'CREATE_FAILED', 'SKIPPED'];
+
 function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
   if (report.generation !== facts.generation) return unchanged(facts, 'it speaks of an older generation');
   const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, facts.attempts - 1));
@@ -102,11 +132,24 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
   const retryAfterMs = Math.min(again, facts.purgeInMs ?? again);
   const reason = reasonOr(report.reason, 'ApplyRefused');
   const wanted = facts.revisions.find(({ id }) => id === facts.wantedRevisionId);
-  const failing = !report.retryable && !facts.deleting && wanted !== undefined;
+  const toBuild = facts.revisions.findLast(isToBuild);
+  const failing = report.retryable || facts.deleting ? [] : [wanted, toBuild];
   const moved = move(
     withReady(facts, report, now),
-    failing ? [{ revision: wanted, to: 'DEPLOY_FAILED', reason, message: report.message }] : [],
+    failing
+      .filter((revision) => revision !== undefined)
+      .flatMap((revision) => {
+        const to = isToBuild(revision) ? 'BUILD_FAILED' : 'DEPLOY_FAILED';
+        const failed: Step = { revision, to, reason, message: report.message };
+        return revision === toBuild ? [failed, ...supersededBuilds(facts, revision)] : [failed];
+      }),
   );
+  const wantsAnew = moved.moves.some(endsBuild);
+  const after = {
+    ...moved.facts,
+    hasRunnableRevision: isRunnable(moved.facts),
+    ...(wantsAnew ? { generation: facts.generation + 1, attempts: 0 } : {}),
+  };
   const told: OutcomeEvent = {
     revisionId: null,
     reason,
@@ -114,10 +157,12 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
     details: { retryable: report.retryable },
   };
   // Told once a generation, not with each attempt.
+  const events = [...moved.events, ...statusEvents(facts, after, moved.moves)];
   return {
-    ...moved,
-    events: facts.attempts <= 1 ? [told, ...moved.events] : moved.events,
-    retryAfterMs,
+    facts: after,
+    moves: moved.moves,
+    events: facts.attempts <= 1 ? [told, ...events] : events,
+    retryAfterMs: wantsAnew ? 0 : retryAfterMs,
     remove: false,
     ignored: null,
   };
@@ -135,15 +180,78 @@ function whyIgnored(facts: DeploymentFacts, report: ObservedReport): string | nu
   return null;
 }
 
+/** Of the revision that is active here: of any other one it says nothing. */
+function inPlaceAfter(active: RevisionRef | null, report: ObservedReport): ToldFailure | null {
+  return active !== null && report.active?.id === active.id ? report.inPlaceFailure : null;
+}
+
+function inPlaceEvents(
+  { inPlaceFailure: before }: DeploymentFacts,
+  { inPlaceFailure: failure, active }: DeploymentFacts,
+): OutcomeEvent[] {
+  if (failure === null || active === null || canonicalJson(failure) === canonicalJson(before)) return [];
+  const { reason, message, culprit } = failure;
+  return [
+    {
+      revisionId: active.id,
+      reason: reasonOr(reason, 'RolloutFailed'),
+      message: `A change of revision ${active.number} failed: ${message}`,
+      details: culprit === undefined ? {} : { culprit },
+    },
+  ];
+}
+
+const TROUBLED: ReadonlySet<string> = new Set(TROUBLES);
+
+/** Conditions whose reasons are told; of two that say the same, the first. */
+const TELLING: readonly string[] = [
+  'Ready',
+  'DatabaseReady',
+  'CacheReady',
+  'RouteReady',
+] satisfies ConditionType[];
+
+function troublesOf(conditions: readonly Condition[]): Condition[] {
+  return TELLING.flatMap((wanted) => conditions.filter(({ type }) => type === wanted))
+    .filter(({ status, reason }) => status === 'False' && TROUBLED.has(reason))
+    .filter(({ reason }, index, all) => all.findIndex((other) => other.reason === reason) === index);
+}
+
+/** Trouble that was not there before. What failed for it says so itself. */
+function troubleEvents(
+  before: DeploymentFacts,
+  after: DeploymentFacts,
+  told: readonly OutcomeEvent[],
+): OutcomeEvent[] {
+  const known = new Set<string>([...troublesOf(before.conditions), ...told].map(({ reason }) => reason));
+  return troublesOf(after.conditions)
+    .filter(({ reason }) => !known.has(reason))
+    .map(({ type, reason, message }) => ({
+      revisionId: null,
+      reason: reasonOr(reason, 'Refused'),
+      message: `${type} is False: ${message}`,
+      details: { condition: type },
+    }));
+}
+
+/** A build has had its last word: what is wanted of the cluster is another. */
+const endsBuild = ({ built, to }: OutcomeMove) => built !== undefined || to === 'BUILD_FAILED';
+
 function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): ReportOutcome {
   const ignored = whyIgnored(facts, report);
   if (ignored !== null) return unchanged(facts, ignored);
-  const moved = move(facts, observedSteps(facts, report));
+  const moved = move(facts, [...buildSteps(facts, report), ...observedSteps(facts, report)]);
+  const wantsAnew = moved.moves.some(endsBuild);
   const active = activeAfter(facts, report);
+  const inPlaceFailure = inPlaceAfter(active, report);
   const after: DeploymentFacts = {
     ...moved.facts,
     active,
-    hasRunnableRevision: facts.hasRunnableRevision || active !== null,
+    inPlaceFailure,
+    volumeGi: report.volumeGi ?? null,
+    hasRunnableRevision: isRunnable({ ...moved.facts, active }),
+    revisions: withBuilds(facts, moved.facts.revisions, report),
+    ...(wantsAnew ? { generation: facts.generation + 1, attempts: 0 } : {}),
     conditions: report.conditions,
     observation: {
       generation: report.specGeneration,
@@ -154,8 +262,10 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
       observedAt: now,
     },
   };
-  const events = [...moved.events, ...statusEvents(facts, after)];
-  return { facts: after, moves: moved.moves, events, retryAfterMs: null, remove: false, ignored: null };
+  const told = [...moved.events, ...inPlaceEvents(facts, after)];
+  const events = [...told, ...troubleEvents(facts, after, told), ...statusEvents(facts, after, moved.moves)];
+  const retryAfterMs = wantsAnew ? 0 : null;
+  return { facts: after, moves: moved.moves, events, retryAfterMs, remove: false, ignored: null };
 }
 
 /** Purged although it is wanted, or may still be restored: it has to be applied again. */

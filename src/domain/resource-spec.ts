@@ -146,7 +146,9 @@ export const resourceSpecSchema = z
       .min(1)
       .max(RESOURCE_LIMITS.storageGi)
       .nullish()
-      .describe('Size of the volume of the database, in GiB. It never shrinks.'),
+      .describe(
+        'Size of the volume of the database, in GiB. It never shrinks; a growth that the cluster has not carried out can be taken back.',
+      ),
     db_max_connections: z
       .int()
       .min(1)
@@ -226,10 +228,22 @@ export const COMPONENT_FIELDS = {
   },
 } as const satisfies Record<Component, ComponentFields>;
 
-/** All fields of one component. */
-export function componentFields(component: Component): ResourceSpecField[] {
+function fieldsOf(component: Component): ResourceSpecField[] {
   const { scale: scaleFields, ...sizes } = COMPONENT_FIELDS[component];
   return [...(scaleFields ? Object.values(scaleFields) : []), ...Object.values(sizes)];
+}
+
+/** Made once: a list asks for them for each of its deployments. */
+const FIELDS: Readonly<Record<Component, readonly ResourceSpecField[]>> = {
+  api: fieldsOf('api'),
+  queue: fieldsOf('queue'),
+  orchestrator: fieldsOf('orchestrator'),
+  executor: fieldsOf('executor'),
+};
+
+/** All fields of one component. */
+export function componentFields(component: Component): readonly ResourceSpecField[] {
+  return FIELDS[component];
 }
 
 /** Whether a component is part of the deployment: api always, another once any of its fields is given. */

@@ -1,4 +1,5 @@
 import type {
+  BuiltImage,
   DeploymentFacts,
   ObservedReport,
   OutcomeMove,
@@ -25,6 +26,8 @@ export interface Step {
   readonly message: string;
   /** What made it fail, where that is known. */
   readonly culprit?: Culprit | undefined;
+  /** What its build made. */
+  readonly built?: BuiltImage | undefined;
 }
 
 /** The steps that the state machine allows, the first of each revision, with their events; the rest is left out. */
@@ -37,7 +40,7 @@ export function move(
       const first = steps.findIndex((step) => step.revision.id === revision.id) === index;
       return first && revision.status !== to && canMove(revision.status, to);
     })
-    .map(({ revision: { id, number, status }, to, reason, message, culprit }) => ({
+    .map(({ revision: { id, number, status }, to, reason, message, culprit, built }) => ({
       id,
       number,
       from: status,
@@ -45,6 +48,7 @@ export function move(
       reason,
       message,
       ...(culprit === undefined ? {} : { culprit }),
+      ...(built === undefined ? {} : { built }),
     }));
   const byId = new Map(moves.map((moved) => [moved.id, moved.to]));
   return {
@@ -53,14 +57,15 @@ export function move(
       revisions: facts.revisions.map((revision) => ({
         ...revision,
         status: byId.get(revision.id) ?? revision.status,
+        ...(byId.get(revision.id) === 'DEPLOYING' ? { started: true } : {}),
       })),
     },
     moves,
-    events: moves.map(({ id, number, from, to, reason, message, culprit }) => ({
+    events: moves.map(({ id, number, from, to, reason, message, culprit, built }) => ({
       revisionId: id,
       reason,
       message: `Revision ${number} is ${to}: ${message}`,
-      details: { from, to, ...(culprit === undefined ? {} : { culprit }) },
+      details: { from, to, ...(culprit === undefined ? {} : { culprit }), ...built },
     })),
   };
 }
@@ -75,12 +80,15 @@ function overtaken(facts: DeploymentFacts, newest: number): Step[] {
   return facts.revisions
     .filter(({ number, status }) => number < newest && !isTerminal(status))
     .map((revision) =>
-      canMove(revision.status, 'INTERRUPTED')
+      revision.status === 'DEPLOYING' || revision.started === true
         ? {
             revision,
             to: 'INTERRUPTED',
             reason: 'Interrupted',
-            message: 'a newer revision took over while it was rolling.',
+            message:
+              revision.status === 'DEPLOYING'
+                ? 'a newer revision took over while it was rolling.'
+                : 'a newer revision took over; it had begun to roll before.',
           }
         : {
             revision,
@@ -94,11 +102,15 @@ function overtaken(facts: DeploymentFacts, newest: number): Step[] {
 /** Where the newest revision stands that is neither rolling nor done. */
 function waiting(facts: DeploymentFacts, report: ObservedReport): Step[] {
   const revision = facts.revisions.find(({ id }) => id === facts.wantedRevisionId);
-  if (revision === undefined || report.rollout !== null || report.specGeneration < facts.generation)
-    return [];
+  if (revision === undefined || report.rollout !== null) return [];
+  const { status } = revision;
+  // Nothing runs any more of what was seen to roll, whichever generation is in effect: a refused volume holds it back.
+  // What was not seen to roll may be wanted on by now, unless it is known to be wanted off.
+  const isStopped = report.off && (status === 'DEPLOYING' || facts.switchedOff === true);
+  if (report.specGeneration < facts.generation && !isStopped) return [];
   if (report.off) {
     // A build goes on: it does not need the cluster.
-    if (revision.status !== 'AWAITING_DEPLOY' && revision.status !== 'DEPLOYING') return [];
+    if (status !== 'AWAITING_DEPLOY' && status !== 'DEPLOYING') return [];
     return [
       {
         revision,
@@ -108,7 +120,7 @@ function waiting(facts: DeploymentFacts, report: ObservedReport): Step[] {
       },
     ];
   }
-  return revision.status === 'QUEUED'
+  return status === 'QUEUED'
     ? [
         {
           revision,

@@ -1,6 +1,7 @@
 import type { BodyIssue } from './body-issue.ts';
+import { commitShaSchema } from './build.ts';
 import type { SourceConfig, SourceRevisionConfig } from './deployment.ts';
-import { isUnderRegistry } from './image-reference.ts';
+import { imageRepository, isOfRepository, isUnderRegistry } from './image-reference.ts';
 import type { HostingMode, Source } from './source.ts';
 
 /** What each source requires and refuses, as an ordered list of named checks. A broken one is a 400. */
@@ -19,6 +20,13 @@ export interface SourceRuleInput {
   readonly hosting: HostingMode;
   /** The platform's own registry; null: none, and internal images may be anywhere. */
   readonly registry: string | null;
+  /** false: what a repository holds could not be built here; absent: it could. */
+  readonly builds?: boolean;
+  /**
+   * Whose repository of that registry is the only one that its cluster can pull from, because the hub says who may
+   * (docs/registry.md); absent or null: the registry does not ask the hub.
+   */
+  readonly owner?: { readonly tenantId: string; readonly appName: string } | null;
 }
 
 type ConfigField = keyof SourceConfig;
@@ -83,6 +91,14 @@ function wrongHosting({ source, hosting, creating }: SourceRuleInput): Violation
   ];
 }
 
+/** Accepted, it would wait for ever. */
+function notBuilt({ source, hosting, creating, builds = true }: SourceRuleInput): Violation[] {
+  if (!creating || builds || source !== 'git_host' || hosting !== 'cloud') return [];
+  const msg =
+    'git_host is not available: this platform has no registry for the images that it would build (BERTH_REGISTRY)';
+  return [{ loc: ['source'], msg }];
+}
+
 function missing({ source, next }: SourceRuleInput): Violation[] {
   return SOURCE_TRAITS[source].required
     .filter((field) => fieldOf(next, field) === null)
@@ -99,22 +115,62 @@ function refused({ source, asked }: SourceRuleInput): Violation[] {
     .map((field) => ({ loc: field, msg: `must not be set for ${source}` }));
 }
 
+/** What is pushed to as a branch is named `main` or `refs/heads/main`: what names no branch is never built on push. */
+function isNoBranch(ref: string): boolean {
+  if (commitShaSchema.safeParse(ref).success || /^(?:heads|tags|remotes)\//.test(ref)) return true;
+  return ref.startsWith('refs/') && !ref.startsWith('refs/heads/');
+}
+
 function tagBuiltOnPush({ next }: SourceRuleInput): Violation[] {
-  const tracksTag = next.sourceRevisionConfig.repo_ref?.startsWith('refs/tags/') ?? false;
-  if (next.sourceConfig.build_on_push !== true || !tracksTag) return [];
-  return [{ loc: ['source_config', 'build_on_push'], msg: 'needs a branch: nobody pushes to a tag' }];
+  const ref = next.sourceRevisionConfig.repo_ref;
+  if (next.sourceConfig.build_on_push !== true || ref === null || !isNoBranch(ref)) return [];
+  const msg =
+    'needs a branch, and source_revision_config.repo_ref names none: give NAME or refs/heads/NAME (nobody pushes to a tag or a commit)';
+  return [{ loc: ['source_config', 'build_on_push'], msg }];
 }
 
 function foreignRegistry({ source, asked, registry }: SourceRuleInput): Violation[] {
   const image = asked.sourceRevisionConfig.image_uri;
   if (source !== 'internal_image' || registry === null || image === null) return [];
   if (isUnderRegistry(image, registry)) return [];
-  return [
-    {
-      loc: ['source_revision_config', 'image_uri'],
-      msg: `must be under the platform's registry, ${registry}`,
-    },
-  ];
+  return [{ loc: IMAGE_URI, msg: `must be under the platform's registry, ${registry}` }];
+}
+
+const IMAGE_URI = ['source_revision_config', 'image_uri'] as const;
+
+/** Every image that a body names, with where. Containers of a list that is asked for are all judged. */
+function namedImages({ source, asked }: SourceRuleInput): { image: string; loc: Violation['loc'] }[] {
+  const { image_uri: uri } = asked.sourceRevisionConfig;
+  const spec = asked.sourceConfig.resource_spec;
+  const containers = (['init_containers', 'sidecars'] as const).flatMap((list) =>
+    (spec?.[list] ?? []).flatMap(({ image }, index) =>
+      image == null ? [] : [{ image, loc: ['source_config', 'resource_spec', list, index, 'image'] }],
+    ),
+  );
+  return [...(uri === null || source === 'git_host' ? [] : [{ image: uri, loc: IMAGE_URI }]), ...containers];
+}
+
+/** What is said of an image under a registry that asks the hub. @param own repository of the deployment; null: none */
+function foreignMessage(own: string | null, { creating, registry }: SourceRuleInput): string {
+  if (own === null)
+    return `must not be under the platform's registry, ${registry}: a deployment of this source has no repository there`;
+  return creating
+    ? "must not be under the platform's registry yet: the deployment has its repository there once it is made. Create it without, push, then PATCH"
+    : `must be in the deployment's own repository, ${own}`;
+}
+
+/**
+ * Where the hub says who may pull, only images of the deployment's own repository can be: another one would at best come
+ * from what a node still has of it, past the registry. Before it is made a deployment has no repository.
+ */
+function foreignRepository(input: SourceRuleInput): Violation[] {
+  const { source, registry, owner = null, creating } = input;
+  if (registry === null || owner === null) return [];
+  const own = source === 'external_image' ? null : imageRepository(registry, owner);
+  const isOwn = (image: string) => !creating && own !== null && isOfRepository(image, own);
+  return namedImages(input)
+    .filter(({ image }) => isUnderRegistry(image, registry) && !isOwn(image))
+    .map(({ loc }) => ({ loc, msg: foreignMessage(own, input) }));
 }
 
 interface SourceRule {
@@ -125,10 +181,12 @@ interface SourceRule {
 /** The rules, in the order in which their violations are reported. */
 export const SOURCE_RULES: readonly SourceRule[] = [
   { name: 'source_unavailable', check: wrongHosting },
+  { name: 'builds_unavailable', check: notBuilt },
   { name: 'missing_for_source', check: missing },
   { name: 'refused_for_source', check: refused },
   { name: 'tag_built_on_push', check: tagBuiltOnPush },
   { name: 'foreign_registry', check: foreignRegistry },
+  { name: 'foreign_repository', check: foreignRepository },
 ];
 
 /** Every rule of its source that a body breaks. */

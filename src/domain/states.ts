@@ -1,3 +1,4 @@
+import { BUILD_FAILURES } from './build.ts';
 import type { Reason } from './conditions.ts';
 
 /**
@@ -34,7 +35,7 @@ export type RevisionStatus = (typeof REVISION_STATUSES)[number];
 
 /** Who moves a revision. */
 export const MOVERS = {
-  build: 'The build of a git_host revision (store/revisions.ts).',
+  build: 'What was seen of the build of a git_host revision (build-steps.ts).',
   'hand-out': 'The hub, when it gives the work to the listener (store/listener-work.ts).',
   report: 'What the cluster was seen with (revision-steps.ts), or its refusal (report-outcome.ts).',
   reading: 'Nobody: derived from the lease whenever it is read (store/status.ts), and told once.',
@@ -50,11 +51,15 @@ export interface RevisionTransition {
   readonly reasons: readonly Reason[];
 }
 
+/** Reasons of a work item that the cluster does not take, whatever of it. */
+const REFUSALS = ['ApplyRefused', 'NamespaceNotAllowed', 'Refused'] as const satisfies readonly Reason[];
+
 /** Reasons of a revision that the cluster did not bring up. */
 const FAILURES = [
   'RolloutFailed',
   'RolloutDeadlineExceeded',
   'InvalidImageName',
+  'ImageNotFound',
   'ImagePullFailed',
   'ContainerConfigInvalid',
   'CrashLoop',
@@ -63,9 +68,7 @@ const FAILURES = [
   'AdmissionRefused',
   'MountFailed',
   'ReadinessFailed',
-  'Refused',
-  'ApplyRefused',
-  'NamespaceNotAllowed',
+  ...REFUSALS,
 ] as const satisfies readonly Reason[];
 
 function way(
@@ -83,22 +86,27 @@ export const REVISION_WAYS: readonly RevisionTransition[] = [
   way('CREATING', 'QUEUED', ['build'], ['ImageResolved']),
   way('CREATING', 'CREATE_FAILED', 'build', ['RecordInvalid']),
   way('CREATING', 'SKIPPED', 'report', ['Superseded']),
-  way('AWAITING_BUILD', 'BUILDING', 'build', ['AwaitingBuild']),
-  way('AWAITING_BUILD', 'BUILD_FAILED', 'build', ['AwaitingBuild']),
+  way('AWAITING_BUILD', 'BUILDING', 'build', ['Building']),
+  // A build whose beginning nobody told of in time.
+  way('AWAITING_BUILD', 'QUEUED', 'build', ['ImageBuilt']),
+  way('AWAITING_BUILD', 'BUILD_FAILED', ['build', 'report'], [...BUILD_FAILURES, ...REFUSALS]),
   way('AWAITING_BUILD', 'SKIPPED', 'report', ['Superseded']),
-  way('BUILDING', 'QUEUED', 'build', ['ImageResolved']),
-  way('BUILDING', 'BUILD_FAILED', 'build', ['AwaitingBuild']),
+  way('BUILDING', 'QUEUED', 'build', ['ImageBuilt']),
+  way('BUILDING', 'BUILD_FAILED', ['build', 'report'], [...BUILD_FAILURES, ...REFUSALS]),
   way('BUILDING', 'SKIPPED', 'report', ['Superseded']),
   way('QUEUED', 'AWAITING_DEPLOY', ['hand-out', 'report'], ['Reconciling', 'AwaitingDataServices']),
   way('QUEUED', 'DEPLOYING', 'report', ['RolloutInProgress']),
   way('QUEUED', 'DEPLOYED', 'report', ['RolloutComplete']),
   way('QUEUED', 'DEPLOY_FAILED', 'report', FAILURES),
   way('QUEUED', 'SKIPPED', 'report', ['Superseded']),
+  // It had begun to roll before it was switched off.
+  way('QUEUED', 'INTERRUPTED', 'report', ['Interrupted']),
   way('AWAITING_DEPLOY', 'DEPLOYING', 'report', ['RolloutInProgress']),
   way('AWAITING_DEPLOY', 'DEPLOYED', 'report', ['RolloutComplete']),
   way('AWAITING_DEPLOY', 'DEPLOY_FAILED', 'report', FAILURES),
   way('AWAITING_DEPLOY', 'QUEUED', 'report', ['SwitchedOff']),
   way('AWAITING_DEPLOY', 'SKIPPED', 'report', ['Superseded']),
+  way('AWAITING_DEPLOY', 'INTERRUPTED', 'report', ['Interrupted']),
   way('AWAITING_DEPLOY', 'UNKNOWN', 'reading', ['ListenerLost', 'ClusterUnreachable']),
   way('DEPLOYING', 'DEPLOYED', 'report', ['RolloutComplete']),
   way('DEPLOYING', 'DEPLOY_FAILED', 'report', FAILURES),
@@ -129,7 +137,7 @@ export const REVISION_MEANINGS: Readonly<Record<RevisionStatus, string>> = {
   DEPLOYED: 'Every component was seen to run it.',
   DEPLOY_FAILED: 'It did not come up. Nothing tries it again by itself.',
   SKIPPED: 'A newer one came before it started.',
-  INTERRUPTED: 'A newer one took over while it was rolling.',
+  INTERRUPTED: 'A newer one took over while it was rolling, or after it had begun to.',
   UNKNOWN: 'It is on its way, and nobody sees how far: its cluster is not observed.',
 };
 
@@ -197,7 +205,8 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
       'ListenerReturned',
       'SwitchedOff',
       'NoRevision',
-      'AwaitingBuild',
+      ...BUILD_FAILURES,
+      ...REFUSALS,
       'RecordInvalid',
     ],
   },
@@ -205,14 +214,17 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
     status: 'AWAITING_DATABASE',
     applies: ({ dataReady }) => !dataReady,
     when: 'database or cache were not seen ready',
-    meaning: 'Recorded; its data services start, or no listener has taken it yet.',
+    meaning:
+      'Recorded; its data services start, start again, or no listener has taken it yet. What serves goes on serving.',
     reasons: [
       'Created',
       'Patched',
       'Restored',
       'ListenerReturned',
       'DatabaseStarting',
+      'DatabaseUnavailable',
       'CacheStarting',
+      'CacheUnavailable',
       'SwitchedOff',
       'ObjectRecreated',
     ],
@@ -228,6 +240,7 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
       'ExternalDatabase',
       'VolumeResizing',
       'VolumeNotExpandable',
+      'VolumeBeingDeleted',
       'Patched',
       'Restored',
       'ListenerReturned',

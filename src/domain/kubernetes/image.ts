@@ -8,7 +8,8 @@ const PATH_PART = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
 const REFERENCE = new RegExp(
   `^((?:(${DOMAIN})/)?${PATH_PART}(?:/${PATH_PART})*)(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?$`,
 );
-const SHA256 = /^sha256:[0-9a-f]{64}$/;
+/** The digests that registries and container runtimes know, as they write them. */
+const DIGEST = /^(?:sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$/;
 
 /** Longest repository name that registries take. */
 const MAX_NAME_LENGTH = 255;
@@ -19,7 +20,7 @@ export interface ImageReference {
   /** Registry and repository, as written: `registry.example.com/team/app`. */
   name: string;
   tag: string | null;
-  /** `sha256:…`, where the reference is pinned. */
+  /** `sha256:…` or `sha512:…`, where the reference is pinned. */
   digest: string | null;
 }
 
@@ -33,7 +34,7 @@ export function parseImageReference(image: string): ImageReference | null {
   if (!match) return null;
   const [, name = '', , tag = null, digest = null] = match;
   if (name.length > MAX_NAME_LENGTH) return null;
-  if (digest?.startsWith('sha256:') && !SHA256.test(digest)) return null;
+  if (digest !== null && !DIGEST.test(digest)) return null;
   return { name, tag, digest };
 }
 

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { registryHost } from '../domain/image-reference.ts';
+import { type Setting, setting } from './setting.ts';
+import type { Settings } from './settings.ts';
+import { csv, flag } from './value-schemas.ts';
+
+const OPERATOR = ['operator'] as const;
+
+/** Registries as image references begin with them. */
+const hosts = csv.refine(
+  (parts) => parts.every((part) => /^[A-Za-z0-9.-]+(:\d{1,5})?$/.test(part)),
+  'must be hosts such as registry.example.com or registry.example.com:5000, comma-separated',
+);
+
+/** How the operator asks registries which digests tags stand for (docs/image-digests.md). */
+export const IMAGE_SETTINGS = {
+  BERTH_RESOLVE_IMAGES: setting(
+    flag,
+    'false: images run as they are named; unset: a tag is resolved to its digest when a revision begins (docs/image-digests.md)',
+    OPERATOR,
+  ),
+  BERTH_RESOLVE_TIMEOUT_SECONDS: setting(
+    z.coerce.number().int().min(1).max(60).default(5),
+    'a registry that has not answered for so long is not waited for: the tag is used',
+    OPERATOR,
+  ),
+  BERTH_PRIVATE_REGISTRIES: setting(
+    hosts,
+    'registries that are asked although they are at private addresses, comma-separated, with their ports; unset: that of BERTH_REGISTRY alone in cloud, else any',
+    OPERATOR,
+  ),
+  BERTH_INSECURE_REGISTRIES: setting(
+    hosts,
+    'registries that are asked by plain HTTP, comma-separated, with their ports; unset: none',
+    [...OPERATOR, 'api'],
+  ),
+} as const satisfies Record<string, Setting>;
+
+/** Whether the platform's own registry speaks plain HTTP. */
+export function isRegistryInsecure(settings: Settings): boolean {
+  if (settings.BERTH_BUILD_INSECURE_REGISTRY === true) return true;
+  const { BERTH_REGISTRY: registry, BERTH_INSECURE_REGISTRIES: insecure } = settings;
+  return registry !== undefined && insecure.includes(registryHost(registry));
+}
+
+/** How registries are asked; null: they are not. */
+export function imagesOf(settings: Settings) {
+  if (settings.BERTH_RESOLVE_IMAGES === false) return null;
+  const platform = settings.BERTH_REGISTRY === undefined ? [] : [registryHost(settings.BERTH_REGISTRY)];
+  const listed = settings.BERTH_PRIVATE_REGISTRIES;
+  const any = settings.BERTH_HOSTING !== 'cloud' && listed.length === 0;
+  return {
+    timeoutMs: settings.BERTH_RESOLVE_TIMEOUT_SECONDS * 1000,
+    privateHosts: any ? ('any' as const) : [...platform, ...listed],
+    insecureHosts: [
+      ...settings.BERTH_INSECURE_REGISTRIES,
+      ...(settings.BERTH_BUILD_INSECURE_REGISTRY === true ? platform : []),
+    ],
+  };
+}

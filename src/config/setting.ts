@@ -1,0 +1,28 @@
+import type { z } from 'zod';
+
+/** Who reads a setting. */
+export type Reader = 'api' | 'listener' | 'operator' | 'builder' | 'build-step';
+/** Readers of the settings of the hub and of those of the cluster's side. */
+export const HUB = ['api'] as const;
+export const CLUSTER = ['listener', 'operator'] as const;
+
+/** One setting: how its text is read and what it means. */
+export interface Setting {
+  readonly schema: z.ZodType;
+  readonly help: string;
+  readonly secret?: true;
+  /** Absent: every role. */
+  readonly readers?: readonly Reader[];
+}
+
+/** A setting that may be shown. */
+export const setting = <T extends z.ZodType>(schema: T, help: string, readers?: readonly Reader[]) => ({
+  schema,
+  help,
+  readers,
+});
+/** A setting whose value is masked wherever settings are shown. */
+export const secret = <T extends z.ZodType>(schema: T, help: string, readers?: readonly Reader[]) => ({
+  ...setting(schema, help, readers),
+  secret: true as const,
+});

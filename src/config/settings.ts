@@ -1,0 +1,62 @@
+import type { z } from 'zod';
+import { BUILD_SETTINGS } from './build-settings.ts';
+import { BUILDER_SETTINGS } from './builder-settings.ts';
+import { CLUSTER_SETTINGS } from './cluster-settings.ts';
+import { ConfigError } from './config-error.ts';
+import { HUB_SETTINGS } from './hub-settings.ts';
+import { IMAGE_SETTINGS } from './image-settings.ts';
+import type { Reader, Setting } from './setting.ts';
+import { TELEMETRY_SETTINGS } from './telemetry-settings.ts';
+import { describeUnknown, unknownSettings } from './unknown-settings.ts';
+
+/** Every setting: environment variable → how it is read and what it means. */
+export const SETTINGS = {
+  ...HUB_SETTINGS,
+  ...CLUSTER_SETTINGS,
+  ...IMAGE_SETTINGS,
+  ...BUILD_SETTINGS,
+  ...BUILDER_SETTINGS,
+  ...TELEMETRY_SETTINGS,
+} as const;
+
+type SettingName = keyof typeof SETTINGS;
+/** The settings, parsed, by their variables. */
+export type Settings = { [Name in SettingName]: z.infer<(typeof SETTINGS)[Name]['schema']> };
+
+/**
+ * Reads every setting. What else the environment holds is passed over, also what is named as settings are: during an upgrade
+ * the version before is started with the settings of the next one (decision 0032). Not so a setting that is misspelt: a
+ * policy that is not read would let everything through.
+ * @throws ConfigError that names every wrong setting at once
+ */
+export function parseSettings(environment: NodeJS.ProcessEnv): Settings {
+  const problems: string[] = [];
+  const parsed: Record<string, unknown> = {};
+  for (const [name, { schema, help }] of Object.entries(SETTINGS)) {
+    const result = schema.safeParse(environment[name] === '' ? undefined : environment[name]);
+    if (result.success) parsed[name] = result.data;
+    else problems.push(`${name}: ${result.error.issues.map((issue) => issue.message).join('; ')} (${help})`);
+  }
+  const unknown = unknownSettings(environment, Object.keys(SETTINGS));
+  problems.push(...unknown.filter(({ isMisspelt }) => isMisspelt).map(describeUnknown));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return parsed as Settings;
+}
+
+/** A setting as a reader of help sees it. */
+export interface SettingHelp {
+  readonly name: string;
+  readonly help: string;
+  /** null: none, or one that depends on others (the help says so). */
+  readonly fallback: string | null;
+}
+
+/** The settings that a role reads; without a role, all. */
+export function settingHelps(role?: Reader | 'all'): SettingHelp[] {
+  return Object.entries(SETTINGS).flatMap(([name, { schema, help, readers }]: [string, Setting]) => {
+    if (role !== undefined && role !== 'all' && readers?.includes(role) === false) return [];
+    const { data } = schema.safeParse(undefined);
+    const isSet = data !== undefined && !(Array.isArray(data) && data.length === 0);
+    return [{ name, help, fallback: isSet ? String(data) : null }];
+  });
+}

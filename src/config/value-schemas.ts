@@ -1,0 +1,52 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+
+/** How the text of a variable is read. An unset variable is undefined here. */
+export const optional = z.string().optional();
+export const csv = z
+  .string()
+  .optional()
+  .transform((text) =>
+    (text ?? '')
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+  );
+export const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
+export const count = (fallback: number, least = 1) => z.coerce.number().int().min(least).default(fallback);
+export const flag = z
+  .enum(['true', 'false'])
+  .optional()
+  .transform((value) => (value === undefined ? undefined : value === 'true'));
+
+/** Why a text is no URL that Berth itself, or the pods, may call; null: it is one. */
+function urlProblem(text: string): string | null {
+  if (/\s/.test(text) || !URL.canParse(text)) return 'is no URL';
+  const { protocol, username, password, search, hash } = new URL(text);
+  if (protocol !== 'https:' && protocol !== 'http:') return 'is not http or https';
+  if (username !== '' || password !== '') return 'holds a user or password; a token has a setting of its own';
+  return search === '' && hash === '' ? null : "must not contain '?' or '#'";
+}
+/** A base URL without secrets in it; it may be on a private network. */
+export const baseUrl = z
+  .string()
+  .superRefine((text, ctx) => {
+    const message = urlProblem(text);
+    if (message !== null) {
+      ctx.addIssue({ code: 'custom', message: `${message}; next: set it to one such as https://host/path` });
+    }
+  })
+  .optional();
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || more.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+/** Addresses and networks of proxies. A mere number of them would let whoever reaches the API past them forge addresses. */
+export const proxies = csv.refine(
+  (parts) => parts.every(isNetwork),
+  'must be addresses or networks such as 10.0.0.0/8, comma-separated',
+);

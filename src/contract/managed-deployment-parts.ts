@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { routeUrlSchema } from '../domain/https-url.ts';
+import { containerSchema } from '../domain/kubernetes/container.ts';
+import { MAX_ANNOTATIONS_BYTES } from '../domain/kubernetes/metadata.ts';
+import { quantitySchema } from '../domain/kubernetes/quantity.ts';
+import { volumeMountSchema, volumeSchema } from '../domain/kubernetes/volume.ts';
+import { TRACING_ENV_NAMES } from '../domain/reserved.ts';
+import { RESOURCE_LIMITS } from '../domain/resource-spec.ts';
+
+export const imageString = z
+  .string()
+  .min(1)
+  .max(1024)
+  .regex(/^\S+$/)
+  .describe('Image reference that every app pod of this revision runs.');
+
+const amounts = {
+  cpu: quantitySchema.optional().describe('Cores: 500m, 2.'),
+  memory: quantitySchema.optional().describe('Bytes: 512Mi, 2Gi.'),
+};
+
+const resourcesSchema = z
+  .strictObject({
+    requests: z.strictObject(amounts).optional().describe('What the scheduler reserves.'),
+    limits: z.strictObject(amounts).optional().describe('Most that the container may use.'),
+  })
+  .describe('Requests and limits of the main container, as Kubernetes quantities.');
+
+const scaleSchema = z
+  .strictObject({
+    min: z.int().min(0).max(1000).describe('Fewest pods. 0 below a positive max still runs one.'),
+    max: z
+      .int()
+      .min(0)
+      .max(1000)
+      .describe('Most pods; above min the component is autoscaled; 0 switches it off.'),
+  })
+  .describe('How many pods.');
+
+export const componentSchema = z
+  .strictObject({
+    scale: scaleSchema.default({ min: 1, max: 1 }),
+    resources: resourcesSchema.optional(),
+  })
+  .describe('One component.');
+
+export const databaseSchema = z
+  .strictObject({
+    external: z
+      .boolean()
+      .default(false)
+      .describe('True: the env Secret holds DATABASE_URI_CUSTOM and no database is run.'),
+    resources: resourcesSchema.optional(),
+    storage: quantitySchema.default('10Gi').describe('Size of the volume; may grow, never shrink.'),
+    maxConnections: z.int().min(1).max(100_000).default(100).describe("PostgreSQL's max_connections."),
+    poolSize: z.int().min(1).max(10_000).default(5).describe('DATABASE_POOL_SIZE of each pod.'),
+    image: imageString
+      .optional()
+      .describe(
+        "Image for a new database; absent: the operator's default. Recorded at creation, never changed later.",
+      ),
+    volumePolicy: z
+      .enum(['Retain', 'Delete'])
+      .default('Retain')
+      .describe('What happens to volume and credentials when this resource is deleted.'),
+  })
+  .describe('The PostgreSQL database of the deployment.');
+
+export const cacheSchema = z
+  .strictObject({
+    external: z
+      .boolean()
+      .default(false)
+      .describe('True: the env Secret holds CACHE_URI_CUSTOM and no cache is run.'),
+    resources: resourcesSchema.optional(),
+    maxMemoryMb: z.int().min(1).default(512).describe('Memory for data, in MiB.'),
+  })
+  .describe('The Valkey/Redis cache of the deployment.');
+
+export const podTemplateSchema = z
+  .strictObject({
+    labels: z
+      .record(z.string(), z.string().max(63))
+      .meta({ freeForm: true })
+      .optional()
+      .describe('Labels for app pods and their Deployments.'),
+    annotations: z
+      .record(z.string(), z.string().max(MAX_ANNOTATIONS_BYTES))
+      .meta({ freeForm: true })
+      .optional()
+      .describe('Annotations for app pods and their Deployments.'),
+    serviceAccountName: z
+      .string()
+      .max(253)
+      .optional()
+      .describe('ServiceAccount of the app pods; absent: one of their own.'),
+    imagePullSecrets: z
+      .array(z.strictObject({ name: z.string().max(253).describe('Name of the Secret.') }))
+      .max(RESOURCE_LIMITS.imagePullSecrets + 1)
+      .optional()
+      .describe('Secrets to pull the images with: those that were asked for, and the one of the platform.'),
+    volumes: z.array(volumeSchema).max(64).optional().describe('Volumes of the app pods.'),
+    volumeMounts: z.array(volumeMountSchema).max(128).optional().describe('Mounts of the app container.'),
+    initContainers: z.array(containerSchema).max(20).optional().describe('Init containers, in order.'),
+    sidecars: z.array(containerSchema).max(20).optional().describe('Containers beside the app container.'),
+  })
+  .describe('What the app pods of all components have in common.');
+
+export const routingSchema = z
+  .strictObject({
+    url: routeUrlSchema.optional().describe('https URL under which the api component is reachable.'),
+  })
+  .describe('The way in from outside.');
+
+export const tracingSchema = z
+  .strictObject({
+    project: z.string().max(128).optional().describe('Tracing project that the pods report to.'),
+    ownVariables: z
+      .array(z.enum(TRACING_ENV_NAMES))
+      .max(TRACING_ENV_NAMES.length)
+      .optional()
+      .describe(
+        'OpenTelemetry variables that the env Secret holds: these win over the ones of the platform.',
+      ),
+  })
+  .describe('Tracing.');

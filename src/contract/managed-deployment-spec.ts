@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { sourceSchema } from '../domain/source.ts';
+import { buildSpecSchema } from './build.ts';
+import {
+  cacheSchema,
+  componentSchema,
+  databaseSchema,
+  imageString,
+  podTemplateSchema,
+  routingSchema,
+  tracingSchema,
+} from './managed-deployment-parts.ts';
+
+const revisionSchema = z
+  .strictObject({
+    id: z
+      .string()
+      .max(64)
+      .optional()
+      .describe("The hub's id of the revision; absent on resources without a record."),
+    number: z.int().min(1).default(1).describe('1, 2, 3 …; names the stored templates and the env Secret.'),
+    image: imageString.optional(),
+    envSecretName: z
+      .string()
+      .max(253)
+      .optional()
+      .describe('Secret of the same namespace whose keys become environment variables of the app container.'),
+  })
+  .describe('The revision that is wanted.');
+
+/** Told only where it holds, so that a resource is written again for nothing else. */
+const failedSchema = z
+  .strictObject({
+    reason: z.string().max(64).describe('Why, as one word.'),
+    message: z.string().max(4096).describe('Why, as a sentence.'),
+    activeRevision: z
+      .strictObject({
+        id: z.string().max(64).describe('Id of the revision.'),
+        number: z.int().min(1).describe('Number of the revision.'),
+      })
+      .optional()
+      .describe('The revision that is to serve instead: the one that was active last.'),
+    observedGeneration: z
+      .int()
+      .min(0)
+      .optional()
+      .describe("The hub's generation that was last seen in effect: no status tells of it."),
+  })
+  .describe(
+    'The hub knows that the wanted revision has failed. Read where no status tells of it, as on a resource that was lost.',
+  );
+
+const time = z.string().max(40);
+
+/** Told only where it holds, like `failed`. */
+const deletionSchema = z
+  .strictObject({
+    requestedAt: time.describe('When deletion was asked for.'),
+    restorableUntil: time.describe(
+      'Until then everything but pods and route is kept and the hub can take the deletion back; then this resource goes, with all of its data.',
+    ),
+  })
+  .describe('The deployment is on its way out.');
+
+/** `spec` of a ManagedDeployment: what is wanted. Written by the listener, or by hand where there is no record. */
+export const managedDeploymentSpecSchema = z
+  .strictObject({
+    deploymentId: z
+      .string()
+      .max(64)
+      .optional()
+      .describe("The hub's id of the deployment; absent: the resource's uid is used in labels."),
+    tenantId: z.string().max(64).optional().describe("The hub's id of the owner."),
+    displayName: z.string().max(128).optional().describe('Name of the deployment as its owner wrote it.'),
+    generation: z
+      .int()
+      .min(0)
+      .default(0)
+      .describe("The hub's generation of what is wanted; reported back once seen."),
+    source: sourceSchema.default('external_image'),
+    suspend: z.boolean().default(false).describe('True: run nothing, keep the data.'),
+    deletion: deletionSchema.optional(),
+    revision: revisionSchema,
+    build: buildSpecSchema.optional(),
+    failed: failedSchema.optional(),
+    components: z
+      .strictObject({
+        api: componentSchema.prefault({}).describe('Answers HTTP; always there.'),
+        queue: componentSchema.optional().describe('Works off queued tasks.'),
+        orchestrator: componentSchema.optional().describe('Plans work for executors.'),
+        executor: componentSchema.optional().describe('Executes what the orchestrator plans.'),
+      })
+      .default({ api: { scale: { min: 1, max: 1 } } })
+      .describe('The Deployments to run, all from one image.'),
+    database: databaseSchema.prefault({}),
+    cache: cacheSchema.prefault({}),
+    podTemplate: podTemplateSchema.prefault({}),
+    routing: routingSchema.prefault({}),
+    tracing: tracingSchema.prefault({}),
+  })
+  .describe('What is wanted.');
+export type ManagedDeploymentSpec = z.infer<typeof managedDeploymentSpecSchema>;

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { COMPONENTS } from './resource-spec.ts';
+
+/** Whose logs there are: of the components of the app, and of the data services that Berth runs for it. */
+export const LOGGED_COMPONENTS = [...COMPONENTS, 'database', 'cache'] as const;
+export type LoggedComponent = (typeof LOGGED_COMPONENTS)[number];
+
+/** Which lines of a deployment's logs somebody asks for. */
+export const logQuerySchema = z.strictObject({
+  component: z.enum(LOGGED_COMPONENTS).optional().describe('Only of this component. Absent: of all.'),
+  revision_id: z.uuid().optional().describe('Only of pods of this revision. Absent: of all.'),
+  since: z.string().max(40).optional().describe('Only what was written at this time or later, ISO 8601.'),
+  limit: z.int().min(1).max(10_000).describe('Most lines of each container, its newest.'),
+  follow: z.boolean().describe('True: go on with what is written from now on.'),
+  previous: z
+    .boolean()
+    .optional()
+    .describe('True: of containers that run again, what their runs before the present ones printed.'),
+});
+export type LogQuery = z.infer<typeof logQuerySchema>;
+
+/** What listeners learned since there are logs; one of before does not say that it knows it. */
+export const LOG_ABILITIES = ['previous'] as const;
+export type LogAbility = (typeof LOG_ABILITIES)[number];
+
+/** What a listener must know to read for a query; null: nothing but what all know. */
+export const neededFor = ({ previous }: LogQuery): LogAbility | null => (previous ? 'previous' : null);
+
+/** One line of a workload's log. */
+export const logLineSchema = z.strictObject({
+  at: z
+    .string()
+    .max(40)
+    .describe('When it was written, RFC 3339; to the nanosecond where the cluster tells it.'),
+  component: z.enum(LOGGED_COMPONENTS).describe('Component that the pod belongs to.'),
+  pod: z.string().describe('Name of the pod.'),
+  container: z
+    .string()
+    .describe('Name of the container: `app`, a sidecar, an init container, a data service.'),
+  revision_id: z.uuid().optional().describe('Revision that the pod runs; absent: it runs none.'),
+  text: z.string().describe('The line, without its end. A very long one is told in several, cut at "…".'),
+});
+export type WorkloadLogLine = z.infer<typeof logLineSchema>;

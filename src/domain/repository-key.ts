@@ -1,0 +1,36 @@
+/** What repositories are told apart by, however their URLs are written. */
+
+/** `git@host:shop/web.git`, which is no URL. */
+const SCP_FORM = /^(?:[^@/:]+@)?([^@/:]+):(?!\/\/)(.+)$/;
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+function parts(url: string): { host: string; path: string } | null {
+  if (URL.canParse(url) && url.includes('://')) {
+    const { hostname, pathname } = new URL(url);
+    return { host: hostname, path: decoded(pathname) };
+  }
+  const [, host, path] = SCP_FORM.exec(url) ?? [];
+  return host === undefined || path === undefined ? null : { host, path };
+}
+
+/**
+ * Host and path of a repository in one form: the same for https, ssh and `git@host:…`, with or without `.git`, slashes
+ * at the end, a port or capital letters (GitHub, GitLab and Gitea make no difference between these). null: no such URL.
+ */
+export function repositoryKey(url: string): string | null {
+  const found = parts(url.trim());
+  if (found === null) return null;
+  const path = found.path
+    .toLowerCase()
+    .replace(/\/{2,}/g, '/')
+    .replace(/^\/|\/$/g, '')
+    .replace(/\.git$/, '');
+  return found.host === '' || path === '' ? null : `${found.host.toLowerCase()}/${path}`;
+}
