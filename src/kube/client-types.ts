@@ -1,3 +1,4 @@
+import type { LogLine } from './log-lines.ts';
 import type { KubeObject, ObjectName, UntypedObject } from './object.ts';
 import type { Resource } from './resources.ts';
 
@@ -69,6 +70,21 @@ export interface WatchOptions extends Selection {
 export interface WatchEvent<T extends KubeObject = UntypedObject> {
   type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
   object: T;
+}
+
+export interface LogOptions {
+  container: string;
+  /** RFC 3339; only what was written from then on. The kubelet takes it to the second. */
+  since?: string | undefined;
+  /** Most lines of what is there already, the newest ones. */
+  tail?: number | undefined;
+  /** Goes on until the container has ended. */
+  follow?: boolean | undefined;
+  /** Of the run before the present one; `bad_request` where there was none. */
+  previous?: boolean | undefined;
+  /** Until the first byte of the answer; default: the client's requestTimeoutMs. */
+  timeoutMs?: number;
+  signal?: AbortSignal;
 }
 
 /** One finished call, for metrics and for tests that count. */
@@ -161,6 +177,8 @@ export interface KubeClient {
     options: WatchOptions,
     onEvent: (event: WatchEvent<T>) => void,
   ): Promise<void>;
+  /** The log of a container of a pod, line by line; stop reading to end it. */
+  readLog(at: ObjectName, options: LogOptions): AsyncIterable<LogLine>;
   serverVersion(options?: CallOptions): Promise<{ major: string; minor: string; gitVersion: string }>;
   /** Any call; `body` is sent as JSON. Fails on status ≥ 400. */
   request(

@@ -1,5 +1,7 @@
-import type { Logger } from '../domain/logger.ts';
+import { randomBytes } from 'node:crypto';
+import { type Logger, withFields } from '../domain/logger.ts';
 import { isKubeError } from './errors.ts';
+import { onBehalfOf } from './on-behalf.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /** How a reconcile ended. */
@@ -15,8 +17,11 @@ export type Outcome =
 export interface WorkersOptions {
   /** Shut down by the workers when they stop: a new term of leadership needs a new queue. */
   queue: WorkQueue;
-  /** Decides and acts for one key; a throw counts as `retry`. Its signal fires at the deadline and with `abort`. */
-  reconcile: (key: string, signal: AbortSignal) => Promise<Outcome>;
+  /**
+   * Decides and acts for one key, on behalf of its group; a throw counts as `retry`. Its signal fires at the deadline and
+   * with `abort`. The id is on every log line of this look.
+   */
+  reconcile: (key: string, signal: AbortSignal, reconcileId: string) => Promise<Outcome>;
   workers: number;
   /** Deadline of one reconcile in ms, default 60 s. */
   deadlineMs?: number;
@@ -26,6 +31,15 @@ export interface WorkersOptions {
   /** Fires: those under way have to end too (leadership lost). */
   abort?: AbortSignal;
   onOutcome?: (result: { key: string; outcome: Outcome; durationMs: number }) => void;
+}
+
+/** Tells looks of this process from those of others. */
+const PROCESS = randomBytes(4).toString('hex');
+let looks = 0;
+
+function nextReconcileId(): string {
+  looks += 1;
+  return `${PROCESS}-${looks.toString(36)}`;
 }
 
 const DEADLINE_MS = 60_000;
@@ -48,22 +62,25 @@ export async function runWorkers(options: WorkersOptions): Promise<void> {
 }
 
 async function work(options: WorkersOptions): Promise<void> {
-  const { queue, logger, onOutcome } = options;
+  const { queue, onOutcome } = options;
   for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
     const began = performance.now();
-    const outcome = await attempt(key, options);
-    settle(queue, key, outcome, options);
+    const reconcileId = nextReconcileId();
+    const logger = withFields(options.logger, { reconcileId });
+    const look = { ...options, logger };
+    const outcome = await onBehalfOf(queue.groupOf(key), () => attempt(key, reconcileId, look));
+    settle(queue, key, outcome, look);
     queue.done(key);
     try {
       onOutcome?.({ key, outcome, durationMs: performance.now() - began });
     } catch (error) {
-      logger.error({ err: error, key }, 'the observer of outcomes threw; going on');
+      logger.error({ err: error, object: key }, 'the observer of outcomes threw; going on');
     }
   }
 }
 
 /** One reconcile with its deadline. Never throws. */
-async function attempt(key: string, options: WorkersOptions): Promise<Outcome> {
+async function attempt(key: string, reconcileId: string, options: WorkersOptions): Promise<Outcome> {
   const { reconcile, abort, logger, deadlineMs = DEADLINE_MS } = options;
   const ending = new AbortController();
   let overdue: NodeJS.Timeout | undefined;
@@ -72,7 +89,7 @@ async function attempt(key: string, options: WorkersOptions): Promise<Outcome> {
     overdue ??= setTimeout(
       () =>
         logger.error(
-          { key },
+          { object: key },
           'a reconcile goes on although it was told to end; its worker is lost until it does',
         ),
       OVERDUE_MS,
@@ -86,7 +103,7 @@ async function attempt(key: string, options: WorkersOptions): Promise<Outcome> {
     deadlineMs,
   );
   try {
-    return await reconcile(key, ending.signal);
+    return await reconcile(key, ending.signal, reconcileId);
   } catch (error) {
     return { kind: 'retry', error };
   } finally {
@@ -107,7 +124,10 @@ function settle(queue: WorkQueue, key: string, outcome: Outcome, { logger, abort
       return;
     case 'terminal':
       queue.forget(key);
-      logger.warn({ key, error: messageOf(outcome.error) }, 'failed, and will until the object changes');
+      logger.warn(
+        { object: key, error: messageOf(outcome.error) },
+        'failed, and will until the object changes',
+      );
       return;
     case 'retry': {
       if (abort?.aborted) return;

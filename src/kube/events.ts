@@ -3,6 +3,7 @@ import type { KubeClient } from './client-types.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { isKubeError, toKubeError } from './errors.ts';
 import type { KubeObject } from './object.ts';
+import { onBehalfOf } from './on-behalf.ts';
 import { RESOURCES } from './resources.ts';
 
 export interface EventRecorderOptions {
@@ -13,6 +14,8 @@ export interface EventRecorderOptions {
   instance?: string;
   logger: Logger;
   clock?: Clock;
+  /** Reasons that count as much as a warning: they have a budget of their own, beside that of all else. */
+  important?: ReadonlySet<string>;
 }
 
 type EventType = 'Normal' | 'Warning';
@@ -46,29 +49,47 @@ interface Series {
   lastUsed: number;
 }
 
+interface Allowance {
+  readonly burst: number;
+  readonly refillMs: number;
+}
+
 interface Budget {
   tokens: number;
   at: number;
 }
 
+/** What was not told of one object. */
+interface LeftOut {
+  count: number;
+  toldAt: number;
+}
+
 const MAX_MESSAGE = 1024;
 const MAX_SERIES = 4096;
 const MAX_QUEUED = 1000;
-/** As client-go's spam filter: each object may have so many new events at once, and one more each five minutes. */
-const BURST = 25;
-const REFILL_MS = 300_000;
+/** As client-go's spam filter: each object may have so many events at once, and one more after each pause. */
+const ORDINARY: Allowance = { burst: 25, refillMs: 60_000 };
+/** Warnings and what else is important: ordinary news never take their place. */
+const IMPORTANT: Allowance = { burst: 50, refillMs: 20_000 };
+const LEFT_OUT = 'EventsLeftOut';
+const LEFT_OUT_MESSAGE =
+  'so many events about this object were left out: there were too many in a short time; its status tells how it stands';
+/** Between two words about events that were left out. */
+const LEFT_OUT_PAUSE_MS = 60_000;
 /** The server forgets Events after an hour; a series older than this begins anew. */
 const SERIES_TTL_MS = 10 * 60_000;
 
 /**
  * Kubernetes Events about objects, as `kubectl describe` shows them. Best effort: an event that cannot be sent is
- * dropped and logged at debug; nothing waits for it.
+ * dropped and logged at debug; nothing waits for it. What one object has too many of is left out, and that is told.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #clock: Clock;
   readonly #series = new Map<string, Series>();
   readonly #budgets = new Map<string, Budget>();
+  readonly #leftOut = new Map<string, LeftOut>();
   readonly #queue: Series[] = [];
   #sending: Promise<void> | undefined;
   #serial = 0;
@@ -81,18 +102,30 @@ export class EventRecorder {
   /** Returns at once, never throws. Same reason and message again: counted up on the same Event. */
   record(object: KubeObject, type: EventType, reason: string, message: string): void {
     const text = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message;
-    const series = this.#seriesOf(object, type, reason, text);
-    if (series === undefined) return;
-    series.count += 1;
+    const isImportant = type === 'Warning' || this.#options.important?.has(reason) === true;
+    if (!this.#spend(object, isImportant)) {
+      this.#options.logger.debug(
+        { kind: object.kind, reason },
+        'too many events about one object; dropping one',
+      );
+      this.#leaveOut(object);
+      return;
+    }
+    this.#count(this.#seriesOf(object, type, reason, text), 1);
+  }
+
+  #count(series: Series, times: number): void {
+    series.count += times;
     series.lastAt = this.#clock.date();
     if (series.queued) return;
     if (this.#queue.length >= MAX_QUEUED) {
-      this.#options.logger.debug({ reason }, 'too many events wait; dropping one');
+      this.#options.logger.debug({ reason: series.reason }, 'too many events wait; dropping one');
       return;
     }
     series.queued = true;
     this.#queue.push(series);
-    this.#sending ??= this.#sendAll().finally(() => {
+    // Everybody's are sent in one go: not on behalf of whoever records the first.
+    this.#sending ??= onBehalfOf('', () => this.#sendAll()).finally(() => {
       this.#sending = undefined;
     });
   }
@@ -102,18 +135,23 @@ export class EventRecorder {
     await this.#sending;
   }
 
-  /** The running series of this event, or a new one; undefined when the object has used up its budget. */
-  #seriesOf(object: KubeObject, type: EventType, reason: string, message: string): Series | undefined {
-    const id = object.metadata.uid ?? `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
+  /** How many were left out stands as the count of one Event: told at once, then once a minute at most. */
+  #leaveOut(object: KubeObject): void {
+    const id = identityOf(object);
     const now = this.#clock.now();
-    if (!this.#spend(id, now)) {
-      this.#options.logger.debug(
-        { kind: object.kind, reason },
-        'too many events about one object; dropping one',
-      );
-      return undefined;
-    }
-    const key = JSON.stringify([id, type, reason, message]);
+    const before = this.#leftOut.get(id) ?? { count: 0, toldAt: Number.NEGATIVE_INFINITY };
+    const count = before.count + 1;
+    const isDue = now - before.toldAt >= LEFT_OUT_PAUSE_MS;
+    this.#leftOut.delete(id);
+    this.#leftOut.set(id, isDue ? { count: 0, toldAt: now } : { ...before, count });
+    dropOldest(this.#leftOut, MAX_SERIES);
+    if (isDue) this.#count(this.#seriesOf(object, 'Warning', LEFT_OUT, LEFT_OUT_MESSAGE), count);
+  }
+
+  /** The running series of this event, or a new one. */
+  #seriesOf(object: KubeObject, type: EventType, reason: string, message: string): Series {
+    const now = this.#clock.now();
+    const key = JSON.stringify([identityOf(object), type, reason, message]);
     const known = this.#series.get(key);
     this.#series.delete(key);
     if (known !== undefined && now - known.lastUsed < SERIES_TTL_MS) {
@@ -138,9 +176,13 @@ export class EventRecorder {
     return fresh;
   }
 
-  #spend(id: string, now: number): boolean {
-    const budget = this.#budgets.get(id) ?? { tokens: BURST, at: now };
-    const tokens = Math.min(BURST, budget.tokens + (now - budget.at) / REFILL_MS);
+  /** Takes one from the object's budget; false: it has used it up. */
+  #spend(object: KubeObject, isImportant: boolean): boolean {
+    const { burst, refillMs } = isImportant ? IMPORTANT : ORDINARY;
+    const id = `${identityOf(object)}${isImportant ? '!' : ''}`;
+    const now = this.#clock.now();
+    const budget = this.#budgets.get(id) ?? { tokens: burst, at: now };
+    const tokens = Math.min(burst, budget.tokens + (now - budget.at) / refillMs);
     this.#budgets.delete(id);
     this.#budgets.set(id, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now });
     dropOldest(this.#budgets, MAX_SERIES);
@@ -212,6 +254,10 @@ export class EventRecorder {
       reportingInstance: instance ?? component,
     };
   }
+}
+
+function identityOf({ kind, metadata: { uid, namespace, name } }: KubeObject): string {
+  return uid ?? `${kind}/${namespace}/${name}`;
 }
 
 /** metav1.Time has no fractions. */

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from './clock.ts';
 import { isKubeError } from './errors.ts';
+import { presentGroup } from './on-behalf.ts';
 
 /** So many refusals in a row, with no success between, mean that the server is overloaded, not that one object is. */
 const REFUSALS_IN_A_ROW = 3;
@@ -8,10 +9,13 @@ const MAX_PAUSE_MS = 30_000;
 export interface LimiterOptions {
   maxInFlight: number;
   clock?: Clock;
+  /** Of a call that begins to wait now; default: on whose behalf it is made. */
+  groupOf?: () => string;
 }
 
 /**
- * Bounds how many calls are under way; further ones wait in order of arrival.
+ * Bounds how many calls are under way. Of further ones the groups (tenants) take turns, and within a group they wait in
+ * order of arrival: a thousand calls of one delay another one's by a turn, not by all of them.
  *
  * A 429 is the answer of its own call (the caller's backoff honours Retry-After). Only when the server refuses call
  * after call does the limiter hold back new ones until Retry-After has passed: one refused object never slows the rest.
@@ -19,15 +23,18 @@ export interface LimiterOptions {
 export class Limiter {
   readonly #maxInFlight: number;
   readonly #clock: Clock;
-  readonly #waiting = new Set<() => void>();
+  readonly #groupOf: () => string;
+  /** By group, in the order of their turns; none is empty. */
+  readonly #waiting = new Map<string, Set<() => void>>();
   #inFlight = 0;
   #refusals = 0;
   #pausedUntil = 0;
   #resumeScheduled = false;
 
-  constructor({ maxInFlight, clock = systemClock }: LimiterOptions) {
+  constructor({ maxInFlight, clock = systemClock, groupOf = presentGroup }: LimiterOptions) {
     this.#maxInFlight = maxInFlight;
     this.#clock = clock;
+    this.#groupOf = groupOf;
   }
 
   get inFlight(): number {
@@ -35,7 +42,9 @@ export class Limiter {
   }
 
   get waiting(): number {
-    return this.#waiting.size;
+    let sum = 0;
+    for (const calls of this.#waiting.values()) sum += calls.size;
+    return sum;
   }
 
   /** Runs `task` when its turn comes. Rejects with the signal's reason, task not begun, when that fires first. */
@@ -62,12 +71,17 @@ export class Limiter {
         this.#inFlight += 1;
         resolve();
       };
+      const group = this.#groupOf();
       const giveUp = () => {
-        this.#waiting.delete(begin);
+        const calls = this.#waiting.get(group);
+        calls?.delete(begin);
+        if (calls?.size === 0) this.#waiting.delete(group);
         reject(signal.reason);
       };
       signal.addEventListener('abort', giveUp, { once: true });
-      this.#waiting.add(begin);
+      const calls = this.#waiting.get(group);
+      if (calls === undefined) this.#waiting.set(group, new Set([begin]));
+      else calls.add(begin);
       this.#next();
     });
   }
@@ -78,11 +92,24 @@ export class Limiter {
       this.#resumeAfter(pause);
       return;
     }
-    for (const begin of this.#waiting) {
-      if (this.#inFlight >= this.#maxInFlight) return;
-      this.#waiting.delete(begin);
+    while (this.#inFlight < this.#maxInFlight) {
+      const begin = this.#take();
+      if (begin === undefined) return;
       begin();
     }
+  }
+
+  /** Of the group whose turn it is, which goes to the end of the line, if it has more. */
+  #take(): (() => void) | undefined {
+    for (const [group, calls] of this.#waiting) {
+      this.#waiting.delete(group);
+      for (const begin of calls) {
+        calls.delete(begin);
+        if (calls.size > 0) this.#waiting.set(group, calls);
+        return begin;
+      }
+    }
+    return undefined;
   }
 
   #resumeAfter(ms: number): void {

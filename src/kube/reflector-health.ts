@@ -1,7 +1,7 @@
 import type { Logger } from '../domain/logger.ts';
 import type { Clock } from './clock.ts';
 import type { KubeError } from './errors.ts';
-import type { ReflectorStats } from './reflector-options.ts';
+import type { ReflectorStats, WatchEnd } from './reflector-options.ts';
 
 /** What a reflector counts and says of itself. */
 export class ReflectorHealth {
@@ -9,8 +9,10 @@ export class ReflectorHealth {
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #counts = { lists: 0, errors: 0, events: 0 };
+  readonly #restarts: Partial<Record<WatchEnd, number>> = {};
   #watches = 0;
   #signsOfLife = 0;
+  readonly #since: Date;
   #lastEventAt: Date | undefined;
   #lastError: string | undefined;
 
@@ -18,6 +20,7 @@ export class ReflectorHealth {
     this.#kind = kind;
     this.#logger = logger;
     this.#clock = clock;
+    this.#since = clock.date();
   }
 
   /** Events and bookmarks so far. */
@@ -32,6 +35,15 @@ export class ReflectorHealth {
 
   opensWatch(): void {
     this.#watches += 1;
+  }
+
+  /** The server has ended the watch in order. */
+  ended(): void {
+    this.#restarted('ended');
+  }
+
+  #restarted(cause: WatchEnd): void {
+    this.#restarts[cause] = (this.#restarts[cause] ?? 0) + 1;
   }
 
   heard(type: string): void {
@@ -50,6 +62,7 @@ export class ReflectorHealth {
   /** Says the same thing once, however often it is tried. */
   failed(error: KubeError, delayMs: number): void {
     this.#counts.errors += 1;
+    this.#restarted(error.kind);
     const fields = { kind: this.#kind, error: error.message, status: error.status, delayMs };
     if (error.kind === 'gone') this.#logger.info(fields, 'the watch is too far behind; listing again');
     else if (error.message === this.#lastError) this.#logger.debug(fields, 'list or watch failed again');
@@ -60,7 +73,9 @@ export class ReflectorHealth {
   stats(): Omit<ReflectorStats, 'objects' | 'handlerErrors'> {
     return {
       ...this.#counts,
+      restarts: { ...this.#restarts },
       watchRestarts: Math.max(0, this.#watches - 1),
+      since: this.#since,
       lastEventAt: this.#lastEventAt,
       lastError: this.#lastError,
     };

@@ -2,6 +2,7 @@ import type { BackoffOptions } from '../domain/backoff.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from './client-types.ts';
 import type { Clock } from './clock.ts';
+import type { KubeErrorKind } from './errors.ts';
 import type { KubeObject } from './object.ts';
 import type { Resource } from './resources.ts';
 import type { IndexFunction } from './store.ts';
@@ -25,7 +26,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   idleTimeoutMs?: number;
   /** Deadline of one page of a list, default 60 s. */
   listTimeoutMs?: number;
-  /** Lists anew when a watch ends and the last list is older; default: only when the server demands it. */
+  /** Lists anew when a watch ends and the last list is older; default: half an hour. */
   relistEveryMs?: number;
   /** Between attempts; default 500 ms up to 5 s. */
   backoff?: BackoffOptions;
@@ -33,15 +34,22 @@ export interface ReflectorOptions<T extends KubeObject> {
   random?: () => number;
 }
 
+/** Why a watch, or the list before it, came to its end. */
+export type WatchEnd = 'ended' | KubeErrorKind;
+
 export interface ReflectorStats {
   objects: number;
   lists: number;
   /** Watches opened after the first. */
   watchRestarts: number;
+  /** Watches that ended, by cause: `ended` by the server in order, else the kind of the error. */
+  restarts: Readonly<Partial<Record<WatchEnd, number>>>;
   errors: number;
   /** Watch events, bookmarks not counted. */
   events: number;
   handlerErrors: number;
+  /** When it was made. */
+  since: Date;
   /** Last sign of life: list, event or bookmark. */
   lastEventAt: Date | undefined;
   /** Message of the failure that is going on; undefined once a watch has stood for a second or said something. */

@@ -3,11 +3,14 @@ import { ObjectCache, type ReflectorHandlers } from './cache.ts';
 import type { WatchEvent } from './client-types.ts';
 import { type Clock, sleep, systemClock } from './clock.ts';
 import { KubeError, toKubeError } from './errors.ts';
+import { FirstSync } from './first-sync.ts';
 import { matchesLabelSelector } from './label-selector.ts';
-import { compareResourceVersions, type KubeObject, keyOf, type ObjectName } from './object.ts';
+import { type KubeObject, keyOf, type ObjectName } from './object.ts';
 import { ReflectorHealth } from './reflector-health.ts';
 import type { ReflectorOptions, ReflectorStats } from './reflector-options.ts';
 import type { Resource } from './resources.ts';
+import { slimming } from './slimming.ts';
+import { StaleLists } from './stale-lists.ts';
 import type { Store } from './store.ts';
 
 export type { ReflectorHandlers } from './cache.ts';
@@ -16,21 +19,20 @@ export type { ReflectorOptions, ReflectorStats } from './reflector-options.ts';
 const WATCH_SECONDS = { min: 300, max: 600 };
 const IDLE_TIMEOUT_MS = 90_000;
 const LIST_TIMEOUT_MS = 60_000;
+/** An event that the server has lost without a word is made up for by then, and by the end of the watch after. */
+const RELIST_EVERY_MS = 1_800_000;
 const BACKOFF: BackoffOptions = { baseMs: 500, capMs: 5_000 };
 /** A watch that ends sooner than this, having said nothing, counts as a failure: else two such would spin. */
 const SHORT_WATCH_MS = 1_000;
 /** After so many answers in a row that refuse the watch, its resource version may be the reason: list anew. */
 const REFUSALS_BEFORE_RELIST = 3;
-/** So often a list older than what was seen is put down to a stale replica; then it is believed. */
-const STALE_LISTS_REFUSED = 3;
-
 /**
  * Keeps a cache of all objects of one kind (in one namespace or all) by list and watch, and tells handlers of changes.
  *
  * Never goes silently dead: every way in which list or watch can fail or fall silent leads to the next attempt, after a
- * jittered backoff. A watch goes on from the last resource version seen; only when the server no longer has it (410)
- * everything is listed again, and what vanished meanwhile is told as deleted. Lists ask for the most recent state
- * (no resourceVersion), never for "any": a restarted process does not travel back in time.
+ * jittered backoff. A watch goes on from the last resource version seen; when the server no longer has it (410), and
+ * every half hour, everything is listed again, and what vanished meanwhile is told as deleted. Lists ask for the most
+ * recent state (no resourceVersion), never for "any": a restarted process does not travel back in time.
  */
 export class Reflector<T extends KubeObject> {
   readonly resource: Resource;
@@ -40,15 +42,14 @@ export class Reflector<T extends KubeObject> {
   readonly #random: () => number;
   readonly #cache: ObjectCache<T>;
   readonly #health: ReflectorHealth;
+  readonly #slim: (object: T) => T;
   readonly #stopping = new AbortController();
-  readonly #synced = Promise.withResolvers<void>();
-  readonly #attempted = Promise.withResolvers<void>();
+  readonly #sync = new FirstSync();
+  readonly #staleLists: StaleLists;
   #running: Promise<void> | undefined;
-  #hasSynced = false;
   #needsList = true;
   #listedAt = 0;
   #refusals = 0;
-  #staleLists = 0;
 
   constructor(options: ReflectorOptions<T>) {
     this.resource = options.resource;
@@ -63,13 +64,13 @@ export class Reflector<T extends KubeObject> {
       logger: options.logger,
     });
     this.store = this.#cache.store;
+    this.#slim = slimming(options);
     this.#health = new ReflectorHealth({
       kind: options.resource.kind,
       logger: options.logger,
       clock: this.#clock,
     });
-    // Nobody may be waiting for it when the reflector is stopped before its first list.
-    this.#synced.promise.catch(() => {});
+    this.#staleLists = new StaleLists(options.resource.plural);
   }
 
   /** Handlers added late are told of every object already known, as `added`. Returns the function that removes them. */
@@ -84,37 +85,24 @@ export class Reflector<T extends KubeObject> {
   /** Ends list and watch; resolves when nothing is under way any more. The cache stays readable. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#synced.reject(
+    this.#sync.stop(
       new KubeError({ kind: 'aborted', message: `the reflector of ${this.resource.kind} was stopped` }),
     );
     await this.#running;
   }
 
   hasSynced(): boolean {
-    return this.#hasSynced;
+    return this.#sync.done;
   }
 
   /** Resolves once the first list is in the cache; rejects when the signal fires or the reflector is stopped. */
   waitForSync(signal?: AbortSignal): Promise<void> {
-    return this.#unlessAborted(this.#synced.promise, signal);
+    return this.#sync.wait(signal);
   }
 
   /** As `waitForSync`, but resolves also once the first attempt has failed: the reflector goes on trying. */
   waitForAttempt(signal?: AbortSignal): Promise<void> {
-    return this.#unlessAborted(Promise.race([this.#attempted.promise, this.#synced.promise]), signal);
-  }
-
-  async #unlessAborted(awaited: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-    if (signal === undefined) return awaited;
-    const aborted = Promise.withResolvers<never>();
-    const onAbort = () => aborted.reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    try {
-      await Promise.race([awaited, aborted.promise]);
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-    }
+    return this.#sync.waitForAttempt(signal);
   }
 
   /** Tells of the answer to an own write: taken into the cache if newer, and `isCurrent` waits for it. */
@@ -178,42 +166,17 @@ export class Reflector<T extends KubeObject> {
       transform: (object) => this.#slim(object),
     });
     signal.throwIfAborted();
-    const rewritten = this.#isRewritten(list.resourceVersion);
+    const rewritten = this.#staleLists.isRewritten(list.resourceVersion, this.#cache.streamVersion);
     this.#cache.replace(list.items, list.resourceVersion, rewritten);
     this.#health.listed();
     this.#needsList = false;
     this.#refusals = 0;
     this.#listedAt = this.#clock.now();
-    if (!this.#hasSynced) {
-      this.#hasSynced = true;
-      this.#synced.resolve();
-      this.#attempted.resolve();
-    }
-  }
-
-  /**
-   * A list older than what was already seen comes from a replica that lags (try again) or, if it stays so, from a
-   * server whose data was restored from a backup (believe it).
-   */
-  #isRewritten(listVersion: string): boolean {
-    const seen = this.#cache.streamVersion;
-    if (seen === undefined || compareResourceVersions(listVersion, seen) >= 0) {
-      this.#staleLists = 0;
-      return false;
-    }
-    this.#staleLists += 1;
-    if (this.#staleLists > STALE_LISTS_REFUSED) {
-      this.#staleLists = 0;
-      return true;
-    }
-    throw new KubeError({
-      kind: 'server',
-      message: `failed to list ${this.resource.plural}: the answer (version ${listVersion}) is older than what was seen (${seen})`,
-    });
+    this.#sync.listed();
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
-    const { client, namespace, labelSelector, fieldSelector, idleTimeoutMs, relistEveryMs } = this.#options;
+    const { client, namespace, labelSelector, fieldSelector, idleTimeoutMs } = this.#options;
     const { min, max } = this.#options.watchSeconds ?? WATCH_SECONDS;
     const beganAt = this.#clock.now();
     const before = this.#health.signsOfLife;
@@ -244,9 +207,10 @@ export class Reflector<T extends KubeObject> {
       throw new KubeError({ kind: 'network', message });
     }
     this.#refusals = 0;
+    this.#health.ended();
     this.#health.works();
     const age = this.#clock.now() - this.#listedAt;
-    this.#needsList = relistEveryMs !== undefined && age >= relistEveryMs;
+    this.#needsList = age >= (this.#options.relistEveryMs ?? RELIST_EVERY_MS);
   }
 
   #onEvent(event: WatchEvent<T>): void {
@@ -272,7 +236,7 @@ export class Reflector<T extends KubeObject> {
       fullJitter(failures, this.#options.backoff ?? BACKOFF, this.#random),
     );
     this.#health.failed(error, delay);
-    this.#attempted.resolve();
+    this.#sync.failed();
     await sleep(this.#clock, delay, signal);
   }
 
@@ -283,21 +247,4 @@ export class Reflector<T extends KubeObject> {
     if (elsewhere || fieldSelector !== undefined) return false;
     return matchesLabelSelector(labelSelector, metadata.labels) === true;
   }
-
-  /** A transform that throws must not stop the stream: the object is then kept as it came. */
-  #slim(object: T): T {
-    const { transform = dropManagedFields, logger } = this.#options;
-    try {
-      return transform(object);
-    } catch (error) {
-      const fields = { err: error, kind: this.resource.kind };
-      logger.error(fields, 'failed to slim an object for the cache; kept whole');
-      return dropManagedFields(object);
-    }
-  }
-}
-
-function dropManagedFields<T extends KubeObject>(object: T): T {
-  delete object.metadata.managedFields;
-  return object;
 }

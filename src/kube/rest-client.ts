@@ -5,6 +5,7 @@ import type {
   KubeClient,
   ListAllOptions,
   ListOptions,
+  LogOptions,
   ObjectList,
   WatchEvent,
   WatchOptions,
@@ -12,7 +13,9 @@ import type {
 } from './client-types.ts';
 import { isKubeError, KubeError } from './errors.ts';
 import type { HttpCall, HttpExecutor } from './http-executor.ts';
+import type { LogLine } from './log-lines.ts';
 import { type KubeObject, keyOf, type ObjectName, type UntypedObject } from './object.ts';
+import { readLog } from './pod-log.ts';
 import { apiVersionOf, type Resource, resourceOf, resourcePath } from './resources.ts';
 import { openWatch } from './watch.ts';
 
@@ -175,6 +178,10 @@ export class RestClient implements KubeClient {
     onEvent: (event: WatchEvent<T>) => void,
   ): Promise<void> {
     return openWatch(this.#http, resource, options, onEvent);
+  }
+
+  readLog(at: ObjectName, options: LogOptions): AsyncIterable<LogLine> {
+    return readLog(this.#http, at, options);
   }
 
   async serverVersion(

@@ -18,6 +18,7 @@ const BACKOFF: BackoffOptions = { baseMs: 500, capMs: 60_000 };
  * - A key is with one worker at a time; added meanwhile, it is handed out once more after `done`.
  * - Groups take turns: a tenant with a thousand keys delays another's single key by one turn.
  * - A key handed out is no longer delayed: the look that begins now decides anew when to look again.
+ * - A key that the server asked to leave alone for a while stays so, whatever happens to it meanwhile.
  */
 export class WorkQueue {
   readonly #groupOf: (key: string) => string;
@@ -26,13 +27,16 @@ export class WorkQueue {
   readonly #random: () => number;
   /** Ready keys by group, with the time since when. Groups in the order of their turns, keys in order of arrival. */
   readonly #ready = new Map<string, Map<string, number>>();
+  /** Each once, whatever group it is of by now. */
+  readonly #readyKeys = new Set<string>();
   readonly #processing = new Set<string>();
   /** Added while being processed. */
   readonly #again = new Set<string>();
   readonly #delayed = new Map<string, { at: number; cancel: () => void }>();
   readonly #failures = new Map<string, number>();
+  /** Until when the server asked to be left alone with a key, on the clock. */
+  readonly #notBefore = new Map<string, number>();
   readonly #waiting: ((key: string | undefined) => void)[] = [];
-  #depth = 0;
   #drained: PromiseWithResolvers<void> | undefined;
 
   constructor(options: WorkQueueOptions = {}) {
@@ -46,7 +50,7 @@ export class WorkQueue {
     if (this.#drained !== undefined) return;
     this.#cancelDelay(key);
     if (this.#processing.has(key)) this.#again.add(key);
-    else this.#makeReady(key);
+    else this.#makeReadyInTime(key);
   }
 
   /** Adds after `ms`; of several, the earliest counts. */
@@ -63,10 +67,14 @@ export class WorkQueue {
     this.#delayed.set(key, { at, cancel: this.#clock.after(ms, () => this.add(key)) });
   }
 
-  /** Adds after a backoff that grows with each call until `forget`; at least `minDelayMs`. Returns the delay in ms. */
+  /**
+   * Adds after a backoff that grows with each call until `forget`. Returns the delay in ms.
+   * @param minDelayMs what the server asked for: not sooner, even if it is added meanwhile
+   */
   addRateLimited(key: string, minDelayMs = 0): number {
     const failures = this.failures(key);
     this.#failures.set(key, failures + 1);
+    if (minDelayMs > 0) this.#notBefore.set(key, this.#clock.now() + minDelayMs);
     const delay = Math.max(minDelayMs, fullJitter(failures, this.#backoff, this.#random));
     this.addAfter(key, delay);
     return delay;
@@ -75,6 +83,7 @@ export class WorkQueue {
   /** Resets the backoff of a key. */
   forget(key: string): void {
     this.#failures.delete(key);
+    this.#notBefore.delete(key);
   }
 
   /** Failures since the last `forget`. */
@@ -92,7 +101,7 @@ export class WorkQueue {
 
   done(key: string): void {
     this.#processing.delete(key);
-    if (this.#again.delete(key) && this.#drained === undefined) this.#makeReady(key);
+    if (this.#again.delete(key)) this.add(key);
     if (this.#processing.size === 0) this.#drained?.resolve();
   }
 
@@ -105,15 +114,20 @@ export class WorkQueue {
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
     this.#ready.clear();
-    this.#depth = 0;
+    this.#readyKeys.clear();
     for (const resolve of this.#waiting.splice(0)) resolve(undefined);
     if (this.#processing.size === 0) this.#drained.resolve();
     return this.#drained.promise;
   }
 
+  /** Whose turn a key takes. */
+  groupOf(key: string): string {
+    return this.#groupOf(key);
+  }
+
   /** Keys ready and waiting for a worker. */
   get depth(): number {
-    return this.#depth;
+    return this.#readyKeys.size;
   }
 
   get processing(): number {
@@ -123,6 +137,11 @@ export class WorkQueue {
   /** Keys whose time has not come. */
   get delayed(): number {
     return this.#delayed.size;
+  }
+
+  /** Keys whose last look failed. */
+  get failing(): number {
+    return this.#failures.size;
   }
 
   /** Age in ms of the longest waiting ready key; 0 when none waits. */
@@ -139,7 +158,17 @@ export class WorkQueue {
   }
 
   #isReady(key: string): boolean {
-    return this.#again.has(key) || this.#ready.get(this.#groupOf(key))?.has(key) === true;
+    return this.#again.has(key) || this.#readyKeys.has(key);
+  }
+
+  #makeReadyInTime(key: string): void {
+    const waitMs = (this.#notBefore.get(key) ?? 0) - this.#clock.now();
+    if (waitMs > 0) {
+      this.addAfter(key, waitMs);
+      return;
+    }
+    this.#notBefore.delete(key);
+    this.#makeReady(key);
   }
 
   #makeReady(key: string): void {
@@ -149,15 +178,15 @@ export class WorkQueue {
       waiter(key);
       return;
     }
+    if (this.#readyKeys.has(key)) return;
+    this.#readyKeys.add(key);
     const group = this.#groupOf(key);
     let keys = this.#ready.get(group);
     if (keys === undefined) {
       keys = new Map();
       this.#ready.set(group, keys);
     }
-    if (keys.has(key)) return;
     keys.set(key, this.#clock.now());
-    this.#depth += 1;
   }
 
   #take(): string | undefined {
@@ -166,8 +195,8 @@ export class WorkQueue {
       this.#ready.delete(group);
       for (const key of keys.keys()) {
         keys.delete(key);
+        this.#readyKeys.delete(key);
         if (keys.size > 0) this.#ready.set(group, keys);
-        this.#depth -= 1;
         this.#cancelDelay(key);
         this.#processing.add(key);
         return key;

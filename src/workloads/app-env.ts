@@ -141,6 +141,16 @@ export function ownServicesOf(
   };
 }
 
+/** Connections to the database that each pod of these templates takes; null: they do not say. */
+export function poolSizeOf(templates: PodTemplates): number | null {
+  const variable = Object.values(templates)
+    .flatMap((template) => template.spec?.containers ?? [])
+    .filter(({ name }) => name === APP_CONTAINER_NAME)
+    .flatMap(({ env = [] }) => env)
+    .find(({ name }) => name === ('DATABASE_POOL_SIZE' satisfies EnvName));
+  return variable?.value === undefined ? null : Number(variable.value);
+}
+
 /**
  * Environment of a container of the user's. An entry that names one of the app container's variables and says neither
  * value nor valueFrom asks for the app's: so a migrating init container reaches the database, while a log shipper

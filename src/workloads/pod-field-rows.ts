@@ -81,6 +81,7 @@ const CONTAINER_MEMBERS = [
 ];
 
 const MEMBER_NOTES: Readonly<Record<string, string>> = {
+  imagePullPolicy: 'Absent: `Always` for the tag `latest` or none, else `IfNotPresent`.',
   securityContext: 'Fields that are absent are filled in: see security below.',
 };
 

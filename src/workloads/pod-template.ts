@@ -17,6 +17,7 @@ import { servingFields } from './app-probes.ts';
 import type { PodTemplates } from './desired-object.ts';
 import { commonLabels, revisionLabels, selectorLabels } from './labels.ts';
 import { serviceAccountName } from './names.ts';
+import { pullPolicy } from './pull-policy.ts';
 import { containerSecurity, podSecurityContext } from './security.ts';
 
 /** Annotation that spares `kubectl logs` and `kubectl exec` the `-c app`. */
@@ -45,6 +46,7 @@ function appContainer(
   return {
     name: APP_CONTAINER_NAME,
     image,
+    imagePullPolicy: pullPolicy(image),
     ...(envSecretName === undefined ? {} : { envFrom: [{ secretRef: { name: envSecretName } }] }),
     env: appEnv(resource, component, config),
     ...(component === 'api' ? servingFields(config) : {}),
@@ -54,10 +56,11 @@ function appContainer(
   };
 }
 
-/** A container of the user's: every field as given, security and the asked-for variables filled in. */
+/** A container of the user's: every field as given; security, when to pull and the asked-for variables filled in. */
 function userContainer(container: Container, env: readonly V1EnvVar[], config: RenderConfig): V1Container {
   return {
     ...container,
+    imagePullPolicy: container.imagePullPolicy ?? pullPolicy(container.image),
     ...(container.env === undefined ? {} : { env: requestedEnv(container.env, env) }),
     securityContext: containerSecurity(config.podSecurity, container.securityContext),
   };

@@ -1,4 +1,5 @@
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import { pullSecretName } from '../contract/names.ts';
 import { contentHash } from '../domain/hash.ts';
 import { APP_CONTAINER_NAME } from '../domain/reserved.ts';
 import type { KubeObject, PodTemplates } from './desired-object.ts';
@@ -35,8 +36,8 @@ export function secretWitness(resource: ManagedDeployment, secrets: readonly Nam
   };
 }
 
-/** Secrets with the environment of a revision that pods of these templates need: those that the listener made. */
-export function environmentsOf(resource: ManagedDeployment, templates: PodTemplates): string[] {
+/** Secrets that pods of these templates need and that only the listener can make: environments, and the one to pull with. */
+export function listenerSecretsOf(resource: ManagedDeployment, templates: PodTemplates): string[] {
   const prefix = `${app(resource)}-env-`;
   const named = Object.values(templates)
     .flatMap((template) => template.spec?.containers ?? [])
@@ -44,5 +45,11 @@ export function environmentsOf(resource: ManagedDeployment, templates: PodTempla
     .flatMap(({ envFrom = [] }) => envFrom.flatMap(({ secretRef }) => secretRef?.name ?? []))
     .filter((name) => name.startsWith(prefix));
   const { envSecretName } = resource.spec.revision;
-  return [...new Set([...named, ...(envSecretName === undefined ? [] : [envSecretName])])];
+  const pull = pullSecretName(app(resource));
+  const pulls = Object.values(templates).some((template) =>
+    template.spec?.imagePullSecrets?.some(({ name }) => name === pull),
+  );
+  return [
+    ...new Set([...named, ...(envSecretName === undefined ? [] : [envSecretName]), ...(pulls ? [pull] : [])]),
+  ];
 }

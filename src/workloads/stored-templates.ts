@@ -1,11 +1,22 @@
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import { ANNOTATIONS, LABELS } from '../contract/names.ts';
 import { canonicalJson, contentHash } from '../domain/hash.ts';
+import { APP_CONTAINER_NAME } from '../domain/reserved.ts';
 import type { KubeObject, PodTemplates } from './desired-object.ts';
 import { INPUTS_HASH_LABEL, metadata, revisionLabels, TEMPLATE_HASH_LABEL } from './labels.ts';
 import { storedTemplatesName } from './names.ts';
 import { ownerReferences } from './owner.ts';
-import { templateInputsHash } from './template-inputs.ts';
+import { askedPodsHash, templateInputsHash } from './template-inputs.ts';
+
+/** Which image the app containers of stored templates run, and how it came to that. */
+export interface StoredImage {
+  /** As the revision names it. */
+  readonly given: string;
+  /** As the containers name it: pinned to the digest that the name had, where that was known. */
+  readonly used: string;
+  /** Why the digest is not known, though it was asked for; absent: it is, or nobody asked. */
+  readonly unresolved?: string;
+}
 
 /** What a ControllerRevision of Berth's holds. */
 export interface StoredTemplates {
@@ -17,6 +28,8 @@ export interface StoredTemplates {
   /** `templateInputsHash` of the resource that they were rendered from. */
   readonly inputsHash: string;
   readonly templates: PodTemplates;
+  /** null: the templates have no app container. */
+  readonly image: StoredImage | null;
 }
 
 /**
@@ -26,11 +39,13 @@ export interface StoredTemplates {
  * They say which revision was active when they were made: should the custom resource and its status be lost, that is
  * what a failure returns to.
  * @param attempt 1 for the revision's first rendering, then 2, 3 …
+ * @param image which image the templates run; absent: the one that the revision names
  */
 export function storedTemplates(
   resource: ManagedDeployment,
   templates: PodTemplates,
   attempt: number,
+  image?: StoredImage,
 ): KubeObject {
   const active = resource.status?.activeRevision;
   const base = metadata(resource, storedTemplatesName(resource, attempt), 'app');
@@ -44,13 +59,14 @@ export function storedTemplates(
         ...revisionLabels(resource),
         [INPUTS_HASH_LABEL]: templateInputsHash(resource),
       },
-      ...(active === undefined
-        ? {}
-        : { annotations: { [ANNOTATIONS.formerRevision]: canonicalJson(active) } }),
+      annotations: {
+        [ANNOTATIONS.askedPods]: askedPodsHash(resource),
+        ...(active === undefined ? {} : { [ANNOTATIONS.formerRevision]: canonicalJson(active) }),
+      },
       ...(resource.spec.database.volumePolicy === 'Delete' ? ownerReferences(resource) : {}),
     },
     revision: resource.spec.revision.number,
-    data: { templates },
+    data: { templates, ...(image === undefined ? {} : { image }) },
   };
 }
 
@@ -81,8 +97,20 @@ export function parseStoredTemplates(object: ReadControllerRevision): StoredTemp
   const name = object.metadata?.name;
   const revisionId = object.metadata?.labels?.[LABELS.revisionId];
   const inputsHash = object.metadata?.labels?.[INPUTS_HASH_LABEL];
-  const templates = (object.data as { templates?: PodTemplates } | undefined)?.templates;
+  const { templates, image } = (object.data ?? {}) as { templates?: PodTemplates; image?: unknown };
   if (name === undefined || revisionId === undefined || inputsHash === undefined) return null;
   if (object.revision === undefined || templates === undefined) return null;
-  return { name, revisionNumber: object.revision, revisionId, inputsHash, templates };
+  const revisionNumber = object.revision;
+  return { name, revisionNumber, revisionId, inputsHash, templates, image: readImage(image, templates) };
+}
+
+/** Where nothing is said of it, it is as the containers name it: earlier versions looked nothing up. */
+function readImage(said: unknown, templates: PodTemplates): StoredImage | null {
+  const { given, used, unresolved } = (said ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof given === 'string' && typeof used === 'string') {
+    return { given, used, ...(typeof unresolved === 'string' ? { unresolved } : {}) };
+  }
+  const containers = Object.values(templates).flatMap((template) => template.spec?.containers ?? []);
+  const image = containers.find(({ name }) => name === APP_CONTAINER_NAME)?.image;
+  return image === undefined ? null : { given: image, used: image };
 }

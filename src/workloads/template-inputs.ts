@@ -1,5 +1,6 @@
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
-import { contentHash } from '../domain/hash.ts';
+import { pullSecretName } from '../contract/names.ts';
+import { contentHash, fullHash } from '../domain/hash.ts';
 import { COMPONENTS } from '../domain/resource-spec.ts';
 import { deploymentId } from './labels.ts';
 
@@ -51,6 +52,14 @@ export function dataServiceInputs(
       ? { resources, maxConnections }
       : { resources: spec.cache.resources, maxMemoryMb: spec.cache.maxMemoryMb }),
   };
+}
+
+/** Of what is asked of the pods beside the app: equal for two revisions that differ in image and secrets alone, no others. */
+export function askedPodsHash({ spec, metadata }: ManagedDeployment): string {
+  const { imagePullSecrets = [], ...others } = spec.podTemplate;
+  // The platform's own goes with the image.
+  const asked = imagePullSecrets.filter(({ name }) => name !== pullSecretName(metadata.name));
+  return fullHash({ ...others, imagePullSecrets: asked });
 }
 
 /** Two resources of equal hash want the same pod templates (of the same rendering code and configuration). */
