@@ -9,18 +9,23 @@ import type { ClusterView } from './cluster-view.ts';
 import { isPaused } from './conditions.ts';
 import { type Execution, execute } from './execute.ts';
 import { type Failure, Unmet } from './failure.ts';
+import { QUOTA } from './failure-rules.ts';
 import { type ChildKindName, childKindOf } from './kinds.ts';
+import { assertMayAct } from './may-act.ts';
 import type { ObservedResource } from './observed.ts';
 import { isOurs } from './ownership.ts';
+import { Posts } from './posted-too-late.ts';
 import type { Refusals } from './refusals.ts';
 
-export interface ActInput extends Omit<Execution, 'view' | 'resource'> {
+export interface ActInput extends Omit<Execution, 'view' | 'resource' | 'posts'> {
   readonly resource: ObservedResource;
   readonly view: ClusterView;
   readonly refusals: Refusals;
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly mayAct: () => boolean;
+  /** Whether the custom resource was read from the server since this operator began. */
+  readonly confirmed: boolean;
   /**
    * To be called when the prerequisites are there and something is about to be changed that runs; false: nothing may be,
    * because the custom resource is not what it was.
@@ -35,6 +40,8 @@ export interface Acted {
   readonly failures: readonly Failure[];
   /** The custom resource is not what it was when this was decided: nothing that runs was touched. */
   readonly outdated: boolean;
+  /** The custom resource is what it was when this was decided: the server itself has said so. */
+  readonly confirmed: boolean;
   /** Some object is not what it was: look again. */
   readonly stale: boolean;
   /** A failure that may pass by itself. */
@@ -56,7 +63,9 @@ type Result =
  * Carries out actions, stage by stage. A failure holds up only what depends on it.
  *
  * Before anything is made, the custom resource is read from the server itself: a replica that slept and woke must not
- * bring back what was deleted meanwhile. Every other call carries the uid of the object that it was decided for.
+ * bring back what was deleted meanwhile. So it is before the first change of all: an operator that has just begun may have
+ * been given a list of before, and every change has its own effect. Every other call carries the uid of the object that it
+ * was decided for.
  */
 export async function act(actions: readonly Action[], input: ActInput): Promise<Acted> {
   const results = new Map<Action, Result>();
@@ -65,8 +74,37 @@ export async function act(actions: readonly Action[], input: ActInput): Promise<
     if (failure !== undefined) results.set(action, { kind: 'refused', failure });
     return failure === undefined;
   });
-  if (due.some(isCreation) && !(await isParentUnchanged(input)))
-    return { ...summary(results), outdated: true };
+  const reads = due.length > 0 && (!input.confirmed || due.some(isCreation));
+  if (reads && !(await isParentUnchanged(input))) return { ...summary(results), outdated: true };
+  const posts = new Posts();
+  let acted: Acted;
+  try {
+    acted = await actInStages(due, results, { ...input, posts });
+  } catch (error) {
+    await posts.lookAgain(input).catch(() => undefined);
+    throw error;
+  }
+  const error = await secondLook(posts, input);
+  return { ...acted, confirmed: reads, error: acted.error ?? error };
+}
+
+type Acting = ActInput & Pick<Execution, 'posts'>;
+
+async function secondLook(posts: Posts, input: ActInput): Promise<KubeError | undefined> {
+  try {
+    await posts.lookAgain(input);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof KubeError) || error.kind === 'aborted') throw error;
+    return error;
+  }
+}
+
+async function actInStages(
+  due: readonly Action[],
+  results: Map<Action, Result>,
+  input: Acting,
+): Promise<Acted> {
   let { announce } = input;
   for (const stage of [...new Set(due.map((action) => action.stage))].sort((a, b) => a - b)) {
     if (stage > STAGES.prerequisites && stage < STAGES.removal && announce !== undefined) {
@@ -101,7 +139,7 @@ async function isParentUnchanged({ client, resource, signal }: ActInput): Promis
   );
 }
 
-async function attempt(action: Action, input: ActInput): Promise<Result> {
+async function attempt(action: Action, input: Acting): Promise<Result> {
   try {
     assertMayAct(input);
     const written = await execute(action, input);
@@ -122,15 +160,10 @@ function unmet({ id: actionId }: Action, { reason, message }: Unmet): Result {
   return { kind: 'refused', failure: { actionId, reason, final: false, message, ...retry } };
 }
 
-function assertMayAct({ signal, mayAct }: ActInput): void {
-  if (!signal.aborted && mayAct()) return;
-  throw new KubeError({ kind: 'aborted', message: 'failed to act: this process no longer leads' });
-}
-
 /** Nothing helps but a change of the object, or of our rights. */
 const REFUSALS: ReadonlySet<KubeErrorKind> = new Set(['invalid', 'bad_request', 'forbidden']);
 
-async function classify(action: Action, error: KubeError, input: ActInput): Promise<Result> {
+async function classify(action: Action, error: KubeError, input: Acting): Promise<Result> {
   if (error.kind === 'aborted') throw error;
   if (error.causes.some(({ reason }) => reason === 'NamespaceTerminating')) return { kind: 'leaving' };
   const exists = error.kind === 'conflict' || error.kind === 'already_exists';
@@ -143,7 +176,7 @@ async function classify(action: Action, error: KubeError, input: ActInput): Prom
 }
 
 /** What was to be made is there already: ours (the cache lags, or lost sight of it), or somebody else's. */
-async function explainExisting(action: Action, input: ActInput): Promise<Result> {
+async function explainExisting(action: Action, input: Acting): Promise<Result> {
   const { view, resource, signal } = input;
   // A Secret: whoever made it meanwhile, the next look reads it.
   if (action.kind !== 'create') return { kind: 'stale' };
@@ -178,7 +211,7 @@ function isStripped(found: UntypedObject, wanted: KubeObject): boolean {
 async function takeBack(
   { object, id, reason, stage, after }: Extract<Action, { kind: 'create' }>,
   found: UntypedObject,
-  input: ActInput,
+  input: Acting,
 ): Promise<Result> {
   const { uid = '' } = found.metadata;
   // The number of pods stays: who decides it is looked at next.
@@ -193,9 +226,18 @@ async function takeBack(
   }
 }
 
+/** What Kubernetes says of a storage class without allowVolumeExpansion. */
+const RIGID = /must support resize/i;
+
+/** Quotas, storage classes, admission rules and missing rights all forbid: only the text tells which. */
+function reasonOf(action: Action, { kind, message }: KubeError): Failure['reason'] {
+  if (kind !== 'forbidden') return 'Refused';
+  if (QUOTA.test(message)) return 'QuotaExceeded';
+  return action.kind === 'volume' && RIGID.test(message) ? 'VolumeNotExpandable' : 'Refused';
+}
+
 function refused(action: Action, error: KubeError): Result {
-  const grows = action.kind === 'volume' && action.change.storage !== undefined;
-  const reason = grows && error.kind === 'forbidden' ? 'VolumeNotExpandable' : 'Refused';
+  const reason = reasonOf(action, error);
   const message = refusalText(action, error);
   return { kind: 'refused', failure: { actionId: action.id, reason, final: isFinal(error), message } };
 }
@@ -227,6 +269,7 @@ function summary(results: ReadonlyMap<Action, Result>): Acted {
     written: all.flatMap(([, result]) => (result.kind === 'done' && result.written ? [result.written] : [])),
     failures: all.flatMap(([, result]) => (result.kind === 'refused' ? [result.failure] : [])),
     outdated: false,
+    confirmed: false,
     stale: all.some(([, { kind }]) => kind === 'stale'),
     error: all.flatMap(([, result]) => (result.kind === 'error' ? [result.error] : []))[0],
     leaving: all.some(([, { kind }]) => kind === 'leaving'),

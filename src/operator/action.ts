@@ -26,13 +26,14 @@ export type Action = ActionBase &
       }
     /**
      * Server-side apply. `replicas`: kept in the apply because this manager is its only owner. `drift`: what is wanted
-     * was there before and somebody changed it.
+     * was there before and somebody changed it. `resume`: takes back a pause that somebody has set by hand.
      */
     | {
         readonly kind: 'apply';
         readonly object: KubeObject;
         readonly uid: string;
         readonly drift: boolean;
+        readonly resume?: boolean;
         readonly replicas?: number;
       }
     /**

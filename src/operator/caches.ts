@@ -18,6 +18,14 @@ export interface CachesOptions {
   logger: Logger;
 }
 
+/** Health of one cache. */
+export interface WatchStats {
+  readonly kind: string;
+  /** '': all. */
+  readonly namespace: string;
+  readonly stats: ReflectorStats;
+}
+
 const BY_APP = 'app';
 const BY_DEPLOYMENT = 'deployment';
 
@@ -151,8 +159,13 @@ export class Caches implements ClusterView {
     return this.#children.has(kind);
   }
 
+  /** Every custom resource. */
+  resources(): UntypedObject[] {
+    return [...this.#resources.values()].flatMap(({ store }) => store.list());
+  }
+
   #tellAll(): void {
-    const keys = [...this.#resources.values()].flatMap(({ store }) => store.list().map(keyOf));
+    const keys = this.resources().map(keyOf);
     for (const changed of this.#changed) keys.forEach(changed);
   }
 
@@ -169,7 +182,7 @@ export class Caches implements ClusterView {
   }
 
   /** Health of each reflector, by kind and namespace. */
-  stats(): { kind: string; namespace: string; stats: ReflectorStats }[] {
+  stats(): WatchStats[] {
     return [['ManagedDeployment', this.#resources] as const, ...this.#children].flatMap(
       ([kind, byNamespace]) =>
         [...byNamespace].map(([namespace, reflector]) => ({ kind, namespace, stats: reflector.stats() })),

@@ -2,6 +2,7 @@ import { ANNOTATIONS } from '../contract/names.ts';
 import { type Difference, whyApply } from '../kube/compare.ts';
 import type { DesiredObject, KubeObject } from '../workloads/desired-object.ts';
 import { type ChildObject, idOf, type Observed } from './observed.ts';
+import { workloadState } from './workload-state.ts';
 
 /** One wanted object beside what is in the cluster. */
 export interface Comparison {
@@ -15,6 +16,20 @@ export interface Comparison {
   readonly state: 'missing' | 'leaving' | 'different' | 'same';
   readonly live: ChildObject | undefined;
   readonly differences: readonly Difference[];
+}
+
+/** Path of the one field of a Deployment that is not ours and yet not left to others. */
+export const PAUSED_PATH = 'spec.paused';
+
+/**
+ * `kubectl rollout pause`: the Deployment follows no change any more, so whatever we write of it would not come about,
+ * a way back included. To hold a deployment there is the annotation, which also says so in the status.
+ */
+function pausedByHand(live: ChildObject): Difference[] {
+  if (live.kind !== 'Deployment' || !workloadState(live).paused) return [];
+  return [
+    { path: PAUSED_PATH, why: `is true, not false (to hold it: the annotation ${ANNOTATIONS.paused})` },
+  ];
 }
 
 /** Compares what is wanted with what is there, in the order of creation. Pod counts are not compared here. */
@@ -31,7 +46,9 @@ export function compareAll(desired: readonly DesiredObject[], observed: Observed
     if (live === undefined) return { ...comparison, state: 'missing' };
     if (live.metadata.deletionTimestamp !== undefined) return { ...comparison, state: 'leaving', live };
     const differences =
-      wanted.policy === 'create-only' ? [] : whyApply(object, live, ANNOTATIONS.appliedHash);
+      wanted.policy === 'create-only'
+        ? []
+        : [...whyApply(object, live, ANNOTATIONS.appliedHash), ...pausedByHand(live)];
     return { ...comparison, live, differences, state: differences.length === 0 ? 'same' : 'different' };
   });
 }

@@ -9,6 +9,11 @@ export interface Finding {
   readonly message: string;
 }
 
+/** It holds. */
+export const yes = (reason: Reason, message: string): Finding => ({ status: 'True', reason, message });
+/** It does not. */
+export const no = (reason: Reason, message: string): Finding => ({ status: 'False', reason, message });
+
 /** Long enough to name a culprit, short enough for a table; the CRD allows four times as much. */
 const MAX_MESSAGE = 1024;
 

@@ -2,7 +2,7 @@ import { LABELS } from '../contract/names.ts';
 import { COMPONENTS, type Component } from '../domain/resource-spec.ts';
 import { parseQuantity } from '../kube/quantity.ts';
 import { cacheName, componentName, databaseName } from '../workloads/names.ts';
-import { liveChild, type Observed } from './observed.ts';
+import { type ChildObject, childId, liveChild, type Observed } from './observed.ts';
 import { isSettled, stateOf } from './workload-state.ts';
 
 /** How database or cache fares. */
@@ -15,6 +15,8 @@ export interface ServiceState {
   readonly settled: boolean;
   /** It is told to run no pod. */
   readonly stopped: boolean;
+  /** Its pod is being replaced because it is to run another way. */
+  readonly updating: boolean;
 }
 
 export interface VolumeState {
@@ -28,13 +30,33 @@ export interface VolumeState {
   readonly resizeStep?: string;
 }
 
-const EXTERNAL: ServiceState = { external: true, ready: true, settled: true, stopped: false };
+const EXTERNAL: ServiceState = {
+  external: true,
+  ready: true,
+  settled: true,
+  stopped: false,
+  updating: false,
+};
+
+const ABSENT: ServiceState = {
+  external: false,
+  ready: false,
+  settled: false,
+  stopped: false,
+  updating: false,
+};
 
 function serviceState(observed: Observed, kind: 'Deployment' | 'StatefulSet', name: string): ServiceState {
   const state = stateOf(observed, kind, name);
-  if (state === undefined) return { external: false, ready: false, settled: false, stopped: false };
+  if (state === undefined) return ABSENT;
   const ready = state.available >= 1;
-  return { external: false, ready, settled: ready && isSettled(state), stopped: state.wanted === 0 };
+  return {
+    external: false,
+    ready,
+    settled: ready && isSettled(state),
+    stopped: state.wanted === 0,
+    updating: state.updating,
+  };
 }
 
 /** How the database fares. */
@@ -56,8 +78,10 @@ export function dataServicesReady(observed: Observed): boolean {
   return databaseState(observed).ready && cacheState(observed).ready;
 }
 
+type Named = Pick<ChildObject, 'kind' | 'metadata'>;
+
 interface ClaimFields {
-  spec?: { resources?: { requests?: { storage?: string } } };
+  spec?: { volumeName?: string; resources?: { requests?: { storage?: string } } };
   status?: {
     phase?: string;
     capacity?: { storage?: string };
@@ -80,6 +104,23 @@ export function volumeState(observed: Observed): VolumeState | undefined {
   const step = status?.conditions?.find(({ type, status: is }) => is === 'True' && RESIZE_STEPS.has(type));
   if (!resizing || step === undefined) return { requested, bound, resizing };
   return { requested, bound, resizing, resizeStep: [step.type, step.message].filter(Boolean).join(': ') };
+}
+
+/** The database's claim, where it is being deleted: it goes, with the data, as soon as no pod uses it. */
+export function leavingVolume({ resource, children }: Observed): ChildObject | undefined {
+  const claim = children.get(childId('PersistentVolumeClaim', databaseName(resource)));
+  return claim?.metadata.deletionTimestamp === undefined ? undefined : claim;
+}
+
+/** Whether this object runs the pod that is all that keeps a claim from going. */
+export function holdsLeavingVolume(observed: Observed, { kind, metadata }: Named): boolean {
+  const isDatabase = kind === 'StatefulSet' && metadata.name === databaseName(observed.resource);
+  return isDatabase && leavingVolume(observed) !== undefined;
+}
+
+/** PersistentVolume of a claim. */
+export function volumeNameOf(claim: object): string | undefined {
+  return (claim as ClaimFields).spec?.volumeName;
 }
 
 /** What a claim asks for, as a Kubernetes quantity. */

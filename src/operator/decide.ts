@@ -1,10 +1,10 @@
-import type { ManagedDeploymentSpec, ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
+import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import { ANNOTATIONS } from '../contract/names.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
-import type { Component } from '../domain/resource-spec.ts';
 import { desiredObjects } from '../workloads/desired-objects.ts';
-import { componentName, databaseName } from '../workloads/names.ts';
+import { databaseName } from '../workloads/names.ts';
 import type { Action, Plan } from './action.ts';
+import { chooseTarget } from './choose-target.ts';
 import { type Comparison, compareAll } from './comparison.ts';
 import type { Patience } from './failure-rules.ts';
 import { removeOldTemplates } from './history.ts';
@@ -12,12 +12,12 @@ import { withKeptTemplates } from './kept-templates.ts';
 import { liveChild, type Observed, type ObservedResource } from './observed.ts';
 import { plan } from './plan.ts';
 import { judge, type Rollout, type Verdict } from './rollout.ts';
-import { routeReady } from './route-state.ts';
+import { keptRoutes } from './route-state.ts';
+import { scaledFor } from './scales.ts';
 import { witnessChanges } from './secrets-check.ts';
 import { keepingInUse } from './services-in-use.ts';
-import { chooseTarget, componentsOf, type Target } from './target.ts';
+import type { Target } from './target.ts';
 import { turnRound } from './turn-round.ts';
-import { stateOf } from './workload-state.ts';
 
 type DataImages = NonNullable<ManagedDeploymentStatus['dataImages']>;
 
@@ -53,9 +53,11 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
     comparisons,
     complete,
     finishing: turn.finishing,
-    keepRoutes: isRouteOnItsWay(observed, config),
+    keptRoutes: keptRoutes(observed, config, complete),
   });
-  const settled = complete && todo.actions.length === 0;
+  // A volume that is not let grow keeps nothing from being tidied up.
+  const atRest = todo.actions.every(({ kind }) => kind === 'volume');
+  const tidied = complete || target.kind === 'inspection' ? removeOldTemplates(observed, target) : [];
   return {
     ...rollout,
     turnsAt: rollout.turnsAt ?? turn.until,
@@ -63,45 +65,16 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
     dataImages,
     comparisons,
     plan: todo,
-    housekeeping: settled
-      ? [...removeOldTemplates(observed, target), ...witnessChanges(observed, target)]
-      : [],
+    housekeeping: atRest ? [...tidied, ...(complete ? witnessChanges(observed, target) : [])] : [],
   };
-}
-
-/** A route of the former kind stays until the one that replaces it leads somewhere. */
-function isRouteOnItsWay(observed: Observed, config: RenderConfig): boolean {
-  return routeReady(observed, config)?.status === 'False';
 }
 
 /** Whether what the former templates needed may go. Pods that are kept for inspection may need it. */
 function isComplete(verdict: Verdict, target: Target): boolean {
+  if (target.untouched) return false;
   if (verdict.kind === 'failed') return target.kind === 'restored' && verdict.awaited === null;
   return verdict.kind === 'complete' || verdict.kind === 'idle';
 }
-
-/**
- * The resource with the pod counts that the target is to have. They are the wanted ones, but for a failure: a component
- * that comes back although it is no longer wanted keeps its pods, and what is kept for inspection needs but one.
- */
-function scaledFor({ resource, ...observed }: Observed, target: Target): ObservedResource {
-  const { components } = resource.spec;
-  const scaled = componentsOf(target).flatMap((component): [Component, ComponentSpec][] => {
-    if (target.kind === 'inspection' && resource.status?.activeRevision === undefined) {
-      return [[component, { ...components[component], scale: ONE_POD }]];
-    }
-    if (target.kind !== 'restored' || components[component] !== undefined) return [];
-    const running = stateOf({ resource, ...observed }, 'Deployment', componentName(resource, component));
-    const count = Math.max(1, running?.wanted ?? 1);
-    return [[component, { scale: { min: count, max: count } }]];
-  });
-  if (scaled.length === 0) return resource;
-  const spec = { ...resource.spec, components: { ...components, ...Object.fromEntries(scaled) } };
-  return { ...resource, spec };
-}
-
-type ComponentSpec = ManagedDeploymentSpec['components']['api'];
-const ONE_POD = { min: 1, max: 1 };
 
 /**
  * Images of the data services, fixed when they are made: a new default of the operator moves neither. They are kept in

@@ -9,6 +9,7 @@ import type { KubeObject as DesiredKubeObject } from '../workloads/desired-objec
 import { ownerReferences } from '../workloads/owner.ts';
 import type { Action } from './action.ts';
 import type { ClusterView } from './cluster-view.ts';
+import type { Posts } from './posted-too-late.ts';
 import { checkSecrets, ensureCredentials, ownCredentials } from './secrets.ts';
 
 export type WriteClient = Pick<KubeClient, 'get' | 'find' | 'create' | 'apply' | 'patch' | 'delete'>;
@@ -18,6 +19,8 @@ export interface Execution {
   readonly view: Pick<ClusterView, 'noteWrite' | 'noteDelete'>;
   readonly resource: ManagedDeployment;
   readonly signal: AbortSignal;
+  /** Every POST of what has no owner goes through it. */
+  readonly posts: Posts;
 }
 
 type ActionOf<Kind extends Action['kind']> = Extract<Action, { kind: Kind }>;
@@ -57,11 +60,11 @@ async function noted(written: Promise<KubeObject>, { view }: Execution): Promise
 const NO_VERSION = '1';
 
 async function create(action: ActionOf<'create'>, execution: Execution): Promise<KubeObject> {
-  const { client, signal } = execution;
+  const { client, signal, posts } = execution;
   const { object, replicas, once } = action;
   const fieldManager = FIELD_MANAGERS.operator;
-  if (once) return await noted(client.create<KubeObject>(object, { fieldManager, signal }), execution);
-  const body = withReplicas(withHash(object, ANNOTATIONS.appliedHash), replicas);
+  if (once) return await noted(posts.create(object, execution), execution);
+  const body = withSpec(withHash(object, ANNOTATIONS.appliedHash), withCount(replicas));
   const fenced = { ...body, metadata: { ...body.metadata, resourceVersion: NO_VERSION } };
   return await noted(client.apply<KubeObject>(fenced, { fieldManager, force: true, signal }), execution);
 }
@@ -72,8 +75,10 @@ async function create(action: ActionOf<'create'>, execution: Execution): Promise
  * wanted was valid before.
  */
 async function applied(action: ActionOf<'apply'>, { client, signal }: Execution): Promise<KubeObject> {
-  const { object, uid, replicas, drift } = action;
-  const body = withReplicas(withHash(object, ANNOTATIONS.appliedHash), replicas);
+  const { object, uid, replicas, drift, resume } = action;
+  // Not part of the hash: with the next apply the field is nobody's again.
+  const pods = resume === true ? { paused: false, ...withCount(replicas) } : withCount(replicas);
+  const body = withSpec(withHash(object, ANNOTATIONS.appliedHash), pods);
   const fenced = { ...body, metadata: { ...body.metadata, uid } };
   const fieldManager = FIELD_MANAGERS.operator;
   const send = () => client.apply<KubeObject>(fenced, { fieldManager, force: true, signal });
@@ -89,8 +94,11 @@ async function applied(action: ActionOf<'apply'>, { client, signal }: Execution)
   }
 }
 
-function withReplicas(object: DesiredKubeObject, replicas: number | undefined): DesiredKubeObject {
-  return replicas === undefined ? object : { ...object, spec: { ...(object.spec as object), replicas } };
+const withCount = (replicas: number | undefined) => (replicas === undefined ? {} : { replicas });
+
+function withSpec(object: DesiredKubeObject, fields: object): DesiredKubeObject {
+  if (Object.keys(fields).length === 0) return object;
+  return { ...object, spec: { ...(object.spec as object), ...fields } };
 }
 
 function scaled(action: ActionOf<'scale'>, { client, signal }: Execution): Promise<KubeObject> {

@@ -1,10 +1,9 @@
 import type { Reason } from '../domain/conditions.ts';
-import type { Culprit } from '../domain/culprit.ts';
 import type { Symptom } from './symptoms.ts';
 
 /**
- * When a rollout has failed. The table below is the specification: the first row that fits a symptom tells what it is
- * called, and how long it may last. Pure: what was seen, when the rollout began and what time it is decide.
+ * Which trouble is a failure, and when. The table below is the specification: the first row that fits a symptom tells
+ * what it is called, and how long it may last. judge-rollout.ts judges by it.
  */
 
 /** How long each kind of trouble may last, in milliseconds. */
@@ -33,195 +32,139 @@ const REGISTRY_TROUBLE =
   /\b(?:429|50[0234])\b|too ?many ?requests|internal server error|bad gateway|service unavailable|gateway time-?out|i\/o timeout|connection (?:refused|reset)|TLS handshake timeout|deadline exceeded|no such host|: EOF\b|unexpected EOF/i;
 /** Names of images, hosts and addresses in what the registry says: a tag `:500` is no answer of it. */
 const withoutNames = (text: string) => text.replace(/"[^"]*"|\S*[/:@]\S*\d\S*/g, ' ');
-/** The second: the quota was just made, and nothing is counted yet. */
-const QUOTA = /exceeded quota|status unknown for quota/i;
+/** How a quota refuses. The second: it was just made, and nothing is counted yet. */
+export const QUOTA = /exceeded quota|status unknown for quota/i;
 /** The scheduler waits for a claim that nobody has made. */
 const CLAIM_MISSING = /persistentvolumeclaim "[^"]{1,253}" not found/i;
 /** Refused for what the pod is; all else (a webhook that does not answer) may pass. */
 const ADMISSION = /is forbidden|denied the request|denied request|is invalid/i;
 
-interface Rule {
+/** How long trouble may last before it is a failure; a part of the patience is counted from then, not before the templates. */
+export type Lasts =
+  | 'not at all'
+  | 'until the deadline'
+  | {
+      readonly patience: Exclude<keyof Patience, 'deadlineMs'>;
+      readonly from: 'since' | 'scheduledAt';
+    };
+
+/** As much of a symptom as a rule looks at. */
+export type Told = Pick<Symptom, 'reason' | 'text' | 'restarts'> & {
+  readonly culprit: { readonly exit_code?: number };
+};
+
+export interface Rule {
   /** Reasons as Kubernetes names them; null: any. */
   readonly when: ReadonlySet<string> | null;
   readonly and?: (symptom: Told) => boolean;
+  /** The same in words, for people. */
+  readonly seen: string;
   readonly reason: Reason;
-  /** When it turns into a failure, in ms since the epoch; null: at the deadline. */
-  readonly turnsAt: ((symptom: Symptom, patience: Patience, startedAt: number) => number) | null;
+  readonly lasts: Lasts;
 }
 
 const of = (...reasons: string[]): ReadonlySet<string> => new Set(reasons);
-const atOnce = () => Number.NEGATIVE_INFINITY;
-const sinceOr = (time: number | undefined, startedAt: number) => Math.max(time ?? startedAt, startedAt);
 
-const RULES: readonly Rule[] = [
+/** Also what docs/lifecycle.md tells of failures. */
+export const FAILURE_RULES: readonly Rule[] = [
   // Nothing but another revision helps.
-  { when: of('InvalidImageName'), reason: 'InvalidImageName', turnsAt: atOnce },
-  { when: of('ErrImageNeverPull'), reason: 'ImagePullFailed', turnsAt: atOnce },
+  {
+    when: of('InvalidImageName'),
+    seen: 'the name of an image is none',
+    reason: 'InvalidImageName',
+    lasts: 'not at all',
+  },
+  {
+    when: of('ErrImageNeverPull'),
+    seen: 'an image may not be pulled (`imagePullPolicy: Never`) and is not on the node',
+    reason: 'ImagePullFailed',
+    lasts: 'not at all',
+  },
   {
     when: of('CrashLoopBackOff'),
     and: ({ restarts }) => restarts >= HOPELESS_RESTARTS,
+    seen: `a container is in back-off after ${HOPELESS_RESTARTS} restarts or more`,
     reason: 'CrashLoop',
-    turnsAt: atOnce,
+    lasts: 'not at all',
   },
   // What it refers to may be made a moment later.
   {
     when: of('CreateContainerConfigError'),
+    seen: 'a container names a Secret, ConfigMap or key that is not there',
     reason: 'ContainerConfigInvalid',
-    turnsAt: ({ since }, { configErrorMs }, startedAt) => sinceOr(since, startedAt) + configErrorMs,
+    lasts: { patience: 'configErrorMs', from: 'since' },
   },
   // Quota may be freed, by other pods that end.
   {
     when: of('ReplicaFailure', 'PartialReplicaFailure'),
     and: ({ text }) => QUOTA.test(text),
+    seen: 'a quota of the namespace allows no further pod',
     reason: 'QuotaExceeded',
-    turnsAt: null,
+    lasts: 'until the deadline',
   },
   {
     when: of('ReplicaFailure'),
     and: ({ text }) => ADMISSION.test(text),
+    seen: 'the cluster refuses the pods for what they are (admission, Pod Security)',
     reason: 'AdmissionRefused',
-    turnsAt: ({ since }, { refusalMs }, startedAt) => sinceOr(since, startedAt) + refusalMs,
+    lasts: { patience: 'refusalMs', from: 'since' },
   },
-  { when: of('ReplicaFailure', 'PartialReplicaFailure'), reason: 'AdmissionRefused', turnsAt: null },
+  {
+    when: of('ReplicaFailure', 'PartialReplicaFailure'),
+    seen: 'the cluster refuses pods otherwise: an admission webhook does not answer',
+    reason: 'AdmissionRefused',
+    lasts: 'until the deadline',
+  },
   {
     when: of('ErrImagePull', 'ImagePullBackOff', 'RegistryUnavailable'),
     and: ({ reason, text }) => reason === 'RegistryUnavailable' || REGISTRY_TROUBLE.test(withoutNames(text)),
+    seen: 'the registry of an image answers 429 or 5xx, or not at all',
     reason: 'ImagePullFailed',
-    turnsAt: null,
+    lasts: 'until the deadline',
   },
   {
     when: of('ErrImagePull', 'ImagePullBackOff', 'ImageInspectError'),
+    seen: 'an image cannot be pulled otherwise: there is none, or no right to it',
     reason: 'ImagePullFailed',
-    turnsAt: ({ scheduledAt }, { imagePullMs }, startedAt) => sinceOr(scheduledAt, startedAt) + imagePullMs,
+    lasts: { patience: 'imagePullMs', from: 'scheduledAt' },
   },
   // May pass: told at once, a failure at the deadline.
   {
     when: of('CreateContainerError', 'RunContainerError'),
+    seen: 'a container cannot be made or started',
     reason: 'ContainerConfigInvalid',
-    turnsAt: null,
+    lasts: 'until the deadline',
   },
   {
     when: of('Unschedulable'),
     and: ({ text }) => CLAIM_MISSING.test(text),
+    seen: 'a pod names a volume claim that nobody has made',
     reason: 'MountFailed',
-    turnsAt: ({ since }, { configErrorMs }, startedAt) => sinceOr(since, startedAt) + configErrorMs,
+    lasts: { patience: 'configErrorMs', from: 'since' },
   },
   {
     when: of('Unschedulable', 'SchedulingGated', 'SchedulerError'),
+    seen: 'no node takes a pod',
     reason: 'Unschedulable',
-    turnsAt: null,
+    lasts: 'until the deadline',
   },
-  { when: of('FailedMount', 'FailedAttachVolume'), reason: 'MountFailed', turnsAt: null },
+  {
+    when: of('FailedMount', 'FailedAttachVolume'),
+    seen: 'a volume cannot be attached or mounted',
+    reason: 'MountFailed',
+    lasts: 'until the deadline',
+  },
   {
     when: null,
     and: ({ culprit }) => culprit.exit_code !== undefined && culprit.exit_code !== 0,
+    seen: 'a container has ended with an error, and is started again',
     reason: 'CrashLoop',
-    turnsAt: null,
+    lasts: 'until the deadline',
   },
   {
     when: of('ContainersNotReady', 'ReadinessGatesNotReady', 'Unhealthy'),
+    seen: 'a pod runs and does not become ready',
     reason: 'ReadinessFailed',
-    turnsAt: null,
+    lasts: 'until the deadline',
   },
 ];
-
-/** Only that it takes its time: worth a word where nothing else is known. */
-const VAGUE = of(
-  'ContainerCreating',
-  'PodInitializing',
-  'ContainersNotInitialized',
-  'ContainersNotReady',
-  'Pending',
-);
-
-/** Why a rollout has failed. */
-export interface RolloutFailure {
-  readonly reason: Reason;
-  /** A sentence that begins with the component. */
-  readonly message: string;
-  readonly culprit: Culprit;
-}
-
-export interface Judgement {
-  readonly failure: RolloutFailure | null;
-  /** What keeps it meanwhile and has a name: it may pass, but who waits can see to it now. */
-  readonly trouble: RolloutFailure | null;
-  /** When the next rule turns, in ms since the epoch, if nothing changes before. */
-  readonly turnsAt: number;
-}
-
-export interface Evidence {
-  readonly symptoms: readonly Symptom[];
-  /** What the rollout waits for, as a sentence that begins with the component. */
-  readonly awaited: string;
-  /** ms since the epoch. */
-  readonly startedAt: number;
-  readonly now: number;
-  readonly patience: Patience;
-}
-
-type Told = Pick<Symptom, 'reason' | 'text' | 'restarts'> & {
-  readonly culprit: { readonly exit_code?: number };
-};
-
-function ruleOf(symptom: Told): Rule | undefined {
-  return RULES.find(({ when, and }) => {
-    return (when === null || when.has(symptom.reason)) && (and === undefined || and(symptom));
-  });
-}
-
-/** What trouble of any pod, or of a workload that gets none, is called; null: it only takes its time. */
-export function reasonOfTrouble(trouble: {
-  readonly reason: string;
-  readonly text: string;
-  readonly restarts?: number;
-  readonly exitCode?: number;
-}): Reason | null {
-  const { reason, text, restarts = 0, exitCode } = trouble;
-  if (VAGUE.has(reason)) return null;
-  const culprit = exitCode === undefined ? {} : { exit_code: exitCode };
-  return ruleOf({ reason, text, restarts, culprit })?.reason ?? null;
-}
-
-/** Whether a rollout that is not complete has failed. */
-export function judgeRollout({ symptoms, awaited, startedAt, now, patience }: Evidence): Judgement {
-  const deadline = startedAt + patience.deadlineMs;
-  const ruled = symptoms.map((symptom) => {
-    const rule = ruleOf(symptom);
-    const turnsAt = rule?.turnsAt?.(symptom, patience, startedAt) ?? deadline;
-    return { symptom, reason: rule?.reason, turnsAt: Math.min(turnsAt, deadline) };
-  });
-  const turned = ruled.find(({ turnsAt }) => turnsAt <= now && turnsAt < deadline);
-  if (turned?.reason !== undefined) {
-    const { message, culprit } = turned.symptom;
-    return { failure: { reason: turned.reason, message, culprit }, trouble: null, turnsAt: now };
-  }
-  if (now >= deadline) return { failure: overdue(ruled, awaited, patience), trouble: null, turnsAt: now };
-  const next = Math.min(deadline, ...ruled.map(({ turnsAt }) => turnsAt));
-  return { failure: null, trouble: nameable(ruled), turnsAt: next };
-}
-
-/** The first that says more than that it takes its time. */
-function nameable(ruled: readonly Ruled[]): RolloutFailure | null {
-  for (const { symptom, reason } of ruled) {
-    if (reason === undefined || VAGUE.has(symptom.reason)) continue;
-    const { message, culprit } = symptom;
-    return { reason, message, culprit };
-  }
-  return null;
-}
-
-type Ruled = { readonly symptom: Symptom; readonly reason: Reason | undefined };
-
-/** The deadline names what says most: rather why than that it takes its time. */
-function overdue(ruled: readonly Ruled[], awaited: string, { deadlineMs }: Patience): RolloutFailure {
-  const named = ruled.filter(({ reason }) => reason !== undefined);
-  const worst = named.find(({ symptom }) => !VAGUE.has(symptom.reason)) ?? named[0] ?? ruled[0];
-  const late = `not done within ${Math.round(deadlineMs / 1000)} s`;
-  if (worst === undefined) {
-    const [component = ''] = awaited.split(':');
-    return { reason: 'RolloutDeadlineExceeded', message: `${awaited}; ${late}`, culprit: { component } };
-  }
-  const { message, culprit } = worst.symptom;
-  return { reason: worst.reason ?? 'RolloutDeadlineExceeded', message: `${message}; ${late}`, culprit };
-}

@@ -7,6 +7,7 @@ export interface Failure {
   readonly reason: Extract<
     Reason,
     | 'Refused'
+    | 'QuotaExceeded'
     | 'Conflict'
     | 'VolumeNotExpandable'
     | 'ReconcileFailed'

@@ -1,14 +1,20 @@
+import type { z } from 'zod';
 import {
   managedDeploymentSpecSchema,
   managedDeploymentStatusSchema,
 } from '../contract/managed-deployment.ts';
-import { ANNOTATIONS } from '../contract/names.ts';
+import { ANNOTATIONS, LABELS } from '../contract/names.ts';
 import type { UntypedObject } from '../kube/object.ts';
-import type { PodTemplates } from '../workloads/desired-object.ts';
 import { INPUTS_HASH_LABEL } from '../workloads/labels.ts';
 import { type NamedSecret, WITNESS_LABEL } from '../workloads/secret-witness.ts';
-import { parseStoredTemplates } from '../workloads/stored-templates.ts';
+import {
+  parseStoredTemplates,
+  type StoredImage,
+  type StoredTemplates,
+} from '../workloads/stored-templates.ts';
 import type { ClusterView } from './cluster-view.ts';
+import { shortened } from './conditions.ts';
+import { asFirstGiven } from './images/revision-image.ts';
 import { CHILD_KINDS, type ChildKindName, OPTIONAL_KINDS } from './kinds.ts';
 import type {
   ActiveRevision,
@@ -20,53 +26,95 @@ import type {
 } from './observed.ts';
 import { idOf } from './observed.ts';
 import { isOurs } from './ownership.ts';
+import { standIn } from './stand-in.ts';
 
 export type Gathered =
   | { kind: 'found'; observed: Observed }
   /** There is no such resource (any more). */
   | { kind: 'absent' }
-  /** Its spec is not one that this version understands; `problems` names the fields. */
-  | { kind: 'unreadable'; resource: ObservedResource; problems: string };
+  /** Its spec is not one that this version understands; `problems` names the fields. What is there is seen all the same. */
+  | { kind: 'unreadable'; observed: Observed; problems: string };
 
 const PLAIN_CHILDREN = (Object.keys(CHILD_KINDS) as ChildKindName[]).filter(
   (kind) => kind !== 'Pod' && kind !== 'ControllerRevision',
 );
 
 /** Everything known of one custom resource, from the caches alone: no call leaves the process. */
-export function gather(view: ClusterView, key: string): Gathered {
+export function gather(view: Pick<ClusterView, 'resource' | 'children' | 'watches'>, key: string): Gathered {
   const object = view.resource(key);
   if (object === undefined) return { kind: 'absent' };
   const read = readResource(object);
-  if (typeof read === 'string') return { kind: 'unreadable', resource: asResource(object), problems: read };
+  if (typeof read !== 'string') return { kind: 'found', observed: observe(view, key, read) };
+  return { kind: 'unreadable', observed: observe(view, key, standIn(asResource(object))), problems: read };
+}
+
+function observe(
+  view: Pick<ClusterView, 'children' | 'watches'>,
+  key: string,
+  read: ObservedResource,
+): Observed {
   const ours = (kind: ChildKindName) =>
     view.children(kind, key).filter((child) => isOurs(child, read)) as ChildObject[];
   const revisions = ours('ControllerRevision');
+  const storedTemplates = revisions.filter((object) => !isWitness(object)).flatMap(observedTemplates);
   return {
-    kind: 'found',
-    observed: {
-      resource: read,
-      children: new Map(PLAIN_CHILDREN.flatMap(ours).map((child) => [idOf(child), child])),
-      storedTemplates: revisions.filter((object) => !isWitness(object)).flatMap(observedTemplates),
-      witnesses: revisions.filter(isWitness).map((object) => ({ object, secrets: owningSecrets(object) })),
-      pods: ours('Pod') as ObservedPod[],
-      missingKinds: new Set(OPTIONAL_KINDS.filter((kind) => !view.watches(kind))),
-    },
+    resource: asFirstGiven(read, storedTemplates),
+    children: new Map(PLAIN_CHILDREN.flatMap(ours).map((child) => [idOf(child), child])),
+    storedTemplates,
+    witnesses: revisions.filter(isWitness).map((object) => ({ object, secrets: owningSecrets(object) })),
+    pods: ours('Pod') as ObservedPod[],
+    missingKinds: new Set(OPTIONAL_KINDS.filter((kind) => !view.watches(kind))),
   };
 }
 
 /** Parsing is the dearest part of a look, and the same cached object is looked at many times. */
 const parsed = new WeakMap<UntypedObject, ObservedResource | string>();
 
-/** The resource with defaults filled in, or what is wrong with it. */
-function readResource(object: UntypedObject): ObservedResource | string {
+/**
+ * The resource with defaults filled in, or what is wrong with it. Fields of a later version are passed over, as a field
+ * that is missing means what it meant before (decision 0032): but for those of the pod template, which say what a pod is.
+ */
+export function readResource(object: UntypedObject): ObservedResource | string {
   const known = parsed.get(object);
   if (known !== undefined) return known;
-  const spec = managedDeploymentSpecSchema.safeParse(object['spec']);
-  const read = spec.success
-    ? { ...asResource(object), spec: spec.data }
-    : spec.error.issues.map(({ path, message }) => `spec.${path.join('.')}: ${message}`).join('; ');
+  const read = readSpec(object);
   parsed.set(object, read);
   return read;
+}
+
+function readSpec(object: UntypedObject): ObservedResource | string {
+  if (isDeeper(object['spec'], MOST_LEVELS)) return `spec: is nested more than ${MOST_LEVELS} levels deep`;
+  const strictly = managedDeploymentSpecSchema.safeParse(object['spec']);
+  const spec = strictly.success
+    ? strictly
+    : managedDeploymentSpecSchema.safeParse(withoutUnknown(object['spec'], strictly.error.issues));
+  if (spec.success) return { ...asResource(object), spec: spec.data };
+  return shortened(
+    spec.error.issues.map(({ path, message }) => `${['spec', ...path].join('.')}: ${message}`).join('; '),
+  );
+}
+
+/**
+ * Several times what any field has. The API server takes thousands of levels below what it does not look into, and what
+ * copies them would run out of stack: in each look at this resource, and in those at all builds together.
+ */
+const MOST_LEVELS = 64;
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
+}
+
+/** A copy without the fields that this version does not know. */
+function withoutUnknown(spec: unknown, issues: readonly z.core.$ZodIssue[]): unknown {
+  const copy: unknown = structuredClone(spec);
+  for (const issue of issues) {
+    if (issue.code !== 'unrecognized_keys' || issue.path[0] === 'podTemplate') continue;
+    let holder = copy;
+    for (const step of issue.path) holder = (holder as Record<PropertyKey, unknown>)[step];
+    for (const key of issue.keys) delete (holder as Record<string, unknown>)[key];
+  }
+  return copy;
 }
 
 /** The fields outside `spec` are as the CRD has them. */
@@ -85,24 +133,36 @@ function owningSecrets({ metadata }: ChildObject): NamedSecret[] {
 }
 
 function observedTemplates(object: ChildObject): ObservedTemplates[] {
-  const { name, labels, uid = '', resourceVersion = '', creationTimestamp = '' } = object.metadata;
+  const {
+    name,
+    labels,
+    annotations,
+    uid = '',
+    resourceVersion = '',
+    creationTimestamp = '',
+  } = object.metadata;
+  const askedPods = annotations?.[ANNOTATIONS.askedPods];
   const inputsHash = labels?.[INPUTS_HASH_LABEL];
   const revisionNumber = object['revision'];
   if (inputsHash === undefined || typeof revisionNumber !== 'number') return [];
   if (labels?.[WITNESS_LABEL] !== undefined) return [];
   if (object.metadata.deletionTimestamp !== undefined) return [];
-  const templates = () => readTemplates(object);
-  const former = () => readFormer(object.metadata.annotations?.[ANNOTATIONS.formerRevision]);
+  const templates = () => readTemplates(object).templates;
+  const image = () => readImage(object);
+  const former = () => readFormer(annotations?.[ANNOTATIONS.formerRevision]);
   return [
     {
       name,
       uid,
       resourceVersion,
       revisionNumber,
+      revisionId: labels?.[LABELS.revisionId] ?? '',
       inputsHash,
+      ...(askedPods === undefined ? {} : { askedPods }),
       createdAt: creationTimestamp,
       former,
       templates,
+      image,
     },
   ];
 }
@@ -118,12 +178,29 @@ function readFormer(text: string | undefined): ActiveRevision | null {
 }
 
 /** @throws Error when somebody else wrote the object: nothing may run from it */
-function readTemplates(object: ChildObject): PodTemplates {
+function readTemplates(object: ChildObject): StoredTemplates {
   const data: unknown = typeof object['data'] === 'string' ? JSON.parse(object['data']) : object['data'];
   const stored = parseStoredTemplates({ ...object, data });
   if (stored === null) {
     const { namespace, name } = object.metadata;
     throw new Error(`failed to read the stored templates ${namespace}/${name}: not in Berth's form`);
   }
-  return stored.templates;
+  return stored;
+}
+
+/** Of cached objects, which never change: it is asked for at each look. */
+const images = new WeakMap<ChildObject, StoredImage | null>();
+
+/** Templates that somebody else wrote say nothing of an image. */
+function readImage(object: ChildObject): StoredImage | null {
+  const known = images.get(object);
+  if (known !== undefined) return known;
+  let image: StoredImage | null = null;
+  try {
+    image = readTemplates(object).image;
+  } catch {
+    // Whoever would run them is told.
+  }
+  images.set(object, image);
+  return image;
 }

@@ -1,20 +1,22 @@
 import { apiVersionOf, RESOURCES } from '../kube/resources.ts';
 import { type Action, STAGES } from './action.ts';
 import type { Observed } from './observed.ts';
-import { deletion } from './plan.ts';
-import { newestFirst, type Target } from './target.ts';
+import { deletion } from './removals.ts';
+import type { Target } from './target.ts';
+import { newestFirst } from './templates-choice.ts';
 
 /** So many stored templates are kept beside those in use. */
 export const KEPT_TEMPLATES = 10;
 
 /** Removes stored templates that are neither in use nor among the newest. Only asked for when no rollout is under way. */
 export function removeOldTemplates(observed: Observed, target: Target): Action[] {
-  const { activeRevision, rollout, failedRevision } = observed.resource.status ?? {};
+  const { activeRevision, rollout, failedRevision, failedChange } = observed.resource.status ?? {};
   const inUse = new Set([
     target.name,
     activeRevision?.templates,
     rollout?.templates,
     failedRevision?.templates,
+    failedChange?.templates,
   ]);
   const { kind } = RESOURCES.ControllerRevision;
   const { namespace } = observed.resource.metadata;

@@ -50,6 +50,11 @@ export function withKeptTemplates(
   });
 }
 
+/** The template of a data service as it was when its inputs were last new; undefined: none is kept. */
+export function keptTemplate(observed: Observed, kind: string, name: string): V1PodTemplateSpec | undefined {
+  return readKept(observed, kind, name)?.template;
+}
+
 function readKept(observed: Observed, kind: string, name: string): KeptTemplate | undefined {
   const text = liveChild(observed, kind, name)?.metadata.annotations?.[ANNOTATIONS.podTemplate];
   if (text === undefined) return undefined;

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../kube/object.ts';
+import type { Checked } from './confinement.ts';
 import { Refusals } from './refusals.ts';
 import { NO_TELLINGS, type Tellings } from './tellings.ts';
 
@@ -13,6 +14,10 @@ export interface Remembered {
   secretsCheckedAt: number;
   /** What Events told of objects that say nothing themselves. */
   tellings: Tellings;
+  /** What may not be of its spec; undefined: not looked for yet. */
+  checked?: Checked;
+  /** Whether the custom resource was read from the server since: the first list may be one of before. */
+  confirmed: boolean;
   /** Looks in a row that ended with a failed call. */
   errors: number;
 }
@@ -30,6 +35,7 @@ export class Memory {
       statusWrittenAt: 0,
       secretsCheckedAt: 0,
       tellings: NO_TELLINGS,
+      confirmed: false,
       errors: 0,
     };
     this.#byKey.set(key, fresh);

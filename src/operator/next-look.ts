@@ -34,12 +34,11 @@ interface Looked {
   readonly now: number;
 }
 
+const MOVED_ON = 'the cluster has moved on since it was looked at';
+
 /** Look again, soon. */
-export function staleOutcome(): Outcome {
-  return {
-    kind: 'retry',
-    error: new KubeError({ kind: 'conflict', message: 'the cluster has moved on since it was looked at' }),
-  };
+export function staleOutcome(error = new KubeError({ kind: 'conflict', message: MOVED_ON })): Outcome {
+  return { kind: 'retry', error };
 }
 
 /** When to look again, if nothing happens before. */
@@ -59,6 +58,8 @@ export function nextLook({ observed, decision, acted, reported, remembered, now 
         turnsAt ?? undefined,
         // The echo of the status that records it wakes nobody, and something has to be done about it.
         verdict.kind === 'failed' && verdict.seen ? now : undefined,
+        // It has arrived, and what is wanted has still failed.
+        verdict.kind === 'complete' && target.instead !== null ? now : undefined,
         secretsCheckDue(observed, remembered.secretsCheckedAt, now),
       ];
   const toReport = [

@@ -1,7 +1,10 @@
+import type { BuildStatus } from '../contract/build.ts';
 import type { ManagedDeployment, ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import type { KubeObject, UntypedObject } from '../kube/object.ts';
 import type { PodTemplates } from '../workloads/desired-object.ts';
 import type { NamedSecret } from '../workloads/secret-witness.ts';
+import type { StoredImage } from '../workloads/stored-templates.ts';
+import type { ImageLook } from './images/image-asked.ts';
 
 /**
  * What the operator knows of one ManagedDeployment. Terms:
@@ -21,8 +24,22 @@ export interface Observed {
   readonly pods: readonly ObservedPod[];
   /** Kinds that this cluster does not have. */
   readonly missingKinds?: ReadonlySet<string>;
+  /** The build that the resource asks for; absent: it asks for none. */
+  readonly build?: BuildStatus;
+  /** How far the look at the registry of the wanted image is; absent: it needs none, or this operator looks none up. */
+  readonly image?: ImageLook;
+  /** What the wanted pods may not be, whoever asks for it; absent: nothing was looked for. See confinement.ts. */
+  readonly forbidden?: readonly Forbidden[];
   /** What Events told of an object when they were last asked for, by its uid; see tellings.ts. */
   readonly tellings?: ReadonlyMap<string, Telling>;
+}
+
+/** A part of the custom resource that may not be. */
+export interface Forbidden {
+  readonly resourcePath: string;
+  readonly message: string;
+  /** Of the pod template, which stays let where it was let once. */
+  readonly ofPodTemplate: boolean;
 }
 
 /** Stands for the Secrets that own it: one that is deleted is soon no longer among them. */
@@ -56,11 +73,17 @@ export interface ObservedTemplates {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly revisionNumber: number;
+  /** As labelled: the hub's id, or the number on resources without a record. */
+  readonly revisionId: string;
   readonly inputsHash: string;
+  /** `askedPodsHash` of the resource that they were rendered from; absent: an earlier version made them. */
+  readonly askedPods?: string;
   readonly createdAt: string;
   /** What was active when these were made; null: nothing. */
   former(): ActiveRevision | null;
   templates(): PodTemplates;
+  /** Which image they run; null: none, or the object cannot be read. */
+  image(): StoredImage | null;
 }
 
 interface ContainerStatus {
@@ -85,6 +108,8 @@ export interface PodCondition {
 
 /** A pod as far as it is read; all else is dropped before it is cached. */
 export interface ObservedPod extends KubeObject {
+  /** The node that went away under it; absent: none did, as far as the pod tells. */
+  lostNode?: string;
   status?: {
     phase?: string;
     /** Why the whole pod has ended: `Evicted`. */

@@ -1,7 +1,12 @@
+import type { BuildConfig } from '../contract/build-config.ts';
 import { LABELS } from '../contract/names.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 import { type BackoffOptions, fullJitter } from '../domain/backoff.ts';
 import type { Logger } from '../domain/logger.ts';
+import { type Policy, resolvePolicy } from '../domain/policy.ts';
+import type { TellSpan } from '../domain/span.ts';
+import { lookUpImage } from '../image-registry/look-up.ts';
+import type { RegistryOptions } from '../image-registry/repository-call.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type Clock, sleep, systemClock } from '../kube/clock.ts';
 import { type Outcome, runWorkers } from '../kube/controller.ts';
@@ -10,11 +15,15 @@ import { EventRecorder } from '../kube/events.ts';
 import { type LeaderElectionOptions, LeaderElector } from '../kube/leader-election.ts';
 import { WorkQueue } from '../kube/work-queue.ts';
 import type { Action } from './action.ts';
-import { Caches } from './caches.ts';
+import { createBuilds } from './builds/builds.ts';
+import { Caches, type WatchStats } from './caches.ts';
+import { ImageLooks } from './images/image-looks.ts';
 import type { ChildKindName } from './kinds.ts';
 import { followOptionalKinds } from './optional-kinds.ts';
 import { preflight } from './preflight.ts';
-import { createReconciler, type ReconcilerOptions } from './reconcile.ts';
+import { createReconciler } from './reconcile.ts';
+import type { ReconcilerOptions } from './reconciler-options.ts';
+import { IMPORTANT_NEWS } from './transitions.ts';
 
 /** `candidate`: another one leads. `syncing`: leads, and fills its caches. */
 export type OperatorState = 'starting' | 'candidate' | 'syncing' | 'leading' | 'stopped';
@@ -24,14 +33,22 @@ export interface OperatorHooks {
   onState?(state: OperatorState): void;
   onReconcile?(result: { key: string; outcome: Outcome; durationMs: number }): void;
   onAction?(action: Action): void;
-  /** The queue and caches of a term of leadership, to be looked at whenever metrics are asked for. */
-  onTerm?(term: { queue: WorkQueue; caches: Caches }): void;
+  /** As onReconcile, of a look at all builds. */
+  onBuilds?(result: { outcome: Outcome; durationMs: number }): void;
+  /** The queues and caches of a term of leadership, to be looked at whenever metrics are asked for. */
+  onTerm?(term: { queue: WorkQueue; builds: WorkQueue | undefined; watches: () => WatchStats[] }): void;
 }
 
 export interface OperatorOptions {
   readonly client: KubeClient;
   /** How workloads are rendered in this cluster. */
   readonly config: RenderConfig;
+  /** What pods may be; absent: what the hosting mode lets them. */
+  readonly policy?: Policy;
+  /** How builds are run; absent: nothing is built. */
+  readonly builds?: BuildConfig | undefined;
+  /** How registries are asked for the digests of images; absent: images are used as given. */
+  readonly images?: RegistryOptions | undefined;
   /** How long trouble may last before a rollout has failed, the deadline aside; default: see failure-rules. */
   readonly patience?: ReconcilerOptions['patience'];
   /** Namespaces to work in; empty: all. */
@@ -50,13 +67,15 @@ export interface OperatorOptions {
   /** Custom resources looked at side by side; default 16. */
   readonly workers?: number;
   readonly logger: Logger;
+  /** Takes a span of each look that has changed something. */
+  readonly span?: TellSpan;
   readonly hooks?: OperatorHooks;
   readonly clock?: Clock;
 }
 
 const WORKERS = 16;
 const DISCOVERY_MS = 30_000;
-const START_BACKOFF: BackoffOptions = { baseMs: 500, capMs: 10_000 };
+const START_BACKOFF: BackoffOptions = { baseMs: 500, capMs: 5_000 };
 /** A reconcile that is under way may end in order for so long after a stop; then its calls are cut off. */
 const DRAIN_MS = 5_000;
 /** Events that are still to be told may hold up the end of a term for so long. */
@@ -95,10 +114,13 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
 
 /** The preflight's answer, however long the API server is away; undefined: stopped meanwhile. */
 async function checked(options: OperatorOptions, signal: AbortSignal): Promise<ChildKindName[] | undefined> {
-  const { client, namespaces, lease, logger, clock = systemClock } = options;
+  const { client, namespaces, lease, builds, logger, clock = systemClock } = options;
   for (let failures = 0; !signal.aborted; failures += 1) {
     try {
-      return await preflight({ client, namespaces, leaseNamespace: lease.namespace }, signal);
+      return await preflight(
+        { client, namespaces, leaseNamespace: lease.namespace, buildNamespace: builds?.namespace },
+        signal,
+      );
     } catch (error) {
       if (signal.aborted) return undefined;
       if (!isKubeError(error) || !error.retryable) throw error;
@@ -134,14 +156,22 @@ async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader 
     instance: options.identity,
     logger,
     clock,
+    important: IMPORTANT_NEWS,
   });
-  hooks?.onTerm?.({ queue, caches });
   caches.onChange((key) => queue.add(key));
+  const builds = options.builds && createBuilds(options, options.builds, { caches, queue, isLeader });
+  const images = options.images && createLooks(options, options.images, { queue, signal: term });
+  hooks?.onTerm?.({
+    queue,
+    builds: builds?.queue,
+    watches: () => [...caches.stats(), ...(builds?.stats() ?? [])],
+  });
   caches.start();
+  builds?.start();
   const ended = new AbortController();
   let following: Promise<void> | undefined;
   try {
-    await caches.waitForSync(term);
+    await Promise.all([caches.waitForSync(term), builds?.waitForSync(term)]);
     if (term.aborted) return;
     logger.info({ kinds: kinds.length, due: queue.depth }, 'caches are filled; reconciling');
     hooks?.onState?.('leading');
@@ -150,17 +180,22 @@ async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader 
       const signal = AbortSignal.any([term, ended.signal]);
       following = followOptionalKinds({ client, caches, intervalMs, clock, logger }, signal);
     }
+    const building = builds?.run(term, cutOff(term, stopping));
     await runWorkers({
       queue,
       reconcile: createReconciler({
         view: caches,
         client,
         config,
+        policy: options.policy ?? resolvePolicy(config.hosting),
         ...(options.patience === undefined ? {} : { patience: options.patience }),
+        ...(builds === undefined ? {} : { builds }),
+        ...(images === undefined ? {} : { images }),
         events,
         clock,
         logger,
         mayAct: isLeader,
+        ...(options.span === undefined ? {} : { span: options.span }),
         ...(hooks?.onAction === undefined ? {} : { onAction: hooks.onAction }),
       }),
       workers: options.workers ?? WORKERS,
@@ -169,14 +204,31 @@ async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader 
       abort: cutOff(term, stopping),
       ...(hooks?.onReconcile === undefined ? {} : { onOutcome: hooks.onReconcile }),
     });
+    await building;
     await Promise.race([events.flush(), sleep(clock, FLUSH_MS)]);
   } catch (error) {
     if (!term.aborted) throw error;
   } finally {
     ended.abort();
     await following;
-    await caches.stop();
+    await Promise.all([caches.stop(), builds?.stop()]);
   }
+}
+
+/** Looks at registries, as long as the term lasts. */
+function createLooks(
+  { client, clock = systemClock }: OperatorOptions,
+  registries: RegistryOptions,
+  { queue, signal }: { queue: WorkQueue; signal: AbortSignal },
+): ImageLooks {
+  return new ImageLooks({
+    client,
+    lookUp: (image, credentials, ended) => lookUpImage(image, credentials, registries, ended),
+    timeoutMs: registries.timeoutMs,
+    now: () => clock.date().getTime(),
+    answered: (key) => queue.add(key),
+    signal,
+  });
 }
 
 /**

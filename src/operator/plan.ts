@@ -1,20 +1,13 @@
 import { ANNOTATIONS } from '../contract/names.ts';
-import { controllerOf } from '../kube/object.ts';
 import { databaseName, serviceAccountName } from '../workloads/names.ts';
 import { type Action, actionId, type Plan, STAGES, type Stage } from './action.ts';
-import type { Comparison } from './comparison.ts';
-import {
-  componentsGone,
-  dataServicesReady,
-  isLarger,
-  someComponentRuns,
-  volumeState,
-} from './data-services.ts';
-import { childKindOf } from './kinds.ts';
-import { type ChildObject, childId, idOf, type Observed } from './observed.ts';
-import { isOfEarlierResource } from './ownership.ts';
+import { type Comparison, PAUSED_PATH } from './comparison.ts';
+import { componentsGone, holdsLeavingVolume, someComponentRuns } from './data-services.ts';
+import { type ChildObject, childId, type Observed } from './observed.ts';
 import { planReplicas } from './plan-replicas.ts';
-import { awaitsNewService } from './services-in-use.ts';
+import { volumeChange } from './plan-volume.ts';
+import { AUTOSCALER, ROUTE_KINDS, removalId, removals } from './removals.ts';
+import { servicesMissing } from './services-in-use.ts';
 import type { Target } from './target.ts';
 
 export interface PlanInput {
@@ -25,11 +18,9 @@ export interface PlanInput {
   readonly complete: boolean;
   /** Deployments that come to the end of their rollout before they are touched; see turn-round.ts. */
   readonly finishing: ReadonlySet<string>;
-  /** A route that is no longer wanted still leads to the app, and its successor does not yet. */
-  readonly keepRoutes: boolean;
+  /** Routes, by `childId`, that are no longer wanted and stay: their successor does not lead to the app yet. */
+  readonly keptRoutes: ReadonlySet<string>;
 }
-
-const AUTOSCALER = 'HorizontalPodAutoscaler';
 
 /** From what is wanted and what is there to what is to be done. Pure; empty when all is as it is wanted. */
 export function plan(input: PlanInput): Plan {
@@ -38,10 +29,14 @@ export function plan(input: PlanInput): Plan {
   const actions: Action[] = [];
   const waiting: string[] = [];
   for (const comparison of comparisons) {
-    if (comparison.desired.afterDataServices && !open) {
+    if (comparison.desired.afterDataServices && !open && !isRouteThere(comparison)) {
       waiting.push(`${comparison.id} waits for database and cache`);
     } else if (comparison.state === 'leaving') {
       waiting.push(`${comparison.id} is being deleted and will be made again`);
+    } else if (holdsLeavingVolume(observed, comparison.object)) {
+      waiting.push(`${comparison.id} is left as it is while its volume claim is being deleted`);
+    } else if (target.untouched && isComponent(comparison)) {
+      // Neither to what has failed nor to anything else.
     } else if (input.finishing.has(comparison.id)) {
       waiting.push(`${comparison.id} finishes its rollout, then it is turned back`);
     } else {
@@ -50,20 +45,32 @@ export function plan(input: PlanInput): Plan {
       waiting.push(...planned.waiting);
     }
   }
-  const store = open ? storeTemplates(target) : [];
+  const store = open ? storeTemplates(target.store ?? target.awaits?.store ?? null) : [];
   return { actions: [...store, ...actions, ...removals(input)], waiting };
 }
 
-/**
- * Components start when database and cache are ready. What already runs is not held up by a database that fails later.
- * Switched off, nothing starts anyway.
- */
-export function mayStart(observed: Observed, target: Target): boolean {
-  if (observed.resource.spec.suspend || dataServicesReady(observed)) return true;
-  return someComponentRuns(observed) && !awaitsNewService(observed, target);
+function isComponent({ desired }: Comparison): boolean {
+  return desired.replicas !== undefined && desired.afterDataServices;
 }
 
-function storeTemplates({ store }: Target): Action[] {
+/** The first way in waits for somebody to serve; where it leads to is changed at once, whatever becomes of a rollout. */
+function isRouteThere({ object, live }: Comparison): boolean {
+  return ROUTE_KINDS.has(object.kind) && live !== undefined;
+}
+
+/**
+ * Components start when the database and the cache that they use are ready. What already runs is not held up by one
+ * that fails later. Switched off, nothing starts anyway.
+ */
+export function mayStart(observed: Observed, target: Target): boolean {
+  return (
+    observed.resource.spec.suspend ||
+    someComponentRuns(observed) ||
+    servicesMissing(observed, target).length === 0
+  );
+}
+
+function storeTemplates(store: Target['store']): Action[] {
   if (store === null) return [];
   return [
     {
@@ -189,79 +196,7 @@ function applying(input: PlanInput, comparison: Comparison, live: ChildObject): 
       object,
       uid: live.metadata.uid ?? '',
       drift: !differences.some(({ path }) => path === `metadata.annotations[${ANNOTATIONS.appliedHash}]`),
+      ...(differences.some(({ path }) => path === PAUSED_PATH) ? { resume: true } : {}),
     },
   ];
-}
-
-/** The volume may grow, and follow a change of volumePolicy; all else of it stays as it was made. */
-function volumeChange(observed: Observed, { desired, object }: Comparison, live: ChildObject): Action[] {
-  const wanted = desired.storage ?? '0';
-  const volume = volumeState(observed);
-  const grows = volume?.bound === true && isLarger(wanted, volume.requested);
-  const isOwned = controllerOf(live)?.uid === observed.resource.metadata.uid;
-  if (!grows && isOwned === desired.owned) return [];
-  const change = {
-    ...(grows ? { storage: wanted } : {}),
-    ...(isOwned === desired.owned ? {} : { owned: desired.owned }),
-  };
-  return [
-    {
-      kind: 'volume',
-      id: actionId('volume', object.kind, object.metadata.name),
-      reason: grows ? `grows to ${wanted}` : 'volumePolicy has changed',
-      stage: STAGES.objects,
-      after: [],
-      object,
-      uid: live.metadata.uid ?? '',
-      resourceVersion: live.metadata.resourceVersion ?? '',
-      change,
-      followers: observed.storedTemplates.map(({ name, uid }) => ({ name, uid })),
-    },
-  ];
-}
-
-function removalId(kind: string, name: string): string {
-  return actionId('delete', kind, name);
-}
-
-/** Kinds that say how many pods run; they go at once. All else waits until the rollout no longer needs it. */
-const SCALING_KINDS: ReadonlySet<string> = new Set([AUTOSCALER, 'PodDisruptionBudget']);
-
-const ROUTE_KINDS: ReadonlySet<string> = new Set(['Ingress', 'HTTPRoute']);
-
-function removals({ observed, comparisons, complete, keepRoutes }: PlanInput): Action[] {
-  const wanted = new Set(comparisons.map(({ id }) => id));
-  return [...observed.children.values()]
-    .filter((child) => childKindOf(child.kind)?.removable === true && !wanted.has(idOf(child)))
-    .filter((child) => child.metadata.deletionTimestamp === undefined)
-    .filter((child) => !isOfEarlierResource(child, observed.resource))
-    .filter((child) => complete || SCALING_KINDS.has(child.kind))
-    .filter((child) => !(keepRoutes && ROUTE_KINDS.has(child.kind)))
-    .map((child) =>
-      deletion(
-        child,
-        'is no longer wanted',
-        child.kind === AUTOSCALER ? STAGES.prerequisites : STAGES.removal,
-      ),
-    );
-}
-
-/** Deletes exactly this object, in exactly this state. */
-export function deletion(
-  object: Pick<ChildObject, 'apiVersion' | 'kind' | 'metadata'>,
-  reason: string,
-  stage: Stage,
-): Action {
-  const { apiVersion, kind, metadata } = object;
-  const { name, namespace = '', uid = '', resourceVersion = '' } = metadata;
-  return {
-    kind: 'delete',
-    id: removalId(kind, name),
-    reason,
-    stage,
-    after: [],
-    object: { apiVersion, kind, metadata: { name, namespace } },
-    uid,
-    resourceVersion,
-  };
 }

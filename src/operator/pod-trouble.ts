@@ -1,5 +1,6 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { LABELS } from '../contract/names.ts';
+import { compareText } from '../domain/compare-text.ts';
 import { APP_CONTAINER_NAME } from '../domain/reserved.ts';
 import { withoutCredentials } from './masking.ts';
 import type { Observed, ObservedContainer, ObservedPod, PodCondition } from './observed.ts';
@@ -56,11 +57,6 @@ export function podsOfTemplate(
     ({ metadata, status }) =>
       status?.phase !== 'Failed' && labels.every(([key, value]) => metadata.labels?.[key] === value),
   );
-}
-
-function compareText(a = '', b = ''): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }
 
 /** Whether the pod is ready. Available is another matter: it must have been so for minReadySeconds. */
@@ -155,6 +151,7 @@ function containersOf({ status }: ObservedPod, template: V1PodTemplateSpec | und
 
 /** Everything runs, and yet it is not ready: named is what is waited for. */
 function unready(pod: ObservedPod, template: V1PodTemplateSpec | undefined): PodTrouble {
+  if (pod.lostNode !== undefined) return wholePod(pod, 'NodeNotReady', `node ${pod.lostNode} is not ready`);
   const condition = conditionOf(pod, 'Ready', 'False');
   const containers = containersOf(pod, template).filter(({ status }) => status.state?.running !== undefined);
   const initializing = containers.find(({ kind }) => kind === 'init');

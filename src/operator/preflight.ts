@@ -3,7 +3,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { apiVersionOf } from '../kube/resources.ts';
 import { describeRight, missingRights } from '../kube/rights.ts';
 import { CHILD_KINDS, type ChildKindName } from './kinds.ts';
-import { leaseRights, neededRights } from './rights.ts';
+import { buildRights, leaseRights, neededRights } from './rights.ts';
 
 /** The cluster is not prepared for the operator; the message says what to do. Waiting does not help. */
 export class OperatorStartError extends Error {
@@ -15,6 +15,8 @@ export interface PreflightOptions {
   /** Empty: all namespaces. */
   namespaces: readonly string[];
   leaseNamespace: string;
+  /** Of builds; absent: nothing is built. */
+  buildNamespace?: string | undefined;
 }
 
 const SHOWN_RIGHTS = 5;
@@ -25,7 +27,7 @@ const SHOWN_RIGHTS = 5;
  * @throws OperatorStartError when the custom resource or a right is missing; KubeError when the server does not answer
  */
 export async function preflight(options: PreflightOptions, signal: AbortSignal): Promise<ChildKindName[]> {
-  const { client, namespaces, leaseNamespace } = options;
+  const { client, namespaces, leaseNamespace, buildNamespace } = options;
   const { apiVersion, plural, group } = MANAGED_DEPLOYMENT;
   if (!(await hasResource(client, apiVersion, plural, signal))) {
     throw new OperatorStartError(
@@ -42,13 +44,18 @@ export async function preflight(options: PreflightOptions, signal: AbortSignal):
     missingRights(client, leaseRights(), leaseNamespace, signal).then((found) =>
       sentences(found, leaseNamespace),
     ),
+    buildNamespace === undefined
+      ? []
+      : missingRights(client, buildRights(), buildNamespace, signal).then((found) =>
+          sentences(found, buildNamespace),
+        ),
   ]);
   const [first, ...others] = missing.flat();
   if (first === undefined) return kinds;
   const shown = [first, ...others].slice(0, SHOWN_RIGHTS).join(', ');
   const more = others.length < SHOWN_RIGHTS ? '' : ` and ${others.length + 1 - SHOWN_RIGHTS} more`;
   throw new OperatorStartError(
-    `failed to start the operator: its account may not ${shown}${more}. Give it its rights: kubectl apply -f manifests/10-rbac.yaml`,
+    `failed to start the operator: its account may not ${shown}${more}. Give it its rights: helm upgrade, or kubectl apply -f manifests/PROFILE.yaml`,
   );
 }
 

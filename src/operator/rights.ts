@@ -35,6 +35,15 @@ export function neededRights(kinds: readonly ChildKindName[]): Right[] {
   ];
 }
 
+/** Rights in the namespace of builds. */
+export function buildRights(): Right[] {
+  return [
+    // `get`: to see whose a Job is that bars the way of a new one.
+    ...rightsOn('Job', ['get', 'list', 'watch', 'create', 'delete']),
+    ...rightsOn('Pod', ['list', 'watch']),
+  ];
+}
+
 /** Rights in the namespace of the leader election's Lease. */
 export function leaseRights(): Right[] {
   return rightsOn('Lease', ['get', 'create', 'update']);

@@ -4,12 +4,14 @@ import { reasonOr } from '../domain/revision-steps.ts';
 import { componentName } from '../workloads/names.ts';
 import type { Comparison } from './comparison.ts';
 import { conditionOf, isPaused } from './conditions.ts';
-import { judgeRollout, type Patience, type RolloutFailure } from './failure-rules.ts';
+import type { Patience } from './failure-rules.ts';
+import { judgeRollout, type RolloutFailure } from './judge-rollout.ts';
 import { childId, type Observed } from './observed.ts';
 import { mayStart } from './plan.ts';
 import { troubleOf } from './pod-trouble.ts';
+import { lackOfServices } from './service-trouble.ts';
 import { symptomsOf } from './symptoms.ts';
-import { componentsOf, type FailedRevision, type Target } from './target.ts';
+import { type AwaitingRevision, componentsOf, type FailedRevision, isSame, type Target } from './target.ts';
 import { isSettled, type WorkloadState, workloadState } from './workload-state.ts';
 
 /** How far the components are on their way to the target. */
@@ -37,6 +39,10 @@ export interface Rollout {
   readonly components: readonly ComponentStatus[];
   /** When the rollout of the target began, as in the status; null: there is none under way. */
   readonly startedAt: string | null;
+  /** When its templates took over from others of the same rollout; null: they did not. */
+  readonly templatesAt: string | null;
+  /** Since when something wanted waits for data services, as in the status; null: nothing does. */
+  readonly awaitingSince: string | null;
   /** When it fails, or is turned round, unless something happens before, in ms since the epoch; null: never. */
   readonly turnsAt: number | null;
 }
@@ -55,29 +61,32 @@ export function judge(input: JudgeInput): Rollout {
   const states = componentsOf(target).map((component) => componentState(observed, component, comparisons));
   const components = states.map(({ status }) => status);
   const awaited = states.find((state) => state.awaited !== null)?.awaited ?? null;
-  const still = { components, startedAt: null, turnsAt: null };
+  const still = { components, startedAt: null, templatesAt: null, awaitingSince: null, turnsAt: null };
   if (target.kind === 'off') return { ...still, verdict: { kind: 'idle' } };
   if (target.failed !== null) {
     return { ...still, verdict: { ...recorded(target.failed), kind: 'failed', seen: false, awaited } };
   }
   if (target.templates === null) return { ...still, verdict: { kind: 'idle' } };
-  if (!mayStart(observed, target)) return { ...still, verdict: { kind: 'waiting' } };
-  if (awaited === null && target.store === null) return { ...still, verdict: { kind: 'complete' } };
   const moving =
     awaited === null ? ({ kind: 'complete' } as const) : ({ kind: 'progressing', awaited } as const);
+  if (target.awaits !== null) return { ...still, ...judgeWait(input, target.awaits, moving) };
+  if (!mayStart(observed, target)) return { ...still, verdict: { kind: 'waiting' } };
+  if (awaited === null && target.store === null) return { ...still, verdict: { kind: 'complete' } };
   if (target.kind !== 'rollout') return { ...still, verdict: moving };
-  const startedAt = startOf(input);
+  const { startedAt, templatesAt } = startOf(input);
+  const begun = { ...still, startedAt, templatesAt };
   // Nothing of ours is touched, so nothing of it is judged either.
-  if (awaited === null || isPaused(observed.resource)) return { ...still, startedAt, verdict: moving };
+  if (awaited === null || isPaused(observed.resource)) return { ...begun, verdict: moving };
   const { failure, trouble, turnsAt } = judgeRollout({
     symptoms: symptomsOf(observed, target),
     awaited,
     startedAt: Date.parse(startedAt),
+    templatesAt: Date.parse(templatesAt ?? startedAt),
     now: input.now.getTime(),
     patience: input.patience,
   });
   if (failure === null) {
-    return { components, startedAt, turnsAt, verdict: { kind: 'progressing', awaited, trouble } };
+    return { ...begun, turnsAt, verdict: { kind: 'progressing', awaited, trouble } };
   }
   return { ...still, verdict: { ...failure, kind: 'failed', seen: true, awaited } };
 }
@@ -87,12 +96,54 @@ function recorded({ reason, message, culprit }: FailedRevision): RolloutFailure 
   return { reason: reasonOr(reason, 'RolloutFailed'), message, culprit: culprit ?? {} };
 }
 
-/** As recorded, else now. The time of a pause does not count: what was paused begins anew. */
-function startOf({ observed: { resource }, target, now }: JudgeInput): string {
-  const { rollout } = resource.status ?? {};
-  const wasPaused = conditionOf(resource, 'Paused') !== undefined && !isPaused(resource);
-  const known = rollout?.templates === target.name && !wasPaused ? rollout?.startedAt : undefined;
-  return known === undefined || Number.isNaN(Date.parse(known)) ? now.toISOString() : known;
+/** The time of a pause does not count: what was paused begins anew. */
+function wasPaused({ observed: { resource } }: JudgeInput): boolean {
+  return conditionOf(resource, 'Paused') !== undefined && !isPaused(resource);
+}
+
+/** As recorded, else now. */
+function timeOr(recorded: string | undefined, now: Date): string {
+  return recorded === undefined || Number.isNaN(Date.parse(recorded)) ? now.toISOString() : recorded;
+}
+
+/**
+ * As recorded, else now. Other templates of the same revision go on with its rollout: changes on the way, however many,
+ * do not put off the deadline.
+ */
+function startOf(input: JudgeInput): Pick<Rollout, 'templatesAt'> & { readonly startedAt: string } {
+  const { observed, target, now } = input;
+  const { rollout } = observed.resource.status ?? {};
+  const isSameRollout =
+    rollout !== undefined &&
+    target.revision !== null &&
+    isSame(rollout, target.revision) &&
+    !wasPaused(input);
+  if (!isSameRollout) return { startedAt: now.toISOString(), templatesAt: null };
+  const startedAt = timeOr(rollout.startedAt, now);
+  if (rollout.templates !== target.name) return { startedAt, templatesAt: now.toISOString() };
+  return { startedAt, templatesAt: rollout.templatesAt ?? null };
+}
+
+/**
+ * What is wanted waits for a database or cache of its own, and no longer than a rollout may take: then it has failed, and
+ * what serves goes on.
+ */
+function judgeWait(
+  input: JudgeInput,
+  awaits: AwaitingRevision,
+  verdict: Verdict,
+): Pick<Rollout, 'verdict' | 'awaitingSince' | 'turnsAt'> {
+  const { observed, now, patience } = input;
+  const { awaiting } = observed.resource.status ?? {};
+  const isSameWait = awaiting !== undefined && isSame(awaiting, awaits) && !wasPaused(input);
+  const awaitingSince = timeOr(isSameWait ? awaiting.since : undefined, now);
+  if (isPaused(observed.resource)) return { verdict, awaitingSince, turnsAt: null };
+  const turnsAt = Date.parse(awaitingSince) + patience.deadlineMs;
+  if (now.getTime() < turnsAt) return { verdict, awaitingSince, turnsAt };
+  const { reason, message } = lackOfServices(observed, awaits.services);
+  const late = `${message}; not done within ${Math.round(patience.deadlineMs / 1000)} s`;
+  const failed = { reason: reason ?? 'RolloutDeadlineExceeded', message: late, culprit: {} } as const;
+  return { verdict: { ...failed, kind: 'failed', seen: true, awaited: null }, awaitingSince, turnsAt: null };
 }
 
 interface ComponentState {
@@ -135,16 +186,18 @@ function wantedPods(comparison: Comparison | undefined): number {
 }
 
 function shortage(observed: Observed, component: Component, wanted: number, state: WorkloadState): string {
-  const { updated, pods, available, paused, refusal } = state;
+  const { updated, pods, ready, available, minReadySeconds, refusal } = state;
+  // Else it looks like a rollout that hangs: all pods are ready, and nothing goes on.
+  const settling =
+    ready > available && minReadySeconds > 0
+      ? `, ${ready - available} ready for less than ${minReadySeconds} s`
+      : '';
   const counts =
     updated < wanted
       ? `${updated} of ${wanted} pods are updated`
       : available < wanted
-        ? `${available} of ${wanted} pods are available`
+        ? `${available} of ${wanted} pods are available${settling}`
         : `old pods left: ${pods - wanted}`;
-  const name = componentName(observed.resource, component);
-  const trouble = paused
-    ? `somebody paused its Deployment: kubectl rollout resume deployment/${name}`
-    : (refusal ?? troubleOf(observed, component)?.message);
+  const trouble = refusal ?? troubleOf(observed, component)?.message;
   return trouble === undefined ? `${component}: ${counts}` : `${component}: ${counts}; ${trouble}`;
 }

@@ -1,9 +1,11 @@
+import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
+import { MAX_ROUTE_HOSTS } from '../contract/managed-deployment-status.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 import { appUrl } from '../workloads/app-url.ts';
 import { app } from '../workloads/names.ts';
 import { gatewayRef, type ParentRef, pathPrefix, routeKind } from '../workloads/routing.ts';
 import type { Finding } from './conditions.ts';
-import { type ChildObject, liveChild, type Observed } from './observed.ts';
+import { type ChildObject, childId, liveChild, type Observed } from './observed.ts';
 
 /**
  * How far the way in from outside is, seen on the route itself. An Ingress is there once it exists: not every controller
@@ -39,6 +41,7 @@ interface HttpRouteFields {
 }
 
 const KINDS = ['Ingress', 'HTTPRoute'] as const;
+const IS_ROUTE: ReadonlySet<string> = new Set(KINDS);
 
 /** The condition RouteReady; null: no URL is wanted, or routing is not Berth's matter here. */
 export function routeReady(observed: Observed, config: RenderConfig): Finding | null {
@@ -73,6 +76,43 @@ export function servedUrl(observed: Observed, config: RenderConfig): string | nu
   return null;
 }
 
+/**
+ * Hosts that some route object of the app has, whether or not anything accepts it: one that is being deleted may be held
+ * by a finalizer, and routes until it is gone; a Gateway may take back its refusal at any time. Where somebody wrote more
+ * of them than the status holds, what was known before stands: it frees nothing. So it does while the kind of the routes is
+ * not to be found in the cluster: that may pass in a moment, and the objects are there all the while.
+ */
+export function routesSeen(
+  { resource, children, missingKinds }: Observed,
+  config: RenderConfig,
+): ManagedDeploymentStatus['routes'] {
+  const kind = routeKind(config);
+  // Generation 0 frees nothing either; without a word the hub would go by the URL.
+  if (kind !== null && missingKinds?.has(kind))
+    return resource.status?.routes ?? { generation: 0, hosts: [] };
+  const routes = [...children.values()].filter(({ kind }) => IS_ROUTE.has(kind));
+  const hosts = [...new Set(routes.flatMap(hostsOf))].sort();
+  return hosts.length > MAX_ROUTE_HOSTS
+    ? resource.status?.routes
+    : { generation: resource.spec.generation, hosts };
+}
+
+/**
+ * Routes, by `childId`, that stay although no longer wanted: to the wanted address, of the former kind, until the one
+ * that replaces them leads somewhere and everything else is there. One to another address goes at once: its host may be
+ * somebody else's next.
+ */
+export function keptRoutes(observed: Observed, config: RenderConfig, complete: boolean): ReadonlySet<string> {
+  const wanted = appUrl(observed.resource, config);
+  if (wanted === null || !URL.canParse(wanted)) return new Set();
+  if (complete && routeReady(observed, config)?.status !== 'False') return new Set();
+  const former = KINDS.filter((kind) => {
+    const route = liveChild(observed, kind, app(observed.resource));
+    return route !== undefined && addressOf(route) === plain(wanted);
+  });
+  return new Set(former.map((kind) => childId(kind, app(observed.resource))));
+}
+
 /** Without the slash that a browser adds. */
 function plain(text: string): string {
   const url = new URL(text);
@@ -81,6 +121,13 @@ function plain(text: string): string {
 
 function httpsUrl(host: string, path: string): string {
   return `https://${host}${path === '/' ? '' : path}`;
+}
+
+/** All hosts of a route, in lower case. */
+function hostsOf(route: ChildObject): string[] {
+  const { spec } = route as ChildObject & IngressFields & HttpRouteFields;
+  const all = [...(spec?.hostnames ?? []), ...(spec?.rules ?? []).map(({ host }) => host)];
+  return all.flatMap((host) => host?.toLowerCase() ?? []);
 }
 
 /** Host and path of a route as it is in the cluster, as a URL; null: it has no host. */

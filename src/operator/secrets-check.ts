@@ -1,10 +1,10 @@
 import { credentialsCopyName, databaseName } from '../workloads/names.ts';
-import { environmentsOf, type NamedSecret } from '../workloads/secret-witness.ts';
+import { listenerSecretsOf, type NamedSecret } from '../workloads/secret-witness.ts';
 import { type Action, actionId, STAGES } from './action.ts';
 import { conditionOf } from './conditions.ts';
 import { databaseState } from './data-services.ts';
 import { liveChild, type Observed } from './observed.ts';
-import { deletion } from './plan.ts';
+import { deletion } from './removals.ts';
 import type { Target } from './target.ts';
 
 /**
@@ -57,7 +57,7 @@ export function secretsCheck(observed: Observed, target: Target, reason: string)
     after: [],
     // An external database that is used meanwhile takes nothing from the volume, nor from its password.
     database: hasVolume(observed),
-    environments: environmentsOf(resource, target.templates ?? {}),
+    environments: listenerSecretsOf(resource, target.templates ?? {}),
     witnessed: witnesses.map(({ secrets }) => secrets),
   };
 }

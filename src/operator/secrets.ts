@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { FIELD_MANAGERS, LABELS, MANAGED_BY } from '../contract/names.ts';
+import { FIELD_MANAGERS, LABELS, MANAGED_BY, pullSecretName } from '../contract/names.ts';
 import { isKubeError } from '../kube/errors.ts';
 import type { KubeObject, OwnerReference, UntypedObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resources.ts';
@@ -24,7 +24,7 @@ const PASSWORD_BYTES = 24;
  * @throws Unmet CredentialsLost when both are gone and `mayInvent` is false; Conflict for somebody else's Secret
  */
 export async function ensureCredentials(mayInvent: boolean, execution: Execution): Promise<NamedSecret[]> {
-  const { client, resource, signal } = execution;
+  const { resource, posts } = execution;
   // The copy first: no password is ever in use that has none.
   const names = [credentialsCopyName(resource), databaseName(resource)];
   const found = await Promise.all(names.map((name) => findOurs(name, execution)));
@@ -33,11 +33,9 @@ export async function ensureCredentials(mayInvent: boolean, execution: Execution
   const password = known ?? randomBytes(PASSWORD_BYTES).toString('base64url');
   const secrets: NamedSecret[] = [];
   for (const [index, name] of names.entries()) {
-    const there = found[index];
-    const options = { fieldManager: FIELD_MANAGERS.operator, signal };
-    const { metadata } =
-      there ?? (await client.create<KubeObject>(databaseCredentials(resource, password, name), options));
-    secrets.push({ name, uid: metadata.uid ?? '' });
+    const secret =
+      found[index] ?? (await posts.create(databaseCredentials(resource, password, name), execution));
+    secrets.push({ name, uid: secret.metadata.uid ?? '' });
   }
   return secrets;
 }
@@ -102,7 +100,11 @@ export async function checkSecrets(
   for (const name of environments) {
     const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });
     if (found === undefined) {
-      throw new Unmet('EnvironmentMissing', `the Secret ${name} with the environment of the app is missing`);
+      const what =
+        name === pullSecretName(resource.metadata.name)
+          ? 'credentials for its image'
+          : 'environment of the app';
+      throw new Unmet('EnvironmentMissing', `the Secret ${name} with the ${what} is missing`);
     }
     secrets.push({ name, uid: found.metadata.uid ?? '' });
   }

@@ -1,6 +1,6 @@
 import type { Reason } from '../domain/conditions.ts';
 import { cacheName, databaseName } from '../workloads/names.ts';
-import { reasonOfTrouble } from './failure-rules.ts';
+import { reasonOfTrouble } from './judge-rollout.ts';
 import { liveChild, type Observed } from './observed.ts';
 import { troubleOf } from './pod-trouble.ts';
 import { workloadState } from './workload-state.ts';
@@ -13,12 +13,19 @@ export interface ServiceTrouble {
   readonly message: string;
 }
 
+/** Kind and name of what runs a data service. */
+export function serviceWorkload(
+  resource: Observed['resource'],
+  service: 'database' | 'cache',
+): readonly ['StatefulSet' | 'Deployment', string] {
+  return service === 'database'
+    ? ['StatefulSet', databaseName(resource)]
+    : ['Deployment', cacheName(resource)];
+}
+
 /** Why a data service is not ready: its controller's word, else what Events or its pod tell; null: nothing is known. */
 export function serviceTrouble(observed: Observed, service: 'database' | 'cache'): ServiceTrouble | null {
-  const [kind, name] =
-    service === 'database'
-      ? (['StatefulSet', databaseName(observed.resource)] as const)
-      : (['Deployment', cacheName(observed.resource)] as const);
+  const [kind, name] = serviceWorkload(observed.resource, service);
   const workload = liveChild(observed, kind, name);
   const refusal = workload === undefined ? null : workloadState(workload).refusal;
   const told = observed.tellings?.get(workload?.metadata.uid ?? '');
@@ -44,3 +51,23 @@ export function serviceTrouble(observed: Observed, service: 'database' | 'cache'
 }
 
 const UNBOUND = /unbound (?:immediate )?PersistentVolumeClaims|persistentvolumeclaim "[^"]*" not found/i;
+
+/** That data services do not answer yet, and what keeps the first of them, where that has a name. */
+export function lackOfServices(
+  observed: Observed,
+  services: readonly ('database' | 'cache')[],
+): { reason: Reason | null; message: string } {
+  const troubles = services.map((service) => {
+    const [kind, name] = serviceWorkload(observed.resource, service);
+    const missing =
+      liveChild(observed, kind, name) === undefined ? `its ${kind} ${name} is not there yet` : null;
+    const trouble = serviceTrouble(observed, service);
+    const why = trouble?.message ?? missing;
+    const message = `the ${service} is not ready yet${why === null ? '' : `: ${why}`}`;
+    return { reason: trouble?.reason ?? null, message };
+  });
+  return {
+    reason: troubles.find(({ reason }) => reason !== null)?.reason ?? null,
+    message: troubles.map(({ message }) => message).join('; '),
+  };
+}

@@ -33,18 +33,47 @@ export function keepingInUse(
   return { ...resource, spec };
 }
 
+type Service = 'database' | 'cache';
+
+/** Data services of its own that the target's pods use and that do not answer. */
+export function servicesMissing({ resource, ...observed }: Observed, target: Target): Service[] {
+  const own = ownServicesOf(resource, target.templates ?? {});
+  const used = { ...observed, resource: withServices(resource, own) };
+  return [
+    ...(databaseState(used).ready ? [] : (['database'] as const)),
+    ...(cacheState(used).ready ? [] : (['cache'] as const)),
+  ];
+}
+
 /**
- * The rollout brings the app to a database or cache of its own that what runs does not use: it waits for it, as the very
- * first one does. Where what runs uses it too, nothing is held up: a new revision may be what mends it.
+ * Those that the rollout brings the app to and that what runs does not use: it waits for them, as the very first one
+ * does. Where what runs uses it too, nothing is held up: a new revision may be what mends it.
  */
-export function awaitsNewService(observed: Observed, target: Target): boolean {
-  if (target.kind !== 'rollout') return false;
+export function newServicesMissing(observed: Observed, templates: PodTemplates): Service[] {
   const active = activeTemplates(observed);
-  if (active === undefined) return false;
+  if (active === undefined) return [];
   const before = ownServicesOf(observed.resource, active);
-  const after = ownServicesOf(observed.resource, target.templates ?? {});
-  return (
-    (after.database && !before.database && !databaseState(observed).ready) ||
-    (after.cache && !before.cache && !cacheState(observed).ready)
-  );
+  const after = ownServicesOf(observed.resource, templates);
+  const isMissing = {
+    database: after.database && !before.database && !databaseState(observed).ready,
+    cache: after.cache && !before.cache && !cacheState(observed).ready,
+  };
+  return (['database', 'cache'] as const).filter((service) => isMissing[service]);
+}
+
+/** The resource with the data services of what is active; before anything is, with the wanted ones. */
+export function asServed(observed: Observed): ObservedResource {
+  const active = activeTemplates(observed);
+  if (active === undefined) return observed.resource;
+  return withServices(observed.resource, ownServicesOf(observed.resource, active));
+}
+
+function withServices(resource: ObservedResource, own: Record<Service, boolean>): ObservedResource {
+  const { database, cache } = resource.spec;
+  const spec = {
+    ...resource.spec,
+    database: { ...database, external: !own.database },
+    cache: { ...cache, external: !own.cache },
+  };
+  return { ...resource, spec };
 }

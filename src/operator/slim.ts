@@ -39,6 +39,7 @@ export function slimPod(object: UntypedObject): ObservedPod {
     apiVersion: object.apiVersion,
     kind: object.kind,
     metadata: { name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp },
+    ...lostNode(object),
     status: {
       phase,
       ...(reason === undefined ? {} : { reason, message }),
@@ -47,6 +48,13 @@ export function slimPod(object: UntypedObject): ObservedPod {
       containerStatuses: containerStatuses?.map(slimContainer),
     },
   };
+}
+
+/** A kubelet says why a pod is not ready; who takes Ready away without a word is the cluster, from all pods of a lost node. */
+function lostNode(object: UntypedObject): Pick<ObservedPod, 'lostNode'> {
+  const { nodeName } = (object['spec'] ?? {}) as { nodeName?: string };
+  const ready = (object as ObservedPod).status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready?.status !== 'False' || ready.reason || !nodeName ? {} : { lostNode: nodeName };
 }
 
 function slimCondition({ type, status, reason, message, lastTransitionTime }: PodCondition): PodCondition {

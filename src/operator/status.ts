@@ -1,15 +1,21 @@
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
-import { type Condition, isDataReady, type Reason } from '../domain/conditions.ts';
-import { canonicalJson } from '../domain/hash.ts';
+import { type Condition, isDataReady } from '../domain/conditions.ts';
 import { deploymentStatus } from '../domain/states.ts';
-import { isPaused, shortened, toConditions } from './conditions.ts';
+import { isPaused, toConditions } from './conditions.ts';
 import type { Decision } from './decide.ts';
+import type { Facts } from './facts.ts';
 import type { Failure } from './failure.ts';
-import { type Facts, findings, isOff } from './findings.ts';
+import { findings } from './findings.ts';
+import { resolvedImage } from './images/revision-image.ts';
 import type { Observed, ObservedResource } from './observed.ts';
-import { routeReady, servedUrl } from './route-state.ts';
-import { imageOf } from './target.ts';
+import { volumeBehind } from './plan-volume.ts';
+import { routeReady, routesSeen, servedUrl } from './route-state.ts';
+import { fitsConnections, scalesOf, scalesSeen } from './scales.ts';
+import { asServed } from './services-in-use.ts';
+import { isOff } from './serving-findings.ts';
+import { nextFailures } from './status-failures.ts';
+import { imageOf, isSame, type Target } from './target.ts';
 
 export interface StatusInput {
   readonly observed: Observed;
@@ -36,9 +42,9 @@ export function deriveStatus({
 }: StatusInput): ManagedDeploymentStatus {
   const { resource } = observed;
   const before = resource.status ?? {};
-  const activeRevision = nextActive(before, decision);
+  const activeRevision = nextActive(before, observed, decision);
   const facts: Facts = {
-    observed,
+    observed: { ...observed, resource: asServed(observed) },
     decision,
     failures,
     paused: isPaused(resource),
@@ -49,11 +55,13 @@ export function deriveStatus({
   const found = findings(facts);
   const conditions = toConditions(found, resource, now);
   const url = servedUrl(observed, config);
+  const routes = routesSeen(observed, config);
   const rollout = nextRollout(before, decision, facts);
-  const failedRevision = nextFailed(before, observed, decision, activeRevision);
+  const behind = volumeBehind(observed, decision.comparisons, decision.plan);
+  const failed = nextFailures(before, observed, decision, activeRevision);
   const inEffect = isThere(facts, conditions) || (activeRevision === undefined && !mayHaveServed(facts));
-  const { generation, failed } = resource.spec;
-  const formerly = before.observedSpecGeneration ?? failed?.observedGeneration ?? generation;
+  const { generation, failed: known } = resource.spec;
+  const formerly = before.observedSpecGeneration ?? known?.observedGeneration ?? generation;
   return {
     observedGeneration: resource.metadata.generation,
     observedSpecGeneration: inEffect ? generation : formerly,
@@ -61,11 +69,16 @@ export function deriveStatus({
     suspended: facts.off,
     conditions,
     ...(activeRevision === undefined ? {} : { activeRevision }),
-    ...(failedRevision === undefined ? {} : { failedRevision }),
+    ...failed,
     ...(rollout === undefined ? {} : { rollout }),
+    ...nextAwaiting(decision),
+    ...resolvedImage(observed),
+    ...(observed.build === undefined ? {} : { build: observed.build }),
+    ...(behind === null ? {} : { volume: { requested: behind } }),
     dataImages: decision.dataImages,
     components: [...decision.components],
     ...(url === null ? {} : { url }),
+    ...(routes === undefined ? {} : { routes }),
   };
 }
 
@@ -75,62 +88,74 @@ export function deriveStatus({
  */
 function nextActive(
   before: ManagedDeploymentStatus,
+  observed: Observed,
   { target, verdict }: Decision,
 ): ManagedDeploymentStatus['activeRevision'] {
-  const arrived = target.kind === 'rollout' && verdict.kind === 'complete' && target.store === null;
+  const { resource } = observed;
+  const { activeRevision } = before;
+  const complete = verdict.kind === 'complete' && target.store === null;
+  const arrived = target.kind === 'rollout' && complete;
   const isBack = target.kind === 'restored' && verdict.kind === 'failed' && verdict.awaited === null;
   if (
-    !(arrived || (isBack && before.activeRevision === undefined)) ||
+    !(arrived || (isBack && activeRevision === undefined)) ||
     target.revision === null ||
     target.name === null
   )
-    return before.activeRevision;
+    return withScales(activeRevision, resource, target, { complete, isBack });
   const image = imageOf(target);
-  return { ...target.revision, templates: target.name, ...(image === undefined ? {} : { image }) };
+  const scales = isBack
+    ? target.served?.scales
+    : isOfSpec(resource, target)
+      ? scalesOf(resource, target)
+      : scalesSeen(observed, target);
+  return {
+    ...target.revision,
+    templates: target.name,
+    ...(image === undefined ? {} : { image }),
+    ...(scales === undefined ? {} : { scales }),
+  };
+}
+
+/** Another number of the same pods is in effect. Of components that the spec has no more, it is what it was. */
+function withScales(
+  active: ManagedDeploymentStatus['activeRevision'],
+  resource: ObservedResource,
+  target: Target,
+  { complete, isBack }: { complete: boolean; isBack: boolean },
+): ManagedDeploymentStatus['activeRevision'] {
+  if (active === undefined) return undefined;
+  if (complete && target.kind === 'active' && isOfSpec(resource, target)) {
+    return { ...active, scales: scalesOf(resource, target) };
+  }
+  const isBackAsWanted = isBack && target.heldUntil === null && fitsConnections(resource, target);
+  return isBackAsWanted ? { ...active, scales: { ...active.scales, ...scalesOf(resource, target) } } : active;
+}
+
+/** The numbers of pods in the spec are meant for what runs, and not for something newer that waits. */
+function isOfSpec({ spec }: ObservedResource, { revision, heldUntil, awaits }: Target): boolean {
+  return heldUntil === null && awaits === null && revision !== null && isSame(revision, spec.revision);
 }
 
 function nextRollout(
   before: ManagedDeploymentStatus,
-  { target, startedAt }: Decision,
+  { target, startedAt, templatesAt }: Decision,
   { paused }: Facts,
 ): ManagedDeploymentStatus['rollout'] {
   if (startedAt === null || target.revision === null || target.name === null) return undefined;
   if (before.rollout?.templates !== target.name && paused) return before.rollout;
-  return { ...target.revision, templates: target.name, startedAt };
+  const since = templatesAt === null ? {} : { templatesAt };
+  return { ...target.revision, templates: target.name, startedAt, ...since };
 }
 
-/**
- * The failure that stands: what was just seen to fail, or what is still wanted and has failed. That of a revision is
- * kept while a newer one rolls: the hub may not have heard of it yet.
- */
-function nextFailed(
-  { failedRevision }: ManagedDeploymentStatus,
-  { resource }: Observed,
-  { target, verdict }: Decision,
-  activeRevision: ManagedDeploymentStatus['activeRevision'],
-): ManagedDeploymentStatus['failedRevision'] {
-  if (verdict.kind === 'failed' && verdict.seen && target.revision !== null) {
-    const { reason, message, culprit } = verdict;
-    const templates = target.name === null ? {} : { templates: target.name };
-    const { generation } = resource.spec;
-    const inPlace = target.revision.number === activeRevision?.number;
-    return {
-      ...target.revision,
-      reason,
-      message: `${shortened(message)}; ${inPlace ? CHANGE_AGAIN : REDEPLOY}`,
-      culprit,
-      ...templates,
-      generation,
-    };
-  }
-  if (target.failed !== null) return target.failed;
-  if (failedRevision?.id === undefined) return undefined;
-  return failedRevision.number > (activeRevision?.number ?? 0) ? failedRevision : undefined;
+function nextAwaiting({
+  target: { awaits },
+  awaitingSince,
+  verdict,
+}: Decision): Pick<ManagedDeploymentStatus, 'awaiting'> {
+  if (awaits === null || awaitingSince === null || verdict.kind === 'failed') return {};
+  const { id, number } = awaits;
+  return { awaiting: { ...(id === undefined ? { number } : { id, number }), since: awaitingSince } };
 }
-
-/** Nothing tries again what has failed: who reads of it is told what does. */
-const REDEPLOY = 'it is not tried again: redeploy makes a new revision of the same content';
-const CHANGE_AGAIN = 'it is not tried again until source_config changes';
 
 /** No status tells of it, but a revision before the wanted one was active, and comes back first. */
 function mayHaveServed({ observed, decision }: Facts): boolean {
@@ -143,49 +168,26 @@ function isThere({ observed, decision, failures, off }: Facts, conditions: reado
   const { plan, verdict } = decision;
   const atRest = plan.actions.length + plan.waiting.length + failures.length === 0;
   const dataReady = isDataReady(conditions);
-  return atRest && verdict.kind === 'idle' && (observed.resource.spec.suspend ? off : dataReady);
+  return (
+    observed.resource.spec.build === undefined &&
+    atRest &&
+    verdict.kind === 'idle' &&
+    (observed.resource.spec.suspend ? off : dataReady)
+  );
+}
+
+/** There is something to run, or soon will be. */
+function isRunnable({ spec: { revision, build } }: ObservedResource): boolean {
+  return revision.image !== undefined || build !== undefined;
 }
 
 function statusWord({ observed, off, activeRevision }: Facts, conditions: readonly Condition[]): string {
   return deploymentStatus({
-    deleting: false,
+    deleting: observed.resource.spec.deletion !== undefined,
     listenerAlive: true,
     observed: true,
-    hasRunnableRevision: observed.resource.spec.revision.image !== undefined || activeRevision !== undefined,
+    hasRunnableRevision: isRunnable(observed.resource) || activeRevision !== undefined,
     observedOff: off,
     dataReady: isDataReady(conditions),
   });
-}
-
-/** The status of a resource for which nothing is done: all but Ready stays as it was. */
-export function refusedStatus(
-  resource: ObservedResource,
-  reason: Reason,
-  message: string,
-  now: Date,
-): ManagedDeploymentStatus {
-  const Ready = { status: 'False', reason, message } as const;
-  const others = (resource.status?.conditions ?? []).filter(({ type }) => type !== 'Ready');
-  return {
-    ...resource.status,
-    observedGeneration: resource.metadata.generation,
-    conditions: [...others, ...toConditions({ Ready }, resource, now)],
-  };
-}
-
-export type StatusChange = 'none' | 'counts' | 'state';
-
-/** Whether a status has to be written. `counts`: only numbers and wording moved, which may wait a moment. */
-export function statusChange(
-  before: ManagedDeploymentStatus | undefined,
-  after: ManagedDeploymentStatus,
-): StatusChange {
-  if (canonicalJson(before ?? {}) === canonicalJson(after)) return 'none';
-  return canonicalJson(withoutCounts(before ?? {})) === canonicalJson(withoutCounts(after))
-    ? 'counts'
-    : 'state';
-}
-
-function withoutCounts({ components: _, conditions, ...rest }: ManagedDeploymentStatus): object {
-  return { ...rest, conditions: conditions?.map(({ message: _message, ...condition }) => condition) };
 }

@@ -1,5 +1,6 @@
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
-import type { Condition, ConditionType, Reason } from '../domain/conditions.ts';
+import { BUILD_FAILURES } from '../domain/build.ts';
+import { type Condition, type ConditionType, type Reason, TROUBLES } from '../domain/conditions.ts';
 
 /** An event to tell on the custom resource. */
 export interface Transition {
@@ -10,15 +11,27 @@ export interface Transition {
 
 /** Reasons that someone should look at. */
 const WARNINGS: ReadonlySet<string> = new Set<Reason>([
-  'Refused',
-  'Conflict',
+  ...TROUBLES,
   'ReconcileFailed',
-  'VolumeNotExpandable',
   'RolloutFailed',
   'RolloutDeadlineExceeded',
-  'RouteRefused',
-  'RouteUnsupported',
+  ...BUILD_FAILURES,
 ]);
+
+/** How rollouts end, and decisions of people: such events are as important as warnings. */
+export const IMPORTANT_NEWS: ReadonlySet<string> = new Set<Reason>([
+  'RolloutComplete',
+  'RolledBack',
+  'Interrupted',
+  'DeletionRequested',
+  'Restored',
+]);
+
+/** Reasons of what is on its way out. */
+const DELETIONS: ReadonlySet<string> = new Set<Reason>(['DeletionRequested', 'BeingDeleted']);
+
+/** What is told of builds; that an image was given is no news. */
+const BUILD_NEWS: ReadonlySet<string> = new Set<Reason>(['Building', 'ImageBuilt', ...BUILD_FAILURES]);
 
 type Status = ManagedDeploymentStatus;
 
@@ -27,23 +40,36 @@ interface Change {
   readonly after: Condition;
   /** No revision was active yet. */
   readonly first: boolean;
+  /** Other templates are active than before: a rollout has come to its end. */
+  readonly arrived: boolean;
 }
 
 /** Whether a change is worth an event. What merely starts is not: it is in the status anyway. */
 const TOLD: Partial<Record<ConditionType, (change: Change) => boolean>> = {
   DatabaseReady: ({ before, after }) => after.status === 'True' || before !== undefined,
   CacheReady: ({ before, after }) => after.status === 'True' || before !== undefined,
-  Progressing: ({ before, after }) => before !== undefined || after.reason !== 'AwaitingDataServices',
+  ImageReady: ({ after }) => BUILD_NEWS.has(after.reason),
+  Progressing: ({ before, after, arrived }) => {
+    if (after.reason === 'RolloutComplete') return arrived;
+    // Pods that are lost, and others instead: what serves has not changed.
+    if (after.reason === 'Reconciling') return false;
+    return before !== undefined || after.reason !== 'AwaitingDataServices';
+  },
   // That the first revision serves is told by the end of its rollout.
   Serving: ({ first }) => !first,
   RouteReady: ({ before, after }) => before !== undefined || after.reason !== 'RoutePending',
-  Ready: ({ after }) => after.status === 'True' || WARNINGS.has(after.reason),
+  Ready: ({ after }) => after.status === 'True' || WARNINGS.has(after.reason) || DELETIONS.has(after.reason),
   Paused: () => true,
 };
 
 /** What there is to tell about the way from one status to the next. */
 export function transitions(before: Status | undefined, after: Status): Transition[] {
-  return [...resumption(before, after), ...interruption(before, after), ...changes(before, after)];
+  return [
+    ...resumption(before, after),
+    ...restoration(before, after),
+    ...interruption(before, after),
+    ...changes(before, after),
+  ];
 }
 
 function resumption(before: Status | undefined, after: Status): Transition[] {
@@ -51,6 +77,12 @@ function resumption(before: Status | undefined, after: Status): Transition[] {
   if (!isPaused(before) || isPaused(after)) return [];
   const message = 'the annotation berth.dev/paused is gone: what is wanted is brought about again';
   return [{ type: 'Normal', reason: 'Resumed' satisfies Reason, message }];
+}
+
+function restoration(before: Status | undefined, after: Status): Transition[] {
+  const isLeaving = (status: Status | undefined) => DELETIONS.has(conditionIn(status, 'Ready')?.reason ?? '');
+  if (!isLeaving(before) || isLeaving(after)) return [];
+  return [{ type: 'Normal', reason: 'Restored' satisfies Reason, message: 'the deletion was taken back' }];
 }
 
 /** A rollout that neither arrived nor failed has ended because a newer one took over. */
@@ -64,12 +96,17 @@ function interruption(before: Status | undefined, after: Status): Transition[] {
 }
 
 function changes(before: Status | undefined, after: Status): Transition[] {
+  const [was, is] = [before?.activeRevision, after.activeRevision];
+  const arrived = was?.templates !== is?.templates || was?.number !== is?.number;
+  const ends = { first: was === undefined, arrived };
   return (after.conditions ?? []).flatMap((condition) => {
     const { type, status, reason, message } = condition;
     const former = conditionIn(before, type);
     const same = former?.status === status && former.reason === reason;
+    // What nobody looks at any more is no news.
+    if (status === 'Unknown') return [];
     if (same && !(type === 'Progressing' && isNextRollout(before, after))) return [];
-    const change = { before: former, after: condition, first: before?.activeRevision === undefined };
+    const change = { ...ends, before: former, after: condition };
     if (TOLD[type as ConditionType]?.(change) !== true) return [];
     const lost =
       former?.status === 'True' && status === 'False' && isHealth(type) && reason !== 'SwitchedOff';

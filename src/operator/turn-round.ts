@@ -37,7 +37,9 @@ export function turnRound(
   const until = lastMoment(observed) ?? Number.NEGATIVE_INFINITY;
   if (target.kind !== 'restored' || now.getTime() >= until) return NOTHING;
   // What made it fail may look as if it merely took its time: readiness that never comes.
-  const others = componentsOf(target).filter((component) => component !== target.failed?.culprit?.component);
+  const others = componentsOf(target).filter(
+    (component) => component !== (target.failedChange ?? target.failed)?.culprit?.component,
+  );
   const finishing = others.flatMap((component) => {
     const id = childId('Deployment', componentName(observed.resource, component));
     const comparison = comparisons.find((candidate) => candidate.id === id);

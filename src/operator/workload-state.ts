@@ -8,8 +8,12 @@ export interface WorkloadState {
   readonly updated: number;
   readonly ready: number;
   readonly available: number;
+  /** A ready pod is available once it has been ready for so many seconds. */
+  readonly minReadySeconds: number;
   /** The counts speak of the spec as it is now. */
   readonly current: boolean;
+  /** Pods of a former template are being replaced. */
+  readonly updating: boolean;
   /** Somebody has paused it (kubectl rollout pause): its controller changes no pods. */
   readonly paused: boolean;
   /** Why the controller cannot make pods (quota, admission); null where it says nothing. */
@@ -19,13 +23,16 @@ export interface WorkloadState {
 }
 
 interface WorkloadFields {
-  spec?: { replicas?: number; paused?: boolean };
+  spec?: { replicas?: number; paused?: boolean; minReadySeconds?: number };
   status?: {
     observedGeneration?: number;
     replicas?: number;
     updatedReplicas?: number;
     readyReplicas?: number;
     availableReplicas?: number;
+    /** Of a StatefulSet: the templates of its pods before, and after, its update. */
+    currentRevision?: string;
+    updateRevision?: string;
     conditions?: { type: string; status: string; message?: string; lastTransitionTime?: string }[];
   };
 }
@@ -36,13 +43,20 @@ export function workloadState(child: ChildObject): WorkloadState {
   const refusal = status.conditions?.find(
     ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
   );
+  const { replicas = 0, updatedReplicas = 0, currentRevision, updateRevision } = status;
+  const current = (status.observedGeneration ?? 0) >= (child.metadata.generation ?? 0);
+  // A StatefulSet does not count a pod that ends as an updated one, whatever it ends for.
+  const replacing =
+    child.kind === 'StatefulSet' ? currentRevision !== updateRevision : updatedReplicas < replicas;
   return {
     wanted: spec?.replicas ?? 1,
-    pods: status.replicas ?? 0,
-    updated: status.updatedReplicas ?? 0,
+    pods: replicas,
+    updated: updatedReplicas,
     ready: status.readyReplicas ?? 0,
     available: status.availableReplicas ?? 0,
-    current: (status.observedGeneration ?? 0) >= (child.metadata.generation ?? 0),
+    minReadySeconds: spec?.minReadySeconds ?? 0,
+    current,
+    updating: !current || replacing,
     paused: spec?.paused === true,
     refusal: refusal === undefined ? null : (refusal.message ?? 'pods cannot be created'),
     refusedAt: refusal === undefined ? null : Date.parse(refusal.lastTransitionTime ?? '') || null,

@@ -1,0 +1,228 @@
+import type { BuildStatus } from '../../contract/build.ts';
+import type { BuildConfig } from '../../contract/build-config.ts';
+import { canonicalJson } from '../../domain/hash.ts';
+import type { Logger } from '../../domain/logger.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { Clock } from '../../kube/clock.ts';
+import type { Outcome } from '../../kube/controller.ts';
+import { isKubeError, KubeError } from '../../kube/errors.ts';
+import { keyOf, type UntypedObject } from '../../kube/object.ts';
+import { RESOURCES } from '../../kube/resources.ts';
+import { buildJob } from '../../workloads/build-job.ts';
+import { isPaused } from '../conditions.ts';
+import { readResource } from '../gather.ts';
+import type { ObservedResource } from '../observed.ts';
+import { rightfulOther } from '../ownership.ts';
+import { type BuildCaches, buildKeyOf } from './build-caches.ts';
+import { type BuildAction, decideBuilds, type WantedBuild } from './decide-builds.ts';
+import { type Judgement, judgeBuild } from './judge-build.ts';
+import { isOfBuild, type ObservedJob, type Refusal } from './observed-build.ts';
+import { withoutPrivateHost } from './private-host.ts';
+
+export interface BuildControllerOptions {
+  readonly client: Pick<KubeClient, 'create' | 'delete' | 'find'>;
+  readonly config: BuildConfig;
+  readonly caches: BuildCaches;
+  /** The custom resources, as cached. */
+  readonly resources: {
+    resources(): UntypedObject[];
+    resource(key: string): UntypedObject | undefined;
+    resourcesOf(namespace: string, deploymentId: string): UntypedObject[];
+  };
+  /** The status of a custom resource is to be written again. */
+  readonly changed: (key: string) => void;
+  readonly mayAct: () => boolean;
+  readonly clock: Pick<Clock, 'date'>;
+  readonly logger: Logger;
+}
+
+/** A refusal may be over by then: the quota of the namespace, somebody else's Job of the name. */
+const REFUSED_PAUSE_MS = 15_000;
+
+interface StandingRefusal extends Refusal {
+  readonly revisionId: string;
+  /** Milliseconds since the epoch. */
+  readonly until: number;
+}
+
+/**
+ * Makes and ends the Jobs of builds: one look at all of them at a time, so that a free place is given once. Nothing is
+ * known but what the cluster holds; how far a build is, `statusOf` says of the same caches.
+ */
+export class BuildController {
+  readonly #options: BuildControllerOptions;
+  readonly #refusals = new Map<string, StandingRefusal>();
+
+  constructor(options: BuildControllerOptions) {
+    this.#options = options;
+  }
+
+  /** `status.build` of a resource; undefined: nothing is asked for. */
+  statusOf(resource: ObservedResource): BuildStatus | undefined {
+    return this.#judge(resource)?.status;
+  }
+
+  /** One look at all builds. */
+  async reconcile(signal: AbortSignal): Promise<Outcome> {
+    const { caches, config, clock, changed, resources } = this.#options;
+    const now = clock.date();
+    const wanted = this.#wanted();
+    const { actions, lookAt } = decideBuilds({
+      wanted,
+      jobs: caches.jobs(),
+      pods: caches.pods(),
+      resourceOf: (job) => read(resources.resource(buildKeyOf(job))),
+      limits: config.limits,
+      now,
+    });
+    for (const action of actions) await this.#act(action, signal);
+    this.#forget(wanted);
+    for (const { key, resource } of this.#wanted()) {
+      const told = canonicalJson(resource.status?.build ?? null);
+      if (told !== canonicalJson(this.statusOf(resource) ?? null)) changed(key);
+    }
+    const refusedUntil = [...this.#refusals.values()].map(({ until }) => until);
+    const next = Math.min(lookAt ?? Number.POSITIVE_INFINITY, ...refusedUntil);
+    if (!Number.isFinite(next)) return { kind: 'settled' };
+    return { kind: 'requeue', afterMs: Math.max(SHORTEST_MS, next - clock.date().getTime()) };
+  }
+
+  #judge(resource: ObservedResource): Judgement | undefined {
+    const { caches, config, clock } = this.#options;
+    const { build } = resource.spec;
+    if (build === undefined) return undefined;
+    const key = keyOf(resource);
+    const standing = this.#refusals.get(key);
+    const refusal = standing?.revisionId === build.revisionId ? standing : null;
+    const observed = { jobs: caches.jobsOf(key), pods: caches.podsOf(key), refusal };
+    const judged = judgeBuild(resource, build, observed, config.timeoutSeconds, clock.date());
+    const judgement = withoutPrivateHost(judged, build, config);
+    if (refusal === null || judgement.start === null) return judgement;
+    const notBefore = Math.max(judgement.start.notBefore, refusal.until);
+    return { ...judgement, start: { ...judgement.start, notBefore } };
+  }
+
+  #wanted(): WantedBuild[] {
+    const { resources } = this.#options;
+    return resources.resources().flatMap((object): WantedBuild[] => {
+      const spec = object['spec'] as { build?: unknown } | undefined;
+      if (spec?.build === undefined || object.metadata.deletionTimestamp !== undefined) return [];
+      const resource = read(object);
+      const { build, deploymentId } = resource?.spec ?? {};
+      if (resource === undefined || build === undefined) return [];
+      // A copy of a manifest builds nothing: see ownership.ts.
+      const { namespace } = resource.metadata;
+      const others = deploymentId === undefined ? [] : resources.resourcesOf(namespace, deploymentId);
+      if (deploymentId !== undefined && rightfulOther(resource, deploymentId, others) !== null) return [];
+      const judgement = this.#judge(resource);
+      return judgement === undefined ? [] : [{ key: keyOf(resource), resource, build, judgement }];
+    });
+  }
+
+  #forget(wanted: readonly WantedBuild[]): void {
+    const asked = new Map(wanted.map(({ key, build }) => [key, build.revisionId]));
+    const now = this.#options.clock.date().getTime();
+    for (const [key, { revisionId, until }] of this.#refusals) {
+      if (asked.get(key) !== revisionId || until <= now - REFUSED_PAUSE_MS) this.#refusals.delete(key);
+    }
+  }
+
+  async #act(action: BuildAction, signal: AbortSignal): Promise<void> {
+    if (!this.#options.mayAct())
+      throw new Error('failed to go on with builds: this operator does not lead any more');
+    if (action.kind === 'delete') await this.#delete(action, signal);
+    else await this.#create(action, signal);
+  }
+
+  async #delete({ job, reason }: BuildAction & { kind: 'delete' }, signal: AbortSignal): Promise<void> {
+    const { client, caches, logger } = this.#options;
+    const { namespace, name, uid } = job.metadata;
+    try {
+      const options = {
+        ...(uid === undefined ? {} : { uid }),
+        propagationPolicy: 'Background' as const,
+        signal,
+      };
+      await client.delete(
+        RESOURCES.Job,
+        { ...(namespace === undefined ? {} : { namespace }), name },
+        options,
+      );
+      caches.noteDelete(job);
+      logger.info({ job: name, reason }, 'ended a build');
+    } catch (error) {
+      if (!isKubeError(error, 'not_found', 'conflict')) throw error;
+    }
+  }
+
+  async #create({ wanted, attempt }: BuildAction & { kind: 'create' }, signal: AbortSignal): Promise<void> {
+    const { client, config, caches, logger } = this.#options;
+    const { key, resource, build } = wanted;
+    if (!(await this.#isStillWanted(wanted, signal))) return;
+    const job = buildJob(resource, build, config, attempt);
+    try {
+      caches.noteWrite(await client.create(job, { signal }));
+      this.#refusals.delete(key);
+      const { deploymentId, generation } = resource.spec;
+      const { revisionId } = build;
+      const change = { deploymentId, revisionId, generation, resource: key };
+      logger.info({ ...change, job: job.metadata.name, attempt }, 'began a build');
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      const refusal = await this.#refusalOf(error, wanted, job, signal);
+      if (refusal === null) return;
+      const until = this.#options.clock.date().getTime() + REFUSED_PAUSE_MS;
+      this.#refusals.set(key, { ...refusal, revisionId: build.revisionId, until });
+      logger.warn({ resource: key, err: refusal.message }, 'failed to begin a build; it is tried again');
+    }
+  }
+
+  /** Read from the server itself: a replica that slept and woke must not build what nobody wants any more. */
+  async #isStillWanted({ resource, build }: WantedBuild, signal: AbortSignal): Promise<boolean> {
+    const live = await this.#options.client.find<UntypedObject>(
+      RESOURCES.ManagedDeployment,
+      resource.metadata,
+      {
+        signal,
+      },
+    );
+    const spec = live?.['spec'] as { build?: { revisionId?: string } } | undefined;
+    return (
+      live !== undefined &&
+      live.metadata.uid === resource.metadata.uid &&
+      live.metadata.deletionTimestamp === undefined &&
+      spec?.build?.revisionId === build.revisionId &&
+      !isPaused(live)
+    );
+  }
+
+  /** null: it is there, and the cache is about to say so. @throws KubeError where trying again may help */
+  async #refusalOf(
+    error: KubeError,
+    { resource, build }: WantedBuild,
+    job: { metadata: { name: string; namespace: string } },
+    signal: AbortSignal,
+  ): Promise<Refusal | null> {
+    const { name, namespace } = job.metadata;
+    if (error.kind === 'already_exists') {
+      const found = await this.#options.client.find<ObservedJob>(
+        RESOURCES.Job,
+        { name, namespace },
+        { signal },
+      );
+      if (found === undefined || isOfBuild(found, resource, build)) return null;
+      const message = `a Job ${name} exists in the namespace ${namespace} that Berth did not make`;
+      return { reason: 'Conflict', message };
+    }
+    const final: readonly KubeError['kind'][] = ['forbidden', 'invalid', 'bad_request', 'not_found'];
+    if (!final.includes(error.kind)) throw error;
+    return { reason: 'Refused', message: `the Job of the build was refused: ${error.message}` };
+  }
+}
+
+const SHORTEST_MS = 100;
+
+function read(object: UntypedObject | undefined): ObservedResource | undefined {
+  const resource = object === undefined ? undefined : readResource(object);
+  return typeof resource === 'string' ? undefined : resource;
+}

@@ -1,0 +1,74 @@
+import { type Acted, act } from './act.ts';
+import type { Action } from './action.ts';
+import { conditionOf, isPaused } from './conditions.ts';
+import type { Decision } from './decide.ts';
+import type { Remembered } from './memory.ts';
+import type { Observed, ObservedResource } from './observed.ts';
+import type { ReconcilerOptions } from './reconciler-options.ts';
+import { secretsCheck, secretsCheckDue, secretsCheckId } from './secrets-check.ts';
+
+const NOTHING: Acted = {
+  done: [],
+  written: [],
+  failures: [],
+  outdated: false,
+  confirmed: false,
+  stale: false,
+  error: undefined,
+  leaving: false,
+};
+
+/**
+ * Does what was decided, unless the resource is paused, and tells of what was done.
+ * @param announce names the rollout in the status, before a workload is touched; undefined: none begins
+ */
+export async function carryOut(
+  observed: Observed,
+  decision: Decision,
+  options: ReconcilerOptions,
+  remembered: Remembered,
+  signal: AbortSignal,
+  announce: (() => Promise<boolean>) | undefined,
+): Promise<Acted> {
+  const { resource } = observed;
+  if (isPaused(resource)) return NOTHING;
+  const now = options.clock.date().getTime();
+  const checkAt = secretsCheckDue(observed, remembered.secretsCheckedAt, now);
+  const isDue = checkAt !== undefined && checkAt <= now;
+  if (isDue) remembered.secretsCheckedAt = now;
+  const decided = [...decision.plan.actions, ...decision.housekeeping];
+  const isAsked = isDue || remembered.refusals.has(secretsCheckId(resource));
+  const actions =
+    isAsked && !decided.some(({ kind }) => kind === 'secrets')
+      ? [secretsCheck(observed, decision.target, 'something lacks a Secret'), ...decided]
+      : decided;
+  if (actions.length === 0) return NOTHING;
+  const { client, view } = options;
+  const { refusals, confirmed } = remembered;
+  const { mayAct } = options;
+  const input = { client, view, resource, refusals, now, signal, mayAct, confirmed, announce };
+  const acted = await act(actions, input);
+  remembered.confirmed ||= acted.confirmed;
+  remembered.written = acted.written;
+  remembered.errors = acted.error === undefined ? 0 : remembered.errors + 1;
+  for (const action of acted.done) tell(action, resource, options);
+  return acted;
+}
+
+function tell(
+  action: Action,
+  resource: ObservedResource,
+  { logger, events, onAction }: ReconcilerOptions,
+): void {
+  onAction?.(action);
+  const { namespace, name, generation } = resource.metadata;
+  logger.info({ resource: `${namespace}/${name}`, action: action.id, reason: action.reason }, 'done');
+  const settled = conditionOf(resource, 'Ready');
+  const isDrift = settled?.status === 'True' && settled.observedGeneration === generation;
+  if (!isDrift || (action.kind !== 'create' && action.kind !== 'apply')) return;
+  const { kind, metadata } = action.object;
+  const object = `${kind} ${metadata.name}`;
+  if (action.kind === 'create')
+    events.record(resource, 'Normal', 'ObjectRecreated', `${object} was missing and was made again`);
+  else events.record(resource, 'Normal', 'ObjectCorrected', `${object} was put back: ${action.reason}`);
+}

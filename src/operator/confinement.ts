@@ -1,0 +1,130 @@
+import type { ManagedDeploymentSpec } from '../contract/managed-deployment.ts';
+import { pullSecretName } from '../contract/names.ts';
+import type { Policy } from '../domain/policy.ts';
+import { isSecretOfAnother } from '../domain/policy-references.ts';
+import { podPolicyViolations } from '../domain/policy-rules.ts';
+import { type ResourceSpec, resourceSpecSchema } from '../domain/resource-spec.ts';
+import { specRuleIssues } from '../domain/spec-rules.ts';
+import { asOfRevision } from '../workloads/as-of-revision.ts';
+import { askedPodsHash, templateInputsHash } from '../workloads/template-inputs.ts';
+import type { Forbidden, ObservedResource, ObservedTemplates } from './observed.ts';
+
+/**
+ * What the pods of a custom resource may not be, whoever wrote it: the same rules that the API has for a resource_spec.
+ * Whoever may write custom resources in a namespace must not get by the operator what the policy keeps from them.
+ *
+ * As the API does, it asks when something changes: what was let once stays let (`isKept`), however narrow the policy
+ * becomes. Not checked: hosts that the policy of custom_url refuses and the hub's own host, for only the hub knows which
+ * URL it gives itself; numbers and sizes of pods, which are the namespace's quotas'; caps of a deployment_type, which no
+ * custom resource tells: the largest cap of any holds.
+ */
+
+type PodTemplate = ManagedDeploymentSpec['podTemplate'];
+
+/** Fields of a resource_spec, by what they are called in the custom resource. */
+const FIELDS: Readonly<Record<keyof PodTemplate, keyof ResourceSpec>> = {
+  labels: 'labels',
+  annotations: 'annotations',
+  serviceAccountName: 'service_account_name',
+  imagePullSecrets: 'image_pull_secrets',
+  volumes: 'volumes',
+  volumeMounts: 'volume_mounts',
+  initContainers: 'init_containers',
+  sidecars: 'sidecars',
+};
+
+/** What was found, and of which spec: each other one has another generation. */
+export interface Checked {
+  readonly uid: string;
+  readonly generation: number;
+  readonly forbidden: readonly Forbidden[];
+}
+
+/**
+ * What may not be of a resource, found anew only where its spec has changed: checking is dear, and each write of a status
+ * makes another object of the same spec.
+ * @param before what this returned last of the resource, by the same policy
+ */
+export function checked(resource: ObservedResource, policy: Policy, before: Checked | undefined): Checked {
+  const { uid, generation } = resource.metadata;
+  if (before !== undefined && before.uid === uid && before.generation === generation) return before;
+  return { uid, generation, forbidden: forbiddenParts(resource, policy) };
+}
+
+/** Every part of the wanted pods that may not be, in the order of the rules; empty: all of it may. */
+export function forbiddenParts(resource: ObservedResource, policy: Policy): readonly Forbidden[] {
+  return [...environment(resource), ...pods(resource, policy)];
+}
+
+/**
+ * Whether pods of the same pod template were let once: they stay so with another image or other secrets. By the stored
+ * templates, which are made of nothing that was refused: a status may be anybody's.
+ */
+export function isKept(resource: ObservedResource, storedTemplates: readonly ObservedTemplates[]): boolean {
+  const asked = askedPodsHash(resource);
+  return storedTemplates.some((stored) =>
+    stored.askedPods === undefined ? isOfSameSpec(resource, stored) : stored.askedPods === asked,
+  );
+}
+
+/** Of an earlier version, which did not note the pod template alone: all but image and secrets has to be the same. */
+function isOfSameSpec(resource: ObservedResource, stored: ObservedTemplates): boolean {
+  const { revisionId: id, revisionNumber: number } = stored;
+  const identity = resource.spec.revision.id === undefined ? { number } : { id, number };
+  try {
+    const view = asOfRevision(resource, identity, stored.templates(), stored.image()?.given);
+    return templateInputsHash(view) === stored.inputsHash;
+  } catch {
+    // Somebody else wrote them: they vouch for nothing.
+    return false;
+  }
+}
+
+/** The environment goes to the app container whole. */
+function environment({ spec, metadata }: ObservedResource): Forbidden[] {
+  const { envSecretName } = spec.revision;
+  if (envSecretName === undefined || !isSecretOfAnother(envSecretName, metadata.name)) return [];
+  const message = 'belongs to a deployment of Berth and cannot be used here';
+  return [{ resourcePath: 'spec.revision.envSecretName', message, ofPodTemplate: false }];
+}
+
+function pods({ spec: { podTemplate }, metadata: { name } }: ObservedResource, policy: Policy): Forbidden[] {
+  const parsed = resourceSpecSchema.safeParse(asResourceSpec(podTemplate, name));
+  if (!parsed.success) return parsed.error.issues.map(({ path, message }) => at(path, message));
+  const broken = specRuleIssues({ spec: parsed.data, deploymentType: null, customDatabase: true });
+  return [
+    ...podPolicyViolations(parsed.data, name, policy).map(({ loc, msg }) =>
+      at(loc.slice(BELOW_BODY.length), msg),
+    ),
+    ...broken.map(({ loc, msg }) => at(loc, msg)),
+  ];
+}
+
+/** Violations of the policy name the place in a body. */
+const BELOW_BODY = ['source_config', 'resource_spec'];
+
+/** Of what to pull with, the platform's own is no field of a resource_spec. */
+function asResourceSpec(podTemplate: PodTemplate, name: string): object {
+  const own = pullSecretName(name);
+  const { imagePullSecrets } = podTemplate;
+  const asked = imagePullSecrets?.filter((secret) => secret.name !== own);
+  return Object.fromEntries(
+    Object.entries({ ...podTemplate, imagePullSecrets: asked }).map(([field, value]) => [
+      FIELDS[field as keyof PodTemplate],
+      value,
+    ]),
+  );
+}
+
+const RESOURCE_FIELDS = new Map(Object.entries(FIELDS).map(([field, inSpec]) => [inSpec, field]));
+
+/** `['sidecars', 0, 'image']` → `spec.podTemplate.sidecars[0].image`. */
+function at([first, ...path]: readonly PropertyKey[], message: string): Forbidden {
+  const field = RESOURCE_FIELDS.get(first as keyof ResourceSpec);
+  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`));
+  return {
+    resourcePath: ['spec.podTemplate', ...(field === undefined ? [] : [field])].join('.') + steps.join(''),
+    message,
+    ofPodTemplate: true,
+  };
+}

@@ -1,0 +1,97 @@
+/** Whose turn it is: `group` is what it is asked of, `owner` whoever asks. */
+export interface Turn {
+  readonly group: string;
+  readonly owner: string;
+}
+
+interface Waiting extends Turn {
+  readonly start: () => void;
+}
+
+export interface TurnLimits {
+  readonly total: number;
+  readonly perGroup: number;
+  readonly perOwner: number;
+}
+
+/**
+ * Lets so many at a time, in all, of one group and of one owner; the others wait. Of those that could begin, the first of
+ * the owner that has the fewest under way does: whoever asks for much waits behind himself.
+ */
+export class Turns {
+  readonly #limits: TurnLimits;
+  readonly #groups = new Map<string, number>();
+  readonly #owners = new Map<string, number>();
+  #total = 0;
+  #waiting: Waiting[] = [];
+
+  constructor(limits: TurnLimits) {
+    this.#limits = limits;
+  }
+
+  /** Runs it when it is its turn. @throws the signal's reason, where it ends while it waits */
+  async run<T>(turn: Turn, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    await this.#wait(turn, signal);
+    try {
+      return await work();
+    } finally {
+      this.#count(turn, -1);
+      this.#next();
+    }
+  }
+
+  async #wait(turn: Turn, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiting: Waiting = { ...turn, start: resolve };
+    const leave = () => {
+      this.#waiting = this.#waiting.filter((other) => other !== waiting);
+      // Nothing, where it has begun.
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', leave, { once: true });
+    this.#waiting.push(waiting);
+    this.#next();
+    await promise.finally(() => signal.removeEventListener('abort', leave));
+  }
+
+  #count(turn: Turn, step: number): void {
+    this.#total += step;
+    for (const [counts, name] of [
+      [this.#groups, turn.group],
+      [this.#owners, turn.owner],
+    ] as const) {
+      const count = (counts.get(name) ?? 0) + step;
+      if (count === 0) counts.delete(name);
+      else counts.set(name, count);
+    }
+  }
+
+  #mayBegin({ group, owner }: Turn): boolean {
+    const { perGroup, perOwner } = this.#limits;
+    return (this.#groups.get(group) ?? 0) < perGroup && this.#underWay(owner) < perOwner;
+  }
+
+  #underWay(owner: string): number {
+    return this.#owners.get(owner) ?? 0;
+  }
+
+  #first(): Waiting | undefined {
+    let first: Waiting | undefined;
+    for (const waiting of this.#waiting) {
+      if (!this.#mayBegin(waiting)) continue;
+      if (first === undefined || this.#underWay(waiting.owner) < this.#underWay(first.owner)) first = waiting;
+    }
+    return first;
+  }
+
+  #next(): void {
+    while (this.#total < this.#limits.total) {
+      const first = this.#first();
+      if (first === undefined) return;
+      this.#waiting = this.#waiting.filter((other) => other !== first);
+      this.#count(first, 1);
+      first.start();
+    }
+  }
+}

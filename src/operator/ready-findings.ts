@@ -1,0 +1,151 @@
+import { deletionMessage } from '../domain/deletion.ts';
+import { reasonOr } from '../domain/revision-steps.ts';
+import { cacheName, databaseName } from '../workloads/names.ts';
+import { buildFinding } from './builds/build-findings.ts';
+import { type Finding, no, yes } from './conditions.ts';
+import { cacheState, databaseState, isLarger, requestedOf, volumeState } from './data-services.ts';
+import type { Decision } from './decide.ts';
+import type { Facts } from './facts.ts';
+import { noImage } from './image-ready.ts';
+import { volumeRefusal } from './plan-volume.ts';
+import { ofWhatServes, revisionName } from './rollout-findings.ts';
+import { cacheReady, databaseReady, growing, serviceNotReady } from './service-findings.ts';
+import { lackOfServices } from './service-trouble.ts';
+
+type Check = (facts: Facts) => Finding | null | undefined | false;
+
+const pendingWork = ({ plan }: Decision) => plan.actions.length + plan.waiting.length;
+
+/** Built it is not yet what is wanted: the hub has to say so. */
+function notBuilt({ status, reason, message }: Finding): Finding {
+  return status === 'True'
+    ? no('Reconciling', `${message}; its rollout is about to begin`)
+    : no(reason, message);
+}
+
+/** What stands between the resource and Ready=True; the first that applies is told. */
+const READY_CHECKS: readonly Check[] = [
+  function deletionRequested({ observed, paused }) {
+    const { deletion } = observed.resource.spec;
+    if (deletion === undefined) return false;
+    const message = deletionMessage(deletion.requestedAt, deletion.restorableUntil);
+    return no('DeletionRequested', paused ? `${message}; paused: what runs is not stopped before` : message);
+  },
+  function pausedBeforeDone({ paused, decision }) {
+    return paused && pendingWork(decision) > 0 && no('Paused', `paused: ${describePending(decision)}`);
+  },
+  function dataAtRisk(facts) {
+    const finding = databaseReady(facts);
+    return finding?.reason === 'VolumeBeingDeleted' && finding;
+  },
+  function refused({ observed, failures }) {
+    const ofVolume = volumeRefusal(observed, failures);
+    const failure = failures.find((candidate) => candidate !== ofVolume);
+    return failure !== undefined && no(failure.reason, failure.message);
+  },
+  function switchedOff({ observed, off, failures }) {
+    const message = off ? 'switched off: nothing runs, the data is kept' : 'is being switched off';
+    const refusal = volumeRefusal(observed, failures);
+    const more = refusal === undefined ? '' : `; the volume does not grow: ${refusal.message}`;
+    return observed.resource.spec.suspend && no('SwitchedOff', `${message}${more}`);
+  },
+  function databaseNotReady(facts) {
+    const finding = databaseReady(facts);
+    // It answers: see volumeRefused.
+    if (finding?.reason === 'VolumeNotExpandable') return false;
+    return serviceNotReady(facts.observed, 'database', finding);
+  },
+  function cacheNotReady(facts) {
+    return serviceNotReady(facts.observed, 'cache', cacheReady(facts));
+  },
+  function imageMissing({ observed, decision }) {
+    if (observed.resource.spec.revision.image !== undefined) return false;
+    const building = buildFinding(observed);
+    if (building !== null) return notBuilt(building);
+    const { reason, message } = noImage(observed);
+    return no(decision.target.kind === 'no-revision' ? 'NoRevision' : reason, message);
+  },
+  function failed({ decision: { verdict, target } }) {
+    if (verdict.kind !== 'failed') return false;
+    return no(verdict.reason, `${verdict.message}${ofWhatServes(target)}`);
+  },
+  function newServiceAwaited({ observed, decision: { target } }) {
+    if (target.awaits === null) return false;
+    const { reason, message } = lackOfServices(observed, target.awaits.services);
+    return no(reason ?? 'AwaitingDataServices', `revision ${target.awaits.number} waits: ${message}`);
+  },
+  function componentsInTrouble({ decision: { verdict } }) {
+    const trouble = verdict.kind === 'progressing' ? verdict.trouble : undefined;
+    // What it is called is what explain has a remedy for.
+    return (
+      trouble && no(trouble.reason, `${trouble.message}; it may pass: it is waited for until the deadline`)
+    );
+  },
+  function componentsNotThere({ decision: { verdict, target } }) {
+    const reason = target.kind === 'rollout' ? 'RolloutInProgress' : 'Reconciling';
+    return verdict.kind === 'progressing' && no(reason, verdict.awaited);
+  },
+  function anotherHasFailed({ decision: { target } }) {
+    return (
+      target.instead !== null && no(reasonOr(target.instead.reason, 'RolloutFailed'), target.instead.message)
+    );
+  },
+  function volumeRefused({ observed, failures }) {
+    const refusal = volumeRefusal(observed, failures);
+    return refusal && no(refusal.reason, `the volume of the database does not grow: ${refusal.message}`);
+  },
+  function newerWaits({ decision: { target } }) {
+    return target.heldUntil !== null && no('Reconciling', 'a newer revision is about to be rolled out');
+  },
+  function workLeft({ decision }) {
+    return pendingWork(decision) > 0 && no('Reconciling', describePending(decision));
+  },
+  function noWayIn({ route }) {
+    return route?.status === 'False' && route;
+  },
+  function dataServicesMoving({ observed, decision }) {
+    // What was written just now is not seen yet: the counts speak of what was there before.
+    const written = changedJustNow(decision, databaseName(observed.resource));
+    if (written || !databaseState(observed).settled)
+      return no('Reconciling', 'the database is being updated');
+    const moves = changedJustNow(decision, cacheName(observed.resource)) || !cacheState(observed).settled;
+    return moves && no('Reconciling', 'the cache is being updated');
+  },
+  function newerIsBuilt({ observed }) {
+    const building = buildFinding(observed);
+    return building && notBuilt(building);
+  },
+  function volumeGrowing({ observed }) {
+    const volume = volumeState(observed);
+    return volume?.resizing && no('VolumeResizing', `the database: ${growing(volume)}`);
+  },
+];
+
+/** A workload, or the size of a volume, of this name that was not as it is wanted when it was looked at. */
+function changedJustNow({ comparisons }: Decision, name: string): boolean {
+  return comparisons.some(({ object, desired, state, live }) => {
+    if (object.metadata.name !== name) return false;
+    if (desired.replicas !== undefined) return state !== 'same';
+    return (
+      desired.storage !== undefined && live !== undefined && isLarger(desired.storage, requestedOf(live))
+    );
+  });
+}
+
+/** Whether everything is as it is wanted, and if not, the first thing that is not. */
+export function ready(facts: Facts): Finding {
+  for (const check of READY_CHECKS) {
+    const finding = check(facts);
+    if (finding) return finding;
+  }
+  const { revision } = facts.decision.target;
+  return yes('Converged', `${revisionName(revision?.number ?? 0)} runs as it is wanted`);
+}
+
+const SHOWN = 3;
+
+function describePending({ plan }: Decision): string {
+  const all = [...plan.actions.map(({ id }) => id), ...plan.waiting];
+  const more = all.length > SHOWN ? ` and ${all.length - SHOWN} more` : '';
+  return `to do: ${all.slice(0, SHOWN).join(', ')}${more}`;
+}

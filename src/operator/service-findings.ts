@@ -1,0 +1,147 @@
+import { isAnswering } from '../domain/conditions.ts';
+import { databaseName } from '../workloads/names.ts';
+import { conditionOf, type Finding, no, yes } from './conditions.ts';
+import {
+  cacheState,
+  databaseState,
+  leavingVolume,
+  type ServiceState,
+  type VolumeState,
+  volumeNameOf,
+  volumeState,
+} from './data-services.ts';
+import type { Failure } from './failure.ts';
+import { liveChild, type Observed } from './observed.ts';
+import { volumeRefusal } from './plan-volume.ts';
+import { serviceTrouble, serviceWorkload } from './service-trouble.ts';
+
+/** What DatabaseReady and CacheReady say: like findings.ts, of which this is a part. */
+export interface ServiceFacts {
+  readonly observed: Observed;
+  readonly failures: readonly Failure[];
+  /** Nothing of the deployment runs, seen so. */
+  readonly off: boolean;
+}
+
+/** Whether the database answers; null: as it was said before. */
+export function databaseReady(facts: ServiceFacts): Finding | null {
+  const { observed, failures } = facts;
+  const state = databaseState(observed);
+  const refusal = volumeRefusal(observed, failures);
+  if (state.external) return yes('ExternalDatabase', 'DATABASE_URI_CUSTOM is used');
+  if (state.ready && isVolumeLeaving(observed)) return no('VolumeBeingDeleted', volumeRescue(observed));
+  if (isStopping(facts, state)) return stopped(facts, 'the database');
+  if (!state.ready) {
+    const lost = failures.find(({ reason }) => reason === 'CredentialsLost');
+    if (lost !== undefined) return no('CredentialsLost', lost.message);
+    const { reason, message } = notReady(observed, 'database', state);
+    return no(reason, `${message}${unboundClaim(observed)}`);
+  }
+  // Known of a database that answers, and only of such a one: see isDataReady.
+  if (refusal !== undefined) {
+    const message = `the database accepts connections; its volume does not grow: ${refusal.message}`;
+    // That the storage class does not let it needs somebody's decision; all else may pass, and Ready tells of it.
+    return refusal.reason === 'VolumeNotExpandable'
+      ? no('VolumeNotExpandable', message)
+      : yes('DatabaseAvailable', message);
+  }
+  const volume = volumeState(observed);
+  if (volume?.resizing) return yes('VolumeResizing', `the database accepts connections; ${growing(volume)}`);
+  return yes('DatabaseAvailable', 'the database accepts connections');
+}
+
+function isVolumeLeaving(observed: Observed): boolean {
+  return leavingVolume(observed) !== undefined;
+}
+
+/** What still keeps the data, and how it outlives its claim. */
+function volumeRescue(observed: Observed): string {
+  const { namespace } = observed.resource.metadata;
+  const name = databaseName(observed.resource);
+  const volume =
+    volumeNameOf(leavingVolume(observed) ?? {}) ??
+    `$(kubectl get pvc -n ${namespace} ${name} -o jsonpath={.spec.volumeName})`;
+  const keep = `kubectl patch pv ${volume} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'`;
+  const dump = `kubectl exec -n ${namespace} ${name}-0 -- sh -c 'pg_dumpall -U "$POSTGRES_USER"'`;
+  return `somebody has deleted the volume claim ${name}: its data goes when the pod ${name}-0 ends, so the database is neither restarted nor stopped; save the data: ${dump} > dump.sql, and ${keep}`;
+}
+
+/** How far the growth is: the driver may wait for the node, or fail and try again. */
+export function growing({ requested, resizeStep }: VolumeState): string {
+  const step = resizeStep === undefined ? '' : `: ${resizeStep}`;
+  return `its volume is being grown to ${requested}${step}`;
+}
+
+/** A pod only says that some claim of its is not bound. */
+function unboundClaim(observed: Observed): string {
+  const volume = volumeState(observed);
+  if (volume === undefined || volume.bound) return '';
+  const name = databaseName(observed.resource);
+  const claim = liveChild(observed, 'PersistentVolumeClaim', name);
+  const told = observed.tellings?.get(claim?.metadata.uid ?? '');
+  const why = told === undefined ? '' : `: ${told.reason}: ${told.message}`;
+  return `; its volume claim ${name} is not bound${why}`;
+}
+
+/** Whether the cache answers; null: as it was said before. */
+export function cacheReady(facts: ServiceFacts): Finding | null {
+  const state = cacheState(facts.observed);
+  if (state.external) return yes('ExternalCache', 'CACHE_URI_CUSTOM is used');
+  if (isStopping(facts, state)) return stopped(facts, 'the cache');
+  if (!state.ready) return notReady(facts.observed, 'cache', state);
+  return yes('CacheAvailable', 'the cache is available');
+}
+
+function isStopping({ observed, off }: ServiceFacts, state: ServiceState): boolean {
+  return observed.resource.spec.suspend && (off || !state.ready);
+}
+
+/** Between "it ends" and "nothing runs" the former finding stands: a status word must not flicker on its way off. */
+function stopped({ off }: ServiceFacts, what: string): Finding | null {
+  return off ? no('SwitchedOff', `switched off: ${what} does not run, its data is kept`) : null;
+}
+
+const SERVICE_REASONS = {
+  database: { type: 'DatabaseReady', starting: 'DatabaseStarting', lost: 'DatabaseUnavailable' },
+  cache: { type: 'CacheReady', starting: 'CacheStarting', lost: 'CacheUnavailable' },
+} as const;
+
+/** That a data service is not ready, and why. */
+function notReady(observed: Observed, service: 'database' | 'cache', state: ServiceState): Finding {
+  const { starting, lost } = SERVICE_REASONS[service];
+  const isLost = hasAnswered(observed, service) && !state.updating;
+  const what = isLost ? 'was ready and is not any more' : 'is not ready yet';
+  const why =
+    serviceTrouble(observed, service)?.message ?? (isLost ? lackOf(observed, service, state) : null);
+  const message = why === null ? `the ${service} ${what}` : `the ${service} ${what}: ${why}`;
+  return no(isLost ? lost : starting, message);
+}
+
+/** It was seen ready since it was last started; the status is all that remembers. */
+function hasAnswered({ resource }: Observed, service: 'database' | 'cache'): boolean {
+  const { type, lost } = SERVICE_REASONS[service];
+  const before = conditionOf(resource, type);
+  if (before === undefined || before.reason === 'ExternalDatabase' || before.reason === 'ExternalCache')
+    return false;
+  return isAnswering(before) || before.reason === lost;
+}
+
+/** Where there is no pod to tell anything. */
+function lackOf(observed: Observed, service: 'database' | 'cache', { stopped }: ServiceState): string | null {
+  const [kind, name] = serviceWorkload(observed.resource, service);
+  if (liveChild(observed, kind, name) === undefined) return `its ${kind} ${name} is missing`;
+  return stopped ? `its ${kind} ${name} asks for no pod` : null;
+}
+
+/** For Ready: what the condition of the service calls a start is called by what keeps it, if somebody can see to that. */
+export function serviceNotReady(
+  observed: Observed,
+  service: 'database' | 'cache',
+  finding: Finding | null,
+): Finding | false {
+  if (finding?.status !== 'False') return false;
+  const { starting, lost } = SERVICE_REASONS[service];
+  const isVague = finding.reason === starting || finding.reason === lost;
+  const reason = isVague ? serviceTrouble(observed, service)?.reason : null;
+  return reason ? no(reason, finding.message) : finding;
+}

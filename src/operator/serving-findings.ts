@@ -1,0 +1,60 @@
+import { LABELS } from '../contract/names.ts';
+import { labelValue } from '../workloads/labels.ts';
+import { type Finding, no, yes } from './conditions.ts';
+import type { Facts } from './facts.ts';
+import type { Observed } from './observed.ts';
+import { isReadyPod, podsOf } from './pod-trouble.ts';
+import { revisionName } from './rollout-findings.ts';
+import type { RevisionRef } from './target.ts';
+import { workloadState } from './workload-state.ts';
+
+/** Whether the app answers. */
+export function serving({ observed, decision, activeRevision, off }: Facts): Finding {
+  if (activeRevision === undefined) return no('Unavailable', 'no revision is active yet');
+  if (off) return no('SwitchedOff', 'switched off: nothing serves');
+  const { target, components } = decision;
+  // On the way to another revision, and on the way back, the pods of that one answer too, and at its end alone.
+  const answering = [activeRevision, target.revision, target.failed].find(
+    (revision) => revision && hasReadyPod(observed, revision),
+  );
+  // The Deployment may be ahead of the cache of pods.
+  const counted =
+    (target.name === activeRevision.templates || target.kind === 'rollout') &&
+    components.some(({ name, updated, available }) => name === 'api' && Math.min(updated, available) > 0);
+  const { number } = answering ?? target.revision ?? activeRevision;
+  if (answering || counted) return yes('Available', `an api pod of ${revisionName(number)} is available`);
+  return observed.resource.spec.suspend
+    ? no('SwitchedOff', 'is being switched off: nothing serves')
+    : no('Unavailable', `no api pod of ${revisionName(activeRevision.number)} is available`);
+}
+
+/** The same of a resource of which nothing is decided: what runs there may be of any revision that it was to run. */
+export function stillServing(observed: Observed, off: boolean): Finding {
+  const { activeRevision, rollout, failedRevision } = observed.resource.status ?? {};
+  if (activeRevision === undefined) return no('Unavailable', 'no revision is active yet');
+  if (off) return no('SwitchedOff', 'switched off: nothing serves');
+  const answering = [activeRevision, rollout, failedRevision].find(
+    (revision) => revision && hasReadyPod(observed, revision),
+  );
+  return answering === undefined
+    ? no('Unavailable', `no api pod of ${revisionName(activeRevision.number)} is available`)
+    : yes('Available', `an api pod of ${revisionName(answering.number)} is available`);
+}
+
+function hasReadyPod(observed: Observed, { id, number }: RevisionRef): boolean {
+  const label = labelValue(id ?? String(number));
+  return podsOf(observed, 'api').some(
+    (pod) => isReadyPod(pod) && pod.metadata.labels?.[LABELS.revisionId] === label,
+  );
+}
+
+/** Nothing of a deployment that is switched off runs any more: no pod is left, and none is asked for. */
+export function isOff({ resource, pods, children }: Observed): boolean {
+  if (!resource.spec.suspend || pods.length > 0) return false;
+  const workloads = [...children.values()].filter(
+    ({ kind }) => kind === 'Deployment' || kind === 'StatefulSet',
+  );
+  return workloads.map(workloadState).every(({ wanted, pods: counted, current }) => {
+    return current && wanted === 0 && counted === 0;
+  });
+}

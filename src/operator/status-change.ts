@@ -1,0 +1,19 @@
+import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
+import { canonicalJson } from '../domain/hash.ts';
+
+export type StatusChange = 'none' | 'counts' | 'state';
+
+/** Whether a status has to be written. `counts`: only numbers and wording moved, which may wait a moment. */
+export function statusChange(
+  before: ManagedDeploymentStatus | undefined,
+  after: ManagedDeploymentStatus,
+): StatusChange {
+  if (canonicalJson(before ?? {}) === canonicalJson(after)) return 'none';
+  return canonicalJson(withoutCounts(before ?? {})) === canonicalJson(withoutCounts(after))
+    ? 'counts'
+    : 'state';
+}
+
+function withoutCounts({ components: _, conditions, ...rest }: ManagedDeploymentStatus): object {
+  return { ...rest, conditions: conditions?.map(({ message: _message, ...condition }) => condition) };
+}

@@ -1,0 +1,96 @@
+import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
+import { type ConditionType, isDataReady, type Reason } from '../domain/conditions.ts';
+import { type DeploymentStatus, deploymentStatus } from '../domain/states.ts';
+import { type Finding, toConditions } from './conditions.ts';
+import type { Observed, ObservedResource } from './observed.ts';
+import { cacheReady, databaseReady } from './service-findings.ts';
+import { isOff, stillServing } from './serving-findings.ts';
+
+/**
+ * The status of a resource for which nothing is done. What was seen of it before is not looked at any more, so it is not
+ * told as if it still were so. What was decided stands (which revision is active, which has failed), and so do the
+ * hosts of its routes, which nobody else may be given meanwhile.
+ */
+export function refusedStatus(
+  resource: ObservedResource,
+  reason: Reason,
+  message: string,
+  now: Date,
+): ManagedDeploymentStatus {
+  const Ready = { status: 'False', reason, message } as const;
+  const unseen: Finding = { status: 'Unknown', reason, message };
+  const { url: _, components: __, ...rest } = resource.status ?? {};
+  return {
+    ...rest,
+    observedGeneration: resource.metadata.generation,
+    ...(resource.status?.status === undefined ? {} : { status: 'UNKNOWN' satisfies DeploymentStatus }),
+    conditions: toConditions({ ...everyCondition(resource, unseen), Ready }, resource, now),
+  };
+}
+
+/**
+ * The status of a resource whose spec cannot be read: nothing is changed, and what can be seen of it without the spec is
+ * told as it is. The rest is not known.
+ * @param observed with a spec that stands in for its own (stand-in.ts)
+ */
+export function unreadableStatus(observed: Observed, message: string, now: Date): ManagedDeploymentStatus {
+  const { resource } = observed;
+  const refused = refusedStatus(resource, 'Refused', message, now);
+  const { status: former, activeRevision } = resource.status ?? {};
+  if (former === undefined) return refused;
+  const off = isOff(observed);
+  const facts = { observed, failures: [], off };
+  const seen: Partial<Record<ConditionType, Finding | null>> = {
+    DatabaseReady: databaseReady(facts),
+    CacheReady: cacheReady(facts),
+    Serving: stillServing(observed, off),
+  };
+  const told = (refused.conditions ?? []).flatMap((condition) => {
+    const finding = seen[condition.type as ConditionType];
+    return finding === undefined ? [condition] : toConditions({ [condition.type]: finding }, resource, now);
+  });
+  const status = deploymentStatus({
+    deleting: former === ('AWAITING_DELETE' satisfies DeploymentStatus),
+    listenerAlive: true,
+    observed: true,
+    hasRunnableRevision: activeRevision !== undefined || former !== ('UNUSED' satisfies DeploymentStatus),
+    observedOff: off,
+    dataReady: isDataReady(told),
+  });
+  return { ...refused, status, suspended: off, conditions: told };
+}
+
+/** Each condition that was told before, saying this now. */
+function everyCondition({ status }: ObservedResource, finding: Finding): Record<string, Finding> {
+  return Object.fromEntries((status?.conditions ?? []).map(({ type }) => [type, finding]));
+}
+
+/** Its own deletion waits for what it owns; what else does is of interest. */
+const OWN_FINALIZER = 'foregroundDeletion';
+
+/**
+ * The status of a resource that is being deleted: nothing is done for it and nothing of it looked at, so nothing that
+ * was seen before is told as if it still were so.
+ */
+export function leavingStatus(resource: ObservedResource, now: Date): ManagedDeploymentStatus {
+  const { deletionTimestamp = '', finalizers = [] } = resource.metadata;
+  const others = finalizers.filter((finalizer) => finalizer !== OWN_FINALIZER);
+  const held = others.length === 0 ? '' : `; held by its finalizers ${others.join(', ')}`;
+  const reason = 'BeingDeleted' satisfies Reason;
+  const message = `being deleted since ${deletionTimestamp}, what it owns first${held}`;
+  const unseen: Finding = { status: 'Unknown', reason, message };
+  const { url: _, components: __, routes: ___, ...rest } = resource.status ?? {};
+  return {
+    ...rest,
+    observedGeneration: resource.metadata.generation,
+    status: 'AWAITING_DELETE' satisfies DeploymentStatus,
+    conditions: toConditions(
+      {
+        ...everyCondition(resource, unseen),
+        Ready: { ...unseen, status: 'False' },
+      },
+      resource,
+      now,
+    ),
+  };
+}
