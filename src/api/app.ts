@@ -2,14 +2,19 @@ import swagger from '@fastify/swagger';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Logger } from '../domain/logger.ts';
 import { authenticate, knownCaller } from './auth.ts';
+import { changeSubject } from './change-subject.ts';
+import { tellClosing } from './closing.ts';
 import { type ApiDeps, LISTENER_BODY_LIMIT } from './deps.ts';
 import { answerClientError, answerExpectation } from './early-answers.ts';
 import { ApiError, errorHandler, nothingHere } from './errors.ts';
 import { refuseUnusedKey } from './idempotency.ts';
 import { parseJsonBody } from './json-body.ts';
+import { observeRequests, type TellEnd } from './observe-requests.ts';
 import { openApiOptions } from './openapi.ts';
+import { createLimiter } from './rate-limit.ts';
 import { requestId } from './request-id.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
+import { buildLogRoutes } from './routes/build-logs.ts';
 import { deploymentDeletionRoutes } from './routes/deployment-deletion.ts';
 import { deploymentRoutes } from './routes/deployments.ts';
 import { eventRoutes } from './routes/events.ts';
@@ -19,7 +24,10 @@ import { integrationRoutes } from './routes/integrations.ts';
 import { listenerChangeRoutes } from './routes/listener-changes.ts';
 import { registerListenerProtocol } from './routes/listener-protocol.ts';
 import { listenerRoutes } from './routes/listeners.ts';
+import { logRoutes } from './routes/logs.ts';
 import { openApiRoutes } from './routes/openapi.ts';
+import { pushTokenRoutes } from './routes/push-token.ts';
+import { registryTokenRoutes } from './routes/registry-token.ts';
 import { revisionRepeatRoutes } from './routes/revision-repeat.ts';
 import { revisionRoutes } from './routes/revisions.ts';
 import { tagChangeRoutes } from './routes/tag-changes.ts';
@@ -27,6 +35,8 @@ import { tagRoutes } from './routes/tags.ts';
 import { tenantRoutes } from './routes/tenants.ts';
 import { tracingProjectRoutes } from './routes/tracing-projects.ts';
 import { usageRoutes } from './routes/usage.ts';
+import { webhookSecretRoutes } from './routes/webhook-secrets.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
 import { validatorCompiler } from './validation.ts';
 
 /** The HTTP API, built apart from listening. */
@@ -54,17 +64,36 @@ function requireHost({ raw, headers }: FastifyRequest): void {
     throw new ApiError(400, 'The header Host is required.');
 }
 
-/** One line an answer: no header, no body, no query. */
-function logAnswer(logger: Logger) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+type Check = (request: FastifyRequest, reply: FastifyReply) => void;
+
+/** Checks that wait for nothing, as one hook: each promise of a hook of its own would cost every request. */
+function checks(all: readonly Check[]) {
+  return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
+    try {
+      for (const check of all) check(request, reply);
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
+    done();
+  };
+}
+
+/** In the log, what others call an answer that nobody waited for. */
+const CLIENT_GONE = 499;
+
+/** One line an answer, or a request whose client had gone before it: no header, no body, no query. */
+function logEnd(logger: Logger): TellEnd {
+  return (request, _, { status, ms }) => {
     const { access, url: route } = request.routeOptions.config;
     const caller = knownCaller(request);
     const fields = {
       requestId: request.id,
       method: request.method,
       route: route ?? 'none',
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime),
+      status: status === 'aborted' ? CLIENT_GONE : status,
+      ms: Math.round(ms),
+      ...changeSubject(request),
       ...(caller === null ? {} : { keyId: caller.keyId, tenantId: caller.tenantId }),
     };
     const changes = request.method !== 'GET' && request.method !== 'HEAD';
@@ -101,6 +130,7 @@ function listenerProtocol(app: FastifyInstance, deps: ApiDeps): void {
 export function buildApp(deps: ApiDeps): FastifyInstance {
   const { logger } = deps;
   const handleError = errorHandler(logger);
+  const limiter = createLimiter(deps.rateLimits ?? null);
   const app = fastify({
     bodyLimit: deps.bodyLimit ?? deps.policy.body_bytes,
     trustProxy: deps.trustProxy?.length ? [...deps.trustProxy] : false,
@@ -109,6 +139,8 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     requestIdHeader: false,
     logger: false,
     http: { requireHostHeader: false },
+    // What still comes in on open connections is answered, and told that they end.
+    return503OnClosing: false,
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
       setHeaders(request, reply as unknown as FastifyReply);
@@ -124,12 +156,11 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   app.setNotFoundHandler(({ url }) => {
     throw nothingHere(pathOf(url));
   });
-  app.addHook('onRequest', async (request, reply) => setHeaders(request, reply));
-  app.addHook('onRequest', async (request) => requireHost(request));
-  app.addHook('onRequest', async (request) => requireParams(request));
-  app.addHook('onRequest', authenticate(deps));
-  app.addHook('onRequest', async (request) => refuseUnusedKey(request));
-  app.addHook('onResponse', logAnswer(logger));
+  observeRequests(app, deps, logEnd(logger));
+  app.addHook('onRequest', checks([setHeaders, requireHost, requireParams]));
+  app.addHook('onRequest', authenticate(deps, limiter));
+  app.addHook('onRequest', checks([refuseUnusedKey]));
+  tellClosing(app);
   app.register(swagger, openApiOptions(deps));
   app.register(async (scoped) => {
     healthRoutes(scoped, deps);
@@ -137,9 +168,13 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     deploymentDeletionRoutes(scoped, deps);
     revisionRoutes(scoped, deps);
     revisionRepeatRoutes(scoped, deps);
+    buildLogRoutes(scoped, deps);
+    logRoutes(scoped, deps);
     explainRoutes(scoped, deps);
     eventRoutes(scoped, deps);
     integrationRoutes(scoped, deps);
+    webhookSecretRoutes(scoped, deps);
+    webhookRoutes(scoped, deps);
     listenerRoutes(scoped, deps);
     listenerChangeRoutes(scoped, deps);
     listenerProtocol(scoped, deps);
@@ -149,6 +184,8 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
     apiKeyRoutes(scoped, deps);
     usageRoutes(scoped, deps);
     tracingProjectRoutes(scoped, deps);
+    pushTokenRoutes(scoped, deps);
+    registryTokenRoutes(scoped, deps, limiter);
     openApiRoutes(scoped);
   });
   return app;

@@ -15,7 +15,7 @@ import type { Actor } from '../store/events.ts';
 import { findTenant } from '../store/tenants.ts';
 import type { ApiDeps, InternalKey } from './deps.ts';
 import { ApiError, notFound, wrongShape } from './errors.ts';
-import { createLimiter } from './rate-limit.ts';
+import type { Limiter } from './rate-limit.ts';
 
 /** Who calls, for which tenant, and whether the route is open to them. */
 
@@ -191,9 +191,8 @@ const isListeners = ({ scopes }: Exclude<Access, 'public'>) =>
   scopes.includes('listeners:run') && !scopes.includes('deployments:read');
 
 /** The hook that lets a request pass or not; it runs before the body is read. */
-export function authenticate(deps: ApiDeps) {
+export function authenticate(deps: ApiDeps, limiter: Limiter) {
   const findKey = keyFinder(deps);
-  const limiter = createLimiter(deps.rateLimits ?? null);
   const clock = deps.clock ?? (() => new Date());
   const fail = (request: FastifyRequest, detail: string): never => {
     limiter.failure(request);

@@ -1,4 +1,5 @@
 import { type Condition, REASONS, type Reason } from '../domain/conditions.ts';
+import { deletionMessage } from '../domain/deletion.ts';
 import type { DeploymentRecord } from '../store/records.ts';
 
 /** Conditions as answered: those of the cluster, corrected by what only the hub knows. */
@@ -60,6 +61,11 @@ function withReady(conditions: readonly Condition[], ready: Condition): Conditio
   return [...conditions.filter(({ type }) => type !== 'Ready'), ready];
 }
 
+function deletionRequested(at: Date, purgeAfter: Date | null): Condition {
+  const message = deletionMessage(at.toISOString(), (purgeAfter ?? at).toISOString());
+  return condition('False', 'DeletionRequested', at, message);
+}
+
 /** The conditions of a deployment. Never a `Ready` that speaks of an older generation than the wanted one. */
 export function shownConditions(record: DeploymentRecord): Condition[] {
   const { listener, conditions, observation, generation } = record;
@@ -67,7 +73,7 @@ export function shownConditions(record: DeploymentRecord): Condition[] {
     return withReady(conditions, condition('False', 'ListenerNeverSeen', record.createdAt));
   }
   if (record.deleteRequestedAt !== null) {
-    return withReady(conditions, condition('False', 'DeletionRequested', record.deleteRequestedAt));
+    return withReady(conditions, deletionRequested(record.deleteRequestedAt, record.purgeAfter));
   }
   const blind = blindness(record);
   if (blind !== null) return unobserved(record, blind);

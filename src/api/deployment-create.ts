@@ -13,7 +13,15 @@ import { checkIntegration } from './deployment-integration.ts';
 import { checkClusterSupport, manifestsOf, resourceOf, revisionOf } from './deployment-manifests.ts';
 import { choosePlacement, renderingOf } from './deployment-placement.ts';
 import { checkQuota } from './deployment-quota.ts';
-import { conflict, newRevision, serverUrl, undone, wantedIssues } from './deployment-rules.ts';
+import {
+  checkRepositoryHost,
+  conflict,
+  newRevision,
+  repositoryOwner,
+  serverUrl,
+  undone,
+  wantedIssues,
+} from './deployment-rules.ts';
 import type { DryRunAnswer } from './deployment-schema.ts';
 import type { ApiDeps } from './deps.ts';
 import { brokenRules } from './errors.ts';
@@ -41,8 +49,9 @@ type Draft = Omit<NewDeployment, 'listenerId' | 'namespace'>;
 
 const OPERATION = 'POST /v2/deployments';
 
-/** @throws ApiError 400 with every broken rule */
-function decide(deps: ApiDeps, { body, actor }: CreateRequest): Draft {
+/** @throws ApiError 422, 400 with every broken rule */
+function decide(deps: ApiDeps, { tenantId, body, actor }: CreateRequest): Draft {
+  checkRepositoryHost(deps, body.source_config.repo_url);
   const id = uuidv7();
   const name = appName(body.name, id);
   const asked = withDefaultCeilings(toSourceConfig(body.source_config), deps.policy);
@@ -58,6 +67,8 @@ function decide(deps: ApiDeps, { body, actor }: CreateRequest): Draft {
       creating: true,
       hosting: deps.hosting,
       registry: deps.registry,
+      ...(deps.builds === undefined ? {} : { builds: deps.builds }),
+      owner: repositoryOwner(deps, { tenantId, appName: name }),
     }),
     ...masked,
     ...wantedIssues(deps, { sourceConfig, secrets, appName: name }),
@@ -111,7 +122,7 @@ async function write(
   const added = { ...draft, listenerId: listener.id, namespace, usage };
   const record = await insertDeployment(transaction, deps.secretBox, tenantId, added);
   const revision = draft.revision === null ? null : revisionOf(record, draft.revision, 1);
-  const resource = resourceOf(record, revision, names);
+  const resource = resourceOf(deps, record, revision, names);
   const rendering = renderingOf(listener);
   checkClusterSupport(resource, rendering);
   return { record, manifests: dryRun ? manifestsOf(resource, rendering) : null };

@@ -1,8 +1,10 @@
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 import { toManagedDeployment } from '../contract/to-resource.ts';
+import { isToBuild } from '../domain/build-steps.ts';
 import type { Revision } from '../domain/deployment.ts';
 import { contentHash } from '../domain/hash.ts';
+import { imageRepository } from '../domain/image-reference.ts';
 import type { DeploymentRecord, NewRevision } from '../store/records.ts';
 import { cacheDeployment } from '../workloads/cache.ts';
 import { unsupportedByCluster } from '../workloads/cluster-support.ts';
@@ -11,18 +13,26 @@ import { desiredObjects } from '../workloads/desired-objects.ts';
 import { renderTemplates } from '../workloads/pod-template.ts';
 import { templateInputsHash } from '../workloads/template-inputs.ts';
 import type { DryRunAnswer } from './deployment-schema.ts';
+import type { ApiDeps } from './deps.ts';
 import { brokenRules } from './errors.ts';
 
 /** What a deployment becomes in its cluster, told without touching it. */
 
 /** The custom resource of a record. */
 export function resourceOf(
+  { registry, registryAuthority }: ApiDeps,
   deployment: DeploymentRecord,
   revision: Revision | null,
   secretNames: readonly string[],
 ): ManagedDeployment {
   // The tracing project has the deployment's name.
-  return toManagedDeployment({ deployment, revision, secretNames, tracingProject: deployment.name });
+  const tracingProject = deployment.name;
+  const repository = registryAuthority?.repositoryOf(deployment) ?? null;
+  const build =
+    registry !== null && revision !== null && isToBuild(revision)
+      ? { revision, repository: imageRepository(registry, deployment) }
+      : null;
+  return toManagedDeployment({ deployment, revision, secretNames, tracingProject, repository, build });
 }
 
 /** A revision that was just made, as the store would read it. */
@@ -42,14 +52,18 @@ export function revisionOf(deployment: DeploymentRecord, made: NewRevision, numb
   };
 }
 
-/** The custom resource and every object that it wants; null while the cluster's rendering is not known. */
+/**
+ * The custom resource and every object that it wants; null while the cluster's rendering is not known.
+ * @param served the resource with the revision that the pods are of, where the wanted one has failed
+ */
 export function manifestsOf(
   resource: ManagedDeployment,
   config: RenderConfig | null,
+  served: ManagedDeployment = resource,
 ): DryRunAnswer['manifests'] {
   if (config === null) return null;
-  const hasImage = resource.spec.revision.image !== undefined;
-  const templates = hasImage ? renderTemplates(resource, config) : null;
+  const hasImage = served.spec.revision.image !== undefined;
+  const templates = hasImage ? renderTemplates(served, config) : null;
   const objects = desiredObjects(resource, config, { templates }).map(({ object }) => object);
   return [{ ...resource }, ...objects];
 }
@@ -91,14 +105,26 @@ function replacesDataPods(before: ManagedDeployment, after: ManagedDeployment): 
   });
 }
 
+/** A change of a deployment's resource. */
+export interface Outlook {
+  readonly before: ManagedDeployment;
+  readonly after: ManagedDeployment;
+  /**
+   * The same with the revision that the app's pods are of: another one than the wanted, where that has failed. null: the
+   * first one has failed, and its pods are only kept to be looked at.
+   */
+  readonly served: { readonly before: ManagedDeployment; readonly after: ManagedDeployment } | null;
+}
+
 /**
  * Whether a change from one resource to another replaces pods, of the app, the database or the cache: their templates
  * differ, and there are some before and after. Another number of the same pods replaces none.
  */
-export function rollsPods(before: ManagedDeployment, after: ManagedDeployment): boolean {
+export function rollsPods({ before, after, served }: Outlook): boolean {
   if (before.spec.suspend || after.spec.suspend) return false;
-  const appRuns = before.spec.revision.image !== undefined;
-  return (
-    (appRuns && templateInputsHash(before) !== templateInputsHash(after)) || replacesDataPods(before, after)
-  );
+  const rollsApp =
+    served !== null &&
+    served.before.spec.revision.image !== undefined &&
+    templateInputsHash(served.before) !== templateInputsHash(served.after);
+  return rollsApp || replacesDataPods(before, after);
 }

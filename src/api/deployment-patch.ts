@@ -1,4 +1,3 @@
-import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 import { type BodyIssue, below } from '../domain/body-issue.ts';
 import { withDefaultCeilings } from '../domain/default-ceilings.ts';
@@ -13,18 +12,28 @@ import { updateWanted } from '../store/deployments.ts';
 import type { Actor } from '../store/events.ts';
 import { findListener } from '../store/listeners.ts';
 import type { DeploymentRecord, NewRevision } from '../store/records.ts';
-import { findRevision } from '../store/revisions.ts';
+import { findRevision, type RevisionRecord } from '../store/revisions.ts';
+import { openSecrets } from '../store/secret-box.ts';
 import { lockForChange } from './deployment-lock.ts';
 import {
   checkClusterSupport,
   manifestsOf,
+  type Outlook,
   resourceOf,
   revisionOf,
   rollsPods,
 } from './deployment-manifests.ts';
 import { renderingOf } from './deployment-placement.ts';
 import { checkQuota, quotaUsage } from './deployment-quota.ts';
-import { conflict, newRevision, serverUrl, undone, wantedIssues } from './deployment-rules.ts';
+import {
+  checkRepositoryHost,
+  conflict,
+  newRevision,
+  repositoryOwner,
+  serverUrl,
+  undone,
+  wantedIssues,
+} from './deployment-rules.ts';
 import type { DryRunAnswer } from './deployment-schema.ts';
 import { secretsBeforePatch } from './deployment-secrets.ts';
 import type { ApiDeps } from './deps.ts';
@@ -45,7 +54,7 @@ export interface PatchRequest {
 export interface PatchResult {
   readonly record: DeploymentRecord;
   /** Only of a dry run. */
-  readonly outlook: Pick<DryRunAnswer, 'manifests' | 'new_revision' | 'pods_roll'> | null;
+  readonly outlook: Pick<DryRunAnswer, 'manifests' | 'new_revision' | 'builds' | 'pods_roll'> | null;
 }
 
 const touches = ({ changed }: Patched, part: string) =>
@@ -61,6 +70,7 @@ function ruleIssues(deps: ApiDeps, record: DeploymentRecord, patched: Patched): 
     record.sourceConfig.resource_spec ?? {},
     sourceConfig.resource_spec ?? {},
     sourceConfig.deployment_type,
+    record.volumeGi,
   );
   return [
     ...below(['source_config', 'resource_spec'], shrinking),
@@ -75,6 +85,7 @@ function decide(
   secrets: readonly Secret[],
   body: PatchBody,
 ): Patched {
+  checkRepositoryHost(deps, body.source_config?.repo_url);
   const patched = applyPatch({ ...record, secrets, serverUrl: serverUrl(deps, record.appName) }, body);
   if (patched.shapeIssues.length > 0) {
     throw wrongShape(below(['body'], patched.shapeIssues));
@@ -88,6 +99,7 @@ function decide(
       creating: false,
       hosting: deps.hosting,
       registry: deps.registry,
+      owner: repositoryOwner(deps, record),
     }),
     ...ruleIssues(deps, record, patched),
   ];
@@ -139,30 +151,47 @@ async function write(
 interface Cluster {
   readonly rendering: RenderConfig | null;
   readonly latest: Revision | null;
+  /** The active one, where it is another; only for a dry run. */
+  readonly active: RevisionRecord | null;
 }
 
-async function readCluster(transaction: Transaction, record: DeploymentRecord): Promise<Cluster> {
-  const { tenantId, id, latestRevisionId, listenerId } = record;
+async function readCluster(
+  transaction: Transaction,
+  record: DeploymentRecord,
+  dryRun: boolean,
+): Promise<Cluster> {
+  const { tenantId, id, latestRevisionId, activeRevisionId, listenerId } = record;
   const listener = await findListener(transaction, tenantId, listenerId);
+  const find = async (revisionId: string | null) =>
+    revisionId === null ? null : await findRevision(transaction, tenantId, id, revisionId);
   return {
     rendering: listener === null ? null : renderingOf(listener),
-    latest:
-      latestRevisionId === null ? null : await findRevision(transaction, tenantId, id, latestRevisionId),
+    latest: await find(latestRevisionId),
+    active: !dryRun || activeRevisionId === latestRevisionId ? null : await find(activeRevisionId),
   };
 }
 
-interface Resources {
-  readonly before: ManagedDeployment;
-  readonly after: ManagedDeployment;
-}
-
-function resourcesOf(change: Change, record: DeploymentRecord, latest: Revision | null): Resources {
+function resourcesOf(
+  deps: ApiDeps,
+  change: Change,
+  record: DeploymentRecord,
+  { latest, active }: Cluster,
+): Outlook {
   const { before, secrets, patched, revision } = change;
   const wanted = revision === null ? latest : revisionOf(record, revision, (latest?.number ?? 0) + 1);
-  return {
-    before: resourceOf(before, latest, namesOf(secrets)),
-    after: resourceOf(record, wanted, namesOf(patched.next.secrets)),
+  const both = {
+    before: resourceOf(deps, before, latest, namesOf(secrets)),
+    after: resourceOf(deps, record, wanted, namesOf(patched.next.secrets)),
   };
+  // A revision that has failed stays as it is: source_config reaches the one that serves instead.
+  if (revision !== null || latest?.status !== 'DEPLOY_FAILED') return { ...both, served: both };
+  if (active === null) return { ...both, served: null };
+  const names = namesOf(openSecrets(deps.secretBox, active.secrets));
+  const served = {
+    before: resourceOf(deps, before, active, names),
+    after: resourceOf(deps, record, active, names),
+  };
+  return { ...both, served };
 }
 
 async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequest): Promise<PatchResult> {
@@ -173,18 +202,19 @@ async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequ
   const change: Change = { before, secrets, patched, revision };
   // Read before the change: afterwards the latest revision is another.
   const asksCluster = request.dryRun || touches(patched, 'source_config.resource_spec');
-  const cluster = asksCluster ? await readCluster(transaction, before) : null;
+  const cluster = asksCluster ? await readCluster(transaction, before, request.dryRun) : null;
   const record = await write(deps, transaction, change, request.actor);
   if (cluster === null) return { record, outlook: null };
-  const resources = resourcesOf(change, record, cluster.latest);
+  const resources = resourcesOf(deps, change, record, cluster);
   checkClusterSupport(resources.after, cluster.rendering);
   if (!request.dryRun) return { record, outlook: null };
   return {
     record,
     outlook: {
-      manifests: manifestsOf(resources.after, cluster.rendering),
+      manifests: manifestsOf(resources.after, cluster.rendering, resources.served?.after),
       new_revision: revision !== null,
-      pods_roll: rollsPods(resources.before, resources.after),
+      builds: revision?.status === 'AWAITING_BUILD',
+      pods_roll: rollsPods(resources),
     },
   };
 }

@@ -4,14 +4,14 @@ import { FALLBACK_NAMESPACE, type SourceConfig } from '../domain/deployment.ts';
 import { matchesAny, type Policy } from '../domain/policy.ts';
 import type { HostingMode } from '../domain/source.ts';
 import type { Reader } from '../store/database.ts';
-import { chooseListener } from '../store/listeners.ts';
+import { chooseListener, type ServingListener } from '../store/listeners.ts';
 import type { ListenerRecord } from '../store/records.ts';
 import { brokenRules } from './errors.ts';
 
 /** Which listener serves a new deployment, and in which namespace of its cluster. Both are fixed at creation. */
 
 export interface Placement {
-  readonly listener: ListenerRecord;
+  readonly listener: ServingListener;
   readonly namespace: string;
 }
 
@@ -28,7 +28,11 @@ function isOwn(namespace: string, { ownNamespace = null }: PlacementRules): bool
 }
 
 /** Why the namespace that was asked for cannot be used; null: it can. */
-function namespaceRefusal(asked: string, listener: ListenerRecord, rules: PlacementRules): string | null {
+function namespaceRefusal(
+  asked: string,
+  listener: Pick<ListenerRecord, 'computeConfig'>,
+  rules: PlacementRules,
+): string | null {
   if (isOwn(asked, rules)) return 'is the namespace of Berth itself';
   const listed = listener.computeConfig.k8s_namespaces;
   if (listed.length > 0) {
@@ -47,7 +51,7 @@ export function chooseNamespace(
   rules: PlacementRules,
   tenantId: string,
   asked: string | null,
-  listener: ListenerRecord,
+  listener: Pick<ListenerRecord, 'computeConfig'>,
 ): string {
   const loc = ['source_config', 'listener_config', 'cluster_namespace'];
   if (rules.hosting === 'cloud') {

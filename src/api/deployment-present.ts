@@ -10,10 +10,18 @@ import { readableSecrets } from './deployment-secrets.ts';
 
 /** Records of the store as answers of the API. */
 
-/** resource_spec with every field; unset is null. */
+const UNSET: Readonly<Record<string, null>> = Object.fromEntries(
+  RESOURCE_SPEC_FIELDS.map((field) => [field, null]),
+);
+
+/** resource_spec with every field, in the contract's order; unset is null. */
 export function shownResourceSpec(spec: ResourceSpec): ShownResourceSpec {
-  const fields = RESOURCE_SPEC_FIELDS.map((field) => [field, spec[field] ?? null]);
-  return Object.fromEntries(fields) as ShownResourceSpec;
+  // A copy of all of them, then the few that are set: a list asks for a hundred.
+  const shown: Record<string, unknown> = { ...UNSET };
+  for (const [field, value] of Object.entries(spec)) {
+    if (Object.hasOwn(UNSET, field)) shown[field] = value ?? null;
+  }
+  return shown as ShownResourceSpec;
 }
 
 /** In the contract's order; the database keeps none. */

@@ -2,6 +2,7 @@ import { EXTERNAL_DATABASE_SECRET } from '../contract/to-resource.ts';
 import type { BodyIssue } from '../domain/body-issue.ts';
 import { below } from '../domain/body-issue.ts';
 import type { Secret, SourceConfig, SourceRevisionConfig } from '../domain/deployment.ts';
+import { repositoryUrlSchema } from '../domain/https-url.ts';
 import { uuidv7 } from '../domain/id.ts';
 import { pinnedImage } from '../domain/image-reference.ts';
 import { policyViolations } from '../domain/policy-rules.ts';
@@ -10,7 +11,7 @@ import { specRuleIssues } from '../domain/spec-rules.ts';
 import { UniqueViolation } from '../store/errors.ts';
 import type { NewRevision } from '../store/records.ts';
 import type { ApiDeps } from './deps.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, wrongShape } from './errors.ts';
 
 /** What POST and PATCH of deployments decide alike, for real and as a dry run. */
 
@@ -28,6 +29,23 @@ export function hostOf(url: string | null): string | null {
 /** URL that the server gives a deployment: in cloud mode, below the platform's domain; null: none. */
 export function serverUrl({ hosting, appDomain }: ApiDeps, appName: string): string | null {
   return hosting === 'cloud' && appDomain !== null ? `https://${appName}.${appDomain}` : null;
+}
+
+/** Whose repository images under the registry must be of; null: the registry does not ask the hub who may pull. */
+export function repositoryOwner<Owner>({ registryAuthority }: ApiDeps, owner: Owner): Owner | null {
+  return registryAuthority == null ? null : owner;
+}
+
+/**
+ * Whether the repository that a body names may be called by this installation. As much the shape of a body as the rest of
+ * the URL, but for a setting.
+ * @throws ApiError 422 for one on a private address
+ */
+export function checkRepositoryHost({ gitHost }: ApiDeps, url: string | null | undefined): void {
+  if (url == null || gitHost.allowsPrivate) return;
+  const [issue] = repositoryUrlSchema.safeParse(url).error?.issues ?? [];
+  if (issue === undefined) return;
+  throw wrongShape([{ loc: ['body', 'source_config', 'repo_url'], msg: issue.message, type: issue.code }]);
 }
 
 /** Rules across the fields of resource_spec, then the policy. One field is told once. */
@@ -77,6 +95,18 @@ export function conflict(error: unknown): unknown {
   }
   if (error.constraint === 'deployments_route_host') {
     return new ApiError(409, 'Another deployment has the host of this URL (source_config.custom_url).');
+  }
+  if (error.constraint === 'leaving_hosts_pkey') {
+    return new ApiError(
+      409,
+      'The host of this URL (source_config.custom_url) is being released by another deployment: it is free as soon as the route of that one is seen to be gone. Try again in a moment.',
+    );
+  }
+  if (error.constraint === 'kept_hosts_pkey') {
+    return new ApiError(
+      409,
+      'The host of this URL (source_config.custom_url) is still routed to workloads that another tenant has taken out of Berth. Whoever runs the platform can free it, once their routes are gone.',
+    );
   }
   return error;
 }

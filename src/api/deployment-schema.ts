@@ -78,8 +78,14 @@ export const deploymentSchema = z
     active_revision_id: uuidSchema.nullable().describe('The revision that is deployed and serves.'),
     image_version: z.string().nullable().describe("Tag of the latest revision's image."),
     generation: z.int().describe('Counts changes of what is wanted. The ETag is made of it.'),
-    observed_generation: z.int().describe('The generation that the cluster was last seen with; 0: none yet.'),
-    remote_reconciled: z.boolean().describe('observed_generation is generation.'),
+    observed_generation: z
+      .int()
+      .describe(
+        'The last generation of which everything was there; 0: none yet. What failed, or a volume that is not let grow, holds it where it was.',
+      ),
+    remote_reconciled: z
+      .boolean()
+      .describe('observed_generation is generation: the cluster runs all that is wanted.'),
     last_observed_at: timeSchema.nullable().describe('When the cluster was last heard of.'),
     conditions: z.array(conditionSchema).describe('The state in detail.'),
     url: z.string().nullable().describe('Where the app answers from outside, once its route exists.'),
@@ -111,6 +117,7 @@ const dryRunFields = {
       'The custom resource and the Kubernetes objects that would result, without Secrets of the environment; null while the listener has not told how its cluster renders them.',
     ),
   new_revision: z.boolean().describe('A new revision would be made.'),
+  builds: z.boolean().describe('Its image would be built from the repository first.'),
   pods_roll: z.boolean().describe('Pods would be replaced.'),
 };
 

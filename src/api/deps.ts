@@ -2,9 +2,12 @@ import type { GitHost } from '../domain/git-host.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { HostingMode } from '../domain/source.ts';
+import type { TellSpan } from '../domain/span.ts';
+import type { RegistryAuthority } from '../registry/authority.ts';
 import type { Scope } from '../store/api-keys.ts';
 import type { Database } from '../store/database.ts';
 import type { SecretBox } from '../store/secret-box.ts';
+import type { ApiObserver } from './observer.ts';
 import type { RateLimits } from './rate-limit.ts';
 import type { WorkHints } from './work-hints.ts';
 
@@ -26,6 +29,8 @@ export interface ApiDeps {
   readonly logger: Logger;
   /** Wakes long polls for work; fed from store/notifications.ts. */
   readonly hints: WorkHints;
+  /** Wakes who follows a log, by the id of its revision or request; fed likewise. Absent: they look by themselves. */
+  readonly logHints?: WorkHints;
   /** How long a listener's lease lasts, in seconds. */
   readonly leaseSeconds: number;
   /** How long a deletion can be taken back, in seconds; default 0: not at all. */
@@ -42,6 +47,12 @@ export interface ApiDeps {
   readonly ownNamespace?: string | null;
   /** Registry of the platform, which internal images must be under; null: any. */
   readonly registry: string | null;
+  /** false: repositories cannot be built here, and are refused; absent: they can. */
+  readonly builds?: boolean;
+  /** Says who may push to and pull from that registry; absent or null: the registry does not ask the hub. */
+  readonly registryAuthority?: RegistryAuthority | null;
+  /** How long credentials to push hold, in seconds; default: an hour. */
+  readonly pushTokenSeconds?: number;
   readonly internalKey?: InternalKey | null;
   /** How often keys may call and addresses may fail; absent or null: without a limit. */
   readonly rateLimits?: RateLimits | null;
@@ -50,6 +61,10 @@ export interface ApiDeps {
   /** Largest request body in bytes; default: the policy's. */
   readonly bodyLimit?: number;
   readonly clock?: () => Date;
+  /** Told what is measured; absent: nobody is. */
+  readonly observer?: ApiObserver;
+  /** Takes spans of what is done for changes; absent: nobody asks for them. */
+  readonly span?: TellSpan;
 }
 
 /**

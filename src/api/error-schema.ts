@@ -39,10 +39,14 @@ type ErrorStatus = keyof typeof ANSWERS;
 /** What every route with a key may answer. What any route may answer is in openapi-answers.ts. */
 const COMMON = [401, 403, 404, 422, 429, 503] as const;
 
+/** The documented error answers of a route without a key: these alone. */
+export function openErrorAnswers<const Status extends ErrorStatus>(...statuses: readonly Status[]) {
+  return Object.fromEntries(statuses.map((status) => [status, ANSWERS[status]])) as {
+    [S in Status]: (typeof ANSWERS)[S];
+  };
+}
+
 /** The documented error answers of a route: the common ones and these. */
 export function errorAnswers<const Status extends ErrorStatus>(...more: readonly Status[]) {
-  const statuses = [...COMMON, ...more];
-  return Object.fromEntries(statuses.map((status) => [status, ANSWERS[status]])) as {
-    [S in Status | (typeof COMMON)[number]]: (typeof ANSWERS)[S];
-  };
+  return openErrorAnswers<Status | (typeof COMMON)[number]>(...COMMON, ...more);
 }

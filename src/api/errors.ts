@@ -11,6 +11,13 @@ import {
 
 /** Every error answer of the API is made here, and says only what is written here. */
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** WWW-Authenticate of the route's 401; default: ApiKey. */
+    challenge?: string;
+  }
+}
+
 /** What a client is told: a sentence, or for 422 and 400 the fields with their reasons. */
 export type ErrorDetail = string | readonly BodyIssue[];
 
@@ -20,12 +27,19 @@ export class ApiError extends Error {
   readonly detail: ErrorDetail;
   /** When a retry may help; null: not told. */
   readonly retryAfterSeconds: number | null;
-  constructor(statusCode: number, detail: ErrorDetail, more: { retryAfterSeconds?: number } = {}) {
+  /** A cluster, or its listener, does not answer: no fault of the API. */
+  readonly ofCluster: boolean;
+  constructor(
+    statusCode: number,
+    detail: ErrorDetail,
+    more: { retryAfterSeconds?: number; ofCluster?: true } = {},
+  ) {
     super(typeof detail === 'string' ? detail : `refused: ${detail.map(({ type }) => type).join(', ')}`);
     this.name = 'ApiError';
     this.statusCode = statusCode;
     this.detail = detail;
     this.retryAfterSeconds = more.retryAfterSeconds ?? null;
+    this.ofCluster = more.ofCluster ?? false;
   }
 }
 
@@ -123,11 +137,16 @@ export function toApiError(error: unknown): ApiError {
   return refusedByStatus(error) ?? new ApiError(500, INTERNAL);
 }
 
+const ofCluster = new WeakSet<FastifyRequest>();
+/** Whether the request failed because a cluster does not answer. */
+export const isOfCluster = (request: FastifyRequest): boolean => ofCluster.has(request);
+
 /** The one error handler: logs what is our fault, answers what the client may know. */
 export function errorHandler(logger: Logger) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const answer = toApiError(error);
-    if (answer.statusCode >= 500 || error instanceof SecretBoxError) {
+    if (answer.ofCluster) ofCluster.add(request);
+    else if (answer.statusCode >= 500 || error instanceof SecretBoxError) {
       const err = error instanceof Error ? error : new Error(String(error));
       const fields = {
         requestId: request.id,
@@ -138,7 +157,8 @@ export function errorHandler(logger: Logger) {
       logger.error(fields, 'failed to answer a request');
     }
     if (answer.retryAfterSeconds !== null) reply.header('retry-after', String(answer.retryAfterSeconds));
-    if (answer.statusCode === 401) reply.header('www-authenticate', 'ApiKey');
+    if (answer.statusCode === 401)
+      reply.header('www-authenticate', request.routeOptions.config.challenge ?? 'ApiKey');
     reply.code(answer.statusCode).type('application/json; charset=utf-8');
     reply.serializer(JSON.stringify).send({ detail: answer.detail });
   };

@@ -8,6 +8,7 @@ const ANSWERS: Readonly<Record<GitHostFailure, readonly [status: 502 | 504, deta
     'The git host refuses the token of the integration. PATCH the integration with another one.',
   ],
   limited: [502, 'The git host lets no more requests of this token pass for now. Try again later.'],
+  missing: [502, 'The git host has no such repository, or the token may not read it.'],
   private_address: [502, 'The git host is at a private address, which this installation does not call.'],
   timeout: [504, 'The git host did not answer in time. Try again.'],
   unavailable: [

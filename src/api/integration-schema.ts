@@ -43,8 +43,9 @@ export const integrationSchema = z
       .string()
       .describe('URL of the git host.')
       .meta({ examples: ['https://git.example.com'] }),
+    takes_webhooks: z.boolean().describe('It has a secret for webhooks; without one, none is taken.'),
     created_at: timeSchema.describe('When it was made.'),
-    updated_at: timeSchema.describe('When name or token last changed.'),
+    updated_at: timeSchema.describe('When name, token or webhook secret last changed.'),
   })
   .describe('Credentials for a git host; the token is never answered.');
 
@@ -78,6 +79,7 @@ export const presentIntegration = (integration: Integration): z.infer<typeof int
   name: integration.name,
   provider: integration.provider,
   host_url: integration.hostUrl,
+  takes_webhooks: integration.takesWebhooks,
   created_at: integration.createdAt.toISOString(),
   updated_at: integration.updatedAt.toISOString(),
 });

@@ -1,15 +1,27 @@
 import type { WorkItem } from '../contract/listener-protocol.ts';
 import type { Scope } from '../store/database.ts';
 import { SecretBoxError } from '../store/errors.ts';
-import { checkEpoch, StaleEpoch } from '../store/listener-lease.ts';
+import { checkEpoch, handOutAgain, StaleEpoch } from '../store/listener-lease.ts';
 import { type HandOut, lookForWork, takeWork } from '../store/listener-work.ts';
 import type { DueWork } from '../store/listener-work-rows.ts';
 import type { ApiDeps } from './deps.ts';
 import { toWorkItem } from './listener-work-item.ts';
+import { UNOBSERVED } from './observer.ts';
 
 /** The long poll for work. */
 
-export type WorkDeps = Pick<ApiDeps, 'secretBox' | 'hints' | 'logger' | 'policy'>;
+export type WorkDeps = Pick<
+  ApiDeps,
+  | 'span'
+  | 'secretBox'
+  | 'hints'
+  | 'logger'
+  | 'policy'
+  | 'registry'
+  | 'registryAuthority'
+  | 'clock'
+  | 'observer'
+>;
 
 /** Hints get lost; a request that waits looks for itself this often, in milliseconds. */
 const LOOK_AGAIN_MS = 5000;
@@ -20,7 +32,13 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 /** Renders due items until the answer is full. A record that cannot be rendered is put off, not in the way. */
 function renderer(deps: WorkDeps) {
   let bytes = 0;
-  const rendering = { box: deps.secretBox, quotas: deps.policy.tenant_quotas };
+  const rendering = {
+    box: deps.secretBox,
+    quotas: deps.policy.tenant_quotas,
+    authority: deps.registryAuthority ?? null,
+    registry: deps.registry,
+    now: deps.clock?.() ?? new Date(),
+  };
   return (due: DueWork): HandOut<WorkItem> => {
     if (bytes > MAX_ANSWER_BYTES) return { kind: 'later' };
     try {
@@ -41,6 +59,26 @@ function renderer(deps: WorkDeps) {
   };
 }
 
+/** A line of a change's way: from the request to the cluster. */
+function tell(
+  { logger, observer = UNOBSERVED, span }: WorkDeps,
+  listenerId: string,
+  item: WorkItem,
+  beganAt: number,
+): void {
+  const { kind, deployment_id: deploymentId, generation } = item;
+  observer.handedOut(kind);
+  const revisionId = item.kind === 'apply' ? item.spec.revision?.id : undefined;
+  logger.info({ listenerId, deploymentId, revisionId, generation, kind }, 'handed out work');
+  span?.({
+    name: 'hand out work',
+    change: { deploymentId, generation },
+    attributes: { 'berth.listener_id': listenerId, 'berth.revision_id': revisionId, 'berth.work': kind },
+    beganAt,
+    endedAt: Date.now(),
+  });
+}
+
 export interface WorkRequest {
   listenerId: string;
   epoch: number;
@@ -48,6 +86,8 @@ export interface WorkRequest {
   /** Milliseconds. */
   wait: number;
   signal: AbortSignal;
+  /** An answer did not arrive: what was handed out with it is due at once. */
+  lost: boolean;
 }
 
 /**
@@ -57,17 +97,27 @@ export interface WorkRequest {
 export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkRequest): Promise<WorkItem[]> {
   const { listenerId, epoch, limit, signal } = request;
   const end = performance.now() + request.wait;
+  if (request.lost) {
+    await scope.transaction(async (transaction) => {
+      await checkEpoch(transaction, listenerId, epoch);
+      await handOutAgain(transaction, listenerId);
+    });
+  }
   for (;;) {
     const ticket = deps.hints.ticket(listenerId);
     const look = await scope.read((reader) => lookForWork(reader, listenerId));
     if (look?.epoch !== epoch) throw new StaleEpoch(epoch, look?.epoch ?? 0);
     const due = look.dueInMs !== null && look.dueInMs <= 0;
-    const items = due
-      ? await scope.transaction(async (transaction) => {
-          await checkEpoch(transaction, listenerId, epoch);
-          return takeWork(transaction, listenerId, limit, renderer(deps));
-        })
-      : [];
+    const lookedAt = Date.now();
+    // Work is not handed to nobody: it would come again only when it is missed.
+    const items =
+      due && !signal.aborted
+        ? await scope.transaction(async (transaction) => {
+            await checkEpoch(transaction, listenerId, epoch);
+            return takeWork(transaction, listenerId, limit, renderer(deps));
+          })
+        : [];
+    for (const item of items) tell(deps, listenerId, item, lookedAt);
     const left = end - performance.now();
     if (items.length > 0 || left <= 0 || signal.aborted) return items;
     const pause = due ? BUSY_MS : Math.min(look.dueInMs ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS);

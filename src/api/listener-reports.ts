@@ -1,18 +1,22 @@
 import type { InventoryRequest, ObservedReport, Report } from '../contract/listener-protocol.ts';
-import type { ClusterReport, FailedRef } from '../domain/cluster-report.ts';
-import type { Culprit } from '../domain/culprit.ts';
+import type { BuildReport, ClusterReport } from '../domain/cluster-report.ts';
+import type { Culprit, ToldFailure } from '../domain/culprit.ts';
 import type { InventoryEntry } from '../store/listener-inventory.ts';
 
 /** Messages of a listener in the terms of domain and store. */
 
 /** Text from a cluster as PostgreSQL takes it: without NUL and half surrogate pairs. */
-function clean(text: string): string {
+export function clean(text: string): string {
   return text.replaceAll('\u0000', '').toWellFormed();
 }
 
-function toFailed({ culprit, ...failed }: NonNullable<ObservedReport['failed_revision']>): FailedRef {
-  const message = clean(failed.message);
-  return { ...failed, message, ...(culprit === undefined ? {} : { culprit: cleanCulprit(culprit) }) };
+function cleanFailure<Failure extends ToldFailure>(failure: Failure): Failure {
+  const { message, culprit } = failure;
+  return {
+    ...failure,
+    message: clean(message),
+    ...(culprit === undefined ? {} : { culprit: cleanCulprit(culprit) }),
+  };
 }
 
 function cleanCulprit(culprit: Culprit): Culprit {
@@ -23,11 +27,22 @@ function cleanCulprit(culprit: Culprit): Culprit {
   return Object.fromEntries(cleaned) as Culprit;
 }
 
+function toBuild(build: ObservedReport['build']): BuildReport | null {
+  const { revisionId, message } = build ?? {};
+  if (!build || revisionId === undefined) return null;
+  return { ...build, revisionId, ...(message === undefined ? {} : { message: clean(message) }) };
+}
+
 /** What a listener reports, in the domain's terms. */
 export function toClusterReport(report: Report): ClusterReport {
   switch (report.kind) {
     case 'applied':
-      return { kind: 'applied', deploymentId: report.deployment_id, generation: report.generation };
+      return {
+        kind: 'applied',
+        deploymentId: report.deployment_id,
+        generation: report.generation,
+        goneEnvironments: report.gone_env_revisions ?? [],
+      };
     case 'purged':
       return { kind: 'purged', deploymentId: report.deployment_id };
     case 'refused':
@@ -40,7 +55,7 @@ export function toClusterReport(report: Report): ClusterReport {
         retryable: report.retryable,
       };
     case 'observed': {
-      const { failed_revision: failed } = report;
+      const { failed_revision: failed, in_place_failure: inPlace = null } = report;
       return {
         kind: 'observed',
         deploymentId: report.deployment_id,
@@ -53,9 +68,14 @@ export function toClusterReport(report: Report): ClusterReport {
         })),
         off: report.off,
         url: report.url === null ? null : clean(report.url),
+        routes: report.routes ?? null,
         active: report.active_revision,
         rollout: report.rollout_revision,
-        failed: failed === null ? null : toFailed(failed),
+        failed: failed === null ? null : cleanFailure(failed),
+        inPlaceFailure: inPlace === null ? null : cleanFailure(inPlace),
+        volumeGi: report.volume_gi ?? null,
+        build: toBuild(report.build),
+        images: (report.images ?? []).map(({ id, image }) => ({ revisionId: id, image: clean(image) })),
       };
     }
   }

@@ -1,12 +1,18 @@
+import type { BuildSpec } from '../contract/build.ts';
+import type { BuildInput } from '../contract/build-to-resource.ts';
 import type { ApplyWork, PurgeWork, WorkItem } from '../contract/listener-protocol.ts';
 import { managedDeploymentSpecSchema } from '../contract/managed-deployment.ts';
-import { envSecretName, tenantNamespace } from '../contract/names.ts';
+import { envSecretName, pullSecretName, tenantNamespace } from '../contract/names.ts';
 import { toManagedDeployment } from '../contract/to-resource.ts';
 import type { Secret } from '../domain/deployment.ts';
 import { contentHash } from '../domain/hash.ts';
+import { imageRepository } from '../domain/image-reference.ts';
 import { quotasInForce, type TenantQuotas } from '../domain/tenant-quotas.ts';
+import type { RegistryAuthority } from '../registry/authority.ts';
+import { openToken } from '../store/integrations.ts';
 import type { DueApply, DuePurge, DueWork } from '../store/listener-work-rows.ts';
 import { openSecrets, type SecretBox } from '../store/secret-box.ts';
+import { buildPushCredential, buildSecret } from './build-secret.ts';
 
 /** A due record of the store as the message that the listener gets. */
 
@@ -15,13 +21,51 @@ export interface Rendering {
   readonly box: SecretBox;
   /** The policy's, for tenants without their own. */
   readonly quotas: TenantQuotas;
+  /** Of the platform's registry; null: it does not ask the hub who may pull. */
+  readonly authority: RegistryAuthority | null;
+  /** The platform's registry; null: nothing can be built. */
+  readonly registry: string | null;
+  readonly now: Date;
 }
 
 function environment(secrets: readonly Secret[]): Record<string, string> {
   return Object.fromEntries(secrets.map(({ name, value }) => [name, value]));
 }
 
-function applyItem({ box, quotas }: Rendering, due: DueApply): ApplyWork {
+/** What the cluster pulls the deployment's images with: for each source whose images are in its own repository. */
+function pullSecret(
+  authority: RegistryAuthority | null,
+  { deployment }: DueApply,
+): Pick<ApplyWork, 'pull_secret'> {
+  if (authority === null || deployment.source === 'external_image') return {};
+  const credential = authority.credential('pull', deployment, null);
+  return {
+    pull_secret: {
+      name: pullSecretName(deployment.appName),
+      docker_config: authority.dockerConfig(credential),
+    },
+  };
+}
+
+/** What the cluster is to build; null: nothing, or there is nowhere for the image to go. */
+function buildInput({ registry }: Rendering, { deployment, build }: DueApply): BuildInput | null {
+  if (build === null || registry === null) return null;
+  return { revision: build.revision, repository: imageRepository(registry, deployment) };
+}
+
+function buildSecretOf(
+  { box, authority, now }: Rendering,
+  { deployment, build: due }: DueApply,
+  build: BuildSpec | undefined,
+): Pick<ApplyWork, 'build_secret'> {
+  if (build === undefined) return {};
+  const { integration = null } = due ?? {};
+  const git = integration === null ? null : { ...integration, token: openToken(box, integration) };
+  return { build_secret: buildSecret(build, git, buildPushCredential(authority, deployment, now)) };
+}
+
+function applyItem(rendering: Rendering, due: DueApply): ApplyWork {
+  const { box, quotas, authority } = rendering;
   const { deployment, revision, active, tracingProject } = due;
   const secrets = openSecrets(box, due.secrets);
   const resource = toManagedDeployment({
@@ -30,6 +74,8 @@ function applyItem({ box, quotas }: Rendering, due: DueApply): ApplyWork {
     active,
     secretNames: secrets.map(({ name }) => name),
     tracingProject,
+    repository: authority?.repositoryOf(deployment) ?? null,
+    build: buildInput(rendering, due),
   });
   // With every default filled in it stands in the cluster as it is sent: its hash can be compared.
   const spec = managedDeploymentSpecSchema.parse(resource.spec);
@@ -58,7 +104,10 @@ function applyItem({ box, quotas }: Rendering, due: DueApply): ApplyWork {
         revision_id: id,
         data,
       })),
+    ...pullSecret(authority, due),
+    ...buildSecretOf(rendering, due, spec.build),
     stale_env_secrets: due.staleRevisions.map((number) => envSecretName(deployment.appName, number)),
+    stale_env_revisions: due.staleRevisions,
   };
 }
 
@@ -71,6 +120,7 @@ function purgeItem(due: DuePurge): PurgeWork {
     name: due.appName,
     namespace: due.namespace,
     env_secrets: due.revisions.map((number) => envSecretName(due.appName, number)),
+    ...(due.keepWorkloads ? { keep_workloads: true } : {}),
   };
 }
 

@@ -32,6 +32,7 @@ const FIELDS: Readonly<Record<string, unknown>> = {
   deployed_at: TIME,
   last_observed_at: TIME,
   status: 'READY',
+  commit: '7fd1a60b01f91b314f59955a4e4d4e80d8edf11d',
   memory_mb: 1024,
   memory_limit_mb: 2048,
   cpu: 1,

@@ -67,7 +67,9 @@ const TAGS: Readonly<Record<string, string>> = {
   events: 'The history: who changed what, every change of state with its reason.',
   tags: 'Keys and values to find deployments by.',
   'tracing projects': 'Made with a deployment, under the same name.',
+  registry: 'Who may push to and pull from the registry of the platform.',
   integrations: 'Credentials for git hosts.',
+  webhooks: 'The calls of git hosts, not of people.',
   listeners: 'The links between this API and clusters.',
   'listener protocol': 'The calls of listeners, not of people.',
   tenants: 'Owners of everything, what they may use and what they use.',
@@ -127,6 +129,11 @@ function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema
 const HEADER_NAMES: Readonly<Record<string, string>> = {
   'idempotency-key': 'Idempotency-Key',
   'if-match': 'If-Match',
+  'x-github-event': 'X-GitHub-Event',
+  'x-github-delivery': 'X-GitHub-Delivery',
+  'x-hub-signature-256': 'X-Hub-Signature-256',
+  'x-gitlab-token': 'X-Gitlab-Token',
+  'x-gitlab-event-uuid': 'X-Gitlab-Event-UUID',
 };
 
 function withHeaderNames(document: OpenApiDocument): OpenApiDocument {

@@ -13,7 +13,7 @@ function bounded(digits: string): number {
 }
 
 /** An integer in a query: digits only, no other spelling of a number. */
-function integer(schema: z.ZodInt) {
+export function integer(schema: z.ZodInt) {
   return z.preprocess(
     (value) => (typeof value === 'string' && /^-?\d{1,20}$/.test(value) ? bounded(value) : value),
     schema,

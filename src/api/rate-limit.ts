@@ -3,13 +3,15 @@ import type { FastifyRequest } from 'fastify';
 import { ApiError } from './errors.ts';
 import { type Rate, TokenBuckets } from './token-buckets.ts';
 
-/** How often a key may call, and how often an address may fail to authenticate (docs/decisions/0017). */
+/** How often a key may call, a webhook be delivered, and an address fail to authenticate (docs/decisions/0017). */
 
 export interface RateLimits {
   /** Calls of one API key; null: any number. */
   readonly perKey: Rate | null;
   /** Failures to authenticate from one address; null: any number. */
   readonly failures: Rate | null;
+  /** Deliveries of the webhooks of one integration; null or absent: any number. */
+  readonly webhooks?: Rate | null;
 }
 
 /** A listener serves thousands of deployments with one key: it gets this many times as much, apart from other calls. */
@@ -56,19 +58,31 @@ export function networkOf(address: string): string {
 export interface Limiter {
   /** @throws ApiError 429 when the key has called too often */
   call(keyId: string | null, byListener: boolean): void;
+  /**
+   * The same for credentials of the registry, by the deployment that they are for and by their kind: whoever pushes much
+   * does not keep its cluster from pulling. @throws ApiError 429
+   */
+  registryCall(deploymentId: string, kind: string): void;
+  /** @throws ApiError 429 when the webhooks of an integration come too often */
+  delivery(integrationId: string): void;
   /** Notes a failure to authenticate. @throws ApiError 429 when the address has failed too often */
   failure(request: FastifyRequest): void;
+  /** Before work for somebody who may fail. @throws ApiError 429 when the address has failed too often */
+  mayFail(request: FastifyRequest): void;
 }
+
+const TOO_MANY_FAILURES = 'Too many requests without a valid API key. Try again later.';
 
 /** @param limits null: there are none */
 export function createLimiter(
   limits: RateLimits | null,
   clock: () => number = performance.now.bind(performance),
 ) {
-  const { perKey = null, failures = null } = limits ?? {};
+  const { perKey = null, failures = null, webhooks = null } = limits ?? {};
   const keys = bucketsOf(perKey);
   const listeners = bucketsOf(perKey === null ? null : scaled(perKey, LISTENER_FACTOR));
   const addresses = bucketsOf(failures);
+  const integrations = bucketsOf(webhooks);
   return {
     call(keyId, byListener) {
       // The listener of the same process has no key of the database.
@@ -76,9 +90,21 @@ export function createLimiter(
       const wait = (byListener ? listeners : keys)?.take(keyId, clock()) ?? 0;
       if (wait > 0) throw tooMany('The API key has made too many requests. Try again later.', wait);
     },
+    registryCall(deploymentId, kind) {
+      const wait = keys?.take(`registry ${kind} ${deploymentId}`, clock()) ?? 0;
+      if (wait > 0) throw tooMany('Too many requests for one deployment. Try again later.', wait);
+    },
+    delivery(integrationId) {
+      const wait = integrations?.take(integrationId, clock()) ?? 0;
+      if (wait > 0) throw tooMany('The webhooks of the integration come too often. Try again later.', wait);
+    },
     failure(request) {
       const wait = addresses?.take(networkOf(request.ip), clock()) ?? 0;
-      if (wait > 0) throw tooMany('Too many requests without a valid API key. Try again later.', wait);
+      if (wait > 0) throw tooMany(TOO_MANY_FAILURES, wait);
+    },
+    mayFail(request) {
+      const wait = addresses?.wait(networkOf(request.ip), clock()) ?? 0;
+      if (wait > 0) throw tooMany(TOO_MANY_FAILURES, wait);
     },
   } satisfies Limiter;
 }

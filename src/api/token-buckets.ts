@@ -40,15 +40,25 @@ export class TokenBuckets {
    * @returns 0, or in how many seconds there will be one
    */
   take(key: string, now: number): number {
-    const { perSecond, burst } = this.#rate;
-    const former = this.#buckets.get(key) ?? { tokens: burst, at: now };
-    const tokens = Math.min(burst, former.tokens + (Math.max(0, now - former.at) * perSecond) / 1000);
+    const { tokens, at } = this.#present(key, now);
     const taken = tokens >= 1;
     // Again at the end of the order.
     this.#buckets.delete(key);
-    this.#buckets.set(key, { tokens: taken ? tokens - 1 : tokens, at: Math.max(now, former.at) });
+    this.#buckets.set(key, { tokens: taken ? tokens - 1 : tokens, at });
     this.#forget();
-    return taken ? 0 : (1 - tokens) / perSecond;
+    return taken ? 0 : (1 - tokens) / this.#rate.perSecond;
+  }
+
+  /** As `take`, but takes none. */
+  wait(key: string, now: number): number {
+    return Math.max(0, 1 - this.#present(key, now).tokens) / this.#rate.perSecond;
+  }
+
+  #present(key: string, now: number): Bucket {
+    const { perSecond, burst } = this.#rate;
+    const former = this.#buckets.get(key) ?? { tokens: burst, at: now };
+    const tokens = Math.min(burst, former.tokens + (Math.max(0, now - former.at) * perSecond) / 1000);
+    return { tokens, at: Math.max(now, former.at) };
   }
 
   #forget(): void {

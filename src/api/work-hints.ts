@@ -11,18 +11,38 @@ export interface WorkHints {
   notify(listenerIds: Iterable<string>): void;
   /** Any listener may have work. */
   notifyAll(): void;
+  /** How many ids are remembered: those that were hinted at last, a bounded number. */
+  readonly size: number;
 }
 
-/** Hints within this process; feed it from store/notifications.ts. */
-export function createWorkHints(): WorkHints {
+/** Far more than are hinted at while somebody looks. */
+const MOST_REMEMBERED = 10_000;
+
+/**
+ * Hints within this process; feed it from store/notifications.ts.
+ * @param most ids that are remembered. A ticket from before what was forgotten counts as hinted: rather a look in vain
+ *   than a hint that is missed.
+ */
+export function createWorkHints(most = MOST_REMEMBERED): WorkHints {
   // One counter for all: a ticket is older than every later hint, whichever listener it is for.
   let count = 0;
+  // The newest hint for all, or of an id that was forgotten.
   let lastForAll = 0;
+  // In the order of the hints.
   const last = new Map<string, number>();
   const waiting = new Map<string, Set<() => void>>();
 
   const wake = (listenerId: string) => {
     for (const resolve of waiting.get(listenerId) ?? []) resolve();
+  };
+  const forget = () => {
+    if (last.size <= most) return;
+    // Half at once: the first of a map is found the slower, the more before it were deleted.
+    for (const [listenerId, hint] of last) {
+      if (last.size <= most / 2) return;
+      last.delete(listenerId);
+      lastForAll = Math.max(lastForAll, hint);
+    }
   };
   const isHinted = (listenerId: string, ticket: number) =>
     Math.max(lastForAll, last.get(listenerId) ?? 0) > ticket;
@@ -49,14 +69,20 @@ export function createWorkHints(): WorkHints {
     notify(listenerIds) {
       for (const listenerId of listenerIds) {
         count += 1;
+        last.delete(listenerId);
         last.set(listenerId, count);
+        forget();
         wake(listenerId);
       }
     },
     notifyAll() {
       count += 1;
       lastForAll = count;
+      last.clear();
       for (const listenerId of [...waiting.keys()]) wake(listenerId);
+    },
+    get size() {
+      return last.size;
     },
   };
 }

@@ -1,5 +1,7 @@
 import { type GitAccess, type GitHost, GitHostError, type GitRepository } from '../domain/git-host.ts';
-import { getJson, type HttpsJsonOptions } from './https-json.ts';
+import { branchHeads } from './branch-heads.ts';
+import type { HttpsOptions } from './https-call.ts';
+import { getJson } from './https-json.ts';
 import { PROVIDERS, type ProviderPage } from './providers.ts';
 
 /** The client of git hosts. */
@@ -21,7 +23,7 @@ const MAX_BYTES = 8 * 1024 * 1024;
 async function readPage(
   { provider, hostUrl, token }: GitAccess,
   page: ProviderPage,
-  options: HttpsJsonOptions,
+  options: HttpsOptions,
 ): Promise<GitRepository[]> {
   const { url, answer } = PROVIDERS[provider];
   const parsed = answer.safeParse(await getJson(url(hostUrl, page), token, options));
@@ -45,5 +47,6 @@ export function createGitHost(options: GitHostOptions): GitHost {
           : await readPage(access, { number: number + 1, size: limit }, call);
       return [...first, ...more].slice(skip, skip + limit);
     },
+    branchHeads: (access, branches) => branchHeads(access, branches, call),
   };
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { uuidSchema } from '../../domain/deployment-bodies.ts';
@@ -29,7 +29,12 @@ const deleteQuery = z.strictObject({
   force: booleanQuery
     .default(false)
     .describe(
-      'true: forget the deployment at once, for a cluster that does not exist any more. Nothing is waited for, a running grace is skipped. Needs the scope admin, too.',
+      'true: forget the deployment at once, for a cluster that does not exist any more. Nothing is waited for, a running grace is skipped. Of one that left with keep_workloads: its hosts are free for other tenants and its images go from the registry of the platform; what runs stays. Needs the scope admin, too.',
+    ),
+  keep_workloads: booleanQuery
+    .default(false)
+    .describe(
+      'true: take it out of Berth and leave everything of it in the cluster, running, with its data; only the ManagedDeployment goes. There is no grace. `berth export` prints what stays. No other tenant gets the host of its custom_url, for its route stays; once that is gone, a deletion with force frees the host. Needs the scope admin, too.',
     ),
 });
 
@@ -66,6 +71,23 @@ function bulkEntry(deploymentId: string, outcome: DeletionOutcome) {
     : { deployment_id: deploymentId, status: 204, detail: null };
 }
 
+/**
+ * What only those may ask for who run the platform.
+ * @throws ApiError 403; 400 where both are asked for
+ */
+function checkAdminsOptions(request: FastifyRequest<{ Querystring: z.infer<typeof deleteQuery> }>): void {
+  const { force, keep_workloads: keepWorkloads } = request.query;
+  const asked = force ? 'force' : keepWorkloads ? 'keep_workloads' : null;
+  if (asked !== null && !callerOf(request).scopes.includes('admin')) {
+    throw new ApiError(403, `The API key lacks the scope admin, which ${asked} needs.`);
+  }
+  if (force && keepWorkloads) {
+    const msg =
+      'cannot be asked for together with force: what is forgotten is removed should its cluster come back';
+    throw new ApiError(400, [{ loc: ['query', 'keep_workloads'], msg, type: 'contradiction' }]);
+  }
+}
+
 function deletions(app: FastifyInstance, deps: ApiDeps): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   const graceSeconds = deps.deletionGraceSeconds ?? 0;
@@ -82,19 +104,21 @@ function deletions(app: FastifyInstance, deps: ApiDeps): void {
         params: deploymentParams,
         querystring: deleteQuery,
         headers: ifMatchHeaders,
-        response: { 204: z.null().describe('Deletion is under way.'), ...errorAnswers(404, 412) },
+        response: { 204: z.null().describe('Deletion is under way.'), ...errorAnswers(400, 404, 412) },
       },
     },
     async (request, reply) => {
       const tenantId = tenantOf(request);
       const { deployment_id: id } = request.params;
-      const { delete_tracing_project: deleteTracingProject, force } = request.query;
-      if (force && !callerOf(request).scopes.includes('admin')) {
-        throw new ApiError(403, 'The API key lacks the scope admin, which force needs.');
-      }
+      const {
+        delete_tracing_project: deleteTracingProject,
+        force,
+        keep_workloads: keepWorkloads,
+      } = request.query;
+      checkAdminsOptions(request);
       const ifMatch = request.headers['if-match'];
       const check = (generation: number) => checkIfMatch(ifMatch, generation);
-      const asked = { deleteTracingProject, actor: actorOf(request), check };
+      const asked = { deleteTracingProject, keepWorkloads, actor: actorOf(request), check };
       const found = await deps.database.forTenant(tenantId).transaction(async (transaction) => {
         if (force) return forgetDeployment(transaction, tenantId, id, asked);
         const outcomes = await requestDeletions(transaction, tenantId, [id], { ...asked, graceSeconds });
@@ -144,7 +168,7 @@ function restoration(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Restore a deployment',
         description:
-          'Takes its deletion back, within the grace: it comes up again with its data and its active revision. 409 when it is not being deleted, when the grace is over, or when another deployment has its name or the host of its custom_url by now; 400 when it does not fit into the quotas any more.',
+          'Takes its deletion back, within the grace: it comes up again with its data and its active revision. Where another deployment has the host of its custom_url by now, it comes back without one: custom_url is null, and the event Restored names the URL. 409 when it is not being deleted, when the grace is over, or when another deployment of the tenant has its name by now, which has to be deleted first; 400 when it does not fit into the quotas any more.',
         params: deploymentParams,
         querystring: z.strictObject(maskQuery),
         headers: ifMatchHeaders,

@@ -153,7 +153,8 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
       reply.header('etag', etag(record.generation));
       if (!dryRun) return reply.code(201).header('location', `/v2/deployments/${record.id}`).send(shown);
       const made = record.latestRevisionId !== null;
-      return reply.code(200).send({ ...shown, manifests, new_revision: made, pods_roll: false });
+      const builds = made && record.source === 'git_host';
+      return reply.code(200).send({ ...shown, manifests, new_revision: made, builds, pods_roll: false });
     },
   );
 }

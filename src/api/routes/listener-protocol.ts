@@ -1,4 +1,4 @@
-import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import {
@@ -13,6 +13,7 @@ import {
   workQuerySchema,
   workResponseSchema,
 } from '../../contract/listener-protocol.ts';
+import type { ClusterReport } from '../../domain/cluster-report.ts';
 import { GENERATION_AHEAD } from '../../domain/report-outcome.ts';
 import type { Database, Scope } from '../../store/database.ts';
 import { takeInventory } from '../../store/listener-inventory.ts';
@@ -25,17 +26,21 @@ import {
   takeLease,
 } from '../../store/listener-lease.ts';
 import { readLease } from '../../store/listener-lease-state.ts';
-import { takeReports } from '../../store/listener-reports.ts';
+import { type BatchResult, takeReports } from '../../store/listener-reports.ts';
 import { type Caller, callerOf } from '../auth.ts';
 import { renderingOf } from '../deployment-placement.ts';
 import type { ApiDeps } from '../deps.ts';
 import { errorAnswers } from '../error-schema.ts';
 import { ApiError, notFound } from '../errors.ts';
+import { closingSignal, goneSignal } from '../gone.ts';
 import { type WorkDeps, waitForWork } from '../listener-long-poll.ts';
 import { toClusterReport, toInventoryEntry } from '../listener-reports.ts';
+import { UNOBSERVED } from '../observer.ts';
 import { noQuery } from '../query.ts';
+import { addLogRoutes } from './listener-logs.ts';
 
-export type ListenerProtocolDeps = WorkDeps & Pick<ApiDeps, 'database' | 'leaseSeconds' | 'version'>;
+export type ListenerProtocolDeps = WorkDeps &
+  Pick<ApiDeps, 'database' | 'leaseSeconds' | 'logHints' | 'version' | 'observer' | 'span'>;
 
 /** Who calls, as far as these routes ask. */
 type ListenerCaller = Pick<Caller, 'keyTenantId' | 'scopes'>;
@@ -71,11 +76,26 @@ function toConflict(error: unknown): never {
   throw error;
 }
 
-/** Fires when the client goes away or the server shuts down. */
-function goneSignal(reply: FastifyReply, closing: AbortSignal): AbortSignal {
-  const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
-  return AbortSignal.any([gone.signal, closing]);
+/** For whoever follows a change, and for metrics. */
+function tellReports(
+  { logger, observer = UNOBSERVED, span }: ListenerProtocolDeps,
+  reports: readonly ClusterReport[],
+  { ignored, moved, progress }: BatchResult,
+  beganAt: number,
+): void {
+  for (const { kind } of reports) observer.reported(kind);
+  for (const report of ignored) {
+    observer.ignored();
+    logger.debug(report, 'ignored a report');
+  }
+  for (const move of moved) {
+    logger.info(move, 'a revision moved');
+    const { deploymentId, generation, revisionId, to, reason } = move;
+    const attributes = { 'berth.revision_id': revisionId, 'berth.reason': reason };
+    const change = { deploymentId, generation };
+    span?.({ name: `revision ${to}`, change, attributes, beganAt, endedAt: Date.now() });
+  }
+  for (const measure of progress) observer.progressed(measure);
 }
 
 /** The holder is replaced after this part of the time in which its cluster counts as observed. */
@@ -87,11 +107,7 @@ function addRoutes(
   caller: (request: FastifyRequest) => ListenerCaller,
 ): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
-  const closing = new AbortController();
-  app.addHook('preClose', (done) => {
-    closing.abort();
-    done();
-  });
+  const closing = closingSignal(app);
   app.setErrorHandler(toConflict);
   const times = { observedSeconds: deps.leaseSeconds, heldSeconds: deps.leaseSeconds / HELD_PART };
   const config = {
@@ -99,6 +115,7 @@ function addRoutes(
   } satisfies FastifyContextConfig;
   const scopeOf = (request: FastifyRequest, listenerId: string) =>
     scopeFor(deps.database, caller(request), listenerId);
+  addLogRoutes({ app, deps, config, scopeOf, closing });
 
   routes.put(
     '/v2/listeners/:id/lease',
@@ -171,7 +188,7 @@ function addRoutes(
   routes.get(
     '/v2/listeners/:id/work',
     {
-      config,
+      config: { ...config, waits: true },
       schema: {
         tags: ['listener protocol'],
         summary: 'Work that is due; waits for some.',
@@ -183,10 +200,10 @@ function addRoutes(
     async (request, reply) => {
       const listenerId = request.params.id;
       const scope = await scopeOf(request, listenerId);
-      const { epoch, limit, wait_seconds: wait } = request.query;
-      const signal = goneSignal(reply, closing.signal);
+      const { epoch, limit, lost, wait_seconds: wait } = request.query;
+      const signal = goneSignal(reply, closing);
       return {
-        items: await waitForWork(deps, scope, { listenerId, epoch, limit, wait: wait * 1000, signal }),
+        items: await waitForWork(deps, scope, { listenerId, epoch, limit, lost, wait: wait * 1000, signal }),
       };
     },
   );
@@ -213,7 +230,7 @@ function addRoutes(
         takeReports(transaction, request.params.id, { epoch, seq, reports }, context),
       );
       if (result === null) throw notFound('listener');
-      for (const ignored of result.ignored) deps.logger.debug(ignored, 'ignored a report');
+      tellReports(deps, reports, result, context.now.getTime());
       const isAhead = result.ignored.some(({ why }) => why === GENERATION_AHEAD);
       return { accepted_seq: result.acceptedSeq, ...(isAhead ? { inventory_wanted: true } : {}) };
     },

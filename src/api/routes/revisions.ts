@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { revisionBuildSchema } from '../../domain/build.ts';
 import { uuidSchema } from '../../domain/deployment-bodies.ts';
 import { REVISION_STATUSES } from '../../domain/states.ts';
 import { findDeployment } from '../../store/deployments.ts';
@@ -12,6 +13,13 @@ import { errorAnswers } from '../error-schema.ts';
 import { notFound } from '../errors.ts';
 import { booleanQuery, csv, deploymentParams, nextOffset, noQuery, pageQuery } from '../query.ts';
 
+const shownBuildSchema = revisionBuildSchema
+  .extend({
+    started_at: timeSchema.optional().describe('When its Job began.'),
+    finished_at: timeSchema.optional().describe('When it had its last word.'),
+  })
+  .describe('A build of an image.');
+
 export const revisionSchema = z
   .object({
     id: uuidSchema.describe('Id, a UUID.'),
@@ -20,8 +28,13 @@ export const revisionSchema = z
     status: z.enum(REVISION_STATUSES).describe('Where it stands.'),
     reason: z.string().nullable().describe('Why, as one word of a closed list.'),
     message: z.string().nullable().describe('Why, as a sentence.'),
-    source_revision_config: shownRevisionConfigSchema.describe('What it is made of; never changes.'),
+    source_revision_config: shownRevisionConfigSchema.describe(
+      'What it is made of; never changes, but that the server fills in what a build made: image_uri and repo_commit_sha.',
+    ),
     resolved_image: z.string().nullable().describe('Image pinned to its digest, once known.'),
+    build: shownBuildSchema
+      .nullable()
+      .describe('How its build went, or goes; null: nothing of it was built.'),
     created_at: timeSchema.describe('When it was made.'),
     updated_at: timeSchema.describe('When its status last changed.'),
     deployed_at: timeSchema.nullable().describe('When every component ran it.'),
@@ -36,6 +49,23 @@ const revisionListSchema = z
   })
   .describe('A page of revisions.');
 
+/** Times are the cluster's, as it wrote them: what is none is left out. */
+function shownTime<Name extends string>(name: Name, time: string | undefined) {
+  const date = new Date(time ?? Number.NaN);
+  return (Number.isNaN(date.getTime()) ? {} : { [name]: date.toISOString() }) as { [N in Name]?: string };
+}
+
+function shownBuild(build: RevisionRecord['build']): ShownRevision['build'] {
+  if (build === null) return null;
+  const { phase, step, started_at, finished_at } = build;
+  return {
+    phase,
+    ...(step === undefined ? {} : { step }),
+    ...shownTime('started_at', started_at),
+    ...shownTime('finished_at', finished_at),
+  };
+}
+
 /** A revision as answered. */
 export function presentRevision(record: RevisionRecord): ShownRevision {
   const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = record.sourceRevisionConfig;
@@ -48,6 +78,7 @@ export function presentRevision(record: RevisionRecord): ShownRevision {
     message: record.message,
     source_revision_config: { repo_ref, workflow_config_path, image_uri, repo_commit_sha },
     resolved_image: record.resolvedImage,
+    build: shownBuild(record.build),
     created_at: record.createdAt.toISOString(),
     updated_at: record.updatedAt.toISOString(),
     deployed_at: record.deployedAt?.toISOString() ?? null,

@@ -71,11 +71,15 @@ function counted(count: number, what: string): string[] {
   return count === 0 ? [] : [`${count} ${what}${count === 1 ? '' : 's'}`];
 }
 
-function inTheWay({ deployments, listeners }: TenantObstacles): ApiError {
-  const left = [...counted(deployments, 'deployment'), ...counted(listeners, 'listener')];
+function inTheWay({ deployments, listeners, kept }: TenantObstacles): ApiError {
+  const left = [
+    ...counted(deployments, 'deployment'),
+    ...counted(listeners, 'listener'),
+    ...counted(kept, 'former deployment').map((text) => `${text} whose workloads were kept`),
+  ];
   return new ApiError(
     409,
-    `The tenant still has ${left.join(' and ')}: delete them first. A deployment that is being deleted counts until its cluster is clean.`,
+    `The tenant still has ${left.join(' and ')}: delete them first. A deployment that is being deleted counts until its cluster is clean, one whose workloads were kept until a deletion of its id with force.`,
   );
 }
 

@@ -1,0 +1,48 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { UUID_PATTERN } from '../domain/id.ts';
+
+/** What a request changed, for the log line that tells of it: from there a change can be followed into its cluster. */
+export interface ChangeSubject {
+  readonly deploymentId?: string;
+  /** The latest revision of the deployment, or the one that is answered. */
+  readonly revisionId?: string;
+  /** Of what is wanted; with it the listener and the operator tell of the change. */
+  readonly generation?: number;
+}
+
+const subjects = new WeakMap<FastifyRequest, ChangeSubject>();
+const NONE: ChangeSubject = {};
+
+/** As far as an answer tells. */
+export function subjectOf(answer: unknown): ChangeSubject {
+  if (typeof answer !== 'object' || answer === null) return NONE;
+  const {
+    id,
+    deployment_id: owner,
+    latest_revision_id: latest,
+    generation,
+  } = answer as Record<string, unknown>;
+  if (typeof id !== 'string') return NONE;
+  if (latest !== undefined && typeof generation === 'number') {
+    const revision = typeof latest === 'string' ? { revisionId: latest } : {};
+    return { deploymentId: id, ...revision, generation };
+  }
+  return typeof owner === 'string' ? { deploymentId: owner, revisionId: id } : NONE;
+}
+
+const isChange = ({ method }: FastifyRequest) => method !== 'GET' && method !== 'HEAD';
+
+/** Notes what each change answers of its deployment. */
+export function noteSubjects(app: FastifyInstance): void {
+  app.addHook('preSerialization', (request, _reply, payload, done) => {
+    if (isChange(request)) subjects.set(request, subjectOf(payload));
+    done(null, payload);
+  });
+}
+
+/** What a request was about: what its answer told, else the deployment of its path. */
+export function changeSubject(request: FastifyRequest): ChangeSubject {
+  const { deployment_id: named = '' } = (request.params ?? {}) as { deployment_id?: string };
+  // A path may hold anything.
+  return { ...(UUID_PATTERN.test(named) ? { deploymentId: named } : {}), ...subjects.get(request) };
+}

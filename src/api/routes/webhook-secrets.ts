@@ -1,0 +1,106 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { uuidSchema } from '../../domain/deployment-bodies.ts';
+import { newWebhookSecret } from '../../domain/webhook-signature.ts';
+import { removeWebhookSecret, setWebhookSecret } from '../../store/webhooks.ts';
+import { actorOf, tenantOf } from '../auth.ts';
+import { timeSchema } from '../deployment-schema.ts';
+import type { ApiDeps } from '../deps.ts';
+import { errorAnswers } from '../error-schema.ts';
+import { notFound } from '../errors.ts';
+import { noQuery } from '../query.ts';
+
+const WRITE = { scopes: ['deployments:write'] } as const;
+
+/** Time to bring a new secret to the git host. */
+const FORMER_VALID_MS = 86_400_000;
+
+const params = z.strictObject({ integration_id: uuidSchema.describe('Id of the integration.') });
+const body = z.strictObject({}).nullish().describe('None, or an empty object.');
+
+const secretSchema = z
+  .object({
+    url: z
+      .string()
+      .describe(
+        'Where the git host is to send its deliveries; a path, where the API does not know its own URL.',
+      )
+      .meta({ examples: ['https://berth.example.com/v2/webhooks/0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77'] }),
+    secret: z
+      .string()
+      .describe(
+        'The secret: of GitHub the secret of the webhook, of GitLab its secret token or its signing token. Shown this once.',
+      )
+      .meta({ examples: ['whsec_'] }),
+    former_valid_until: timeSchema
+      .nullable()
+      .describe('Until then the secret before it is taken, too; null: there was none.'),
+  })
+  .describe('What a webhook of the git host is set up with.');
+
+/** `/v2/integrations/{id}/webhook-secret`. */
+export function webhookSecretRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+  const clock = deps.clock ?? (() => new Date());
+
+  routes.post(
+    '/v2/integrations/:integration_id/webhook-secret',
+    {
+      config: { access: WRITE },
+      schema: {
+        tags: ['integrations'],
+        summary: 'Create a webhook secret',
+        description:
+          'Makes the secret that the webhooks of the git host sign with, and answers it this once. One that is there is replaced, and taken for another 24 hours; to end it at once, delete it first.',
+        params,
+        querystring: noQuery,
+        body,
+        response: { 201: secretSchema, ...errorAnswers(404, 413, 415) },
+      },
+    },
+    async (request, reply) => {
+      const tenantId = tenantOf(request);
+      const { integration_id: id } = request.params;
+      const secret = newWebhookSecret();
+      const formerUntil = new Date(clock().getTime() + FORMER_VALID_MS);
+      const until = await deps.database.forTenant(tenantId).transaction((transaction) =>
+        setWebhookSecret(transaction, deps.secretBox, tenantId, id, {
+          secret,
+          formerUntil,
+          actor: actorOf(request),
+        }),
+      );
+      if (until === undefined) throw notFound('integration');
+      const url = `${deps.publicUrl?.replace(/\/+$/, '') ?? ''}/v2/webhooks/${id}`;
+      return reply.code(201).send({ url, secret, former_valid_until: until?.toISOString() ?? null });
+    },
+  );
+
+  routes.delete(
+    '/v2/integrations/:integration_id/webhook-secret',
+    {
+      config: { access: WRITE },
+      schema: {
+        tags: ['integrations'],
+        summary: 'Delete the webhook secret',
+        description:
+          'From then on the integration takes no webhooks. Where there is no secret, nothing changes.',
+        params,
+        querystring: noQuery,
+        response: { 204: z.null().describe('It is gone.'), ...errorAnswers(404) },
+      },
+    },
+    async (request, reply) => {
+      const tenantId = tenantOf(request);
+      const { integration_id: id } = request.params;
+      const found = await deps.database
+        .forTenant(tenantId)
+        .transaction((transaction) =>
+          removeWebhookSecret(transaction, deps.secretBox, tenantId, id, actorOf(request)),
+        );
+      if (!found) throw notFound('integration');
+      return reply.code(204).send(null);
+    },
+  );
+}

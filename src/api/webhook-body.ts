@@ -1,0 +1,139 @@
+import { createHmac } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { UUID_PATTERN } from '../domain/id.ts';
+import { type Delivery, deliveryKeys, isAuthentic, mayKnow, shownBy } from '../domain/webhook-signature.ts';
+import { SecretBoxError } from '../store/errors.ts';
+import { findWebhookTarget, type WebhookTarget } from '../store/webhooks.ts';
+import type { ApiDeps } from './deps.ts';
+import { ApiError, wrongShape } from './errors.ts';
+import { parseJsonBody } from './json-body.ts';
+import { type Limiter, networkOf } from './rate-limit.ts';
+import { GrowingBuffer, type IntakeShare, WebhookIntake } from './webhook-intake.ts';
+
+/**
+ * The body of a webhook's delivery, whose signature is judged before anything in it. Whoever does not know the secret is
+ * answered the same, in the same order and for the same work, whether or not there is such an integration. What headers
+ * alone can tell is judged before the body is read; of bodies that are not judged yet, a bounded number of bytes is kept.
+ */
+
+/** A push of GitHub names up to 2,048 commits with their files. */
+export const WEBHOOK_BODY_LIMIT = 8 * 1024 * 1024;
+
+/** A delivery that knows the secret. */
+export interface AuthenticDelivery {
+  readonly target: WebhookTarget;
+  readonly keys: readonly string[];
+  readonly payload: object;
+}
+
+const deliveries = new WeakMap<FastifyRequest, AuthenticDelivery>();
+
+/** The delivery of a request whose body was read by `webhookBody`; null: it had none. */
+export function deliveryOf(request: FastifyRequest): AuthenticDelivery | null {
+  return deliveries.get(request) ?? null;
+}
+
+/** One answer for all that is not to be told apart. */
+const refused = () =>
+  new ApiError(404, 'There is no such webhook, or the delivery does not know its secret.');
+
+const tooLarge = () => new ApiError(413, 'The body is too large.');
+
+/** @param share null: nothing is kept, and the answer is empty; as much work either way */
+async function read(payload: Readable, share: IntakeShare | null): Promise<Buffer> {
+  const kept = share === null ? null : new GrowingBuffer((bytes) => share.grow(bytes));
+  const idle = createHmac('sha256', 'nobody');
+  let size = 0;
+  // Refused in the middle, the connection stays for the answer.
+  for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > WEBHOOK_BODY_LIMIT) throw tooLarge();
+    if (kept === null) idle.update(chunk);
+    else kept.add(chunk);
+  }
+  return kept?.bytes ?? Buffer.alloc(0);
+}
+
+/** null: none of this id, or its secret cannot be read, which is ours to know. */
+async function findTarget(deps: ApiDeps, id: string, now: Date): Promise<WebhookTarget | null> {
+  try {
+    return await deps.database.platform.read((reader) => findWebhookTarget(reader, deps.secretBox, id, now));
+  } catch (error) {
+    if (!(error instanceof SecretBoxError)) throw error;
+    deps.logger.error({ integrationId: id, err: error.message }, 'failed to read the secret of a webhook');
+    return null;
+  }
+}
+
+const FORM = 'application/x-www-form-urlencoded';
+
+/** GitHub may send the JSON as the field `payload` of a form; then the form is what is signed. */
+function payloadOf(request: FastifyRequest, body: Buffer): object {
+  const isForm = request.headers['content-type']?.toLowerCase().startsWith(FORM) ?? false;
+  const json = isForm ? Buffer.from(new URLSearchParams(body.toString()).get('payload') ?? '') : body;
+  const payload = parseJsonBody(request, json);
+  if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) return payload;
+  throw wrongShape([{ loc: ['body'], msg: 'must be an object', type: 'invalid_type' }]);
+}
+
+/** Content types that deliveries come in. */
+export const WEBHOOK_TYPES = ['application/json', FORM];
+
+/** The delivery, read and judged; null: it does not know a secret. */
+async function judged(
+  request: FastifyRequest,
+  stream: Readable,
+  { target, share, now }: { target: WebhookTarget | null; share: IntakeShare; now: Date },
+): Promise<{ target: WebhookTarget; delivery: Delivery } | null> {
+  const { headers } = request;
+  const { provider, secrets } = target ?? { provider: 'git' as const, secrets: [] };
+  const shown = shownBy(headers);
+  const nothing = { headers, body: Buffer.alloc(0) };
+  if (shown === null) return null;
+  if (shown === 'token' && !isAuthentic(provider, nothing, secrets, now)) return null;
+  if (Number(headers['content-length'] ?? 0) > WEBHOOK_BODY_LIMIT) throw tooLarge();
+  const isKept = secrets.length > 0 && mayKnow(provider, headers);
+  const delivery = { headers, body: await read(stream, isKept ? share : null) };
+  const isKnown = isAuthentic(provider, delivery, secrets, now);
+  return target === null || !isKnown ? null : { target, delivery };
+}
+
+/**
+ * The parser of these content types.
+ * @throws ApiError 404, 413, 415, 422, 429
+ */
+export function webhookBody(deps: ApiDeps, limiter: Limiter, intake = new WebhookIntake()) {
+  const clock = deps.clock ?? (() => new Date());
+
+  /** @throws ApiError, with the failure counted: of a body that never ends, too */
+  async function authentic(request: FastifyRequest, stream: Readable) {
+    const { integration_id: id = '' } = request.params as { integration_id?: string };
+    const isId = UUID_PATTERN.test(id);
+    const share = intake.begin([`integration ${isId ? id.toLowerCase() : ''}`, networkOf(request.ip)]);
+    try {
+      const now = clock();
+      const target = isId ? await findTarget(deps, id, now) : null;
+      const found = await judged(request, stream, { target, share, now }).catch((error) => {
+        limiter.failure(request);
+        throw error;
+      });
+      if (found !== null) return found;
+      limiter.failure(request);
+      throw refused();
+    } finally {
+      share.end();
+    }
+  }
+
+  return async (request: FastifyRequest, stream: Readable): Promise<object> => {
+    const encoding = request.headers['content-encoding'] ?? 'identity';
+    if (encoding !== 'identity') throw new ApiError(415, 'The body must not be compressed.');
+    limiter.mayFail(request);
+    const { target, delivery } = await authentic(request, stream);
+    limiter.delivery(target.integrationId);
+    const payload = payloadOf(request, delivery.body);
+    deliveries.set(request, { target, keys: deliveryKeys(delivery), payload });
+    return payload;
+  };
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import type { Language } from './workflow-config.ts';
+
+/** Whether dependencies can be installed from the files that name them alone. In doubt they cannot. */
+
+/** The file of a language that names what is installed. */
+export const INSTALL_MANIFEST: Readonly<Record<Language, string>> = {
+  node: 'package.json',
+  python: 'requirements.txt',
+};
+
+const names = z.record(z.string(), z.string()).optional();
+const packageSchema = z.looseObject({
+  scripts: names,
+  workspaces: z.unknown().optional(),
+  dependencies: names,
+  devDependencies: names,
+  optionalDependencies: names,
+});
+
+/** Scripts of the application itself that npm runs when it installs. */
+const SCRIPTS = [
+  'preinstall',
+  'install',
+  'postinstall',
+  'prepublish',
+  'preprepare',
+  'prepare',
+  'postprepare',
+  // After `npm install` and `npm ci`, of the root package.
+  'dependencies',
+];
+/** A version, a range, a tag, another package or a URL; not a path of the repository. */
+const isLocal = (version: string) => /^(file:|link:|portal:|workspace:|[./~])/.test(version);
+
+function packageIsAlone(files: readonly string[], text: string): boolean {
+  // npm builds what has a binding.gyp; node_modules of the repository would be copied over what was installed.
+  if (files.includes('binding.gyp') || files.includes('node_modules')) return false;
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    return false;
+  }
+  const { success, data } = packageSchema.safeParse(content);
+  if (!success || data.workspaces !== undefined) return false;
+  const { scripts = {}, dependencies, devDependencies, optionalDependencies } = data;
+  const versions = [dependencies, devDependencies, optionalDependencies].flatMap((all) =>
+    Object.values(all ?? {}),
+  );
+  return !SCRIPTS.some((script) => Object.hasOwn(scripts, script)) && !versions.some(isLocal);
+}
+
+/** `name`, `name[extra]==1`, `name @ https://…`, with a marker, a comment or a hash behind it. */
+const REQUIREMENT = /^[A-Za-z0-9][\w.-]*\s*(\[[^\]]*\])?\s*(@\s*(git\+)?https?:|[=<>!~;#\\(]|$)/;
+const OPTION =
+  /^(--hash|--index-url|--extra-index-url|--trusted-host|--only-binary|--no-binary|--prefer-binary|-i)\b/;
+const ARCHIVE = /^[\w.-]+\.(whl|zip|tar|tgz|gz|bz2|xz)$/;
+
+function requirementsAreAlone(text: string): boolean {
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  return lines
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .every((line) => OPTION.test(line) || (REQUIREMENT.test(line) && !ARCHIVE.test(line)));
+}
+
+/**
+ * Whether the installation that Berth chooses needs nothing of the repository but what `package*.json` and `.npmrc`, or
+ * `requirements.txt`, hold.
+ * @param files names of the files beside the manifest
+ * @param manifest text of INSTALL_MANIFEST
+ */
+export function needsNoSources(language: Language, files: readonly string[], manifest: string): boolean {
+  return language === 'node' ? packageIsAlone(files, manifest) : requirementsAreAlone(manifest);
+}

@@ -1,0 +1,75 @@
+import { canonicalHost } from './reference.ts';
+
+/** Credentials for registries as Secrets hold them: `.dockerconfigjson`, and the older `.dockercfg`. */
+
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+interface Entry extends Credentials {
+  /** May begin with a `*` for one label of the name: `*.example.com`. */
+  readonly host: string;
+  /** Without slashes around it; empty: all of the registry. */
+  readonly path: string;
+}
+
+/** Keys of the data of a Secret, with where the registries stand in what they hold. */
+const KEYS = ['.dockerconfigjson', '.dockercfg'] as const;
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** `https://index.docker.io/v1/` is how docker calls its own. */
+function placeOf(key: string): Pick<Entry, 'host' | 'path'> {
+  const [host = '', ...parts] = key.replace(/^https?:\/\//, '').split('/');
+  const path = parts.join('/').replace(/\/+$/, '');
+  return { host: canonicalHost(host.toLowerCase()), path: /^v[12]$/.test(path) ? '' : path };
+}
+
+function credentialsOf(value: unknown): Credentials | null {
+  if (!isRecord(value)) return null;
+  const { username, password, auth } = value;
+  if (typeof username === 'string' && typeof password === 'string' && username !== '')
+    return { username, password };
+  if (typeof auth !== 'string') return null;
+  const text = Buffer.from(auth, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  return colon <= 0 ? null : { username: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+function entriesOf(text: string): Entry[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return [];
+  }
+  const registries = isRecord(parsed) ? (isRecord(parsed['auths']) ? parsed['auths'] : parsed) : {};
+  return Object.entries(registries).flatMap(([key, value]) => {
+    const credentials = credentialsOf(value);
+    return credentials === null ? [] : [{ ...placeOf(key), ...credentials }];
+  });
+}
+
+function isOfHost(pattern: string, host: string): boolean {
+  if (!pattern.includes('*')) return pattern === host;
+  const [wanted, found] = [pattern.split('.'), host.split('.')];
+  return wanted.length === found.length && wanted.every((label, at) => label === '*' || label === found[at]);
+}
+
+/**
+ * The credentials of a Secret that are for a repository, those for the longest path first, as kubelets take them.
+ * What is none is left out: a kubelet, too, goes on without.
+ * @param data as in a Secret: base64
+ */
+export function credentialsFor(
+  data: Readonly<Record<string, string>>,
+  { host, repository }: { readonly host: string; readonly repository: string },
+): Credentials[] {
+  const isUnder = (path: string) => path === '' || repository === path || repository.startsWith(`${path}/`);
+  return KEYS.flatMap((key) => entriesOf(Buffer.from(data[key] ?? '', 'base64').toString('utf8')))
+    .filter((entry) => isOfHost(entry.host, host.toLowerCase()) && isUnder(entry.path))
+    .sort((a, b) => b.path.length - a.path.length)
+    .map(({ username, password }) => ({ username, password }));
+}

@@ -1,0 +1,118 @@
+import { type Answer, type Call, call } from './call.ts';
+import { RegistryError } from './registry-error.ts';
+
+/** Looks into a repository of the platform's own registry, and removes images from it (OCI distribution specification). */
+
+export interface RepositoryOptions {
+  /** `registry/path`, without tag and digest. */
+  readonly repository: string;
+  /** The registry is called by http. */
+  readonly insecure: boolean;
+  /** Bearer token that lets pull and delete there. */
+  readonly token: string;
+}
+
+/** A tag, and the image that it stands for. */
+export interface TaggedImage {
+  readonly tag: string;
+  readonly digest: string;
+}
+
+const ACCEPT = [
+  'application/vnd.oci.image.index.v1+json',
+  'application/vnd.docker.distribution.manifest.list.v2+json',
+  'application/vnd.oci.image.manifest.v1+json',
+  'application/vnd.docker.distribution.manifest.v2+json',
+].join(', ');
+const MAX_BYTES = 4 * 1024 * 1024;
+const PAGE = 500;
+const CALL_TIMEOUT_MS = 15_000;
+
+async function ask(
+  { repository, insecure, token }: RepositoryOptions,
+  method: Call['method'],
+  path: string,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const slash = repository.indexOf('/');
+  const base = `${insecure ? 'http' : 'https'}://${repository.slice(0, slash)}/v2/${repository.slice(slash + 1)}`;
+  const box = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
+  const headers = { accept: ACCEPT, authorization: `Bearer ${token}` };
+  try {
+    return await call(
+      new URL(`${base}/${path}`),
+      { method, headers, maxBytes: MAX_BYTES, mayBePrivate: true },
+      box,
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!box.aborted) throw error;
+    throw new RegistryError('unavailable', 'the registry did not answer in time');
+  }
+}
+
+function failure({ status }: Answer): RegistryError {
+  if (status === 401 || status === 403) {
+    return new RegistryError('refused', `the registry refuses the hub (status ${status})`);
+  }
+  return new RegistryError(
+    status >= 500 ? 'failing' : 'unavailable',
+    `the registry answers with status ${status}`,
+  );
+}
+
+function tagsOf(body: Buffer): string[] {
+  try {
+    const { tags } = JSON.parse(body.toString('utf8')) as { tags?: unknown };
+    return Array.isArray(tags) ? tags.filter((tag): tag is string => typeof tag === 'string') : [];
+  } catch {
+    throw new RegistryError('failing', 'the registry lists tags in a way that cannot be read');
+  }
+}
+
+/**
+ * The tags of the repository that `isAsked` takes, with their images; none where there is no such repository.
+ * @throws RegistryError; the signal's reason
+ */
+export async function taggedImages(
+  options: RepositoryOptions,
+  isAsked: (tag: string) => boolean,
+  signal: AbortSignal,
+): Promise<TaggedImage[]> {
+  const tags: string[] = [];
+  for (let last: string | undefined; ; ) {
+    const after = last === undefined ? '' : `&last=${encodeURIComponent(last)}`;
+    const answer = await ask(options, 'GET', `tags/list?n=${PAGE}${after}`, signal);
+    if (answer.status === 404) break;
+    if (answer.status !== 200) throw failure(answer);
+    const page = tagsOf(answer.body);
+    tags.push(...page);
+    if (page.length === 0 || answer.headers.link === undefined || page.at(-1) === last) break;
+    last = page.at(-1);
+  }
+  const images: TaggedImage[] = [];
+  for (const tag of tags.filter(isAsked)) {
+    const answer = await ask(options, 'HEAD', `manifests/${encodeURIComponent(tag)}`, signal);
+    if (answer.status === 404) continue;
+    const digest = answer.headers['docker-content-digest'];
+    if (answer.status !== 200 || typeof digest !== 'string') throw failure(answer);
+    images.push({ tag, digest });
+  }
+  return images;
+}
+
+/**
+ * Removes an image with all its tags; one that is gone already is no error.
+ * @throws RegistryError: `unsupported` where the registry deletes nothing; the signal's reason
+ */
+export async function removeImage(
+  options: RepositoryOptions,
+  digest: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const answer = await ask(options, 'DELETE', `manifests/${digest}`, signal);
+  if (answer.status === 405) {
+    throw new RegistryError('unsupported', 'the registry deletes nothing (storage.delete.enabled)');
+  }
+  if (answer.status !== 404 && (answer.status < 200 || answer.status >= 300)) throw failure(answer);
+}
