@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { clusterOptions } from './cluster-access.ts';
-import { type Config, ConfigError, listenerKubeconfigSetting, loadConfig } from './config.ts';
+import {
+  type Config,
+  ConfigError,
+  describeUnknown,
+  listenerKubeconfigSetting,
+  loadConfig,
+} from './config.ts';
 import type { LeaseState } from './contract/listener-protocol.ts';
 import { PLATFORM_LISTENER_ID } from './domain/source.ts';
 import { createKubeClient, type KubeClient } from './kube/client.ts';
@@ -74,7 +80,14 @@ function readSettings(environment: NodeJS.ProcessEnv | undefined): Settings | Fi
       return problem(message, `${advice ?? 'set it right'}: ${help}`);
     });
   }
-  const found = missing(config);
+  // The roles run with it, and only warn: here somebody asks what is wrong.
+  const unknown = config.unknownSettings.map((setting) =>
+    problem(
+      describeUnknown(setting),
+      'take it out, or name it right: berth listener --help lists the settings',
+    ),
+  );
+  const found = [...unknown, ...missing(config)];
   const { hubUrl, listenerKey: key } = config;
   return hubUrl === null || key === null || found.length > 0 ? found : { config, hubUrl, key };
 }
@@ -112,14 +125,21 @@ async function openCluster(config: Config, version: string): Promise<KubeClient 
 
 async function lookAtCluster(
   client: KubeClient | string,
-  { namespaces, hosting }: Config,
+  { namespaces, hosting, builds }: Config,
   lease: LeaseState | null,
   kubeconfigSetting: string,
 ): Promise<Finding[]> {
   if (typeof client === 'string') return noCluster(client, kubeconfigSetting);
   const registered = lease?.namespaces ?? null;
   return await clusterFindings(
-    { client, namespaces, registered, hosting, used: lease?.used_namespaces },
+    {
+      client,
+      namespaces,
+      registered,
+      hosting,
+      buildNamespace: builds?.namespace,
+      used: lease?.used_namespaces,
+    },
     AbortSignal.timeout(6 * TIMEOUT_MS),
   );
 }

@@ -10,15 +10,21 @@ export const HELP = `usage: berth COMMAND [--help]
   listener         pulls work from the API into a cluster, reports back (BERTH_HUB_URL, BERTH_LISTENER_KEY)
   listener doctor  checks everything that a listener needs, and says what to do for each failure
   operator         turns ManagedDeployments into workloads
-  all              these three in one process
+  builder          runs build Jobs as processes of this machine, where no container can run (no sandbox)
+  all              API, listener and operator in one process
   migrate          brings the database to this version's schema
-  keys             makes an API key (create), changes the encryption key (rotate-encryption)
+  keys             makes an API key (create), changes the encryption key (rotate-encryption), makes and changes the
+                   registry's key (registry, rotate-registry)
   tracing          tells the tracing backend of every project again (resync)
+  export           prints what was made of a deployment as plain objects, to leave Berth with them
+  upgrade-preview  lists what this version would change in the pods of each deployment at its next revision
+  build-step       what runs in the Jobs of builds
   config           prints the settings in force, secrets masked
   version          prints the version
 
-  deployments      list, get, create, patch, delete, watch: calls the API (BERTH_URL, BERTH_API_KEY)
-  revisions        list, get, explain, rollback, redeploy
+  deployments      list, get, create, patch, delete, watch, push-token: calls the API (BERTH_URL, BERTH_API_KEY)
+  revisions        list, get, explain, rollback, redeploy, build-logs
+  logs             what the pods of a deployment print
 
 Settings are environment variables: berth config --help lists them, berth COMMAND --help those of a role.`;
 
@@ -32,6 +38,11 @@ processes of one listener may run: one acts, the others wait to take over. docto
   operator: `usage: berth operator
 Turns the ManagedDeployments of the cluster of its kubeconfig into workloads and keeps them so. Needs no hub. Several
 processes may run: one leads, the others wait to take over.`,
+  builder: `usage: berth builder
+A node for build Jobs alone, where no container can run: a developer's machine, the tests. Runs the commands of their
+containers as processes of this machine, as the user that runs it. It is NO SANDBOX: whoever may have something built
+may do what this user may. Needs git and buildctl (BERTH_BUILDER_PATH), a BuildKit daemon that the operator names
+(BERTH_BUILD_BUILDKIT_HOST), and the rights of manifests/local-builder/.`,
   all: `usage: berth all
 API, operator and listener in one process, for a small install. The listener needs no hub URL and no key.`,
 };

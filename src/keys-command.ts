@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import type { Config } from './config.ts';
 import { apiKeyNameSchema, expiresAtSchema, isExpired, SCOPES, type Scope } from './domain/api-key.ts';
 import type { Logger } from './domain/logger.ts';
+import { REGISTRY_HELP, registryKey, rotateRegistry } from './keys-registry.ts';
 import { ROTATE_HELP, rotateEncryption } from './keys-rotate.ts';
 import { createApiKey } from './store/api-keys.ts';
 import { openDatabase } from './store/database.ts';
@@ -23,7 +24,9 @@ Makes an API key and prints it, once: only its hash is kept.
   --expires WHEN   when the key stops working: 90d, 12h, or a time such as 2030-01-31T00:00:00Z; default: never
   --json           print {"api_key", "api_key_id", "tenant_id", "scopes", "expires_at"} instead of a sentence
 
-${ROTATE_HELP}`;
+${ROTATE_HELP}
+
+${REGISTRY_HELP}`;
 
 /** In the history. */
 const ACTOR = { kind: 'system', name: 'berth keys create' } as const;
@@ -92,12 +95,14 @@ function parseRequest(args: readonly string[]): KeyRequest {
 }
 
 /**
- * `berth keys create …`, `berth keys rotate-encryption …`
+ * `berth keys create …`, `berth keys rotate-encryption …`, `berth keys registry …`, `berth keys rotate-registry …`
  * @throws UsageError, StoreError
  */
 export async function keysCommand(config: Config, logger: Logger, args: readonly string[]): Promise<void> {
   const [verb, ...rest] = args;
   if (verb === 'rotate-encryption') return rotateEncryption(config, logger, rest);
+  if (verb === 'registry') return registryKey(config, rest);
+  if (verb === 'rotate-registry') return rotateRegistry(config, logger, rest);
   if (verb !== 'create') throw new UsageError(`berth keys: "${verb ?? ''}" is no command`);
   const request = parseRequest(rest);
   if (config.databaseUrl === null)

@@ -17,7 +17,7 @@ export function startTracing({ config, logger, metrics }: RoleContext, databaseU
     database,
     backend: createTracingBackend(config.tracing),
     logger,
-    onAttempt: tracingMetrics(metrics, database),
+    onAttempt: tracingMetrics(metrics.registry, database),
   });
   return {
     wake: sender.wake,

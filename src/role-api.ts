@@ -1,14 +1,19 @@
-import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import { buildApp } from './api/app.ts';
+import { startBranchPoller } from './api/branch-poller.ts';
+import { closeInOrder } from './api/closing.ts';
+import type { ApiDeps } from './api/deps.ts';
 import { createWorkHints } from './api/work-hints.ts';
+import { untilMigrated } from './await-migration.ts';
 import { type Config, ConfigError } from './config.ts';
 import { checkDatabaseRole } from './database-role.ts';
 import type { Logger } from './domain/logger.ts';
-import { type Policy, policyFileSchema, resolvePolicy } from './domain/policy.ts';
+import type { Policy } from './domain/policy.ts';
 import { checkEncryptionKeys, configuredBox, KEYS_MISSING } from './encryption.ts';
 import { createGitHost } from './git-host/git-host.ts';
 import type { Inject } from './listener/hub-transport.ts';
+import { loadPolicy } from './policy-file.ts';
+import { configuredAuthority } from './registry-authority.ts';
+import { createRegistryCleaning } from './registry-cleaning.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import { startTracing } from './role-api-tracing.ts';
 import {
@@ -19,8 +24,12 @@ import {
   generateApiKey,
   hashApiKey,
 } from './store/api-keys.ts';
+
+import { renewBuildCredentials } from './store/build-credentials.ts';
+import { pruneBuildLogs } from './store/build-logs.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { StoreError, UniqueViolation } from './store/errors.ts';
+import { readFleet } from './store/fleet.ts';
 import { pruneSecrets, sweep } from './store/housekeeping.ts';
 import { recordLostListeners } from './store/listener-lease.ts';
 import { checkMigrated } from './store/migrate.ts';
@@ -39,6 +48,8 @@ export interface ApiRole extends RunningRole {
 /** How often leases that ran out are written to the history, and what has expired is removed. */
 const LOST_LISTENERS_EVERY_MS = 5_000;
 const SWEEP_EVERY_MS = 3_600_000;
+/** How often the registry is rid of what nobody needs. */
+const CLEAN_EVERY_MS = 10_000;
 
 /** What the API cannot do without. */
 interface Required {
@@ -56,24 +67,6 @@ function required(config: Config): Required {
   const box = configuredBox(config);
   if (config.databaseUrl === null || box === null) throw new ConfigError(problems);
   return { databaseUrl: config.databaseUrl, box };
-}
-
-/** The hosting mode's policy, with the changes of the file of BERTH_POLICY. */
-function loadPolicy(config: Config): Policy {
-  if (config.policyFile === null) return resolvePolicy(config.hosting);
-  let content: unknown;
-  try {
-    content = parse(readFileSync(config.policyFile, 'utf8')) ?? {};
-  } catch (error) {
-    throw new ConfigError([`BERTH_POLICY: ${config.policyFile} cannot be read: ${String(error)}`]);
-  }
-  const parsed = policyFileSchema.safeParse(content);
-  if (parsed.success) return resolvePolicy(config.hosting, parsed.data);
-  throw new ConfigError(
-    parsed.error.issues.map(
-      ({ path, message }) => `BERTH_POLICY: ${config.policyFile}: ${path.join('.')}: ${message}`,
-    ),
-  );
 }
 
 /** Makes the keys that the configuration names, once; a revoked one stays revoked. */
@@ -117,19 +110,21 @@ function repeat(what: string, everyMs: number, work: () => Promise<unknown>, log
 /** Each part in a transaction of its own: no deployment waits for all of them. */
 async function housekeep({ platform }: Database, { tenant_counts: counts }: Policy): Promise<void> {
   await platform.transaction(sweep);
+  await platform.transaction(renewBuildCredentials);
   const prune = () =>
     platform.transaction((transaction) => pruneSecrets(transaction, counts.revision_secrets));
   while ((await prune()) > 0);
+  while ((await platform.transaction(pruneBuildLogs)) > 0);
 }
 
 async function openMigrated(
   { databaseUrl, box }: Required,
-  config: Config,
-  logger: Logger,
+  { config, logger, stopping }: RoleContext,
 ): Promise<Database> {
   const database = openDatabase({ url: databaseUrl, poolSize: config.databasePool, logger });
   try {
-    await checkMigrated(database);
+    const wait = { seconds: config.migrationWaitSeconds, logger, stopping };
+    await untilMigrated(() => checkMigrated(database), wait);
     await checkDatabaseRole(database, config, logger);
     await checkEncryptionKeys(database, box, config, logger);
     await ensureKeys(database, config);
@@ -151,13 +146,21 @@ async function openMigrated(
  */
 export async function startApi(context: RoleContext): Promise<ApiRole> {
   const { config, logger, version } = context;
+  const metrics = context.metrics.hub();
   const needed = required(config);
   const { databaseUrl, box } = needed;
   const policy = loadPolicy(config);
-  const database = await openMigrated(needed, config, logger);
+  const registryAuthority = configuredAuthority(config);
+  const database = await openMigrated(needed, context);
   const hints = createWorkHints();
+  const logHints = createWorkHints();
+  const soonOnly = config.repoPollSeconds === 0;
+  metrics.database({
+    fleet: () => database.platform.read((reader) => readFleet(reader, { soonOnly })),
+    pool: database.pool,
+  });
   const internalKey = generateApiKey();
-  const app = await buildApp({
+  const deps: ApiDeps = {
     database,
     secretBox: box,
     policy,
@@ -165,17 +168,24 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     hosting: config.hosting,
     logger,
     hints,
+    logHints,
     deletionGraceSeconds: config.deletionGraceSeconds,
     leaseSeconds: config.leaseSeconds,
     version,
     publicUrl: config.publicUrl,
     appDomain: config.appDomain,
     registry: config.registry,
+    builds: config.registry !== null,
+    registryAuthority,
+    pushTokenSeconds: config.pushTokenSeconds,
     gitHost: createGitHost({ allowPrivate: config.gitAllowPrivate }),
     rateLimits: config.rateLimits,
     trustProxy: config.trustProxy,
     internalKey: { hash: hashApiKey(internalKey), scopes: ['listeners:run'], platform: true },
-  });
+    observer: metrics.observer,
+    ...(context.span === undefined ? {} : { span: context.span }),
+  };
+  const app = await buildApp(deps);
   const tracing = startTracing(context, databaseUrl);
   const notifications = listenForWork({
     url: databaseUrl,
@@ -186,9 +196,19 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
       tracing.wake();
     },
     onOutbox: tracing.wake,
+    onLogs: (ids) => logHints.notify(ids),
     onRescan: () => hints.notifyAll(),
   });
+  const poller = startBranchPoller(deps, { everySeconds: config.repoPollSeconds });
   const platform = database.platform;
+  const stopping = new AbortController();
+  const cleaning = createRegistryCleaning({
+    database,
+    authority: registryAuthority,
+    insecure: config.registryInsecure,
+    kept: policy.tenant_counts.revision_secrets,
+    logger,
+  });
   const timers = [
     repeat(
       'note lost listeners',
@@ -196,11 +216,14 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
       () => platform.transaction(recordLostListeners),
       logger,
     ),
+    repeat('clean the registry', CLEAN_EVERY_MS, () => cleaning.run(stopping.signal), logger),
     repeat('remove what has expired', SWEEP_EVERY_MS, () => housekeep(database, policy), logger),
   ];
   const stop = async () => {
     for (const end of timers) end();
-    await app.close();
+    stopping.abort();
+    await closeInOrder(app);
+    await poller.stop();
     await notifications.close();
     await tracing.stop();
     await database.close();

@@ -75,9 +75,12 @@ export async function startListener(context: RoleContext, api: ApiRole | null): 
   const { config, logger, version } = context;
   const { transport, close } = transportOf(config, api);
   const watch = watchHub(createHubClient({ transport, listenerId: config.listenerId, logger }));
-  const client = await createKubeClient(
-    clusterOptions(config, config.listenerKubeconfig, `berth-listener/${version}`),
-  );
+  const metrics = context.metrics.cluster();
+  const client = await createKubeClient({
+    ...clusterOptions(config, config.listenerKubeconfig, `berth-listener/${version}`),
+    observer: metrics.requests('listener'),
+  });
+  metrics.leading('listener', false);
   const stopping = new AbortController();
   const answered = Promise.withResolvers<void>();
   const ended = runListener(
@@ -88,9 +91,20 @@ export async function startListener(context: RoleContext, api: ApiRole | null): 
       version,
       namespaces: config.namespaces,
       ownNamespace: config.namespace,
+      buildNamespace: config.builds?.namespace,
+      buildBaseSecret: config.builds?.baseSecret ?? undefined,
       rendering: config.rendering,
       onHubAnswer: answered.resolve,
-      onActing: watch.onActing,
+      onActing: (acting) => {
+        watch.onActing(acting);
+        metrics.leading('listener', acting);
+      },
+      onTerm: ({ queue, watches }) => {
+        metrics.queue('work', queue);
+        metrics.watches('listener', watches);
+      },
+      onOutcome: metrics.reconciles('work'),
+      ...(context.span === undefined ? {} : { span: context.span }),
       logger,
     },
     stopping.signal,

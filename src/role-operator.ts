@@ -1,6 +1,10 @@
 import { clusterOptions, kubernetesVersion } from './cluster-access.ts';
+import type { Config } from './config.ts';
+import type { BuildConfig } from './contract/build-config.ts';
 import { createKubeClient, type KubeClient } from './kube/client.ts';
-import { type OperatorState, runOperator } from './operator/operator.ts';
+import type { ClusterMetrics } from './metrics/cluster.ts';
+import { type OperatorHooks, type OperatorState, runOperator } from './operator/operator.ts';
+import { loadPolicy } from './policy-file.ts';
 import { type RoleContext, type RunningRole, untilFailure } from './role.ts';
 
 /** What each state means for a probe; a candidate is ready while it reaches the cluster: it waits to take over. */
@@ -9,6 +13,22 @@ const NOT_READY: Partial<Record<OperatorState, string>> = {
   syncing: 'the operator is filling its caches',
   stopped: 'the operator has stopped',
 };
+
+/** It acts, or fills its caches to act. */
+const LEADS: ReadonlySet<OperatorState> = new Set(['syncing', 'leading']);
+
+function operatorHooks(metrics: ClusterMetrics): OperatorHooks {
+  return {
+    onReconcile: metrics.reconciles('resources'),
+    onBuilds: metrics.reconciles('builds'),
+    onAction: ({ kind }) => metrics.action(kind),
+    onTerm: ({ queue, builds, watches }) => {
+      metrics.queue('resources', queue);
+      if (builds !== undefined) metrics.queue('builds', builds);
+      metrics.watches('operator', watches);
+    },
+  };
+}
 
 /** Name of the Lease that the operators of a cluster share. */
 const LEASE = 'berth-operator';
@@ -33,14 +53,23 @@ function clusterProbe(client: Pick<KubeClient, 'serverVersion'>): () => Promise<
   };
 }
 
+/** Berth's own image is that of the version that runs, where none is named. */
+function buildsOf({ builds }: Config, version: string): BuildConfig | undefined {
+  return builds === null ? undefined : { ...builds, berthImage: builds.berthImage ?? `berth:${version}` };
+}
+
 /**
  * Starts the operator; it seeks leadership in the background.
- * @throws KubeError, Error when the cluster cannot be reached with what the configuration says
+ * @throws KubeError, Error when the cluster cannot be reached with what the configuration says; ConfigError for a policy
  */
-export async function startOperator({ config, logger, version }: RoleContext): Promise<RunningRole> {
-  const client = await createKubeClient(
-    clusterOptions(config, config.operatorKubeconfig, `berth-operator/${version}`),
-  );
+export async function startOperator(context: RoleContext): Promise<RunningRole> {
+  const { config, logger, version } = context;
+  const metrics = context.metrics.cluster();
+  const policy = loadPolicy(config);
+  const client = await createKubeClient({
+    ...clusterOptions(config, config.operatorKubeconfig, `berth-operator/${version}`),
+    observer: metrics.requests('operator'),
+  });
   const probe = clusterProbe(client);
   const stopping = new AbortController();
   let state: OperatorState = 'starting';
@@ -53,13 +82,19 @@ export async function startOperator({ config, logger, version }: RoleContext): P
       {
         client,
         config: rendering,
+        policy,
+        builds: buildsOf(config, version),
+        images: config.images ?? undefined,
         namespaces: config.namespaces,
         identity: config.identity,
         lease: { namespace: config.namespace, name: LEASE },
         logger,
+        ...(context.span === undefined ? {} : { span: context.span }),
         hooks: {
+          ...operatorHooks(metrics),
           onState: (now) => {
             state = now;
+            metrics.leading('operator', LEADS.has(now));
           },
         },
       },

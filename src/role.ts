@@ -1,6 +1,7 @@
-import type { Registry } from 'prom-client';
 import type { Config } from './config.ts';
 import type { Logger } from './domain/logger.ts';
+import type { TellSpan } from './domain/span.ts';
+import type { Metrics } from './metrics/metrics.ts';
 
 /** A running role. */
 export interface RunningRole {
@@ -24,5 +25,9 @@ export interface RoleContext {
   readonly config: Config;
   readonly logger: Logger;
   readonly version: string;
-  readonly metrics: Registry;
+  readonly metrics: Metrics;
+  /** Takes spans of what is done for changes; absent: nobody asks for them. */
+  readonly span: TellSpan | undefined;
+  /** Aborted when the process is asked to stop: what waits at the start ends then. */
+  readonly stopping: AbortSignal;
 }

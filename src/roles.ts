@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { Config } from './config.ts';
+import { type Config, describeUnknown } from './config.ts';
 import type { Logger } from './domain/logger.ts';
 import { type HealthServer, serveHealth } from './health.ts';
 import { createLogger } from './logging.ts';
+import { createMetrics } from './metrics/metrics.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import type { ApiRole } from './role-api.ts';
+import type { Telemetry, TelemetryOptions } from './telemetry/telemetry.ts';
 
-export const ROLES = ['api', 'listener', 'operator', 'all'] as const;
+export const ROLES = ['api', 'listener', 'operator', 'builder', 'all'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** A graceful stop takes no longer; then the process ends whatever is still under way. */
@@ -39,6 +40,11 @@ async function startAll(role: Role, context: RoleContext, running: RunningRole[]
   if (isAsked('listener')) {
     const { startListener } = await import('./role-listener.ts');
     running.push(await startListener(context, api));
+  }
+  // Runs strangers' commands: only where it was asked for by its name.
+  if (role === 'builder') {
+    const { startBuilder } = await import('./role-builder.ts');
+    running.push(await startBuilder(context));
   }
   return api;
 }
@@ -90,24 +96,46 @@ async function stopAll(
   clearTimeout(timer);
 }
 
+/** Its packages are optional, and take their time to load: only where traces are asked for. */
+async function loadTelemetry(options: TelemetryOptions): Promise<Telemetry> {
+  let telemetry: typeof import('./telemetry/telemetry.ts');
+  try {
+    telemetry = await import('./telemetry/telemetry.ts');
+  } catch (error) {
+    throw new Error(
+      `failed to load OpenTelemetry for BERTH_TRACES_ENDPOINT: ${String(error)}; next: run npm ci again, or unset it`,
+      { cause: error },
+    );
+  }
+  return telemetry.startTelemetry(options);
+}
+
 /**
  * Runs one role, or all, until the process is asked to stop.
  * @throws Error when a role cannot start, or ends by itself
  */
 export async function runRoles(role: Role, config: Config, version: string): Promise<void> {
   const logger = createLogger(config.logLevel);
-  const metrics = new Registry();
-  collectDefaultMetrics({ register: metrics });
+  for (const setting of config.unknownSettings) {
+    logger.warn({ setting: setting.name, nearest: setting.nearest }, describeUnknown(setting));
+  }
+  const metrics = createMetrics({ version, role });
   const stopped = stopSignal();
   const running: RunningRole[] = [];
   let health: HealthServer | null = null;
+  let telemetry: Telemetry | null = null;
   const ending = new AbortController();
+  stopped.then(() => ending.abort());
   try {
-    const api = await startAll(role, { config, logger, version, metrics }, running);
+    const traced = { role, version, identity: config.identity, logger };
+    telemetry = config.traces === null ? null : await loadTelemetry({ ...config.traces, ...traced });
+    const span = telemetry?.span;
+    const stopping = ending.signal;
+    const api = await startAll(role, { config, logger, version, metrics, span, stopping }, running);
     health = await serveHealth({
       host: config.host,
       port: config.metricsPort,
-      metrics,
+      metrics: metrics.registry,
       notReady: () => firstReason(running),
     });
     const facts = { role, version, url: api?.url, metricsPort: health.port };
@@ -121,6 +149,7 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
   } finally {
     ending.abort();
     await stopAll(running, health, logger);
+    await telemetry?.stop();
   }
   logger.info({}, 'stopped');
 }

@@ -1,6 +1,6 @@
 /** The commands of those who run Berth: roles, migrations, keys. */
 import { readFileSync } from 'node:fs';
-import { type Config, ConfigError, describeConfig, loadConfig } from './config.ts';
+import { type Config, ConfigError, describeConfig, describeUnknown, loadConfig } from './config.ts';
 import { DOCTOR_HELP, HELP, roleHelp, settingsHelp } from './help.ts';
 import { createLogger } from './logging.ts';
 import { ROLES, type Role, runRoles } from './roles.ts';
@@ -9,6 +9,13 @@ import { UsageError } from './usage-error.ts';
 const version = (
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version;
+
+/** The settings of a command that ends by itself. What there is not is told beside what it prints. */
+function settingsOfCommand(): Config {
+  const config = loadConfig();
+  for (const setting of config.unknownSettings) console.error(`berth: ${describeUnknown(setting)}`);
+  return config;
+}
 
 async function migrateCommand(config: Config): Promise<void> {
   if (config.databaseUrl === null)
@@ -35,14 +42,26 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<voi
     const { doctorCommand } = await import('./doctor-command.ts');
     process.exitCode = await doctorCommand(args.slice(1), version);
   },
-  migrate: alone(() => migrateCommand(loadConfig())),
+  migrate: alone(() => migrateCommand(settingsOfCommand())),
   keys: async (args) => {
     const { keysCommand } = await import('./keys-command.ts');
-    await keysCommand(loadConfig(), createLogger('warn'), args);
+    await keysCommand(settingsOfCommand(), createLogger('warn'), args);
   },
   tracing: async (args) => {
     const { tracingCommand } = await import('./tracing-command.ts');
-    await tracingCommand(loadConfig(), createLogger('warn'), args);
+    await tracingCommand(settingsOfCommand(), createLogger('warn'), args);
+  },
+  export: async (args) => {
+    const { exportCommand } = await import('./export-command.ts');
+    await exportCommand(args, version);
+  },
+  'upgrade-preview': async (args) => {
+    const { upgradePreviewCommand } = await import('./upgrade-preview-command.ts');
+    process.exitCode = await upgradePreviewCommand(settingsOfCommand(), createLogger('warn'), args, version);
+  },
+  'build-step': async (args) => {
+    const { buildStepCommand } = await import('./build-step-command.ts');
+    process.exitCode = await buildStepCommand(args);
   },
   config: alone(() => console.log(describeConfig().join('\n'))),
   version: alone(() => console.log(version)),
@@ -53,6 +72,9 @@ const HELPS: Readonly<Record<string, (args: readonly string[]) => Promise<string
   listener: ([word]) => (word === 'doctor' ? DOCTOR_HELP : roleHelp('listener')),
   keys: async () => (await import('./keys-command.ts')).KEYS_HELP,
   tracing: async () => (await import('./tracing-command.ts')).TRACING_HELP,
+  export: async () => (await import('./export-command.ts')).EXPORT_HELP,
+  'upgrade-preview': async () => (await import('./upgrade-preview-command.ts')).UPGRADE_PREVIEW_HELP,
+  'build-step': async (args) => (await import('./build-step-command.ts')).buildStepHelp(args),
   config: settingsHelp,
 };
 

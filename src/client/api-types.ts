@@ -317,6 +317,7 @@ export type DeploymentDryRun = {
   effective_resource_spec: EffectiveResourceSpec;
   manifests: { apiVersion: string; kind: string; [more: string]: unknown }[] | null;
   new_revision: boolean;
+  builds: boolean;
   pods_roll: boolean;
 };
 export type ShownResourceSpec = {
@@ -594,7 +595,7 @@ export interface Operations {
   };
   deleteDeployment: {
     path: { deployment_id: string };
-    query: { delete_tracing_project?: boolean; force?: boolean };
+    query: { delete_tracing_project?: boolean; force?: boolean; keep_workloads?: boolean };
     headers: { 'If-Match'?: string; 'X-Tenant-Id'?: string };
     body: undefined;
     answer: null;
@@ -639,6 +640,12 @@ export interface Operations {
           repo_commit_sha: string | null;
         };
         resolved_image: string | null;
+        build: {
+          phase: 'Waiting' | 'Running' | 'Succeeded' | 'Failed';
+          step?: 'source' | 'image' | 'result';
+          started_at?: string;
+          finished_at?: string;
+        } | null;
         created_at: string;
         updated_at: string;
         deployed_at: string | null;
@@ -678,6 +685,12 @@ export interface Operations {
         repo_commit_sha: string | null;
       };
       resolved_image: string | null;
+      build: {
+        phase: 'Waiting' | 'Running' | 'Succeeded' | 'Failed';
+        step?: 'source' | 'image' | 'result';
+        started_at?: string;
+        finished_at?: string;
+      } | null;
       created_at: string;
       updated_at: string;
       deployed_at: string | null;
@@ -715,6 +728,12 @@ export interface Operations {
         repo_commit_sha: string | null;
       };
       resolved_image: string | null;
+      build: {
+        phase: 'Waiting' | 'Running' | 'Succeeded' | 'Failed';
+        step?: 'source' | 'image' | 'result';
+        started_at?: string;
+        finished_at?: string;
+      } | null;
       created_at: string;
       updated_at: string;
       deployed_at: string | null;
@@ -752,6 +771,12 @@ export interface Operations {
         repo_commit_sha: string | null;
       };
       resolved_image: string | null;
+      build: {
+        phase: 'Waiting' | 'Running' | 'Succeeded' | 'Failed';
+        step?: 'source' | 'image' | 'result';
+        started_at?: string;
+        finished_at?: string;
+      } | null;
       created_at: string;
       updated_at: string;
       deployed_at: string | null;
@@ -789,9 +814,50 @@ export interface Operations {
         repo_commit_sha: string | null;
       };
       resolved_image: string | null;
+      build: {
+        phase: 'Waiting' | 'Running' | 'Succeeded' | 'Failed';
+        step?: 'source' | 'image' | 'result';
+        started_at?: string;
+        finished_at?: string;
+      } | null;
       created_at: string;
       updated_at: string;
       deployed_at: string | null;
+    };
+  };
+  getBuildLog: {
+    path: { deployment_id: string; revision_id: string };
+    query: { limit?: number; offset?: number; follow?: boolean };
+    headers: { 'X-Tenant-Id'?: string };
+    body: undefined;
+    answer: {
+      resources: { at: string; attempt: number; step: 'source' | 'image' | 'result'; text: string }[];
+      offset: number;
+      complete: boolean;
+    };
+  };
+  getLogs: {
+    path: { deployment_id: string };
+    query: {
+      component?: 'api' | 'queue' | 'orchestrator' | 'executor' | 'database' | 'cache';
+      revision_id?: string;
+      since?: string;
+      limit?: number;
+      follow?: boolean;
+      previous?: boolean;
+    };
+    headers: { 'X-Tenant-Id'?: string };
+    body: undefined;
+    answer: {
+      resources: {
+        at: string;
+        component: 'api' | 'queue' | 'orchestrator' | 'executor' | 'database' | 'cache';
+        pod: string;
+        container: string;
+        revision_id?: string;
+        text: string;
+      }[];
+      end: string;
     };
   };
   explainRevision: {
@@ -893,6 +959,7 @@ export interface Operations {
       name: string;
       provider: 'github' | 'gitlab' | 'git';
       host_url: string;
+      takes_webhooks: boolean;
       created_at: string;
       updated_at: string;
     };
@@ -909,6 +976,7 @@ export interface Operations {
         name: string;
         provider: 'github' | 'gitlab' | 'git';
         host_url: string;
+        takes_webhooks: boolean;
         created_at: string;
         updated_at: string;
       }[];
@@ -926,6 +994,7 @@ export interface Operations {
       name: string;
       provider: 'github' | 'gitlab' | 'git';
       host_url: string;
+      takes_webhooks: boolean;
       created_at: string;
       updated_at: string;
     };
@@ -941,6 +1010,7 @@ export interface Operations {
       name: string;
       provider: 'github' | 'gitlab' | 'git';
       host_url: string;
+      takes_webhooks: boolean;
       created_at: string;
       updated_at: string;
     };
@@ -966,6 +1036,20 @@ export interface Operations {
       }[];
       offset: number;
     };
+  };
+  createWebhookSecret: {
+    path: { integration_id: string };
+    query: Record<never, never>;
+    headers: { 'X-Tenant-Id'?: string };
+    body: Record<string, never> | null;
+    answer: { url: string; secret: string; former_valid_until: string | null };
+  };
+  deleteWebhookSecret: {
+    path: { integration_id: string };
+    query: Record<never, never>;
+    headers: { 'X-Tenant-Id'?: string };
+    body: undefined;
+    answer: null;
   };
   createListener: {
     path: Record<never, never>;
@@ -1369,6 +1453,52 @@ export interface Operations {
       offset: number;
     };
   };
+  createPushToken: {
+    path: { deployment_id: string };
+    query: Record<never, never>;
+    headers: { 'X-Tenant-Id'?: string };
+    body: Record<string, never> | null;
+    answer: { registry_url: string; image_uri: string; username: string; token: string; expires_at: string };
+  };
+  deliverWebhook: {
+    path: { integration_id: string };
+    query: Record<never, never>;
+    headers: {
+      'X-GitHub-Event'?: string;
+      'X-GitHub-Delivery'?: string;
+      'X-Hub-Signature-256'?: string;
+      'X-Gitlab-Token'?: string;
+      'X-Gitlab-Event-UUID'?: string;
+      'webhook-id'?: string;
+      'webhook-timestamp'?: string;
+      'webhook-signature'?: string;
+      'Idempotency-Key'?: string;
+    };
+    body: Record<string, unknown>;
+    answer: {
+      event: string;
+      result: 'taken' | 'repeated' | 'ignored';
+      deployments: {
+        deployment_id: string;
+        outcome: 'revision_made' | 'nothing_to_build' | 'failed';
+        revision_id: string | null;
+      }[];
+    };
+  };
+  getRegistryToken: {
+    path: Record<never, never>;
+    query: { service?: string; scope?: string | string[] };
+    headers: Record<never, never>;
+    body: undefined;
+    answer: { token: string; access_token: string; expires_in: number; issued_at: string };
+  };
+  requestRegistryToken: {
+    path: Record<never, never>;
+    query: Record<never, never>;
+    headers: Record<never, never>;
+    body: undefined;
+    answer: { token: string; access_token: string; expires_in: number; issued_at: string };
+  };
 }
 
 /** Method and path of each operation. */
@@ -1391,6 +1521,8 @@ export const OPERATIONS = {
     method: 'POST',
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/rollback',
   },
+  getBuildLog: { method: 'GET', path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/build-logs' },
+  getLogs: { method: 'GET', path: '/v2/deployments/{deployment_id}/logs' },
   explainRevision: { method: 'GET', path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/explain' },
   listEventsTenant: { method: 'GET', path: '/v2/events' },
   listEvents: { method: 'GET', path: '/v2/deployments/{deployment_id}/events' },
@@ -1400,6 +1532,8 @@ export const OPERATIONS = {
   changeIntegration: { method: 'PATCH', path: '/v2/integrations/{integration_id}' },
   deleteIntegration: { method: 'DELETE', path: '/v2/integrations/{integration_id}' },
   listRepositories: { method: 'GET', path: '/v2/integrations/{integration_id}/repos' },
+  createWebhookSecret: { method: 'POST', path: '/v2/integrations/{integration_id}/webhook-secret' },
+  deleteWebhookSecret: { method: 'DELETE', path: '/v2/integrations/{integration_id}/webhook-secret' },
   createListener: { method: 'POST', path: '/v2/listeners' },
   listListeners: { method: 'GET', path: '/v2/listeners' },
   getListener: { method: 'GET', path: '/v2/listeners/{listener_id}' },
@@ -1427,4 +1561,8 @@ export const OPERATIONS = {
   deleteTracingProject: { method: 'DELETE', path: '/v2/tracing-projects/{tracing_project_id}' },
   getTracingProject: { method: 'GET', path: '/v2/tracing-projects/{tracing_project_id}' },
   listTracingProjects: { method: 'GET', path: '/v2/tracing-projects' },
+  createPushToken: { method: 'POST', path: '/v2/deployments/{deployment_id}/push-token' },
+  deliverWebhook: { method: 'POST', path: '/v2/webhooks/{integration_id}' },
+  getRegistryToken: { method: 'GET', path: '/v2/registry/token' },
+  requestRegistryToken: { method: 'POST', path: '/v2/registry/token' },
 } as const satisfies Record<keyof Operations, { method: string; path: string }>;

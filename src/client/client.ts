@@ -28,6 +28,12 @@ export type CallOf<Name extends OperationName> = {
 export interface Client {
   /** Calls an operation. @throws ApiProblem */
   call<Name extends OperationName>(name: Name, call?: CallOf<Name>): Promise<Operations[Name]['answer']>;
+  /**
+   * Calls an operation that answers with one object a line (application/x-ndjson), and yields them as they come. An
+   * answer that breaks off ends like any other: the last object of a whole one says that it is the end.
+   * @throws ApiProblem
+   */
+  lines(name: OperationName, call?: CallOf<OperationName>): AsyncGenerator<unknown>;
 }
 
 const TIMEOUT_MS = 60_000;
@@ -78,19 +84,29 @@ interface Request extends RequestInit {
   readonly signal: AbortSignal;
 }
 
-async function send(url: URL, request: Request): Promise<Response | NoAnswer> {
-  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(TIMEOUT_MS)]);
+/** The time is that until the answer begins, and for one that is read whole, until it ends. */
+async function send(url: URL, request: Request, goesOn: boolean): Promise<Response | NoAnswer> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new DOMException('too late', 'TimeoutError')), TIMEOUT_MS);
+  timer.unref();
   try {
-    return await fetch(url, { ...request, redirect: 'error', signal });
+    const signal = AbortSignal.any([request.signal, late.signal]);
+    const response = await fetch(url, { ...request, redirect: 'error', signal });
+    if (goesOn && response.ok) clearTimeout(timer);
+    return response;
   } catch (error) {
     return request.signal.aborted ? { message: 'the time is up', again: false } : noAnswer(error);
   }
 }
 
 /** Sends again what may be sent again, and what was not done. */
-async function sendPatiently(url: URL, request: Request, repeatable: boolean): Promise<Response> {
+async function sendPatiently(
+  url: URL,
+  request: Request,
+  { repeatable, goesOn = false }: { repeatable: boolean; goesOn?: boolean },
+): Promise<Response> {
   for (let tries = 1; ; tries++) {
-    const outcome = await send(url, request);
+    const outcome = await send(url, request, goesOn);
     const response = outcome instanceof Response ? outcome : null;
     const again = outcome instanceof Response ? TRY_AGAIN.has(outcome.status) : outcome.again && repeatable;
     if (again && tries < MAX_TRIES && !request.signal.aborted) {
@@ -117,27 +133,54 @@ async function bodyOf(response: Response): Promise<unknown> {
   }
 }
 
+/** The objects of the lines; empty ones only show that somebody is there. */
+async function* linesOf(response: Response): AsyncGenerator<unknown> {
+  const { origin } = new URL(response.url);
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for await (const chunk of response.body ?? []) {
+      const lines = `${rest}${decoder.decode(chunk, { stream: true })}`.split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) if (line !== '') yield JSON.parse(line);
+    }
+  } catch (error) {
+    if (error instanceof SyntaxError)
+      throw new ApiProblem(null, `${response.status}: what answers at ${origin} is not this API (no JSON)`);
+    throw new ApiProblem(null, `failed to reach ${origin}: its answer broke off`);
+  }
+}
+
 /** A client. Nothing is sent before the first call. */
 export function createClient({ url: base, apiKey, tenantId, stopped }: ClientOptions): Client {
   const never = stopped ?? new AbortController().signal;
+  const headersOf = (call: CallOf<OperationName>) => ({
+    'x-api-key': apiKey,
+    ...(tenantId === null ? {} : { 'x-tenant-id': tenantId }),
+    ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...((call.headers ?? {}) as Record<string, string>),
+  });
   return {
     async call(name, call = {}) {
       const { method, path } = OPERATIONS[name];
-      const given = (call.headers ?? {}) as Record<string, string>;
-      const headers = {
-        'x-api-key': apiKey,
-        ...(tenantId === null ? {} : { 'x-tenant-id': tenantId }),
-        ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...given,
-      };
+      const headers = headersOf(call);
       const text = call.body === undefined ? null : JSON.stringify(call.body);
       const request = { method, headers, body: text, signal: call.signal ?? never };
       // The same PATCH or DELETE twice is one; a POST is with a key.
-      const repeatable = method !== 'POST' || 'Idempotency-Key' in given;
-      const response = await sendPatiently(urlOf(base, path, call), request, repeatable);
+      const repeatable = method !== 'POST' || 'Idempotency-Key' in headers;
+      const response = await sendPatiently(urlOf(base, path, call), request, { repeatable });
       const body = await bodyOf(response);
       if (!response.ok) throw problemOf(response.status, body, response.headers.get('x-request-id'));
       return body as Operations[typeof name]['answer'];
+    },
+    async *lines(name, call = {}) {
+      const { method, path } = OPERATIONS[name];
+      const request = { method, headers: headersOf(call), signal: call.signal ?? never };
+      const way = { repeatable: method === 'GET', goesOn: true };
+      const response = await sendPatiently(urlOf(base, path, call), request, way);
+      if (!response.ok)
+        throw problemOf(response.status, await bodyOf(response), response.headers.get('x-request-id'));
+      yield* linesOf(response);
     },
   };
 }

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { createClient } from './client.ts';
 import { ClientUsageError, type Context, FORMATS, type Format } from './context.ts';
 import { DEPLOYMENTS_HELP, type DeploymentOptions, deploymentsCommand } from './deployments-command.ts';
+import { LOGS_HELP, logsCommand } from './logs-command.ts';
 import { ApiProblem, isPassing } from './problem.ts';
 import { REVISIONS_HELP, revisionsCommand } from './revisions-command.ts';
 import type { Outcome } from './watch.ts';
@@ -28,7 +29,11 @@ BERTH_API_KEY holds the key, BERTH_TENANT_ID the tenant for keys that may name o
 Exit codes: 0 done, 1 the API refused or the deployment failed, 2 wrong usage, 3 could not be found out: the API was
 not reached, or too busy, 130 interrupted.`;
 
-const HELPS: Readonly<Record<string, string>> = { deployments: DEPLOYMENTS_HELP, revisions: REVISIONS_HELP };
+const HELPS: Readonly<Record<string, string>> = {
+  deployments: DEPLOYMENTS_HELP,
+  revisions: REVISIONS_HELP,
+  logs: LOGS_HELP,
+};
 
 function parse(words: readonly string[]) {
   try {
@@ -43,6 +48,12 @@ function parse(words: readonly string[]) {
         status: { type: 'string' },
         'name-contains': { type: 'string' },
         wait: { type: 'boolean', default: false },
+        follow: { type: 'boolean', default: false },
+        previous: { type: 'boolean', default: false },
+        component: { type: 'string' },
+        revision: { type: 'string' },
+        since: { type: 'string' },
+        limit: { type: 'string' },
         'delete-tracing-project': { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -97,6 +108,7 @@ function contextFrom(
   return {
     client: createClient({ url, apiKey, tenantId, stopped }),
     format,
+    follow: values.follow,
     print: (text) => console.log(text),
     note: (text) => console.error(text),
     stopped,
@@ -117,6 +129,10 @@ async function run(
   const timeoutSeconds = secondsOf(values.timeout);
   const context = contextFrom(values, settings, stopped);
   if (resource === 'revisions') return revisionsCommand(context, rest);
+  if (resource === 'logs') {
+    const { component, revision, since, limit, previous } = values;
+    return logsCommand(context, { component, revision, since, limit, previous }, rest);
+  }
   const options: DeploymentOptions = {
     file: values.file,
     wait: values.wait,

@@ -8,6 +8,8 @@ export type Format = (typeof FORMATS)[number];
 export interface Context {
   readonly client: Client;
   readonly format: Format;
+  /** Go on with what comes later, for logs. */
+  readonly follow?: boolean;
   /** Writes to standard output, with a line end. */
   print(text: string): void;
   /** Writes to standard error: what is on its way. */

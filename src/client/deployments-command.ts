@@ -17,6 +17,7 @@ export const DEPLOYMENTS_HELP = `usage: berth deployments COMMAND [OPTIONS]
   patch DEPLOYMENT -f FILE [--wait]
   delete DEPLOYMENT [--delete-tracing-project] [--wait]
   watch DEPLOYMENT             until it is READY, or has failed
+  push-token DEPLOYMENT        short-lived credentials to push its image (internal_image); with -o json for a script
 
 DEPLOYMENT is an id or a name.`;
 
@@ -195,6 +196,24 @@ const follows: Command = async (context, options, word) => {
   return follow(context, id, options);
 };
 
+/** What was asked for is the token: it is printed for people, too. */
+const pushToken: Command = async (context, _options, word) => {
+  const { id } = await findDeployment(context.client, word, true);
+  const path = { deployment_id: id };
+  const made = await context.client.call('createPushToken', { path });
+  await show(context, made, () =>
+    fields([
+      ['Registry', made.registry_url],
+      ['Image', `${made.image_uri}:TAG`],
+      ['Username', made.username],
+      ['Token', made.token],
+      ['Expires', made.expires_at],
+      ['Log in', `docker login --username ${made.username} --password-stdin ${made.registry_url}`],
+    ]),
+  );
+  return 'reached';
+};
+
 const COMMANDS: Readonly<Record<string, { run: Command; words: 0 | 1 }>> = {
   list: { run: list, words: 0 },
   get: { run: get, words: 1 },
@@ -202,6 +221,7 @@ const COMMANDS: Readonly<Record<string, { run: Command; words: 0 | 1 }>> = {
   patch: { run: patch, words: 1 },
   delete: { run: remove, words: 1 },
   watch: { run: follows, words: 1 },
+  'push-token': { run: pushToken, words: 1 },
 };
 
 /**

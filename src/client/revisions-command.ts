@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Deployment, Operations } from './api-types.ts';
 import { ClientUsageError, type Context, show } from './context.ts';
+import { followed, showLines } from './log-output.ts';
 import { findDeployment, findRevisionId, type Revision, revisionsOf } from './lookup.ts';
 import { age, cell, fields, table } from './table.ts';
 
@@ -13,6 +14,7 @@ export const REVISIONS_HELP = `usage: berth revisions COMMAND DEPLOYMENT [REVISI
   explain DEPLOYMENT [REVISION]     why it is where it is, and what to do
   rollback DEPLOYMENT REVISION      a new revision with that one's content, secrets included
   redeploy DEPLOYMENT [REVISION]    the same content again
+  build-logs DEPLOYMENT [REVISION]  what its build printed; --follow: until the build has ended
 
 DEPLOYMENT is an id or a name, REVISION an id or a number; default: the latest one.`;
 
@@ -81,6 +83,30 @@ const explain: Command = async (context, deployment, word) => {
   await show(context, why, () => explanation(why));
 };
 
+type BuildLogPage = Operations['getBuildLog']['answer'];
+type BuildLogLine = BuildLogPage['resources'][number];
+
+async function* buildLogPages(context: Context, path: Awaited<ReturnType<typeof pathTo>>) {
+  for (let offset = 0; ; ) {
+    const page = await context.client.call('getBuildLog', { path, query: { offset } });
+    yield* page.resources;
+    if (page.resources.length === 0) return;
+    offset = page.offset;
+  }
+}
+
+const buildLogs: Command = async (context, deployment, word) => {
+  const path = await pathTo(context, deployment, word);
+  const query = (offset: number) => ({ path, query: { offset, follow: true } });
+  const lines = context.follow
+    ? followed(context, (read) => context.client.lines('getBuildLog', query(read)))
+    : buildLogPages(context, path);
+  await showLines(context, lines, (line) => {
+    const { step, attempt, text } = line as BuildLogLine;
+    return `${step}${attempt === 1 ? '' : ` (attempt ${attempt})`} | ${text}`;
+  });
+};
+
 function again(operation: 'rollBackRevision' | 'deployRevisionAgain'): Command {
   return async (context, deployment, word) => {
     const path = await pathTo(context, deployment, word);
@@ -96,6 +122,7 @@ const COMMANDS: Readonly<Record<string, { run: Command; needsRevision?: true; mo
   explain: { run: explain, most: 2 },
   rollback: { run: again('rollBackRevision'), needsRevision: true, most: 2 },
   redeploy: { run: again('deployRevisionAgain'), most: 2 },
+  'build-logs': { run: buildLogs, most: 2 },
 };
 
 /**

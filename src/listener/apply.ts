@@ -1,10 +1,13 @@
 import type { ApplyWork } from '../contract/listener-protocol.ts';
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
-import { ANNOTATIONS, envSecretName, FIELD_MANAGERS } from '../contract/names.ts';
+import { ANNOTATIONS, FIELD_MANAGERS } from '../contract/names.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
+import type { BuildSecrets } from './build-secrets.ts';
+import { hostOf } from './certificates.ts';
 import type { EnvSecrets } from './env-secrets.ts';
+import type { PullSecrets } from './pull-secret.ts';
 import { checkNamespace, Refusal } from './refusal.ts';
 import { isEdited, type Resource, type ResourceView, specHashOf } from './resource-view.ts';
 import type { TenantNamespaces } from './tenant-namespace.ts';
@@ -15,6 +18,9 @@ export interface ApplyDeps {
   client: Pick<KubeClient, 'create' | 'apply'>;
   view: Pick<ResourceView, 'covers' | 'trouble' | 'getSure' | 'refresh' | 'noteWrite'>;
   secrets: EnvSecrets;
+  pullSecrets: PullSecrets;
+  /** Absent: nothing is built in this cluster. */
+  builds?: BuildSecrets | undefined;
   namespaces: TenantNamespaces;
   logger: Logger;
   /** Where Berth itself runs in this cluster; undefined: not known. */
@@ -24,10 +30,13 @@ export interface ApplyDeps {
 }
 
 /**
- * `wait`: something has to end in the cluster first; look again after so many milliseconds.
+ * `done`, with the stale environments that are gone. `wait`: something has to end in the cluster first; look again after so many milliseconds.
  * `late`: the cluster has a later generation, which was not overwritten.
  */
-export type StepResult = { kind: 'done' } | { kind: 'wait'; ms: number } | { kind: 'late' };
+export type StepResult =
+  | { kind: 'done'; gone?: readonly number[] }
+  | { kind: 'wait'; ms: number }
+  | { kind: 'late' };
 
 const DONE: StepResult = { kind: 'done' };
 /** A custom resource that is being deleted is applied again once it is gone. */
@@ -35,7 +44,15 @@ const DELETION_WAIT_MS = 500;
 /** The operator writes status all the time: so often the resource may have changed between reading and writing. */
 const CONFLICTS_TAKEN = 5;
 
-function desired(item: ApplyWork): Resource {
+/** The host of the URL changes with this item, or did before and a certificate of it may be there still. */
+function leavesHost(live: Resource | undefined, item: ApplyWork): boolean {
+  if (live === undefined) return false;
+  const before = hostOf(live.spec);
+  const isNoted = live.metadata.annotations?.[ANNOTATIONS.formerHost] !== undefined;
+  return isNoted || (before !== null && before !== hostOf(item.spec));
+}
+
+function desired(item: ApplyWork, live?: Resource): Resource {
   return {
     apiVersion: MANAGED_DEPLOYMENT.apiVersion,
     kind: MANAGED_DEPLOYMENT.kind,
@@ -43,7 +60,10 @@ function desired(item: ApplyWork): Resource {
       name: item.name,
       namespace: item.namespace,
       labels: item.labels,
-      annotations: { [ANNOTATIONS.specHash]: item.spec_hash },
+      annotations: {
+        [ANNOTATIONS.specHash]: item.spec_hash,
+        ...(leavesHost(live, item) ? { [ANNOTATIONS.formerHost]: 'true' } : {}),
+      },
     },
     spec: item.spec,
   };
@@ -90,7 +110,7 @@ async function update(
   signal: AbortSignal,
 ): Promise<StepResult> {
   const { uid, resourceVersion } = live.metadata;
-  const object = desired(item);
+  const object = desired(item, live);
   deps.guard();
   const written = await deps.client.apply(
     { ...object, metadata: { ...object.metadata, uid, resourceVersion } },
@@ -115,7 +135,7 @@ async function writeResource(item: ApplyWork, deps: ApplyDeps, signal: AbortSign
   for (let conflicts = 0; ; conflicts += 1) {
     try {
       if (live === undefined) return await create(item, deps, signal);
-      if (live.spec.deploymentId !== item.deployment_id) {
+      if (live.spec?.deploymentId !== item.deployment_id) {
         throw new Refusal(
           'Conflict',
           `a ManagedDeployment named ${name} exists that Berth did not make`,
@@ -133,8 +153,18 @@ async function writeResource(item: ApplyWork, deps: ApplyDeps, signal: AbortSign
   }
 }
 
+/** The credentials of a build are there before the custom resource asks for it. */
+async function writeWithBuild(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<StepResult> {
+  try {
+    await deps.builds?.ensure(item, deps.guard, signal);
+    return await writeResource(item, deps, signal);
+  } finally {
+    deps.builds?.asked(item);
+  }
+}
+
 /**
- * Namespace, environments, custom resource, in this order: a custom resource never names what is not there.
+ * Namespace, Secrets, custom resource, in this order: a custom resource never names what is not there.
  * @param repair this generation was applied before: believe no memory of what was there then
  * @throws Refusal, KubeError, what `guard` throws
  */
@@ -151,24 +181,22 @@ export async function applyItem(
   checkNamespace(deps.view, namespace);
   const tenant = { name: namespace, tenantId, quotas: item.tenant_quotas };
   if (item.create_namespace) await deps.namespaces.ensure(tenant, deps.guard, signal);
-  const made = await deps.secrets.ensure(item, repair, deps.guard, signal);
-  const result = await writeResource(item, deps, signal);
-  // A new environment means a new revision: the time to look for ones that are too old.
-  if (made && result.kind === 'done') {
-    const inUse = environmentsInUse(await deps.view.getSure(namespace, item.name, signal));
-    const stale = item.stale_env_secrets.filter((name) => !inUse.has(name));
-    await deps.secrets.prune(item, stale, deps.guard, signal);
-  }
-  return result;
+  await deps.secrets.ensure(item, repair, deps.guard, signal);
+  await deps.pullSecrets.ensure(item, repair, deps.guard, signal);
+  const result = await writeWithBuild(item, deps, signal);
+  if (result.kind !== 'done' || item.stale_env_revisions.length === 0) return result;
+  const inUse = revisionsInUse(await deps.view.getSure(namespace, item.name, signal));
+  const stale = item.stale_env_revisions.filter((number) => !inUse.has(number));
+  return { kind: 'done', gone: await deps.secrets.prune(item, stale, deps.guard, signal) };
 }
 
 /**
- * Environments of the revisions that the cluster runs or may return to. The hub may not have heard of them yet: in a row
+ * Numbers of the revisions that the cluster runs or may return to. The hub may not have heard of them yet: in a row
  * of changes one comes up, and is old, before it was told. No other revision that is old by now can begin: the operator
  * names it in the status first, of the very resource that it has read.
  */
-function environmentsInUse(live: Resource | undefined): ReadonlySet<string> {
+function revisionsInUse(live: Resource | undefined): ReadonlySet<number> {
   const { activeRevision, rollout, failedRevision } = live?.status ?? {};
   const inUse = [activeRevision, rollout, failedRevision].filter((revision) => revision !== undefined);
-  return new Set(inUse.map(({ number }) => envSecretName(live?.metadata.name ?? '', number)));
+  return new Set(inUse.map(({ number }) => number));
 }

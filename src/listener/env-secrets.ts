@@ -1,5 +1,5 @@
 import type { ApplyWork } from '../contract/listener-protocol.ts';
-import { LABELS, MANAGED_BY } from '../contract/names.ts';
+import { envSecretName, LABELS, MANAGED_BY } from '../contract/names.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
@@ -29,6 +29,8 @@ interface Owner {
 
 /** cert-manager's note on a Secret: the Certificate that it was made for. */
 const CERTIFICATE_NAME = 'cert-manager.io/certificate-name';
+/** Its other note: the hosts that the certificate is for, separated by commas. */
+const CERTIFICATE_HOSTS = 'cert-manager.io/alt-names';
 
 /** Bounds the memory of what was made; an entry that falls out costs one call. */
 const REMEMBERED = 20_000;
@@ -80,48 +82,39 @@ export class EnvSecrets {
    * Makes those of the item that are missing, and anew those of another revision that had the number before.
    * @param repair look even at those that were there before
    * @param guard called before each write
-   * @returns whether one was made
    * @throws Refusal Conflict when somebody else's Secret has the name; KubeError
    */
-  async ensure(item: ApplyWork, repair: boolean, guard: () => void, signal: AbortSignal): Promise<boolean> {
-    let made = false;
+  async ensure(item: ApplyWork, repair: boolean, guard: () => void, signal: AbortSignal): Promise<void> {
     for (const secret of item.env_secrets) {
       const key = `${item.namespace}/${secret.name}`;
       if (!repair && this.#there.get(key) === secret.revision_id) continue;
-      if (await this.#make(item, secret, guard, signal)) made = true;
+      await this.#make(item, secret, guard, signal);
       if (this.#there.size >= REMEMBERED) this.#there.clear();
       this.#there.set(key, secret.revision_id);
     }
-    return made;
   }
 
   /** Believes no more that the environment which this resource names is there. */
   forget({ metadata, spec }: Resource): void {
-    this.#there.delete(`${metadata.namespace}/${spec.revision.envSecretName}`);
+    this.#there.delete(`${metadata.namespace}/${spec?.revision?.envSecretName}`);
   }
 
-  /** @returns whether it was made */
-  async #make(
-    item: ApplyWork,
-    secret: Environment,
-    guard: () => void,
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async #make(item: ApplyWork, secret: Environment, guard: () => void, signal: AbortSignal): Promise<void> {
     guard();
-    if (await this.#create(item, secret, signal)) return true;
+    if (await this.#create(item, secret, signal)) return;
     const at = { namespace: item.namespace, name: secret.name };
     const found = await this.#options.client.find(RESOURCES.Secret, at, { signal });
     if (found === undefined || found.metadata.deletionTimestamp !== undefined) throw beingDeleted(secret);
     if (!isOurs(found, item.deployment_id)) {
       throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not make`, true);
     }
-    if (found.metadata.labels?.[LABELS.revisionId] === secret.revision_id) return false;
+    if (found.metadata.labels?.[LABELS.revisionId] === secret.revision_id) return;
     const fields = { deploymentId: item.deployment_id, name: secret.name, revisionId: secret.revision_id };
     this.#options.logger.warn(fields, 'an environment is of another revision with this number; made anew');
     guard();
     await this.#delete(at, found.metadata.uid, signal);
     guard();
-    if (await this.#create(item, secret, signal)) return true;
+    if (await this.#create(item, secret, signal)) return;
     throw beingDeleted(secret);
   }
 
@@ -159,19 +152,26 @@ export class EnvSecrets {
   /**
    * Removes the certificate that cert-manager keeps of a Certificate that is gone. It bears none of our labels: it was
    * made for our route, which alone asked for a Certificate of this name.
+   * @param host a certificate of it stays, and one of which it is not known; null: none stays
+   * @returns whether one was there and is removed
    * @throws KubeError
    */
   async removeCertificate(
-    { namespace }: Owner,
+    { namespace }: Pick<Owner, 'namespace'>,
     name: string,
     guard: () => void,
     signal: AbortSignal,
-  ): Promise<void> {
+    host: string | null = null,
+  ): Promise<boolean> {
     const at = { namespace, name };
     const found = await this.#options.client.find(RESOURCES.Secret, at, { signal });
-    if (found?.metadata.annotations?.[CERTIFICATE_NAME] !== name) return;
+    const { annotations = {} } = found?.metadata ?? {};
+    if (found === undefined || annotations[CERTIFICATE_NAME] !== name) return false;
+    const hosts = annotations[CERTIFICATE_HOSTS]?.split(',');
+    if (host !== null && (hosts === undefined || hosts.includes(host))) return false;
     guard();
     await this.#delete(at, found.metadata.uid, signal);
+    return true;
   }
 
   async #delete(at: { namespace: string; name: string }, uid: string | undefined, signal: AbortSignal) {
@@ -183,19 +183,27 @@ export class EnvSecrets {
     }
   }
 
-  /** As `remove`, for environments that nobody needs any more: a failure is logged and left to the next time. */
+  /**
+   * As `remove`, for environments of revisions that nobody needs any more: a failure is logged and left to the next time.
+   * @returns the revisions whose environments are gone
+   */
   async prune(
     item: ApplyWork,
-    names: readonly string[],
+    revisions: readonly number[],
     guard: () => void,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<number[]> {
+    const gone: number[] = [];
     try {
-      await this.remove(item, names, guard, signal);
+      for (const number of revisions) {
+        await this.remove(item, [envSecretName(item.name, number)], guard, signal);
+        gone.push(number);
+      }
     } catch (error) {
       signal.throwIfAborted();
       const fields = { deploymentId: item.deployment_id, err: String(error) };
       this.#options.logger.warn(fields, 'failed to remove old environments');
     }
+    return gone;
   }
 }

@@ -14,6 +14,17 @@ import {
   reportsResponseSchema,
   type WorkItem,
 } from '../contract/listener-protocol.ts';
+import {
+  type BuildLogsRequest,
+  type BuildLogsResponse,
+  buildLogsResponseSchema,
+  type LogChunk,
+  type LogChunkResponse,
+  type LogRequest,
+  logChunkResponseSchema,
+  logRequestsResponseSchema,
+} from '../contract/log-protocol.ts';
+import type { LogAbility } from '../domain/log-query.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { HubAnswer, HubTransport } from './hub-transport.ts';
 
@@ -54,6 +65,12 @@ export interface WorkQuery {
   epoch: number;
   waitSeconds: number;
   limit: number;
+  /** An answer to an earlier query was lost; hubs of before refuse to be told. */
+  lost?: boolean;
+}
+
+export interface LogRequestsQuery extends Omit<WorkQuery, 'limit' | 'lost'> {
+  readonly knows?: readonly LogAbility[];
 }
 
 /** The hub as a listener sees it. Every method fails with a HubError, or with the signal's reason once that fires. */
@@ -62,6 +79,10 @@ export interface HubClient {
   work(query: WorkQuery, options?: CallOptions): Promise<WorkItem[]>;
   reports(request: ReportsRequest, options?: CallOptions): Promise<ReportsResponse>;
   inventory(request: InventoryRequest, options?: CallOptions): Promise<InventoryResponse>;
+  buildLogs(request: BuildLogsRequest, options?: CallOptions): Promise<BuildLogsResponse>;
+  /** @param query `knows`: what to tell that the listener knows; absent: nothing, for hubs of before */
+  logRequests(query: LogRequestsQuery, options?: CallOptions): Promise<LogRequest[]>;
+  logChunk(requestId: string, chunk: LogChunk, options?: CallOptions): Promise<LogChunkResponse>;
 }
 
 /** Two tries fit into the time for which the holder has the lease to itself. */
@@ -138,8 +159,9 @@ export function createHubClient(options: {
         LEASE_TIMEOUT_MS,
         signal,
       ),
-    async work({ epoch, waitSeconds, limit }, { signal } = {}) {
-      const path = `/work?epoch=${epoch}&wait_seconds=${waitSeconds}&limit=${limit}`;
+    async work({ epoch, waitSeconds, limit, lost = false }, { signal } = {}) {
+      const told = lost ? '&lost=true' : '';
+      const path = `/work?epoch=${epoch}&wait_seconds=${waitSeconds}&limit=${limit}${told}`;
       const timeoutMs = waitSeconds * 1000 + WORK_GRACE_MS;
       const answer = await call('get work', { method: 'GET', path }, workAnswerSchema, timeoutMs, signal);
       return answer.items.flatMap((item) => {
@@ -165,6 +187,30 @@ export function createHubClient(options: {
         'send the inventory',
         { method: 'POST', path: '/inventory', body },
         inventoryResponseSchema,
+        CALL_TIMEOUT_MS,
+        signal,
+      ),
+    buildLogs: (body, { signal } = {}) =>
+      call(
+        'send the log of a build',
+        { method: 'POST', path: '/build-logs', body },
+        buildLogsResponseSchema,
+        CALL_TIMEOUT_MS,
+        signal,
+      ),
+    async logRequests({ epoch, waitSeconds, knows }, { signal } = {}) {
+      const told = knows === undefined ? '' : `&knows=${knows.join(',')}`;
+      const path = `/log-requests?epoch=${epoch}&wait_seconds=${waitSeconds}${told}`;
+      const timeoutMs = waitSeconds * 1000 + WORK_GRACE_MS;
+      const request = { method: 'GET', path } as const;
+      const what = 'get requests for logs';
+      return (await call(what, request, logRequestsResponseSchema, timeoutMs, signal)).log_requests;
+    },
+    logChunk: (requestId, body, { signal } = {}) =>
+      call(
+        'send lines of a log',
+        { method: 'POST', path: `/log-requests/${encodeURIComponent(requestId)}`, body },
+        logChunkResponseSchema,
         CALL_TIMEOUT_MS,
         signal,
       ),

@@ -2,7 +2,15 @@ import type { InventoryItem, ObservedReport } from '../contract/listener-protoco
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import { contentHash } from '../domain/hash.ts';
 import { UUID_PATTERN } from '../domain/id.ts';
-import { appliedHashOf, hasOwnLabels, lacksEnvironment, type Resource, specHashOf } from './resource-view.ts';
+import { parseQuantity } from '../kube/quantity.ts';
+import {
+  appliedHashOf,
+  hasOwnLabels,
+  lacksBuildSecret,
+  lacksEnvironment,
+  type Resource,
+  specHashOf,
+} from './resource-view.ts';
 
 /** What is told to the hub of a custom resource. Pure. */
 
@@ -19,13 +27,46 @@ function revisionRef(revision: { id?: string | undefined; number: number } | und
   return revision?.id === undefined ? null : { id: revision.id, number: revision.number };
 }
 
-/** The revision that failed. A change in place that failed is no revision's matter: the conditions tell of it. */
 function failedRevision(status: ManagedDeploymentStatus): ObservedReport['failed_revision'] {
-  const { failedRevision: failed, activeRevision } = status;
+  const { failedRevision: failed } = status;
   const ref = revisionRef(failed);
-  if (ref === null || failed === undefined || ref.id === activeRevision?.id) return null;
-  const { reason, message, culprit } = failed;
-  return { ...ref, reason, message, ...(culprit === undefined ? {} : { culprit }) };
+  if (ref === null || failed === undefined || isInPlace(status)) return null;
+  return { ...ref, ...failureOf(failed) };
+}
+
+/** A change of the active revision that failed is no matter of the revision: that one goes on as it was before. */
+function inPlaceFailure(status: ManagedDeploymentStatus): Pick<ObservedReport, 'in_place_failure'> {
+  const failed = status.failedChange ?? (isInPlace(status) ? status.failedRevision : undefined);
+  // Told only where there is one: an earlier hub does not know the field.
+  return failed === undefined ? {} : { in_place_failure: failureOf(failed) };
+}
+
+function isInPlace({ failedRevision, activeRevision }: ManagedDeploymentStatus): boolean {
+  return failedRevision?.id !== undefined && failedRevision.id === activeRevision?.id;
+}
+
+function failureOf({ reason, message, culprit }: NonNullable<ManagedDeploymentStatus['failedRevision']>) {
+  return { reason, message, ...(culprit === undefined ? {} : { culprit }) };
+}
+
+/** One Gi, as parseQuantity counts: in billionths. */
+const GI = 2n ** 30n * 10n ** 9n;
+
+/** Told only while the volume is behind what is wanted: an earlier hub does not know the field. */
+function volumeBehind({ volume }: ManagedDeploymentStatus): Pick<ObservedReport, 'volume_gi'> {
+  const requested = parseQuantity(volume?.requested ?? '');
+  return requested === undefined ? {} : { volume_gi: Number((requested + GI - 1n) / GI) };
+}
+
+/** By which digests revisions run. Told only where one is known: an earlier hub does not know the field. */
+function resolvedImages({ image, activeRevision }: ManagedDeploymentStatus): Pick<ObservedReport, 'images'> {
+  const images = [image, activeRevision].flatMap((revision) => {
+    const ref = revisionRef(revision);
+    if (ref === null || revision?.image === undefined || !revision.image.includes('@')) return [];
+    return [{ ...ref, image: revision.image }];
+  });
+  const distinct = images.filter(({ id }, at) => images.findIndex((other) => other.id === id) === at);
+  return distinct.length === 0 ? {} : { images: distinct };
 }
 
 /** The report of a resource's status; null while there is nothing to tell: no record, no status yet, being deleted. */
@@ -43,10 +84,20 @@ export function observedReport(resource: Resource): ObservedReport | null {
     conditions: status.conditions ?? [],
     off: status.suspended ?? false,
     url: status.url ?? null,
+    ...(status.routes === undefined ? {} : { routes: status.routes }),
     active_revision: revisionRef(status.activeRevision),
     rollout_revision: revisionRef(status.rollout),
+    ...(status.build === undefined ? {} : { build: status.build }),
+    ...resolvedImages(status),
     failed_revision: failedRevision(status),
+    ...inPlaceFailure(status),
+    ...volumeBehind(status),
   };
+}
+
+/** 0: somebody wrote what is no number of ours, which the hub's word replaces. */
+function generationOf({ spec }: Resource): number {
+  return Number.isSafeInteger(spec.generation) ? spec.generation : 0;
 }
 
 /** The inventory's line of a resource; null: one without a record. */
@@ -59,10 +110,10 @@ export function inventoryItem(resource: Resource): InventoryItem | null {
     name,
     namespace,
     uid: uid ?? '',
-    generation: resource.spec.generation,
-    // With its labels edited, or its environment lost, it is not what was applied, whatever its spec says.
+    generation: generationOf(resource),
+    // With its labels edited, or its environment or the credentials of its build lost, it is not what was applied, whatever its spec says.
     spec_hash:
-      hasOwnLabels(resource) && !lacksEnvironment(resource)
+      hasOwnLabels(resource) && !lacksEnvironment(resource) && !lacksBuildSecret(resource)
         ? specHashOf(resource)
         : contentHash(resource.metadata.labels ?? {}),
     applied_hash: appliedHashOf(resource)?.slice(0, MAX_HASH) ?? null,

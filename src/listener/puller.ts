@@ -1,20 +1,26 @@
-import { MAX_WAIT_SECONDS, MAX_WORK_ITEMS } from '../contract/listener-protocol.ts';
+import { MAX_WAIT_SECONDS } from '../contract/listener-protocol.ts';
 import { sleep } from '../kube/clock.ts';
 import { backOff, type HubFailureOptions } from './hub-backoff.ts';
-import type { HubClient } from './hub-client.ts';
+import { type HubClient, HubError } from './hub-client.ts';
 import type { WorkTable } from './work-table.ts';
 
 export interface PullerOptions extends HubFailureOptions {
   hub: Pick<HubClient, 'work'>;
-  table: Pick<WorkTable, 'add' | 'size' | 'waitForRoom' | 'wake'>;
+  table: Pick<WorkTable, 'add' | 'size' | 'busy' | 'putBack' | 'waitForRoom' | 'wake'>;
   /** Whether the cluster answers: work is left with the hub while it does not. */
   isReachable: () => boolean;
   /** Fires: take no more. */
   signal: AbortSignal;
 }
 
-/** Items kept here at most: enough for the workers until the next answer. */
-const MOST_ITEMS = 2 * MAX_WORK_ITEMS;
+/**
+ * The hub hands out in a fair order, which holds for what it still has: so no more is kept here to be done than the workers
+ * need until the next answer. What waits for something to end counts apart. The hub looks through all that is due at each
+ * call, so a call is for all that there is room for, and for no less than a portion.
+ */
+const PORTION = 16;
+const MOST_BUSY = 3 * PORTION;
+const MOST_ITEMS = 200;
 const UNREACHABLE_PAUSE_MS = 1000;
 const RETRY = { baseMs: 300, capMs: 10_000 };
 
@@ -23,10 +29,15 @@ export async function pullWork(options: PullerOptions): Promise<void> {
   const { hub, table, term, signal, clock } = options;
   signal.addEventListener('abort', () => table.wake(), { once: true });
   let failures = 0;
+  let lost = false;
   while (!signal.aborted) {
-    const room = MOST_ITEMS - table.size;
-    if (room < MAX_WORK_ITEMS) {
+    if (table.busy > MOST_BUSY - PORTION) {
       await table.waitForRoom();
+      continue;
+    }
+    if (table.size > MOST_ITEMS - PORTION) {
+      // What hangs must not keep others from their turn.
+      if (!table.putBack()) await table.waitForRoom();
       continue;
     }
     if (!options.isReachable()) {
@@ -34,11 +45,15 @@ export async function pullWork(options: PullerOptions): Promise<void> {
       continue;
     }
     try {
-      const query = { epoch: term.epoch, waitSeconds: MAX_WAIT_SECONDS, limit: MAX_WORK_ITEMS };
+      const limit = Math.min(MOST_BUSY - table.busy, MOST_ITEMS - table.size);
+      const query = { epoch: term.epoch, waitSeconds: MAX_WAIT_SECONDS, limit, lost };
       for (const item of await hub.work(query, { signal })) table.add(item);
       failures = 0;
+      lost = false;
     } catch (error) {
       failures += 1;
+      // What the hub may have handed out with an answer that did not arrive would come again after a minute.
+      lost = error instanceof HubError && error.kind === 'unavailable';
       await backOff('get work', error, failures, RETRY, options, signal);
     }
   }

@@ -3,7 +3,7 @@ import { ANNOTATIONS, LABELS, MANAGED_BY } from '../contract/names.ts';
 import type { Reason } from '../domain/conditions.ts';
 import { contentHash } from '../domain/hash.ts';
 import { type KubeObject, keyOf } from '../kube/object.ts';
-import type { Reflector, ReflectorHandlers } from '../kube/reflector.ts';
+import type { Reflector, ReflectorHandlers, ReflectorStats } from '../kube/reflector.ts';
 
 /** The custom resource as a Kubernetes object of the client. */
 export type Resource = ManagedDeployment & KubeObject;
@@ -39,6 +39,11 @@ export class ResourceView {
     for (const reflector of this.#reflectors) {
       if (!reflector.hasSynced()) reflector.waitForSync(signal).then(callback, () => undefined);
     }
+  }
+
+  /** Health of each cache. */
+  stats(): { kind: string; stats: ReflectorStats }[] {
+    return this.#reflectors.map((reflector) => ({ kind: reflector.resource.kind, stats: reflector.stats() }));
   }
 
   /** Why list or watch fail at present, everywhere; undefined: they do not, or not everywhere. */
@@ -159,12 +164,20 @@ export function lacksEnvironment({ status }: Resource): boolean {
   );
 }
 
+/** Whether a build lacks, or has perhaps lost, the Secret with its credentials. */
+export function lacksBuildSecret({ spec, status }: Resource): boolean {
+  const { build } = status ?? {};
+  if (build === undefined || build.revisionId !== spec?.build?.revisionId) return false;
+  const isUnderWay = build.phase === 'Waiting' || build.phase === 'Running';
+  return isUnderWay && build.reason === ('BuildLost' satisfies Reason);
+}
+
 /** Whether the resource carries the labels by which it is found, as a listener writes them from its spec. */
 export function hasOwnLabels({ spec, metadata }: Resource): boolean {
   const { labels = {} } = metadata;
   return (
-    labels[LABELS.deploymentId] === spec.deploymentId &&
-    labels[LABELS.tenantId] === spec.tenantId &&
+    labels[LABELS.deploymentId] === spec?.deploymentId &&
+    labels[LABELS.tenantId] === spec?.tenantId &&
     labels[LABELS.managedBy] === MANAGED_BY
   );
 }

@@ -10,6 +10,22 @@ export function workRights(): Right[] {
     // Purge: what outlives the custom resource.
     ...rightsOn('PersistentVolumeClaim', ['list', 'delete']),
     ...rightsOn('ControllerRevision', ['list', 'delete']),
+    // Logs, for who asks for them.
+    ...rightsOn('Pod', ['list']),
+    ...rightsOn('Pod', ['get'], 'log'),
+  ];
+}
+
+/** Rights in the namespace of builds, which holds nothing else. */
+export function buildRights(): Right[] {
+  return [
+    // The credentials of a build: written, renewed, and found again where they were left.
+    ...rightsOn('Secret', ['get', 'list', 'create', 'patch', 'delete']),
+    // Purge.
+    ...rightsOn('Job', ['list', 'delete']),
+    // The logs of builds.
+    ...rightsOn('Pod', ['list', 'watch']),
+    ...rightsOn('Pod', ['get'], 'log'),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { type InventoryItem, MAX_REPORTS, type Report } from '../contract/listener-protocol.ts';
+import { asBefore, type InventoryItem, MAX_REPORTS, type Report } from '../contract/listener-protocol.ts';
 import { parseKey } from '../kube/object.ts';
 import { backOff, type HubFailureOptions } from './hub-backoff.ts';
 import { type HubClient, HubError } from './hub-client.ts';
@@ -15,6 +15,8 @@ export interface SenderOptions extends HubFailureOptions {
 }
 
 const RETRY = { baseMs: 200, capMs: 10_000 };
+/** Then the hub is asked anew whether it knows more. */
+const AS_BEFORE_MS = 60_000;
 
 /**
  * Tells the hub, one call at a time: the inventory is then never older than a report that was sent before it, so the
@@ -51,6 +53,8 @@ class Sender {
   readonly #options: SenderOptions;
   readonly #unknown = new Set<string>();
   #seq = 0;
+  /** Until then, on the monotonic clock, reports are as the version before has them. */
+  #asBeforeUntil = 0;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -78,7 +82,11 @@ class Sender {
   async #post(reports: Report[]): Promise<void> {
     const { hub, term, outbox } = this.#options;
     this.#seq += 1;
-    const answer = await hub.reports({ epoch: term.epoch, seq: this.#seq, reports }, { signal: term.lost });
+    const told = performance.now() < this.#asBeforeUntil ? reports.map(asBefore) : reports;
+    const answer = await hub.reports(
+      { epoch: term.epoch, seq: this.#seq, reports: told },
+      { signal: term.lost },
+    );
     if (answer.inventory_wanted === true) outbox.touchEverything();
   }
 
@@ -86,13 +94,23 @@ class Sender {
   async #sendOneByOne(reports: readonly Report[]): Promise<void> {
     for (const report of reports) {
       try {
-        await this.#post([report]);
+        await this.#post([report]).catch((error) => this.#postAsBefore(report, error));
       } catch (error) {
         if (!isRefused(error)) throw error;
         const fields = { deploymentId: report.deployment_id, kind: report.kind, err: error.message };
         this.#options.logger.error(fields, 'the hub refused a report; it is dropped');
       }
     }
+  }
+
+  /** During an upgrade the hub may be of the version before, for a while: what it knows of a report it takes. */
+  async #postAsBefore(report: Report, refusal: unknown): Promise<void> {
+    const before = asBefore(report);
+    const isLater = Object.keys(before).length < Object.keys(report).length;
+    if (!isRefused(refusal) || !isLater || performance.now() < this.#asBeforeUntil) throw refusal;
+    await this.#post([before]);
+    this.#asBeforeUntil = performance.now() + AS_BEFORE_MS;
+    this.#options.logger.info({}, 'the hub is of an earlier version: reports are as it knows them');
   }
 
   async #sendInventory(): Promise<void> {

@@ -48,6 +48,8 @@ const REFUSED_RETRY_MS = 10_000;
 const RENEW_PART = 3;
 /** The hub also learns by it whether the cluster answers. */
 const LONGEST_RENEWAL_MS = 10_000;
+/** While the cluster does not answer: so soon after its return the hub knows of it, and hands out work again. */
+const UNREACHABLE_RENEWAL_MS = 2_000;
 const RELEASE_TIMEOUT_MS = 2000;
 
 interface Lease {
@@ -57,6 +59,8 @@ interface Lease {
   validUntil: number;
   /** The same by the wall clock: the other one may stand still while the machine is suspended. */
   validUntilDate: number;
+  /** What the hub was told with it. */
+  reachable: boolean;
 }
 
 async function claim(
@@ -79,7 +83,8 @@ async function claim(
     { signal },
   );
   const ttlMs = ttl * 1000;
-  return { epoch, ttlMs, validUntil: sentAt + ttlMs, validUntilDate: sentDate + ttlMs };
+  const reachable = facts.cluster_reachable !== false;
+  return { epoch, ttlMs, validUntil: sentAt + ttlMs, validUntilDate: sentDate + ttlMs, reachable };
 }
 
 /** How long the lease surely still holds, in milliseconds. A clock that was set may end it early, never late. */
@@ -125,6 +130,10 @@ async function acquire(options: TermOptions, signal: AbortSignal): Promise<Lease
   return undefined;
 }
 
+function untilRenewal({ ttlMs, reachable }: Lease): number {
+  return Math.min(ttlMs / RENEW_PART, reachable ? LONGEST_RENEWAL_MS : UNREACHABLE_RENEWAL_MS);
+}
+
 /** Renews until the signal fires or the lease is lost. Returns why it was lost; undefined: the signal fired. */
 async function keep(options: TermOptions, lease: Lease, signal: AbortSignal): Promise<string | undefined> {
   const { clock, random, logger } = options;
@@ -132,16 +141,13 @@ async function keep(options: TermOptions, lease: Lease, signal: AbortSignal): Pr
   while (!signal.aborted) {
     const left = timeLeft(lease, clock);
     if (left <= 0) return 'it could not be renewed in time';
-    const pause =
-      failures === 0
-        ? Math.min(lease.ttlMs / RENEW_PART, LONGEST_RENEWAL_MS)
-        : fullJitter(failures, RETRY, random);
+    const pause = failures === 0 ? untilRenewal(lease) : fullJitter(failures, RETRY, random);
     await sleep(clock, Math.min(pause, left), signal);
     if (signal.aborted) return undefined;
     if (timeLeft(lease, clock) <= 0) return 'it could not be renewed in time';
     try {
-      const { validUntil, validUntilDate } = await claim(options, { epoch: lease.epoch }, signal);
-      Object.assign(lease, { validUntil, validUntilDate });
+      const { validUntil, validUntilDate, reachable } = await claim(options, { epoch: lease.epoch }, signal);
+      Object.assign(lease, { validUntil, validUntilDate, reachable });
       failures = 0;
     } catch (error) {
       if (signal.aborted) return undefined;

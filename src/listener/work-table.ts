@@ -1,5 +1,6 @@
 import type { WorkItem } from '../contract/listener-protocol.ts';
-import type { Logger } from '../domain/logger.ts';
+import { type Logger, withFields } from '../domain/logger.ts';
+import type { TellSpan } from '../domain/span.ts';
 import type { Clock } from '../kube/clock.ts';
 import type { Outcome } from '../kube/controller.ts';
 import { keyOf } from '../kube/object.ts';
@@ -14,6 +15,7 @@ export interface WorkTableOptions {
   deps: Omit<ApplyDeps & PurgeDeps, 'guard'>;
   outbox: Outbox;
   term: Term;
+  span?: TellSpan;
   logger: Logger;
   clock: Clock;
   random: () => number;
@@ -22,11 +24,22 @@ export interface WorkTableOptions {
 /** So often a failure that may pass by itself is tried again without a word; then the hub is told and decides. */
 const SILENT_RETRIES = 3;
 
+const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** Which change of the hub's it is about: the same names as in the lines of hub and operator. */
+function changeOf(item: WorkItem): object {
+  const { deployment_id: deploymentId, generation, namespace, name } = item;
+  const revisionId = item.kind === 'apply' ? item.spec.revision?.id : undefined;
+  return { deploymentId, generation, revisionId, resource: `${namespace}/${name}` };
+}
+
 /** The work items of one term: at most one a deployment, the latest, with one worker at a time. */
 export class WorkTable {
   readonly queue: WorkQueue;
   readonly #options: WorkTableOptions;
   readonly #items = new Map<string, WorkItem>();
+  /** Those of them that wait: for something to end in the cluster, or to be tried again. */
+  readonly #resting = new Set<string>();
   /** Generation last applied in this term, by deployment. */
   readonly #applied = new Map<string, number>();
   readonly #memory: PurgeMemory = new Map();
@@ -46,16 +59,36 @@ export class WorkTable {
     return this.#items.size;
   }
 
+  /** Of these, those that a worker has or is to have now. */
+  get busy(): number {
+    return this.#items.size - this.#resting.size;
+  }
+
   /** Takes an item; an older one of the deployment is dropped, and so is the item if it is the older one. */
   add(item: WorkItem): void {
     const key = item.deployment_id;
     const present = this.#items.get(key);
     if (present !== undefined && present.generation > item.generation) return;
     this.#items.set(key, item);
+    this.#resting.delete(key);
     this.queue.add(key);
   }
 
-  /** Resolves when an item is done, and with the next `wake`. */
+  /**
+   * Leaves the resting purge with the most looks to the hub, which hands out again after a minute what is not reported on.
+   * @returns false when none rests
+   */
+  putBack(): boolean {
+    const looks = (key: string) => this.#memory.get(key)?.looks ?? 0;
+    const purges = [...this.#resting].filter((key) => this.#items.get(key)?.kind === 'purge');
+    const [key] = purges.toSorted((a, b) => looks(b) - looks(a));
+    if (key === undefined) return false;
+    this.#items.delete(key);
+    this.#resting.delete(key);
+    return true;
+  }
+
+  /** Resolves when an item is done or has to wait, and with the next `wake`. */
   waitForRoom(): Promise<void> {
     return this.#room.promise;
   }
@@ -66,31 +99,59 @@ export class WorkTable {
   }
 
   /** Does the item of a deployment. Never throws. */
-  async reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+  async reconcile(key: string, signal: AbortSignal, reconcileId?: string): Promise<Outcome> {
     const item = this.#items.get(key);
     if (item === undefined) return { kind: 'settled' };
+    this.#resting.delete(key);
+    const logger = withFields(this.#options.logger, { reconcileId, ...changeOf(item) });
+    const tell = this.#spanOf(item, reconcileId);
     try {
-      return this.#finish(item, await this.#step(item, signal));
+      const result = await this.#step(item, logger, signal);
+      if (result.kind !== 'wait') tell();
+      return this.#finish(item, result, logger);
     } catch (error) {
-      return this.#fail(item, error);
+      tell(error);
+      return this.#fail(item, error, logger);
     }
   }
 
-  #step(item: WorkItem, signal: AbortSignal): Promise<StepResult> {
+  /** Tells a span that begins now. */
+  #spanOf(item: WorkItem, reconcileId: string | undefined): (error?: unknown) => void {
+    const { span } = this.#options;
+    if (span === undefined) return () => undefined;
+    const { deployment_id: deploymentId, generation, kind } = item;
+    const revisionId = item.kind === 'apply' ? item.spec.revision?.id : undefined;
+    const beganAt = Date.now();
+    return (error) =>
+      span({
+        name: kind,
+        change: { deploymentId, generation },
+        attributes: { 'berth.revision_id': revisionId, 'berth.reconcile_id': reconcileId },
+        beganAt,
+        endedAt: Date.now(),
+        error: error === undefined ? undefined : errorText(error),
+      });
+  }
+
+  #step(item: WorkItem, logger: Logger, signal: AbortSignal): Promise<StepResult> {
     const { term } = this.#options;
     const guard = () => {
       if (!term.isValid()) throw new TermOver();
     };
-    const deps = { ...this.#options.deps, guard };
+    const deps = { ...this.#options.deps, logger, guard };
     if (item.kind === 'purge') return purgeItem(item, this.#memory, deps, signal);
     const repair = item.generation <= (this.#applied.get(item.deployment_id) ?? 0);
     return applyItem(item, repair, deps, signal);
   }
 
-  #finish(item: WorkItem, result: StepResult): Outcome {
-    if (result.kind === 'wait') return { kind: 'requeue', afterMs: result.ms };
+  #finish(item: WorkItem, result: StepResult, logger: Logger): Outcome {
     const { deployment_id, generation } = item;
+    if (result.kind === 'wait') {
+      this.#rest(item);
+      return { kind: 'requeue', afterMs: result.ms };
+    }
     const { outbox } = this.#options;
+    logger.info({ kind: item.kind, result: result.kind }, 'did a work item');
     if (result.kind === 'late') {
       // Not applied, so not told to be: the hub sees the later generation, and makes what it wants count as later still.
       outbox.touch(keyOf(item), null);
@@ -99,7 +160,8 @@ export class WorkTable {
     }
     if (item.kind === 'apply') {
       this.#applied.set(deployment_id, generation);
-      outbox.addOutcome({ kind: 'applied', deployment_id, generation });
+      const gone = result.gone?.length ? { gone_env_revisions: [...result.gone] } : {};
+      outbox.addOutcome({ kind: 'applied', deployment_id, generation, ...gone });
     } else {
       this.#applied.delete(deployment_id);
       outbox.addOutcome({ kind: 'purged', deployment_id });
@@ -108,18 +170,17 @@ export class WorkTable {
     return { kind: 'settled' };
   }
 
-  #fail(item: WorkItem, error: unknown): Outcome {
-    const { term, outbox, logger } = this.#options;
+  #fail(item: WorkItem, error: unknown, logger: Logger): Outcome {
+    const { term, outbox } = this.#options;
     // Whoever holds the lease now does it.
     if (error instanceof TermOver || !term.isValid()) return { kind: 'settled' };
     const refusal = refusalOf(error) ?? this.#lasting(item, error);
-    if (refusal === null) return { kind: 'retry', error };
-    const fields = {
-      deploymentId: item.deployment_id,
-      generation: item.generation,
-      retryable: refusal.retryable,
-    };
-    logger.warn({ ...fields, err: refusal.message }, 'failed to do a work item; the hub is told');
+    if (refusal === null) {
+      this.#rest(item);
+      return { kind: 'retry', error };
+    }
+    const { retryable, message } = refusal;
+    logger.warn({ retryable, err: message }, 'failed to do a work item; the hub is told');
     outbox.addOutcome(refusedReport(item, refusal));
     this.#drop(item);
     return { kind: 'settled' };
@@ -127,7 +188,13 @@ export class WorkTable {
 
   #lasting(item: WorkItem, error: unknown): Refusal | null {
     if (this.queue.failures(item.deployment_id) < SILENT_RETRIES) return null;
-    return new Refusal('ReconcileFailed', error instanceof Error ? error.message : String(error), true);
+    return new Refusal('ReconcileFailed', errorText(error), true);
+  }
+
+  /** Unless a newer item has taken its place. */
+  #rest(item: WorkItem): void {
+    if (this.#items.get(item.deployment_id) === item) this.#resting.add(item.deployment_id);
+    this.wake();
   }
 
   /** Unless a newer item has taken its place. */

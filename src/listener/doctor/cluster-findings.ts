@@ -7,7 +7,7 @@ import { isKubeError, toKubeError } from '../../kube/errors.ts';
 import { describeRight, missingRights } from '../../kube/rights.ts';
 import { kubernetesAtLeast } from '../../workloads/cluster-support.ts';
 import { kubernetesVersion } from '../cluster-facts.ts';
-import { namespaceRights, workRights } from '../rights.ts';
+import { buildRights, namespaceRights, workRights } from '../rights.ts';
 import { type Check, complete, type Finding, failed, ok, warning } from './finding.ts';
 
 /** What the doctor finds in the cluster, with the listener's own account. Nothing is changed there. */
@@ -17,6 +17,8 @@ export interface ClusterContext {
   readonly hosting: HostingMode;
   /** Namespaces that the listener itself is told to work in; empty: all. */
   readonly namespaces: readonly string[];
+  /** Of builds; absent or null: nothing is built. */
+  readonly buildNamespace?: string | null | undefined;
   /** Namespaces that deployments may use, as the hub has it; null: not known. */
   readonly registered: readonly string[] | null;
   /** Where deployments are already, as the hub has it; absent: not known. */
@@ -140,10 +142,10 @@ function partOf({ properties }: Fields, part: string): Fields {
 }
 
 async function rights(context: ClusterContext, signal: AbortSignal): Promise<Finding> {
-  const { client, namespaces, hosting } = context;
+  const { client, namespaces, hosting, buildNamespace } = context;
   const scopes = namespaces.length === 0 ? [undefined] : namespaces;
   const next =
-    'give the account of the listener its rights: kubectl apply -f manifests/10-rbac.yaml; with rights in some namespaces only, name these in BERTH_NAMESPACES';
+    'give the account of the listener its rights: helm upgrade, or kubectl apply -f manifests/PROFILE.yaml; with rights in some namespaces only, name these in BERTH_NAMESPACES';
   try {
     const denied = await Promise.all([
       ...scopes.map(async (namespace) => {
@@ -154,6 +156,11 @@ async function rights(context: ClusterContext, signal: AbortSignal): Promise<Fin
       missingRights(client, namespaceRights(hosting), undefined, signal).then((missing) =>
         missing.map(describeRight),
       ),
+      buildNamespace == null
+        ? []
+        : missingRights(client, buildRights(), buildNamespace, signal).then((missing) =>
+            missing.map((right) => `${describeRight(right)} in ${buildNamespace} (the profile cloud)`),
+          ),
     ]);
     const all = denied.flat();
     if (all.length > 0) return failed('rights', `the account may not ${shown(all)}`, next);

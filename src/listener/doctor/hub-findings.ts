@@ -196,7 +196,7 @@ function leaseFinding(
   return warning(
     'lease',
     `${holds}: whether for this cluster cannot be told`,
-    'let the account of the listener read the namespace kube-system (manifests/10-rbac.yaml); if the holder is one of another cluster, give each cluster a listener id of its own',
+    'let the account of the listener read the namespace kube-system (docs/remote-listener.md); if the holder is one of another cluster, give each cluster a listener id of its own',
   );
 }
 

@@ -1,0 +1,111 @@
+import type { Operations } from './api-types.ts';
+import { ClientUsageError, type Context } from './context.ts';
+import { followed, showLines } from './log-output.ts';
+import { findDeployment, findRevisionId } from './lookup.ts';
+
+/** `berth logs`. */
+
+export const LOGS_HELP = `usage: berth logs DEPLOYMENT [OPTIONS]
+
+What the pods of a deployment print, and its database and cache; read in the cluster, nothing is kept.
+
+  --component NAME      api, queue, orchestrator, executor, database or cache; default: all
+  --revision REVISION   only of pods of this revision: an id or a number
+  --since TIME          ISO 8601, or how long ago: 30s, 10m, 3h, 2d
+  --limit LINES         of each container, its newest; default: 500
+  --follow              go on with what is written from now on
+  --previous            of containers that run again, what their runs before printed: why one crashed
+
+DEPLOYMENT is an id or a name.`;
+
+export interface LogsOptions {
+  readonly component: string | undefined;
+  readonly revision: string | undefined;
+  readonly since: string | undefined;
+  readonly limit: string | undefined;
+  readonly previous: boolean;
+}
+
+type Query = Operations['getLogs']['query'];
+type Line = Operations['getLogs']['answer']['resources'][number];
+
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** @throws ClientUsageError */
+export function sinceTime(word: string, now: Date): string {
+  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(word) ?? [];
+  // What else JavaScript takes for a time, nobody means.
+  const date = new Date(/^\d{4}-\d\d-\d\d/.test(word) ? word : Number.NaN);
+  const time =
+    count === undefined ? date : new Date(now.getTime() - Number(count) * (SECONDS[unit] ?? 1) * 1000);
+  if (Number.isNaN(time.getTime()))
+    throw new ClientUsageError(`--since must be a time, or how long ago, such as 10m; it is "${word}"`);
+  return time.toISOString();
+}
+
+const asText = (line: unknown) => {
+  const { component, pod, container, text } = line as Line;
+  return `${container === 'app' ? component : `${component}/${container}`} ${pod} | ${text}`;
+};
+
+/**
+ * Runs it.
+ * @throws ClientUsageError, ApiProblem
+ */
+export async function logsCommand(
+  context: Context,
+  options: LogsOptions,
+  words: readonly string[],
+): Promise<'reached'> {
+  const [name, ...rest] = words;
+  if (name === undefined || rest.length > 0)
+    throw new ClientUsageError('berth logs: name one deployment, and nothing else');
+  const { component, revision, since, limit, previous } = options;
+  if (previous && context.follow)
+    throw new ClientUsageError('--previous and --follow: a run that is over prints no more');
+  if (limit !== undefined && !/^\d+$/.test(limit))
+    throw new ClientUsageError('--limit must be a number of lines');
+  const from = since === undefined ? undefined : sinceTime(since, new Date());
+  const deployment = await findDeployment(context.client, name, true);
+  const query: Query = {
+    // The API says which components there are.
+    ...(component === undefined ? {} : { component: component as NonNullable<Query['component']> }),
+    ...(revision === undefined
+      ? {}
+      : { revision_id: await findRevisionId(context.client, deployment, revision) }),
+    ...(from === undefined ? {} : { since: from }),
+    ...(limit === undefined ? {} : { limit: Number(limit) }),
+    ...(previous ? { previous } : {}),
+  };
+  const path = { deployment_id: deployment.id };
+  if (context.follow) {
+    await showLines(context, resumed(context, path, query), asText);
+    return 'reached';
+  }
+  const { resources, end } = await context.client.call('getLogs', { path, query });
+  await showLines(context, resources, asText);
+  context.note(end);
+  return 'reached';
+}
+
+/** Follows; an answer that has its end too early is asked for again, from its last line on. */
+function resumed(context: Context, path: { deployment_id: string }, query: Query): AsyncIterable<unknown> {
+  // By container: the lines of several come side by side, so what the slowest one lacks is asked for.
+  const last = new Map<string, string>();
+  return followed(context, async function* (read) {
+    const times = [...last.values()].sort();
+    const since = read === 0 ? query.since : times[0];
+    const from = new Map(last);
+    const lines = context.client.lines('getLogs', {
+      path,
+      query: { ...query, ...(since === undefined ? {} : { since }), follow: true },
+    });
+    for await (const line of lines) {
+      const { at, pod, container } = line as Partial<Line>;
+      const key = `${pod}/${container}`;
+      if (at !== undefined && at <= (from.get(key) ?? '')) continue;
+      if (at !== undefined) last.set(key, at);
+      yield line;
+    }
+  });
+}

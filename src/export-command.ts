@@ -1,0 +1,177 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { clusterOptions } from './cluster-access.ts';
+import { type Config, loadConfig } from './config.ts';
+import type { ManagedDeployment } from './contract/managed-deployment.ts';
+import { LABELS } from './contract/names.ts';
+import { asFolder, asStream, type Exported } from './export/files.ts';
+import { plainObjects } from './export/plain-objects.ts';
+import { createKubeClient, type KubeClient } from './kube/client.ts';
+import { isKubeError } from './kube/errors.ts';
+import type { UntypedObject } from './kube/object.ts';
+import { RESOURCES } from './kube/resources.ts';
+import { CHILD_KINDS, type ChildKindName } from './operator/kinds.ts';
+import { newestFirst } from './operator/templates-choice.ts';
+import { UsageError } from './usage-error.ts';
+import { deploymentId } from './workloads/labels.ts';
+import { parseStoredTemplates, type StoredTemplates } from './workloads/stored-templates.ts';
+
+export const EXPORT_HELP = `usage: berth export DEPLOYMENT [-n NAMESPACE] [--revision NUMBER] [--output FOLDER]
+Prints what Berth made of a deployment as plain Kubernetes objects, as they are in the cluster of the kubeconfig: to read
+them, or to leave Berth without an outage. Changes nothing. No value of a Secret is among them.
+
+DEPLOYMENT is the name of its ManagedDeployment, its own name, or its id.
+
+  -n, --namespace NAMESPACE  where to look; default: all that BERTH_NAMESPACES names, else all
+      --revision NUMBER      with the pod templates of this revision; default: of the active one
+  -o, --output FOLDER        write a folder for kubectl apply -k, with a README.md that says how to leave; it must be
+                             empty or not there yet. Default: one stream to standard output`;
+
+/** Kinds that are part of an export: all that Berth makes and that means something without it. */
+const KINDS = (Object.keys(CHILD_KINDS) as ChildKindName[]).filter(
+  (kind) => kind !== 'Pod' && kind !== 'ControllerRevision',
+);
+
+interface Asked {
+  readonly name: string;
+  readonly namespace: string | undefined;
+  readonly revision: number | undefined;
+  readonly output: string | undefined;
+}
+
+function asked(args: readonly string[]): Asked {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      namespace: { type: 'string', short: 'n' },
+      revision: { type: 'string' },
+      output: { type: 'string', short: 'o' },
+    },
+  });
+  const [name, unexpected] = positionals;
+  if (name === undefined) throw new UsageError('berth export: which deployment?');
+  if (unexpected !== undefined) throw new UsageError(`"${unexpected}" is not expected here`);
+  const { namespace, output } = values;
+  if (values.revision !== undefined && !/^[1-9]\d{0,8}$/.test(values.revision)) {
+    throw new UsageError(`--revision: "${values.revision}" is no number of a revision`);
+  }
+  return {
+    name,
+    namespace,
+    output,
+    revision: values.revision === undefined ? undefined : Number(values.revision),
+  };
+}
+
+type Found = ManagedDeployment & UntypedObject;
+
+function isCalled({ metadata, spec }: Found, name: string): boolean {
+  return [metadata.name, spec.displayName, spec.deploymentId].includes(name);
+}
+
+/** @throws UsageError where none or several are called so */
+async function findResource(client: KubeClient, { name, namespace }: Asked, config: Config): Promise<Found> {
+  const places =
+    namespace !== undefined ? [namespace] : config.namespaces.length > 0 ? config.namespaces : [undefined];
+  const lists = await Promise.all(
+    places.map((place) =>
+      client.listAll<Found>(RESOURCES.ManagedDeployment, place === undefined ? {} : { namespace: place }),
+    ),
+  );
+  const found = lists.flatMap(({ items }) => items).filter((item) => isCalled(item, name));
+  const [only, another] = found;
+  if (only === undefined) {
+    throw new UsageError(`no ManagedDeployment is called "${name}"; next: kubectl get mdep -A lists them`);
+  }
+  if (another !== undefined) {
+    const names = found.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).join(', ');
+    throw new UsageError(`several are called "${name}": ${names}; next: name one with -n, or by its id`);
+  }
+  return only;
+}
+
+/** @throws UsageError where the revision is not kept */
+async function findTemplates(
+  client: KubeClient,
+  resource: Found,
+  revision: number | undefined,
+): Promise<StoredTemplates> {
+  const { namespace } = resource.metadata;
+  const labelSelector = `${LABELS.deploymentId}=${deploymentId(resource)}`;
+  const { items } = await client.listAll(RESOURCES.ControllerRevision, { namespace, labelSelector });
+  const stored = newestFirst(
+    items.flatMap((item) => {
+      const templates = parseStoredTemplates(item);
+      return templates === null ? [] : [{ ...templates, createdAt: item.metadata.creationTimestamp ?? '' }];
+    }),
+  );
+  const { activeRevision } = resource.status ?? {};
+  const inUse = stored.find(({ name }) => name === activeRevision?.templates);
+  const wanted =
+    revision === undefined || revision === activeRevision?.number
+      ? inUse
+      : stored.find(({ revisionNumber }) => revisionNumber === revision);
+  if (wanted !== undefined) return wanted;
+  const kept = [...new Set(stored.map(({ revisionNumber }) => revisionNumber))].toReversed().join(', ');
+  throw new UsageError(
+    revision === undefined
+      ? 'no revision of it is active; next: name one with --revision'
+      : `the templates of revision ${revision} are not kept; next: name one of ${kept === '' ? 'none' : kept}`,
+  );
+}
+
+async function readObjects(client: KubeClient, resource: Found): Promise<UntypedObject[]> {
+  const { namespace } = resource.metadata;
+  const id = deploymentId(resource);
+  const lists = await Promise.all(
+    KINDS.map(async (kind) => {
+      const { resource: type, labelSelector, optional } = CHILD_KINDS[kind];
+      const selector = `${labelSelector},${LABELS.deploymentId}=${id}`;
+      try {
+        return (await client.listAll(type, { namespace, labelSelector: selector })).items;
+      } catch (error) {
+        if (optional && isKubeError(error, 'unknown_resource', 'not_found')) return [];
+        throw error;
+      }
+    }),
+  );
+  return lists.flat().filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+}
+
+function writeFolder(folder: string, exported: Exported): void {
+  if (existsSync(folder) && readdirSync(folder).length > 0) {
+    throw new UsageError(`--output: the folder ${folder} is not empty; next: name another one`);
+  }
+  mkdirSync(folder, { recursive: true });
+  const files = asFolder(exported);
+  for (const { name, text } of files) writeFileSync(join(folder, name), text);
+  console.error(
+    `${folder}: ${exported.objects.length} objects of revision ${exported.revision}. How to leave Berth with them: ${join(folder, 'README.md')}`,
+  );
+}
+
+/**
+ * `berth export`.
+ * @throws UsageError, KubeError
+ */
+export async function exportCommand(args: readonly string[], version: string): Promise<void> {
+  const wanted = asked(args);
+  const config = loadConfig();
+  const client = await createKubeClient(
+    clusterOptions(config, config.operatorKubeconfig, `berth-export/${version}`),
+  );
+  try {
+    const resource = await findResource(client, wanted, config);
+    const [templates, live] = await Promise.all([
+      findTemplates(client, resource, wanted.revision),
+      readObjects(client, resource),
+    ]);
+    const objects = plainObjects(resource, live, templates);
+    if (wanted.output === undefined) process.stdout.write(asStream(objects));
+    else writeFolder(wanted.output, { resource, revision: templates.revisionNumber, objects });
+  } finally {
+    await client.close();
+  }
+}

@@ -1,0 +1,106 @@
+import { sleep } from '../kube/clock.ts';
+import { runWorkers } from '../kube/controller.ts';
+import { fired } from './admission.ts';
+import { followBuildLogs } from './build-logs.ts';
+import { tidyBuilds } from './build-tidying.ts';
+import { tidyCertificates } from './certificates.ts';
+import { followResources } from './follow-resources.ts';
+import type { ListenerParts } from './listener-parts.ts';
+import { serveLogRequests } from './log-requests.ts';
+import { Outbox } from './outbox.ts';
+import { pullWork } from './puller.ts';
+import { runSender } from './sender.ts';
+import type { Term } from './term.ts';
+import { WorkTable } from './work-table.ts';
+
+const WORKERS = 16;
+const ITEM_DEADLINE_MS = 45_000;
+const INVENTORY_EVERY_MS = 600_000;
+/** On stop: work under way may finish, then reports are sent, then the lease is released; together below 10 s. */
+const WORK_DRAIN_MS = 4000;
+const REPORT_DRAIN_MS = 3000;
+
+async function takeInventories(
+  outbox: Outbox,
+  { clock, random }: ListenerParts,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    outbox.touchEverything();
+    await sleep(clock, INVENTORY_EVERY_MS * (0.9 + 0.2 * random()), signal);
+  }
+}
+
+/** One term: act until it is lost or the process stops, then end in order. */
+export async function act(parts: ListenerParts, term: Term, stopping: AbortSignal): Promise<void> {
+  const { options, clock, random, view, probe, admission, secrets, pullSecrets, builds, namespaces } = parts;
+  const { hub, client, logger } = options;
+  const ending = AbortSignal.any([term.lost, stopping]);
+  try {
+    await view.waitForSync(ending);
+  } catch (error) {
+    if (ending.aborted) return;
+    throw error;
+  }
+  await admission.wait(ending);
+  if (ending.aborted) return;
+  const draining = new AbortController();
+  const cut = new AbortController();
+  term.lost.addEventListener('abort', () => cut.abort(term.lost.reason), { once: true });
+  const outbox = new Outbox();
+  const table = new WorkTable({
+    deps: {
+      client,
+      view,
+      secrets,
+      pullSecrets,
+      builds,
+      namespaces,
+      logger,
+      ownNamespace: options.ownNamespace,
+    },
+    outbox,
+    term,
+    ...(options.span === undefined ? {} : { span: options.span }),
+    logger,
+    clock,
+    random,
+  });
+  const shared = { hub, term, logger, clock, random };
+  const unfollow = followResources(parts, outbox);
+  const sending = runSender({ ...shared, outbox, view, draining: draining.signal });
+  const pulling = pullWork({ ...shared, table, isReachable: () => probe.isReachable, signal: ending });
+  view.onLateSync(() => outbox.touchEverything(), ending);
+  const taking = takeInventories(outbox, parts, ending);
+  const tidied = { view, term, logger, clock, signal: ending, abort: cut.signal };
+  const tidying = builds && tidyBuilds({ ...tidied, builds });
+  const certificates = tidyCertificates({ ...tidied, client, secrets });
+  const namespace = options.buildNamespace;
+  const logging =
+    namespace === undefined ? undefined : followBuildLogs({ ...tidied, client, hub, namespace });
+  const reading = serveLogRequests({ ...shared, client, view, signal: ending });
+  const working = runWorkers({
+    queue: table.queue,
+    reconcile: (key, signal, reconcileId) => table.reconcile(key, signal, reconcileId),
+    workers: WORKERS,
+    deadlineMs: ITEM_DEADLINE_MS,
+    logger,
+    signal: ending,
+    abort: cut.signal,
+    ...(options.onOutcome === undefined ? {} : { onOutcome: options.onOutcome }),
+  });
+  options.onTerm?.({ queue: table.queue, watches: () => view.stats() });
+  options.onActing?.(true);
+  try {
+    await fired(ending);
+    await Promise.all([pulling, taking, reading]);
+    const cancelCut = clock.after(WORK_DRAIN_MS, () => cut.abort(new Error('the listener stops')));
+    await Promise.all([working, tidying, certificates, logging]);
+    cancelCut();
+    draining.abort();
+    await Promise.race([sending, sleep(clock, REPORT_DRAIN_MS)]);
+  } finally {
+    unfollow();
+    options.onActing?.(false);
+  }
+}

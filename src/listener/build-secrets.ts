@@ -1,0 +1,184 @@
+import { BUILD_SECRET_KEYS } from '../contract/build.ts';
+import type { ApplyWork } from '../contract/listener-protocol.ts';
+import { FIELD_MANAGERS, LABELS, MANAGED_BY } from '../contract/names.ts';
+import type { Logger } from '../domain/logger.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { isKubeError } from '../kube/errors.ts';
+import type { KubeObject, UntypedObject } from '../kube/object.ts';
+import { RESOURCES, type Resource as ResourceKind } from '../kube/resources.ts';
+import { BUILD_COMPONENT, buildLabels } from '../workloads/build-job.ts';
+import { mergedDockerConfig } from './docker-config.ts';
+import { isOurs } from './env-secrets.ts';
+import { Refusal } from './refusal.ts';
+import type { Resource, ResourceView } from './resource-view.ts';
+
+/**
+ * What builds have in their namespace: the Secret with the credentials of each, made before the custom resource asks
+ * for the build and removed when it has had its last word, when another takes its place, and with the deployment. That
+ * namespace holds nothing but builds, so there the listener may list Secrets: what was left because a process ended in
+ * between is found.
+ */
+
+export interface BuildSecretOptions {
+  readonly client: Pick<KubeClient, 'create' | 'apply' | 'find' | 'delete' | 'listAll'>;
+  /** Of builds. */
+  readonly namespace: string;
+  /** Secret there by which base images are pulled. */
+  readonly baseSecret?: string | undefined;
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
+type View = Pick<ResourceView, 'covers' | 'get'>;
+
+/** Whether the build of this resource needs the Secret: it asks for it, and has not heard its last word. */
+function needs(resource: Resource | undefined, secret: KubeObject): boolean {
+  const { build } = resource?.spec ?? {};
+  if (build?.secretName !== secret.metadata.name) return false;
+  return !hasEnded(resource);
+}
+
+/** The build that the resource asks for has had its last word. */
+export function hasEnded(resource: Resource | undefined): boolean {
+  const { spec, status } = resource ?? {};
+  if (spec?.build === undefined || status?.build?.revisionId !== spec.build.revisionId) return false;
+  return status.build.phase === 'Succeeded' || status.build.phase === 'Failed';
+}
+
+export class BuildSecrets {
+  readonly #options: BuildSecretOptions;
+  /** Names of those whose custom resource is being written: it does not ask for them yet. */
+  readonly #beingAsked = new Set<string>();
+
+  constructor(options: BuildSecretOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Writes the one that the item brings, if any; what is there already gets fresh credentials.
+   * @param guard called before the write
+   * @throws Refusal Conflict when somebody else's Secret has the name; KubeError
+   */
+  async ensure(item: ApplyWork, guard: () => void, signal: AbortSignal): Promise<void> {
+    const { build_secret: secret } = item;
+    if (secret === undefined) return;
+    this.#beingAsked.add(secret.name);
+    const { client, namespace } = this.#options;
+    const found = await client.find(RESOURCES.Secret, { namespace, name: secret.name }, { signal });
+    if (found !== undefined && !isOurs(found, item.deployment_id)) {
+      throw new Refusal(
+        'Conflict',
+        `a Secret named ${secret.name} exists in ${namespace} that Berth did not make`,
+        true,
+      );
+    }
+    const object = this.#object(item, { ...secret, data: await this.#withBases(secret.data, signal) });
+    guard();
+    if (found === undefined) await client.create(object, { fieldManager: FIELD_MANAGERS.listener, signal });
+    else await this.#renew(object, found, signal);
+  }
+
+  /** With the platform's credentials for base images; where these cannot be read, BuildKit says what it may not pull. */
+  async #withBases(data: Readonly<Record<string, string>>, signal: AbortSignal) {
+    const { client, namespace, baseSecret: name, logger } = this.#options;
+    const own = data[BUILD_SECRET_KEYS.dockerConfig];
+    if (name === undefined || own === undefined) return data;
+    const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });
+    const encoded = (found?.['data'] as Record<string, string> | undefined)?.['.dockerconfigjson'] ?? '';
+    const merged = mergedDockerConfig(own, Buffer.from(encoded, 'base64').toString('utf8'));
+    if (merged !== null) return { ...data, [BUILD_SECRET_KEYS.dockerConfig]: merged };
+    const message = 'the Secret for base images (BERTH_BUILD_BASE_SECRET) is missing or cannot be read';
+    logger.warn({ namespace, secret: name }, `${message}; builds pull as strangers`);
+    return data;
+  }
+
+  /** The custom resource of the item was written, or was not: what it asks for is seen. */
+  asked({ build_secret: secret }: ApplyWork): void {
+    if (secret !== undefined) this.#beingAsked.delete(secret.name);
+  }
+
+  #object(item: ApplyWork, { name, revision_id, data }: NonNullable<ApplyWork['build_secret']>) {
+    const resource = { metadata: { namespace: item.namespace, name: item.name }, spec: item.spec };
+    return {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: {
+        name,
+        namespace: this.#options.namespace,
+        labels: buildLabels(resource as Parameters<typeof buildLabels>[0], revision_id),
+      },
+      type: 'Opaque',
+      data: Object.fromEntries(
+        Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+      ),
+    };
+  }
+
+  async #renew(object: KubeObject, { metadata: { uid } }: KubeObject, signal: AbortSignal): Promise<void> {
+    const metadata = { ...object.metadata, ...(uid === undefined ? {} : { uid }) };
+    await this.#options.client.apply(
+      { ...object, metadata },
+      { fieldManager: FIELD_MANAGERS.listener, signal },
+    );
+  }
+
+  /**
+   * Removes every Secret that no build needs. Of namespaces that this listener does not see, nothing is touched.
+   * @throws KubeError, what `guard` throws
+   */
+  async tidy(view: View, guard: () => void, signal: AbortSignal): Promise<void> {
+    for (const secret of await this.#list(RESOURCES.Secret, '', signal)) {
+      const { name, labels = {} } = secret.metadata;
+      const [namespace = '', app = ''] = [labels[LABELS.namespace], labels[LABELS.instance]];
+      if (!view.covers(namespace) || needs(view.get(namespace, app), secret)) continue;
+      if (this.#beingAsked.has(name)) continue;
+      guard();
+      await this.#delete(RESOURCES.Secret, secret, signal);
+    }
+  }
+
+  /**
+   * Removes the Secrets and Jobs of a deployment.
+   * @returns whether something was still there
+   */
+  async remove(deploymentId: string, guard: () => void, signal: AbortSignal): Promise<boolean> {
+    let left = false;
+    for (const kind of [RESOURCES.Job, RESOURCES.Secret]) {
+      for (const object of await this.#list(kind, `,${LABELS.deploymentId}=${deploymentId}`, signal)) {
+        left = true;
+        if (object.metadata.deletionTimestamp !== undefined) continue;
+        guard();
+        await this.#delete(kind, object, signal);
+      }
+    }
+    return left;
+  }
+
+  async #list(kind: ResourceKind, selector: string, signal: AbortSignal): Promise<KubeObject[]> {
+    const labelSelector = `${LABELS.managedBy}=${MANAGED_BY},${LABELS.component}=${BUILD_COMPONENT}${selector}`;
+    const { client, namespace } = this.#options;
+    const { items } = await client.listAll(kind, {
+      namespace,
+      labelSelector,
+      // The values are nobody's business here.
+      transform: ({ apiVersion, kind: name, metadata }) => ({ apiVersion, kind: name, metadata }),
+      signal,
+    });
+    return items;
+  }
+
+  async #delete(kind: ResourceKind, { metadata }: KubeObject, signal: AbortSignal): Promise<void> {
+    const { client, namespace } = this.#options;
+    const { name, uid } = metadata;
+    try {
+      const options = {
+        ...(uid === undefined ? {} : { uid }),
+        propagationPolicy: 'Background' as const,
+        signal,
+      };
+      await client.delete(kind, { namespace, name }, options);
+    } catch (error) {
+      // Gone, or another one of the name by now.
+      if (!isKubeError(error, 'not_found', 'conflict')) throw error;
+    }
+  }
+}

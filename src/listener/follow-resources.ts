@@ -1,0 +1,53 @@
+import { keyOf } from '../kube/object.ts';
+import type { ListenerParts } from './listener-parts.ts';
+import { goneItem, observedReport } from './observe.ts';
+import type { Outbox } from './outbox.ts';
+import {
+  hasOwnLabels,
+  isEdited,
+  lacksBuildSecret,
+  lacksEnvironment,
+  type Resource,
+} from './resource-view.ts';
+
+/** What happens to custom resources is told to the hub: every status, and what somebody else did to spec. @returns ends it */
+export function followResources(
+  { view, secrets, pullSecrets }: Pick<ListenerParts, 'view' | 'secrets' | 'pullSecrets'>,
+  outbox: Outbox,
+): () => void {
+  const observe = (resource: Resource) => {
+    const report = observedReport(resource);
+    if (report !== null) outbox.addObserved(report);
+  };
+  const compare = (resource: Resource) => {
+    const gone = goneItem(resource);
+    if (gone !== null) outbox.touch(keyOf(resource), gone);
+  };
+  return view.addHandlers({
+    added: (resource) => {
+      observe(resource);
+      // It may be one whose deployment is long gone.
+      if (!view.isOwnWrite) compare(resource);
+    },
+    updated: (resource, old) => {
+      observe(resource);
+      const isNew = resource.metadata.generation !== old.metadata.generation;
+      // Labels raise no generation; told when they go, not with every event after.
+      const lostLabels = hasOwnLabels(old) && !hasOwnLabels(resource);
+      const lacksSecret = lacksEnvironment(resource);
+      if (lacksSecret) {
+        secrets.forget(resource);
+        pullSecrets.forget(resource);
+      }
+      const lostSecret =
+        (lacksSecret && !lacksEnvironment(old)) || (lacksBuildSecret(resource) && !lacksBuildSecret(old));
+      if ((isNew && isEdited(resource)) || lostLabels || lostSecret) compare(resource);
+    },
+    deleted: (resource) => {
+      const gone = goneItem(resource);
+      if (gone === null) return;
+      outbox.forget(gone.deployment_id);
+      outbox.touch(keyOf(resource), gone);
+    },
+  });
+}

@@ -1,0 +1,118 @@
+import type { ApplyWork } from '../contract/listener-protocol.ts';
+import { LABELS, pullSecretName } from '../contract/names.ts';
+import { contentHash } from '../domain/hash.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { isKubeError } from '../kube/errors.ts';
+import type { KubeObject } from '../kube/object.ts';
+import { RESOURCES } from '../kube/resources.ts';
+import { isOurs } from './env-secrets.ts';
+import { Refusal } from './refusal.ts';
+import type { Resource } from './resource-view.ts';
+
+/**
+ * The Secret with which the cluster pulls a deployment's images from the registry of the platform: one a deployment,
+ * made before the custom resource names it, and made anew when the hub gives another content, which is when it has
+ * another key. It is removed by name with the deployment (purge.ts). The listener may not list Secrets.
+ */
+
+type PullSecret = NonNullable<ApplyWork['pull_secret']>;
+
+/** Key and type that Kubernetes knows. */
+const DOCKER_CONFIG = '.dockerconfigjson';
+const TYPE = 'kubernetes.io/dockerconfigjson';
+
+/** Bounds the memory of what is there; an entry that falls out costs one call. */
+const REMEMBERED = 20_000;
+
+interface StoredSecret extends KubeObject {
+  type?: string;
+  data?: Record<string, string>;
+}
+
+function secretObject(item: ApplyWork, { name, docker_config: config }: PullSecret): StoredSecret {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name,
+      namespace: item.namespace,
+      labels: { ...item.labels, [LABELS.partOf]: item.name },
+    },
+    type: TYPE,
+    immutable: true,
+    data: { [DOCKER_CONFIG]: Buffer.from(config).toString('base64') },
+  } as StoredSecret;
+}
+
+export class PullSecrets {
+  readonly #client: Pick<KubeClient, 'create' | 'find' | 'delete'>;
+  /** Hash of what is known to be there, by place. Only saves calls. */
+  readonly #there = new Map<string, string>();
+
+  constructor(client: Pick<KubeClient, 'create' | 'find' | 'delete'>) {
+    this.#client = client;
+  }
+
+  /**
+   * Makes the one that the item brings, if any, or makes it anew where its content is another. Pods that start in
+   * between are tried again by the kubelet.
+   * @param repair look even at one that was there before
+   * @param guard called before each write
+   * @throws Refusal Conflict when somebody else's Secret has the name; KubeError
+   */
+  async ensure(item: ApplyWork, repair: boolean, guard: () => void, signal: AbortSignal): Promise<void> {
+    const { pull_secret: secret } = item;
+    if (secret === undefined) return;
+    const key = `${item.namespace}/${secret.name}`;
+    const hash = contentHash([item.deployment_id, secret.docker_config]);
+    if (!repair && this.#there.get(key) === hash) return;
+    await this.#make(item, secret, guard, signal);
+    if (this.#there.size >= REMEMBERED) this.#there.clear();
+    this.#there.set(key, hash);
+  }
+
+  /** Believes no more that the one of this resource is there. */
+  forget({ metadata: { namespace, name } }: Resource): void {
+    this.#there.delete(`${namespace}/${pullSecretName(name)}`);
+  }
+
+  async #make(item: ApplyWork, secret: PullSecret, guard: () => void, signal: AbortSignal): Promise<void> {
+    const wanted = secretObject(item, secret);
+    guard();
+    if (await this.#create(wanted, signal)) return;
+    const at = { namespace: item.namespace, name: secret.name };
+    const found = await this.#client.find<StoredSecret>(RESOURCES.Secret, at, { signal });
+    if (found !== undefined && !isOurs(found, item.deployment_id))
+      throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not make`, true);
+    const isThere = found !== undefined && found.metadata.deletionTimestamp === undefined;
+    if (isThere && found.type === TYPE && found.data?.[DOCKER_CONFIG] === wanted.data?.[DOCKER_CONFIG])
+      return;
+    if (isThere) {
+      guard();
+      await this.#delete(at, found.metadata.uid, signal);
+      guard();
+      if (await this.#create(wanted, signal)) return;
+    }
+    throw new Refusal('ApplyRefused', `the Secret ${secret.name} is being deleted`, true);
+  }
+
+  /** @returns false: there is one of this name */
+  async #create(secret: StoredSecret, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#client.create(secret, { signal });
+      return true;
+    } catch (error) {
+      if (!isKubeError(error, 'already_exists')) throw error;
+      return false;
+    }
+  }
+
+  async #delete(at: { namespace: string; name: string }, uid: string | undefined, signal: AbortSignal) {
+    try {
+      await this.#client.delete(RESOURCES.Secret, at, { uid, signal });
+    } catch (error) {
+      // Gone, or another one of the name by now.
+      if (!isKubeError(error, 'not_found', 'conflict')) throw error;
+    }
+  }
+}

@@ -1,0 +1,201 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { ObservedRequest } from '../kube/client-types.ts';
+import type { Outcome } from '../kube/controller.ts';
+import { isKubeError } from '../kube/errors.ts';
+import type { ReflectorStats } from '../kube/reflector-options.ts';
+import type { WorkQueue } from '../kube/work-queue.ts';
+import { counterOf, gaugeOf, type Sample } from './told-when-asked.ts';
+
+/** Metrics of what runs beside a cluster: operator and listener. */
+
+/** Who calls the cluster. */
+export type ClusterRole = 'operator' | 'listener';
+/** Who works through a queue: `resources` and `builds` of the operator, `work` of the listener. */
+export type Controller = 'resources' | 'builds' | 'work';
+const CONTROLLERS: Readonly<Record<ClusterRole, readonly Controller[]>> = {
+  operator: ['resources', 'builds'],
+  listener: ['work'],
+};
+
+type Queue = Pick<WorkQueue, 'depth' | 'delayed' | 'processing' | 'failing' | 'oldestAgeMs'>;
+
+/** A cache with its health; of several namespaces there are several of one kind. */
+export interface WatchStats {
+  readonly kind: string;
+  readonly stats: ReflectorStats;
+}
+
+export interface ClusterMetrics {
+  /** Counts the calls of a role to its API server. */
+  requests(role: ClusterRole): (request: ObservedRequest) => void;
+  /** Counts how looks at a key ended. */
+  reconciles(controller: Controller): (result: { outcome: Outcome; durationMs: number }) => void;
+  /** The queue of this term; the one before is forgotten. */
+  queue(controller: Controller, queue: Queue): void;
+  /** The caches of this term; those before are forgotten. */
+  watches(role: ClusterRole, stats: () => readonly WatchStats[]): void;
+  /** Whether this process is the one that acts. Once it is not, queues and caches of its term are forgotten. */
+  leading(role: ClusterRole, leads: boolean): void;
+  /** Counts a change in the cluster by its kind. */
+  action(kind: string): void;
+}
+
+const CALL_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
+const RECONCILE_BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60];
+
+const OUTCOMES = ['settled', 'requeue', 'retry', 'conflict', 'terminal'] as const;
+
+/** A conflict is no failure: the object has changed since it was looked at. */
+const outcomeOf = (outcome: Outcome): (typeof OUTCOMES)[number] =>
+  outcome.kind === 'retry' && isKubeError(outcome.error, 'conflict') ? 'conflict' : outcome.kind;
+
+function queueGauges(registry: Registry, queues: ReadonlyMap<Controller, Queue>): void {
+  const each = (measure: (queue: Queue) => number) => () =>
+    [...queues].map(([controller, queue]) => ({ labels: { controller }, value: measure(queue) }));
+  const gauge = (name: string, help: string, measure: (queue: Queue) => number) =>
+    gaugeOf({ name, help, labels: ['controller'], registry, read: each(measure) });
+  gauge('berth_queue_depth', 'Keys that wait for a worker.', ({ depth }) => depth);
+  gauge(
+    'berth_queue_oldest_seconds',
+    'How long the key has waited that waits longest, in seconds; 0: none waits.',
+    ({ oldestAgeMs }) => oldestAgeMs / 1000,
+  );
+  gauge('berth_queue_processing', 'Keys that a worker looks at.', ({ processing }) => processing);
+  gauge('berth_queue_delayed', 'Keys whose next look is planned.', ({ delayed }) => delayed);
+  gauge('berth_queue_failing', 'Keys whose last look failed and is tried again.', ({ failing }) => failing);
+}
+
+type StatsByRole = ReadonlyMap<ClusterRole, () => readonly WatchStats[]>;
+
+function watchMetrics(registry: Registry, caches: StatsByRole): void {
+  const perKind = (fold: (all: readonly ReflectorStats[]) => number) => (): Sample<'role' | 'kind'>[] =>
+    [...caches].flatMap(([role, read]) =>
+      [...Map.groupBy(read(), ({ kind }) => kind)].map(([kind, watches]) => ({
+        labels: { role, kind },
+        value: fold(watches.map(({ stats }) => stats)),
+      })),
+    );
+  const labels = ['role', 'kind'] as const;
+  gaugeOf({
+    name: 'berth_watch_objects',
+    help: 'Objects in the cache.',
+    labels,
+    registry,
+    read: perKind((all) => all.reduce((sum, { objects }) => sum + objects, 0)),
+  });
+  gaugeOf({
+    name: 'berth_watch_last_sign_seconds',
+    help: 'Age of the last list, event or bookmark, in seconds, of several namespaces the highest; of a cache that has heard nothing yet, since it was made. The API server sends a bookmark about once a minute.',
+    labels,
+    registry,
+    read: perKind((all) => {
+      const heard = all.map(({ lastEventAt, since }) => (lastEventAt ?? since).getTime());
+      return Math.max(0, Date.now() - Math.min(...heard)) / 1000;
+    }),
+  });
+  gaugeOf({
+    name: 'berth_watch_failing',
+    help: 'Watches that fail at present: of each namespace one.',
+    labels,
+    registry,
+    read: perKind((all) => all.filter(({ lastError }) => lastError !== undefined).length),
+  });
+  counterOf({
+    name: 'berth_watch_lists_total',
+    help: 'Full lists: the first one of each cache, and those after a watch that could not go on.',
+    labels,
+    registry,
+    read: perKind((all) => all.reduce((sum, { lists }) => sum + lists, 0)),
+  });
+  counterOf({
+    name: 'berth_watch_restarts_total',
+    help: 'Watches that ended, by cause: ended (by the server, in order), gone (too far behind: listed anew), or the kind of the error.',
+    labels: ['role', 'kind', 'cause'],
+    registry,
+    read: () => restartsOf(caches),
+  });
+}
+
+function restartsOf(caches: StatsByRole): Sample<'role' | 'kind' | 'cause'>[] {
+  return [...caches].flatMap(([role, read]) =>
+    read().flatMap(({ kind, stats }) =>
+      Object.entries(stats.restarts).map(([cause, value]) => ({ labels: { role, kind, cause }, value })),
+    ),
+  );
+}
+
+function requestMetrics(registry: Registry): ClusterMetrics['requests'] {
+  const requests = new Counter({
+    name: 'berth_kube_requests_total',
+    help: 'Calls to the API server by verb, resource and HTTP status; 0: there was no answer.',
+    labelNames: ['role', 'verb', 'resource', 'code'],
+    registers: [registry],
+  });
+  const seconds = new Histogram({
+    name: 'berth_kube_request_duration_seconds',
+    help: 'How long a call to the API server took, in seconds; a watch until it stood.',
+    labelNames: ['role', 'verb'],
+    buckets: CALL_BUCKETS,
+    registers: [registry],
+  });
+  return (role) =>
+    ({ verb, resource, status, durationMs }) => {
+      requests.inc({ role, verb, resource, code: String(status) });
+      seconds.observe({ role, verb }, durationMs / 1000);
+    };
+}
+
+function reconcileMetrics(registry: Registry): ClusterMetrics['reconciles'] {
+  const reconciles = new Counter({
+    name: 'berth_reconciles_total',
+    help: 'Looks at one key by how they ended: settled, requeue (another look is planned), retry (failed, may succeed), conflict (the object had changed meanwhile), terminal (fails until the object changes).',
+    labelNames: ['controller', 'outcome'],
+    registers: [registry],
+  });
+  const seconds = new Histogram({
+    name: 'berth_reconcile_duration_seconds',
+    help: 'How long one look took, with its calls, in seconds.',
+    labelNames: ['controller'],
+    buckets: RECONCILE_BUCKETS,
+    registers: [registry],
+  });
+  return (controller) => {
+    for (const outcome of OUTCOMES) reconciles.inc({ controller, outcome }, 0);
+    return ({ outcome, durationMs }) => {
+      reconciles.inc({ controller, outcome: outcomeOf(outcome) });
+      seconds.observe({ controller }, durationMs / 1000);
+    };
+  };
+}
+
+export function clusterMetrics(registry: Registry): ClusterMetrics {
+  const queues = new Map<Controller, Queue>();
+  const caches = new Map<ClusterRole, () => readonly WatchStats[]>();
+  queueGauges(registry, queues);
+  watchMetrics(registry, caches);
+  const leading = new Gauge({
+    name: 'berth_leading',
+    help: '1: this process acts (operator: it is elected; listener: it holds the hub’s lease); 0: it stands by.',
+    labelNames: ['role'],
+    registers: [registry],
+  });
+  const actions = new Counter({
+    name: 'berth_operator_actions_total',
+    help: 'Changes of the operator in the cluster, by kind.',
+    labelNames: ['kind'],
+    registers: [registry],
+  });
+  return {
+    requests: requestMetrics(registry),
+    reconciles: reconcileMetrics(registry),
+    queue: (controller, queue) => void queues.set(controller, queue),
+    watches: (role, stats) => void caches.set(role, stats),
+    leading(role, leads) {
+      leading.set({ role }, leads ? 1 : 0);
+      if (leads) return;
+      caches.delete(role);
+      for (const controller of CONTROLLERS[role]) queues.delete(controller);
+    },
+    action: (kind) => actions.inc({ kind }),
+  };
+}

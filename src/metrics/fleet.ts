@@ -1,0 +1,155 @@
+import type { Registry } from 'prom-client';
+import { type Fleet, LISTENER_OWNERS, type Rolled, type RolledCount, type Waiting } from '../store/fleet.ts';
+import { gaugeOf, type Sample } from './told-when-asked.ts';
+
+/** Metrics of all deployments and listeners, as the database has them: every replica of the hub tells the same. */
+
+/** However often it is asked, and by however many: the database is asked this seldom. */
+const FRESH_MS = 15_000;
+
+/** One look for all metrics of a scrape, and for those within the next seconds. */
+function cached(read: () => Promise<Fleet>): () => Promise<Fleet> {
+  let asked: { readonly at: number; readonly fleet: Promise<Fleet> } | undefined;
+  return () => {
+    const now = performance.now();
+    if (asked === undefined || now - asked.at >= FRESH_MS) {
+      const fleet = read();
+      asked = { at: now, fleet };
+      // What failed is not kept: the next one asks again.
+      fleet.catch(() => {
+        asked = undefined;
+      });
+    }
+    return asked.fleet;
+  };
+}
+
+interface FleetMetric<Label extends string> {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly Label[];
+  readonly samples: (fleet: Fleet) => readonly Sample<Label>[];
+}
+
+const single = (name: string, help: string, measure: (fleet: Fleet) => number): FleetMetric<never> => ({
+  name,
+  help,
+  labels: [],
+  samples: (fleet) => [{ labels: {} as Record<never, string>, value: measure(fleet) }],
+});
+
+const BY_STATUS: FleetMetric<'status'> = {
+  name: 'berth_deployments',
+  help: 'Deployments of all tenants by status.',
+  labels: ['status'],
+  samples: ({ deployments }) =>
+    Object.entries(deployments).map(([status, value]) => ({ labels: { status }, value })),
+};
+
+const LISTENERS: FleetMetric<'owner' | 'status'> = {
+  name: 'berth_listeners',
+  help: 'Listeners by owner (platform, tenant) and status.',
+  labels: ['owner', 'status'],
+  samples: ({ listeners }) =>
+    listeners.map(({ owner, status, count }) => ({ labels: { owner, status }, value: count })),
+};
+
+const SILENCE: FleetMetric<'listener'> = {
+  name: 'berth_listener_silence_seconds',
+  help: 'Since a listener of the platform was last heard of, in seconds, by its id; of fifty that were ever heard of, at most: those whose lease has run out, or will soonest.',
+  labels: ['listener'],
+  samples: ({ pulses }) =>
+    pulses.flatMap(({ id, silentSeconds }) =>
+      silentSeconds === null ? [] : [{ labels: { listener: id }, value: silentSeconds }],
+    ),
+};
+
+const LEASES: FleetMetric<'listener'> = {
+  name: 'berth_listener_lease_seconds',
+  help: 'Until the lease of a listener of the platform runs out, in seconds, by its id; below 0: since then its deployments are UNKNOWN.',
+  labels: ['listener'],
+  samples: ({ pulses }) =>
+    pulses.flatMap(({ id, leaseSeconds }) =>
+      leaseSeconds === null ? [] : [{ labels: { listener: id }, value: leaseSeconds }],
+    ),
+};
+
+const ofOwners = (
+  name: string,
+  help: string,
+  measure: (waiting: Waiting) => number,
+): FleetMetric<'owner'> => ({
+  name,
+  help,
+  labels: ['owner'],
+  samples: ({ due }) => LISTENER_OWNERS.map((owner) => ({ labels: { owner }, value: measure(due[owner]) })),
+});
+
+const DUE = [
+  ofOwners(
+    'berth_work_due',
+    'Deployments whose work waits for a listener to take it, by whose listener that is (platform, tenant).',
+    ({ count }) => count,
+  ),
+  ofOwners(
+    'berth_work_due_oldest_seconds',
+    'How long the work has waited that waits longest, in seconds, by whose listener is to take it; 0: none waits.',
+    ({ oldestSeconds }) => oldestSeconds,
+  ),
+];
+
+const rolled = (
+  name: string,
+  help: string,
+  count: (rolled: Rolled) => RolledCount,
+): FleetMetric<'result'> => ({
+  name,
+  help,
+  labels: ['result'],
+  samples: (fleet) =>
+    Object.entries(count(fleet.rolled)).map(([result, value]) => ({ labels: { result }, value })),
+});
+
+const ROLLED = [
+  rolled(
+    'berth_deployments_rolled',
+    'Deployments with a revision of the last hour that has come to its end, by how the newest such ended (deployed, failed): each counts once, however often it tries.',
+    ({ deployments }) => deployments,
+  ),
+  rolled(
+    'berth_tenants_rolled',
+    'Tenants that have such deployments, by whether one of them has failed.',
+    ({ tenants }) => tenants,
+  ),
+];
+
+const NUMBERS: readonly FleetMetric<never>[] = [
+  single(
+    'berth_deployments_unreconciled',
+    'Deployments whose cluster was not seen yet with what is wanted.',
+    ({ unreconciled }) => unreconciled,
+  ),
+  single('berth_branch_looks_due', 'Branches that wait to be looked at.', ({ branches }) => branches.count),
+  single(
+    'berth_branch_looks_due_oldest_seconds',
+    'How long the branch has waited that waits longest, in seconds; 0: none waits.',
+    ({ branches }) => branches.oldestSeconds,
+  ),
+];
+
+/** @returns sets where the numbers are read; until then, and while that fails, they are not told */
+export function fleetMetrics(registry: Registry): (read: () => Promise<Fleet>) => void {
+  let read: () => Promise<Fleet> = () => Promise.reject(new Error('failed to read the fleet: not set'));
+  const add = <Label extends string>({ name, help, labels, samples }: FleetMetric<Label>) =>
+    gaugeOf({ name, help, labels, registry, read: async () => samples(await read()) });
+  add(BY_STATUS);
+  add(LISTENERS);
+  add(SILENCE);
+  add(LEASES);
+  for (const metric of DUE) add(metric);
+  for (const metric of ROLLED) add(metric);
+  for (const metric of NUMBERS) add(metric);
+  return (next) => {
+    read = cached(next);
+  };
+}

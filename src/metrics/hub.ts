@@ -1,0 +1,135 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { ApiObserver } from '../api/observer.ts';
+import type { PoolStats } from '../store/database.ts';
+import type { Fleet } from '../store/fleet.ts';
+import { fleetMetrics } from './fleet.ts';
+import { progressMetrics } from './progress.ts';
+import { gaugeOf } from './told-when-asked.ts';
+
+/** Metrics of the hub. */
+export interface HubMetrics {
+  readonly observer: ApiObserver;
+  /** What is read from the database when asked for, and of the pool of connections to it. */
+  database(source: { readonly fleet: () => Promise<Fleet>; readonly pool: () => PoolStats }): void;
+}
+
+/** Where answers wait, they do so for 25 s or longer. */
+const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+type RequestPart = Pick<ApiObserver, 'began' | 'answered'>;
+
+function requestMetrics(registry: Registry): RequestPart {
+  const inFlight = new Gauge({
+    name: 'berth_http_requests_in_flight',
+    help: 'Requests that are being answered, by route; long polls for work are among them.',
+    labelNames: ['route'],
+    registers: [registry],
+  });
+  const seconds = new Histogram({
+    name: 'berth_http_request_duration_seconds',
+    help: 'How long a request took, in seconds, by route (as registered; none: there is none), method and class of the status (aborted: the client was gone before it had the whole answer, as whoever follows a log mostly is; cluster: 5xx because a cluster or its listener does not answer). waits: the route answers when something happens (long polls, logs), so its time tells nothing.',
+    labelNames: ['method', 'route', 'status', 'waits'],
+    buckets: REQUEST_BUCKETS,
+    registers: [registry],
+  });
+  return {
+    began(route) {
+      const labels = { route };
+      inFlight.inc(labels);
+      return () => inFlight.dec(labels);
+    },
+    answered({ method, route, status, waits, seconds: took }) {
+      const told = typeof status === 'number' ? `${Math.floor(status / 100)}xx` : status;
+      seconds.observe({ method, route, status: told, waits: String(waits) }, took);
+    },
+  };
+}
+
+type CountingPart = Omit<ApiObserver, 'began' | 'answered' | 'progressed'>;
+
+function countingMetrics(registry: Registry): CountingPart {
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers: [registry] });
+  const workItems = counter('berth_work_items_total', 'Work items given to listeners, by kind.', 'kind');
+  const reports = counter('berth_reports_total', 'Reports taken from listeners, by kind.', 'kind');
+  const ignored = counter(
+    'berth_reports_ignored_total',
+    'Reports that changed nothing: late, repeated, or of something that is not there.',
+  );
+  const deliveries = counter(
+    'berth_webhook_deliveries_total',
+    'Webhooks that knew their secret, by what became of them: taken, repeated, ignored (no push).',
+    'result',
+  );
+  const looks = counter(
+    'berth_branch_looks_total',
+    'Looks at branches by what came of them: seen, or why they were not.',
+    'result',
+  );
+  return {
+    handedOut: (kind) => workItems.inc({ kind }),
+    reported: (kind) => reports.inc({ kind }),
+    ignored: () => ignored.inc(),
+    delivered: (result) => deliveries.inc({ result }),
+    looked: (result) => looks.inc({ result }),
+  };
+}
+
+function poolMetrics(registry: Registry): (pool: () => PoolStats) => void {
+  let read: () => PoolStats | null = () => null;
+  gaugeOf({
+    name: 'berth_database_connections',
+    help: 'Connections to PostgreSQL of this process by state: busy, idle.',
+    labels: ['state'],
+    registry,
+    read: () => {
+      const pool = read();
+      if (pool === null) return [];
+      const { total, idle } = pool;
+      return [
+        { labels: { state: 'busy' }, value: total - idle },
+        { labels: { state: 'idle' }, value: idle },
+      ];
+    },
+  });
+  const single = (name: string, help: string, measure: (pool: PoolStats) => number) =>
+    gaugeOf({
+      name,
+      help,
+      labels: [],
+      registry,
+      read: () => {
+        const pool = read();
+        return pool === null ? [] : [{ labels: {}, value: measure(pool) }];
+      },
+    });
+  single(
+    'berth_database_connections_max',
+    'Most connections to PostgreSQL of this process (BERTH_DATABASE_POOL).',
+    ({ max }) => max,
+  );
+  single(
+    'berth_database_waiting',
+    'Who waits for a connection to PostgreSQL at present.',
+    ({ waiting }) => waiting,
+  );
+  return (pool) => {
+    read = pool;
+  };
+}
+
+export function hubMetrics(registry: Registry): HubMetrics {
+  const setPool = poolMetrics(registry);
+  const setFleet = fleetMetrics(registry);
+  return {
+    observer: {
+      ...requestMetrics(registry),
+      ...countingMetrics(registry),
+      progressed: progressMetrics(registry),
+    },
+    database({ fleet, pool }) {
+      setPool(pool);
+      setFleet(fleet);
+    },
+  };
+}

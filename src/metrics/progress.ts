@@ -1,0 +1,94 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+import { BUILD_ENDS, type ProgressMeasure, ROLLOUT_ENDS } from '../domain/progress.ts';
+
+/** Metrics of rollouts and builds: how many came to which end, and how long they took. */
+
+const ROLLOUT_BUCKETS = [1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600, 1200, 3600];
+const BUILD_BUCKETS = [5, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600];
+
+interface Ends<Label extends string> {
+  /** Of the counter, without `_total`. */
+  readonly name: string;
+  readonly help: string;
+  /** Every end there is. */
+  readonly known: Readonly<Record<string, readonly string[]>>;
+  readonly seconds: {
+    readonly name: string;
+    readonly help: string;
+    readonly labels: readonly Label[];
+    readonly buckets: number[];
+  };
+}
+
+interface End<Label extends string> {
+  readonly result: string;
+  readonly reason: string;
+  /** null: not known. */
+  readonly seconds: number | null;
+  readonly more: Readonly<Record<Label, string>>;
+}
+
+/** Counts ends by result and reason, and how long it took until then. */
+function endMetrics<Label extends string = never>(
+  registers: [Registry],
+  { name, help, known, seconds }: Ends<Label>,
+): (end: End<Label>) => void {
+  const ends = new Counter({
+    name: `${name}_total`,
+    help: `${help}, by result (${Object.keys(known).join(', ')}) and reason.`,
+    labelNames: ['result', 'reason'],
+    registers,
+  });
+  // A series that is born with 1 has not increased for Prometheus: the first failure of its kind would go unseen.
+  for (const [result, reasons] of Object.entries(known))
+    for (const reason of reasons) ends.inc({ result, reason }, 0);
+  const took = new Histogram<string>({
+    name: seconds.name,
+    help: seconds.help,
+    labelNames: ['result', ...seconds.labels],
+    buckets: seconds.buckets,
+    registers,
+  });
+  return ({ result, reason, seconds: measured, more }) => {
+    ends.inc({ result, reason });
+    if (measured !== null) took.observe({ result, ...more }, measured);
+  };
+}
+
+/** What reports make of rollouts, builds and deployments. */
+export function progressMetrics(registry: Registry): (measure: ProgressMeasure) => void {
+  const registers: [Registry] = [registry];
+  const ready = new Histogram({
+    name: 'berth_deployment_ready_seconds',
+    help: 'From the request that made its revision until a deployment was READY for the first time, in seconds.',
+    buckets: ROLLOUT_BUCKETS,
+    registers,
+  });
+  const rollouts = endMetrics<'built'>(registers, {
+    name: 'berth_rollouts',
+    help: 'Revisions that have come to the end of their way',
+    known: ROLLOUT_ENDS,
+    seconds: {
+      name: 'berth_rollout_duration_seconds',
+      help: 'From when a revision was made until the end of its way, in seconds. built: its image was built on that way.',
+      labels: ['built'],
+      buckets: ROLLOUT_BUCKETS,
+    },
+  });
+  const builds = endMetrics(registers, {
+    name: 'berth_builds',
+    help: 'Builds that had their last word',
+    known: BUILD_ENDS,
+    seconds: {
+      name: 'berth_build_duration_seconds',
+      help: 'From when the Job of a build began until its last word, in seconds.',
+      labels: [],
+      buckets: BUILD_BUCKETS,
+    },
+  });
+  return (measure) => {
+    if (measure.kind === 'ready') return ready.observe(measure.seconds);
+    if (measure.kind === 'build') return builds({ ...measure, more: {} });
+    return rollouts({ ...measure, more: { built: String(measure.built) } });
+  };
+}

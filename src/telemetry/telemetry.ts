@@ -1,0 +1,113 @@
+import { diag, type Link, ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  BatchSpanProcessor,
+  type IdGenerator,
+  RandomIdGenerator,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { Logger } from '../domain/logger.ts';
+import { type SpanReport, type TellSpan, traceIdOf } from '../domain/span.ts';
+
+/** Berth's own traces, over OTLP. Loaded only where they are asked for. */
+
+export interface TelemetryOptions {
+  /** Base URL of an OTLP receiver over HTTP; /v1/traces is below it. */
+  readonly endpoint: string;
+  /** Sent along: credentials. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Part of the changes that are told of, from 0 to 1: the same ones by every role. */
+  readonly sample: number;
+  readonly role: string;
+  readonly version: string;
+  /** Unique per process. */
+  readonly identity: string;
+  readonly logger: Logger;
+}
+
+export interface Telemetry {
+  readonly span: TellSpan;
+  /** Sends what is there, within a moment. */
+  stop(): Promise<void>;
+}
+
+/** A receiver that does not answer holds nobody up for longer. */
+const EXPORT_TIMEOUT_MS = 5_000;
+const STOP_TIMEOUT_MS = 2_000;
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/;
+
+/** The id of the trace is said by whoever begins the span, in the same turn. */
+class ChangeIds implements IdGenerator {
+  readonly #random = new RandomIdGenerator();
+  traceId = '';
+
+  generateTraceId(): string {
+    return this.traceId;
+  }
+
+  generateSpanId(): string {
+    return this.#random.generateSpanId();
+  }
+}
+
+function linksOf({ causedBy = '' }: SpanReport): Link[] {
+  const [, traceId, spanId] = TRACEPARENT.exec(causedBy) ?? [];
+  if (traceId === undefined || spanId === undefined) return [];
+  return [{ context: { traceId, spanId, traceFlags: TraceFlags.NONE, isRemote: true } }];
+}
+
+function attributesOf({ attributes, change }: SpanReport): Record<string, string | number> {
+  const told = Object.entries({
+    ...attributes,
+    'berth.deployment_id': change.deploymentId,
+    'berth.generation': change.generation,
+  });
+  return Object.fromEntries(told.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+}
+
+/** Starts telling spans. A receiver that is away costs nothing but the spans: they are bounded, and dropped. */
+export function startTelemetry(options: TelemetryOptions): Telemetry {
+  const { endpoint, headers, sample, role, version, identity, logger } = options;
+  const tell = (message: string) => logger.warn({ err: message }, 'failed to send traces');
+  diag.setLogger({ error: tell, warn: tell, info() {}, debug() {}, verbose() {} });
+  const ids = new ChangeIds();
+  const exporter = new OTLPTraceExporter({
+    url: `${endpoint}/v1/traces`,
+    headers: { ...headers },
+    timeoutMillis: EXPORT_TIMEOUT_MS,
+  });
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({
+      'service.name': `berth-${role}`,
+      'service.version': version,
+      'service.instance.id': identity,
+    }),
+    sampler: new TraceIdRatioBasedSampler(sample),
+    idGenerator: ids,
+    spanProcessors: [new BatchSpanProcessor({ exporter })],
+  });
+  const tracer = provider.getTracer('berth', version);
+  return {
+    span(report) {
+      ids.traceId = traceIdOf(report.change);
+      const span = tracer.startSpan(
+        report.name,
+        {
+          kind: report.attributes['http.request.method'] === undefined ? SpanKind.INTERNAL : SpanKind.SERVER,
+          startTime: report.beganAt,
+          attributes: attributesOf(report),
+          links: linksOf(report),
+        },
+        ROOT_CONTEXT,
+      );
+      if (report.error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: report.error });
+      span.end(report.endedAt);
+    },
+    async stop() {
+      const late = new Promise<void>((resolve) => setTimeout(resolve, STOP_TIMEOUT_MS).unref());
+      await Promise.race([provider.shutdown(), late]).catch((error) => tell(String(error)));
+    },
+  };
+}
