@@ -1,0 +1,228 @@
+{{/*
+`helm upgrade --reuse-values` renders with the values of the chart before, defaults too: a value that was not there then is
+nil here. So what is newer than a chart that somebody may have is read with a default (a test renders with an older
+values.yaml).
+
+Labels of an object. Takes a dict: component.
+*/}}
+{{- define "berth.labels" -}}
+app.kubernetes.io/name: berth
+{{- with .component }}
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+app.kubernetes.io/part-of: berth
+{{- end }}
+
+{{- define "berth.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}{{ .repository }}@{{ .digest }}{{- else -}}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Name of the ServiceAccount of a role. Takes a dict: role, Values. A pod of all roles has the rights of all. */}}
+{{- define "berth.account" -}}
+{{- $role := ternary "all" .role .Values.singlePod -}}
+{{- get (.Values.serviceAccounts.names | default dict) $role | default (ternary "berth" (printf "berth-%s" $role) .Values.singlePod) -}}
+{{- end }}
+
+{{/* Name of the ClusterRole of a role, and of its binding. They are the cluster's: each release has its own. */}}
+{{- define "berth.clusterRole" -}}
+berth-{{ .role }}-{{ .root.Release.Namespace }}
+{{- end }}
+
+{{/* Whether a role runs at all: "true" or nothing. Takes a dict: role, Values. */}}
+{{- define "berth.runs" -}}
+{{- if or .Values.singlePod (index .Values .role).enabled -}}true{{- end -}}
+{{- end }}
+
+{{/* What does not go together. */}}
+{{- define "berth.check" -}}
+{{- $ca := .Values.caBundle | default dict -}}
+{{- if and (.Values.api.ingress).enabled (not .Values.api.ingress.host) -}}{{- fail "api.ingress.enabled needs api.ingress.host: under which name?" -}}{{- end -}}
+{{- if and $ca.configMap $ca.secret -}}{{- fail "caBundle: either configMap or secret, not both" -}}{{- end -}}
+{{- if and (or $ca.configMap $ca.secret) (hasKey .Values.env "NODE_EXTRA_CA_CERTS") -}}{{- fail "env: NODE_EXTRA_CA_CERTS is set by caBundle" -}}{{- end -}}
+{{- if eq .Values.rbac.scope "namespaces" -}}
+{{- if not .Values.namespaces.names -}}{{- fail "rbac.scope: namespaces needs namespaces.names: in which?" -}}{{- end -}}
+{{- if eq .Values.hosting "cloud" -}}{{- fail "rbac.scope: namespaces: with hosting: cloud the listener makes the namespaces of tenants, for which it needs a ClusterRole" -}}{{- end -}}
+{{- end -}}
+{{- if and .Values.namespaces.names (eq .Values.hosting "cloud") -}}{{- fail "namespaces.names: with hosting: cloud each tenant has a namespace of its own" -}}{{- end -}}
+{{- if has .Release.Namespace .Values.namespaces.names -}}{{- fail "namespaces.names: the namespace of Berth itself is not for deployments" -}}{{- end -}}
+{{- range $name, $_ := .Values.env -}}
+{{- if or (hasPrefix "BERTH_" $name) (eq $name "DATABASE_URL") -}}{{- fail (printf "env: %s is a setting: it belongs into config, or into the Secret" $name) -}}{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/*
+Data of the ConfigMap. Pods of the version before read it too, when they start again during an upgrade or after the way
+back: what the chart sets by itself and they do not know belongs into the `env` of the new pods (decision 0032).
+*/}}
+{{- define "berth.config" -}}
+{{- $data := dict "BERTH_HOSTING" .Values.hosting -}}
+{{- if or .Values.singlePod .Values.api.enabled -}}
+{{- $_ := set $data "BERTH_HUB_URL" (printf "http://berth-api.%s.svc%s" .Release.Namespace (ternary "" (printf ":%v" .Values.api.service.port) (eq (int .Values.api.service.port) 80))) -}}
+{{- end -}}
+{{- with .Values.namespaces.names -}}{{- $_ := set $data "BERTH_NAMESPACES" (join "," .) -}}{{- end -}}
+{{- if .Values.policy -}}{{- $_ := set $data "BERTH_POLICY" "/etc/berth/policy/policy.yaml" -}}{{- end -}}
+{{- if eq .Values.hosting "cloud" -}}
+{{- $_ := set $data "BERTH_BUILD_NAMESPACE" .Values.builds.namespace -}}
+{{- $_ := set $data "BERTH_BUILD_BERTH_IMAGE" (include "berth.image" .) -}}
+{{- end -}}
+{{- toYaml (merge (omit .Values.config "BERTH_MIGRATION_WAIT_SECONDS") .Values.env $data) -}}
+{{- end }}
+
+{{/* Hash of everything that a pod reads at its start: a change of it rolls the pods. */}}
+{{- define "berth.configChecksum" -}}
+{{- printf "%s\n%s" (include "berth.config" .) .Values.policy | sha256sum -}}
+{{- end }}
+
+{{/*
+A pod of Berth's. Takes a dict: role (word of the command, component), account, cluster (whether it speaks with the API
+server), env, envFrom, ports, probes, resources, restartPolicy, mounts, volumes, replicas, own (the role's values, of
+which nodeSelector, tolerations, affinity and topologySpreadConstraints win over those of all), root (the root context).
+*/}}
+{{- define "berth.podSpec" -}}
+{{- $values := .root.Values -}}
+{{- $own := .own | default dict -}}
+{{- $env := .env | default list -}}
+{{- $mounts := .mounts | default list -}}
+{{- $volumes := .volumes | default list -}}
+{{- $ca := $values.caBundle | default dict -}}
+{{- if or $ca.configMap $ca.secret -}}
+{{- $items := list (dict "key" ($ca.key | default "ca.crt") "path" "ca.crt") -}}
+{{- $source := ternary (dict "configMap" (dict "name" $ca.configMap "items" $items)) (dict "secret" (dict "secretName" $ca.secret "items" $items)) (not (empty $ca.configMap)) -}}
+{{- $volumes = append $volumes (merge (dict "name" "ca-bundle") $source) -}}
+{{- $mounts = append $mounts (dict "name" "ca-bundle" "mountPath" "/etc/berth/ca" "readOnly" true) -}}
+{{- $env = append $env (dict "name" "NODE_EXTRA_CA_CERTS" "value" "/etc/berth/ca/ca.crt") -}}
+{{- end -}}
+serviceAccountName: {{ .account }}
+automountServiceAccountToken: {{ .cluster }}
+enableServiceLinks: false
+{{- with .restartPolicy }}
+restartPolicy: {{ . }}
+{{- end }}
+{{- with $values.imagePullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with $own.nodeSelector | default $values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $own.tolerations | default $values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- $selector := dict "matchLabels" (dict "app.kubernetes.io/name" "berth" "app.kubernetes.io/component" .role) }}
+{{- $several := gt (int (.replicas | default 1)) 1 }}
+{{- with $own.topologySpreadConstraints | default $values.topologySpreadConstraints }}
+topologySpreadConstraints:
+  {{- range . }}
+  - {{- merge (dict) . (dict "labelSelector" $selector) | toYaml | nindent 4 }}
+  {{- end }}
+{{- else }}
+{{- if $several }}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {{- toYaml $selector | nindent 6 }}
+{{- end }}
+{{- end }}
+{{- with $own.affinity | default $values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- else }}
+{{- if $several }}
+affinity:
+  podAntiAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 100
+        podAffinityTerm:
+          topologyKey: kubernetes.io/hostname
+          labelSelector: {{- toYaml $selector | nindent 12 }}
+{{- end }}
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  seccompProfile: { type: RuntimeDefault }
+  {{- with $values.podSecurityContext }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+containers:
+  - name: berth
+    image: {{ include "berth.image" .root | quote }}
+    imagePullPolicy: {{ $values.image.pullPolicy }}
+    args: [{{ .role }}]
+    {{- with .ports }}
+    ports: {{- toYaml . | nindent 6 }}
+    {{- end }}
+    {{- with .envFrom }}
+    envFrom: {{- toYaml . | nindent 6 }}
+    {{- end }}
+    {{- with $env }}
+    env: {{- toYaml . | nindent 6 }}
+    {{- end }}
+    {{- range $name, $probe := .probes }}
+    {{ $name }}: {{ toJson $probe }}
+    {{- end }}
+    {{- if has .role (list "api" "all") }}
+    # Requests come in until every node has heard that the pod goes: so long it answers as ever.
+    lifecycle: { preStop: { sleep: { seconds: 5 } } }
+    {{- end }}
+    volumeMounts:
+      - { name: tmp, mountPath: /tmp }
+      {{- with concat $mounts ($values.extraVolumeMounts | default list) }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+    securityContext:
+      allowPrivilegeEscalation: false
+      readOnlyRootFilesystem: true
+      capabilities: { drop: [ALL] }
+    resources: {{- toYaml .resources | nindent 6 }}
+volumes:
+  - { name: tmp, emptyDir: { sizeLimit: 64Mi } }
+  {{- with concat $volumes ($values.extraVolumes | default list) }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
+{{/* Labels of pods. Takes a dict: component, root (the root context). */}}
+{{- define "berth.podLabels" -}}
+{{ include "berth.labels" (dict "component" .component) }}
+{{- with .root.Values.podLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Annotations of pods: rolled when what they read changes. Takes the root context. */}}
+{{- define "berth.podAnnotations" -}}
+checksum/config: {{ include "berth.configChecksum" . }}
+{{- if (.Values.metrics).annotations }}
+prometheus.io/scrape: "true"
+prometheus.io/port: "9090"
+{{- end }}
+{{- with .Values.podAnnotations }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* DNS, wherever it is: a cluster's own, and a cache at a link-local address of the node. */}}
+{{- define "berth.dnsEgress" -}}
+- ports:
+    - { port: 53, protocol: UDP }
+    - { port: 53, protocol: TCP }
+{{- end }}
+
+{{/* Anywhere but the metadata service of a cloud provider. */}}
+{{- define "berth.anywhereEgress" -}}
+- to:
+    - ipBlock: { cidr: 0.0.0.0/0, except: [169.254.0.0/16] }
+    - ipBlock: { cidr: "::/0", except: ["fe80::/10", "fd00:ec2::254/128"] }
+    - namespaceSelector: {}
+{{- end }}
+
+{{/* A file of the chart. Takes a dict: name, Files. A file that was lost on the way must not pass as an empty one. */}}
+{{- define "berth.file" -}}
+{{- $text := .Files.Get (printf "files/%s" .name) -}}
+{{- if not (trim $text) -}}{{- fail (printf "files/%s of the chart is missing or empty: the chart was not copied whole" .name) -}}{{- end -}}
+{{- $text -}}
+{{- end }}
