@@ -22,14 +22,16 @@ export type BinaryName =
 export type ClusterBinaries = Record<BinaryName, string>;
 
 /** One upstream module, the programs it gives and how to build them. */
-export interface BinaryGroup {
+export interface BinaryGroup<Name extends string = string> {
   name: string;
   version: string;
   /** Folder of the Go module that pins it. */
   moduleDir: string;
   /** Program → Go package. */
-  packages: Partial<Record<BinaryName, string>>;
+  packages: Partial<Record<Name, string>>;
   ldflags: string[];
+  /** Build tags. Default: none. */
+  tags?: readonly string[];
 }
 
 /** No way to get the programs; the message says the next step. */
@@ -63,25 +65,26 @@ export function pinnedVersion(goMod: string, module: string): string {
   return version;
 }
 
-function groups(): BinaryGroup[] {
-  const controlPlane = join(here, 'control-plane');
+/** Commands of Kubernetes itself, all in its pinned version. */
+export function kubernetesGroup<Name extends string>(names: readonly Name[]): BinaryGroup<Name> {
+  const moduleDir = join(here, 'control-plane');
+  const version = pinnedVersion(readFileSync(join(moduleDir, 'go.mod'), 'utf8'), 'k8s.io/kubernetes');
+  const packages = Object.fromEntries(names.map((name) => [name, `k8s.io/kubernetes/cmd/${name}`]));
+  return {
+    name: 'kubernetes',
+    version,
+    moduleDir,
+    packages: packages as Partial<Record<Name, string>>,
+    ldflags: kubernetesVersionFlags(version),
+  };
+}
+
+function groups(): BinaryGroup<BinaryName>[] {
   const tools = join(here, 'tools');
-  const kubernetes = pinnedVersion(readFileSync(join(controlPlane, 'go.mod'), 'utf8'), 'k8s.io/kubernetes');
   const toolsMod = readFileSync(join(tools, 'go.mod'), 'utf8');
   const kwok = pinnedVersion(toolsMod, 'sigs.k8s.io/kwok');
   return [
-    {
-      name: 'kubernetes',
-      version: kubernetes,
-      moduleDir: controlPlane,
-      packages: {
-        'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
-        'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
-        'kube-scheduler': 'k8s.io/kubernetes/cmd/kube-scheduler',
-        kubectl: 'k8s.io/kubernetes/cmd/kubectl',
-      },
-      ldflags: kubernetesVersionFlags(kubernetes),
-    },
+    kubernetesGroup(['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl']),
     {
       name: 'etcd',
       version: pinnedVersion(toolsMod, 'go.etcd.io/etcd/server/v3'),
@@ -122,7 +125,8 @@ export function cacheRoot(env: NodeJS.ProcessEnv): string {
 export async function resolveBinaries(options: ResolveOptions = {}): Promise<ClusterBinaries> {
   const found: Partial<ClusterBinaries> = {};
   for (const group of groups()) {
-    Object.assign(found, await resolveGroup(group, Object.keys(group.packages) as BinaryName[], options));
+    const names = Object.keys(group.packages) as BinaryName[];
+    Object.assign(found, await resolveGroup(group, names, howToGet, options));
   }
   return found as ClusterBinaries;
 }
@@ -133,28 +137,35 @@ export async function resolveKubectl(options: ResolveOptions = {}): Promise<stri
   const onPath = locateBinary('kubectl', pathFolders(env));
   const [kubernetes] = groups();
   if (onPath || !kubernetes) return onPath ?? 'kubectl';
-  const { kubectl } = await resolveGroup(kubernetes, ['kubectl'], options);
-  return kubectl ?? 'kubectl';
+  const { kubectl } = await resolveGroup(kubernetes, ['kubectl'], howToGet, options);
+  return kubectl;
 }
 
-async function resolveGroup(
-  group: BinaryGroup,
-  names: BinaryName[],
+/**
+ * Paths of some programs of a group; builds those that are missing.
+ * @param advice message of the error when something is missing and Go is too
+ * @throws BinariesMissingError
+ */
+export async function resolveGroup<Name extends string>(
+  group: BinaryGroup<Name>,
+  names: readonly Name[],
+  advice: (missing: readonly Name[]) => string,
   options: ResolveOptions,
-): Promise<Partial<ClusterBinaries>> {
+): Promise<Record<Name, string>> {
   const env = options.env ?? process.env;
   const log = options.log ?? ((line: string) => console.error(line));
   const cacheDir = join(cacheRoot(env), `${group.name}-${group.version}-${process.platform}-${process.arch}`);
-  const found: Partial<ClusterBinaries> = {};
-  const locate = (): BinaryName[] =>
+  const found = {} as Record<Name, string>;
+  const locate = (): Name[] =>
     names.filter((name) => {
-      found[name] = locateBinary(name, [env['KUBEBUILDER_ASSETS'], cacheDir]);
-      return found[name] === undefined;
+      const path = locateBinary(name, [env['KUBEBUILDER_ASSETS'], cacheDir]);
+      if (path !== undefined) found[name] = path;
+      return path === undefined;
     });
   const missing = locate();
   if (missing.length === 0) return found;
   const go = locateBinary('go', [...pathFolders(env), ...(options.goFolders ?? ['/usr/local/go/bin'])]);
-  if (!go) throw new BinariesMissingError(howToGet(missing));
+  if (!go) throw new BinariesMissingError(advice(missing));
   await buildWithGo({ go, group, names: missing, cacheDir, env, log });
   const still = locate();
   if (still.length > 0) throw new Error(`failed to build ${still.join(', ')}: no program in ${cacheDir}`);

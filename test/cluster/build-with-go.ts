@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { BinaryGroup, BinaryName } from './binaries.ts';
+import type { BinaryGroup } from './binaries.ts';
 import { withLock } from './lock.ts';
 
 export interface BuildRequest {
   /** Path of the go command. */
   go: string;
   group: BinaryGroup;
-  names: BinaryName[];
+  names: readonly string[];
   /** Folder that receives the programs. */
   cacheDir: string;
   env: NodeJS.ProcessEnv;
@@ -44,7 +44,7 @@ export async function buildWithGo(request: BuildRequest): Promise<void> {
 }
 
 /** `-o folder/` names a program after its package; where the name differs it is built alone, as `-o file`. */
-function batches(group: BinaryGroup, names: readonly BinaryName[]): BinaryName[][] {
+function batches(group: BinaryGroup, names: readonly string[]): string[][] {
   const sameName = names.filter((name) => group.packages[name]?.endsWith(`/${name}`));
   const renamed = names.filter((name) => !sameName.includes(name));
   return [sameName, ...renamed.map((name) => [name])].filter((batch) => batch.length > 0);
@@ -52,7 +52,7 @@ function batches(group: BinaryGroup, names: readonly BinaryName[]): BinaryName[]
 
 async function goBuild(
   request: BuildRequest,
-  batch: BinaryName[],
+  batch: string[],
   outDir: string,
   started: number,
 ): Promise<void> {
@@ -67,6 +67,7 @@ async function goBuild(
     '-mod=readonly',
     '-trimpath',
     '-buildvcs=false',
+    ...(group.tags ? ['-tags', group.tags.join(',')] : []),
     '-ldflags',
     ldflags,
     '-o',

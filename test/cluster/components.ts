@@ -2,6 +2,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { NODE_OF_BUILDS } from '../../src/contract/names.ts';
 import { type ClusterRecord, type ComponentName, componentNames, paths } from './layout.ts';
 import type { ProcessSpec } from './processes.ts';
 
@@ -139,7 +140,9 @@ function kwokArgs(port: number, kubeconfig: string): string[] {
   const files = readdirSync(stages).filter((file) => file.endsWith('.yaml'));
   return [
     `--kubeconfig=${kubeconfig}`,
-    '--manage-all-nodes=true',
+    // All but the node of a local builder, whose pods run for real.
+    '--manage-all-nodes=false',
+    `--manage-nodes-with-label-selector=!${NODE_OF_BUILDS.label}`,
     '--node-lease-duration-seconds=40',
     `--node-ip=${HOST}`,
     `--server-address=${HOST}:${port}`,

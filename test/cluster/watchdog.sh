@@ -31,5 +31,15 @@ while [ -n "$(each_pid)" ] && [ $tries -lt 50 ]; do
   tries=$((tries + 1))
 done
 each_pid | while read -r pid signal; do kill -KILL "$pid" 2>/dev/null; done
+# Cgroups of containers are named after the folder. Only an empty one can be removed, and its processes may just be ending.
+cgroups() {
+  for path in /sys/fs/cgroup/"${dir##*/}" /sys/fs/cgroup/*/"${dir##*/}"; do [ -d "$path" ] && echo "$path"; done
+}
+tries=0
+while [ -n "$(cgroups)" ] && [ $tries -lt 50 ]; do
+  cgroups | while read -r path; do find "$path" -depth -type d -exec rmdir {} \; 2>/dev/null; done
+  sleep 0.1
+  tries=$((tries + 1))
+done
 [ "$2" = remove ] && rm -rf -- "$dir"
 exit 0

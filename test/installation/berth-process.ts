@@ -4,11 +4,19 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { assertRunning, logPath, runningPid, startProcess, stopProcess } from '../cluster/processes.ts';
+import {
+  assertRunning,
+  logPath,
+  ProcessDiedError,
+  runningPid,
+  startProcess,
+  stopProcess,
+} from '../cluster/processes.ts';
 import { waitFor } from '../cluster/wait.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const main = join(root, 'src/main.ts');
+/** The program of a checkout. */
+export const mainOf = (checkout = root) => join(checkout, 'src/main.ts');
 
 export interface BerthProcess {
   /** Base URL of the API; empty for roles without one. */
@@ -24,13 +32,19 @@ export interface BerthOptions {
   stateDir: string;
   /** Names pid file and log; default: the role. */
   name?: string;
-  role: 'api' | 'listener' | 'operator' | 'all';
+  role: 'api' | 'listener' | 'operator' | 'builder' | 'all';
   /** Settings as environment variables; nothing else of Berth's reaches the process. */
   settings: Readonly<Record<string, string>>;
+  /** Folder of another version of Berth; default: this one. */
+  checkout?: string | undefined;
 }
 
 /** The settings as a file for `node --env-file`: secrets stay out of the arguments. */
-function writeSettings(stateDir: string, name: string, settings: Readonly<Record<string, string>>): string {
+export function writeSettings(
+  stateDir: string,
+  name: string,
+  settings: Readonly<Record<string, string>>,
+): string {
   mkdirSync(stateDir, { recursive: true });
   const path = join(stateDir, `${name}.env`);
   const lines = Object.entries(settings).map(([key, value]) => `${key}='${value}'\n`);
@@ -39,7 +53,7 @@ function writeSettings(stateDir: string, name: string, settings: Readonly<Record
 }
 
 /** Reads the JSON log lines written since `from`; lines of another form (a stack, say) are passed over. */
-function logLines(path: string, from: number): Record<string, unknown>[] {
+export function logLines(path: string, from: number): Record<string, unknown>[] {
   if (!existsSync(path)) return [];
   return readFileSync(path, 'utf8')
     .slice(from)
@@ -61,7 +75,7 @@ export async function startBerth(options: BerthOptions): Promise<BerthProcess> {
   await startProcess(stateDir, {
     name,
     command: process.execPath,
-    args: [`--env-file=${envFile}`, main, role],
+    args: [`--env-file=${envFile}`, mainOf(options.checkout), role],
     // Again as environment: there it wins over what the caller's own environment holds.
     env: settings,
   });
@@ -78,6 +92,18 @@ export async function startBerth(options: BerthOptions): Promise<BerthProcess> {
   };
 }
 
+/** As `startBerth`; a port that its settings name is tried some times: who looks for free ones holds each for a moment. */
+export async function startOnPort(options: BerthOptions): Promise<BerthProcess> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startBerth(options);
+    } catch (error) {
+      const isTaken = error instanceof ProcessDiedError && error.log.includes('EADDRINUSE');
+      if (!isTaken || attempt === 4) throw error;
+    }
+  }
+}
+
 /**
  * Runs a command of Berth to its end (`migrate`, `keys create …`) and returns what it prints.
  * @throws Error with what it wrote to standard error
@@ -86,13 +112,18 @@ export async function runBerth(
   stateDir: string,
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
+  checkout?: string,
 ): Promise<string> {
   const envFile = writeSettings(stateDir, `berth-${args[0] ?? 'command'}`, settings);
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, [`--env-file=${envFile}`, main, ...args], {
-      cwd: root,
-      env: { ...process.env, ...settings },
-    });
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [`--env-file=${envFile}`, mainOf(checkout), ...args],
+      {
+        cwd: checkout ?? root,
+        env: { ...process.env, ...settings },
+      },
+    );
     return stdout;
   } catch (error) {
     const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';

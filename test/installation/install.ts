@@ -1,25 +1,79 @@
 /** Puts into a cluster what Berth needs there, from the files that users apply: custom resource, namespace, rights. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseAllDocuments } from 'yaml';
+import { describeRight } from '../../src/kube/rights.ts';
 import { type KubectlAccess, kubectl, writeServiceAccountKubeconfig } from '../cluster/kubectl.ts';
 
 /** Berth's own namespace, as in manifests/. */
 export const BERTH_NAMESPACE = 'berth-system';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+/** An object of a manifest, as far as installing it goes. */
+export interface ManifestObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
 
-/** Applies crds/, the namespace and the rights, and waits until the API server serves the custom resource. */
+interface Rule {
+  readonly apiGroups: string[];
+  readonly resources: string[];
+  readonly verbs: string[];
+}
+
+/** Everything but what would run Berth in pods, which a local cluster only simulates, and their settings. */
+const KINDS: readonly string[] = [
+  'Namespace',
+  'CustomResourceDefinition',
+  'ServiceAccount',
+  'Role',
+  'RoleBinding',
+  'ClusterRole',
+  'ClusterRoleBinding',
+  'NetworkPolicy',
+];
+
+/** The objects of the file of a profile, as users apply it. */
+export function manifestObjects(profile: string): ManifestObject[] {
+  const path = fileURLToPath(new URL(`../../manifests/${profile}.yaml`, import.meta.url));
+  return parseAllDocuments(readFileSync(path, 'utf8'))
+    .map((document) => document.toJS() as ManifestObject | null)
+    .filter((object) => object !== null);
+}
+
+/** The rights that a role of a profile gives, as `describeRight` writes them. Empty: there is no such role. */
+export function grantedRights(profile: string, kind: 'Role' | 'ClusterRole', name: string): string[] {
+  // A ClusterRole is the cluster's: the namespace of its release is in its name.
+  const fullName = kind === 'ClusterRole' ? `${name}-${BERTH_NAMESPACE}` : name;
+  const roles = manifestObjects(profile).filter(
+    (object) => object.kind === kind && object.metadata.name === fullName,
+  );
+  const rules = roles.flatMap((role) => (role as ManifestObject & { rules: Rule[] }).rules);
+  return rules.flatMap(({ apiGroups, resources, verbs }) =>
+    apiGroups.flatMap((group) =>
+      resources.flatMap((text) => {
+        const [resource = '', subresource] = text.split('/');
+        const right = { group, resource, ...(subresource === undefined ? {} : { subresource }) };
+        return verbs.map((verb) => describeRight({ verb, ...right }));
+      }),
+    ),
+  );
+}
+
+/** What installBerth applies: of the profile with the most rights. Any other does with a part of them. */
+export function installedObjects(): ManifestObject[] {
+  return manifestObjects('cloud').filter(({ kind }) => KINDS.includes(kind));
+}
+
+/** Applies custom resource, namespaces and rights, and waits until the API server serves the custom resource. */
 export async function installBerth(access: KubectlAccess): Promise<void> {
-  const apply = ['apply', '--server-side', '--force-conflicts', '--field-manager=berth-install'];
-  await kubectl(access, [
-    ...apply,
-    '-f',
-    join(root, 'crds'),
-    '-f',
-    join(root, 'manifests/00-namespace.yaml'),
-    '-f',
-    join(root, 'manifests/10-rbac.yaml'),
-  ]);
+  const list = { apiVersion: 'v1', kind: 'List', items: installedObjects() };
+  await kubectl(
+    access,
+    ['apply', '--server-side', '--force-conflicts', '--field-manager=berth-install', '-f', '-'],
+    JSON.stringify(list),
+  );
   await kubectl(access, [
     'wait',
     '--for=condition=Established',

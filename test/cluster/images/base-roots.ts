@@ -1,0 +1,223 @@
+/** What is in each base image. */
+import { execFile } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { BinariesMissingError, type ResolveOptions } from '../binaries.ts';
+import { type DebianTree, debianTree } from './debian-packages.ts';
+import { npmPackage } from './npm-package.ts';
+import type { ImageConfig } from './oci-layout.ts';
+
+export const baseImageNames = ['static', 'node', 'python', 'postgres', 'redis'] as const;
+export type BaseImageName = (typeof baseImageNames)[number];
+
+/** Where the content comes from. */
+export interface Parts {
+  /** Tells one content from another. */
+  version: string;
+  /** Folder with the content of Debian's packages. */
+  debian: string;
+  /** Folder of the npm package `node`, and its version. */
+  node?: { folder: string; version: string };
+  /** Folder of the npm package `npm`. */
+  npm?: string;
+}
+
+/** A change in how the parts are put together is a new recipe. */
+const RECIPE = 2;
+
+const DEBIAN: Record<BaseImageName, DebianTree> = {
+  static: { name: 'static', packages: ['busybox-static'] },
+  node: { name: 'node', packages: ['libc6', 'libstdc++6', 'libgcc-s1', 'libatomic1', 'busybox-static'] },
+  python: {
+    name: 'python',
+    packages: ['python3-minimal', 'libpython3-stdlib', 'python3-pip-whl', 'busybox-static'],
+    // Not what its libraries ask for beside libraries: perl, dpkg and their own.
+    dependencies: /^(python3|lib(?!perl|gdbm|md0|selinux|acl|pcre)|zlib1g|media-types)/,
+  },
+  postgres: {
+    // Its version is that of the distribution: postgresql-15, say.
+    name: 'postgres',
+    packages: ['postgresql', 'busybox-static'],
+    // Without the compiler for queries (LLVM), which is larger than all the rest.
+    dependencies: /^(postgresql-(client-)?\d+$|lib(?!perl|llvm|z3|db|gdbm|icu-dev)|zlib1g|tzdata)/,
+  },
+  redis: {
+    name: 'redis',
+    packages: ['redis-server', 'redis-tools', 'busybox-static'],
+    dependencies: /^(lib(?!perl)|lua-|zlib1g)/,
+  },
+};
+
+/** The npm of the Node line that package.json asks for. */
+const NPM = {
+  name: 'npm',
+  version: '11.21.2',
+  integrity:
+    'sha512-7HPApk+AflMUavSseL1Pm6CnYqMIHk53x+KmuhqmTDqPkjPMgxIpTPcTqsE91EKNw4gFBJV9fnXiSdGm1DXq9A==',
+};
+
+/** @throws BinariesMissingError where a part cannot be had */
+export async function partsOf(name: BaseImageName, options: ResolveOptions): Promise<Parts> {
+  if (process.platform !== 'linux') {
+    throw new BinariesMissingError('Base images are made of the programs of this machine: it must be Linux.');
+  }
+  const debian = await debianTree(DEBIAN[name], options);
+  const version = [RECIPE, basename(dirname(debian)), basename(debian), entrypointOf(name)].join(' ').trim();
+  if (name !== 'node') return { version, debian };
+  const node = nodePackage();
+  const npm = await npmPackage(NPM, options);
+  return { version: `${version} node ${node.version} npm ${NPM.version}`, debian, node, npm };
+}
+
+/** The Node that this project runs with, as npm has installed it. */
+function nodePackage(): { folder: string; version: string } {
+  const folder = dirname(createRequire(import.meta.url).resolve('node/package.json'));
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
+  if (existsSync(join(folder, 'bin', 'node'))) return { folder, version };
+  throw new BinariesMissingError(
+    `The base image of Node needs ${folder}/bin/node, which the package's install script makes: run npm install.`,
+  );
+}
+
+/** Puts an image's files into `root`, which it makes; returns how the image runs. */
+export async function assembleRoot(name: BaseImageName, parts: Parts, root: string): Promise<ImageConfig> {
+  cpSync(parts.debian, root, { recursive: true, verbatimSymlinks: true });
+  const unread = ['doc', 'man', 'locale', 'lintian', 'info', 'bug'].map((folder) => `usr/share/${folder}`);
+  for (const path of unread) rmSync(join(root, path), { recursive: true, force: true });
+  linkMergedFolders(root);
+  writeSystemFiles(root);
+  await linkApplets(root);
+  const environment = ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'];
+  if (name === 'node') return addNode(root, parts, environment);
+  if (name === 'python') return addPython(root, environment);
+  if (name === 'postgres') return addPostgres(root);
+  if (name === 'redis') return addRedis(root, environment);
+  return { Env: environment, Cmd: ['/bin/sh'] };
+}
+
+/** Where a package has its programs and libraries below /usr alone, /bin, /lib and the like are links there. */
+function linkMergedFolders(root: string): void {
+  for (const folder of ['bin', 'sbin', 'lib', 'lib64']) {
+    if (existsSync(join(root, folder)) || !existsSync(join(root, 'usr', folder))) continue;
+    symlinkSync(`usr/${folder}`, join(root, folder));
+  }
+}
+
+function writeSystemFiles(root: string): void {
+  const folders: Record<string, number> = { tmp: 0o1777, root: 0o700, etc: 0o755, proc: 0o755, sys: 0o755 };
+  for (const [folder, mode] of Object.entries({ ...folders, dev: 0o755, 'home/app': 0o777 })) {
+    mkdirSync(join(root, folder), { recursive: true });
+    chmodSync(join(root, folder), mode);
+  }
+  const users = [
+    'root:x:0:0::/root:/bin/sh',
+    'app:x:1000:1000::/home/app:/bin/sh',
+    // Of the official images of PostgreSQL, Valkey and Redis.
+    'data:x:999:999::/:/bin/sh',
+    'nobody:x:65534:65534::/:',
+  ];
+  const groups = ['root:x:0:', 'app:x:1000:', 'data:x:999:', 'nogroup:x:65534:'];
+  write(root, 'etc/passwd', users);
+  write(root, 'etc/group', groups);
+  write(root, 'etc/nsswitch.conf', ['passwd: files', 'group: files', 'hosts: files dns']);
+}
+
+function write(root: string, path: string, lines: readonly string[], mode = 0o644): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), `${lines.join('\n')}\n`);
+  chmodSync(join(root, path), mode);
+}
+
+/** A link for each command of busybox that nothing else gives. */
+async function linkApplets(root: string): Promise<void> {
+  const busybox = ['bin', 'usr/bin'].find((folder) => existsSync(join(root, folder, 'busybox')));
+  const { stdout } = await promisify(execFile)(join(root, busybox ?? 'bin', 'busybox'), ['--list']);
+  for (const applet of stdout.trim().split('\n')) {
+    const taken = ['bin', 'usr/bin'].some((folder) => existsSync(join(root, folder, applet)));
+    if (!taken) symlinkSync('busybox', join(root, busybox ?? 'bin', applet));
+  }
+}
+
+function addNode(root: string, { node, npm }: Parts, environment: readonly string[]): ImageConfig {
+  const [bin, modules] = [join(root, 'usr/local/bin'), join(root, 'usr/local/lib/node_modules')];
+  mkdirSync(bin, { recursive: true });
+  mkdirSync(modules, { recursive: true });
+  copyFileSync(join(node?.folder ?? '', 'bin', 'node'), join(bin, 'node'));
+  chmodSync(join(bin, 'node'), 0o755);
+  cpSync(npm ?? '', join(modules, 'npm'), { recursive: true, verbatimSymlinks: true });
+  for (const command of ['npm', 'npx'])
+    symlinkSync(`../lib/node_modules/npm/bin/${command}-cli.js`, join(bin, command));
+  // Scripts of packages begin with it.
+  mkdirSync(join(root, 'usr/bin'), { recursive: true });
+  if (!existsSync(join(root, 'usr/bin/env'))) symlinkSync('/bin/busybox', join(root, 'usr/bin/env'));
+  return { Env: [...environment, `NODE_VERSION=${node?.version}`], Cmd: ['node'] };
+}
+
+function addPython(root: string, environment: readonly string[]): ImageConfig {
+  const wheels = readdirSync(join(root, 'usr/share/python-wheels'));
+  const pip = wheels.find((file) => file.startsWith('pip-'));
+  symlinkSync('python3', join(root, 'usr/bin/python'));
+  const script = ['#!/bin/sh', `exec python3 /usr/share/python-wheels/${pip}/pip "$@"`];
+  for (const command of ['pip', 'pip3']) write(root, `usr/local/bin/${command}`, script, 0o755);
+  for (const version of readdirSync(join(root, 'usr/lib')).filter((file) => /^python3\.\d+$/.test(file))) {
+    // An image holds one application: what pip installs gets into nobody's way.
+    rmSync(join(root, 'usr/lib', version, 'EXTERNALLY-MANAGED'), { force: true });
+  }
+  if (!existsSync(join(root, 'usr/bin/env'))) symlinkSync('/bin/busybox', join(root, 'usr/bin/env'));
+  return { Env: [...environment, 'PYTHONDONTWRITEBYTECODE=1'], Cmd: ['python3'] };
+}
+
+/** Script that an image begins with; empty: none. */
+function entrypointOf(name: BaseImageName): string {
+  const path = join(dirname(fileURLToPath(import.meta.url)), 'entrypoints', `${name}.sh`);
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}
+
+/** As the official image, as far as Berth knows it: its user, its entry point, its signal. */
+function addPostgres(root: string): ImageConfig {
+  const [version = ''] = readdirSync(join(root, 'usr/lib/postgresql'));
+  const home = join('usr/lib/postgresql', version);
+  rmSync(join(root, home, 'lib/llvmjit.so'), { force: true });
+  rmSync(join(root, home, 'lib/bitcode'), { recursive: true, force: true });
+  mkdirSync(join(root, 'var/run/postgresql'), { recursive: true });
+  chmodSync(join(root, 'var/run/postgresql'), 0o1777);
+  write(root, 'usr/local/bin/docker-entrypoint.sh', [entrypointOf('postgres').trimEnd()], 0o755);
+  return {
+    Env: [
+      `PATH=/${home}/bin:/usr/local/bin:/usr/bin:/bin`,
+      'LANG=C.UTF-8',
+      'PGDATA=/var/lib/postgresql/data',
+    ],
+    Entrypoint: ['docker-entrypoint.sh'],
+    Cmd: ['postgres'],
+    User: '999:999',
+    StopSignal: 'SIGINT',
+  };
+}
+
+function addRedis(root: string, environment: readonly string[]): ImageConfig {
+  mkdirSync(join(root, 'data'), { recursive: true });
+  chmodSync(join(root, 'data'), 0o777);
+  write(root, 'usr/local/bin/docker-entrypoint.sh', [entrypointOf('redis').trimEnd()], 0o755);
+  return {
+    Env: environment,
+    Entrypoint: ['docker-entrypoint.sh'],
+    Cmd: ['redis-server', '--protected-mode', 'no'],
+    WorkingDir: '/data',
+    User: '999:999',
+  };
+}

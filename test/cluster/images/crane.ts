@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { resolveImageTools } from './tools.ts';
+
+const run = promisify(execFile);
+
+/**
+ * Runs crane and returns what it prints, without the last line's end: `crane(['digest', '127.0.0.1:5000/a/b:1'])`.
+ * Takes plain HTTP and any certificate.
+ * @param options.dockerConfig folder with the passwords of registries, from `writeDockerConfig`
+ * @throws Error with crane's own message
+ */
+export async function crane(
+  args: readonly string[],
+  options: { dockerConfig?: string } = {},
+): Promise<string> {
+  const { crane: command } = await resolveImageTools(['crane']);
+  const env = options.dockerConfig ? { ...process.env, DOCKER_CONFIG: options.dockerConfig } : process.env;
+  try {
+    const { stdout } = await run(command, [...args, '--insecure'], { env, maxBuffer: 1 << 26 });
+    return stdout.trimEnd();
+  } catch (cause) {
+    const said = (cause as { stderr?: string }).stderr?.trim();
+    throw new Error(`failed to run crane ${args.join(' ')}: ${said || (cause as Error).message}`, { cause });
+  }
+}
+
+/** Writes the `config.json` that clients of registries read into a folder of this path; returns the path. */
+export function writeDockerConfig(
+  folder: string,
+  passwords: Readonly<Record<string, { username: string; password: string }>>,
+): string {
+  const auths = Object.entries(passwords).map(([host, { username, password }]) => [
+    host,
+    { auth: Buffer.from(`${username}:${password}`).toString('base64') },
+  ]);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'config.json'), JSON.stringify({ auths: Object.fromEntries(auths) }), {
+    mode: 0o600,
+  });
+  return folder;
+}

@@ -1,0 +1,196 @@
+/** A real git server on loopback: git's own http-backend behind https, with an authority of its own. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { authority } from '../../unit/kube/self-signed.ts';
+import { BinariesMissingError } from '../binaries.ts';
+import { freePorts } from '../ports.ts';
+import { startWatchdog } from '../processes.ts';
+import { answerAsCgi } from './cgi.ts';
+import {
+  type CommitOptions,
+  commitFiles,
+  createRepository,
+  type FileChanges,
+  git,
+} from './git-repository.ts';
+
+/** A request that came in. */
+export interface GitRequest {
+  readonly method: string;
+  /** With its query: `/team/app.git/info/refs?service=git-upload-pack`. */
+  readonly path: string;
+  /** Of the answer; undefined while there is none. */
+  status: number | undefined;
+}
+
+export interface GitOverHttps {
+  /** `https://127.0.0.1:port`; the repository team/app is `${url}/team/app.git`. */
+  readonly url: string;
+  readonly port: number;
+  /** Holds the repositories. */
+  readonly stateDir: string;
+  /** PEM of the authority that vouches for it. */
+  readonly ca: string;
+  /** In the order of their arrival. */
+  readonly requests: GitRequest[];
+  /** The one that is asked for from now on, as password of any user or as bearer; undefined: everybody may read and push. */
+  token: string | undefined;
+  /** Takes requests and says nothing, from now on. */
+  hang: boolean;
+  /** Answers with this status alone, from now on. */
+  status: number | undefined;
+  /**
+   * Writes a commit on top of a branch and gives its id; makes repository and branch where they are not there.
+   * @param repository `team/app`
+   */
+  commitFiles(repository: string, files: FileChanges, options?: CommitOptions): Promise<string>;
+  /** Runs git in the repository on the server's disk, to make tags, delete branches and the like. */
+  git(repository: string, ...args: string[]): Promise<string>;
+  /** No longer listens, cuts what is under way; repositories and port stay. */
+  halt(): Promise<void>;
+  /** Listens again, on the same port. */
+  start(): Promise<void>;
+  /** Ends it and removes the repositories. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a git server; its repositories are made by the first commit.
+ * @throws BinariesMissingError where git, or its http-backend, is not installed
+ */
+export async function startGitOverHttps(options: { token?: string } = {}): Promise<GitOverHttps> {
+  const backend = httpBackend();
+  const stateDir = mkdtempSync(join(realpathSync(tmpdir()), 'berth-git-'));
+  const watchdog = startWatchdog(stateDir, { removeState: true });
+  const vouching = authority();
+  const requests: GitRequest[] = [];
+  const children = new Set<ChildProcess>();
+  const server = createServer(vouching.issue(['127.0.0.1', 'localhost']), (request, response) => {
+    const entry: GitRequest = { method: request.method ?? '', path: request.url ?? '', status: undefined };
+    requests.push(entry);
+    response.once('finish', () => {
+      entry.status = response.statusCode;
+    });
+    if (served.hang) return;
+    if (served.status !== undefined) response.writeHead(served.status).end();
+    else if (served.token !== undefined && !knows(request, served.token)) refuse(response);
+    else {
+      const child = spawn(backend, {
+        env: cgiEnvironment(request, stateDir),
+        stdio: ['pipe', 'pipe', 'ignore'],
+      });
+      children.add(child);
+      child.once('close', () => children.delete(child));
+      answerAsCgi(child, request, response);
+    }
+  });
+  const port = await listenSomewhere(server);
+  const halt = async () => {
+    for (const child of children) child.kill('SIGKILL');
+    await close(server);
+  };
+  const served: GitOverHttps = {
+    url: `https://127.0.0.1:${port}`,
+    port,
+    stateDir,
+    ca: vouching.cert,
+    requests,
+    token: options.token,
+    hang: false,
+    status: undefined,
+    commitFiles: async (repository, files, commitOptions) =>
+      commitFiles(await createRepository(stateDir, repository), files, commitOptions),
+    git: async (repository, ...args) => git(join(stateDir, `${repository}.git`), args),
+    halt,
+    start: () => listen(server, port),
+    stop: async () => {
+      await halt();
+      watchdog.release();
+      rmSync(stateDir, { recursive: true, force: true });
+    },
+  };
+  return served;
+}
+
+function httpBackend(): string {
+  let folder: string;
+  try {
+    folder = execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim();
+  } catch (cause) {
+    throw new BinariesMissingError(
+      `A git server needs git, which cannot be run: ${(cause as Error).message}. Install the package git.`,
+    );
+  }
+  const backend = join(folder, 'git-http-backend');
+  if (existsSync(backend)) return backend;
+  throw new BinariesMissingError(`A git server needs git's http-backend, and there is none in ${folder}.`);
+}
+
+/** What RFC 3875 and `git help http-backend` ask for. */
+function cgiEnvironment(request: IncomingMessage, stateDir: string): Record<string, string> {
+  const { pathname, search } = new URL(request.url ?? '/', 'https://127.0.0.1');
+  const header = (name: string) => String(request.headers[name] ?? '');
+  return {
+    PATH: process.env['PATH'] ?? '',
+    GIT_PROJECT_ROOT: stateDir,
+    GIT_HTTP_EXPORT_ALL: '1',
+    // The settings of whoever runs this are not the server's.
+    GIT_CONFIG_NOSYSTEM: '1',
+    HOME: stateDir,
+    REQUEST_METHOD: request.method ?? 'GET',
+    PATH_INFO: decodeURIComponent(pathname),
+    QUERY_STRING: search.slice(1),
+    CONTENT_TYPE: header('content-type'),
+    CONTENT_LENGTH: header('content-length'),
+    HTTP_CONTENT_ENCODING: header('content-encoding'),
+    GIT_PROTOCOL: header('git-protocol'),
+    // Whom it knows by name may push.
+    REMOTE_USER: 'test',
+    REMOTE_ADDR: '127.0.0.1',
+  };
+}
+
+function knows(request: IncomingMessage, token: string): boolean {
+  const [scheme, value = ''] = (request.headers.authorization ?? '').split(' ');
+  if (scheme === 'Bearer') return value === token;
+  const credentials = Buffer.from(value, 'base64').toString();
+  return scheme === 'Basic' && credentials.slice(credentials.indexOf(':') + 1) === token;
+}
+
+function refuse(response: ServerResponse): void {
+  response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
+}
+
+/** A port that will be free again after a halt. */
+async function listenSomewhere(server: Server): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    const [port = 0] = await freePorts(1);
+    try {
+      await listen(server, port);
+      return port;
+    } catch (error) {
+      if (attempt >= 4) throw error;
+    }
+  }
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,100 @@
+/** Bare repositories on disk, and commits in them without a work tree. */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+
+/** A file's content, with its mode where it is no plain one: 100755 a program, 120000 a link (content: its target). */
+export type FileChange =
+  | string
+  | Buffer
+  | { content: string | Buffer; mode: '100644' | '100755' | '120000' }
+  /** Removed. */
+  | null;
+
+/** By path in the repository. */
+export type FileChanges = Readonly<Record<string, FileChange>>;
+
+export interface CommitOptions {
+  /** Default: main. */
+  branch?: string;
+  message?: string;
+  /** Seconds since 1970 of its making; default: now. With the same, the same content has the same id. */
+  time?: number;
+  /** Starts the branch anew, without history: what was there is no longer reachable by it. */
+  orphan?: boolean;
+}
+
+/** Settings of whoever runs this must not tell: signing of commits, hooks, names of branches. */
+const ENVIRONMENT = {
+  PATH: process.env['PATH'] ?? '',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+};
+
+/**
+ * Runs git in a folder and returns what it prints, without the last line's end.
+ * @throws Error with git's own message
+ */
+export async function git(folder: string, args: readonly string[], input?: Buffer): Promise<string> {
+  const child = spawn('git', ['-C', folder, ...args], { env: ENVIRONMENT });
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  const [code, output, errors] = await Promise.all([ended, buffer(child.stdout), buffer(child.stderr)]);
+  if (code !== 0) throw new Error(`failed to run git ${args.join(' ')}: ${errors.toString().trim()}`);
+  return output.toString().trimEnd();
+}
+
+/** Folder of the bare repository of this name below `root`; made if it is not there. */
+export async function createRepository(root: string, name: string): Promise<string> {
+  const folder = join(root, `${name}.git`);
+  if (existsSync(join(folder, 'HEAD'))) return folder;
+  await git(root, ['init', '--quiet', '--bare', '--initial-branch=main', folder]);
+  // As hosts do: any commit can be fetched by its id, in parts.
+  const settings = { 'uploadpack.allowAnySHA1InWant': 'true', 'uploadpack.allowFilter': 'true' };
+  for (const [key, value] of Object.entries(settings)) await git(folder, ['config', key, value]);
+  return folder;
+}
+
+/** Writes a commit on top of a branch, made where it is not there; gives the commit's id. */
+export async function commitFiles(
+  folder: string,
+  files: FileChanges,
+  { branch = 'main', message = 'A commit', time, orphan = false }: CommitOptions = {},
+): Promise<string> {
+  const ref = `refs/heads/${branch}`;
+  const tip = orphan ? '' : await git(folder, ['for-each-ref', '--format=%(objectname)', ref]);
+  const seconds = time ?? Math.floor(Date.now() / 1000);
+  const stream = [
+    `commit ${ref}\ncommitter Test <test@example.com> ${seconds} +0000\n`,
+    data(message),
+    tip === '' ? '' : `from ${tip}\n`,
+    ...(tip === '' ? ['deleteall\n'] : []),
+    ...Object.entries(files).map(([path, change]) => changeOf(path, change)),
+    '\n',
+  ];
+  const input = Buffer.concat(stream.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+  await git(folder, ['fast-import', '--quiet', '--force', '--date-format=raw'], input);
+  return git(folder, ['rev-parse', ref]);
+}
+
+/** A path in quotes may hold anything but these, which need a backslash. */
+const quoted = (path: string) => `"${path.replace(/["\\]/g, '\\$&').replaceAll('\n', '\\n')}"`;
+
+function data(content: string | Buffer): Buffer {
+  const bytes = Buffer.from(content as string);
+  return Buffer.concat([Buffer.from(`data ${bytes.length}\n`), bytes, Buffer.from('\n')]);
+}
+
+function changeOf(path: string, change: FileChange): Buffer {
+  if (change === null) return Buffer.from(`D ${quoted(path)}\n`);
+  const { content, mode } =
+    typeof change === 'string' || Buffer.isBuffer(change)
+      ? { content: change, mode: '100644' as const }
+      : change;
+  return Buffer.concat([Buffer.from(`M ${mode} inline ${quoted(path)}\n`), data(content)]);
+}

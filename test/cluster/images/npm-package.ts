@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { BinariesMissingError, cacheRoot, type ResolveOptions } from '../binaries.ts';
+
+const run = promisify(execFile);
+
+export interface NpmPackage {
+  name: string;
+  version: string;
+  /** As package-lock.json writes it: `sha512-…`. */
+  integrity: string;
+}
+
+/**
+ * Folder with the content of a package of the npm registry, in the cache.
+ * @throws BinariesMissingError where it cannot be had, or is not the one that was meant
+ */
+export async function npmPackage(wanted: NpmPackage, options: ResolveOptions = {}): Promise<string> {
+  const { name, version, integrity } = wanted;
+  const home = join(dirname(cacheRoot(options.env ?? process.env)), 'npm');
+  const folder = join(home, `${name.replace('/', '-')}-${version}`);
+  if (existsSync(folder)) return folder;
+  mkdirSync(home, { recursive: true });
+  const temporary = mkdtempSync(`${folder}.tmp-`);
+  try {
+    await run('npm', ['pack', `${name}@${version}`, '--loglevel=error'], { cwd: temporary });
+    const file = join(temporary, readdirSync(temporary).find((entry) => entry.endsWith('.tgz')) ?? '');
+    const found = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`;
+    if (found !== integrity) throw new Error(`it is ${found}, not ${integrity}`);
+    await run('tar', ['--extract', '--file', file, '--directory', temporary]);
+    // Another process may have been faster: then its folder stands.
+    if (!existsSync(folder)) renameSync(join(temporary, 'package'), folder);
+    return folder;
+  } catch (cause) {
+    if (existsSync(folder)) return folder;
+    throw new BinariesMissingError(
+      `The npm package ${name} ${version} could not be had: ${(cause as Error).message}`,
+    );
+  } finally {
+    rmSync(temporary, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * The programs that make and keep images: BuildKit, the registry of the distribution project, crane, runc.
+ *
+ * Each is looked for, and made where it is missing, only when something asks for it: buildkitd alone takes minutes to
+ * build. The Go modules beside this file pin the versions; runc is Debian's, for a runc built without cgo knows no
+ * seccomp.
+ */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type BinaryGroup, pinnedVersion, type ResolveOptions, resolveGroup } from '../binaries.ts';
+import { debianTree } from './debian-packages.ts';
+
+/** Programs that are built with Go. */
+export type ImageTool = 'buildkitd' | 'buildctl' | 'registry' | 'crane';
+
+/**
+ * Milliseconds that whoever starts one of these programs has to allow: on a machine that has none they are built first.
+ * For a `beforeAll`, whose usual limit is for what is there.
+ */
+export const FIRST_TIME_MS = 900_000;
+
+const modules = join(dirname(fileURLToPath(import.meta.url)), 'modules');
+
+/** Program → the module that it is built from, and its package there. */
+const SOURCES: Record<ImageTool, { group: string; module: string; package: string }> = {
+  buildkitd: { group: 'buildkit', module: 'github.com/moby/buildkit', package: 'cmd/buildkitd' },
+  buildctl: { group: 'buildkit', module: 'github.com/moby/buildkit', package: 'cmd/buildctl' },
+  registry: { group: 'registry', module: 'github.com/distribution/distribution/v3', package: 'cmd/registry' },
+  crane: { group: 'crane', module: 'github.com/google/go-containerregistry', package: 'cmd/crane' },
+};
+
+function groupOf(tool: ImageTool): BinaryGroup<ImageTool> {
+  const { group, module } = SOURCES[tool];
+  const moduleDir = join(modules, group);
+  const version = pinnedVersion(readFileSync(join(moduleDir, 'go.mod'), 'utf8'), module);
+  const ofGroup = Object.entries(SOURCES).filter(([, source]) => source.group === group);
+  return {
+    name: group,
+    version,
+    moduleDir,
+    packages: Object.fromEntries(
+      ofGroup.map(([name, source]) => [name, `${source.module}/${source.package}`]),
+    ),
+    ldflags: [`-X ${module}/version.Version=${version}`],
+  };
+}
+
+/**
+ * Absolute paths of these programs; builds what is missing (up to some minutes, once per version).
+ * @throws BinariesMissingError where something is missing and there is no Go
+ */
+export async function resolveImageTools<Tool extends ImageTool>(
+  tools: readonly Tool[],
+  options: ResolveOptions = {},
+): Promise<Record<Tool, string>> {
+  const found = {} as Record<Tool, string>;
+  for (const tool of tools)
+    Object.assign(found, await resolveGroup(groupOf(tool), [tool], howToGet, options));
+  return found;
+}
+
+/**
+ * Absolute path of runc, unpacked from Debian's package into the cache.
+ * @throws BinariesMissingError where Debian's packages cannot be had
+ */
+export async function resolveRunc(options: ResolveOptions = {}): Promise<string> {
+  const tree = await debianTree({ name: 'runc', packages: ['runc'] }, options);
+  return join(tree, 'usr', 'sbin', 'runc');
+}
+
+function howToGet(missing: readonly string[]): string {
+  return [
+    `Building images for real needs ${missing.join(', ')}, and there is no Go to build ${missing.length > 1 ? 'them' : 'it'} with. Do one of these:`,
+    '  - install Go 1.26 or newer (https://go.dev/dl) and try again: the build takes some minutes, once;',
+    '  - set KUBEBUILDER_ASSETS to a folder that holds these programs.',
+  ].join('\n');
+}

@@ -1,0 +1,159 @@
+/** The files that containerd, kubelet, kube-proxy and CoreDNS are set up with. JSON is YAML too. */
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { paths } from '../layout.ts';
+import { NODE_ADDRESS, NODE_NAME, POD_NETWORK } from './addresses.ts';
+import type { NodeTools } from './tools.ts';
+
+/** Image of the container that holds a pod's namespaces. */
+export const SANDBOX_IMAGE = 'berth.local/pause:1';
+
+export const files = {
+  containerd: (stateDir: string) => join(stateDir, 'containerd.toml'),
+  containerdSocket: (stateDir: string) => join(stateDir, 'run', 'containerd.sock'),
+  kubelet: (stateDir: string) => join(stateDir, 'kubelet.json'),
+  proxy: (stateDir: string) => join(stateDir, 'kube-proxy.json'),
+  dns: (stateDir: string) => join(stateDir, 'Corefile'),
+  /** Folder with programs that are needed by name. */
+  programs: (stateDir: string) => join(stateDir, 'programs'),
+};
+
+const text = JSON.stringify;
+
+/** Writes them all. `registryPort`: where on the node's address the registry answers that everything is pulled from. */
+export function writeSettings(stateDir: string, tools: NodeTools, registryPort: number): void {
+  for (const folder of ['run', 'cni', 'registries/_default', 'programs']) {
+    mkdirSync(join(stateDir, folder), { recursive: true });
+  }
+  writeFileSync(files.containerd(stateDir), containerd(stateDir, tools));
+  writeFileSync(join(stateDir, 'registries/_default/hosts.toml'), registries(registryPort));
+  writeFileSync(join(stateDir, 'cni', '10-pods.conflist'), text(podNetwork()));
+  // Names outside the cluster: there are none.
+  writeFileSync(join(stateDir, 'resolv.conf'), `nameserver ${NODE_ADDRESS}\n`);
+  writeFileSync(files.kubelet(stateDir), text(kubelet(stateDir)));
+  writeFileSync(files.proxy(stateDir), text(proxy(stateDir)));
+  writeFileSync(files.dns(stateDir), dns(stateDir));
+  const nft = join(files.programs(stateDir), 'nft');
+  writeFileSync(
+    nft,
+    `#!/bin/sh\nLD_LIBRARY_PATH='${tools.nft.libraries}' exec '${tools.nft.program}' "$@"\n`,
+  );
+  chmodSync(nft, 0o755);
+}
+
+/** TOML writes strings and lists of strings as JSON does. */
+function containerd(stateDir: string, { node, cniPlugins }: NodeTools): string {
+  const socket = files.containerdSocket(stateDir);
+  const runc = "plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc";
+  return `version = 4
+root = ${text(join(stateDir, 'containerd'))}
+state = ${text(join(stateDir, 'run', 'containerd'))}
+disabled_plugins = ['io.containerd.nri.v1.nri', 'io.containerd.image-verifier.v1.bindir']
+[plugins.'io.containerd.server.v1.grpc']
+  address = ${text(socket)}
+[plugins.'io.containerd.server.v1.ttrpc']
+  address = ${text(`${socket}.ttrpc`)}
+[plugins.'io.containerd.internal.v1.opt']
+  path = ${text(join(stateDir, 'opt'))}
+[plugins.'io.containerd.cri.v1.images'.pinned_images]
+  sandbox = ${text(SANDBOX_IMAGE)}
+[plugins.'io.containerd.cri.v1.images'.registry]
+  config_path = ${text(join(stateDir, 'registries'))}
+[plugins.'io.containerd.cri.v1.runtime']
+  # Where root may not lower it, as in some containers and virtual machines, no pod would start.
+  restrict_oom_score_adj = true
+  disable_apparmor = true
+[${runc}]
+  runtime_type = 'io.containerd.runc.v2'
+  [${runc}.options]
+    BinaryName = ${text(node.runc)}
+    SystemdCgroup = false
+[plugins.'io.containerd.cri.v1.runtime'.cni]
+  bin_dirs = [${text(cniPlugins)}]
+  conf_dir = ${text(join(stateDir, 'cni'))}
+`;
+}
+
+/** Every name of an image is looked for in the one registry that there is, whatever host it names. */
+function registries(port: number): string {
+  const url = text(`http://${NODE_ADDRESS}:${port}`);
+  return `server = ${url}\n[host.${url}]\n  capabilities = ["pull", "resolve"]\n`;
+}
+
+/**
+ * A point-to-point link for each pod: all that goes from one to another is routed, so that answers of a Service's pods
+ * find their way back. On a bridge that takes a kernel module.
+ */
+function podNetwork(): object {
+  const ranges = [[{ subnet: POD_NETWORK }]];
+  const ipam = { type: 'host-local', dataDir: '/run/cni-ipam', ranges, routes: [{ dst: '0.0.0.0/0' }] };
+  return { cniVersion: '1.0.0', name: 'pods', plugins: [{ type: 'ptp', ipam }] };
+}
+
+function kubelet(stateDir: string): object {
+  return {
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    kind: 'KubeletConfiguration',
+    failCgroupV1: false,
+    failSwapOn: false,
+    cgroupDriver: 'cgroupfs',
+    cgroupRoot: `/${basename(stateDir)}`,
+    containerRuntimeEndpoint: `unix://${files.containerdSocket(stateDir)}`,
+    resolvConf: join(stateDir, 'resolv.conf'),
+    clusterDNS: [NODE_ADDRESS],
+    clusterDomain: 'cluster.local',
+    // Nobody but the node's own network reaches it.
+    address: NODE_ADDRESS,
+    readOnlyPort: 0,
+    authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
+    authorization: { mode: 'AlwaysAllow' },
+    oomScoreAdj: 0,
+    // The disk is this machine's, and may be nearly full without harm to a test.
+    evictionHard: {
+      'memory.available': '50Mi',
+      'nodefs.available': '1%',
+      'nodefs.inodesFree': '1%',
+      'imagefs.available': '1%',
+    },
+    imageGCHighThresholdPercent: 100,
+    imageMinimumGCAge: '240h',
+    nodeStatusUpdateFrequency: '2s',
+    // Pods start beside each other, and so do pulls.
+    serializeImagePulls: false,
+    registryPullQPS: 0,
+    volumePluginDir: join(stateDir, 'kubelet', 'volume-plugins'),
+  };
+}
+
+function proxy(stateDir: string): object {
+  return {
+    apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+    kind: 'KubeProxyConfiguration',
+    mode: 'nftables',
+    clientConnection: { kubeconfig: paths.kubeconfig(stateDir, 'kube-proxy') },
+    clusterCIDR: POD_NETWORK,
+    hostnameOverride: NODE_NAME,
+    oomScoreAdj: 0,
+    conntrack: { maxPerCore: 0 },
+    nftables: { minSyncPeriod: '100ms' },
+  };
+}
+
+/** Names of Services; any other name does not exist. */
+function dns(stateDir: string): string {
+  return `cluster.local:53 {
+  bind ${NODE_ADDRESS}
+  errors
+  kubernetes cluster.local {
+    kubeconfig ${paths.kubeconfig(stateDir, 'coredns')}
+    ttl 1
+  }
+}
+.:53 {
+  bind ${NODE_ADDRESS}
+  template ANY ANY {
+    rcode NXDOMAIN
+  }
+}
+`;
+}

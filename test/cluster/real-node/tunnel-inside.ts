@@ -1,0 +1,31 @@
+/** The inner end of the tunnel, run in the namespaces of a node: node tunnel-inside.ts <state folder> */
+import { connect, createServer, type Socket } from 'node:net';
+import { insideSocket, listening, onFirstLine, outsideSocket, splice } from './tunnel.ts';
+
+const [stateDir = ''] = process.argv.slice(2);
+
+/** Every connection to it is passed on to the outside; it goes with `owner`. */
+async function lend(owner: Socket, host: string, port: number): Promise<void> {
+  const server = createServer((socket) => {
+    const out = connect({ path: outsideSocket(stateDir) });
+    out.write(`${port}\n`);
+    splice(socket, out);
+  });
+  try {
+    await listening(server, { host, port });
+    owner.once('close', () => server.close()).resume();
+    owner.write('ok\n');
+  } catch (error) {
+    owner.end(`${(error as Error).message}\n`);
+  }
+}
+
+const server = createServer((socket) => {
+  onFirstLine(socket, (line) => {
+    const [verb, host = '', port] = line.split(' ');
+    if (verb === 'connect') splice(socket, connect({ host, port: Number(port) }));
+    else if (verb === 'listen') void lend(socket, host, Number(port));
+    else socket.destroy();
+  });
+});
+await listening(server, { path: insideSocket(stateDir) });
