@@ -1,0 +1,65 @@
+/** What the benches of the API send. */
+import { NAME } from '../load/load.ts';
+
+/** A deployment as users have them: sizes, a custom URL's worth of variables, two secrets. */
+export const DEPLOYMENT = {
+  name: NAME,
+  source: 'external_image',
+  source_config: {
+    deployment_type: 'prod',
+    resource_spec: {
+      min_scale: 0,
+      max_scale: 3,
+      cpu: 0.5,
+      memory_mb: 512,
+      annotations: { 'example.com/team': 'shop' },
+    },
+  },
+  source_revision_config: { image_uri: 'registry.example/shop/web:1.4.2' },
+  secrets: [
+    { name: 'SHOP_TOKEN', value: 'a-token-of-thirty-two-characters' },
+    { name: 'SHOP_PASSWORD', value: 'a-password' },
+  ],
+};
+
+export const DEPLOYMENT_JSON = JSON.stringify(DEPLOYMENT);
+
+export const PATH = '/v2/deployments';
+
+/** One call, outside of any measure. @throws Error unless it is answered with 2xx */
+export async function call<T>(
+  base: string,
+  apiKey: string,
+  method: string,
+  path: string,
+  body?: string,
+  { signal, tenantId }: { signal?: AbortSignal; tenantId?: string } = {},
+): Promise<T> {
+  const response = await fetch(`${base}${path}`, {
+    method,
+    headers: {
+      'x-api-key': apiKey,
+      ...(tenantId === undefined ? {} : { 'x-tenant-id': tenantId }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`failed to ${method} ${path}: ${response.status} ${text}`);
+  return JSON.parse(text) as T;
+}
+
+/** @param listenerId serves it; absent: the platform's */
+export const bodyNamed = (name: string, listenerId?: string) =>
+  JSON.stringify({
+    ...DEPLOYMENT,
+    name,
+    source_config: {
+      ...DEPLOYMENT.source_config,
+      ...(listenerId === undefined ? {} : { listener_id: listenerId }),
+    },
+  });
+
+export const create = (base: string, apiKey: string, name: string, listenerId?: string) =>
+  call<{ id: string } & Record<string, unknown>>(base, apiKey, 'POST', PATH, bodyNamed(name, listenerId));

@@ -1,0 +1,121 @@
+/**
+ * The floor of the API's benches: fastify and pg, and nothing else. It plays the script of Berth's own statements for
+ * each request, and answers as many bytes as Berth does, of the same shape, with what the database said.
+ *
+ *   node floor-server.ts SETTINGS_FILE
+ */
+import { readFileSync } from 'node:fs';
+import { fastify } from 'fastify';
+import pg from 'pg';
+import { uuidv7 } from '../../../src/domain/id.ts';
+import { type Script, type ScriptStatement, valuesFor } from './floor-script.ts';
+
+export interface FloorRoute {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly status: number;
+  readonly script: Script;
+  /** A deployment as Berth answers it: what does not come from the row stays as it is. */
+  readonly answer: Readonly<Record<string, unknown>>;
+  /** Answers a list of the rows. */
+  readonly list: boolean;
+}
+
+export interface FloorSettings {
+  readonly databaseUrl: string;
+  /** What row-level security lets through in each connection, as Berth's own remember it from one read to the next. */
+  readonly tenantId: string;
+  readonly poolSize: number;
+  readonly routes: readonly FloorRoute[];
+}
+
+type Row = Record<string, unknown>;
+
+/** Members of the answer that are columns of the row. */
+const COLUMNS = [
+  'id',
+  'tenant_id',
+  'name',
+  'source',
+  'source_revision_config',
+  'created_at',
+  'updated_at',
+  'status',
+  'latest_revision_id',
+  'active_revision_id',
+  'image_version',
+  'generation',
+  'tracing_project_id',
+];
+
+function answerOf(template: FloorRoute['answer'], row: Row): Row {
+  const answer: Row = { ...template };
+  for (const column of COLUMNS) answer[column] = row[column];
+  return answer;
+}
+
+/** Names of prepared statements, by text, as Berth gives them. */
+const names = new Map<string, string>();
+function nameOf({ text, named }: ScriptStatement): string | undefined {
+  if (!named) return undefined;
+  const name = names.get(text) ?? `floor_${names.size}`;
+  names.set(text, name);
+  return name;
+}
+
+/** Runs the script on one connection, one statement after the other; the rows of the last that is no COMMIT. */
+async function play(
+  pool: pg.Pool,
+  script: Script,
+  request: { name: string | null; pathId: string | null },
+): Promise<Row[]> {
+  const client = await pool.connect();
+  const ids = new Map<number, string>();
+  let rows: Row[] = [];
+  try {
+    for (const statement of script) {
+      const { text } = statement;
+      if (statement.values === null) {
+        await client.query(text);
+        continue;
+      }
+      const values = valuesFor(statement, request, ids, uuidv7);
+      const name = nameOf(statement);
+      ({ rows } = await client.query({ text, values, ...(name === undefined ? {} : { name }) }));
+    }
+    client.release();
+    return rows;
+  } catch (error) {
+    client.release(true);
+    throw error;
+  }
+}
+
+const settings = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as FloorSettings;
+const pool = new pg.Pool({
+  connectionString: settings.databaseUrl,
+  max: settings.poolSize,
+  application_name: 'floor',
+  options: `-c berth.tenant_id=${settings.tenantId}`,
+});
+const app = fastify();
+
+for (const { method, url, status, script, answer, list } of settings.routes) {
+  app.route<{ Params: { id?: string }; Body: { name?: string } | undefined }>({
+    method,
+    url,
+    handler: async (request, reply) => {
+      const rows = await play(pool, script, {
+        name: request.body?.name ?? null,
+        pathId: request.params.id ?? null,
+      });
+      reply.code(status);
+      if (list) return { resources: rows.map((row) => answerOf(answer, row)), offset: rows.length };
+      return answerOf(answer, rows[0] ?? {});
+    },
+  });
+}
+
+process.on('SIGTERM', () => process.exit(0));
+const url = await app.listen({ host: '127.0.0.1', port: 0 });
+console.log(JSON.stringify({ msg: 'floor is ready', url }));

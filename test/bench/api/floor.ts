@@ -1,0 +1,97 @@
+/** Makes the floor of a request from what Berth itself sends for it, and starts it. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  assertRunning,
+  logPath,
+  runningPid,
+  startProcess,
+  stopProcess,
+  tailOfLog,
+} from '../../cluster/processes.ts';
+import { waitFor } from '../../cluster/wait.ts';
+import { mostCommon, type RecordedRequest, type Script, toScript } from './floor-script.ts';
+import type { FloorRoute, FloorSettings } from './floor-server.ts';
+import { type ApiProcess, type BenchHub, POOL_SIZE } from './hub.ts';
+import { recordStatements, type StatementRecorder } from './statement-recorder.ts';
+
+const SERVER = fileURLToPath(new URL('floor-server.ts', import.meta.url));
+/** Requests that are recorded; what else the server does in between must not be in most of them. */
+const RECORDED = 7;
+
+/** A request whose statements are of interest. */
+export interface ProbedRequest {
+  readonly name: string | null;
+  readonly pathId: string | null;
+  /** Sends it. */
+  send(): Promise<unknown>;
+}
+
+/** Sends requests one by one and notes the statements of each; the first one only warms up. */
+export async function recordRequests(
+  recorder: StatementRecorder,
+  request: (index: number) => ProbedRequest,
+): Promise<RecordedRequest[]> {
+  const recorded: RecordedRequest[] = [];
+  for (let index = 0; index <= RECORDED; index += 1) {
+    const { name, pathId, send } = request(index);
+    recorder.take();
+    await send();
+    if (index > 0) recorded.push({ name, pathId, statements: recorder.take() });
+    else recorder.take();
+  }
+  return mostCommon(recorded);
+}
+
+/** Berth's statements for a request, from a process of its own with one connection. */
+export async function scriptOf(
+  hub: BenchHub,
+  request: (api: ApiProcess, index: number) => ProbedRequest,
+): Promise<Script> {
+  const recorder = await recordStatements(hub.databaseUrl);
+  try {
+    const api = await hub.startApi('recorded', { DATABASE_URL: recorder.url, BERTH_DATABASE_POOL: '1' });
+    const [first, second] = await recordRequests(recorder, (index) => request(api, index));
+    await api.stop();
+    if (first === undefined || second === undefined)
+      throw new Error('failed to make a floor: no two requests led to the same statements');
+    return toScript(first, second);
+  } finally {
+    await recorder.stop();
+  }
+}
+
+/** Starts the floor; it ends with the hub's folder. */
+export async function startFloor(
+  hub: Pick<BenchHub, 'stateDir'>,
+  database: Pick<BenchHub, 'databaseUrl' | 'tenantId'>,
+  routes: readonly FloorRoute[],
+): Promise<ApiProcess> {
+  const { stateDir } = hub;
+  const name = 'floor';
+  const file = join(stateDir, 'floor.json');
+  const { databaseUrl } = database;
+  const tenantId = await database.tenantId();
+  const settings: FloorSettings = { databaseUrl, tenantId, poolSize: POOL_SIZE, routes };
+  writeFileSync(file, JSON.stringify(settings), { mode: 0o600 });
+  await startProcess(stateDir, { name, command: process.execPath, args: [SERVER, file] });
+  const url = await waitFor(
+    'the floor to be ready',
+    async () => /"floor is ready","url":"([^"]+)"/.exec(tailOfLog(stateDir, name, 5))?.[1],
+    { timeoutMs: 30_000, giveUpIf: () => assertRunning(stateDir, [name]) },
+  );
+  const pid = runningPid(stateDir, name);
+  if (pid === undefined) throw new Error(`failed to start the floor: see ${logPath(stateDir, name)}`);
+  return { url, pid, stop: () => stopProcess(stateDir, name) };
+}
+
+/** How far the floor's answer may differ from Berth's in size: names and times are of different lengths. */
+const SIZE_TOLERANCE = 0.02;
+
+/** @throws Error when the two do not send about as many bytes */
+export async function checkSizes(ours: Promise<unknown>, floor: Promise<unknown>): Promise<void> {
+  const [own, other] = (await Promise.all([ours, floor])).map((answer) => JSON.stringify(answer).length);
+  if (own === undefined || other === undefined || Math.abs(own - other) > own * SIZE_TOLERANCE)
+    throw new Error(`failed to make a floor: it answers ${other} characters, Berth ${own}`);
+}

@@ -1,0 +1,24 @@
+import { PATH } from './bodies.ts';
+import { CONNECTIONS, requestMeasures } from './measure.ts';
+import { LIST_PATH, readBench } from './read-bench.ts';
+
+const ROWS = 100_000;
+const REQUESTS = 120;
+
+export const bench = readBench(
+  {
+    name: 'api-list',
+    what: `GET ${LIST_PATH} over ${CONNECTIONS} connections, of a tenant with ${ROWS} deployments (--n: as many).`,
+    floor:
+      'fastify and pg that play the statements which Berth was seen to send, over as many connections, and answer as many bytes; no key, no schema, no decryption.',
+    runs: 9,
+    measures: requestMeasures(0.9),
+  },
+  (n) => ({
+    rows: n ?? ROWS,
+    requests: REQUESTS,
+    paths: () => [LIST_PATH],
+    route: PATH,
+    list: true,
+  }),
+);

@@ -1,0 +1,85 @@
+/** A listener as the hub sees it: holds its lease, waits for work, says that it was applied. It has no cluster. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { WorkItem } from '../../../src/contract/listener-protocol.ts';
+import { call } from './bodies.ts';
+
+export interface ListenerClient {
+  /** Polls that were answered. */
+  readonly polls: number;
+  stop(): Promise<void>;
+}
+
+interface ListenerOptions {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly id: string;
+  /** A work item has come. @param at performance.now() of its arrival */
+  onItem(item: WorkItem, at: number): void;
+}
+
+/** As Berth's own listener. */
+const WAIT_SECONDS = 25;
+const RENEW_EVERY_MS = 5000;
+
+/** Takes the lease and begins to poll. A failure is thrown by `stop`. */
+export async function startListener({ url, apiKey, id, onItem }: ListenerOptions): Promise<ListenerClient> {
+  const base = `/v2/listeners/${id}`;
+  const ending = new AbortController();
+  const lease = (epoch: number | null) =>
+    call<{ epoch: number }>(
+      url,
+      apiKey,
+      'PUT',
+      `${base}/lease`,
+      JSON.stringify({ holder: 'bench', version: '0', cluster_version: 'v0', rendering: null, epoch }),
+    );
+  const { epoch } = await lease(null);
+  let polls = 0;
+  let seq = 0;
+
+  const poll = async () => {
+    while (!ending.signal.aborted) {
+      const path = `${base}/work?epoch=${epoch}&wait_seconds=${WAIT_SECONDS}`;
+      const { items } = await call<{ items: WorkItem[] }>(url, apiKey, 'GET', path, undefined, {
+        signal: ending.signal,
+      });
+      const at = performance.now();
+      polls += 1;
+      for (const item of items) onItem(item, at);
+      if (items.length === 0) continue;
+      seq += 1;
+      const reports = items.map(({ deployment_id, generation }) => ({
+        kind: 'applied',
+        deployment_id,
+        generation,
+      }));
+      await call(url, apiKey, 'POST', `${base}/reports`, JSON.stringify({ epoch, seq, reports }));
+    }
+  };
+  const renew = async () => {
+    for (;;) {
+      await sleep(RENEW_EVERY_MS, undefined, { signal: ending.signal });
+      await lease(epoch);
+    }
+  };
+  /** Told to stop, it ends with the signal's error. */
+  const untilStopped = async (work: Promise<void>) => {
+    try {
+      await work;
+    } catch (error) {
+      if (!ending.signal.aborted) throw error;
+    }
+  };
+  const running = Promise.all([untilStopped(poll()), untilStopped(renew())]);
+  // Whoever stops it is told.
+  running.catch(() => undefined);
+  return {
+    get polls() {
+      return polls;
+    },
+    async stop() {
+      ending.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import type { Bench } from '../bench.ts';
+import { startLoad } from '../load/load.ts';
+import { create, DEPLOYMENT_JSON, PATH } from './bodies.ts';
+import { checkSizes, scriptOf, startFloor } from './floor.ts';
+import { prepareHub } from './hub.ts';
+import { CONNECTIONS, requestMeasures, requestRound } from './measure.ts';
+
+const REQUESTS = 400;
+
+/** The floor has a database of its own: what it writes is no work for Berth. */
+export const bench: Bench = {
+  name: 'api-post',
+  what: `POST /v2/deployments over ${CONNECTIONS} connections: an external image with sizes and two secrets.`,
+  floor:
+    'fastify and pg that play the statements which Berth was seen to send, in the same transaction over as many connections, and answer as many bytes; no key, no schema, no rule, no encryption.',
+  runs: 9,
+  measures: requestMeasures(0.85),
+  async start(context) {
+    const requests = context.n ?? REQUESTS;
+    const load = startLoad();
+    const hub = await prepareHub(context);
+    const beside = await prepareHub(context);
+    const stop = async () => {
+      await load.stop();
+      await Promise.all([hub.stop(), beside.stop()]);
+    };
+    try {
+      // Recorded there, so that its ids are those of the database that the floor writes to.
+      const script = await scriptOf(beside, (api, index) => ({
+        name: `probe-${index}-deployment`,
+        pathId: null,
+        send: () => create(api.url, beside.apiKey, `probe-${index}-deployment`),
+      }));
+      const api = await hub.startApi('api');
+      const answer = await create(api.url, hub.apiKey, 'template');
+      const floor = await startFloor(beside, beside, [
+        { method: 'POST', url: PATH, status: 201, script, answer, list: false },
+      ]);
+      await checkSizes(create(api.url, hub.apiKey, 'sized'), create(floor.url, '', 'sized'));
+      const job = { method: 'POST', paths: [PATH], body: DEPLOYMENT_JSON, requests, expected: 201 } as const;
+      return {
+        ours: () => requestRound(load, api, { ...job, headers: { 'x-api-key': hub.apiKey } }),
+        floor: () => requestRound(load, floor, { ...job, headers: {} }),
+        notes: () => [
+          `${requests} requests a round; ${script.length} statements each, BEGIN and COMMIT among them.`,
+        ],
+        stop: async () => {
+          await floor.stop();
+          await stop();
+        },
+      };
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+  },
+};

@@ -1,0 +1,66 @@
+import type { Bench, Sample } from '../bench.ts';
+import { startLoad } from '../load/load.ts';
+import { DEPLOYMENT_JSON, PATH } from './bodies.ts';
+import { type ApiProcess, prepareHub } from './hub.ts';
+import { CONNECTIONS } from './measure.ts';
+
+const REQUESTS = 400;
+const PROCESSES = 2;
+
+/** The load is the same: as many requests over as many connections, on one process or on all. */
+export const bench: Bench = {
+  name: 'api-replicas',
+  what: `POST /v2/deployments over ${CONNECTIONS} connections, shared by ${PROCESSES} processes of the API on one database.`,
+  floor: 'One process with the whole load.',
+  runs: 7,
+  measures: [
+    { name: 'rate', unit: 'req/s' },
+    { name: 'p99', unit: 'ms' },
+  ],
+  async start(context) {
+    const requests = context.n ?? REQUESTS;
+    const loads = Array.from({ length: PROCESSES }, startLoad);
+    const hub = await prepareHub(context);
+    const stop = async () => {
+      await Promise.all(loads.map((load) => load.stop()));
+      await hub.stop();
+    };
+    try {
+      const apis: ApiProcess[] = [];
+      for (let index = 0; index < PROCESSES; index += 1) apis.push(await hub.startApi(`api-${index}`));
+      let rounds = 0;
+      /** Both generators work in either case, so that they take as much of the machine. */
+      const round = async (serverOf: (index: number) => ApiProcess | undefined): Promise<Sample> => {
+        rounds += 1;
+        const results = await Promise.all(
+          loads.map((load, index) =>
+            load.run({
+              url: serverOf(index)?.url ?? '',
+              method: 'POST',
+              paths: [PATH],
+              headers: { 'x-api-key': hub.apiKey },
+              body: DEPLOYMENT_JSON,
+              namePrefix: `shared-${rounds}-${index}-`,
+              requests: requests / PROCESSES,
+              connections: CONNECTIONS / PROCESSES,
+              expected: 201,
+            }),
+          ),
+        );
+        return {
+          rate: requests / Math.max(...results.map(({ seconds }) => seconds)),
+          p99: Math.max(...results.map(({ p99Ms }) => p99Ms)),
+        };
+      };
+      return {
+        ours: () => round((index) => apis[index]),
+        floor: () => round(() => apis[0]),
+        notes: () => [`${requests} requests a round; all were answered 201, by each process its share.`],
+        stop,
+      };
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+  },
+};

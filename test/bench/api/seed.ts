@@ -1,0 +1,73 @@
+/** Many deployments at once, past the API: rows as it would have written them. */
+import { uuidv7 } from '../../../src/domain/id.ts';
+import { createSecretBox, sealSecrets } from '../../../src/store/secret-box.ts';
+import { DEPLOYMENT } from './bodies.ts';
+import type { BenchHub } from './hub.ts';
+
+const BATCH = 5000;
+
+/** Columns that can be written: others may come with later schemas, some are computed. */
+const COLUMNS = `
+SELECT column_name AS name FROM information_schema.columns
+WHERE table_schema = current_schema() AND table_name = $1 AND is_generated = 'NEVER'`;
+
+/** Copies a row with some of its columns replaced by those of `rows`. */
+async function copyRows(
+  hub: BenchHub,
+  table: string,
+  pattern: string,
+  rows: readonly Record<string, unknown>[],
+): Promise<void> {
+  const columns = (await hub.sql<{ name: string }>(COLUMNS, [table]))
+    .map(({ name }) => `"${name}"`)
+    .join(', ');
+  await hub.sql(
+    `INSERT INTO ${table} (${columns})
+     SELECT ${columns.replace(/"\w+"/g, 'made.$&')} FROM ${table} one, jsonb_array_elements($2::jsonb) AS row(changes),
+       jsonb_populate_record(one, row.changes) AS made
+     WHERE one.id = $1`,
+    [pattern, JSON.stringify(rows)],
+  );
+}
+
+/**
+ * Makes `count` copies of a deployment, with secrets of their own that can be opened; project and revision are shared.
+ * @returns their ids, oldest first
+ */
+export async function seedDeployments(
+  hub: BenchHub,
+  pattern: string,
+  count: number,
+  prefix = 'seeded',
+): Promise<string[]> {
+  const box = createSecretBox({ keys: [hub.encryptionKey], primary: hub.encryptionKey.id });
+  const [original] = await hub.sql<{ secrets_id: string; tenant_id: string }>(
+    'SELECT secrets_id, tenant_id FROM deployments WHERE id = $1',
+    [pattern],
+  );
+  if (original === undefined) throw new Error('failed to seed deployments: there is none to copy');
+  const ids: string[] = [];
+  while (ids.length < count) {
+    const made = Array.from({ length: Math.min(BATCH, count - ids.length) }, (_, index) => {
+      const id = uuidv7();
+      const secrets = sealSecrets(box, original.tenant_id, id, DEPLOYMENT.secrets);
+      return { id, secrets, name: `${prefix}-${ids.length + index}` };
+    });
+    const deployments = made.map(({ id, name, secrets }) => ({
+      id,
+      name,
+      app_name: name,
+      secrets_id: secrets?.id,
+    }));
+    await copyRows(hub, 'deployments', pattern, deployments);
+    const sets = made.map(({ id, secrets }) => ({
+      id: secrets?.id,
+      deployment_id: id,
+      sealed: `\\x${secrets?.sealed.toString('hex')}`,
+    }));
+    await copyRows(hub, 'secret_sets', original.secrets_id, sets);
+    ids.push(...made.map(({ id }) => id));
+  }
+  await hub.sql('ANALYZE');
+  return ids;
+}

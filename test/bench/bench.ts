@@ -1,0 +1,196 @@
+/**
+ * The frame of benchmarks. A bench is a file `*.bench.ts` below this folder that exports `bench`; nothing else needs to
+ * know of it. It starts what it measures and the floor beside it; the frame runs rounds of both in turn.
+ */
+import type { Plot } from './plot.ts';
+import { type Goal, judge, ratios, type Summary, summarise, type Verdict } from './statistics.ts';
+
+/** One value that each round yields. */
+export interface Measure {
+  /** Its key in a Sample, and its name in the report. */
+  readonly name: string;
+  /** Such as `req/s`, `ms`, `MiB`. */
+  readonly unit: string;
+  readonly goal?: Goal;
+}
+
+/** What one round of one side yields: values by the name of the measure. */
+export type Sample = Readonly<Record<string, number>>;
+
+export interface BenchContext {
+  /** Folder of the checkout whose Berth is measured. */
+  readonly root: string;
+  /** How much there is of whatever the bench counts; null: as the bench thinks right. */
+  readonly n: number | null;
+  /** Folder for CPU profiles of the Berth processes that are measured; null: none are made. */
+  readonly profiles: string | null;
+  /** Tells what is going on. */
+  log(line: string): void;
+  /**
+   * Something that benches of one run share, such as a PostgreSQL: started when first asked for, stopped at the end.
+   * @param name of the thing; whoever names the same gets the same
+   */
+  shared<T extends { stop(): Promise<void> }>(name: string, start: () => Promise<T>): Promise<T>;
+}
+
+/** Both sides, running. */
+export interface Sides {
+  /** One round of Berth. */
+  ours(): Promise<Sample>;
+  /** One round of the floor; absent: the bench has none. A measure that it does not yield has no ratio. */
+  readonly floor?: () => Promise<Sample>;
+  /** What is worth a picture, asked for after the last round. */
+  plots?(): readonly Plot[];
+  /** What a reader of the result should know: sizes, settings. Asked for after the last round. */
+  notes?(): readonly string[];
+  stop(): Promise<void>;
+}
+
+export interface Bench {
+  /** As on the command line. */
+  readonly name: string;
+  /** What is measured, and how: a sentence or two. */
+  readonly what: string;
+  /** What the floor does; null: there is none. */
+  readonly floor: string | null;
+  readonly measures: readonly Measure[];
+  /** Rounds of each side unless the command line says. */
+  readonly runs: number;
+  /** Starts both sides. What it has started when it throws, it has stopped. */
+  start(context: BenchContext): Promise<Sides>;
+}
+
+/** What came of a measure. */
+export interface MeasureResult {
+  readonly name: string;
+  readonly unit: string;
+  readonly goal: Goal | null;
+  readonly ours: Summary;
+  /** null: the floor does not yield it. */
+  readonly floor: Summary | null;
+  /** Of the rounds, each with its own floor. */
+  readonly ratio: Summary | null;
+  readonly verdict: Verdict;
+}
+
+export interface BenchResult {
+  readonly name: string;
+  readonly what: string;
+  readonly floor: string | null;
+  /** null: as the bench thinks right. */
+  readonly n: number | null;
+  readonly measures: readonly MeasureResult[];
+  readonly notes: readonly string[];
+  readonly plots: readonly Plot[];
+}
+
+const valuesOf = (samples: readonly Sample[], name: string) =>
+  samples.flatMap((sample) => sample[name] ?? []);
+
+/** A measure that our side does not yield in every round is a mistake of the bench. */
+function resultOf(measure: Measure, ours: readonly Sample[], floor: readonly Sample[]): MeasureResult {
+  const { name, unit, goal = null } = measure;
+  const own = valuesOf(ours, name);
+  if (own.length !== ours.length) throw new Error(`failed to measure ${name}: a round does not tell it`);
+  const against = valuesOf(floor, name);
+  const each = ratios(own, against);
+  const summary = summarise(own);
+  const ratio = each.length === 0 ? null : summarise(each);
+  return {
+    name,
+    unit,
+    goal,
+    ours: summary,
+    floor: against.length === 0 ? null : summarise(against),
+    ratio,
+    verdict: judge(goal, summary, ratio),
+  };
+}
+
+type Round = () => Promise<Sample>;
+
+/**
+ * Runs rounds of all sides in turn, after one of each that does not count. Every other round goes the other way round, so
+ * that none always runs on what the other has left behind.
+ */
+export async function interleave(
+  sides: readonly Round[],
+  runs: number,
+  log: (line: string) => void,
+): Promise<Sample[][]> {
+  const samples: Sample[][] = sides.map(() => []);
+  const order = [...sides.keys()];
+  for (let round = 0; round <= runs; round += 1) {
+    log(round === 0 ? 'warming up' : `round ${round} of ${runs}`);
+    for (const side of round % 2 === 0 ? order : order.toReversed()) {
+      const sample = await sides[side]?.();
+      if (round > 0 && sample !== undefined) samples[side]?.push(sample);
+    }
+  }
+  return samples;
+}
+
+/** Measures one bench from its start to its stop. */
+export async function runBench(bench: Bench, context: BenchContext, runs = bench.runs): Promise<BenchResult> {
+  const log = (line: string) => context.log(`${bench.name}: ${line}`);
+  const sides = await bench.start({ ...context, log });
+  try {
+    const rounds = sides.floor === undefined ? [sides.ours] : [sides.ours, sides.floor];
+    const [ours = [], floor = []] = await interleave(rounds, runs, log);
+    return {
+      name: bench.name,
+      what: bench.what,
+      floor: bench.floor,
+      n: context.n,
+      measures: bench.measures.map((measure) => resultOf(measure, ours, floor)),
+      notes: sides.notes?.() ?? [],
+      plots: sides.plots?.() ?? [],
+    };
+  } finally {
+    await sides.stop();
+  }
+}
+
+/**
+ * Measures one bench with the Berth of two checkouts in turn: `floor` of the result is the first one, `ours` the second.
+ * Goals are not judged.
+ */
+export async function compareBench(
+  bench: Bench,
+  contexts: readonly [BenchContext, BenchContext],
+  runs = bench.runs,
+): Promise<BenchResult> {
+  const [first, second] = contexts;
+  const log = (line: string) => second.log(`${bench.name}: ${line}`);
+  const before = await bench.start({ ...first, log });
+  try {
+    const after = await bench.start({ ...second, log });
+    try {
+      const [ours = [], floor = []] = await interleave([after.ours, before.ours], runs, log);
+      const measures = bench.measures.map(({ name, unit }) => resultOf({ name, unit }, ours, floor));
+      const { name, what } = bench;
+      return { name, what, floor: 'the first checkout', n: second.n, measures, notes: [], plots: [] };
+    } finally {
+      await after.stop();
+    }
+  } finally {
+    await before.stop();
+  }
+}
+
+/** Things that benches share, and their end. */
+export function sharedThings() {
+  const things = new Map<string, Promise<{ stop(): Promise<void> }>>();
+  return {
+    shared<T extends { stop(): Promise<void> }>(name: string, start: () => Promise<T>): Promise<T> {
+      const known = things.get(name) ?? start();
+      things.set(name, known);
+      return known as Promise<T>;
+    },
+    /** Last in, first out. */
+    async stop(): Promise<void> {
+      for (const thing of [...things.values()].reverse())
+        await thing.then((it) => it.stop()).catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,180 @@
+/** A whole Berth for a bench: API, listener and operator, each in a process of its own, in a namespace of its own. */
+import pg from 'pg';
+import { createKubeClient, type KubeClient } from '../../../src/kube/client.ts';
+import type { KubectlAccess } from '../../cluster/kubectl.ts';
+import { runningPid } from '../../cluster/processes.ts';
+import { startKubernetesProxy } from '../../faults/proxies/kubernetes-proxy.ts';
+import type { KubernetesProxy } from '../../faults/proxies/kubernetes-traffic.ts';
+import { runBerth, startBerth } from '../../installation/berth-process.ts';
+import { prepareBerth } from '../../integration/harness/berth-setup.ts';
+import { call, PATH } from '../api/bodies.ts';
+import { postgresOf, profileSettings } from '../api/hub.ts';
+import type { BenchContext } from '../bench.ts';
+import { processUsage } from '../process-usage.ts';
+import { clusterNote, clusterOf } from './cluster.ts';
+
+export const ROLES = ['api', 'listener', 'operator'] as const;
+export type BenchRole = (typeof ROLES)[number];
+/** The roles that work in the cluster. */
+export type ClusterRole = Exclude<BenchRole, 'api'>;
+export const CLUSTER_ROLES: readonly ClusterRole[] = ['listener', 'operator'];
+
+const REQUEST_TIMEOUT_MS = 60_000;
+/** Calls under way at once when many are to be made outside of any measure. */
+const SIDE_BY_SIDE = 16;
+
+export interface Deployment {
+  readonly id: string;
+  readonly generation: number;
+}
+
+export interface ClusterBerth {
+  /** Of the workloads. */
+  readonly namespace: string;
+  readonly access: KubectlAccess;
+  readonly apiKey: string;
+  /** As administrator. */
+  readonly admin: KubeClient;
+  /** Between the roles and the API server, for those that are started behind it. */
+  readonly proxy: KubernetesProxy;
+  readonly stateDir: string;
+  /** What the reader of a result should know of the cluster. */
+  readonly note: string;
+  apiUrl(): string;
+  pidOf(role: BenchRole): number;
+  /** Processor time of a role since its start, in seconds. */
+  cpuOf(role: BenchRole): number;
+  /** Starts a role. @param behindProxy its requests to the API server are noted */
+  start(role: BenchRole, behindProxy?: boolean): Promise<void>;
+  /** SIGTERM; resolves when it is gone. Its leases are given back. */
+  end(role: BenchRole): Promise<void>;
+  /** A client with the rights and the settings of a role. Whoever asks closes it. */
+  clientOf(role: ClusterRole): Promise<KubeClient>;
+  /** Key of another tenant, which is made with it. */
+  otherTenant(name: string): Promise<string>;
+  create(body: object, apiKey?: string): Promise<Deployment>;
+  patch(id: string, body: object): Promise<Deployment>;
+  sql<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** Asks the API for the deletion of every deployment. */
+  deleteAll(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Runs a task of each item, some at a time. */
+export async function eachOf<T>(
+  items: readonly T[],
+  task: (item: T, index: number) => Promise<unknown>,
+  atOnce = SIDE_BY_SIDE,
+): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    for (let index = next++; index < items.length; index = next++) await task(items[index] as T, index);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
+}
+
+/** Makes database, namespaces, rights and a tenant; no role runs yet. */
+export async function prepareClusterBerth(context: BenchContext, name: string): Promise<ClusterBerth> {
+  const cluster = await clusterOf(context);
+  const postgres = await postgresOf(context);
+  const prepared = await prepareBerth(`bench-${name}`, {
+    access: cluster,
+    postgres,
+    settings: { BERTH_RATE_LIMIT: 'off', ...profileSettings(context) },
+    checkout: context.root,
+  });
+  const { stateDir, apiKey, namespace } = prepared;
+  const { kubeconfigPath } = cluster;
+  const admin = await createKubeClient({
+    kubeconfigPath,
+    userAgent: 'berth-bench/admin',
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+  });
+  const database = new pg.Pool({ connectionString: prepared.database.adminUrl, max: 2 });
+  database.on('error', () => undefined);
+  const proxy = await startKubernetesProxy({ folder: stateDir });
+  /** Of all tenants. */
+  const keys = [apiKey];
+  const running = new Map<BenchRole, { url: string; stop(): Promise<void> }>();
+  const kubeconfigName = (role: ClusterRole) => `BERTH_${role.toUpperCase()}_KUBECONFIG`;
+  const apiUrl = () => {
+    const url = running.get('api')?.url;
+    if (url === undefined) throw new Error('failed to find the API: it does not run');
+    return url;
+  };
+  const pidOf = (role: BenchRole) => {
+    const pid = runningPid(stateDir, role);
+    if (pid === undefined) throw new Error(`failed to find the ${role}: it does not run`);
+    return pid;
+  };
+  const waysOf = async (role: BenchRole, behindProxy: boolean): Promise<Record<string, string>> => {
+    if (role === 'api') return {};
+    const setting = kubeconfigName(role);
+    const hub: Record<string, string> = role === 'listener' ? { BERTH_HUB_URL: apiUrl() } : {};
+    if (!behindProxy) return hub;
+    return { ...hub, [setting]: await proxy.kubeconfigFor(role, prepared.settings[setting] ?? '') };
+  };
+  const berth: ClusterBerth = {
+    namespace,
+    access: cluster,
+    apiKey,
+    admin,
+    proxy,
+    stateDir,
+    note: clusterNote(cluster),
+    apiUrl,
+    pidOf,
+    cpuOf: (role) => processUsage(pidOf(role)).cpuSeconds,
+    async start(role, behindProxy = false) {
+      const settings = { ...prepared.settings, ...(await waysOf(role, behindProxy)) };
+      running.set(role, await startBerth({ stateDir, name: role, role, settings, checkout: context.root }));
+    },
+    async end(role) {
+      await running.get(role)?.stop();
+      running.delete(role);
+    },
+    clientOf: (role) =>
+      createKubeClient({
+        kubeconfigPath: prepared.settings[kubeconfigName(role)] ?? '',
+        userAgent: `berth-bench/${role}`,
+        requestTimeoutMs: REQUEST_TIMEOUT_MS,
+      }),
+    async otherTenant(tenant) {
+      const args = ['keys', 'create', '--tenant', tenant, '--name', tenant, '--json'];
+      const { api_key: key } = JSON.parse(
+        await runBerth(stateDir, args, prepared.settings, context.root),
+      ) as {
+        api_key: string;
+      };
+      keys.push(key);
+      return key;
+    },
+    create: (body, key = apiKey) => call<Deployment>(apiUrl(), key, 'POST', PATH, JSON.stringify(body)),
+    patch: (id, body) => call<Deployment>(apiUrl(), apiKey, 'PATCH', `${PATH}/${id}`, JSON.stringify(body)),
+    async sql<Row extends object>(text: string, values: readonly unknown[] = []) {
+      return (await database.query<Row>(text, [...values])).rows;
+    },
+    async deleteAll() {
+      const rows = await berth.sql<{ id: string }>('SELECT id FROM deployments');
+      for (const key of keys) await eachOf(rows, ({ id }) => remove(key, id));
+    },
+    async stop() {
+      for (const role of ROLES.toReversed()) await berth.end(role).catch(() => undefined);
+      await proxy.stop();
+      await admin.close();
+      await database.end();
+      await prepared.remove();
+    },
+  };
+  /** A deployment of another tenant is not found. */
+  const remove = async (key: string, id: string) => {
+    const response = await fetch(`${apiUrl()}${PATH}/${id}`, {
+      method: 'DELETE',
+      headers: { 'x-api-key': key },
+    });
+    await response.text();
+    if (!response.ok && response.status !== 404)
+      throw new Error(`failed to delete ${id}: ${response.status}`);
+  };
+  return berth;
+}

@@ -1,0 +1,24 @@
+/** The Kubernetes of a run of benches. */
+import { type LocalCluster, startCluster } from '../../cluster/cluster.ts';
+import { componentSpec } from '../../cluster/components.ts';
+import { componentNames, readRecord } from '../../cluster/layout.ts';
+import type { BenchContext } from '../bench.ts';
+
+/** The cluster that all benches of a run share; etcd waits for the disk. */
+export const clusterOf = (context: BenchContext): Promise<LocalCluster> =>
+  context.shared('cluster', () => {
+    context.log('starting Kubernetes');
+    return startCluster({ log: context.log });
+  });
+
+/** Flags that bound how fast controllers work. */
+const RATES = /qps|burst|concurrent/;
+
+/** How the cluster differs from one with defaults: its controllers are as fast as they can be. */
+export function clusterNote({ stateDir }: LocalCluster): string {
+  const record = readRecord(stateDir);
+  if (record === undefined) throw new Error(`failed to describe the cluster: there is none in ${stateDir}`);
+  const { args } = componentSpec(stateDir, record, componentNames.controllerManager);
+  const flags = args.filter((arg) => RATES.test(arg)).map((arg) => `\`${arg}\``);
+  return `kube-controller-manager with ${flags.join(' ')} (defaults: 20 calls/s, 5 workers); kube-scheduler with 500 calls/s; pods and nodes are kwok's; etcd ${record.fsync ? 'waits' : 'does not wait'} for the disk.`;
+}

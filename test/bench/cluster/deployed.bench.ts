@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LABELS } from '../../../src/contract/names.ts';
+import { call, PATH } from '../api/bodies.ts';
+import type { Bench, Sample } from '../bench.ts';
+import { isApi, isAvailable, isSettled, resourceOf } from './apps.ts';
+import { eachOf } from './berth.ts';
+import { patience } from './fill.ts';
+import { percentiles } from './latencies.ts';
+import { body, imageConfig } from './samples.ts';
+import { withWorld } from './sides.ts';
+
+const CHANGES = 10;
+const DEPLOYMENTS = 5;
+const LOOK_MS = 10;
+
+interface Answer {
+  readonly latest_revision_id: string;
+  readonly active_revision_id: string | null;
+}
+
+export const bench: Bench = {
+  name: 'deployed',
+  what: `A new image, ${CHANGES} times (--n: as many), ${DEPLOYMENTS} deployments in turn: from the watch event with which the Deployment has its one pod of the new template available until GET shows the revision as active (asked every ${LOOK_MS} ms).`,
+  floor: null,
+  runs: 1,
+  measures: [
+    { name: 'p50', unit: 'ms' },
+    { name: 'p99', unit: 'ms', goal: { of: 'value', is: 'at most', limit: 250 } },
+  ],
+  start: (context) =>
+    withWorld(context, 'deployed', async ({ berth, apps }) => {
+      const changes = context.n ?? CHANGES;
+      const ids: string[] = [];
+      const settled = apps.until(
+        'the deployments to serve',
+        () => apps.size === DEPLOYMENTS && apps.all().every(isSettled),
+        patience(DEPLOYMENTS),
+      );
+      const names = Array.from({ length: DEPLOYMENTS }, (_, index) => `deployed-${index}`);
+      await eachOf(names, async (name) => ids.push((await berth.create(body(name, 1))).id));
+      await settled;
+      let images = 0;
+      const single = async (id: string): Promise<number> => {
+        images += 1;
+        const tag = `2.${images}.0`;
+        const available = apps.until('the new pod', (_app, object) => {
+          if (object.metadata.labels?.[LABELS.deploymentId] !== id) return false;
+          return isApi(object) && JSON.stringify(object['spec']).includes(`:${tag}"`) && isAvailable(object);
+        });
+        await berth.patch(id, { source_revision_config: imageConfig(tag) });
+        const since = await available;
+        for (;;) {
+          const answer = await call<Answer>(berth.apiUrl(), berth.apiKey, 'GET', `${PATH}/${id}`);
+          const at = performance.now();
+          if (answer.active_revision_id === answer.latest_revision_id) return at - since;
+          await sleep(LOOK_MS);
+        }
+      };
+      const ours = async (): Promise<Sample> => {
+        const values: number[] = [];
+        for (let index = 0; index < changes; index += 1) {
+          const id = ids[index % ids.length] ?? '';
+          values.push(await single(id));
+          const app = apps.all().find((each) => resourceOf(each)?.spec.deploymentId === id);
+          if (app !== undefined && !isSettled(app))
+            await apps.until('the status', (each) => each.name === app.name && isSettled(each));
+        }
+        return percentiles(values);
+      };
+      return { ours };
+    }),
+};

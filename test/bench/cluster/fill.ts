@@ -1,0 +1,116 @@
+/** Many deployments at once: their creation, what it costs, and their end. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LABELS, MANAGED_BY } from '../../../src/contract/names.ts';
+import { resourcePath } from '../../../src/kube/resources.ts';
+import { MADE_KINDS } from '../../faults/kinds.ts';
+import { PATH } from '../api/bodies.ts';
+import { CONNECTIONS } from '../api/measure.ts';
+import type { Measure, Sample } from '../bench.ts';
+import type { Load } from '../load/load.ts';
+import { type Apps, isSettled, resourceOf, type SeenApp } from './apps.ts';
+import { type ClusterBerth, ROLES } from './berth.ts';
+import { template } from './samples.ts';
+
+const MS = 1000;
+/** A deployment that takes as long would be a fault, not a slow machine. */
+const PER_DEPLOYMENT_MS = 1000;
+const AT_LEAST_MS = 120_000;
+
+export const patience = (count: number) => AT_LEAST_MS + count * PER_DEPLOYMENT_MS;
+
+export interface Filled {
+  /** From before the first POST until the last one was all there, in seconds. */
+  readonly seconds: number;
+  /** Deployments that are all there, by seconds since the first POST. */
+  readonly progress: readonly (readonly [number, number])[];
+}
+
+export interface FillOptions {
+  readonly count: number;
+  readonly pods: 0 | 1;
+  readonly prefix: string;
+  /** Of one deployment, when it is all there. */
+  readonly objects: number;
+}
+
+/** A deployment is all there: each object of it, and its status. */
+const isWhole = (app: SeenApp, objects: number) => app.objects.size >= objects && isSettled(app);
+
+/** Creates deployments over some connections and waits until all of each is there. */
+export async function fill(
+  berth: ClusterBerth,
+  apps: Apps,
+  load: Load,
+  { count, pods, prefix, objects }: FillOptions,
+): Promise<Filled> {
+  const progress: [number, number][] = [];
+  const whole = new Set<string>();
+  const present = new Set(apps.all().map(({ name }) => name));
+  const began = performance.now();
+  const done = apps.until(
+    `${count} deployments`,
+    (app) => {
+      if (present.has(app.name) || whole.has(app.name) || !isWhole(app, objects)) return false;
+      whole.add(app.name);
+      progress.push([(performance.now() - began) / MS, whole.size]);
+      return whole.size === count;
+    },
+    patience(count),
+  );
+  const job = { url: berth.apiUrl(), method: 'POST', paths: [PATH], expected: 201 } as const;
+  const posting = load.run({
+    ...job,
+    headers: { 'x-api-key': berth.apiKey },
+    body: template(pods),
+    namePrefix: prefix,
+    requests: count,
+    connections: Math.min(CONNECTIONS, count),
+  });
+  const [end] = await Promise.all([done, posting]);
+  return { seconds: (end - began) / MS, progress };
+}
+
+/**
+ * Deletes every deployment and waits until nothing of them is left. What they own is taken away at once when they are
+ * gone: the garbage collector would look at each object three times.
+ */
+export async function clear(berth: ClusterBerth, apps: Apps): Promise<void> {
+  const before = apps.size;
+  const deadline = Date.now() + patience(before);
+  const until = async (isOver: () => boolean) => {
+    while (!isOver()) {
+      if (Date.now() > deadline) throw new Error(`failed to clear: ${apps.size} deployments are left`);
+      await sleep(50);
+    }
+  };
+  await berth.deleteAll();
+  await until(() => apps.all().every((app) => resourceOf(app) === undefined));
+  const query = `labelSelector=${LABELS.managedBy}%3D${MANAGED_BY}&propagationPolicy=Background`;
+  for (const resource of MADE_KINDS)
+    await berth.admin.request(
+      'DELETE',
+      `${resourcePath(resource, { namespace: berth.namespace })}?${query}`,
+      { timeoutMs: patience(before) },
+    );
+  await until(() => apps.size === 0);
+}
+
+export const COST_MEASURES: readonly Measure[] = ROLES.map((role) => ({
+  name: `${role} processor`,
+  unit: 'ms/deployment',
+}));
+
+/** Processor time of each role for a round of so many deployments. */
+export async function withCosts<T>(
+  berth: ClusterBerth,
+  count: number,
+  round: () => Promise<T>,
+): Promise<{ result: T; costs: Sample }> {
+  const before = ROLES.map((role) => berth.cpuOf(role));
+  const result = await round();
+  const costs = ROLES.map((role, index) => [
+    `${role} processor`,
+    ((berth.cpuOf(role) - (before[index] ?? 0)) * MS) / count,
+  ]);
+  return { result, costs: Object.fromEntries(costs) };
+}

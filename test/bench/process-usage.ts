@@ -1,0 +1,62 @@
+/** Memory and processor time of processes, from /proc. */
+import { readFileSync } from 'node:fs';
+
+export interface Usage {
+  /** Resident memory in MiB. */
+  readonly rssMib: number;
+  /** Processor time since its start, in seconds. */
+  readonly cpuSeconds: number;
+}
+
+/** USER_HZ, which Linux fixes for what it tells of time. */
+const TICKS_PER_SECOND = 100;
+const KIB_PER_MIB = 1024;
+/** Fields of /proc/PID/stat after the command's name, counted from the state: utime and stime. */
+const UTIME = 11;
+const STIME = 12;
+
+/** @throws Error when there is no such process */
+export function processUsage(pid: number): Usage {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The name stands in brackets and may hold blanks.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return {
+    rssMib: Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / KIB_PER_MIB,
+    cpuSeconds: (Number(fields[UTIME]) + Number(fields[STIME])) / TICKS_PER_SECOND,
+  };
+}
+
+/** One look at a process, `seconds` after the first. */
+export interface UsagePoint extends Usage {
+  readonly seconds: number;
+}
+
+/** Looks at a process again and again until it is told to stop, or the process ends. */
+export function watchUsage(pid: number, everyMs = 1000): { stop(): readonly UsagePoint[] } {
+  const began = performance.now();
+  const points: UsagePoint[] = [];
+  const look = () => {
+    try {
+      points.push({ ...processUsage(pid), seconds: (performance.now() - began) / 1000 });
+    } catch {
+      clearInterval(timer);
+    }
+  };
+  const timer = setInterval(look, everyMs);
+  look();
+  return {
+    stop() {
+      clearInterval(timer);
+      look();
+      return points;
+    },
+  };
+}
+
+/** Share of one core that a process used between the first and the last look; 1: all of it. */
+export function cpuShare(points: readonly UsagePoint[]): number {
+  const [first, last] = [points[0], points.at(-1)];
+  if (first === undefined || last === undefined || last.seconds === first.seconds) return 0;
+  return (last.cpuSeconds - first.cpuSeconds) / (last.seconds - first.seconds);
+}

@@ -1,0 +1,130 @@
+/** Results as JSON, and docs/benchmarks.md made from it. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BenchResult, MeasureResult } from './bench.ts';
+import { busyWarning, type Machine } from './machine.ts';
+import { drawPlot, type Plot } from './plot.ts';
+import type { Goal, Summary } from './statistics.ts';
+
+/** A bench as it was measured: benches of one document may come from several runs. */
+export interface Entry {
+  readonly result: BenchResult;
+  readonly machine: Machine;
+  /** As it was typed. */
+  readonly command: string;
+  /** Day, ISO 8601. */
+  readonly date: string;
+}
+
+/** Below docs/. */
+const PAGE = 'benchmarks.md';
+const FOLDER = 'benchmarks';
+const RESULTS = 'results.json';
+
+/** Three digits that matter, more where a number is larger. */
+export function shortNumber(value: number): string {
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 1 ? 2 : 3;
+  return String(Number(value.toFixed(digits)));
+}
+
+const withSpread = ({ median, q1, q3 }: Summary) =>
+  `${shortNumber(median)} (${shortNumber(q1)}–${shortNumber(q3)})`;
+
+const goalText = ({ of, is, limit }: Goal, unit: string) =>
+  `${is === 'at least' ? '≥' : '≤'} ${limit}${of === 'ratio' ? ' × floor' : ` ${unit}`}`;
+
+/** A measure in one line: for the terminal and the page's tables. */
+export function measureCells({ name, unit, goal, ours, floor, ratio, verdict }: MeasureResult): string[] {
+  return [
+    `${name}, ${unit}`,
+    withSpread(ours),
+    floor === null ? '–' : withSpread(floor),
+    ratio === null ? '–' : withSpread(ratio),
+    goal === null ? '–' : goalText(goal, unit),
+    verdict === 'no goal' ? '–' : verdict,
+  ];
+}
+
+/** Cells padded to columns, for a terminal. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+export const CELL_NAMES = ['measure', 'Berth', 'floor', 'ratio', 'goal', 'verdict'];
+
+const tableLine = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>
+  [head, head.map(() => '---'), ...rows].map(tableLine).join('\n');
+
+const plotFile = (bench: string, { name }: Plot) => `${bench}-${name}.svg`;
+
+function machineText(machine: Machine): string {
+  const { cpu, cores, memoryGib, kernel, node, postgresql, kubernetes, loadAverage } = machine;
+  return `${cores} cores (${cpu}), ${memoryGib} GiB, ${kernel}; Node ${node}, PostgreSQL ${postgresql}, Kubernetes ${kubernetes}; load average at the start ${loadAverage}.`;
+}
+
+function section({ result, machine, command, date }: Entry): string {
+  const warning = busyWarning(machine);
+  const parts = [
+    `## ${result.name}`,
+    `${result.what}${result.floor === null ? '' : ` Floor: ${result.floor}`}`,
+    table(CELL_NAMES, result.measures.map(measureCells)),
+    `\`${command}\`, ${date}, ${result.measures[0]?.ours.rounds ?? 0} rounds. ${machineText(machine)}`,
+    ...(warning === null ? [] : [`Mind: ${warning}.`]),
+    ...(result.notes.length === 0 ? [] : [result.notes.map((note) => `- ${note}`).join('\n')]),
+    ...result.plots.map((plot) => `![${plot.title}](${FOLDER}/${plotFile(result.name, plot)})`),
+  ];
+  return parts.join('\n\n');
+}
+
+const HEAD = `# Benchmarks
+
+Made by \`npm run bench -- --write\` from [${FOLDER}/${RESULTS}](${FOLDER}/${RESULTS}); do not edit by hand.
+
+Only ratios travel from one machine to another. So each measure is taken beside its floor, in rounds that take turns
+(one of each to warm up does not count, every other round begins with the other side), and a ratio is that of one round.
+Numbers are medians, with the quartiles in brackets. Everything runs on one machine: Berth, the floor, PostgreSQL, the
+load and, where there is one, the cluster share its cores. Commits wait for the disk (\`fsync\` and
+\`synchronous_commit\` on).
+
+\`npm run bench\` measures all of it, \`npm run bench -- --help\` tells the rest; \`npm run bench -- compare\` holds two
+checkouts against each other.`;
+
+/** The page, from results alone. */
+export function benchmarksPage(entries: readonly Entry[]): string {
+  const goals = entries.flatMap(({ result }) =>
+    result.measures
+      .filter(({ goal }) => goal !== null)
+      .map((measure) => [`[${result.name}](#${result.name})`, ...measureCells(measure)]),
+  );
+  const overview = goals.length === 0 ? [] : ['## Goals', table(['bench', ...CELL_NAMES], goals)];
+  return `${[HEAD, ...overview, ...entries.map(section)].join('\n\n')}\n`;
+}
+
+/** Results that are written down; none where there is no file yet. */
+export function readEntries(docs: string): Entry[] {
+  const path = join(docs, FOLDER, RESULTS);
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Entry[]) : [];
+}
+
+/** Replaces what was measured anew, keeps the rest, and writes JSON, plots and page. */
+export function writeReport(docs: string, measured: readonly Entry[]): void {
+  const names = new Set(measured.map(({ result }) => result.name));
+  const kept = readEntries(docs).filter(({ result }) => !names.has(result.name));
+  const entries = [...kept, ...measured].toSorted((a, b) => (a.result.name < b.result.name ? -1 : 1));
+  mkdirSync(join(docs, FOLDER), { recursive: true });
+  writeFileSync(join(docs, FOLDER, RESULTS), `${JSON.stringify(entries, null, 2)}\n`);
+  for (const { result } of measured) {
+    for (const plot of result.plots)
+      writeFileSync(join(docs, FOLDER, plotFile(result.name, plot)), drawPlot(plot));
+  }
+  writeFileSync(join(docs, PAGE), benchmarksPage(entries));
+}

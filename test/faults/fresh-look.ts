@@ -1,0 +1,92 @@
+/** What there would be of a deployment if all were made now of its record, and what there is instead (O1, where no run without a fault is compared). */
+import { LABELS } from '../../src/contract/names.ts';
+import { subsetDiff } from '../../src/kube/compare.ts';
+import type { KubeObject, UntypedObject } from '../../src/kube/object.ts';
+import { RESOURCES, type Resource } from '../../src/kube/resources.ts';
+import { berthClient } from '../integration/harness/berth-setup.ts';
+import { MADE_KINDS } from './kinds.ts';
+import type { FaultWorld } from './world.ts';
+
+const KINDS: readonly Resource[] = [...MADE_KINDS, RESOURCES.Ingress];
+
+/** Made once and then left alone: that they are there is what counts. */
+const MADE_ONCE: ReadonlySet<string> = new Set([RESOURCES.Secret.kind, RESOURCES.PersistentVolumeClaim.kind]);
+
+/** Environments, the copy of credentials, what images are pulled with; templates and witnesses: as many as rollouts have left. */
+const BESIDE = /^(?:Secret \S+-(?:env-\d+|db-copy|pull)|ControllerRevision \S+)$/;
+
+const nameOf = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.name}`;
+
+/** The custom resource names the Secret with the environment, which the listener makes. */
+function environmentOf(wanted: readonly KubeObject[]): string[] {
+  const resource = wanted.find(({ kind }) => kind === RESOURCES.ManagedDeployment.kind);
+  const { revision } = ((resource as UntypedObject | undefined)?.['spec'] ?? {}) as {
+    revision?: { envSecretName?: string };
+  };
+  return revision?.envSecretName === undefined ? [] : [`Secret ${revision.envSecretName}`];
+}
+
+/** The number of a change says nothing of what is wanted. */
+function comparable(object: KubeObject): KubeObject {
+  if (object.kind !== RESOURCES.ManagedDeployment.kind) return object;
+  const { generation: _, ...spec } = (object as UntypedObject)['spec'] as Record<string, unknown>;
+  return { ...object, spec } as KubeObject;
+}
+
+/**
+ * @param wanted the custom resource and all that it wants
+ * @param live all that carries the deployment's label
+ * @returns what is missing, what nothing wants, and fields of ours that are others
+ */
+export function freshDifferences(wanted: readonly KubeObject[], live: readonly KubeObject[]): string[] {
+  const there = new Map(live.map((object) => [nameOf(object), object]));
+  const names = new Set([...wanted.map(nameOf), ...environmentOf(wanted)]);
+  const missing = [...names].filter(
+    (name) => there.get(name)?.metadata.deletionTimestamp !== undefined || !there.has(name),
+  );
+  const surplus = [...there.keys()].filter((name) => !names.has(name) && !BESIDE.test(name));
+  const different = wanted.flatMap((object) => {
+    const found = there.get(nameOf(object));
+    if (found === undefined || MADE_ONCE.has(object.kind)) return [];
+    return subsetDiff(comparable(object), found).map(({ path, why }) => `${nameOf(object)}: ${path} ${why}`);
+  });
+  return [
+    ...missing.map((name) => `${name} is missing`),
+    ...surplus.map((name) => `${name} is there, and nothing wants it`),
+    ...different,
+  ];
+}
+
+/** What has failed, or is paused by its owner, is as it was left. */
+const SERVING = `
+SELECT id FROM deployments WHERE delete_requested_at IS NULL AND active_revision_id = latest_revision_id`;
+
+/** What a change to nothing would make of it: rendered by the API of the record alone. */
+async function wantedOf(world: FaultWorld, id: string): Promise<readonly KubeObject[] | string> {
+  const { call } = berthClient(world.apiKey, () => world.apiUrl);
+  const path = `/v2/deployments/${id}?dry_run=true`;
+  try {
+    const { status, body } = await call<{ manifests?: KubeObject[] | null } | null>('PATCH', path, {});
+    return body?.manifests ?? `${id}: what it wants cannot be told: ${status} ${JSON.stringify(body)}`;
+  } catch (error) {
+    // A connection that broke says nothing of the deployment: it is asked again.
+    return `${id}: what it wants cannot be told: ${String(error)}`;
+  }
+}
+
+/** A line for each deviation, of every deployment that serves. */
+export async function unlikeFresh(world: FaultWorld): Promise<string[]> {
+  const { admin, namespace } = world;
+  const ids = (await world.sql<{ id: string }>(SERVING)).map(({ id }) => id);
+  const lists = await Promise.all(
+    KINDS.map((kind) => admin.listAll(kind, { namespace, labelSelector: LABELS.deploymentId })),
+  );
+  const live = lists.flatMap(({ items }) => items);
+  const lines: string[] = [];
+  for (const id of ids) {
+    const wanted = await wantedOf(world, id);
+    const own = live.filter(({ metadata }) => metadata.labels?.[LABELS.deploymentId] === id);
+    lines.push(...(typeof wanted === 'string' ? [wanted] : freshDifferences(wanted, own)));
+  }
+  return lines;
+}

@@ -1,0 +1,160 @@
+/** kill -9 at every effect of every workload: before it is sent, after it was carried out, after it was answered. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Effect,
+  effectName,
+  hubEffect,
+  kubernetesEffect,
+  Occurrences,
+  Transactions,
+} from './effects.ts';
+import type { FaultPlan, Violation, Workload } from './plan.ts';
+import type { ActiveRule } from './proxies/kubernetes-traffic.ts';
+import { type Recording, SETTLED_MS } from './record.ts';
+import { recordingPlans } from './recording-plans.ts';
+import { workloadNamed } from './workloads.ts';
+import type { FaultWorld } from './world.ts';
+
+const MOMENTS = ['before-send', 'after-send', 'after-response'] as const;
+type Moment = (typeof MOMENTS)[number];
+
+/** What a rule of any of the three proxies is told. */
+export interface Passing {
+  readonly client: string;
+}
+interface AnyFault {
+  readonly kind: 'hold' | 'after' | 'lose';
+  readonly run?: () => Promise<void>;
+}
+interface AnyRule {
+  readonly match: (passing: never) => boolean;
+  readonly fault: AnyFault;
+  readonly times?: number;
+}
+interface AnyProxy {
+  add(rule: AnyRule): ActiveRule;
+}
+
+/** Run by npm test, within a few minutes: each role and each moment, at effects that are met however fast pods come up. */
+const IN_SUBSET: ReadonlySet<string> = new Set([
+  'kill/create/api-commit-deployments-events-idempotency-keys-revisions-secret-sets-tracing-projects-1/after-send',
+  'kill/create/listener-create-manageddeployments-shop-x-1/after-send',
+  'kill/create/operator-apply-deployments-shop-x-api-1/after-send',
+  'kill/update/listener-apply-manageddeployments-shop-x-1/before-send',
+  'kill/update/operator-apply-deployments-shop-x-api-1/after-send',
+  'kill/rollback/listener-apply-manageddeployments-shop-x-1/after-response',
+  'kill/delete/listener-delete-manageddeployments-shop-x-1/after-send',
+  'kill/autoscaler-off/operator-delete-horizontalpodautoscalers-shop-x-api-1/after-send',
+  'kill/storage/listener-apply-manageddeployments-shop-x-1/after-send',
+]);
+
+const SAYS: Record<Moment, string> = {
+  'before-send': 'before it is sent',
+  'after-send': 'when it was carried out and not answered',
+  'after-response': 'when it was answered',
+};
+/** An answer that the proxy has passed on has been read by then. */
+const READ_MS = 30;
+
+/** How an effect is told from all else that its role sends, and by which proxy it passes. */
+export function wayOf(
+  world: FaultWorld,
+  { role, what }: Effect,
+): { proxy: AnyProxy; whatOf: (passing: never) => string | undefined } {
+  if (role === 'api') {
+    const transactions = new Transactions();
+    return {
+      proxy: world.postgres as unknown as AnyProxy,
+      whatOf: (passing) => transactions.commits(passing),
+    };
+  }
+  return what.startsWith('post ')
+    ? { proxy: world.hub as unknown as AnyProxy, whatOf: hubEffect }
+    : { proxy: world.kubernetes as unknown as AnyProxy, whatOf: kubernetesEffect };
+}
+
+/**
+ * The workload came to its end without the effect. How often something is told on the way depends on how fast pods come
+ * up, so that it is tried again; when it is never met the recording is out of date.
+ */
+export class EffectNotMet extends Error {
+  constructor({ role, what, occurrence }: Effect) {
+    super(
+      `effect not met: "${what}" (${occurrence}) of the ${role}; record again: npm run faults -- --record`,
+    );
+  }
+}
+
+/** Lays the trap; the promise resolves when the process is gone. */
+function armed(world: FaultWorld, effect: Effect, moment: Moment): Promise<void> {
+  const { role } = effect;
+  const { proxy, whatOf } = wayOf(world, effect);
+  const occurrences = new Occurrences();
+  const { promise: killed, resolve, reject } = Promise.withResolvers<void>();
+  const kill = () => world.kill(role).then(resolve, reject);
+  /** Nothing more gets out of a process that is as good as dead; its successor is free. */
+  const shutAndKill = async () => {
+    const shut = proxy.add({
+      match: (passing) => (passing as Passing).client === role,
+      fault: { kind: 'hold' },
+    });
+    // What was carried out is on its way back to the process, which reads it.
+    await sleep(READ_MS);
+    await kill();
+    shut.remove();
+  };
+  const isIt = (passing: never): boolean => {
+    if ((passing as Passing).client !== role) return false;
+    const what = whatOf(passing);
+    return what === effect.what && occurrences.next(what) === effect.occurrence;
+  };
+  const onCarriedOut = async () => {
+    if (moment === 'after-send') return kill();
+    // Not awaited: the answer goes back meanwhile.
+    void shutAndKill();
+  };
+  proxy.add({
+    match: (passing) => {
+      if (!isIt(passing)) return false;
+      if (moment === 'before-send') void kill();
+      return true;
+    },
+    fault: moment === 'before-send' ? { kind: 'hold' } : { kind: 'after', run: onCarriedOut },
+    times: 1,
+  });
+  return killed;
+}
+
+function killPlan(workload: Workload, effect: Effect, moment: Moment): FaultPlan {
+  const name = `kill/${workload.name}/${effectName(effect)}/${moment}`;
+  return {
+    name,
+    kind: 'kill',
+    inSubset: IN_SUBSET.has(name),
+    says: `${workload.name}: the ${effect.role} is killed at its "${effect.what}" (${effect.occurrence}), ${SAYS[moment]}.`,
+    like: workload,
+    run: async (world): Promise<Violation[]> => {
+      const given = await workload.prepare(world);
+      await world.quiet({ forMs: SETTLED_MS });
+      const killed = armed(world, effect, moment);
+      const running = workload.run(world, given);
+      const ended = running.then((now) => workload.end(world, now));
+      // Looked at below, once the process runs again.
+      ended.catch(() => undefined);
+      const first = await Promise.race([killed.then(() => 'killed'), ended.then(() => 'ended')]);
+      if (first === 'ended') {
+        throw new EffectNotMet(effect);
+      }
+      await world.restart(effect.role);
+      await ended;
+      return [];
+    },
+  };
+}
+
+export function killPlans(recording: Recording): FaultPlan[] {
+  const plans = Object.entries(recording).flatMap(([name, effects]) =>
+    effects.flatMap((effect) => MOMENTS.map((moment) => killPlan(workloadNamed(name), effect, moment))),
+  );
+  return [...plans, ...recordingPlans(recording)];
+}

@@ -1,0 +1,100 @@
+/** Every plan, by kind in the order of the matrix. */
+import { killPlans } from './kill-plans.ts';
+import type { FaultPlan, PlanKind } from './plan.ts';
+import { apiServerDownPlans } from './plans/api-server-down.ts';
+import { asleepPlans } from './plans/asleep.ts';
+import { burstPlans } from './plans/burst.ts';
+import { crowdPlans } from './plans/crowd.ts';
+import { deletionPlans } from './plans/deletion.ts';
+import { hubOrderPlans } from './plans/hub-order.ts';
+import { immutablePlans } from './plans/immutable.ts';
+import { kubectlPlans } from './plans/kubectl.ts';
+import { lastingPlans } from './plans/lasting.ts';
+import { lostResponsePlans } from './plans/lost-response.ts';
+import { notifyPlans } from './plans/notify.ts';
+import { oldSightPlans } from './plans/old-sight.ts';
+import { postgresPlans } from './plans/postgres.ts';
+import { sigtermPlans } from './plans/sigterm.ts';
+import { soakPlans } from './plans/soak.ts';
+import { staleListPlans } from './plans/stale-list.ts';
+import { statusCodePlans } from './plans/status-codes.ts';
+import { twoOfEachPlans } from './plans/two-of-each.ts';
+import { watchPlans } from './plans/watch.ts';
+import { readRecording } from './record.ts';
+import { walkPlan } from './walk-plan.ts';
+
+/** Where it is quiet for a minute after the fault, once a kind. What is tried again is tried each minute at least. */
+const LONG_QUIET_SECONDS = 60;
+/** Of each kind the plan that leaves most behind; `walk` looks for itself, `soak` is long enough. */
+const LONG_QUIET: Readonly<Record<Exclude<PlanKind, 'walk'>, string>> = {
+  kill: 'kill/create/operator-apply-deployments-shop-x-api-1/after-response',
+  'lost-response': 'lost-response/create/operator-create-persistentvolumeclaims-shop-x-db-1',
+  'api-server-down': 'api-server-down/mid-rollout/blackhole',
+  watch: 'watch/blackhole/operator',
+  'stale-list': 'stale-list/scaled-up-again/operator-everything',
+  'status-codes': 'status-codes/operator/apply/lasting',
+  postgres: 'postgres/under-writes/silent',
+  notify: 'notify/out-of-order/polled',
+  'two-of-each': 'two-of-each/listener/update/post-reports',
+  deletion: 'deletion/same-name/over-and-over',
+  burst: 'burst/steady',
+  kubectl: 'kubectl/deleted/manageddeployments',
+  immutable: 'immutable/stranger/services',
+  crowd: 'crowd/pod-events',
+  sigterm: 'sigterm/operator/busy',
+  soak: 'soak/watch-cuts',
+};
+
+/**
+ * What says nothing on a connection that works counts as dead after 90 s (plans/watch.ts), and what was lost with it is
+ * there 30 s later: O1 counts from the last event that was lost.
+ */
+const NOTICED_LATE_SECONDS = 120;
+const NOTICED_LATE: ReadonlySet<string> = new Set([
+  'watch/silent-streams/operator',
+  'watch/silent-streams/listener',
+]);
+
+/** Known without running anything. Names are unique. */
+export function allPlans(): FaultPlan[] {
+  const recording = readRecording();
+  const plans = [
+    ...killPlans(recording),
+    ...lostResponsePlans(recording),
+    ...apiServerDownPlans,
+    ...watchPlans,
+    ...staleListPlans,
+    ...statusCodePlans,
+    ...postgresPlans,
+    ...notifyPlans,
+    ...twoOfEachPlans,
+    ...deletionPlans,
+    ...burstPlans,
+    ...kubectlPlans,
+    ...immutablePlans,
+    ...crowdPlans,
+    ...sigtermPlans,
+    ...asleepPlans,
+    ...oldSightPlans,
+    ...hubOrderPlans,
+    ...lastingPlans,
+    walkPlan,
+    ...soakPlans,
+  ];
+  const names = new Set<string>();
+  for (const { name } of plans) {
+    if (names.has(name)) throw new Error(`two plans are called ${name}`);
+    names.add(name);
+  }
+  return withLongQuiet(plans).map((plan) =>
+    NOTICED_LATE.has(plan.name) ? { ...plan, convergesWithinSeconds: NOTICED_LATE_SECONDS } : plan,
+  );
+}
+
+function withLongQuiet(plans: readonly FaultPlan[]): FaultPlan[] {
+  for (const [kind, name] of Object.entries(LONG_QUIET))
+    if (!plans.some((plan) => plan.name === name && plan.kind === kind))
+      throw new Error(`there is no plan ${name} of the kind ${kind}`);
+  const longest = new Set(Object.values(LONG_QUIET));
+  return plans.map((plan) => (longest.has(plan.name) ? { ...plan, quietSeconds: LONG_QUIET_SECONDS } : plan));
+}

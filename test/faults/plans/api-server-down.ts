@@ -1,0 +1,113 @@
+/** The API server is away for longer than a lease lasts, cut off or silent. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { smallDeployment } from '../../integration/harness/samples.ts';
+import type { FaultPlan, Violation } from '../plan.ts';
+import {
+  broken,
+  change,
+  imageOf,
+  isThere,
+  type Standing,
+  standing,
+  startAnew,
+  within,
+} from '../situations.ts';
+import type { FaultWorld } from '../world.ts';
+
+/** The operator's lease is its holder's for 10 s and free after 15 s: nothing of before is in force any more. */
+const AWAY_MS = 60_000;
+/** A renewal of the hub's lease each 10 s, a look at the API server at most 20 s old that takes 4 s, and some for a busy machine. */
+const TOLD_WITHIN_S = 45;
+const CONVERGED_WITHIN_S = 15;
+
+const HOW = {
+  cut: 'its connections are reset and refused',
+  blackhole: 'not a byte passes, connections stay',
+} as const;
+
+interface When {
+  readonly says: string;
+  /** Resolves when the API server is away. @param down takes it away */
+  begin(world: FaultWorld, shop: Standing, down: () => void): Promise<void>;
+}
+
+const starting = (role: 'operator' | 'listener'): When => ({
+  says: `and the ${role} is started meanwhile`,
+  begin: async (world, _shop, down) => {
+    down();
+    await startAnew(world, role);
+  },
+});
+
+const WHEN: Readonly<Record<string, When>> = {
+  idle: {
+    says: 'while nothing is under way',
+    begin: async (_world, _shop, down) => down(),
+  },
+  'mid-rollout': {
+    says: 'from the moment at which a rollout has begun',
+    begin: async (world, { id, app }, down) => {
+      const began = Promise.withResolvers<void>();
+      world.kubernetes.add({
+        match: ({ client, verb, name }) => client === 'operator' && verb === 'apply' && name === `${app}-api`,
+        fault: {
+          kind: 'after',
+          run: async () => {
+            down();
+            began.resolve();
+          },
+        },
+        times: 1,
+      });
+      await change(world, id, imageOf('2.0.0'));
+      await began.promise;
+    },
+  },
+  'operator-start': starting('operator'),
+  'listener-start': starting('listener'),
+};
+
+const isUnknown = async (world: FaultWorld, id: string) =>
+  (await world.call('GET', `/v2/deployments/${id}`)).body.status === 'UNKNOWN';
+
+function downPlan(how: keyof typeof HOW, when: string, { says, begin }: When): FaultPlan {
+  return {
+    name: `api-server-down/${when}/${how}`,
+    kind: 'api-server-down',
+    deadlineSeconds: 240,
+    says: `The API server is away for ${AWAY_MS / 1000} s, ${says}: ${HOW[how]}. The API takes changes, says UNKNOWN, and all is there ${CONVERGED_WITHIN_S} s after its return.`,
+    run: async (world): Promise<Violation[]> => {
+      const shop = await standing(world);
+      const begun = Date.now();
+      const first = await world.create(smallDeployment('before'));
+      await world.ready(first.id);
+      /** What a creation takes here, without a fault: pods have to come up too. */
+      const creationSeconds = (Date.now() - begun) / 1000;
+      await world.quiet({ forMs: 1_500 });
+      const away = Date.now();
+      await begin(world, shop, () => world.kubernetes[how]());
+      const patched = await world.call('PATCH', `/v2/deployments/${shop.id}`, imageOf('3.0.0'));
+      const created = await world.call('POST', '/v2/deployments', smallDeployment('meanwhile'));
+      const refused = [patched, created].filter(({ status }) => status >= 300);
+      if (refused.length > 0) return refused.map(({ status }) => broken(`a change was answered ${status}`));
+      const told = await within(TOLD_WITHIN_S, 'the deployment to be UNKNOWN', () =>
+        isUnknown(world, shop.id),
+      );
+      await sleep(Math.max(0, away + AWAY_MS - Date.now()));
+      world.kubernetes.open();
+      const back = Date.now();
+      const existing = await within(CONVERGED_WITHIN_S, 'what was there to be as wanted', () =>
+        isThere(world, shop.id),
+      );
+      const left = CONVERGED_WITHIN_S + creationSeconds - (Date.now() - back) / 1000;
+      const fresh = await within(left, 'what was created meanwhile to be READY', () =>
+        isThere(world, created.body.id),
+      );
+      return [...told, ...existing, ...fresh];
+    },
+  };
+}
+
+export const apiServerDownPlans: readonly FaultPlan[] = Object.entries(WHEN).flatMap(([name, when]) =>
+  (['cut', 'blackhole'] as const).map((how) => downPlan(how, name, when)),
+);

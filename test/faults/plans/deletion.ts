@@ -1,0 +1,234 @@
+/** DELETE in the middle of a creation, and the same name again in the middle of a deletion: nothing is left, nothing is mixed up. */
+import { RESOURCES } from '../../../src/kube/resources.ts';
+import { waitFor } from '../../cluster/wait.ts';
+import { smallDeployment } from '../../integration/harness/samples.ts';
+import { type Effect, effectName, hubEffect, kubernetesEffect, Occurrences } from '../effects.ts';
+import { insistOk } from '../insist.ts';
+import { EffectNotMet } from '../kill-plans.ts';
+import type { FaultPlan, Violation } from '../plan.ts';
+import type { ActiveRule, KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
+import { readRecording, SETTLED_MS } from '../record.ts';
+import type { FaultWorld } from '../world.ts';
+import { Checks, serving } from './checks.ts';
+
+const NAME = 'shop';
+const GONE_MS = 90_000;
+/** The listener has the deletion by then, if it comes to it while the write is held. */
+const DELETED_MS = 3_000;
+const CREATIONS = /^(?:create|apply) /;
+/** What was deleted together with its owner goes when the garbage collector comes to it. */
+const COLLECTED_MS = 30_000;
+
+/** Writes between which a DELETE can come: every object that a creation makes, by listener and operator. */
+function creations(): Effect[] {
+  const recorded = readRecording()['create'] ?? [];
+  return recorded.filter(({ role, what }) => role !== 'api' && CREATIONS.test(what));
+}
+
+const isGone = async (world: FaultWorld, id: string) =>
+  (await world.call('GET', `/v2/deployments/${id}`)).status === 404 || undefined;
+
+async function untilGone(world: FaultWorld, id: string): Promise<void> {
+  await waitFor(`${id} to be gone`, () => isGone(world, id), { timeoutMs: GONE_MS, intervalMs: 100 });
+}
+
+async function resourceOf(world: FaultWorld, id: string) {
+  const { namespace } = world;
+  const { items } = await world.admin.list(RESOURCES.ManagedDeployment, { namespace });
+  return items.find((item) => (item['spec'] as { deploymentId?: string }).deploymentId === id);
+}
+
+/** Resolves when the custom resource is being deleted or is not there, or the deletion waits for the write that is held. */
+async function untilDeletionIsKnown(world: FaultWorld, id: string): Promise<void> {
+  const isKnown = async () => {
+    const resource = await resourceOf(world, id);
+    return resource === undefined || resource.metadata.deletionTimestamp !== undefined;
+  };
+  await waitFor('the deletion to be known', isKnown, { timeoutMs: DELETED_MS }).catch(() => undefined);
+}
+
+/** Nothing in the namespace is of a deployment of this id. */
+async function nothingLeft(world: FaultWorld, id: string, checks: Checks): Promise<void> {
+  const kinds = 'mdep,deploy,rs,sts,svc,secret,sa,pvc,hpa,pdb,netpol,controllerrevision,pod';
+  const list = async () => {
+    const args = ['get', kinds, '-l', `berth.dev/deployment-id=${id}`, '-o', 'name', '--ignore-not-found'];
+    return (await world.kubectl(...args)).trim();
+  };
+  await waitFor('nothing to be left', async () => (await list()) === '', {
+    timeoutMs: COLLECTED_MS,
+    intervalMs: 500,
+  }).catch(async () => checks.none('left in the cluster', (await list()).split('\n')));
+}
+
+function duringCreate(effect: Effect): FaultPlan {
+  const { role, what, occurrence } = effect;
+  return {
+    name: `deletion/during-create/${effectName(effect)}`,
+    kind: 'deletion',
+    inSubset: what.startsWith('create persistentvolumeclaims'),
+    says: `DELETE is acknowledged while the ${role}'s "${what}" is held; then that goes on: nothing of it is left.`,
+    run: async (world): Promise<Violation[]> => {
+      const checks = new Checks();
+      const occurrences = new Occurrences();
+      const { promise: asked, resolve: mayGoOn } = Promise.withResolvers<void>();
+      const rule = world.kubernetes.add({
+        match: (request: KubernetesRequest) =>
+          request.client === role &&
+          kubernetesEffect(request) === what &&
+          occurrences.next(what) === occurrence,
+        fault: { kind: 'before', run: () => asked },
+        times: 1,
+      });
+      const { id } = await world.create(
+        smallDeployment(NAME, { secrets: [{ name: 'TOKEN', value: 'first' }] }),
+      );
+      await rule.waitTaken(1, COLLECTED_MS).catch(() => {
+        throw new EffectNotMet(effect);
+      });
+      await insistOk(world, 'DELETE', `/v2/deployments/${id}`);
+      await untilDeletionIsKnown(world, id);
+      mayGoOn();
+      await untilGone(world, id);
+      await nothingLeft(world, id, checks);
+      return checks.violations;
+    },
+  };
+}
+
+/** What has no owner that takes it along: it is POSTed, and nothing refuses a POST for what is not there any more. */
+function posts(): Effect[] {
+  const recorded = readRecording()['create'] ?? [];
+  return recorded.filter(({ role, what }) => role === 'operator' && what.startsWith('create '));
+}
+
+function afterwards(effect: Effect): FaultPlan {
+  const { role, what } = effect;
+  return {
+    name: `deletion/afterwards/${effectName(effect)}`,
+    kind: 'deletion',
+    says: `The ${role}'s "${what}" is held until its deployment has been deleted; then it is carried out: nothing of it is left.`,
+    run: async (world): Promise<Violation[]> => {
+      const checks = new Checks();
+      const { promise: gone, resolve: isOver } = Promise.withResolvers<void>();
+      const isIt = (request: KubernetesRequest) =>
+        request.client === role && kubernetesEffect(request) === what;
+      const rule = world.kubernetes.add({
+        match: isIt,
+        fault: { kind: 'before', run: () => gone },
+        times: 1,
+      });
+      const { id } = await world.create(smallDeployment(NAME));
+      await rule.waitTaken(1, COLLECTED_MS).catch(() => {
+        throw new EffectNotMet(effect);
+      });
+      await insistOk(world, 'DELETE', `/v2/deployments/${id}`);
+      await untilGone(world, id);
+      const from = Date.now();
+      isOver();
+      const isCarriedOut = () =>
+        world.kubernetes
+          .exchanges(role)
+          .some((exchange) => isIt(exchange) && exchange.upstreamStatus === 201);
+      // A call has its deadline: on a slow machine the operator may not have waited for it.
+      await waitFor(`${what} to be carried out`, async () => isCarriedOut(), { timeoutMs: DELETED_MS }).catch(
+        () => {
+          throw new EffectNotMet(effect);
+        },
+      );
+      await nothingLeft(world, id, checks);
+      const since = world.kubernetes
+        .exchanges(role)
+        .filter(({ at, endedAt }) => Math.max(at, endedAt) >= from);
+      const lines = since.map(({ verb, path, status }) => `${verb} ${path} ${status}`);
+      if (checks.violations.length > 0) checks.none(`what the ${role} did then`, lines);
+      return checks.violations;
+    },
+  };
+}
+
+/** The listener tells the hub that nothing is left of a deployment. */
+const tellsPurged = (body: unknown) => JSON.stringify(body ?? null).includes('"kind":"purged"');
+
+interface DeletionMoment {
+  readonly says: string;
+  /** Holds a step of the deletion until `free`; undefined: none is held. */
+  readonly hold?: (world: FaultWorld, free: Promise<void>) => ActiveRule;
+}
+
+const MOMENTS: Readonly<Record<string, DeletionMoment>> = {
+  'at-once': { says: 'as soon as DELETE is answered' },
+  'before-the-cluster-knows': {
+    says: 'before the listener has deleted the custom resource',
+    hold: (world, free) =>
+      world.kubernetes.add({
+        match: ({ client, verb, resource }) =>
+          client === 'listener' && verb === 'delete' && resource === 'manageddeployments',
+        fault: { kind: 'before', run: () => free },
+        times: 1,
+      }),
+  },
+  'before-the-hub-knows': {
+    says: 'when all of it is gone and the hub has not heard of that',
+    hold: (world, free) =>
+      world.hub.add({
+        match: (request) => hubEffect(request) === 'post reports' && tellsPurged(request.body),
+        fault: { kind: 'before', run: () => free },
+        times: 1,
+      }),
+  },
+};
+
+/** @param at the moment of the deletion at which the name is used again */
+function sameName(at: string, { says, hold }: DeletionMoment): FaultPlan {
+  return {
+    name: `deletion/same-name/${at}`,
+    kind: 'deletion',
+    says: `A deployment of the same name is created ${says}: the new one comes up, of the old one nothing is left.`,
+    run: async (world): Promise<Violation[]> => {
+      const checks = new Checks();
+      const old = await serving(world, NAME);
+      await world.quiet({ forMs: SETTLED_MS });
+      const { promise: taken, resolve: nameIsTaken } = Promise.withResolvers<void>();
+      const rule = hold?.(world, taken);
+      await insistOk(world, 'DELETE', `/v2/deployments/${old}`);
+      await rule?.waitTaken(1, COLLECTED_MS);
+      const again = await insistOk(world, 'POST', '/v2/deployments', smallDeployment(NAME));
+      checks.that(again.id !== old, 'the new deployment is the old one');
+      nameIsTaken();
+      await untilGone(world, old);
+      const ready = await world.ready(again.id);
+      checks.that(ready.name === NAME, `the new one is called ${ready.name}`);
+      await nothingLeft(world, old, checks);
+      return checks.violations;
+    },
+  };
+}
+
+const TIMES = 5;
+
+const overAndOver: FaultPlan = {
+  name: 'deletion/same-name/over-and-over',
+  kind: 'deletion',
+  says: `One name is created and deleted ${TIMES} times without waiting, and created once more: only the last one is there.`,
+  run: async (world): Promise<Violation[]> => {
+    const checks = new Checks();
+    const gone: string[] = [];
+    for (let time = 0; time < TIMES; time += 1) {
+      const { id } = await world.create(smallDeployment(NAME));
+      await insistOk(world, 'DELETE', `/v2/deployments/${id}`);
+      gone.push(id);
+    }
+    const last = await world.create(smallDeployment(NAME));
+    await world.ready(last.id);
+    await Promise.all(gone.map((id) => untilGone(world, id)));
+    for (const id of gone) await nothingLeft(world, id, checks);
+    return checks.violations;
+  },
+};
+
+export const deletionPlans: readonly FaultPlan[] = [
+  ...creations().map(duringCreate),
+  ...posts().map(afterwards),
+  ...Object.entries(MOMENTS).map(([at, moment]) => sameName(at, moment)),
+  overAndOver,
+];

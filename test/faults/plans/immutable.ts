@@ -1,0 +1,187 @@
+/** What cannot be changed has become another, or a stranger has the name: refused or replaced, and no data is lost. */
+import { appName } from '../../../src/contract/names.ts';
+import type { UntypedObject } from '../../../src/kube/object.ts';
+import { apiVersionOf, RESOURCES, type Resource } from '../../../src/kube/resources.ts';
+import { smallDeployment } from '../../integration/harness/samples.ts';
+import type { FaultPlan, Violation } from '../plan.ts';
+import { broken, change, imageOf, live, standing, startAnew, within } from '../situations.ts';
+import type { FaultWorld } from '../world.ts';
+
+const TOLD_WITHIN_S = 30;
+const POD = { containers: [{ name: 'main', image: 'registry.example/stranger:1' }] };
+const LABELS = { app: 'stranger' };
+const WORKLOAD = {
+  selector: { matchLabels: LABELS },
+  template: { metadata: { labels: LABELS }, spec: POD },
+};
+
+/** By kind: the stranger's object, and what the name of ours ends in. */
+const STRANGERS: readonly (readonly [Resource, string, object])[] = [
+  [RESOURCES.Deployment, '-api', { spec: WORKLOAD }],
+  [RESOURCES.StatefulSet, '-db', { spec: { ...WORKLOAD, serviceName: 'stranger' } }],
+  [RESOURCES.Service, '', { spec: { selector: LABELS, ports: [{ port: 80 }] } }],
+  [RESOURCES.ServiceAccount, '', {}],
+  [RESOURCES.Secret, '-db', { stringData: { password: 'not-of-berth' } }],
+  [
+    RESOURCES.PersistentVolumeClaim,
+    '-db',
+    { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } },
+  ],
+];
+
+const objectOf = (world: FaultWorld, resource: Resource, name: string, body: object) =>
+  ({
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+    metadata: { name, namespace: world.namespace },
+    ...body,
+  }) as unknown as UntypedObject;
+
+const conditionsOf = async (world: FaultWorld, id: string) =>
+  (await world.call('GET', `/v2/deployments/${id}`)).body.conditions;
+
+function strangerPlan([resource, suffix, body]: (typeof STRANGERS)[number]): FaultPlan {
+  return {
+    name: `immutable/stranger/${resource.plural}`,
+    kind: 'immutable',
+    says: `A ${resource.kind} of another has the name before ours is made: left as it is, told as a conflict; ours is made when it is gone.`,
+    run: async (world): Promise<Violation[]> => {
+      await world.kill('operator');
+      const { id } = await world.create(smallDeployment('shop'));
+      const app = appName('shop', id);
+      const name = `${app}${suffix}`;
+      const made = await world.admin.create(objectOf(world, resource, name, body));
+      await startAnew(world, 'operator');
+      const told = await within(TOLD_WITHIN_S, 'the conflict to be told', async () =>
+        (await conditionsOf(world, id)).some(
+          ({ reason, message }) => reason === 'Conflict' && message.includes(name),
+        ),
+      );
+      const now = await live(world, resource, name);
+      // What others than its own controller have done to it shows in the managers of its fields.
+      const managers = (now.metadata as { managedFields?: { manager?: string }[] }).managedFields ?? [];
+      const touched =
+        now.metadata.uid !== made.metadata.uid ||
+        managers.some(({ manager }) => manager?.startsWith('berth-operator'));
+      await world.kubectl('delete', resource.plural, name, '--wait=false');
+      await world.until(id, 'READY after the stranger has gone', ({ status }) => status === 'READY', 90_000);
+      await world.ready(id);
+      return touched ? [...told, broken(`the stranger's ${resource.kind} was touched`)] : told;
+    },
+  };
+}
+
+interface Replaced {
+  readonly name: string;
+  readonly says: string;
+  readonly resource: Resource;
+  readonly suffix: string;
+  /** Beside what Berth sets, and so nothing that it changes: it goes on with it. */
+  readonly isBeside?: boolean;
+  /** How the object is before it is made again. */
+  readonly change: (spec: Record<string, unknown>) => void;
+}
+
+function otherSelector(spec: Record<string, unknown>): void {
+  const { selector, template } = spec as {
+    selector: { matchLabels: Record<string, string> };
+    template: { metadata: { labels: Record<string, string> } };
+  };
+  selector.matchLabels['faults.example/more'] = 'yes';
+  template.metadata.labels['faults.example/more'] = 'yes';
+}
+
+const REPLACED: readonly Replaced[] = [
+  {
+    name: 'selector',
+    says: 'another selector',
+    resource: RESOURCES.Deployment,
+    suffix: '-api',
+    change: otherSelector,
+  },
+  {
+    name: 'selector-of-database',
+    says: 'another selector',
+    resource: RESOURCES.StatefulSet,
+    suffix: '-db',
+    change: otherSelector,
+  },
+  {
+    name: 'volume-claim-templates',
+    says: 'claims of its own (volumeClaimTemplates)',
+    resource: RESOURCES.StatefulSet,
+    suffix: '-db',
+    isBeside: true,
+    change: (spec) => {
+      spec['volumeClaimTemplates'] = [
+        {
+          metadata: { name: 'more' },
+          spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+        },
+      ];
+    },
+  },
+];
+
+/** Ours by its labels and its owner, and in what cannot be changed it is another. */
+async function replace(world: FaultWorld, name: string, { resource, change: alter }: Replaced) {
+  const found = await live(world, resource, name);
+  const { labels, annotations, ownerReferences } = found.metadata;
+  const spec = structuredClone(found['spec']) as Record<string, unknown>;
+  alter(spec);
+  await world.kubectl('delete', resource.plural, name, '--cascade=orphan', '--wait=true');
+  await world.admin.create(
+    objectOf(world, resource, name, {
+      metadata: { name, namespace: world.namespace, labels, annotations, ownerReferences },
+      spec,
+    }),
+  );
+}
+
+function replacedPlan(replaced: Replaced): FaultPlan {
+  const { name, says, resource, suffix, isBeside = false } = replaced;
+  const outcome = isBeside ? 'the next change comes true beside it' : 'replaced, or told as refused';
+  return {
+    name: `immutable/replaced/${name}`,
+    kind: 'immutable',
+    says: `Somebody has put a ${resource.kind} with ${says} in the place of ours, with our labels: ${outcome}; the volume stays the same.`,
+    run: async (world): Promise<Violation[]> => {
+      const { id, app } = await standing(world);
+      const object = `${app}${suffix}`;
+      const volume = await live(world, RESOURCES.PersistentVolumeClaim, `${app}-db`);
+      const wanted = await live(world, resource, object);
+      await world.kill('operator');
+      await replace(world, object, replaced);
+      await startAnew(world, 'operator');
+      await change(world, id, imageOf('2.0.0'));
+      const said = await within(TOLD_WITHIN_S, outcome, async () => {
+        const { status, remote_reconciled, conditions } = (await world.call('GET', `/v2/deployments/${id}`))
+          .body;
+        if (isBeside && !(status === 'READY' && remote_reconciled))
+          throw new Error(`${status}: ${JSON.stringify(conditions)}`);
+        if (isBeside) return true;
+        const isRight = fixed(await live(world, resource, object)) === fixed(wanted);
+        return isRight || conditions.some(({ message }) => message.includes(object));
+      });
+      // What was refused is not tried again: it is removed, and wanted anew.
+      await world.kubectl('delete', resource.plural, object, '--ignore-not-found', '--wait=true');
+      await change(world, id, imageOf('3.0.0'));
+      await world.ready(id);
+      const after = await live(world, RESOURCES.PersistentVolumeClaim, `${app}-db`);
+      const kept = after.metadata.uid === volume.metadata.uid ? [] : [broken('it is another volume')];
+      await world.kubectl('delete', 'pvc', `more-${object}-0`, '--ignore-not-found', '--wait=false');
+      return [...said, ...kept];
+    },
+  };
+}
+
+/** What cannot be changed of a workload. */
+function fixed(object: UntypedObject): string {
+  const { selector, volumeClaimTemplates } = object['spec'] as Record<string, unknown>;
+  return JSON.stringify([selector, volumeClaimTemplates ?? []]);
+}
+
+export const immutablePlans: readonly FaultPlan[] = [
+  ...STRANGERS.map(strangerPlan),
+  ...REPLACED.map(replacedPlan),
+];

@@ -1,0 +1,231 @@
+/** What people do with kubectl to the objects of a deployment: put back, kept, made again, left alone. */
+import { LABELS } from '../../../src/contract/names.ts';
+import type { UntypedObject } from '../../../src/kube/object.ts';
+import { RESOURCES, type Resource } from '../../../src/kube/resources.ts';
+import { markForeign } from '../foreign-marks.ts';
+import type { FaultPlan, Violation } from '../plan.ts';
+import {
+  ALL_KINDS,
+  broken,
+  change,
+  imageOf,
+  live,
+  type Standing,
+  standing,
+  stays,
+  within,
+} from '../situations.ts';
+import type { FaultWorld } from '../world.ts';
+import { kubectlSecretPlans } from './kubectl-secrets.ts';
+
+const IN_SUBSET: ReadonlySet<string> = new Set(['kubectl/deleted/services']);
+const WITHIN_S = 5;
+/** For as long a number of pods that is another's is looked at. */
+const ALONE_S = 8;
+
+type Patch = readonly { readonly op: string; readonly path: string; readonly value?: unknown }[];
+
+interface Edit {
+  readonly what: string;
+  readonly resource: Resource;
+  /** What its name ends in. */
+  readonly suffix: string;
+  readonly patch: Patch;
+  /** How it is in the object afterwards. */
+  readonly value: (object: UntypedObject) => unknown;
+}
+
+/** Any field of an object by its path, for looking only. */
+function at(object: unknown, path: string): unknown {
+  return path
+    .split('/')
+    .slice(1)
+    .map((key) => key.replaceAll('~1', '/'))
+    .reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], object);
+}
+
+const edit = (what: string, resource: Resource, suffix: string, path: string, value: unknown): Edit => ({
+  what,
+  resource,
+  suffix,
+  patch: [{ op: 'replace', path, value }],
+  value: (object) => at(object, path),
+});
+
+const EDITS: readonly Edit[] = [
+  edit(
+    'image',
+    RESOURCES.Deployment,
+    '-api',
+    '/spec/template/spec/containers/0/image',
+    'registry.example/another:1',
+  ),
+  edit(
+    'image-of-database',
+    RESOURCES.StatefulSet,
+    '-db',
+    '/spec/template/spec/containers/0/image',
+    'registry.example/another:1',
+  ),
+  edit('port', RESOURCES.Service, '', '/spec/ports/0/port', 81),
+  edit('ceiling', RESOURCES.HorizontalPodAutoscaler, '-api', '/spec/maxReplicas', 9),
+  edit('ingress-rules', RESOURCES.NetworkPolicy, '-db', '/spec/ingress', []),
+  edit(
+    'token',
+    RESOURCES.ServiceAccount,
+    '',
+    `/metadata/labels/${LABELS.managedBy.replaceAll('/', '~1')}`,
+    'someone',
+  ),
+  edit('wish', RESOURCES.ManagedDeployment, '', '/spec/revision/image', 'registry.example/another:1'),
+  edit(
+    'label',
+    RESOURCES.ManagedDeployment,
+    '',
+    `/metadata/labels/${LABELS.tenantId.replaceAll('/', '~1')}`,
+    'someone',
+  ),
+  edit(
+    'label-of-deployment',
+    RESOURCES.Deployment,
+    '-api',
+    `/metadata/labels/${LABELS.deploymentId.replaceAll('/', '~1')}`,
+    'another',
+  ),
+];
+
+function editPlan({ what, resource, suffix, patch, value }: Edit): FaultPlan {
+  return {
+    name: `kubectl/edited/${resource.plural}-${what}`,
+    kind: 'kubectl',
+    says: `Somebody edits a ${resource.kind} (${what}): it is put back within ${WITHIN_S} s, and the object stays the same.`,
+    run: async (world): Promise<Violation[]> => {
+      const { id, app } = await standing(world, ALL_KINDS);
+      const name = `${app}${suffix}`;
+      const before = await live(world, resource, name);
+      const wanted = JSON.stringify(value(before));
+      await world.kubectl('patch', resource.plural, name, '--type=json', '-p', JSON.stringify(patch));
+      const late = await within(WITHIN_S, `${resource.kind} ${name} to be as it was`, async () => {
+        const now = await live(world, resource, name);
+        return JSON.stringify(value(now)) === wanted;
+      });
+      await world.ready(id);
+      const { metadata } = await live(world, resource, name);
+      return metadata.uid === before.metadata.uid ? late : [...late, broken('it is another object')];
+    },
+  };
+}
+
+/** What is made again when it was deleted. A claim would be, and its data not: it is held while a pod uses it. */
+const CHILDREN: readonly (readonly [Resource, string])[] = [
+  [RESOURCES.Deployment, '-api'],
+  [RESOURCES.Deployment, '-queue'],
+  [RESOURCES.Deployment, '-cache'],
+  [RESOURCES.StatefulSet, '-db'],
+  [RESOURCES.Service, ''],
+  [RESOURCES.ServiceAccount, ''],
+  [RESOURCES.HorizontalPodAutoscaler, '-api'],
+  [RESOURCES.PodDisruptionBudget, '-api'],
+  [RESOURCES.NetworkPolicy, '-db'],
+  [RESOURCES.ControllerRevision, '-1'],
+];
+
+function deletedPlan([resource, suffix]: readonly [Resource, string]): FaultPlan {
+  const name = `kubectl/deleted/${resource.plural}${resource === RESOURCES.Deployment ? suffix : ''}`;
+  return {
+    name,
+    kind: 'kubectl',
+    inSubset: IN_SUBSET.has(name),
+    says: `Somebody deletes a ${resource.kind} (*${suffix}): it is there again within ${WITHIN_S} s, and the volume stays the same.`,
+    run: async (world): Promise<Violation[]> => {
+      const shop = await standing(world, ALL_KINDS);
+      const object = `${shop.app}${suffix}`;
+      const before = await live(world, resource, object);
+      const volume = await volumeOf(world, shop);
+      await world.kubectl('delete', resource.plural, object, '--wait=false');
+      const late = await within(WITHIN_S, `another ${resource.kind} ${object}`, async () => {
+        const { metadata } = await live(world, resource, object);
+        return metadata.uid !== before.metadata.uid;
+      });
+      await world.ready(shop.id);
+      return (await volumeOf(world, shop)) === volume ? late : [...late, broken('it is another volume')];
+    },
+  };
+}
+
+const volumeOf = async (world: FaultWorld, { app }: Standing) =>
+  (await live(world, RESOURCES.PersistentVolumeClaim, `${app}-db`)).metadata.uid;
+
+const replicas = async (world: FaultWorld, { app }: Standing) =>
+  at(await live(world, RESOURCES.Deployment, `${app}-api`), '/spec/replicas');
+
+const others: readonly FaultPlan[] = [
+  {
+    name: 'kubectl/deleted/manageddeployments',
+    kind: 'kubectl',
+    says: 'Somebody deletes the custom resource, and everything with it: it is made again, on the same volume.',
+    run: async (world): Promise<Violation[]> => {
+      const shop = await standing(world);
+      const before = await live(world, RESOURCES.ManagedDeployment, shop.app);
+      const volume = await volumeOf(world, shop);
+      await world.kubectl('delete', 'manageddeployments', shop.app, '--wait=false');
+      const late = await within(WITHIN_S, 'another custom resource', async () => {
+        const { metadata } = await live(world, RESOURCES.ManagedDeployment, shop.app);
+        return metadata.uid !== before.metadata.uid;
+      });
+      const unready = await within(60, 'all of it to be there again', async () => {
+        const { status } = (await world.call('GET', `/v2/deployments/${shop.id}`)).body;
+        return status === 'READY' && (await live(world, RESOURCES.Deployment, `${shop.app}-api`));
+      });
+      return (await volumeOf(world, shop)) === volume
+        ? [...late, ...unready]
+        : [...late, broken('it is another volume')];
+    },
+  },
+  {
+    name: 'kubectl/labelled',
+    kind: 'kubectl',
+    says: 'Another manager puts labels and annotations on every object; they are kept through a change of all that runs.',
+    run: async (world): Promise<Violation[]> => {
+      const { id } = await standing(world, ALL_KINDS);
+      await markForeign(world, id);
+      await change(world, id, {
+        ...imageOf('2.0.0'),
+        source_config: { resource_spec: { ...ALL_KINDS, max_scale: 5 } },
+      });
+      await world.ready(id);
+      return [];
+    },
+  },
+  {
+    name: 'kubectl/scaled/under-autoscaler',
+    kind: 'kubectl',
+    says: 'Somebody scales what an autoscaler scales, within its limits: left alone.',
+    run: async (world): Promise<Violation[]> => {
+      const shop = await standing(world, ALL_KINDS);
+      await world.kubectl('scale', 'deployment', `${shop.app}-api`, '--replicas=3');
+      const stayed = await stays(ALONE_S, '3 replicas', async () => (await replicas(world, shop)) === 3);
+      await world.ready(shop.id);
+      return stayed;
+    },
+  },
+  {
+    name: 'kubectl/scaled/without-autoscaler',
+    kind: 'kubectl',
+    says: `Somebody scales what nothing scales: put back within ${WITHIN_S} s.`,
+    run: async (world): Promise<Violation[]> => {
+      const shop = await standing(world, { min_scale: 2, max_scale: 2 });
+      await world.kubectl('scale', 'deployment', `${shop.app}-api`, '--replicas=4');
+      const late = await within(WITHIN_S, '2 replicas', async () => (await replicas(world, shop)) === 2);
+      await world.ready(shop.id);
+      return late;
+    },
+  },
+];
+
+export const kubectlPlans: readonly FaultPlan[] = [
+  ...EDITS.map(editPlan),
+  ...CHILDREN.map(deletedPlan),
+  ...kubectlSecretPlans,
+  ...others,
+];

@@ -1,0 +1,33 @@
+/** An answer that lasts: it is asked for again, less and less often. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { kubernetesEffect } from '../effects.ts';
+import type { FaultPlan, Violation } from '../plan.ts';
+import { broken, change, imageOf, standing } from '../situations.ts';
+
+const LASTS_MS = 8_000;
+/** With pauses of up to 0.5 s, 1 s, 2 s, 4 s, full jitter; one that does not pause comes to hundreds. */
+const MOST_TRIES = 20;
+
+export const lastingPlans: readonly FaultPlan[] = [
+  {
+    name: 'status-codes/operator/apply/lasting',
+    kind: 'status-codes',
+    says: `update: "apply deployments" of the operator is answered 503 for ${LASTS_MS / 1000} s: tried at most ${MOST_TRIES} times, and it comes about afterwards.`,
+    run: async (world, tell): Promise<Violation[]> => {
+      const { id } = await standing(world);
+      const refused = world.kubernetes.add({
+        match: (request) =>
+          request.client === 'operator' && kubernetesEffect(request) === 'apply deployments shop-x-api',
+        fault: { kind: 'answer', status: 503 },
+      });
+      await change(world, id, imageOf('2.0.0'));
+      await refused.waitTaken();
+      await sleep(LASTS_MS);
+      const tries = refused.taken();
+      refused.remove();
+      tell(`${tries} tries within ${LASTS_MS / 1000} s`);
+      await world.ready(id);
+      return tries > MOST_TRIES ? [broken(`tried ${tries} times within ${LASTS_MS} ms`)] : [];
+    },
+  },
+];

@@ -1,0 +1,250 @@
+/** Events that a role is never told of: what Berth does without them, and when it hears of the rest. */
+import type { KubeObject, UntypedObject } from '../../../src/kube/object.ts';
+import { Reflector } from '../../../src/kube/reflector.ts';
+import { RESOURCES, type Resource } from '../../../src/kube/resources.ts';
+import { EffectNotMet } from '../kill-plans.ts';
+import type { FaultPlan, Violation, Workload } from '../plan.ts';
+import type { KubernetesRequest, WatchEvent } from '../proxies/kubernetes-traffic.ts';
+import { SETTLED_MS } from '../record.ts';
+import { ALL_KINDS, broken, live, standing, within } from '../situations.ts';
+import { workloadNamed } from '../workloads.ts';
+import type { FaultRole, FaultWorld } from '../world.ts';
+
+const HEALED_WITHIN_S = 30;
+/** Between two lists, where nobody can wait for half an hour. */
+const RELIST_MS = 5_000;
+
+const watchOf =
+  (role: FaultRole, { plural }: Resource) =>
+  ({ client, verb, resource }: KubernetesRequest) =>
+    verb === 'watch' && client === role && resource === plural;
+
+const update = workloadNamed('update');
+
+interface Lost {
+  readonly name: string;
+  readonly role: FaultRole;
+  readonly resource: Resource;
+  readonly says: string;
+  readonly like: Workload;
+  readonly isIt: (event: WatchEvent) => boolean;
+}
+
+interface Observed {
+  readonly metadata: { readonly generation?: number };
+  readonly spec?: { readonly generation?: number; readonly resources?: { requests?: { storage?: string } } };
+  readonly status?: {
+    readonly observedSpecGeneration?: number;
+    readonly status?: string;
+    readonly readyReplicas?: number;
+    readonly conditions?: readonly { type: string; reason?: string; status: string }[];
+  };
+}
+const of = ({ object }: WatchEvent) => object as unknown as Observed;
+const isModified = ({ type }: WatchEvent) => type === 'MODIFIED';
+const isComplete = (event: WatchEvent) =>
+  isModified(event) &&
+  (of(event).status?.conditions ?? []).some(({ reason }) => reason === 'NewReplicaSetAvailable');
+
+const LOST: readonly Lost[] = [
+  {
+    name: 'operator/spec',
+    role: 'operator',
+    resource: RESOURCES.ManagedDeployment,
+    says: 'that a custom resource wants something else',
+    like: update,
+    isIt: (event) => isModified(event) && (of(event).spec?.generation ?? 0) > 1,
+  },
+  {
+    name: 'operator/available',
+    role: 'operator',
+    resource: RESOURCES.Deployment,
+    says: 'that a Deployment has rolled out',
+    like: update,
+    isIt: isComplete,
+  },
+  {
+    name: 'operator/statefulset-ready',
+    role: 'operator',
+    resource: RESOURCES.StatefulSet,
+    says: 'that a StatefulSet has its pod',
+    like: workloadNamed('create'),
+    isIt: (event) => isModified(event) && (of(event).status?.readyReplicas ?? 0) > 0,
+  },
+  {
+    name: 'operator/volume',
+    role: 'operator',
+    resource: RESOURCES.PersistentVolumeClaim,
+    says: 'that a claim has changed',
+    like: workloadNamed('storage'),
+    isIt: isModified,
+  },
+  {
+    name: 'listener/status',
+    role: 'listener',
+    resource: RESOURCES.ManagedDeployment,
+    says: 'what the operator has observed',
+    like: update,
+    isIt: (event) => isModified(event) && (of(event).status?.observedSpecGeneration ?? 0) > 1,
+  },
+  {
+    name: 'listener/deleted',
+    role: 'listener',
+    resource: RESOURCES.ManagedDeployment,
+    says: 'that a custom resource is gone',
+    like: workloadNamed('delete'),
+    isIt: ({ type }) => type === 'DELETED',
+  },
+];
+
+/**
+ * A stream of the API server loses no event of its own: it breaks off when it cannot keep up, and its history begins anew
+ * when its cache does. So the event is lost and the place with it.
+ */
+function loseEvent(
+  world: FaultWorld,
+  { role, resource, isIt }: Omit<Lost, 'like' | 'name' | 'says'>,
+): Promise<void> {
+  const { promise: lost, resolve } = Promise.withResolvers<void>();
+  let isLost = false;
+  const losing = world.kubernetes.add({
+    match: watchOf(role, resource),
+    fault: {
+      kind: 'filter-watch',
+      // What follows it is lost as well, until the stream ends.
+      drop: (event) => {
+        if (!isLost && isIt(event)) {
+          isLost = true;
+          resolve();
+        }
+        return isLost;
+      },
+    },
+  });
+  return lost.then(() => {
+    world.kubernetes.add({
+      match: watchOf(role, resource),
+      fault: { kind: 'cut-watch', afterEvents: 0, how: 'gone-event' },
+      times: 1,
+    });
+    losing.remove();
+  });
+}
+
+function lostPlan(lost: Lost): FaultPlan {
+  const { name, role, says, like } = lost;
+  return {
+    name: `watch/lost/${name}`,
+    kind: 'watch',
+    says: `${like.name}: the ${role} is never told ${says}: the event is dropped with all after it, and the watch ends with 410. Healed within ${HEALED_WITHIN_S} s.`,
+    like,
+    run: async (world): Promise<Violation[]> => {
+      const given = await like.prepare(world);
+      await world.quiet({ forMs: SETTLED_MS });
+      let lostAt: number | undefined;
+      const losing = loseEvent(world, lost).then(() => {
+        lostAt = Date.now();
+      });
+      const ended = like.run(world, given).then((now) => like.end(world, now));
+      await Promise.race([losing, ended]);
+      const effect = { role, what: `event of ${lost.resource.plural}`, occurrence: 1 } as const;
+      await ended;
+      if (lostAt === undefined) throw new EffectNotMet(effect);
+      const seconds = (Date.now() - lostAt) / 1000;
+      return seconds <= HEALED_WITHIN_S ? [] : [broken(`healed ${seconds} s after the loss`)];
+    },
+  };
+}
+
+/** Kinds that are made again when they are gone, with what their name ends in. */
+const REMADE: readonly (readonly [Resource, string])[] = [
+  [RESOURCES.Deployment, '-api'],
+  [RESOURCES.StatefulSet, '-db'],
+  [RESOURCES.Service, ''],
+  [RESOURCES.ServiceAccount, ''],
+  [RESOURCES.HorizontalPodAutoscaler, '-api'],
+  [RESOURCES.PodDisruptionBudget, '-api'],
+  [RESOURCES.NetworkPolicy, '-db'],
+  [RESOURCES.ManagedDeployment, ''],
+];
+
+function deletedPlan([resource, suffix]: readonly [Resource, string]): FaultPlan {
+  const role = resource === RESOURCES.ManagedDeployment ? 'listener' : 'operator';
+  return {
+    name: `watch/lost/deleted-${resource.plural}`,
+    kind: 'watch',
+    says: `Somebody deletes a ${resource.kind}; the ${role} is not told, and its watch ends with 410: it is there again within ${HEALED_WITHIN_S} s.`,
+    run: async (world): Promise<Violation[]> => {
+      const { id, app } = await standing(world, ALL_KINDS);
+      const name = `${app}${suffix}`;
+      const { metadata } = await live(world, resource, name);
+      const lost = loseEvent(world, {
+        role,
+        resource,
+        isIt: ({ type, object }) => type === 'DELETED' && object.metadata.name === name,
+      });
+      await world.kubectl('delete', resource.plural, name, '--wait=false');
+      await lost;
+      const isBack = ({ metadata: { uid } }: UntypedObject) => uid !== metadata.uid;
+      const late = await within(HEALED_WITHIN_S, `another ${resource.kind}`, async () =>
+        isBack(await live(world, resource, name)),
+      );
+      await world.ready(id);
+      return late;
+    },
+  };
+}
+
+const isTouched = ({ metadata }: KubeObject) => metadata.annotations?.[TOUCHED] !== undefined;
+const TOUCHED = 'faults.example/touched';
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+const lostAlone: FaultPlan = {
+  name: 'watch/lost-alone/listed-anew',
+  kind: 'watch',
+  says: `One event is dropped on a stream that lives: a cache of Berth's that lists anew every ${RELIST_MS / 1000} s (else: half an hour) makes up for it within ${HEALED_WITHIN_S} s.`,
+  run: async (world): Promise<Violation[]> => {
+    const { app } = await standing(world);
+    const { admin, namespace } = world;
+    const { promise: lost, resolve } = Promise.withResolvers<void>();
+    let isLost = false;
+    const cache = new Reflector<UntypedObject>({
+      client: {
+        listAll: (...args) => admin.listAll(...args),
+        find: (...args) => admin.find(...args),
+        watch: (resource, options, onEvent) =>
+          admin.watch(resource, options, (event: Parameters<typeof onEvent>[0]) => {
+            if (isLost || !isTouched(event.object)) return onEvent(event);
+            isLost = true;
+            resolve();
+          }),
+      },
+      resource: RESOURCES.Service,
+      namespace,
+      watchSeconds: { min: RELIST_MS / 1000, max: RELIST_MS / 1000 },
+      relistEveryMs: RELIST_MS,
+      logger: silent,
+    });
+    const known = () => cache.store.get(`${namespace}/${app}`);
+    cache.start();
+    try {
+      await cache.waitForSync(AbortSignal.timeout(HEALED_WITHIN_S * 1000));
+      await world.kubectl('annotate', 'services', app, `${TOUCHED}=yes`);
+      await lost;
+      const service = known();
+      if (service === undefined || isTouched(service)) return [broken('the event was not lost')];
+      return await within(HEALED_WITHIN_S, 'a list to make up for it', async () => {
+        const now = known();
+        return now !== undefined && isTouched(now);
+      });
+    } finally {
+      await cache.stop();
+    }
+  },
+};
+
+export const lostEventPlans: readonly FaultPlan[] = [
+  ...LOST.map(lostPlan),
+  ...REMADE.map(deletedPlan),
+  lostAlone,
+];

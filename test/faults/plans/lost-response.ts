@@ -1,0 +1,101 @@
+/** An answer is lost although what was asked has been carried out: it is carried out once only. */
+import { randomUUID } from 'node:crypto';
+import { smallDeployment } from '../../integration/harness/samples.ts';
+import { type Effect, effectName, kindOfEffect } from '../effects.ts';
+import { EffectNotMet } from '../kill-plans.ts';
+import type { FaultPlan, Violation, Workload } from '../plan.ts';
+import { type Recording, SETTLED_MS } from '../record.ts';
+import { broken, loseAnswer } from '../situations.ts';
+import { workloadNamed } from '../workloads.ts';
+import type { FaultWorld } from '../world.ts';
+
+const IN_SUBSET: ReadonlySet<string> = new Set(['lost-response/http/create']);
+/** What their clients ask of the API: the first thing that it commits. */
+const CALLS = ['create', 'update', 'rollback', 'delete'];
+
+interface Chosen {
+  readonly workload: string;
+  readonly effect: Effect;
+}
+
+/** One effect of each verb and kind of operator and listener, and each COMMIT of the API that answers a client. */
+function chosen(recording: Recording): Chosen[] {
+  const seen = new Set<string>();
+  return Object.entries(recording).flatMap(([workload, effects]) => {
+    const commit = effects.find(({ role }) => role === 'api');
+    return effects
+      .filter((effect) => {
+        if (effect.role === 'api') return effect === commit && CALLS.includes(workload);
+        if (seen.has(kindOfEffect(effect))) return false;
+        seen.add(kindOfEffect(effect));
+        return true;
+      })
+      .map((effect) => ({ workload, effect }));
+  });
+}
+
+function effectPlan({ workload, effect }: Chosen): FaultPlan {
+  const like = workloadNamed(workload);
+  return {
+    name: `lost-response/${workload}/${effectName(effect)}`,
+    kind: 'lost-response',
+    says: `${workload}: the ${effect.role}'s "${effect.what}" (${effect.occurrence}) is carried out, and its answer is lost.`,
+    like,
+    run: async (world): Promise<Violation[]> => {
+      const given = await like.prepare(world);
+      await world.quiet({ forMs: SETTLED_MS });
+      const lost = loseAnswer(world, effect);
+      await like.end(world, await like.run(world, given));
+      if (lost.taken() === 0) throw new EffectNotMet(effect);
+      return [];
+    },
+  };
+}
+
+/** A POST by a way of its own, on which its first answer is lost; then it is sent again with the same key. */
+async function postTwice(world: FaultWorld): Promise<{ id: string; isSame: boolean }> {
+  const url = new URL('/v2/deployments', await world.hub.urlFor('client', world.apiUrl));
+  const lost = world.hub.add({
+    match: ({ client }) => client === 'client',
+    fault: { kind: 'lose' },
+    times: 1,
+  });
+  const body = smallDeployment('shop', {
+    source_config: { resource_spec: {} },
+    secrets: [{ name: 'TOKEN', value: 'first' }],
+  });
+  const headers = { 'idempotency-key': randomUUID() };
+  const first = await fetch(url, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json', 'x-api-key': world.apiKey },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(30_000),
+  }).catch(() => undefined);
+  if (first !== undefined || lost.taken() !== 1) throw new Error('failed to lose the answer to the POST');
+  const [made] = await world.sql<{ id: string }>(`SELECT id FROM deployments WHERE name = 'shop'`);
+  const again = await world.call('POST', '/v2/deployments', body, headers);
+  if (again.status !== 201) throw new Error(`the repeated POST was answered ${again.status}`);
+  return { id: again.body.id, isSame: made?.id === again.body.id };
+}
+
+const created = workloadNamed('create');
+const posted: Workload = { ...created, run: async (world) => ({ id: (await postTwice(world)).id }) };
+
+const httpPlans: FaultPlan[] = [
+  {
+    name: 'lost-response/http/create',
+    kind: 'lost-response',
+    says: 'The answer to POST /v2/deployments is lost between API and client; the client repeats it with its Idempotency-Key.',
+    like: created,
+    run: async (world): Promise<Violation[]> => {
+      const { id, isSame } = await postTwice(world);
+      await posted.end(world, { id });
+      return isSame ? [] : [broken('the repeated POST was answered with another deployment')];
+    },
+  },
+];
+
+export function lostResponsePlans(recording: Recording): FaultPlan[] {
+  const plans = [...httpPlans, ...chosen(recording).map(effectPlan)];
+  return plans.map((plan) => ({ ...plan, inSubset: IN_SUBSET.has(plan.name) }));
+}

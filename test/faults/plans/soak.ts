@@ -1,0 +1,136 @@
+/** Watches that break every few seconds for a long time, under steady changes: nothing grows, nothing drifts. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FaultPlan, TellFigure, Violation } from '../plan.ts';
+import { QUIET_MS } from '../quiet.ts';
+import type { FaultWorld } from '../world.ts';
+import { Checks, changeImage, numberFromEnvironment, serving } from './checks.ts';
+import { MIB, mib, type Usage, usage } from './usage.ts';
+
+const SECONDS = numberFromEnvironment('FAULTS_SOAK_SECONDS', 600);
+const DEPLOYMENTS = 4;
+const CUT_EVERY_MS = 3_000;
+const CHANGE_EVERY_MS = 2_000;
+const SAMPLE_EVERY_MS = 5_000;
+const HOWS = ['end', 'mid-line', 'reset', 'gone-event'] as const;
+
+/**
+ * Garbage makes the heap of a process swing by tens of MiB between two collections, so that a slope through all samples
+ * says nothing in ten minutes. What is kept shows in the lowest samples: the lowest of the last third may be so much
+ * above the lowest of the second third (the first is for warming up). Half a thousand cuts and three hundred changes lie
+ * between them: 16 MiB find what keeps 32 KiB of each cut, or 48 KiB of each change, and what leaks less takes a longer
+ * run. The history of the deployments, which is to grow, is in PostgreSQL.
+ */
+const MOST_GROWTH_BYTES = 16 * MIB;
+/** RSS is given back late, and by what else runs on the machine. */
+const MOST_RSS_GROWTH_BYTES = 32 * MIB;
+/** Connections that a pool keeps for its next call and may not have needed before. */
+const MOST_MORE_SOCKETS = 12;
+
+/** Every watch that is open is broken, each time in another way. @returns how many have ended by it */
+async function cutWatches(world: FaultWorld, signal: AbortSignal): Promise<number> {
+  let cuts = 0;
+  for (let turn = 0; !signal.aborted; turn += 1) {
+    const how = HOWS[turn % HOWS.length] ?? 'end';
+    const onCut = () => {
+      cuts += 1;
+    };
+    const rule = world.kubernetes.add({
+      match: ({ verb, client }) => verb === 'watch' && (client === 'operator' || client === 'listener'),
+      fault: { kind: 'cut-watch', afterEvents: how === 'mid-line' ? 1 : 0, how, onCut },
+    });
+    await sleep(how === 'mid-line' ? CUT_EVERY_MS : 0);
+    rule.remove();
+    await sleep(CUT_EVERY_MS, undefined, { signal }).catch(() => undefined);
+  }
+  return cuts;
+}
+
+async function change(world: FaultWorld, ids: readonly string[], signal: AbortSignal): Promise<number> {
+  let number = 0;
+  while (!signal.aborted) {
+    await changeImage(world, ids[number % ids.length] ?? '', `soak-${number}`);
+    number += 1;
+    await sleep(CHANGE_EVERY_MS, undefined, { signal }).catch(() => undefined);
+  }
+  return number;
+}
+
+async function sample(world: FaultWorld, into: Usage[], signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    into.push(...(await usage(world)));
+    // What passed is not needed any more, and would fill this process.
+    for (const proxy of [world.kubernetes, world.hub, world.postgres]) proxy.clear();
+    await sleep(SAMPLE_EVERY_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+const lowest = (samples: readonly Usage[], what: 'rss' | 'heap') =>
+  Math.min(...samples.map((found) => found[what]));
+
+/** Bytes an hour, by least squares. */
+function slope(samples: readonly Usage[], what: 'rss' | 'heap'): number {
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const hours = samples.map(({ at }) => at / 3_600_000);
+  const [x, y] = [mean(hours), mean(samples.map((found) => found[what]))];
+  const above = samples.reduce((sum, found, index) => sum + ((hours[index] ?? 0) - x) * (found[what] - y), 0);
+  return above / hours.reduce((sum, hour) => sum + (hour - x) ** 2, 0);
+}
+
+function judge(role: string, samples: readonly Usage[], checks: Checks, tell: TellFigure): void {
+  const third = Math.floor(samples.length / 3);
+  const [middle, last] = [samples.slice(third, 2 * third), samples.slice(2 * third)];
+  const warm = samples.slice(third);
+  const [end] = samples.slice(-1);
+  for (const [what, most] of [
+    ['heap', MOST_GROWTH_BYTES],
+    ['rss', MOST_RSS_GROWTH_BYTES],
+  ] as const) {
+    const [before, after] = [lowest(middle, what), lowest(last, what)];
+    tell(
+      `${role}: ${what} at its lowest ${mib(before)}, later ${mib(after)}; highest ${mib(Math.max(...warm.map((s) => s[what])))}; through all samples ${mib(slope(warm, what))} an hour`,
+    );
+    checks.that(after - before <= most, `${role}: ${what} has grown from ${mib(before)} to ${mib(after)}`);
+  }
+  const fewest = Math.min(...last.map(({ sockets }) => sockets));
+  const most = Math.max(...middle.map(({ sockets }) => sockets));
+  tell(
+    `${role}: ${end?.sockets} sockets and ${end?.files} other files at the end, at most ${most} sockets before`,
+  );
+  checks.that(
+    fewest <= most + MOST_MORE_SOCKETS,
+    `${role}: never fewer than ${fewest} sockets at the end, at most ${most} before`,
+  );
+}
+
+export const soakPlans: readonly FaultPlan[] = [
+  {
+    name: 'soak/watch-cuts',
+    kind: 'soak',
+    alone: true,
+    deadlineSeconds: SECONDS + 300,
+    says: `${SECONDS} s (FAULTS_SOAK_SECONDS) of broken watches every ${CUT_EVERY_MS / 1000} s while ${DEPLOYMENTS} deployments are changed every ${CHANGE_EVERY_MS / 1000} s: memory flat, no socket kept, no drift.`,
+    run: async (world, tell): Promise<Violation[]> => {
+      const checks = new Checks();
+      const names = Array.from({ length: DEPLOYMENTS }, (_, index) => `soak-${index}`);
+      const ids = await Promise.all(names.map((name) => serving(world, name)));
+      const over = AbortSignal.timeout(SECONDS * 1000);
+      const samples: Usage[] = [];
+      const [cuts, changes] = await Promise.all([
+        cutWatches(world, over),
+        change(world, ids, over),
+        sample(world, samples, over),
+      ]);
+      await Promise.all(ids.map((id) => world.ready(id)));
+      await world.quiet({ forMs: QUIET_MS, timeoutMs: 60_000 });
+      tell(`${SECONDS} s: ${cuts} watches broken, ${changes} changes, ${samples.length} samples`);
+      for (const role of ['api', 'listener', 'operator'])
+        judge(
+          role,
+          samples.filter((found) => found.role === role),
+          checks,
+          tell,
+        );
+      return checks.violations;
+    },
+  },
+];

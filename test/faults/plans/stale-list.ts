@@ -1,0 +1,143 @@
+/** A process that starts is shown a cluster that is no more: nothing is deleted or changed because of it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { smallDeployment } from '../../integration/harness/samples.ts';
+import { insistOk } from '../insist.ts';
+import type { FaultPlan, Given, Violation, Workload } from '../plan.ts';
+import { SETTLED_MS } from '../record.ts';
+import { broken, change, idOf, imageOf, scaleOf, standing, within } from '../situations.ts';
+import { workloadNamed } from '../workloads.ts';
+import type { FaultRole, FaultWorld } from '../world.ts';
+
+/** For so long the process has nothing but the old lists. */
+const BLIND_MS = 4_000;
+/** Those that the operator lists and that say what there is to do. */
+const OPERATOR_LISTS = [
+  'manageddeployments',
+  'deployments',
+  'statefulsets',
+  'services',
+  'persistentvolumeclaims',
+  'controllerrevisions',
+  'horizontalpodautoscalers',
+  'poddisruptionbudgets',
+  'networkpolicies',
+  'serviceaccounts',
+  'pods',
+];
+
+const removing = workloadNamed('delete');
+
+/** Each with what happens after the lists were taken. */
+const SITUATIONS: readonly Workload[] = [
+  {
+    name: 'made-again',
+    prepare: async (world) => ({ id: (await standing(world)).id }),
+    run: async (world, given) => {
+      await removing.end(world, await removing.run(world, given));
+      return { id: (await insistOk(world, 'POST', '/v2/deployments', smallDeployment('shop'))).id };
+    },
+    end: async (world, given) => void (await world.ready(idOf(given))),
+  },
+  {
+    name: 'scaled-up-again',
+    prepare: async (world) => {
+      const { id } = await standing(world, { min_scale: 2, max_scale: 2 });
+      await change(world, id, scaleOf(1));
+      await world.ready(id);
+      return { id };
+    },
+    run: async (world, given) => {
+      await change(world, idOf(given), scaleOf(2));
+      return given;
+    },
+    end: async (world, given) => void (await world.ready(idOf(given))),
+  },
+  {
+    name: 'another-revision',
+    prepare: async (world) => ({ id: (await standing(world)).id }),
+    run: async (world, given) => {
+      await change(world, idOf(given), imageOf('2.0.0'));
+      return given;
+    },
+    end: async (world, given) => void (await world.ready(idOf(given))),
+  },
+];
+
+interface Stale {
+  readonly role: FaultRole;
+  readonly name: string;
+  readonly resources: readonly string[];
+}
+
+const STALE: readonly Stale[] = [
+  { role: 'operator', name: 'operator-everything', resources: OPERATOR_LISTS },
+  { role: 'operator', name: 'operator-wishes', resources: ['manageddeployments'] },
+  { role: 'operator', name: 'operator-workloads', resources: OPERATOR_LISTS.slice(1) },
+  { role: 'listener', name: 'listener', resources: ['manageddeployments'] },
+];
+
+/** @returns how many lists were answered with what they once were, so far */
+function showOld(world: FaultWorld, { role, resources }: Stale): () => number {
+  const shown = new Set<string>();
+  const isOne = (client: string, resource: string) => client === role && resources.includes(resource);
+  const old = world.kubernetes.add({
+    match: ({ client, verb, resource }) => {
+      if (verb !== 'list' || !isOne(client, resource) || shown.has(resource)) return false;
+      shown.add(resource);
+      return true;
+    },
+    fault: { kind: 'stale-list' },
+  });
+  const opened = new Set<string>();
+  world.kubernetes.add({
+    match: ({ client, verb, resource }) => {
+      if (verb !== 'watch' || !isOne(client, resource) || opened.has(resource)) return false;
+      opened.add(resource);
+      return true;
+    },
+    fault: { kind: 'delay', ms: BLIND_MS },
+  });
+  return () => old.taken();
+}
+
+/** Generations of what runs: one that was written to and back has gained some. */
+async function generations(world: FaultWorld): Promise<string> {
+  const kinds = 'deployments,statefulsets,manageddeployments,horizontalpodautoscalers,services';
+  const path = '{range .items[*]}{.kind} {.metadata.name} {.metadata.uid} {.metadata.generation}{"\\n"}{end}';
+  return world.kubectl('get', kinds, '-o', `jsonpath=${path}`);
+}
+
+function stalePlan(situation: Workload, stale: Stale): FaultPlan {
+  const { role, resources } = stale;
+  const shown = resources.length === 1 ? resources[0] : `${resources.length} kinds`;
+  return {
+    name: `stale-list/${situation.name}/${stale.name}`,
+    kind: 'stale-list',
+    says: `${situation.name}: the ${role} is started anew, and lists ${shown} as they were before: nothing is acted on from then.`,
+    like: situation,
+    run: async (world): Promise<Violation[]> => {
+      const given: Given = await situation.prepare(world);
+      await world.quiet({ forMs: SETTLED_MS });
+      for (const resource of resources) world.kubernetes.recordLists(resource);
+      await world.restart(role);
+      await world.quiet({ forMs: SETTLED_MS });
+      const now = await situation.run(world, given);
+      await situation.end(world, now);
+      await world.quiet({ forMs: SETTLED_MS });
+      const before = await generations(world);
+      const count = showOld(world, stale);
+      await world.restart(role);
+      const missed = await within(30, 'the old lists to be shown', async () => count() >= resources.length);
+      await sleep(BLIND_MS);
+      await situation.end(world, now);
+      await world.quiet({ forMs: SETTLED_MS });
+      const after = await generations(world);
+      const acted = before === after ? [] : [broken(`acted on what was no more:\n${before}became\n${after}`)];
+      return [...missed, ...acted];
+    },
+  };
+}
+
+export const staleListPlans: readonly FaultPlan[] = SITUATIONS.flatMap((situation) =>
+  STALE.map((stale) => stalePlan(situation, stale)),
+);

@@ -1,0 +1,232 @@
+/** The API server refuses what operator or listener asks about one deployment: no blind retry, and no other one suffers. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EffectNotMet } from '../kill-plans.ts';
+import type { FaultPlan, Given, Violation, Workload } from '../plan.ts';
+import type { KubernetesExchange, KubernetesRequest, KubernetesVerb } from '../proxies/kubernetes-traffic.ts';
+import { SETTLED_MS } from '../record.ts';
+import { beside, broken, change, idOf, imageOf, within } from '../situations.ts';
+import { workloadNamed } from '../workloads.ts';
+import type { FaultRole, FaultWorld } from '../world.ts';
+import { blindTries, type News, pathOf, watchNews } from './tries.ts';
+
+const IN_SUBSET: ReadonlySet<string> = new Set([
+  'status-codes/operator/apply/throttled',
+  'status-codes/listener/create/burst',
+]);
+
+/** Of a burst, and of conflicts. */
+const ANSWERS_IN_A_ROW = 3;
+const RETRY_AFTER_S = 3;
+/** A wait is rounded to milliseconds here and there. */
+const ROUNDING_MS = 20;
+/** What lasts is looked at for so long. */
+const LASTS_MS = 6_000;
+/** First tries of a backoff come soon after each other; from then on about one a second would be too many. */
+const SOON = 4;
+
+/** A verb that a role uses, with the workload in which it does, and on which kind. */
+interface Use {
+  readonly role: FaultRole;
+  readonly verb: KubernetesVerb;
+  readonly resource: string;
+  readonly workload: Workload;
+}
+
+const use = (role: FaultRole, verb: KubernetesVerb, resource: string, workload: string): Use => ({
+  role,
+  verb,
+  resource,
+  workload: workloadNamed(workload),
+});
+
+const USES: readonly Use[] = [
+  use('operator', 'get', 'manageddeployments', 'create'),
+  use('operator', 'list', 'deployments', 'update'),
+  use('operator', 'watch', 'deployments', 'update'),
+  use('operator', 'create', 'persistentvolumeclaims', 'create'),
+  use('operator', 'apply', 'deployments', 'update'),
+  use('operator', 'patch', 'persistentvolumeclaims', 'storage'),
+  use('operator', 'update', 'manageddeployments', 'update'),
+  use('operator', 'delete', 'horizontalpodautoscalers', 'autoscaler-off'),
+  use('listener', 'get', 'manageddeployments', 'delete'),
+  use('listener', 'list', 'manageddeployments', 'update'),
+  use('listener', 'watch', 'manageddeployments', 'update'),
+  use('listener', 'create', 'manageddeployments', 'create'),
+  use('listener', 'apply', 'manageddeployments', 'update'),
+  use('listener', 'delete', 'manageddeployments', 'delete'),
+];
+
+/** Read for all deployments at once: all wait for it. */
+const isCommon = ({ verb }: Use) => verb === 'list' || verb === 'watch';
+const isRead = ({ verb }: Use) => verb === 'get' || verb === 'list' || verb === 'watch';
+const isOf =
+  (used: Use) =>
+  ({ client, verb, resource, name, dryRun }: KubernetesRequest): boolean =>
+    client === used.role &&
+    verb === used.verb &&
+    resource === used.resource &&
+    !dryRun &&
+    (isCommon(used) || name.startsWith('shop-'));
+
+interface Answers {
+  readonly says: string;
+  readonly statuses: readonly number[];
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Until it is taken back, not once each. */
+  readonly lasts?: boolean;
+  readonly fits: (used: Use) => boolean;
+}
+
+const ANSWERS: Readonly<Record<string, Answers>> = {
+  burst: { says: '500, 503 and 504', statuses: [500, 503, 504], fits: () => true },
+  throttled: {
+    says: `429 twice, with Retry-After ${RETRY_AFTER_S}`,
+    statuses: [429, 429],
+    headers: { 'retry-after': String(RETRY_AFTER_S) },
+    fits: () => true,
+  },
+  forbidden: { says: '403 until the right is given again', statuses: [403], lasts: true, fits: () => true },
+  conflict: { says: '409 three times', statuses: [409, 409, 409], fits: (used) => !isRead(used) },
+};
+
+interface Trap {
+  /** Tries that were answered by it, and the first one after. */
+  tries(): readonly KubernetesExchange[];
+  takeBack(): void;
+}
+
+function setTrap(world: FaultWorld, used: Use, { statuses, headers = {}, lasts }: Answers): Trap {
+  const from = Date.now();
+  const is = isOf(used);
+  // The newest rule is asked first.
+  const rules = statuses.toReversed().map((status) =>
+    world.kubernetes.add({
+      match: is,
+      fault: { kind: 'answer', status, headers },
+      ...(lasts ? {} : { times: 1 }),
+    }),
+  );
+  const tries = () =>
+    world.kubernetes.exchanges(used.role).filter((exchange) => exchange.at >= from && is(exchange));
+  return {
+    tries: () => {
+      const all = tries();
+      const last = all.findLastIndex(({ upstreamStatus }) => upstreamStatus === 0);
+      return all.slice(0, last + 2);
+    },
+    takeBack: () => {
+      for (const rule of rules) rule.remove();
+    },
+  };
+}
+
+/** Lists are asked for at the start alone, watches when one has ended. */
+async function provoke(world: FaultWorld, { role, verb, resource }: Use): Promise<void> {
+  if (verb === 'list') await world.restart(role, { wait: false });
+  if (verb === 'watch')
+    world.kubernetes.add({
+      match: (request) =>
+        request.client === role && request.verb === 'watch' && request.resource === resource,
+      fault: { kind: 'cut-watch', afterEvents: 0, how: 'end' },
+      times: 1,
+    });
+}
+
+const isRefused = ({ upstreamStatus }: KubernetesExchange) => upstreamStatus === 0;
+
+/** What is tried again was looked at again, or some time has passed: not once and again at once. */
+function notBlind(used: Use, tries: readonly KubernetesExchange[], news: News): Violation[] {
+  const refused = tries.filter(isRefused).length;
+  if (refused < ANSWERS_IN_A_ROW) return [broken(`answered ${refused} times only`)];
+  return blindTries(tries, news).map((line) => broken(`"${used.verb} ${used.resource}": ${line}`));
+}
+
+/** No more tries than a backoff makes in the time; none sooner than it was asked for. */
+function judged(tries: readonly KubernetesExchange[], { statuses, headers }: Answers): Violation[] {
+  const refused = tries.filter(isRefused);
+  const [first] = refused;
+  const last = refused.at(-1);
+  if (first === undefined || last === undefined) return [];
+  const most = Math.max(SOON, statuses.length) + (last.at - first.at) / 1000;
+  const blind =
+    refused.length > most ? [broken(`tried ${refused.length} times within ${last.at - first.at} ms`)] : [];
+  if (headers?.['retry-after'] === undefined) return blind;
+  // Of the same object: each is asked for by itself.
+  const early = tries.flatMap((next, index) => {
+    const before = tries.slice(0, index).findLast(({ path }) => pathOf(path) === pathOf(next.path));
+    if (before === undefined || !isRefused(before)) return [];
+    const pause = next.at - before.endedAt;
+    return pause + ROUNDING_MS < RETRY_AFTER_S * 1000 ? [broken(`tried again after ${pause} ms`)] : [];
+  });
+  return [...blind, ...early];
+}
+
+function codePlan(used: Use, kind: string, answers: Answers): FaultPlan {
+  const { role, verb, resource, workload } = used;
+  const name = `status-codes/${role}/${verb}/${kind}`;
+  const like = isCommon(used) ? workload : beside(workload);
+  const others = isCommon(used) ? '' : ', while another deployment is made and READY';
+  return {
+    name,
+    kind: 'status-codes',
+    inSubset: IN_SUBSET.has(name),
+    says: `${workload.name}: "${verb} ${resource}" of the ${role} is answered ${answers.says}${others}.`,
+    like,
+    run: async (world): Promise<Violation[]> => {
+      const given = await like.prepare(world);
+      await world.quiet({ forMs: SETTLED_MS });
+      const news = watchNews(world, role);
+      const trap = setTrap(world, used, answers);
+      await provoke(world, used);
+      const now = await like.run(world, given);
+      const isLasting = answers.lasts === true;
+      const missed = await within(30, `an answer of ${answers.says}`, async () => trap.tries().length > 0);
+      if (missed.length > 0) throw new EffectNotMet({ role, what: `${verb} ${resource}`, occurrence: 1 });
+      if (isLasting) await sleep(LASTS_MS);
+      if (isLasting) trap.takeBack();
+      await like.end(world, now);
+      const tries = trap.tries();
+      const inARow = answers.statuses.length === ANSWERS_IN_A_ROW;
+      return [...judged(tries, answers), ...(inARow ? notBlind(used, tries, news) : [])];
+    },
+  };
+}
+
+/** What is invalid stays so until something else is wanted: it is told, and the next change brings it about. */
+function invalidPlan(used: Use): FaultPlan {
+  const { role, verb, resource, workload } = used;
+  const like = beside(workload);
+  const answers: Answers = { says: '422', statuses: [422], lasts: true, fits: () => true };
+  const say = async (world: FaultWorld, given: Given) => {
+    const { body } = await world.call('GET', `/v2/deployments/${idOf(given)}`);
+    return body.conditions.some(({ message }) => message.includes('answered by the proxy: 422'));
+  };
+  return {
+    name: `status-codes/${role}/${verb}/invalid`,
+    kind: 'status-codes',
+    says: `${workload.name}: "${verb} ${resource}" of the ${role} is answered 422: told, not tried again and again; another deployment is READY meanwhile, and so is this one after the next change.`,
+    run: async (world): Promise<Violation[]> => {
+      const given = await like.prepare(world);
+      await world.quiet({ forMs: SETTLED_MS });
+      const trap = setTrap(world, used, answers);
+      const now = await like.run(world, given);
+      const untold = await within(30, 'the refusal to be told', () => say(world, now));
+      await sleep(LASTS_MS);
+      trap.takeBack();
+      await change(world, idOf(now), imageOf('3.0.0'));
+      await world.ready(idOf(now));
+      return [...untold, ...judged(trap.tries(), answers)];
+    },
+  };
+}
+
+const INVALID: readonly KubernetesVerb[] = ['create', 'apply', 'patch'];
+
+export const statusCodePlans: readonly FaultPlan[] = [
+  ...USES.flatMap((used) =>
+    Object.entries(ANSWERS)
+      .filter(([, { fits }]) => fits(used))
+      .map(([kind, answers]) => codePlan(used, kind, answers)),
+  ),
+  ...USES.filter(({ verb }) => INVALID.includes(verb)).map(invalidPlan),
+];

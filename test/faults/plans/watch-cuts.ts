@@ -1,0 +1,149 @@
+/** Every watch is broken off by its first event, in five ways. */
+import { LABELS, MANAGED_BY } from '../../../src/contract/names.ts';
+import type { UntypedObject } from '../../../src/kube/object.ts';
+import { RESOURCES } from '../../../src/kube/resources.ts';
+import type { FaultPlan, Violation, Workload } from '../plan.ts';
+import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
+import { SETTLED_MS } from '../record.ts';
+import { ALL_KINDS, broken, change, idOf, imageOf, isThere, standing, within } from '../situations.ts';
+import type { FaultWorld } from '../world.ts';
+
+const IN_SUBSET: ReadonlySet<string> = new Set(['watch/cut/gone-event']);
+const ENDED_WITHIN_S = 30;
+const HEALED_WITHIN_S = 30;
+
+const CUTS = {
+  end: 'its last: the watch ends in order',
+  'mid-line': 'cut in the middle of its line, once, where the watch ends',
+  reset: 'its last: the watch is reset',
+  'gone-event': 'its last: the watch ends with 410 as an event',
+  'gone-status': 'its last: the watch ends in order, and opening it again is answered 410, once',
+} as const;
+type Cut = keyof typeof CUTS;
+
+/** Of what one client watches: the same for the watch that comes after it. */
+export const watchName = ({ client, path }: KubernetesRequest) =>
+  `${client} ${new URL(path, 'https://kubernetes').pathname}`;
+
+/** Watches of all these names are open, and were asked for after that moment. */
+export function areOpenAgain(world: FaultWorld, names: readonly string[], after: number): boolean {
+  const open = new Set(
+    world.kubernetes
+      .openWatches()
+      .filter(({ at }) => at >= after)
+      .map(watchName),
+  );
+  return names.every((name) => open.has(name));
+}
+
+/** Kinds of which the change of an image changes no object. */
+const UNCHANGED = [
+  RESOURCES.StatefulSet,
+  RESOURCES.Service,
+  RESOURCES.ServiceAccount,
+  RESOURCES.HorizontalPodAutoscaler,
+  RESOURCES.PodDisruptionBudget,
+  RESOURCES.NetworkPolicy,
+  RESOURCES.PersistentVolumeClaim,
+];
+
+/** An event of each kind that is watched and that the change has none of. */
+async function touchOthers(world: FaultWorld): Promise<void> {
+  const { admin, namespace } = world;
+  const kinds = UNCHANGED.map(({ plural }) => plural).join(',');
+  const ours = `${LABELS.managedBy}=${MANAGED_BY}`;
+  await world.kubectl('annotate', kinds, '--selector', ours, '--overwrite', 'faults.example/touched=yes');
+  // Nothing here is reached from outside: one of nobody comes, with our label, and goes.
+  const { group, version, kind } = RESOURCES.Ingress;
+  const apiVersion = `${group}/${version}`;
+  const metadata = { name: 'touched', namespace, labels: { [LABELS.managedBy]: MANAGED_BY } };
+  const spec = { defaultBackend: { service: { name: 'nobody', port: { number: 80 } } } };
+  await admin.create({ apiVersion, kind, metadata, spec } as UntypedObject);
+  await admin.delete(RESOURCES.Ingress, { namespace, name: metadata.name });
+}
+
+const changed: Workload = {
+  name: 'update-and-touch',
+  prepare: async (world) => ({ id: (await standing(world, ALL_KINDS)).id }),
+  run: async (world, given) => {
+    await change(world, idOf(given), imageOf('2.0.0'));
+    await touchOthers(world);
+    return given;
+  },
+  end: async (world, given) => void (await world.ready(idOf(given))),
+};
+
+interface Cutting {
+  /** What is watched when it begins. */
+  readonly names: readonly string[];
+  /** Of these, what no watch of has met its fault yet. */
+  readonly left: () => string[];
+  /** What is cut from now on stays as it is. */
+  readonly stop: () => void;
+}
+
+function cutEach(world: FaultWorld, how: Cut): Cutting {
+  const names = world.kubernetes.openWatches().map(watchName);
+  const ended = new Set<string>();
+  const refused = new Set<string>();
+  const isGone = how === 'gone-status';
+  const rules = [
+    world.kubernetes.add({
+      // An event that is cut in its middle comes again: cut each time, it would never arrive.
+      match: (request) => request.verb === 'watch' && (how !== 'mid-line' || !ended.has(watchName(request))),
+      fault: {
+        kind: 'cut-watch',
+        afterEvents: how === 'mid-line' ? 0 : 1,
+        how: isGone ? 'end' : how,
+        onCut: (request) => void ended.add(watchName(request)),
+      },
+    }),
+  ];
+  if (isGone)
+    rules.push(
+      world.kubernetes.add({
+        match: (request) => {
+          if (request.verb !== 'watch' || refused.has(watchName(request))) return false;
+          refused.add(watchName(request));
+          return true;
+        },
+        fault: { kind: 'answer', status: 410 },
+      }),
+    );
+  return {
+    names,
+    left: () => names.filter((name) => !ended.has(name) || (isGone && !refused.has(name))),
+    stop: () => {
+      for (const rule of rules) rule.remove();
+    },
+  };
+}
+
+function cutPlan(how: Cut): FaultPlan {
+  return {
+    name: `watch/cut/${how}`,
+    kind: 'watch',
+    inSubset: IN_SUBSET.has(`watch/cut/${how}`),
+    says: `update: the first event on each watch of operator and listener, one of each kind, is ${CUTS[how]}. Healed within ${HEALED_WITHIN_S} s.`,
+    like: changed,
+    run: async (world): Promise<Violation[]> => {
+      const given = await changed.prepare(world);
+      await world.quiet({ forMs: SETTLED_MS });
+      const begun = Date.now();
+      const cutting = cutEach(world, how);
+      const now = await changed.run(world, given);
+      await within(ENDED_WITHIN_S, 'the end of each watch', async () => cutting.left().length === 0);
+      const left = cutting.left();
+      cutting.stop();
+      if (cutting.names.length === 0) return [broken('no watch was open')];
+      if (left.length > 0) return [broken(`not ended as they should: ${left.join(', ')}`)];
+      return within(
+        HEALED_WITHIN_S,
+        'the change to be there, and each watch',
+        async () => areOpenAgain(world, cutting.names, begun) && (await isThere(world, idOf(now))),
+      );
+    },
+  };
+}
+
+export const watchCutPlans: readonly FaultPlan[] = (Object.keys(CUTS) as Cut[]).map(cutPlan);

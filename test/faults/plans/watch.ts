@@ -1,0 +1,96 @@
+/** Watches fall silent; watch-cuts.ts: they break off, or lose their place; lost-events.ts: and an event with it. */
+import { RESOURCES } from '../../../src/kube/resources.ts';
+import type { FaultPlan, Violation } from '../plan.ts';
+import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
+import { broken, change, imageOf, isThere, standing, within } from '../situations.ts';
+import type { FaultRole, RoleProcess } from '../world.ts';
+import { lostEventPlans } from './lost-events.ts';
+import { areOpenAgain, watchCutPlans, watchName } from './watch-cuts.ts';
+
+const HEALED_WITHIN_S = 30;
+/** A stream that says nothing on a connection that works counts as dead after 90 s: the server may be silent for 60 s. */
+const SILENCE_NOTICED_WITHIN_S = 90;
+
+const isWatch = ({ verb }: KubernetesRequest) => verb === 'watch';
+
+/**
+ * Each of these kinds was told as not to be watched, from this line of the log on; or the role has given up its
+ * leadership, and all of its watches with it.
+ */
+function hasNoticed(role: RoleProcess, from: number, kinds: readonly string[]): boolean {
+  const lines = role.log().slice(from);
+  if (lines.some(({ msg }) => msg === 'no longer leading')) return true;
+  const told = new Set(
+    lines.filter(({ msg }) => String(msg).startsWith('list or watch failed')).map(({ kind }) => kind),
+  );
+  return kinds.every((kind) => told.has(kind));
+}
+
+const kindOf = ({ resource }: KubernetesRequest) =>
+  Object.values(RESOURCES).find(({ plural }) => plural === resource)?.kind ?? resource;
+
+function silentConnection(role: FaultRole): FaultPlan {
+  return {
+    name: `watch/blackhole/${role}`,
+    kind: 'watch',
+    says: `Nothing passes between the ${role} and the API server, and no connection ends: noticed within ${HEALED_WITHIN_S} s for each watch, and healed as soon after its return.`,
+    run: async (world): Promise<Violation[]> => {
+      const { id } = await standing(world);
+      const watches = world.kubernetes.openWatches(role);
+      const from = world.process(role).log().length;
+      world.kubernetes.blackhole(role);
+      await change(world, id, imageOf('2.0.0'));
+      const noticed = await within(
+        HEALED_WITHIN_S,
+        `the ${role} to notice that its watches are dead`,
+        async () => hasNoticed(world.process(role), from, watches.map(kindOf)),
+      );
+      const opened = Date.now();
+      world.kubernetes.open(role);
+      const late = await within(
+        HEALED_WITHIN_S,
+        'the change to be there, and each watch',
+        async () => areOpenAgain(world, watches.map(watchName), opened) && (await isThere(world, id)),
+      );
+      return watches.length === 0 ? [broken('no watch was open')] : [...noticed, ...late];
+    },
+  };
+}
+
+/** Streams that are open stay so, and nothing comes by them any more. */
+function silentStreams(role: FaultRole): FaultPlan {
+  const seconds = SILENCE_NOTICED_WITHIN_S + HEALED_WITHIN_S;
+  return {
+    name: `watch/silent-streams/${role}`,
+    kind: 'watch',
+    says: `Every open watch of the ${role} says nothing more, bookmarks included, on a connection that works: healed within ${seconds} s.`,
+    deadlineSeconds: 240,
+    run: async (world): Promise<Violation[]> => {
+      const { id } = await standing(world);
+      const silenced = world.kubernetes.add({
+        match: (request) => isWatch(request) && request.client === role,
+        fault: { kind: 'filter-watch', drop: () => true },
+      });
+      const silent = world.kubernetes.openWatches(role).map(watchName);
+      const from = Date.now();
+      // Watches that are opened from now on are not silent.
+      world.kubernetes.add({
+        match: (request) => isWatch(request) && request.client === role,
+        fault: { kind: 'delay', ms: 0 },
+      });
+      await change(world, id, imageOf('2.0.0'));
+      const late = await within(
+        seconds,
+        'the change to be there, and each watch that speaks',
+        async () => areOpenAgain(world, silent, from) && (await isThere(world, id)),
+      );
+      return silenced.taken() === 0 ? [broken('no watch was open')] : late;
+    },
+  };
+}
+
+export const watchPlans: readonly FaultPlan[] = [
+  ...watchCutPlans,
+  ...(['operator', 'listener'] as const).flatMap((role) => [silentConnection(role), silentStreams(role)]),
+  ...lostEventPlans,
+];

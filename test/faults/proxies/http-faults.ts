@@ -1,0 +1,57 @@
+/** What each fault of an HTTP request does to it. */
+import type { IncomingMessage } from 'node:http';
+import { addAbortSignal } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { HttpExchange } from './http-exchange.ts';
+import type { HttpFault, HttpRequest } from './http-traffic.ts';
+import { callRule } from './rules.ts';
+
+export interface Serving {
+  /** The body of an `answer` that names none. */
+  errorBody(status: number): unknown;
+  /** Gives the server's answer to the client; default: as it comes. */
+  deliver?(answer: IncomingMessage): Promise<void>;
+}
+
+/** Brings an exchange to its end, as its fault says; without one, by asking the server. */
+export async function serve<R extends HttpRequest>(
+  exchange: HttpExchange<R>,
+  fault: HttpFault<R> | undefined,
+  serving: Serving,
+): Promise<void> {
+  const deliver = serving.deliver ?? ((answer) => exchange.deliver(answer));
+  switch (fault?.kind) {
+    case undefined:
+      return deliver(await exchange.forward(false));
+    case 'delay':
+      await delay(fault.ms, undefined, { signal: exchange.gone });
+      return deliver(await exchange.forward(false));
+    case 'answer': {
+      const body = fault.body === undefined ? serving.errorBody(fault.status) : fault.body;
+      const headers = { 'content-type': 'application/json', ...fault.headers };
+      return exchange.answer(fault.status, headers, JSON.stringify(body));
+    }
+    case 'refuse':
+      return exchange.reset();
+    case 'hold':
+      return;
+    case 'before':
+      await callRule(() => fault.run(exchange.request));
+      if (await exchange.isAwaited()) await deliver(await exchange.forward(false));
+      return;
+    case 'lose':
+      await consume(await exchange.forward(true), exchange.request);
+      return exchange.reset();
+    case 'after': {
+      const answer = await exchange.forward(true);
+      await callRule(() => fault.run(exchange.request, answer.statusCode ?? 0));
+      return deliver(addAbortSignal(exchange.gone, answer));
+    }
+  }
+}
+
+/** To the end: then the server is done with it. A stream without an end (a watch) is left at its head. */
+async function consume(answer: IncomingMessage, { path }: HttpRequest): Promise<void> {
+  if (/[?&](watch|follow)=(true|1)/.test(path)) answer.destroy();
+  else for await (const _ of answer);
+}

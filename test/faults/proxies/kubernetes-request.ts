@@ -1,0 +1,65 @@
+/** What a request means to the Kubernetes API, from its method, path and type. */
+import type { HttpRequest } from './http-traffic.ts';
+import type { KubernetesRequest, KubernetesVerb } from './kubernetes-traffic.ts';
+
+/** Below `namespaces/NAME` these are subresources of the namespace itself, not plurals of what is in it. */
+const OF_NAMESPACES: readonly string[] = ['status', 'finalize'];
+
+interface Place {
+  readonly resource: string;
+  readonly namespace: string;
+  /** '' for a collection. */
+  readonly name: string;
+  readonly subresource: string;
+}
+
+/** Places of `/api/v1/…` and `/apis/GROUP/VERSION/…`; of any other path all is ''. */
+function placeOf(pathname: string): Place {
+  const [root, ...rest] = pathname.split('/').filter(Boolean).map(decodeURIComponent);
+  const parts = root === 'api' ? rest.slice(1) : root === 'apis' ? rest.slice(2) : [];
+  const [first = '', name = '', third = ''] = parts;
+  const within = first === 'namespaces' && third !== '' && !OF_NAMESPACES.includes(third);
+  const namespace = within ? name : '';
+  const [resource = '', ownName = '', subresource = ''] = within ? parts.slice(2) : parts;
+  return { resource, namespace, name: ownName, subresource };
+}
+
+function verbOf(method: string, contentType: string, query: URLSearchParams, place: Place): KubernetesVerb {
+  switch (method) {
+    case 'POST':
+      return 'create';
+    case 'PUT':
+      return 'update';
+    case 'PATCH':
+      return contentType.startsWith('application/apply-patch') ? 'apply' : 'patch';
+    case 'DELETE':
+      return place.name === '' ? 'deletecollection' : 'delete';
+    default:
+      if (place.resource === '' || place.name !== '') return 'get';
+      return isTrue(query.get('watch')) ? 'watch' : 'list';
+  }
+}
+
+/** As Go reads a boolean of a query. */
+function isTrue(value: string | null): boolean {
+  return value !== null && !['', '0', 'f', 'false'].includes(value.toLowerCase());
+}
+
+function nameIn(body: unknown): string {
+  const name = (body as { metadata?: { name?: unknown } } | undefined)?.metadata?.name;
+  return typeof name === 'string' ? name : '';
+}
+
+/** @param contentType of the body, '' where it has none */
+export function describeKubernetesRequest(request: HttpRequest, contentType: string): KubernetesRequest {
+  const { pathname, searchParams } = new URL(request.path, 'https://kubernetes');
+  const place = placeOf(pathname);
+  const verb = verbOf(request.method, contentType, searchParams, place);
+  return {
+    ...request,
+    ...place,
+    verb,
+    name: verb === 'create' && place.name === '' ? nameIn(request.body) : place.name,
+    dryRun: searchParams.has('dryRun'),
+  };
+}

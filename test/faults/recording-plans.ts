@@ -1,0 +1,43 @@
+/** Whether the recording that the kill plans are made of is complete: what it lacks is never killed at. */
+import { type Effect, effectName } from './effects.ts';
+import type { FaultPlan, Given, Violation, Workload } from './plan.ts';
+import { metEachTime, type Recording, runForEffects, unrecorded } from './record.ts';
+import { WORKLOADS, workloadNamed } from './workloads.ts';
+import type { FaultWorld } from './world.ts';
+
+const RUNS = 3;
+
+/** Its name is free for the next run. */
+async function cleared(world: FaultWorld, given: Given): Promise<void> {
+  if ((await world.call('GET', `/v2/deployments/${given.id}`)).status === 404) return;
+  const { run, end } = workloadNamed('delete');
+  await end(world, await run(world, given));
+}
+
+function recordingPlan(recording: Recording, workload: Workload): FaultPlan {
+  const { name } = workload;
+  return {
+    name: `kill/recording/${name}`,
+    kind: 'kill',
+    says: `${name}: ${RUNS} times without a fault; every effect that comes each time is one that is killed at (--record).`,
+    deadlineSeconds: 300,
+    run: async (world, tell): Promise<Violation[]> => {
+      const runs: Effect[][] = [];
+      for (let run = 0; run < RUNS; run += 1) {
+        const { effects, now } = await runForEffects(world, workload);
+        runs.push(effects);
+        await cleared(world, now);
+      }
+      const met = metEachTime(runs);
+      const seen = new Set(runs.flat().map(effectName));
+      tell(`${name}: ${met.length} effects in each of ${RUNS} runs, ${seen.size} in any`);
+      const lacking = unrecorded(recording, name, met).map(effectName);
+      if (lacking.length === 0) return [];
+      const message = `not in the recording: ${lacking[0]}; record again: npm run faults -- --record ${name}`;
+      return [{ oracle: 'plan', message, diff: lacking }];
+    },
+  };
+}
+
+export const recordingPlans = (recording: Recording): FaultPlan[] =>
+  WORKLOADS.map((workload) => recordingPlan(recording, workload));

@@ -1,0 +1,158 @@
+/** What a run came to: its closing lines, and the section of docs/reliability.md. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { convergedSeconds } from './convergence.ts';
+import { type FaultPlan, PLAN_KINDS, type Verdict } from './plan.ts';
+import type { RunResult } from './run.ts';
+
+const PAGE = fileURLToPath(new URL('../../docs/reliability.md', import.meta.url));
+const BEGIN = '<!-- results: written by npm run faults -- --write -->';
+const END = '<!-- end of results -->';
+
+export function countsOf({ verdicts }: Pick<RunResult, 'verdicts'>) {
+  const held = verdicts.filter((verdict) => verdict.held).length;
+  return { plans: verdicts.length, held, broken: verdicts.length - held };
+}
+
+/** The last line of every run, whatever its form. */
+export function countLine(result: Pick<RunResult, 'verdicts'>): string {
+  const { plans, held, broken } = countsOf(result);
+  return `plans: ${plans}, held: ${held}, broken: ${broken}`;
+}
+
+/** How a run was made: without it nobody can make it again. */
+export interface RunMade {
+  /** As it was typed, but for --write. */
+  readonly command: string;
+  /** Settings of plans by the environment, as `FAULTS_SOAK_SECONDS=60`. */
+  readonly settings: readonly string[];
+  /** Of the checkout; undefined: it is none of git's. */
+  readonly commit: string | undefined;
+}
+
+function git(...args: string[]): string | undefined {
+  try {
+    const said = execFileSync('git', args, {
+      cwd: dirname(PAGE),
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return said.trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the program was called with, where, and at which commit. */
+export function runMade(args: readonly string[], environment: NodeJS.ProcessEnv): RunMade {
+  const told = args.filter((arg) => arg !== '--write');
+  const commit = git('rev-parse', '--short', 'HEAD');
+  const isChanged = (git('status', '--porcelain', '--', 'src', 'test', 'scripts') ?? '') !== '';
+  return {
+    command: ['npm run faults', ...(told.length === 0 ? [] : ['--', ...told])].join(' '),
+    settings: Object.entries(environment)
+      .filter(([name]) => name.startsWith('FAULTS_'))
+      .map(([name, value]) => `${name}=${value}`)
+      .sort(),
+    commit: commit === undefined || !isChanged ? commit : `${commit} with changes`,
+  };
+}
+
+const howMade = ({ command, settings, commit }: RunMade) =>
+  [`\`${[...settings, command].join(' ')}\``, ...(commit === undefined ? [] : [`at commit ${commit}`])].join(
+    ' ',
+  );
+
+/** The last line counts; before it, what was broken with its first oracle, and what was left out. */
+export function summary(result: RunResult): string[] {
+  const broken = result.verdicts.filter(({ held }) => !held);
+  return [
+    ...(result.left.length === 0
+      ? []
+      : [`left out: ${result.left.length}`, ...result.left.map((name) => `  ${name}`)]),
+    ...broken.map(({ plan, violations: [first] }) => `broken: ${plan}: ${first?.oracle}: ${first?.message}`),
+    `${result.seconds} s`,
+    countLine(result),
+  ];
+}
+
+function table({ verdicts }: RunResult, plans: readonly FaultPlan[]): string[] {
+  const rows = PLAN_KINDS.flatMap((kind) => {
+    const ofKind = plans.filter((plan) => plan.kind === kind);
+    if (ofKind.length === 0) return [];
+    const played = verdicts.filter((verdict) => verdict.kind === kind);
+    const held = played.filter((verdict) => verdict.held).length;
+    return [`| ${kind} | ${ofKind.length} | ${held} | ${ofKind.length - held} | ${slowest(played)} |`];
+  });
+  return [
+    '| kind | plans | held | broken | at the latest converged after |',
+    '| --- | --- | --- | --- | --- |',
+    ...rows,
+  ];
+}
+
+/** The longest from a last fault to the end of what it brought about; empty: nothing of it is measured. */
+function slowest(verdicts: readonly Verdict[]): string {
+  const seconds = verdicts.flatMap(({ figures }) =>
+    figures.flatMap((figure) => convergedSeconds(figure) ?? []),
+  );
+  return seconds.length === 0 ? '' : `${Math.max(...seconds).toFixed(1)} s`;
+}
+
+/** On one line; whole records and logs say nothing to a reader. */
+const SHOWN = 300;
+const line = (text: string) => {
+  const joined = text.replaceAll(/\s*\n\s*/g, ' ');
+  return joined.length > SHOWN ? `${joined.slice(0, SHOWN)}…` : joined;
+};
+
+/** As many lines of a diff as `npm run faults` tells. */
+const DIFF_LINES = 30;
+
+/** Every oracle that did not hold, with what was found instead. */
+function told({ plan, violations }: Verdict): string[] {
+  return [
+    `Broken: \`${plan}\``,
+    '',
+    '```text',
+    ...violations.flatMap(({ oracle, message, diff = [] }) => [
+      `${oracle}: ${line(message)}`,
+      ...diff.slice(0, DIFF_LINES).map((found) => `  ${line(found)}`),
+      ...(diff.length > DIFF_LINES ? [`  … and ${diff.length - DIFF_LINES} more lines`] : []),
+    ]),
+    '```',
+    '',
+  ];
+}
+
+/** What docs/reliability.md says of a run of all plans. */
+export function resultLines(result: RunResult, plans: readonly FaultPlan[], made: RunMade): string[] {
+  const [day] = new Date().toISOString().split('T');
+  const minutes = Math.round(result.seconds / 60);
+  const figures = result.verdicts.flatMap(({ plan, figures }) =>
+    figures
+      .filter((figure) => convergedSeconds(figure) === undefined)
+      .map((figure) => `- \`${plan}\`: ${line(figure)}`),
+  );
+  return [
+    `${howMade(made)} on ${day}, ${cpus().length} processors, ${minutes} minutes: **${countLine(result)}**.`,
+    '',
+    ...table(result, plans),
+    '',
+    ...(figures.length === 0 ? [] : [...figures, '']),
+    ...result.verdicts.filter(({ held }) => !held).flatMap(told),
+  ];
+}
+
+/** Replaces the results on the page by those of this run, which was one of all plans. */
+export function writeResults(result: RunResult, plans: readonly FaultPlan[], made: RunMade): void {
+  const page = readFileSync(PAGE, 'utf8');
+  const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
+  if (begin === -1 || end < begin)
+    throw new Error(`failed to write the results: ${PAGE} has no place for them`);
+  const section = [BEGIN, ...resultLines(result, plans, made)].join('\n').trimEnd();
+  writeFileSync(PAGE, `${page.slice(0, begin)}${section}\n${page.slice(end)}`);
+}

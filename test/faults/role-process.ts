@@ -1,0 +1,103 @@
+/** A role of Berth in a process that a plan may signal, and what is left of it when it is gone. */
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { logPath, startProcess, tailOfLog } from '../cluster/processes.ts';
+import { waitFor } from '../cluster/wait.ts';
+import { logLines, mainOf, writeSettings } from '../installation/berth-process.ts';
+import type { FaultRole, RoleProcess } from './world.ts';
+
+const READY_MS = 60_000;
+
+export interface RoleOptions {
+  readonly stateDir: string;
+  readonly role: FaultRole;
+  readonly name: string;
+  readonly settings: Readonly<Record<string, string>>;
+  /** Folder of another Berth; default: this one. */
+  readonly checkout?: string | undefined;
+}
+
+export interface OpenFiles {
+  readonly sockets: number;
+  readonly others: number;
+}
+
+/** What a process has open, as /proc tells. A process that is gone has nothing. */
+export function openFiles(pid: number): OpenFiles {
+  const folder = `/proc/${pid}/fd`;
+  let sockets = 0;
+  let others = 0;
+  for (const entry of entriesOf(folder)) {
+    try {
+      if (readlinkSync(`${folder}/${entry}`).startsWith('socket:')) sockets += 1;
+      else others += 1;
+    } catch {
+      // Closed meanwhile.
+    }
+  }
+  return { sockets, others };
+}
+
+function entriesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** What a log holds from an offset on, as it is. */
+export function logText(path: string, from: number): string {
+  return existsSync(path) ? readFileSync(path, 'utf8').slice(from) : '';
+}
+
+/** Starts a role; it is not ready yet. */
+export async function startRole(options: RoleOptions): Promise<RoleProcess> {
+  const { stateDir, role, name, settings, checkout } = options;
+  const envFile = writeSettings(stateDir, name, settings);
+  const path = logPath(stateDir, name);
+  const from = logText(path, 0).length;
+  const child = await startProcess(stateDir, {
+    name,
+    command: process.execPath,
+    args: [`--env-file=${envFile}`, mainOf(checkout), role],
+    env: { ...settings },
+  });
+  let isRunning = true;
+  const ended = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+    child.once('exit', (code, signal) => {
+      isRunning = false;
+      resolve({ code, signal });
+    });
+  });
+  return {
+    role,
+    name,
+    pid: child.pid ?? 0,
+    isRunning: () => isRunning,
+    // A stopped process takes SIGKILL as well.
+    signal: (signal) => void (isRunning && child.kill(signal)),
+    ended,
+    log: () => logLines(path, from),
+    logText: () => logText(path, from),
+  };
+}
+
+/**
+ * Resolves when the process has said that it can work.
+ * @throws Error with the end of its log when it ends before
+ */
+export async function untilReady(started: RoleProcess, stateDir: string): Promise<void> {
+  await waitFor(
+    `${started.name} to be ready`,
+    async () => started.log().some(({ msg }) => msg === 'berth is ready'),
+    {
+      timeoutMs: READY_MS,
+      giveUpIf: () => {
+        if (!started.isRunning())
+          throw new Error(
+            `${started.name} ended before it was ready:\n${tailOfLog(stateDir, started.name, 25)}`,
+          );
+      },
+    },
+  );
+}

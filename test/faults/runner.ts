@@ -1,0 +1,269 @@
+/** Runs plans in worlds that they share one after the other, and looks at the oracles after each. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type LocalPostgres, startPostgres } from '../cluster/postgres.ts';
+import { lastEffect } from './convergence.ts';
+import { type GoingBack, watchGoingBack } from './going-back.ts';
+import { EffectNotMet } from './kill-plans.ts';
+import { Lives } from './lives.ts';
+import { look, type Reference } from './oracles.ts';
+import type { FaultPlan, TellFigure, Verdict, Violation, Workload } from './plan.ts';
+import { SETTLED_MS } from './record.ts';
+import { openFiles } from './role-process.ts';
+import { type RunParts, startWorld } from './start-world.ts';
+import { stateOf } from './state.ts';
+import type { OwnedWorld } from './world.ts';
+
+const DEADLINE_SECONDS = 180;
+/** Runs of a plan that waits for an effect. */
+const ATTEMPTS = 3;
+/** A world is as new, or a run without a fault at its end, by then: what hangs must not keep the other plans back. */
+const AGAIN_SECONDS = 300;
+/** Each part of a world has ended by then. */
+const END_SECONDS = 60;
+/** The oracles wait at most this long for what they ask. */
+const ORACLES_SECONDS = 120;
+
+interface Place {
+  /** Plans that need alike worlds share one. */
+  readonly sort: string;
+  readonly world: OwnedWorld;
+  /** Of this world alone, ended with it. */
+  readonly server: LocalPostgres | undefined;
+  readonly goingBack: GoingBack;
+  readonly lives: Lives;
+}
+
+/** Fails after so long: a plan that hangs is broken. */
+async function within<T>(seconds: number, what: string, work: Promise<T>): Promise<T> {
+  const over = new AbortController();
+  const deadline = sleep(seconds * 1000, undefined, { signal: over.signal }).then(() => {
+    throw new Error(`${what} did not end within ${seconds} s`);
+  });
+  deadline.catch(() => undefined);
+  try {
+    return await Promise.race([work, deadline]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** What a plan that brings a world of its own is given. */
+const NO_WORLD = new Proxy({} as OwnedWorld, {
+  get: () => {
+    throw new Error('failed to use the world: this plan brings its own');
+  },
+});
+
+const deadlineOf = ({ deadlineSeconds = DEADLINE_SECONDS }: FaultPlan) => deadlineSeconds;
+
+const playApart = (plan: FaultPlan, tell: TellFigure) =>
+  within(deadlineOf(plan), 'the plan', plan.run(NO_WORLD, tell));
+
+type WorldNeeds = Pick<FaultPlan, 'settings' | 'ownPostgres'>;
+
+const sortOf = ({ settings = {}, ownPostgres = false }: WorldNeeds) =>
+  JSON.stringify([settings, ownPostgres]);
+
+const reasonOf = (error: unknown) => String(error instanceof Error ? error.message : error);
+
+export class Runner {
+  readonly #run: RunParts;
+  readonly #idle = new Set<Place>();
+  readonly #places = new Set<Place>();
+  readonly #references = new Map<string, Promise<Reference>>();
+  readonly #referenceElsewhere: ((workload: Workload) => Promise<Reference>) | undefined;
+  #count = 0;
+
+  /** @param reference where runs without a fault are made; default: here */
+  constructor(run: RunParts, reference?: (workload: Workload) => Promise<Reference>) {
+    this.#run = run;
+    this.#referenceElsewhere = reference;
+  }
+
+  /** Starts a world that the next plan finds ready. @throws Error when it does not start */
+  async prepare(): Promise<void> {
+    this.#idle.add(await this.#take({}));
+  }
+
+  /** The end of a workload without a fault, for another runner. */
+  async reference(workload: Workload): Promise<Reference> {
+    const known = this.#references.get(workload.name);
+    if (known !== undefined) return known;
+    const place = await this.#take({});
+    try {
+      return await this.#referenceOf(workload, place);
+    } finally {
+      await this.#giveBack(place, []);
+    }
+  }
+
+  /** Never throws: what goes wrong is in the verdict. */
+  async run(plan: FaultPlan): Promise<Verdict> {
+    const begun = Date.now();
+    let place: Place | undefined;
+    const violations: Violation[] = [];
+    const figures: string[] = [];
+    const tell: TellFigure = (line) => void figures.push(line);
+    try {
+      if (plan.apart === true) violations.push(...(await playApart(plan, tell)));
+      else {
+        place = await this.#take(plan);
+        violations.push(...(await this.#play(plan, place, tell)));
+      }
+    } catch (error) {
+      violations.push({
+        oracle: 'plan',
+        message: reasonOf(error),
+        diff: place ? endOfLogs(place.world) : [],
+      });
+    }
+    if (place !== undefined) await this.#giveBack(place, violations);
+    const { name, kind } = plan;
+    const seconds = Math.round((Date.now() - begun) / 100) / 10;
+    return { plan: name, kind, held: violations.length === 0, violations, figures, seconds };
+  }
+
+  /** Again where the workload went by without the effect that the fault waits for. */
+  async #play(plan: FaultPlan, place: Place, tell: TellFigure): Promise<readonly Violation[]> {
+    const reference = plan.like === undefined ? undefined : await this.#referenceOf(plan.like, place);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await playOnce(plan, place, { reference, tell });
+      } catch (error) {
+        if (!(error instanceof EffectNotMet) || attempt === ATTEMPTS) throw error;
+        await place.world.reset();
+      }
+    }
+  }
+
+  /** The end of this workload without a fault; run once. */
+  #referenceOf(workload: Workload, place: Place): Promise<Reference> {
+    const known = this.#references.get(workload.name);
+    if (known !== undefined) return known;
+    const made = this.#referenceElsewhere?.(workload) ?? referenceFrom(workload, place);
+    this.#references.set(workload.name, made);
+    made.catch(() => this.#references.delete(workload.name));
+    return made;
+  }
+
+  async #take(plan: WorldNeeds): Promise<Place> {
+    const sort = sortOf(plan);
+    for (const idle of this.#idle)
+      if (idle.sort === sort) {
+        this.#idle.delete(idle);
+        return idle;
+      }
+    const server = plan.ownPostgres === true ? await startPostgres({ log: () => undefined }) : undefined;
+    let world: OwnedWorld | undefined;
+    try {
+      world = await this.#newWorld(plan, server);
+      const goingBack = await watchGoingBack(world);
+      const place: Place = { sort, world, server, goingBack, lives: await Lives.start(world) };
+      this.#places.add(place);
+      return place;
+    } catch (error) {
+      await world?.stop();
+      await server?.stop();
+      throw error;
+    }
+  }
+
+  #newWorld({ settings }: WorldNeeds, server: LocalPostgres | undefined): Promise<OwnedWorld> {
+    this.#count += 1;
+    const { postgres } = this.#run;
+    const parts = { ...this.#run, postgres: server ?? postgres, ownsPostgres: server !== undefined };
+    return startWorld(String(this.#count), parts, settings);
+  }
+
+  /** A world in which something did not hold may be broken itself: it serves no other plan. */
+  async #giveBack(place: Place, violations: readonly Violation[]): Promise<void> {
+    if (violations.length === 0) {
+      try {
+        await within(AGAIN_SECONDS, 'making it as new', asNew(place.world));
+        this.#idle.add(place);
+        return;
+      } catch (error) {
+        console.error(`world ${place.world.name} cannot be used again: ${reasonOf(error)}`);
+      }
+    }
+    await this.#end(place);
+  }
+
+  async #end(place: Place): Promise<void> {
+    // Ended once, also when the run stops while a plan gives it back.
+    if (!this.#places.delete(place)) return;
+    const { goingBack, lives, world, server } = place;
+    const parts: [what: string, stop: () => Promise<void> | undefined][] = [
+      ['the watch of what goes back', () => goingBack.stop()],
+      ['the watches of lives', () => lives.stop()],
+      ['the world', () => world.stop()],
+      ['its PostgreSQL', () => server?.stop()],
+    ];
+    // What does not end must not keep the verdict back, nor the other plans.
+    for (const [what, stop] of parts)
+      await within(END_SECONDS, `ending ${what}`, Promise.resolve(stop())).catch((error) =>
+        console.error(`failed to end world ${world.name}: ${reasonOf(error)}`),
+      );
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#places].map((place) => this.#end(place)));
+    this.#idle.clear();
+  }
+}
+
+async function playOnce(
+  plan: FaultPlan,
+  { world, goingBack, lives }: Place,
+  { reference, tell }: { reference: Reference | undefined; tell: TellFigure },
+): Promise<readonly Violation[]> {
+  await goingBack.seen();
+  world.begin();
+  lives.clear();
+  const files = new Map(world.processes().map(({ name, pid }) => [name, openFiles(pid)]));
+  const before = { at: new Date(), files, goingBack, lives };
+  const own = await within(deadlineOf(plan), 'the plan', plan.run(world, tell));
+  const looking = () =>
+    within(ORACLES_SECONDS, 'looking at the oracles', look({ world, plan, before, reference, tell }));
+  // What the plan itself tells explains the rest.
+  const violations = own.length > 0 ? own : await looking();
+  return [...world.misplayed().map(brokenRule), ...violations];
+}
+
+/** It comes first: the plan may have gone on without its fault. */
+const brokenRule = (message: string): Violation => ({ oracle: 'plan', message });
+
+const referenceFrom = (workload: Workload, place: Place) =>
+  within(AGAIN_SECONDS, `${workload.name} without a fault`, runWithout(workload, place));
+
+async function runWithout(workload: Workload, { world, lives }: Place): Promise<Reference> {
+  world.begin();
+  lives.clear();
+  const at = new Date();
+  const given = await workload.prepare(world);
+  await world.quiet({ forMs: SETTLED_MS });
+  const begun = Date.now();
+  await workload.end(world, await workload.run(world, given));
+  await world.quiet();
+  const tookMs = Math.max(0, (lastEffect(world) ?? begun) - begun);
+  const reference = { state: await stateOf(world, at), counts: lives.counts(), tookMs };
+  await asNew(world);
+  return reference;
+}
+
+/** Nothing of what was done in it is left or under way. */
+async function asNew(world: OwnedWorld): Promise<void> {
+  await world.reset();
+  await world.quiet({ forMs: SETTLED_MS });
+}
+
+/** What the processes said last, for whoever looks into a plan that did not end. */
+function endOfLogs(world: OwnedWorld): string[] {
+  return [...world.logs()].flatMap(([name, log]) =>
+    log
+      .trimEnd()
+      .split('\n')
+      .slice(-8)
+      .map((line) => `${name}: ${line.slice(0, 400)}`),
+  );
+}

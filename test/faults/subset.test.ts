@@ -1,0 +1,27 @@
+/** The plans of the subset, a test each: faults whose whole matrix is `npm run faults`. */
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type LocalPostgres, startPostgres } from '../cluster/postgres.ts';
+import { allPlans } from './plans.ts';
+import { Runner } from './runner.ts';
+
+const plans = allPlans().filter(({ inSubset }) => inSubset === true);
+
+let postgres: LocalPostgres;
+let runner: Runner;
+beforeAll(async () => {
+  const environment = inject('environment');
+  // Not its owner: it is the PostgreSQL of the run.
+  postgres = await startPostgres({ databaseUrl: environment.databaseUrl });
+  runner = new Runner({ access: environment, postgres });
+});
+afterAll(async () => {
+  await runner?.stop();
+  await postgres?.stop();
+});
+
+describe.concurrent('after the fault all is as without it', () => {
+  it.each(plans.map((plan) => [plan.name, plan] as const))('%s', async (_name, plan) => {
+    const { violations } = await runner.run(plan);
+    expect(violations).toEqual([]);
+  });
+});

@@ -1,0 +1,39 @@
+/** The walk through the states of the specification, as a plan: it brings cluster and oracles of its own. */
+import type { FaultPlan, Violation } from './plan.ts';
+import { numberFromEnvironment } from './plans/checks.ts';
+import { runWalk } from './walk/walk.ts';
+
+const SEED = numberFromEnvironment('FAULTS_WALK_SEED', 1);
+const STEPS = numberFromEnvironment('FAULTS_WALK_STEPS', 500);
+const LANES = 4;
+const DEADLINE_SECONDS = 2400;
+
+export const walkPlan: FaultPlan = {
+  name: 'walk',
+  kind: 'walk',
+  says: `${STEPS} changes (FAULTS_WALK_STEPS) of every field of the specification, of seed ${SEED} (FAULTS_WALK_SEED), in ${LANES} lanes side by side: each is refused without a trace, or brought about.`,
+  alone: true,
+  apart: true,
+  deadlineSeconds: DEADLINE_SECONDS,
+  run: async (_world, tell) => {
+    const { steps, accepted, refused, checkpoints, violations, figures, missing } = await runWalk({
+      seed: SEED,
+      steps: STEPS,
+      lanes: LANES,
+      log: () => undefined,
+      signal: AbortSignal.timeout((DEADLINE_SECONDS - 60) * 1000),
+    });
+    tell(
+      `seed ${SEED}: ${steps} steps (${accepted} taken, ${refused} refused), ${checkpoints} states compared with one reached directly`,
+    );
+    for (const line of figures) tell(line);
+    if (missing.length > 0) tell(`missed: ${missing.join(', ')}`);
+    return violations.map(
+      (found): Violation => ({
+        oracle: 'plan',
+        message: `${found.oracle}: seed ${found.seed}, lane ${found.lane}, step ${found.step}: ${found.message}`,
+        diff: [...found.diff, ...found.history],
+      }),
+    );
+  },
+};

@@ -1,0 +1,182 @@
+/** What the cluster holds of one deployment, in a form in which two of them can be compared. */
+import { ANNOTATIONS, LABELS } from '../../../src/contract/names.ts';
+import type { UntypedObject } from '../../../src/kube/object.ts';
+import { RESOURCES } from '../../../src/kube/resources.ts';
+import { INPUTS_HASH_LABEL, TEMPLATE_HASH_LABEL } from '../../../src/workloads/labels.ts';
+import { canonical, type WalkDeployment } from './answers.ts';
+import type { WalkWorld } from './world.ts';
+
+const KINDS = [
+  'ManagedDeployment',
+  'Deployment',
+  'StatefulSet',
+  'Service',
+  'ServiceAccount',
+  'HorizontalPodAutoscaler',
+  'PodDisruptionBudget',
+  'NetworkPolicy',
+  'Ingress',
+  'PersistentVolumeClaim',
+  'Secret',
+  'ControllerRevision',
+  'Pod',
+] as const satisfies readonly (keyof typeof RESOURCES)[];
+export type WalkKind = (typeof KINDS)[number];
+
+export type ClusterState = Readonly<Record<WalkKind, readonly UntypedObject[]>>;
+
+/** All objects with the label of a deployment. */
+export async function clusterState({ admin, namespace }: WalkWorld, id: string): Promise<ClusterState> {
+  const labelSelector = `${LABELS.deploymentId}=${id}`;
+  const lists = await Promise.all(
+    KINDS.map(async (kind) => {
+      const { items } = await admin.listAll(RESOURCES[kind], { namespace, labelSelector });
+      return [kind, items] as const;
+    }),
+  );
+  return Object.fromEntries(lists) as unknown as ClusterState;
+}
+
+/** Nobody wants two of a kind to be the same in these. */
+const MASKED_METADATA: ReadonlySet<string> = new Set([
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'managedFields',
+  'ownerReferences',
+  'selfLink',
+]);
+const MASKED_KEYS: ReadonlySet<string> = new Set([
+  INPUTS_HASH_LABEL,
+  TEMPLATE_HASH_LABEL,
+  ANNOTATIONS.appliedHash,
+  ANNOTATIONS.specHash,
+  ANNOTATIONS.formerHost,
+  ANNOTATIONS.formerRevision,
+  'deployment.kubernetes.io/revision',
+  'volume.kubernetes.io/selected-node',
+]);
+/** Given by the cluster. */
+const MASKED_SPEC: ReadonlySet<string> = new Set(['clusterIP', 'clusterIPs', 'volumeName']);
+/** Counted by the hub. */
+const MASKED_HUB: ReadonlySet<string> = new Set(['generation', 'number']);
+
+/** A note in an annotation that holds JSON with hashes of what is masked. */
+function keptTemplate(text: string): unknown {
+  const { template } = JSON.parse(text) as { template?: unknown };
+  return { template };
+}
+
+function strip(value: unknown, masked: ReadonlySet<string>): unknown {
+  if (Array.isArray(value)) return value.map((item) => strip(item, masked));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => !masked.has(key))
+      .map(([key, member]) => [
+        key,
+        key === ANNOTATIONS.podTemplate && typeof member === 'string'
+          ? strip(keptTemplate(member), masked)
+          : strip(member, masked),
+      ]),
+  );
+}
+
+function stripMetadata(metadata: object): unknown {
+  const kept = Object.entries(metadata).filter(([key]) => !MASKED_METADATA.has(key));
+  return strip(Object.fromEntries(kept), MASKED_KEYS);
+}
+
+/** A Secret's values are made for it; what counts is which there are. */
+function stripSecret({ data, ...rest }: Readonly<Record<string, unknown>>): unknown {
+  return { ...rest, data: Object.keys((data as object | undefined) ?? {}).sort() };
+}
+
+type Replacement = readonly [text: string, mask: string];
+
+/** What is a deployment's own: names, ids, hosts. The longest first: one may hold another. */
+export function replacements(deployment: WalkDeployment, app: string): Replacement[] {
+  const host = deployment.source_config.custom_url;
+  const own: (readonly [string | null, string])[] = [
+    [app, '<app>'],
+    [deployment.name, '<name>'],
+    [deployment.id, '<deployment>'],
+    [deployment.latest_revision_id, '<revision>'],
+    [deployment.active_revision_id, '<revision>'],
+    [host === null ? null : new URL(host).hostname, '<host>'],
+  ];
+  const there = own.filter((entry): entry is Replacement => entry[0] !== null && entry[0] !== '');
+  return there.sort(([a], [b]) => b.length - a.length);
+}
+
+/** Text in which two deployments of the same record are the same. */
+export function maskText(text: string, masks: readonly Replacement[]): string {
+  const masked = masks.reduce((all, [from, to]) => all.replaceAll(from, to), text);
+  return masked
+    .replaceAll(/<app>-env-\d+/g, '<app>-env')
+    .replaceAll(/<app>-secrets-[0-9a-f]+/g, '<app>-secrets');
+}
+
+function stripObject(kind: WalkKind, object: UntypedObject): unknown {
+  const { metadata, status: _, apiVersion: __, kind: ___, ...rest } = object;
+  const body = kind === 'Secret' ? stripSecret(rest) : strip(rest, MASKED_KEYS);
+  const hidden = kind === 'ManagedDeployment' ? MASKED_HUB : MASKED_SPEC;
+  return { metadata: stripMetadata(metadata), ...(strip(body, hidden) as object) };
+}
+
+function isAutoscaled(state: ClusterState, name: string): boolean {
+  return state.HorizontalPodAutoscaler.some(({ metadata }) => metadata.name === name);
+}
+
+/** How many pods run is the autoscaler's to say, within what it may. */
+function withoutScaled(kind: WalkKind, object: UntypedObject, state: ClusterState): UntypedObject {
+  if (kind !== 'Deployment' || !isAutoscaled(state, object.metadata.name)) return object;
+  const { replicas: _, ...spec } = object['spec'] as Record<string, unknown>;
+  return { ...object, spec };
+}
+
+const COMPARED = KINDS.filter((kind) => kind !== 'Pod' && kind !== 'ControllerRevision');
+
+/**
+ * Each object by kind and masked name, as canonical JSON.
+ * Left out: pods (Deployments say what they are), stored templates and environments of earlier revisions, the
+ * certificates and the witness, which are told by number.
+ */
+export function comparable(state: ClusterState, deployment: WalkDeployment): Map<string, string> {
+  const [resource] = state.ManagedDeployment;
+  const app = resource?.metadata.name ?? '';
+  const masks = replacements(deployment, app);
+  const { envSecretName } = ((resource?.['spec'] as { revision?: { envSecretName?: string } } | undefined)
+    ?.revision ?? {}) as { envSecretName?: string };
+  const entries = COMPARED.flatMap((kind) =>
+    state[kind]
+      .filter(({ metadata }) => !(kind === 'Secret' && isOldEnvironment(metadata.name, app, envSecretName)))
+      .map((object) => {
+        const text = canonical(stripObject(kind, withoutScaled(kind, object, state)));
+        return [maskText(`${kind}/${object.metadata.name}`, masks), maskText(text, masks)] as const;
+      }),
+  );
+  return new Map(entries);
+}
+
+function isOldEnvironment(name: string, app: string, current: string | undefined): boolean {
+  return name.startsWith(`${app}-env-`) && name !== current;
+}
+
+/** The pod templates of the app's components: masked, and as the pods carry their hash. */
+export function podTemplates(state: ClusterState, deployment: WalkDeployment) {
+  const app = state.ManagedDeployment[0]?.metadata.name ?? '';
+  const masks = replacements(deployment, app);
+  const hashes: Record<string, string> = {};
+  const texts: Record<string, string> = {};
+  for (const object of state.Deployment) {
+    const { template } = object['spec'] as { template: { metadata?: { labels?: Record<string, string> } } };
+    const hash = template.metadata?.labels?.[TEMPLATE_HASH_LABEL];
+    if (hash === undefined) continue;
+    const component = maskText(object.metadata.name, masks);
+    hashes[component] = hash;
+    texts[component] = maskText(canonical(strip(template, MASKED_KEYS)), masks);
+  }
+  return { hashes, texts };
+}

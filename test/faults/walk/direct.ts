@@ -1,0 +1,64 @@
+/** The state that is reached directly: a fresh deployment of the same record, and its end. */
+import {
+  createDeployment,
+  deleteDeployment,
+  getDeployment,
+  recordOf,
+  type WalkDeployment,
+} from './answers.ts';
+import { clusterState } from './cluster-state.ts';
+import type { Issue } from './effects.ts';
+import type { LaneIdentity, WalkRecord } from './record.ts';
+import { settle, untilRight } from './settle.ts';
+import { differencesOf, type Reached } from './state-checks.ts';
+import type { WalkWorld } from './world.ts';
+
+/** The same record under a host of its own: no two deployments have one. */
+function directRecord(record: WalkRecord): WalkRecord {
+  if (record.customUrl === null) return record;
+  return { ...record, customUrl: record.customUrl.replace('https://', 'https://direct-') };
+}
+
+async function reached(world: WalkWorld, id: string): Promise<Reached> {
+  const [deployment, state] = await Promise.all([getDeployment(world, id), clusterState(world, id)]);
+  return { deployment, state };
+}
+
+/** Deletes a deployment; nothing of it may stay. */
+export async function removalIssues(world: WalkWorld, id: string, signal: AbortSignal): Promise<Issue[]> {
+  const { status, body } = await deleteDeployment(world, id);
+  if (status !== 204) return [{ message: `DELETE: ${status} ${JSON.stringify(body)}`, diff: [] }];
+  const left = await untilRight(async () => {
+    const state = await clusterState(world, id);
+    return Object.entries(state).flatMap(([kind, objects]) =>
+      objects.map(({ metadata }) => `${kind}/${metadata.name}`),
+    );
+  }, signal);
+  return left.length === 0 ? [] : [{ message: `deleted, ${id} leaves something behind`, diff: left }];
+}
+
+/**
+ * Makes a deployment of the record that a walked one has, waits for it, compares and removes it.
+ * @throws StuckError when it does not come up
+ */
+export async function directIssues(
+  world: WalkWorld,
+  walked: WalkDeployment,
+  { name, identity }: { readonly name: string; readonly identity: LaneIdentity },
+  signal: AbortSignal,
+): Promise<{ readonly differs: Issue[]; readonly leaves: Issue[] }> {
+  const { id } = await createDeployment(world, name, identity, directRecord(recordOf(walked)));
+  try {
+    await settle(world, id, false, () => {}, signal);
+    const diff = await untilRight(
+      async () => differencesOf(await reached(world, walked.id), await reached(world, id)),
+      signal,
+    );
+    const message = 'the state is not the one that is reached directly';
+    const leaves = await removalIssues(world, id, signal);
+    return { differs: diff.length === 0 ? [] : [{ message, diff }], leaves };
+  } catch (error) {
+    await deleteDeployment(world, id);
+    throw error;
+  }
+}

@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../../../src/domain/resource-spec.ts';
+import { fullResourceSpec, validResourceSpec } from '../../arbitraries/resource-spec.ts';
+import type { Random } from './random.ts';
+
+/** Whole specs that steps take parts of; all of them run on simulated nodes. */
+
+/** What the namespace of a walk holds beside Berth's own objects (see prerequisites.ts). */
+export const SERVICE_ACCOUNTS = ['walk-a', 'walk-b', 'payments'] as const;
+export const CLAIMS = ['walk-a', 'walk-b', 'payments-uploads'] as const;
+
+const arbitrary = validResourceSpec();
+
+/** Numbers that are more than the simulated nodes, or this machine, hold. */
+const MOST_PODS = 3;
+const CPU = 16;
+const MEMORY = 65_536;
+
+const LARGE_QUANTITY = /^(memory|ephemeral-storage)$/;
+
+function runnableMember(key: string, value: unknown, random: Random): unknown {
+  if (key === 'claimName') return random.pick(CLAIMS);
+  // No simulated node has one.
+  if (key === 'example.com/gpu') return '0';
+  if (LARGE_QUANTITY.test(key) && typeof value === 'string' && /[GEe]/.test(value)) return '1Gi';
+  return value;
+}
+
+function runnableSize(field: string, value: unknown): unknown {
+  if (typeof value !== 'number') return value;
+  if (field.endsWith('_scale')) return Math.min(value, MOST_PODS);
+  if (/cpu/.test(field)) return Math.min(value, CPU);
+  if (field.endsWith('_mb')) return Math.min(value, MEMORY);
+  if (field === 'db_storage_gi') return Math.min(value, 20);
+  return value;
+}
+
+/** The same spec, of sizes and references that exist. */
+function runnable(spec: ResourceSpec, random: Random): ResourceSpec {
+  const text = JSON.stringify(spec, (key, value) => runnableMember(key, value, random));
+  const entries = Object.entries(JSON.parse(text) as ResourceSpec).map(([field, value]) => [
+    field,
+    field === 'service_account_name' && typeof value === 'string'
+      ? random.pick(SERVICE_ACCOUNTS)
+      : runnableSize(field, value),
+  ]);
+  return Object.fromEntries(entries) as ResourceSpec;
+}
+
+/** A valid spec with many fields. Which one follows from `random` alone. */
+export function donorSpec(random: Random): ResourceSpec {
+  if (random.chance(0.3)) {
+    const full = structuredClone(fullResourceSpec);
+    // Each list has members in that spec that the other has not.
+    const turned = { ...full, init_containers: full.sidecars, sidecars: full.init_containers };
+    return runnable(random.chance(0.5) ? full : turned, random);
+  }
+  const [sample] = fc.sample(arbitrary, { seed: random.below(2 ** 31), numRuns: 1 });
+  return runnable(sample ?? {}, random);
+}
+
+/** Fields whose values are numbers: sizes and scales. */
+export const NUMBER_FIELDS = RESOURCE_SPEC_FIELDS.filter((field) =>
+  /(_scale|cpu|_mb|_limit|_gi|connections)$/.test(field),
+);
+
+/** Fields whose values are lists, maps or names. */
+export const POD_FIELDS = RESOURCE_SPEC_FIELDS.filter((field) => !NUMBER_FIELDS.includes(field));

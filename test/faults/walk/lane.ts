@@ -1,0 +1,257 @@
+/** One deployment on its walk: calls, waits, and what has to hold after each of them. */
+import {
+  createDeployment,
+  getDeployment,
+  getEvents,
+  getRevisions,
+  patchDeployment,
+  recordOf,
+  recordText,
+  repeatRevision,
+  UnexpectedAnswer,
+  type WalkDeployment,
+} from './answers.ts';
+import { clusterState } from './cluster-state.ts';
+import type { Coverage } from './coverage.ts';
+import { directIssues, removalIssues } from './direct.ts';
+import { effectIssues, type Issue, refusalIssues } from './effects.ts';
+import { StepGenerator } from './generator.ts';
+import { ObjectMemory } from './object-memory.ts';
+import { failingImage, type LaneIdentity, type WalkStep } from './record.ts';
+import { collectRefusals, REFUSALS } from './refusals.ts';
+import type { WalkOracle, WalkViolation } from './result.ts';
+import { type Settled, StuckError, settle, untilRight } from './settle.ts';
+import { leftovers, otherRevisions, surplusPods } from './state-checks.ts';
+import { TemplateMemory } from './template-memory.ts';
+import type { WalkWorld } from './world.ts';
+
+export interface LaneOptions {
+  readonly world: WalkWorld;
+  readonly seed: number;
+  readonly identity: LaneIdentity;
+  /** Tells the walks of one world apart: part of names. */
+  readonly run: string;
+  readonly tagValueId: string;
+  /** Of all lanes. */
+  readonly coverage: Coverage;
+  readonly log: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+export class Lane {
+  readonly violations: WalkViolation[] = [];
+  accepted = 0;
+  refused = 0;
+  checkpoints = 0;
+  readonly #options: LaneOptions;
+  readonly #generator: StepGenerator;
+  #history: string[] = [];
+  #step = 0;
+  #checkedAt = -1;
+  #id = '';
+  #last: WalkDeployment | undefined;
+  /** Something was asked for, since it was last well, whose pods cannot come up. */
+  #mayFail = false;
+  #failed = false;
+  #revisions = 1;
+  /** Event ids that were looked at. */
+  readonly #heard = new Set<string>();
+  readonly #templates = new TemplateMemory();
+  readonly #objects = new ObjectMemory();
+
+  constructor(options: LaneOptions) {
+    this.#options = options;
+    this.#generator = new StepGenerator(options.seed, options.identity);
+  }
+
+  get name(): string {
+    return `walk-${this.#options.run}-${this.#options.identity.lane}`;
+  }
+
+  /** Records that came back, and whose objects were compared with those of before. */
+  get returned(): number {
+    return this.#objects.returned;
+  }
+
+  get steps(): number {
+    return this.accepted + this.refused;
+  }
+
+  /** Makes the deployment. @throws when it does not come up at all */
+  async begin(): Promise<void> {
+    const { world, identity } = this.#options;
+    const first = this.#generator.first();
+    this.#mayFail = failingImage(first) !== null;
+    this.#history = [`0: create ${JSON.stringify({ type: identity.type, ...first })}`];
+    this.#last = await createDeployment(world, this.name, identity, first);
+    this.#id = this.#last.id;
+    await this.#look(async () => this.#settle());
+  }
+
+  /** One step, and what follows of it. A violation is kept, and the walk goes on. */
+  async step(): Promise<void> {
+    this.#step += 1;
+    await this.#look(async () => {
+      const step = this.#generator.next({
+        record: recordOf(this.#deployment),
+        revisions: this.#revisions,
+        failed: this.#failed,
+      });
+      this.#options.log(
+        `lane ${this.#options.identity.lane} step ${this.#step}: ${step.what}${step.wait ? '' : ' (no wait)'}`,
+      );
+      this.#history.push(
+        `${this.#step}: ${step.what} ${JSON.stringify(step.call)}${step.wait ? '' : ' (no wait)'}`,
+      );
+      await this.#call(step);
+      if (step.wait) await this.#settle();
+    });
+  }
+
+  /** Compares with a fresh deployment of the same record, unless that was done and nothing was asked for since. */
+  async checkpoint(): Promise<void> {
+    if (this.#checkedAt === this.#step) return;
+    this.#checkedAt = this.#step;
+    await this.#look(async () => {
+      const settled = await this.#settle();
+      if (settled.how !== 'ready' || this.#failed) return;
+      await this.#compare(settled);
+      this.#history = [`${this.#step}: well, with ${recordText(recordOf(settled.deployment))}`];
+    });
+  }
+
+  /** Removes the deployment; nothing of it may stay. */
+  async end(): Promise<void> {
+    const { world, signal } = this.#options;
+    await this.#look(async () => this.#issues('not-stuck', await removalIssues(world, this.#id, signal)));
+  }
+
+  get #deployment(): WalkDeployment {
+    if (this.#last === undefined) throw new Error('failed to walk: the lane has not begun');
+    return this.#last;
+  }
+
+  async #look(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof StuckError) {
+        const { deployment } = error;
+        const isOwn = deployment === undefined || deployment.id === this.#id;
+        this.#violation('not-stuck', isOwn ? error.message : `reached directly: ${error.message}`);
+        if (isOwn) this.#last = deployment ?? this.#last;
+      } else if (error instanceof UnexpectedAnswer) this.#violation('api', error.message);
+      else throw error;
+    }
+  }
+
+  #violation(oracle: WalkOracle, message: string, diff: readonly string[] = []): void {
+    const { seed, identity } = this.#options;
+    const violation = { oracle, seed, lane: identity.lane, step: this.#step, message, diff };
+    this.violations.push({ ...violation, history: [...this.#history] });
+    this.#options.log(
+      `VIOLATION ${oracle} lane ${identity.lane} step ${this.#step}: ${message}\n${diff.join('\n')}`,
+    );
+  }
+
+  #issues(oracle: WalkOracle, issues: readonly Issue[]): void {
+    for (const { message, diff } of issues) this.#violation(oracle, message, diff);
+  }
+
+  async #call(step: WalkStep): Promise<void> {
+    const { world, coverage } = this.#options;
+    const before = this.#deployment;
+    const { status, body } = await this.#send(step);
+    const after = await getDeployment(world, this.#id);
+    this.#last = after;
+    coverage.sent(step);
+    if (status >= 200 && status < 300) {
+      this.accepted += 1;
+      coverage.taken(step, recordOf(before), recordOf(after));
+      this.#issues('api', effectIssues(step, before, after));
+    } else if (status >= 400 && status < 500) {
+      this.refused += 1;
+      coverage.refused(step);
+      this.#history[this.#history.length - 1] += ` → ${status} ${JSON.stringify(body)}`;
+      this.#issues('api', refusalIssues(status, before, after));
+    } else this.#violation('api', `${step.what} was answered with ${status}: ${JSON.stringify(body)}`);
+    if (failingImage(recordOf(after)) !== null) this.#mayFail = true;
+    if (after.latest_revision_id !== before.latest_revision_id) this.#revisions += 1;
+  }
+
+  async #send({ call }: WalkStep) {
+    const { world, tagValueId } = this.#options;
+    if (call.kind === 'patch') return await patchDeployment(world, this.#id, call.body);
+    if (call.kind === 'new-revision') return await repeatRevision(world, this.#id, call.kind);
+    if (call.kind === 'tags') {
+      const tags = { tag_value_ids: call.on ? [tagValueId] : [] };
+      return await world.call<unknown>('PUT', `/v2/deployments/${this.#id}/tag-values`, tags);
+    }
+    const revisions = await getRevisions(world, this.#id);
+    const revision = revisions[Math.min(call.back, revisions.length - 1)];
+    return await repeatRevision(world, this.#id, call.kind, revision?.id ?? '');
+  }
+
+  async #settle(): Promise<Settled> {
+    const { world, signal } = this.#options;
+    const refusals = new Set<string>();
+    const settled = await settle(
+      world,
+      this.#id,
+      this.#mayFail,
+      (seen) => collectRefusals(seen, refusals),
+      signal,
+    );
+    for (const refusal of refusals) this.#violation('not-refused', refusal);
+    this.#last = settled.deployment;
+    await this.#hear();
+    this.#failed = settled.latest.status === 'DEPLOY_FAILED';
+    const well = settled.how === 'ready' && failingImage(recordOf(settled.deployment)) === null;
+    if (well) this.#mayFail = false;
+    await this.#stillness(settled);
+    if (well) await this.#remember(settled);
+    return settled;
+  }
+
+  async #remember({ deployment }: Settled): Promise<void> {
+    const { world, signal } = this.#options;
+    let state = await clusterState(world, this.#id);
+    this.#issues('reverts', this.#templates.issues(state, deployment));
+    const diff = await untilRight(async () => {
+      state = await clusterState(world, this.#id);
+      return this.#objects.differences(state, deployment);
+    }, signal);
+    this.#objects.remember(state, deployment);
+    if (diff.length > 0)
+      this.#violation('reverts', 'the record is as before, the objects that are made of it are not', diff);
+  }
+
+  /** What came and went between two looks stands in the history. */
+  async #hear(): Promise<void> {
+    for (const { id, reason, message } of await getEvents(this.#options.world, this.#id)) {
+      if (this.#heard.has(id)) continue;
+      this.#heard.add(id);
+      if (REFUSALS.has(reason)) this.#violation('not-refused', `${reason}: ${message ?? ''}`);
+    }
+  }
+
+  /** Nothing is left over; what is still tidied may take a moment. */
+  async #stillness({ how, deployment }: Settled): Promise<void> {
+    const { world, signal } = this.#options;
+    const left = await untilRight(async () => {
+      const state = await clusterState(world, this.#id);
+      const wrong = how === 'failed' ? otherRevisions(state, deployment) : surplusPods(state);
+      return [...leftovers(state), ...wrong];
+    }, signal);
+    if (left.length > 0) this.#violation('not-stuck', 'something is left over', left);
+  }
+
+  async #compare({ deployment }: Settled): Promise<void> {
+    const { world, identity, signal } = this.#options;
+    const direct = { name: `${this.name}-direct-${this.checkpoints}`, identity };
+    const { differs, leaves } = await directIssues(world, deployment, direct, signal);
+    this.checkpoints += 1;
+    this.#issues('same-as-direct', differs);
+    this.#issues('not-stuck', leaves);
+  }
+}

@@ -1,0 +1,122 @@
+/** Waits until what a lane last asked for has ended: it is there, it is off, or it has failed for a reason that the walk gave. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ManagedDeployment } from '../../../src/contract/managed-deployment.ts';
+import { LABELS } from '../../../src/contract/names.ts';
+import { RESOURCES } from '../../../src/kube/resources.ts';
+import { getDeployment, getRevision, recordOf, type WalkDeployment, type WalkRevision } from './answers.ts';
+import { failingImage, isSwitchedOff } from './record.ts';
+import type { WalkWorld } from './world.ts';
+
+/** Longer than anything takes that simulated nodes, volumes and the cluster's own controllers do, on a slow machine. */
+export const SETTLE_MS = 90_000;
+const LOOK_MS = 200;
+
+export interface Settled {
+  readonly deployment: WalkDeployment;
+  readonly latest: WalkRevision;
+  readonly resource: ManagedDeployment;
+  readonly how: 'ready' | 'off' | 'failed';
+}
+
+/** What was seen when the time was over. */
+export class StuckError extends Error {
+  readonly deployment: WalkDeployment | undefined;
+  constructor(deployment: WalkDeployment | undefined, resource: ManagedDeployment | undefined) {
+    const shown = {
+      deployment: deployment && { ...deployment, source_config: undefined },
+      status: resource?.status,
+    };
+    super(`did not settle within ${SETTLE_MS / 1000} s: ${JSON.stringify(shown)}`);
+    this.deployment = deployment;
+  }
+}
+
+/** The custom resource of a deployment. */
+async function resourceOf(
+  { admin, namespace }: WalkWorld,
+  id: string,
+): Promise<ManagedDeployment | undefined> {
+  const labelSelector = `${LABELS.deploymentId}=${id}`;
+  const { items } = await admin.listAll(RESOURCES.ManagedDeployment, { namespace, labelSelector });
+  return items[0] as unknown as ManagedDeployment | undefined;
+}
+
+type Conditions = readonly { readonly type: string; readonly status: string; readonly reason: string }[];
+
+function condition(conditions: Conditions | undefined, type: string): string {
+  const found = conditions?.find((candidate) => candidate.type === type);
+  return found === undefined ? 'absent' : `${found.status} ${found.reason}`;
+}
+
+/** The operator has seen the hub's latest generation, and has said what it makes of it. */
+function isSeen(deployment: WalkDeployment, { metadata, spec, status }: ManagedDeployment): boolean {
+  return spec.generation === deployment.generation && status?.observedGeneration === metadata.generation;
+}
+
+function howSettled(
+  deployment: WalkDeployment,
+  latest: WalkRevision,
+  { status }: ManagedDeployment,
+  mayFail: boolean,
+): Settled['how'] | null {
+  const { conditions, remote_reconciled: reconciled } = deployment;
+  const ready = condition(conditions, 'Ready');
+  if (isSwitchedOff(recordOf(deployment))) {
+    return deployment.status === 'UNUSED' && reconciled && ready === 'False SwitchedOff' ? 'off' : null;
+  }
+  const isActive = deployment.active_revision_id === deployment.latest_revision_id;
+  if (deployment.status === 'READY' && reconciled && isActive && ready === 'True Converged') {
+    return latest.status === 'DEPLOYED' ? 'ready' : null;
+  }
+  const failed = latest.status === 'DEPLOY_FAILED';
+  // A change in place that was taken back has to come up, as everything else without a reason to fail.
+  if (!mayFail || !(failed || failingImage(recordOf(deployment)) !== null)) return null;
+  const told = condition(conditions, 'Progressing') === condition(status?.conditions, 'Progressing');
+  const ended = failed || latest.status === 'DEPLOYED';
+  const turned = condition(status?.conditions, 'Progressing').startsWith('False ');
+  const pending = condition(status?.conditions, 'Ready') === 'False Reconciling';
+  return told && ended && turned && !pending ? 'failed' : null;
+}
+
+/**
+ * @param mayFail pods of what was asked for, at some time since it last was well, cannot come up
+ * @param onLook hears of each look: what is only passing is to be seen, too
+ * @throws StuckError
+ */
+export async function settle(
+  world: WalkWorld,
+  id: string,
+  mayFail: boolean,
+  onLook: (deployment: WalkDeployment) => void,
+  signal: AbortSignal,
+): Promise<Settled> {
+  const deadline = Date.now() + SETTLE_MS;
+  let deployment: WalkDeployment | undefined;
+  let resource: ManagedDeployment | undefined;
+  while (Date.now() < deadline) {
+    signal.throwIfAborted();
+    deployment = await getDeployment(world, id);
+    onLook(deployment);
+    resource = await resourceOf(world, id);
+    if (resource !== undefined && isSeen(deployment, resource)) {
+      const latest = await getRevision(world, id, deployment.latest_revision_id);
+      const how = howSettled(deployment, latest, resource, mayFail);
+      if (how !== null) return { deployment, latest, resource, how };
+    }
+    await delay(LOOK_MS, undefined, { signal });
+  }
+  throw new StuckError(deployment, resource);
+}
+
+/**
+ * Looks until nothing is wrong any more: tidying, and what the cluster's own controllers do, takes a moment.
+ * @returns what is still wrong when the time is over
+ */
+export async function untilRight(look: () => Promise<string[]>, signal: AbortSignal): Promise<string[]> {
+  const deadline = Date.now() + SETTLE_MS;
+  for (;;) {
+    const wrong = await look();
+    if (wrong.length === 0 || Date.now() > deadline) return wrong;
+    await delay(LOOK_MS, undefined, { signal });
+  }
+}

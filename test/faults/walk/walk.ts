@@ -1,0 +1,111 @@
+/**
+ * The walk through the states of a spec: long sequences of changes, chosen at random from a seed, of several deployments
+ * side by side. After each the cluster has to be where the record says, whichever way it went.
+ */
+import { RESOURCE_SPEC_FIELDS } from '../../../src/domain/resource-spec.ts';
+import type { DeploymentType } from '../../../src/domain/source.ts';
+import { UnexpectedAnswer } from './answers.ts';
+import { refusedRequests } from './audit.ts';
+import { Coverage } from './coverage.ts';
+import { Lane } from './lane.ts';
+import { makePrerequisites } from './prerequisites.ts';
+import type { WalkResult, WalkViolation } from './result.ts';
+import { type OwnWorld, startWorld, type WalkWorld } from './world.ts';
+
+export type { WalkOracle, WalkResult, WalkViolation } from './result.ts';
+
+export interface WalkOptions {
+  readonly seed: number;
+  /** Calls of all lanes together. */
+  readonly steps: number;
+  /** Deployments that are walked side by side. */
+  readonly lanes: number;
+  /** No step begins later; what was begun is looked at to its end. Absent: there is all the time. */
+  readonly seconds?: number | undefined;
+  readonly log: (line: string) => void;
+  readonly signal: AbortSignal;
+  /** Where to walk; absent: a Berth, a cluster and a PostgreSQL of its own, with WALK_SETTINGS. */
+  readonly world?: WalkWorld;
+}
+
+const CHECKPOINT_EVERY = 15;
+/** Of the lanes, in turn. */
+const TYPES: readonly (DeploymentType | null)[] = [null, 'dev', 'prod', 'dev_free'];
+
+async function made<T>(world: WalkWorld, path: string, body: object): Promise<T> {
+  const answer = await world.call<T>('POST', path, body);
+  if (answer.status !== 201)
+    throw new UnexpectedAnswer(`POST ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+/** A tag that deployments may have; nothing of it may reach the cluster. */
+async function makeTag(world: WalkWorld, run: string): Promise<string> {
+  const key = await made<{ id: string }>(world, '/v2/tag-keys', { key: `walk-${run}` });
+  const value = await made<{ id: string }>(world, `/v2/tag-keys/${key.id}/values`, { value: 'on' });
+  return value.id;
+}
+
+async function walkLane(lane: Lane, steps: number, deadline: number, signal: AbortSignal): Promise<void> {
+  await lane.begin();
+  for (let step = 1; step <= steps && Date.now() < deadline; step += 1) {
+    signal.throwIfAborted();
+    await lane.step();
+    if (step % CHECKPOINT_EVERY === 0) await lane.checkpoint();
+  }
+  await lane.checkpoint();
+  await lane.end();
+}
+
+async function walkIn(world: WalkWorld, options: WalkOptions): Promise<WalkResult> {
+  const { seed, steps, lanes: count, seconds = Number.POSITIVE_INFINITY, log, signal } = options;
+  const started = Date.now();
+  const deadline = started + seconds * 1000;
+  const run = `${seed}-${started.toString(36)}`;
+  await makePrerequisites(world);
+  const tagValueId = await makeTag(world, run);
+  const coverage = new Coverage();
+  const lanes = Array.from({ length: count }, (_, lane) => {
+    const owes = RESOURCE_SPEC_FIELDS.filter((_field, index) => index % count === lane);
+    const identity = { lane, type: TYPES[lane % TYPES.length] ?? null, owes };
+    return new Lane({ world, seed, identity, run, tagValueId, coverage, log, signal });
+  });
+  await Promise.all(lanes.map((lane) => walkLane(lane, Math.ceil(steps / count), deadline, signal)));
+  const sum = (of: (lane: Lane) => number) => lanes.reduce((total, lane) => total + of(lane), 0);
+  return {
+    seed,
+    steps: sum((lane) => lane.steps),
+    accepted: sum((lane) => lane.accepted),
+    refused: sum((lane) => lane.refused),
+    checkpoints: sum((lane) => lane.checkpoints),
+    violations: lanes.flatMap((lane) => lane.violations),
+    seconds: (Date.now() - started) / 1000,
+    figures: [
+      ...coverage.figures(),
+      `records that came back, objects compared: ${sum((lane) => lane.returned)}`,
+    ],
+    missing: coverage.missing(),
+  };
+}
+
+/** Refusals that only the API server has told of, with the lane whose object it was; -1: it had no name. */
+function refusedInWorld({ auditLogPath, namespace }: OwnWorld, { seed, log }: WalkOptions): WalkViolation[] {
+  return refusedRequests(auditLogPath, namespace).map(({ object, message }): WalkViolation => {
+    log(`VIOLATION not-refused ${message}`);
+    const lane = Number(/^walk-\d+-[0-9a-z]+-(\d+)-/.exec(object)?.[1] ?? -1);
+    return { oracle: 'not-refused', seed, lane, step: 0, message, diff: [], history: [] };
+  });
+}
+
+/** Walks; violations are returned, and told through `log` as they are found. @throws when nothing can be walked at all */
+export async function runWalk(options: WalkOptions): Promise<WalkResult> {
+  if (options.world !== undefined) return await walkIn(options.world, options);
+  const world = await startWorld(options.log);
+  try {
+    const result = await walkIn(world, options);
+    const refused = refusedInWorld(world, options);
+    return { ...result, violations: [...result.violations, ...refused] };
+  } finally {
+    await world.stop();
+  }
+}

@@ -1,0 +1,137 @@
+/** The changes that faults are tried on: create, update, rollback, delete, autoscaler on and off, storage grown. */
+import { waitFor } from '../cluster/wait.ts';
+import { smallDeployment } from '../integration/harness/samples.ts';
+import { markForeign } from './foreign-marks.ts';
+import { insistOk } from './insist.ts';
+import type { Given, Workload } from './plan.ts';
+import type { FaultWorld } from './world.ts';
+
+const NAME = 'shop';
+const GONE_MS = 90_000;
+
+const body = (resource_spec: object = {}) =>
+  smallDeployment(NAME, {
+    source_config: { resource_spec },
+    secrets: [{ name: 'TOKEN', value: 'first' }],
+  });
+
+/** Made without a fault, with the marks of another manager on all that is there. */
+async function made(world: FaultWorld, resource_spec: object = {}): Promise<Required<Given>> {
+  const { id } = await world.create(body(resource_spec));
+  await world.ready(id);
+  await markForeign(world, id);
+  return { id };
+}
+
+function idOf({ id }: Given): string {
+  if (id === undefined) throw new Error('failed to go on: the workload has made no deployment');
+  return id;
+}
+
+/** What was wanted last is there. */
+async function converged(world: FaultWorld, given: Given): Promise<void> {
+  await world.ready(idOf(given));
+}
+
+const patch =
+  (what: object): Workload['run'] =>
+  async (world, given) => {
+    await insistOk(world, 'PATCH', `/v2/deployments/${idOf(given)}`, what);
+    return given;
+  };
+
+const spec = (resource_spec: object) => patch({ source_config: { resource_spec } });
+
+interface Revisions {
+  resources: { id: string; number: number }[];
+}
+
+const create: Workload = {
+  name: 'create',
+  prepare: async () => ({}),
+  run: async (world) => ({ id: (await insistOk(world, 'POST', '/v2/deployments', body())).id }),
+  end: converged,
+};
+
+const update: Workload = {
+  name: 'update',
+  prepare: (world) => made(world),
+  run: patch({
+    source_revision_config: { image_uri: 'registry.example/shop/web:2.0.0' },
+    secrets: [{ name: 'TOKEN', value: 'second' }],
+  }),
+  end: converged,
+};
+
+const rollback: Workload = {
+  name: 'rollback',
+  prepare: async (world) => {
+    const given = await made(world);
+    await update.run(world, given);
+    await world.ready(given.id);
+    return given;
+  },
+  run: async (world, given) => {
+    const path = `/v2/deployments/${idOf(given)}/revisions`;
+    const { resources } = await insistOk<Revisions>(world, 'GET', path);
+    const first = resources.find(({ number }) => number === 1);
+    await insistOk(world, 'POST', `${path}/${first?.id}/rollback`);
+    return given;
+  },
+  end: converged,
+};
+
+/** Nothing of it is left, in the database and in the cluster. */
+const remove: Workload = {
+  name: 'delete',
+  prepare: (world) => made(world),
+  run: async (world, given) => {
+    await insistOk(world, 'DELETE', `/v2/deployments/${idOf(given)}`);
+    return given;
+  },
+  end: async (world, given) => {
+    await waitFor(
+      'the deployment to be gone',
+      async () => (await world.call('GET', `/v2/deployments/${idOf(given)}`)).status === 404,
+      { timeoutMs: GONE_MS, intervalMs: 200 },
+    );
+  },
+};
+
+const autoscalerOn: Workload = {
+  name: 'autoscaler-on',
+  prepare: (world) => made(world),
+  run: spec({ min_scale: 1, max_scale: 3 }),
+  end: converged,
+};
+
+const autoscalerOff: Workload = {
+  name: 'autoscaler-off',
+  prepare: (world) => made(world, { min_scale: 1, max_scale: 3 }),
+  run: spec({ min_scale: 2, max_scale: 2 }),
+  end: converged,
+};
+
+const storage: Workload = {
+  name: 'storage',
+  prepare: (world) => made(world, { db_storage_gi: 10 }),
+  run: spec({ db_storage_gi: 20 }),
+  end: converged,
+};
+
+export const WORKLOADS: readonly Workload[] = [
+  create,
+  update,
+  rollback,
+  remove,
+  autoscalerOn,
+  autoscalerOff,
+  storage,
+];
+
+/** @throws Error when there is none of that name */
+export function workloadNamed(name: string): Workload {
+  const found = WORKLOADS.find((workload) => workload.name === name);
+  if (found === undefined) throw new Error(`there is no workload "${name}"`);
+  return found;
+}
