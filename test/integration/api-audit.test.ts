@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   ALL_SCOPES,
   type ApiFixture,
+  askingRegistry,
   type Client,
   type KnownRoute,
   startApi,
@@ -12,7 +13,7 @@ import { guardedRoutes, type Ids, makeIds, nameOf, requestOf } from './harness/r
 
 let api: ApiFixture;
 beforeAll(async () => {
-  api = await startApi({ deps: { deletionGraceSeconds: 3600 } });
+  api = await startApi({ deps: { deletionGraceSeconds: 3600, ...askingRegistry() } });
 });
 afterAll(() => api.stop());
 
@@ -39,6 +40,9 @@ const BEFORE: Readonly<Record<string, (client: Client, ids: Ids) => Promise<unkn
     client
       .call('DELETE', `/v2/deployments/${ids['deployment_id']}`)
       .then(() => api.store.sql('DELETE FROM deployments WHERE id = $1', [ids['deployment_id']])),
+  // Where there is none, nothing changes.
+  'DELETE /v2/integrations/:integration_id/webhook-secret': (client, ids) =>
+    client.call('POST', `/v2/integrations/${ids['integration_id']}/webhook-secret`),
 };
 
 /** A tenant cannot be deleted with a key of its own; the listener protocol's writes are events of deployments. */

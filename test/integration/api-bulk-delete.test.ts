@@ -126,20 +126,27 @@ describe('force', () => {
     expect((await create(client, { name: made.name })).name).toBe(made.name);
   });
 
-  test('needs the scope admin; without it nothing is asked for', async () => {
+  test('needs the scope admin, as keep_workloads does; without it nothing is asked for', async () => {
     const [id = ''] = await ids(1);
     const writer = await api.client(client.tenantId, ['deployments:read', 'deployments:write']);
-    const answer = await writer.call('DELETE', `/v2/deployments/${id}?force=true`);
-    expect(answer).toMatchObject({ status: 403, body: { detail: expect.stringContaining('admin') } });
+    for (const option of ['force', 'keep_workloads']) {
+      const answer = await writer.call('DELETE', `/v2/deployments/${id}?${option}=true`);
+      expect(answer).toMatchObject({ status: 403, body: { detail: expect.stringContaining('admin') } });
+    }
     expect(await status(id)).not.toBe('AWAITING_DELETE');
   });
 
-  test('a tombstone that is due is kept while its listener lives, and no longer than 30 days if it does not', async () => {
+  test('a tombstone that is due is kept for 60 days while its listener lives, and for 30 if it does not', async () => {
     const { sweep } = await import('../../src/store/housekeeping.ts');
     const [id = ''] = await ids(1);
     await client.call('DELETE', `/v2/deployments/${id}?force=true`);
-    await api.store.sql(`UPDATE tombstones SET purged_at = now() - interval '31 days' WHERE id = $1`, [id]);
-    const kept = () => api.store.sql('SELECT 1 FROM tombstones WHERE id = $1', [id]);
+    const aged = (tombstone: string, days: number) =>
+      api.store.sql('UPDATE tombstones SET purged_at = now() - make_interval(days => $2) WHERE id = $1', [
+        tombstone,
+        days,
+      ]);
+    const kept = (tombstone = id) => api.store.sql('SELECT 1 FROM tombstones WHERE id = $1', [tombstone]);
+    await aged(id, 31);
     const lease = (seconds: number) =>
       api.store.sql('UPDATE listeners SET lease_expires_at = now() + make_interval(secs => $1)', [seconds]);
     await lease(60);
@@ -148,6 +155,102 @@ describe('force', () => {
     await lease(-60);
     await api.store.database.platform.transaction(sweep);
     expect(await kept()).toHaveLength(0);
+
+    const [other = ''] = await ids(1);
+    await client.call('DELETE', `/v2/deployments/${other}?force=true`);
+    await aged(other, 61);
+    await lease(60);
+    await api.store.database.platform.transaction(sweep);
+    expect(await kept(other)).toHaveLength(0);
+  });
+});
+
+describe('the host of what leaves with keep_workloads', () => {
+  /** Routed in a cluster, then out of Berth, its route left where it is. */
+  async function left(custom_url = `https://${uniqueName('kept')}.example.com`) {
+    const source_config = { custom_url };
+    const made = await create(client, { source_config });
+    await api.store.sql(`UPDATE deployments SET spec_hash = 'x' WHERE id = $1`, [made.id]);
+    expect((await client.call('DELETE', `/v2/deployments/${made.id}?keep_workloads=true`)).status).toBe(204);
+    const gone = await api.store.database
+      .forTenant(client.tenantId)
+      .transaction((tx) => removeRecord(tx, client.tenantId, made.id, { kind: 'system' }));
+    expect(gone).toBe(true);
+    return { made, source_config, host: new URL(source_config.custom_url).hostname };
+  }
+  const force = (id: string) => client.call('DELETE', `/v2/deployments/${id}?force=true`);
+  const lastEvent = async (id: string) =>
+    (
+      await api.store.sql<{ reason: string; message: string; details: object }>(
+        'SELECT reason, message, details FROM events WHERE deployment_id = $1 ORDER BY id DESC LIMIT 1',
+        [id],
+      )
+    )[0];
+
+  test('is kept from other tenants, which read why, until a deletion with force frees it', async () => {
+    const { made, source_config, host } = await left();
+    expect(await lastEvent(made.id)).toMatchObject({
+      reason: 'Deleted',
+      message: expect.stringContaining('has left Berth'),
+      details: { kept_hosts: [host] },
+    });
+    const stranger = await api.tenant();
+    const other = await create(stranger);
+    const patch = () => stranger.call('PATCH', `/v2/deployments/${other.id}`, { source_config });
+    expect(await patch()).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringMatching(/custom_url.*taken out of Berth.*Whoever runs the platform/) },
+    });
+    expect((await stranger.call('DELETE', `/v2/deployments/${made.id}?force=true`)).status).toBe(404);
+    expect((await patch()).status).toBe(409);
+    expect((await force(made.id)).status).toBe(204);
+    expect(await lastEvent(made.id)).toMatchObject({ reason: 'Forgotten', details: { freed_hosts: [host] } });
+    expect((await patch()).status).toBe(200);
+    expect((await force(made.id)).status).toBe(404);
+  });
+
+  test('is there for its own tenant, and stays kept from others when that gives it up again', async () => {
+    const { made, source_config } = await left();
+    const again = await create(client, { source_config });
+    const cleared = { source_config: { custom_url: null } };
+    expect((await client.call('PATCH', `/v2/deployments/${again.id}`, cleared)).status).toBe(200);
+    const stranger = await api.tenant();
+    const other = await create(stranger);
+    const patch = () => stranger.call('PATCH', `/v2/deployments/${other.id}`, { source_config });
+    expect((await patch()).status).toBe(409);
+    expect((await force(made.id)).status).toBe(204);
+    expect((await patch()).status).toBe(200);
+  });
+
+  test('of two that had it in turn is kept until both are given up, and holds their tenant so long', async () => {
+    const first = await left();
+    const second = await left(first.source_config.custom_url);
+    expect(await lastEvent(second.made.id)).toMatchObject({ details: { kept_hosts: [first.host] } });
+    const stranger = await api.tenant();
+    const other = await create(stranger);
+    const patch = async () => {
+      const { source_config } = first;
+      return (await stranger.call('PATCH', `/v2/deployments/${other.id}`, { source_config })).status;
+    };
+    expect((await force(first.made.id)).status).toBe(204);
+    expect(await patch()).toBe(409);
+    const platform = await api.client(null, ['admin']);
+    const { body } = await platform.call<{ detail: string }>('DELETE', `/v2/tenants/${client.tenantId}`);
+    expect(body.detail).toMatch(/ former deployments? whose workloads were kept/);
+    expect((await force(second.made.id)).status).toBe(204);
+    expect(await patch()).toBe(200);
+  });
+
+  test('is free at once where nothing ever took it to a cluster', async () => {
+    const source_config = { custom_url: `https://${uniqueName('free')}.example.com` };
+    const made = await create(client, { source_config });
+    await client.call('DELETE', `/v2/deployments/${made.id}?keep_workloads=true`);
+    await api.store.database
+      .forTenant(client.tenantId)
+      .transaction((tx) => removeRecord(tx, client.tenantId, made.id, { kind: 'system' }));
+    await create(await api.tenant(), { source_config });
+    // What is left to be given up is the right to pull its images.
+    expect([(await force(made.id)).status, (await force(made.id)).status]).toEqual([204, 404]);
   });
 });
 

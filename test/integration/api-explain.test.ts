@@ -232,6 +232,48 @@ test('a failed revision names its culprit; those that others overtook name their
   expect(await explain(deployment, first.id)).toMatchObject({ serves: 'yes' });
 });
 
+test('a change in place that failed names its culprit until the next one, with its secrets masked; once in the history', async () => {
+  const secrets = [{ name: 'PASSWORD', value: 'canary-in-place' }];
+  const { report, deployment, observed, applied } = await served({ secrets });
+  const active = { id: deployment.latest_revision_id, number: 1 };
+  await report(applied(1), observed({ conditions: ready, active_revision: active }));
+  const culprit = { component: 'api', kind: 'Pod', object: 'shop-api-1', container: 'log', exit_code: 7 };
+  const failing = observed({
+    conditions: [...ready, condition('Ready', 'False', 'CrashLoop')],
+    active_revision: active,
+    in_place_failure: {
+      reason: 'CrashLoop',
+      message: 'api: canary-in-place',
+      culprit: { ...culprit, detail: 'said canary-in-place' },
+    },
+  });
+  await report(failing);
+  await report(failing);
+  const explained = await explain(deployment);
+  expect(explained).toMatchObject({ status: 'DEPLOYED', serves: 'yes', remedy: { reason: 'CrashLoop' } });
+  expect(explained.causes.at(-1)).toMatchObject({
+    level: 'object',
+    object: { ...culprit, detail: 'said ***' },
+    reason: 'CrashLoop',
+    current: true,
+  });
+  const events = () =>
+    api.store.sql<{ message: string; details: object }>(
+      `SELECT message, details FROM events WHERE deployment_id = $1 AND message LIKE 'A change of%'`,
+      [deployment.id],
+    );
+  expect(await events()).toEqual([
+    {
+      message: 'A change of revision 1 failed: api: ***',
+      details: { culprit: { ...culprit, detail: 'said ***' } },
+    },
+  ]);
+
+  await report(observed({ conditions: ready, active_revision: active, rollout_revision: active }));
+  expect((await explain(deployment)).causes.filter(({ level }) => level === 'object')).toEqual([]);
+  expect(await events()).toHaveLength(1);
+});
+
 test('a refusal by the cluster, a deployment that is off, and one that goes', async () => {
   const { report, deployment } = await served();
   await report({

@@ -50,8 +50,9 @@ describe('If-Match', () => {
 
 describe('Idempotency-Key', () => {
   const key = { 'idempotency-key': 'once' };
-  /** Those that make a deployment or a revision. */
+  /** Those that make a deployment or a revision; and webhooks, whose deliveries GitLab names with it. */
   const isHonoured = (url: string) =>
+    url === '/v2/webhooks/:integration_id' ||
     /^\/v2\/deployments(\/:deployment_id\/revisions(\/:revision_id\/(rollback|redeploy))?)?$/.test(url);
 
   test('is refused by each POST that does not honour it, with its name', async () => {

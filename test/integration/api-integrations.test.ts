@@ -96,6 +96,7 @@ describe('the life of an integration', () => {
       name: integration.name,
       provider: 'gitlab',
       host_url: 'https://git.example.com/gitlab',
+      takes_webhooks: false,
       created_at: expect.any(String),
       updated_at: integration.created_at,
     });

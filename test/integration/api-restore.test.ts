@@ -81,13 +81,105 @@ describe('POST /v2/deployments/{id}/restore', () => {
     expect(await restore(next.id)).toMatchObject(refused(409, 'name'));
   });
 
-  test('a host that another deployment has by now: 409 names custom_url', async () => {
-    const source_config = { custom_url: `https://${uniqueName('host')}.example.com` };
+  test('a host that another tenant has by now: it comes back without its URL, which the history names', async () => {
+    const custom_url = `https://${uniqueName('host')}.example.com`;
+    const source_config = { custom_url, resource_spec: { max_scale: 3 } };
     const made = await create(client, { source_config });
     await remove(made.id);
     const other = await create(await api.tenant(), { source_config });
     expect(other.source_config).toMatchObject(source_config);
-    expect(await restore(made.id)).toMatchObject(refused(409, 'source_config.custom_url'));
+    const answer = await restore(made.id);
+    expect(answer).toMatchObject({ status: 200, headers: { etag: '"3"' } });
+    expect(answer.body.source_config).toMatchObject({ custom_url: null, resource_spec: { max_scale: 3 } });
+    const rows = await client.call<{ resources: object[] }>(
+      'GET',
+      `/v2/deployments/${made.id}/events?limit=1`,
+    );
+    expect(rows.body.resources).toMatchObject([
+      {
+        reason: 'Restored',
+        message: expect.stringContaining(`without its custom_url ${custom_url}`),
+        details: { from: 'AWAITING_DELETE', lost_custom_url: custom_url },
+      },
+    ]);
+    const patch = (url: string) =>
+      client.call('PATCH', `/v2/deployments/${made.id}`, { source_config: { custom_url: url } });
+    expect((await patch(custom_url)).status).toBe(409);
+    expect((await patch(`https://${uniqueName('next')}.example.com`)).status).toBe(200);
+  });
+
+  test('a host that another one is only giving up: 409 until it is free; near the end of the grace without its URL', async () => {
+    const custom_url = `https://${uniqueName('host')}.example.com`;
+    const source_config = { custom_url };
+    const takenAndLeft = async () => {
+      const made = await create(client, { source_config });
+      await remove(made.id);
+      const tenant = await api.tenant();
+      const other = await create(tenant, { source_config });
+      // As if a listener had it.
+      await api.store.sql(`UPDATE deployments SET spec_hash = 'x' WHERE id = $1`, [other.id]);
+      expect((await tenant.call('DELETE', `/v2/deployments/${other.id}`)).status).toBe(204);
+      return { made, other };
+    };
+    const { made, other } = await takenAndLeft();
+    expect(await restore(made.id)).toMatchObject(refused(409, 'Try again in a moment'));
+    expect((await client.call<Deployment>('GET', `/v2/deployments/${made.id}`)).body).toMatchObject({
+      status: 'AWAITING_DELETE',
+      source_config,
+    });
+    await api.store.sql('DELETE FROM leaving_hosts WHERE deployment_id = $1', [other.id]);
+    const answer = await restore(made.id);
+    expect(answer.status).toBe(200);
+    expect(answer.body.source_config).toMatchObject(source_config);
+    await remove(made.id);
+    const next = await takenAndLeft();
+    await api.store.sql(`UPDATE deployments SET purge_after = now() + interval '5 minutes' WHERE id = $1`, [
+      next.made.id,
+    ]);
+    const late = await restore(next.made.id);
+    expect(late.status).toBe(200);
+    expect(late.body.source_config).toMatchObject({ custom_url: null });
+  });
+
+  test('its own host, which nobody else has: it has it again, also while it is given up and to the end of the grace', async () => {
+    const source_config = { custom_url: `https://${uniqueName('own')}.example.com` };
+    const made = await create(client, { source_config });
+    const held = () =>
+      api.store.sql('SELECT generation FROM leaving_hosts WHERE deployment_id = $1', [made.id]);
+    // As if a listener had it.
+    await api.store.sql(`UPDATE deployments SET spec_hash = 'x' WHERE id = $1`, [made.id]);
+    const stranger = await api.tenant();
+    const other = await create(stranger);
+    const steal = () => stranger.call('PATCH', `/v2/deployments/${other.id}`, { source_config });
+    for (const [minutes, generation] of [
+      [60, 2],
+      [5, 4],
+    ]) {
+      await remove(made.id);
+      expect(await held()).toEqual([{ generation }]);
+      await api.store.sql(
+        'UPDATE deployments SET purge_after = now() + make_interval(mins => $2) WHERE id = $1',
+        [made.id, minutes],
+      );
+      expect(await steal()).toMatchObject(refused(409, 'source_config.custom_url'));
+      const answer = await restore(made.id);
+      expect(answer.status).toBe(200);
+      expect(answer.body.source_config).toMatchObject(source_config);
+      expect(await held()).toEqual([]);
+      expect(await steal()).toMatchObject(refused(409, 'source_config.custom_url'));
+    }
+  });
+
+  test('the same host and the same name: 409 for the name, and nothing is written', async () => {
+    const source_config = { custom_url: `https://${uniqueName('both')}.example.com` };
+    const made = await create(client, { source_config });
+    await remove(made.id);
+    const next = await create(client, { name: made.name, source_config });
+    expect(await restore(made.id)).toMatchObject(refused(409, 'name'));
+    const { body } = await client.call<Deployment>('GET', `/v2/deployments/${made.id}`);
+    expect(body).toMatchObject({ status: 'AWAITING_DELETE', source_config });
+    await remove(next.id);
+    expect((await restore(made.id)).body.source_config).toMatchObject(source_config);
   });
 
   test('after the grace: 409, whether or not the purge was handed out', async () => {
@@ -174,6 +266,30 @@ describe('in a cluster', () => {
     (await labelled(id, 'controllerrevisions.apps')).items
       .filter(({ metadata }) => metadata.ownerReferences === undefined)
       .map(({ metadata }) => metadata.uid);
+  /** A stranger reads of it in the API and with kubectl: that it is on its way out, and until when it can be restored. */
+  async function tellsUntilWhen(id: string): Promise<void> {
+    const resource = async () => (await labelled(id, 'mdep')).items[0];
+    await waitFor(
+      'the resource to say so',
+      async () => (await resource())?.status?.['status'] === 'AWAITING_DELETE',
+      {
+        timeoutMs: 60_000,
+      },
+    );
+    const { body } = await berth.call('GET', `/v2/deployments/${id}`);
+    const said = body.conditions.find(({ type }) => type === 'Ready');
+    const { spec, status } = (await resource()) ?? {};
+    const { requestedAt, restorableUntil } = (spec?.['deletion'] ?? {}) as Record<string, string>;
+    expect(Date.parse(restorableUntil ?? '') - Date.parse(requestedAt ?? '')).toBe(3_600_000);
+    expect(said).toMatchObject({ status: 'False', reason: 'DeletionRequested' });
+    expect(said?.message).toContain(`until ${restorableUntil} it can be restored`);
+    const conditions = status?.['conditions'] as typeof body.conditions;
+    expect(conditions.find(({ type }) => type === 'Ready')).toMatchObject({
+      status: 'False',
+      reason: 'DeletionRequested',
+      message: said?.message,
+    });
+  }
   const suspended = (id: string) =>
     waitFor('no pod to be left', async () => (await running(id)) === 0, { timeoutMs: 60_000 });
 
@@ -217,6 +333,7 @@ describe('in a cluster', () => {
     await suspended(id);
     expect((await berth.call('GET', `/v2/deployments/${id}`)).body.status).toBe('AWAITING_DELETE');
     expect({ objects: await kept(id), templates: await stored(id) }).toEqual(before);
+    await tellsUntilWhen(id);
 
     const restored = await berth.call('POST', `/v2/deployments/${id}/restore`);
     expect(restored).toMatchObject({ status: 200, body: { active_revision_id: ready.active_revision_id } });
@@ -235,6 +352,32 @@ describe('in a cluster', () => {
     });
     expect(await running(id)).toBeGreaterThan(0);
     expect({ objects: await kept(id), templates: await stored(id) }).toEqual(before);
+  });
+
+  test('deleted while it is paused: its pods run on and that is said; restored, they are the same', async () => {
+    const { id } = await berth.create(smallDeployment('paused'));
+    await berth.ready(id);
+    const [{ metadata } = { metadata: { name: '' } }] = (await labelled(id, 'mdep')).items;
+    const pods = async () => (await labelled(id, 'pods')).items.map(({ metadata: { uid } }) => uid).sort();
+    const before = await pods();
+    const annotate = (text: string) =>
+      kubectlAsAdmin(['annotate', 'mdep', '-n', berth.namespace, metadata.name, text]);
+    await annotate('berth.dev/paused=true');
+    await berth.until(id, 'paused', ({ conditions }) => conditions.some(({ type }) => type === 'Paused'));
+    await berth.call('DELETE', `/v2/deployments/${id}`);
+    await waitFor(
+      'the resource to say so',
+      async () =>
+        JSON.stringify((await labelled(id, 'mdep')).items).includes(
+          '; paused: what runs is not stopped before',
+        ),
+      { timeoutMs: 60_000 },
+    );
+    expect(await pods()).toEqual(before);
+    expect((await berth.call('POST', `/v2/deployments/${id}/restore`)).status).toBe(200);
+    await annotate('berth.dev/paused-');
+    await berth.ready(id);
+    expect(await pods()).toEqual(before);
   });
 
   test('a custom resource that somebody deletes within the grace comes back with its data by restore', async () => {

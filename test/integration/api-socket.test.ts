@@ -1,12 +1,14 @@
 /** The API over a real socket, with what only a socket shows; and its answers when PostgreSQL is away. */
 import { request } from 'node:http';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildApp } from '../../src/api/app.ts';
 import { createWorkHints } from '../../src/api/work-hints.ts';
 import { resolvePolicy } from '../../src/domain/policy.ts';
 import { createGitHost } from '../../src/git-host/git-host.ts';
 import { openDatabase } from '../../src/store/database.ts';
+import { waitFor } from '../cluster/wait.ts';
 import { type ApiFixture, type Client, createBody, type Deployment, startApi } from './harness/api.ts';
 import { hold, holdAnswers } from './harness/conformance.ts';
 import { recordingLogger } from './harness/store.ts';
@@ -247,4 +249,29 @@ test('a fault of ours is a 500 with the request id and nothing else', async () =
   expect(Object.keys(response.json())).toEqual(['detail']);
   expect(response.payload).not.toMatch(/column|sql|stack|\.ts/i);
   expect(api.store.logger.lines.some(({ level, fields }) => level === 'error' && 'err' in fields)).toBe(true);
+});
+
+test('a request that is on its way in when the API shuts down is answered, and the connection ends', async () => {
+  const other = await startApi();
+  const url = new URL(await other.app.listen({ host: '127.0.0.1', port: 0 }));
+  const socket = connect(Number(url.port), url.hostname);
+  const answer = text(socket);
+  socket.write('GET /healthz HTTP/1.1\r\nhost: berth\r\n');
+  // The server has seen the beginning once it answers somebody who came later.
+  await fetch(new URL('/healthz', url));
+  const stopped = other.stop();
+  await waitFor(
+    'nobody new to be let in',
+    () =>
+      fetch(url).then(
+        () => false,
+        () => true,
+      ),
+    {
+      timeoutMs: 30_000,
+    },
+  );
+  socket.write('\r\n');
+  expect(await answer).toMatch(/^HTTP\/1\.1 200 OK\r\n(.+\r\n)*connection: close\r\n/i);
+  await stopped;
 });

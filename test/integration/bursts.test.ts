@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { RESOURCES } from '../../src/kube/resources.ts';
-import { TAKEOVER_PAUSE_MS } from '../../src/operator/target.ts';
+import { TAKEOVER_PAUSE_MS } from '../../src/operator/target-way.ts';
 import { waitFor } from '../cluster/wait.ts';
 import { smallDeployment, startWholeBerth, type WholeBerth } from './harness/berth.ts';
 import { type Course, History } from './harness/history.ts';
@@ -148,6 +148,13 @@ async function contents(id: string): Promise<{ image: string; env: Record<string
   );
 }
 
+/** Numbers of the revisions whose environment Secret is in the cluster. */
+async function environments(id: string): Promise<number[]> {
+  const labelSelector = `berth.dev/deployment-id=${id}`;
+  const { items } = await client.listAll(RESOURCES.Secret, { namespace: berth.namespace, labelSelector });
+  return items.flatMap(({ metadata }) => /-env-(\d+)$/.exec(metadata.name)?.[1] ?? []).map(Number);
+}
+
 /** Side by side on a busy machine, they take minutes. */
 const PATIENT = { timeout: 300_000 };
 
@@ -171,6 +178,10 @@ describe.concurrent('fifty PATCHes in a row', PATIENT, () => {
     expect(rollouts).toBeLessThan(4 + (2 * tookMs) / TAKEOVER_PAUSE_MS);
     expect(course.fewest('api')).toBeGreaterThanOrEqual(2);
     for (const pod of await contents(id)) expect(pod).toEqual({ image: image(51), env: { TOKEN: '51' } });
+    // Nothing else is changed any more: what is old goes all the same.
+    const onlyNew = async () => (await environments(id)).every((number) => number > 51 - 10);
+    await waitFor('the environments of old revisions to be gone', onlyNew, { timeoutMs: 60_000 });
+    expect(await environments(id)).toContain(51);
   }
 
   test('100 ms apart: the last wins, with its secrets', async () => {

@@ -300,6 +300,21 @@ afterAll(async () => {
   await server?.stop();
 });
 
+/** The secret of a webhook: in the answer that makes it, then in deliveries alone. */
+async function webhook(integrationId: string): Promise<void> {
+  const made = await send('POST', `/v2/integrations/${integrationId}/webhook-secret`);
+  expect(made.status).toBe(201);
+  const secret = search.add('webhook-secret', (JSON.parse(made.text) as { secret: string }).secret);
+  const deliver = (token: string) =>
+    send('POST', `/v2/webhooks/${integrationId}`, {
+      key: '',
+      headers: { 'x-gitlab-token': token },
+      body: { object_kind: token },
+    });
+  expect((await deliver(`${secret}x`)).status).toBe(404);
+  expect((await send('GET', `/v2/integrations/${integrationId}`)).status).toBe(200);
+}
+
 async function integration(): Promise<void> {
   const { id: integrationId } = await made('/v2/integrations', {
     name: 'git',
@@ -310,6 +325,7 @@ async function integration(): Promise<void> {
   const wrong = await send('POST', '/v2/integrations', { body: { name: 'x', token: [TOKEN] } });
   expect(wrong.status).toBe(422);
   await send('GET', `/v2/integrations/${integrationId}/repos`);
+  await webhook(integrationId);
 }
 
 describe('no canary is in', () => {

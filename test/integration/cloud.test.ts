@@ -69,18 +69,20 @@ describe('in cloud mode', () => {
     );
   });
 
-  it('a repository is taken and waits to be built; database and cache come up meanwhile', async () => {
-    const created = await berth.create({
+  it('a repository is refused where there is no registry for what is built', async () => {
+    const answer = await berth.call('POST', '/v2/deployments', {
       name: 'from-git',
       source: 'git_host',
       source_config: { repo_url: 'https://git.example/team/app' },
       source_revision_config: { workflow_config_path: 'berth.yaml' },
       secrets: [],
     });
-    const revisions = await berth.call<{ resources: { status: string }[] }>(
-      'GET',
-      `/v2/deployments/${created.id}/revisions`,
-    );
-    expect(revisions.body.resources.map(({ status }) => status)).toEqual(['AWAITING_BUILD']);
+    expect(answer).toMatchObject({
+      status: 400,
+      body: {
+        detail: [{ type: 'builds_unavailable', loc: ['body', 'source'], msg: expect.any(String) as string }],
+      },
+    });
+    expect(JSON.stringify(answer.body)).toContain('BERTH_REGISTRY');
   });
 });

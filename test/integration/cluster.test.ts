@@ -90,7 +90,9 @@ const conditionOf = ({ status }: Pod, type: string) =>
   status.conditions.find((condition) => condition.type === type)?.status;
 
 test('there are four nodes in two zones', async () => {
-  const { items } = JSON.parse(await kubectlAsAdmin(['get', 'nodes', '--output=json'])) as {
+  // Other files bring nodes of their own, in no zone, which take nobody else's pods.
+  const inZones = ['get', 'nodes', '--selector=topology.kubernetes.io/zone', '--output=json'];
+  const { items } = JSON.parse(await kubectlAsAdmin(inZones)) as {
     items: { metadata: { labels: Record<string, string> } }[];
   };
   const zones = items.map(({ metadata }) => metadata.labels['topology.kubernetes.io/zone']);
@@ -137,7 +139,7 @@ describe('pods that do well', () => {
     await create(
       podWith('stopping', { containers: [{ name: 'app', image: 'registry.test/app:1' }] }, labels),
     );
-    await run('annotate', 'pod/stopping', 'sim.berth.dev/stop-delay=3s');
+    await run('annotate', 'pod/stopping', 'sim.example/stop-delay=3s');
     await run('wait', 'pod/stopping', '--for=condition=Ready', '--timeout=60s');
     await run('delete', 'pod/stopping', '--wait=false');
     await run('wait', 'pod/stopping', '--for=jsonpath={.metadata.deletionTimestamp}', '--timeout=10s');
@@ -153,7 +155,7 @@ describe('pods that fail as their label says', () => {
       { name: 'logs', image: 'registry.test/logs:1' },
     ],
   };
-  const failing = (kind: string) => podWith(kind, spec, { 'sim.berth.dev/fail': kind });
+  const failing = (kind: string) => podWith(kind, spec, { 'sim.example/fail': kind });
 
   test('image-pull: Pending in ImagePullBackOff', async () => {
     await create(failing('image-pull'));
@@ -182,7 +184,7 @@ describe('pods that fail as their label says', () => {
   });
 
   test('crash-loop without restarts: the Job fails', async () => {
-    await create(job('broken', { 'sim.berth.dev/fail': 'crash-loop' }));
+    await create(job('broken', { 'sim.example/fail': 'crash-loop' }));
     await run('wait', 'job/broken', '--for=condition=Failed', '--timeout=60s');
   });
 

@@ -185,6 +185,76 @@ describe.concurrent('kubectl', () => {
     expect(await world.get('mdep', 'held')).toBeUndefined();
   });
 
+  test('one that is on its way out: until when it can be restored, that it was, and what holds it at its end', async () => {
+    const leaving = app('leaving');
+    await leaving.apply(appSpec(1, IMAGE));
+    await leaving.ready();
+    const [requestedAt, restorableUntil] = ['2026-11-21T10:00:00.000Z', '2026-11-28T10:00:00.000Z'];
+    await leaving.apply(appSpec(1, IMAGE, { suspend: true, deletion: { requestedAt, restorableUntil } }));
+    const asked = await leaving.until('off', (now) => now.suspended === true);
+    expect(await row('leaving', '-o', 'wide')).toMatchObject({
+      'RESTORABLE UNTIL': restorableUntil,
+      ...truth(asked),
+    });
+    expect(truth(asked)).toMatchObject({
+      STATUS: 'AWAITING_DELETE',
+      READY: 'False',
+      SERVING: 'False',
+      REASON: 'DeletionRequested',
+    });
+    await told(
+      'leaving',
+      new RegExp(`^Normal DeletionRequested: .*until ${restorableUntil} it can be restored`),
+    );
+
+    await leaving.apply(appSpec(1, IMAGE));
+    expect(truth(await leaving.ready())).toMatchObject({ STATUS: 'READY', READY: 'True' });
+    await told('leaving', /^Normal Restored: the deletion was taken back/);
+
+    const holding = (kind: string, finalizers: string[]) =>
+      world.kubectl(
+        'patch',
+        kind,
+        'leaving',
+        '--type=merge',
+        '-p',
+        JSON.stringify({ metadata: { finalizers } }),
+      );
+    await holding('service', ['test.example/service']);
+    await holding('mdep', ['test.example/hold']);
+    await world.kubectl('delete', 'mdep', 'leaving', '--cascade=foreground', '--wait=false');
+    const going = await leaving.until('going', (now) => condition(now, 'Ready') === 'False BeingDeleted');
+    expect(truth(going)).toEqual({
+      ACTIVE: '1',
+      READY: 'False',
+      SERVING: 'Unknown',
+      STATUS: 'AWAITING_DELETE',
+      REASON: 'BeingDeleted',
+      URL: '',
+    });
+    expect(await row('leaving')).toMatchObject(truth(going));
+    const described = await world.kubectl('describe', 'mdep', 'leaving');
+    expect(described).toMatch(/Deletion Timestamp:/);
+    expect(described).toMatch(
+      /being deleted since \S+, what it owns first; held by its finalizers test.example\/hold/,
+    );
+    await told('leaving', /^Normal BeingDeleted: being deleted since /);
+    expect((await story('leaving')).filter((line) => line.startsWith('Warning'))).toEqual([]);
+    await holding('service', []);
+    await waitFor(
+      'nothing but its own finalizer',
+      async () => {
+        const { finalizers } = (await world.get('mdep', 'leaving'))?.metadata ?? {};
+        return JSON.stringify(finalizers) === '["test.example/hold"]';
+      },
+      { timeoutMs: 90_000, intervalMs: 200 },
+    );
+    await holding('mdep', []);
+    await waitFor('it to be gone', async () => (await world.get('mdep', 'leaving')) === undefined, {
+      timeoutMs: 60_000,
+    });
+  });
+
   test('explain knows what every field is for', async () => {
     // kubectl keeps what it knows of a cluster for a while; `get` brings it up to date.
     await world.kubectl('get', 'mdep');

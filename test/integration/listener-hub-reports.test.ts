@@ -4,7 +4,7 @@ import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
 import { findDeployment, requestDeletion } from '../../src/store/deployments.ts';
 import type { DeploymentRecord } from '../../src/store/records.ts';
 import { type HubFixture, protocolClient, startHub } from './harness/hub.ts';
-import { insert, newTenant } from './harness/store.ts';
+import { insert, newDeployment, newTenant } from './harness/store.ts';
 
 let hub: HubFixture;
 let tenantId: string;
@@ -120,6 +120,20 @@ describe('reports', () => {
     expect(await read(record)).toMatchObject({ status: 'READY', activeRevisionId: null });
   });
 
+  it('of a later listener are taken without the fields that this hub does not know', async () => {
+    const record = await insert(hub.store, tenantId, 'later');
+    const later = { later: { anything: [1] } };
+    const culprit = { component: 'api', ...later };
+    const failed = { ...refOf(record), reason: 'CrashLoop', message: 'm', culprit, ...later };
+    const conditions = ready.map((condition) => ({ ...condition, ...later }));
+    const routes = { generation: record.generation, hosts: [], ...later };
+    const report = observed(record, { failed_revision: failed, conditions, routes, ...later });
+    expect((await listener.report([report])).status).toBe(200);
+    expect(
+      await hub.store.sql('SELECT status, culprit FROM revisions WHERE deployment_id = $1', [record.id]),
+    ).toEqual([{ status: 'DEPLOY_FAILED', culprit: { component: 'api' } }]);
+  });
+
   it('with text that PostgreSQL does not take are taken without it', async () => {
     const record = await insert(hub.store, tenantId, 'nul');
     const culprit = { component: 'api', exit_code: 1, detail: 'said \u0000\ud800' };
@@ -226,6 +240,72 @@ describe('reports', () => {
     await listener.report([{ kind: 'applied', deployment_id: record.id, generation: 1 }]);
     await listener.report([{ kind: 'purged', deployment_id: record.id }]);
     expect((await listener.work()).body.items).toMatchObject([{ kind: 'apply', deployment_id: record.id }]);
+  });
+});
+
+describe('a host that was given up', () => {
+  const held = async () =>
+    (await hub.store.sql<{ host: string }>('SELECT host FROM leaving_hosts')).map(({ host }) => host);
+  const applied = (record: DeploymentRecord, generation: number) =>
+    listener.report([{ kind: 'applied', deployment_id: record.id, generation }]);
+  /** In its grace, with a host that a listener knows of. */
+  async function left(name: string) {
+    const host = `${name}.example.com`;
+    const { sourceConfig } = newDeployment(name);
+    const custom_url = `https://${host}/app`;
+    const record = await insert(hub.store, tenantId, name, { sourceConfig: { ...sourceConfig, custom_url } });
+    await listener.work();
+    await applied(record, 1);
+    await hub.store.database.forTenant(tenantId).transaction((transaction) =>
+      requestDeletion(transaction, tenantId, record.id, {
+        deleteTracingProject: false,
+        graceSeconds: 3600,
+        actor: { kind: 'system', name: 'test' },
+      }),
+    );
+    expect(await held()).toEqual([host]);
+    return { record, host };
+  }
+  const seen = (record: DeploymentRecord, generation: number, hosts: string[], more: object = {}) =>
+    listener.report([observed(record, { routes: { generation, hosts }, ...more })]);
+
+  it('stays with it while a route object has it, although the app answers nowhere', async () => {
+    const { record, host } = await left('finalizer');
+    await applied(record, 2);
+    await seen(record, 2, [host, 'other.example.com'], { observed_spec_generation: 2 });
+    expect(await held()).toEqual([host]);
+    await seen(record, 2, ['other.example.com'], { observed_spec_generation: 2 });
+    expect(await held()).toEqual([]);
+  });
+
+  it('is free as soon as it is seen to be gone, also where the generation is neither acknowledged nor in effect', async () => {
+    const { record, host } = await left('volume');
+    await seen(record, 1, []);
+    expect(await held()).toEqual([host]);
+    await seen(record, 2, [], { observed_spec_generation: 1 });
+    expect(await held()).toEqual([]);
+    expect(await read(record)).toMatchObject({ acknowledgedGeneration: 1, observation: { generation: 1 } });
+  });
+
+  it('is not freed by a generation that there is not, nor by the word of an earlier operator on the URL', async () => {
+    const { record, host } = await left('ahead');
+    await seen(record, 7, []);
+    expect(await held()).toEqual([host]);
+    await listener.report([observed(record, { url: null })]);
+    await seen(record, 2, [host]);
+    await seen(record, 2, [host], { observed_spec_generation: 2 });
+    expect(await held()).toEqual([host]);
+  });
+
+  it('an operator of an earlier version tells the URL alone: free once that leads elsewhere, with the generation', async () => {
+    const { record, host } = await left('earlier');
+    const tell = (generation: number, url: string | null) =>
+      listener.report([observed(record, { observed_spec_generation: generation, url })]);
+    await tell(2, `https://${host}/app`);
+    await tell(2, `https://${host}`);
+    expect(await held()).toEqual([host]);
+    await tell(2, 'https://elsewhere.example.com');
+    expect(await held()).toEqual([]);
   });
 });
 

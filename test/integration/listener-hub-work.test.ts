@@ -26,7 +26,10 @@ beforeEach(async () => {
   listener = protocolClient(hub, 'a');
   await listener.lease();
 });
-afterEach(() => hub.store.sql('DELETE FROM deployments'));
+afterEach(async () => {
+  await hub.store.sql('DELETE FROM deployments');
+  await hub.store.sql('DELETE FROM tombstones');
+});
 
 const actor = { kind: 'system', name: 'test' } as const;
 
@@ -105,6 +108,7 @@ describe('work', () => {
         },
       ],
       stale_env_secrets: [],
+      stale_env_revisions: [],
     });
     expect(JSON.stringify((item as ApplyWork).spec)).not.toContain('s3cret');
   });
@@ -118,6 +122,16 @@ describe('work', () => {
     await listener.report([applied(record)]);
     await later(600);
     expect(await take()).toHaveLength(0);
+  });
+
+  it('that was handed out comes again at once where its answer was lost, until it is reported on', async () => {
+    const record = await insert(hub.store, tenantId, 'shop');
+    expect(await take()).toHaveLength(1);
+    expect(await take()).toEqual([]);
+    expect(await take('&lost=true')).toMatchObject([{ deployment_id: record.id, generation: 1 }]);
+    expect(await take()).toEqual([]);
+    await listener.report([applied(record)]);
+    expect(await take('&lost=true')).toEqual([]);
   });
 
   it('of a change comes at once, although an older item is out', async () => {
@@ -182,6 +196,60 @@ describe('work', () => {
       [1, { A: '1' }],
     ]);
     expect(item?.stale_env_secrets).toEqual([4, 3, 2].map((number) => `${record.appName}-env-${number}`));
+  });
+
+  it('names environments that can go until they are told to be gone, and once more when what served is replaced', async () => {
+    let record = await insert(hub.store, tenantId, 'burst', { secrets: [{ name: 'A', value: '1' }] });
+    const first = { id: record.latestRevisionId ?? '', number: 1 };
+    const observed = (active: { id: string; number: number }): Report => ({
+      kind: 'observed',
+      deployment_id: record.id,
+      name: record.appName,
+      namespace: record.namespace,
+      observed_spec_generation: record.generation,
+      conditions: [],
+      off: false,
+      url: null,
+      active_revision: active,
+      rollout_revision: null,
+      failed_revision: null,
+    });
+    const change = async () => {
+      const secrets = { kind: 'values' as const, secrets: [{ name: 'A', value: `${record.generation}` }] };
+      record = await patch(record, { secrets });
+    };
+    const stale = async () => {
+      const items = (await take()) as ApplyWork[];
+      return items.map(({ stale_env_revisions }) => stale_env_revisions);
+    };
+    await take();
+    await listener.report([applied(record), observed(first)]);
+    // Fifty changes that no listener has taken in between: SKIPPED ones, and perhaps older ones that it had.
+    for (let number = 2; number <= 51; number += 1) await change();
+    const descending = (from: number, to: number) =>
+      Array.from({ length: from - to + 1 }, (_, i) => from - i);
+    expect(await stale()).toEqual([descending(41, 2)]);
+    // A listener that told nothing of them is asked again; what it told to be gone never comes again.
+    await later(60);
+    expect(await stale()).toEqual([descending(41, 2)]);
+    await listener.report([{ ...applied(record), gone_env_revisions: descending(41, 4) } as Report]);
+    expect(await stale()).toEqual([]);
+    await change();
+    expect(await stale()).toEqual([[42, 3, 2]]);
+    await listener.report([{ ...applied(record), gone_env_revisions: [42, 3, 2] } as Report]);
+    // The first one served until now: nothing else would tell the listener that it can go.
+    await listener.report([observed({ id: record.latestRevisionId ?? '', number: 52 })]);
+    expect(await stale()).toEqual([[1]]);
+    await listener.report([{ ...applied(record), gone_env_revisions: [1] } as Report]);
+    await later(60);
+    expect(await stale()).toEqual([]);
+    await change();
+    expect(await stale()).toEqual([[43]]);
+    await listener.report([{ ...applied(record), gone_env_revisions: [43] } as Report]);
+    // With nothing left over, the end of a rollout is no work.
+    await listener.report([observed({ id: record.latestRevisionId ?? '', number: 53 })]);
+    await later(60);
+    expect(await stale()).toEqual([]);
   });
 
   it('says that the wanted revision has failed, what is to serve instead and what was last in effect', async () => {
@@ -279,10 +347,10 @@ describe('work', () => {
     await hub.store.sql(`UPDATE secret_sets SET sealed = 'x' WHERE deployment_id = $1`, [broken.id]);
     expect((await take()).map((item) => item.deployment_id)).toEqual([sound.id]);
     expect(await take()).toHaveLength(0);
-    expect(hub.store.logger.lines.at(-1)).toMatchObject({
-      level: 'error',
-      fields: { deploymentId: broken.id },
-    });
+    const errors = hub.store.logger.lines.filter(({ level }) => level === 'error');
+    expect(errors).toContainEqual(
+      expect.objectContaining({ fields: expect.objectContaining({ deploymentId: broken.id }) }),
+    );
   });
 });
 
@@ -308,6 +376,31 @@ describe('waiting for work', () => {
 });
 
 describe('purge', () => {
+  const requested = ({ id }: DeploymentRecord) =>
+    hub.store.database
+      .forTenant(tenantId)
+      .transaction((transaction) =>
+        requestDeletion(transaction, tenantId, id, { deleteTracingProject: false, actor }),
+      );
+  const forget = ({ id }: DeploymentRecord, tenant = tenantId) =>
+    hub.store.database
+      .forTenant(tenant)
+      .transaction((transaction) =>
+        forgetDeployment(transaction, tenant, id, { deleteTracingProject: false, actor }),
+      );
+  /** As if so much time had passed since. */
+  const aged = (seconds: number) =>
+    hub.store.sql(
+      `UPDATE tombstones SET purged_at = purged_at - make_interval(secs => $1),
+         look_again_at = look_again_at - make_interval(secs => $1)`,
+      [seconds],
+    );
+  /** As if its time had come; of so many. */
+  const released = async (count: number) =>
+    expect(
+      await hub.store.sql('UPDATE tombstones SET next_attempt_at = now() WHERE due RETURNING id'),
+    ).toHaveLength(count);
+
   it('is work with every environment named; reported, the record goes and a tombstone stays', async () => {
     const record = await insert(hub.store, tenantId, 'gone', { secrets: [{ name: 'A', value: '1' }] });
     await patch(record);
@@ -349,6 +442,131 @@ describe('purge', () => {
     expect(await hub.store.sql('SELECT due FROM tombstones WHERE id = $1', [record.id])).toEqual([
       { due: false },
     ]);
+  });
+
+  it('is work a second time with the first complete inventory a minute later: what was under way has come by then', async () => {
+    const record = await insert(hub.store, tenantId, 'gone');
+    await hub.store.database
+      .forTenant(tenantId)
+      .transaction((transaction) =>
+        requestDeletion(transaction, tenantId, record.id, { deleteTracingProject: false, actor }),
+      );
+    expect(await take()).toMatchObject([{ kind: 'purge' }]);
+    const purged = { kind: 'purged', deployment_id: record.id } as const;
+    await listener.report([purged]);
+    expect((await listener.inventory([], true)).body).toEqual({ due: 0, unknown: [] });
+    await aged(60);
+    expect((await listener.inventory([], false)).body).toEqual({ due: 0, unknown: [] });
+    expect((await listener.inventory([], true)).body).toEqual({ due: 1, unknown: [] });
+    expect(await take()).toMatchObject([{ kind: 'purge', deployment_id: record.id }]);
+    await listener.report([purged]);
+    await aged(3600);
+    expect((await listener.inventory([], true)).body).toEqual({ due: 0, unknown: [] });
+    expect(await take()).toEqual([]);
+  });
+
+  it('has its second look however late the inventory comes, and whatever came before: what was found, what was forgotten', async () => {
+    const late = await insert(hub.store, tenantId, 'late');
+    await requested(late);
+    await take();
+    await listener.report([{ kind: 'purged', deployment_id: late.id }]);
+    await aged(7 * 24 * 3600);
+    expect((await listener.inventory([], true)).body.due).toBe(1);
+    expect(await take()).toHaveLength(1);
+    await listener.report([{ kind: 'purged', deployment_id: late.id }]);
+
+    const found = {
+      deployment_id: late.id,
+      name: late.appName,
+      namespace: 'apps',
+      uid: 'u',
+      generation: 1,
+      spec_hash: 'x',
+      applied_hash: 'x',
+    };
+    expect((await listener.inventory([found])).body.due).toBe(1);
+    const forgotten = await insert(hub.store, tenantId, 'forgotten');
+    await forget(forgotten);
+    expect(await take()).toHaveLength(2);
+    const purged = [late, forgotten].map(({ id }): Report => ({ kind: 'purged', deployment_id: id }));
+    // A purge that takes its time: the minute counts from its end.
+    await aged(120);
+    await listener.report(purged);
+    expect((await listener.inventory([], true)).body.due).toBe(0);
+    await aged(60);
+    expect((await listener.inventory([], true)).body.due).toBe(2);
+    await released(2);
+    expect((await take()).map((item) => item.deployment_id).sort()).toEqual([late.id, forgotten.id].sort());
+    await listener.report(purged);
+    await aged(3600);
+    expect((await listener.inventory([], true)).body.due).toBe(0);
+  });
+
+  it('of many at once comes ten a second, also to a new holder', async () => {
+    for (let i = 0; i < 30; i += 1) await forget(await insert(hub.store, tenantId, `many-${i}`));
+    const items = await take();
+    expect(items).toHaveLength(30);
+    await listener.report(items.map(({ deployment_id }) => ({ kind: 'purged', deployment_id })));
+    await aged(60);
+    expect((await listener.inventory([], true)).body.due).toBe(30);
+    await listener.lease({ release: true });
+    listener = protocolClient(hub, 'b');
+    await listener.lease();
+    const [row] = await hub.store.sql<{ first: boolean; seconds: number }>(
+      `SELECT min(next_attempt_at) <= now() AS first,
+         extract(epoch FROM max(next_attempt_at) - min(next_attempt_at))::float8 AS seconds
+       FROM tombstones WHERE due AND tenant_id = $1`,
+      [tenantId],
+    );
+    expect(row).toEqual({ first: true, seconds: 2.9 });
+  });
+
+  it('that is refused of a deployment that is gone is put off for longer each time; a new holder tries again', async () => {
+    const record = await insert(hub.store, tenantId, 'closed');
+    await forget(record);
+    const refuse = async () => {
+      await listener.report([
+        {
+          kind: 'refused',
+          deployment_id: record.id,
+          generation: record.generation,
+          reason: 'ApplyRefused',
+          message: 'no',
+          retryable: true,
+        },
+      ]);
+      const [row] = await hub.store.sql<{ minutes: number }>(
+        `SELECT round(extract(epoch FROM next_attempt_at - now()) / 60)::int AS minutes FROM tombstones WHERE id = $1`,
+        [record.id],
+      );
+      return row?.minutes;
+    };
+    const minutes: unknown[] = [];
+    for (let i = 0; i < 10; i += 1) {
+      expect(await take()).toMatchObject([{ kind: 'purge', deployment_id: record.id }]);
+      minutes.push(await refuse());
+      expect(await take()).toEqual([]);
+      await released(1);
+    }
+    expect(minutes).toEqual([2, 4, 8, 16, 32, 64, 128, 256, 256, 256]);
+    await take();
+    await refuse();
+    await listener.lease({ release: true });
+    listener = protocolClient(hub, 'b');
+    await listener.lease();
+    expect(await take()).toHaveLength(1);
+  });
+
+  it('of what is gone has some places beside work that never ends, tenant by tenant', async () => {
+    const { tenantId: quiet } = await newTenant(hub.store);
+    for (let i = 0; i < 20; i += 1) await insert(hub.store, tenantId, `apply-${i}`);
+    for (let i = 0; i < 5; i += 1) await forget(await insert(hub.store, tenantId, `forgotten-${i}`));
+    await forget(await insert(hub.store, quiet, 'forgotten'), quiet);
+    const items = await take('&limit=16');
+    expect(items.filter(({ kind }) => kind === 'apply')).toHaveLength(14);
+    const purges = items.filter(({ kind }) => kind === 'purge').map((item) => item.tenant_id);
+    expect(purges.sort()).toEqual([tenantId, quiet].sort());
+    expect(await take('&limit=16')).toHaveLength(10);
   });
 });
 
@@ -506,5 +724,27 @@ describe('grace of a deletion', () => {
     expect(await hub.store.sql('SELECT due FROM tombstones WHERE id = $1', [record.id])).toEqual([
       { due: false },
     ]);
+  });
+
+  it('keeps the workloads where that was asked for before: they stay, should the cluster come back', async () => {
+    const record = await insert(hub.store, tenantId, 'forgotten');
+    await hub.store.database.forTenant(tenantId).transaction(async (transaction) => {
+      const asked = { deleteTracingProject: false, actor };
+      await requestDeletion(transaction, tenantId, record.id, { ...asked, keepWorkloads: true });
+      await forgetDeployment(transaction, tenantId, record.id, asked);
+    });
+    const purge = { kind: 'purge', deployment_id: record.id, keep_workloads: true };
+    const kept = () => hub.store.sql('SELECT kept_workloads FROM tombstones WHERE id = $1', [record.id]);
+    expect(await take()).toMatchObject([purge]);
+    expect(await kept()).toEqual([{ kept_workloads: true }]);
+    // Given up later are its hosts and images, never what runs.
+    await hub.store.database
+      .forTenant(tenantId)
+      .transaction((transaction) =>
+        forgetDeployment(transaction, tenantId, record.id, { deleteTracingProject: false, actor }),
+      );
+    expect(await kept()).toEqual([{ kept_workloads: false }]);
+    await hub.store.sql('UPDATE tombstones SET next_attempt_at = now() WHERE id = $1', [record.id]);
+    expect(await take()).toMatchObject([purge]);
   });
 });

@@ -97,7 +97,7 @@ describe('processes', () => {
     await until('the victim to lead', async () => leads(first));
     await world.apply('hangs', { revision: { image: IMAGE } });
     await world.ready('hangs');
-    const failing = { podTemplate: { labels: { 'sim.berth.dev/fail': 'never-ready' } } };
+    const failing = { podTemplate: { labels: { 'sim.example/fail': 'never-ready' } } };
     await world.apply('hangs', { revision: { image: 'registry.test/app:2', number: 2 }, ...failing });
     const before = await world.until('hangs', 'rolling', ({ rollout }) => rollout?.number === 2);
     first.kill('SIGKILL');

@@ -178,6 +178,15 @@ describe('drift', () => {
     await until('one pod', async () => (await deployment('drift-api'))?.replicas === 1);
   });
 
+  test('kubectl rollout pause is put back: the annotation is what holds a deployment', async () => {
+    await world.kubectl('rollout', 'pause', 'deployment/drift-api');
+    await until('the Deployment to go on', async () => {
+      const spec = (await world.get('deployment', 'drift-api'))?.['spec'] as { paused?: boolean };
+      return spec.paused !== true;
+    });
+    await world.ready('drift');
+  });
+
   test('paused: nothing is touched until the annotation goes', async () => {
     await world.kubectl('annotate', 'mdep/drift', 'berth.dev/paused=true');
     await world.until('drift', 'paused', (status) => condition(status, 'Paused') === 'True Paused');
@@ -283,7 +292,7 @@ describe('revisions', () => {
   });
 
   test('one that does not come up is not active, the former one serves, and the status names what is awaited', async () => {
-    const failing = { podTemplate: { labels: { 'sim.berth.dev/fail': 'image-pull' } } };
+    const failing = { podTemplate: { labels: { 'sim.example/fail': 'image-pull' } } };
     await world.apply('roll', spec('roll:3', 3, failing));
     const stuck = await world.until('roll', 'stuck', ({ conditions = [] }) =>
       conditions.some(({ message }) => message.includes('ImagePullBackOff')),

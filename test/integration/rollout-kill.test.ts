@@ -3,10 +3,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { ManagedDeploymentStatus } from '../../src/contract/managed-deployment.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import type { UntypedObject } from '../../src/kube/object.ts';
-import { Reflector } from '../../src/kube/reflector.ts';
 import { RESOURCES, type Resource } from '../../src/kube/resources.ts';
-import { waitFor } from '../cluster/wait.ts';
-import { forkOperator, type OperatorWorld, operatorWorld } from './harness/operator.ts';
+import { kill, killWhen, startVictim } from './harness/kill.ts';
+import { type OperatorWorld, operatorWorld } from './harness/operator.ts';
 import { App, adminClient, appSpec } from './harness/rollouts.ts';
 
 /** kill -9 around the failure of a rollout: it ends as it would have ended. */
@@ -20,7 +19,7 @@ beforeAll(async () => {
   client = await adminClient();
 });
 afterEach(async () => {
-  await Promise.all(children.splice(0).map(killed));
+  await Promise.all(children.splice(0).map(kill));
 });
 afterAll(async () => {
   await client.close();
@@ -28,45 +27,12 @@ afterAll(async () => {
 });
 
 async function started(identity: string): Promise<ChildProcess> {
-  const child = forkOperator(world.another(identity));
+  const child = await startVictim(world.another(identity));
   children.push(child);
-  let state = '';
-  child.on('message', (told) => {
-    state = String(told);
-  });
-  await waitFor(`${identity} to lead`, async () => state === 'leading', { timeoutMs: 60_000 });
   return child;
 }
 
-function killed(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
-  return new Promise((resolve) => {
-    child.once('exit', () => resolve());
-    child.kill('SIGKILL');
-  });
-}
-
-const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-
-/** Kills the process in the very moment in which an object is seen that is as `when` says. */
-async function killWhen(
-  child: ChildProcess,
-  resource: Resource,
-  when: (object: UntypedObject) => boolean,
-): Promise<{ done: Promise<void> }> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const watch = new Reflector({ client, resource, namespace: world.namespace, logger: silent });
-  const look = (object: UntypedObject) => {
-    if (!when(object)) return;
-    child.kill('SIGKILL');
-    resolve();
-  };
-  watch.addHandlers({ added: look, updated: look, deleted: () => {} });
-  watch.start();
-  await watch.waitForSync(AbortSignal.timeout(60_000));
-  return { done: promise.then(() => watch.stop()).then(() => killed(child)) };
-}
-
+const seen = (resource: Resource) => ({ client, namespace: world.namespace, resource });
 const scale = (count: number) => ({ scale: { min: count, max: count } });
 const components = { api: scale(2), queue: scale(1), orchestrator: scale(1), executor: scale(1) };
 const failedOf = (object: UntypedObject) =>
@@ -86,10 +52,10 @@ test.each(['recorded', 'restoring'] as const)(
     let changed = false;
     const killing =
       moment === 'recorded'
-        ? await killWhen(first, RESOURCES.ManagedDeployment, (object) => {
+        ? await killWhen(first, seen(RESOURCES.ManagedDeployment), (object) => {
             return object.metadata.name === moment && failedOf(object)?.id === 'r2';
           })
-        : await killWhen(first, RESOURCES.Deployment, (object) => {
+        : await killWhen(first, seen(RESOURCES.Deployment), (object) => {
             if (object.metadata.name !== `${moment}-api`) return false;
             changed ||= imageOf(object) === 'registry.test/app:fail-crash-loop';
             return changed && imageOf(object) === 'registry.test/app:1';

@@ -45,10 +45,34 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+const patchNode = (node: string, is: 'True' | 'False') => {
+  const now = new Date().toISOString();
+  const reason = is === 'True' ? 'KubeletReady' : 'KubeletNotReady';
+  const said = { type: 'Ready', status: is, reason, message: 'said so', lastHeartbeatTime: now };
+  const patch = JSON.stringify({ status: { conditions: [{ ...said, lastTransitionTime: now }] } });
+  return kubectl(own, ['patch', 'node', node, '--subresource=status', '--patch', patch]);
+};
+
+const markPod = (pod: string, status: 'True' | 'False') => {
+  const patch = JSON.stringify({ status: { conditions: [{ type: 'Ready', status }] } });
+  return kubectl(own, ['-n', 'shop', 'patch', 'pod', pod, '--subresource=status', '--patch', patch]);
+};
+
+/** As when its kubelet says so; the cluster closes it. */
+async function lose(node: string): Promise<void> {
+  await patchNode(node, 'False');
+  await waitFor(
+    'the node to be closed',
+    async () =>
+      (await kubectl(own, ['get', 'node', node, '-o', 'json'])).includes('node.kubernetes.io/not-ready'),
+    { timeoutMs: 60_000 },
+  );
+}
+
 test('a node goes NotReady in the middle of a rollout: it is no failure, and the rollout ends on the other nodes', async () => {
   const shop = new App(client, 'shop', 'nodes');
   const components = { api: { scale: { min: 4, max: 4 } } };
-  const slow = { labels: { 'sim.berth.dev/fail': 'slow-start' } };
+  const slow = { labels: { 'sim.example/fail': 'slow-start' } };
   await shop.apply(appSpec(1, 'registry.test/app:1', { components }));
   await shop.ready();
   await shop.apply(appSpec(2, 'registry.test/app:2', { components, podTemplate: slow }));
@@ -68,24 +92,7 @@ test('a node goes NotReady in the middle of a rollout: it is no failure, and the
     { timeoutMs: 60_000 },
   );
   const { nodeName: node = '' } = (pod?.['spec'] ?? {}) as { nodeName?: string };
-  const ready = { type: 'Ready', status: 'False', reason: 'KubeletNotReady', message: 'gone' };
-  const now = new Date().toISOString();
-  await kubectl(own, [
-    'patch',
-    'node',
-    node,
-    '--subresource=status',
-    '--patch',
-    JSON.stringify({
-      status: { conditions: [{ ...ready, lastHeartbeatTime: now, lastTransitionTime: now }] },
-    }),
-  ]);
-  await waitFor(
-    'the node to be closed',
-    async () =>
-      (await kubectl(own, ['get', 'node', node, '-o', 'json'])).includes('node.kubernetes.io/not-ready'),
-    { timeoutMs: 60_000 },
-  );
+  await lose(node);
   expect((await shop.status()).failedRevision).toBeUndefined();
   // What the cluster does after five minutes: the pods of a lost node are given up.
   const everyPod = await shop.list(RESOURCES.Pod);
@@ -102,4 +109,33 @@ test('a node goes NotReady in the middle of a rollout: it is no failure, and the
   );
   expect(running.length).toBe(4);
   expect(await podsOn(node)).toEqual([]);
+});
+
+test('the node of a database goes NotReady: the node is named, what serves goes on, and READY is back with the node', async () => {
+  const shop = new App(client, 'shop', 'homeless');
+  const spec = { revision: { id: 'r1', number: 1, image: 'registry.test/app:1' }, cache: { external: true } };
+  await shop.apply(spec);
+  await shop.ready();
+  const [pod] = await shop.list(RESOURCES.Pod, 'app.kubernetes.io/component=database');
+  const { nodeName: node = '' } = (pod?.['spec'] ?? {}) as { nodeName?: string };
+  await lose(node);
+  // What the cluster does to the pods of a node that is not heard of for 40 seconds: without a word.
+  await markPod('homeless-db-0', 'False');
+  const lost = await shop.until(
+    'awaiting its database, and telling why',
+    (now) =>
+      now.status === 'AWAITING_DATABASE' &&
+      (now.conditions ?? []).some(
+        ({ type, message }) => type === 'DatabaseReady' && message.includes('Node'),
+      ),
+  );
+  expect(condition(lost, 'DatabaseReady')).toBe('False DatabaseUnavailable');
+  expect(lost.conditions?.find(({ type }) => type === 'DatabaseReady')?.message).toBe(
+    `the database was ready and is not any more: pod homeless-db-0: NodeNotReady: node ${node} is not ready`,
+  );
+  await patchNode(node, 'True');
+  // Its kubelet says it again.
+  await markPod('homeless-db-0', 'True');
+  const back = await shop.ready();
+  expect(back.status).toBe('READY');
 });

@@ -109,3 +109,66 @@ it('a change of source_config that fails says so, and leaves the states of the r
   expect((await patched(id, sidecar('registry.example/log:2'))).status).toBe(200);
   await berth.ready(id);
 });
+
+it('after a failed revision source_config reaches the one that serves: the dry run says so, and a failure is told of that one', async () => {
+  const { id } = await berth.create(smallDeployment('held'));
+  const before = await berth.ready(id);
+  await patched(id, { source_revision_config: { image_uri: 'registry.example/web:fail-invalid-image' } });
+  const revision = await failed(id);
+  const change = (resource_spec: object) => ({ source_config: { resource_spec } });
+  interface Outlook {
+    new_revision: boolean;
+    pods_roll: boolean;
+    manifests: { kind: string; metadata: { name: string }; spec?: unknown }[];
+  }
+  const outlook = async (resource_spec: object) => {
+    const path = `/v2/deployments/${id}?dry_run=true`;
+    return (await berth.call<Outlook>('PATCH', path, change(resource_spec))).body;
+  };
+  const told = await outlook({ memory_mb: 3000, memory_limit_mb: 3000 });
+  expect(told).toMatchObject({ new_revision: false, pods_roll: true });
+  const api = told.manifests.find(
+    ({ kind, metadata }) => kind === 'Deployment' && /-api$/.test(metadata.name),
+  );
+  expect(JSON.stringify(api?.spec)).toContain('shop/web:1.0.0');
+  const memory = async () => {
+    const { items } = await berth.get(
+      'deploy',
+      '-l',
+      `berth.dev/deployment-id=${id},app.kubernetes.io/component=api`,
+    );
+    return JSON.stringify(items[0]?.spec['template']);
+  };
+  expect((await patched(id, change({ memory_mb: 3000, memory_limit_mb: 3000 }))).status).toBe(200);
+  await waitFor('the change in place', async () => (await memory()).includes('3000Mi'), {
+    timeoutMs: 60_000,
+  });
+  expect(
+    (await patched(id, change({ sidecars: [{ name: 'log', image: 'x/log:fail-invalid-image' }] }))).status,
+  ).toBe(200);
+  const events = await waitFor(
+    'the failure of the change',
+    async () => {
+      const found = await eventsOf(id);
+      return (
+        found.some(
+          ({ revision_id, reason }) =>
+            revision_id === before.active_revision_id && reason === 'InvalidImageName',
+        ) && found
+      );
+    },
+    { timeoutMs: 60_000, intervalMs: 200 },
+  );
+  expect(
+    events.find(
+      ({ revision_id, reason }) => revision_id === before.active_revision_id && reason === 'InvalidImageName',
+    )?.details.culprit,
+  ).toMatchObject({ container: 'log' });
+  expect(await memory()).toContain('3000Mi');
+  const now = (await berth.call('GET', `/v2/deployments/${id}`)).body;
+  expect(now).toMatchObject({
+    status: 'READY',
+    active_revision_id: before.active_revision_id,
+    latest_revision_id: revision.id,
+  });
+});

@@ -6,7 +6,9 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runBerth } from '../installation/berth-process.ts';
+import { logPath } from '../cluster/processes.ts';
+import { waitFor } from '../cluster/wait.ts';
+import { logLines, runBerth, startBerth } from '../installation/berth-process.ts';
 import { installBerth, roleKubeconfigs } from '../installation/install.ts';
 import {
   createNamespace,
@@ -83,6 +85,27 @@ describe('the API', () => {
     );
   });
 
+  it('waits for the migration where it is told to, and then works', async () => {
+    const name = uniqueName('awaited');
+    names.push(name);
+    const url = await (await postgres()).createDatabase(name);
+    const settings = {
+      ...keys,
+      DATABASE_URL: url,
+      ...ports,
+      BERTH_MIGRATION_WAIT_SECONDS: '120',
+    };
+    const log = logPath(stateDir, 'waits');
+    const starting = startBerth({ stateDir, role: 'api', name: 'waits', settings });
+    const isWaiting = () =>
+      logLines(log, 0).some(({ msg }) => msg === 'waiting for the database to be migrated');
+    await waitFor('the API to say what it waits for', async () => isWaiting(), { timeoutMs: 60_000 });
+    await runBerth(stateDir, ['migrate'], { DATABASE_URL: url });
+    const api = await starting;
+    expect((await fetch(`${api.url}/readyz`)).status).toBe(200);
+    await api.stop();
+  });
+
   it('says that its port is taken, and how to choose another', async () => {
     const { port } = taken.address() as AddressInfo;
     const settings = { ...keys, DATABASE_URL: migratedDatabase, BERTH_PORT: String(port) };
@@ -148,7 +171,7 @@ describe('the operator', () => {
       BERTH_NAMESPACE: namespace,
     });
     expect(message).toContain('may not');
-    expect(message).toContain('kubectl apply -f manifests/10-rbac.yaml');
+    expect(message).toContain('kubectl apply -f manifests/PROFILE.yaml');
     expect(await kubectlAsAdmin(['get', 'leases', '-n', namespace])).toBe('');
   });
 });

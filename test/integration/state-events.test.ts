@@ -9,7 +9,6 @@ import {
 } from '../../src/store/deployments.ts';
 import { recordLostListeners } from '../../src/store/listener-lease.ts';
 import type { DeploymentRecord, NewDeployment, WantedChange } from '../../src/store/records.ts';
-import { moveRevision } from '../../src/store/revisions.ts';
 import { type HubFixture, protocolClient, startHub } from './harness/hub.ts';
 import { insert, newTenant } from './harness/store.ts';
 
@@ -90,16 +89,6 @@ const change = (record: DeploymentRecord, more: Partial<WantedChange> = {}) =>
       actor: ACTOR,
       message: 'changed',
       ...more,
-    }),
-  );
-
-const move = (record: DeploymentRecord, to: Parameters<typeof moveRevision>[4]['to']) =>
-  scope().transaction((transaction) =>
-    moveRevision(transaction, tenantId, record.id, record.latestRevisionId ?? '', {
-      to,
-      reason: 'AwaitingBuild',
-      message: null,
-      actor: ACTOR,
     }),
   );
 
@@ -195,11 +184,17 @@ test('without a revision it is UNUSED, and no more once it has one; a build that
   const empty = await deploy('empty', { revision: null });
   await change(empty);
   expect(await story(empty)).toEqual(['null → UNUSED Created', 'UNUSED → AWAITING_DATABASE Patched']);
-  const built = await deploy('built', { revision: { id: uuidv7(), status: 'CREATING' } });
-  for (const to of ['AWAITING_BUILD', 'BUILDING', 'BUILD_FAILED'] as const) await move(built, to);
+  const built = await deploy('built', {
+    source: 'git_host',
+    revision: { id: uuidv7(), status: 'AWAITING_BUILD' },
+  });
+  for (const phase of ['Running', 'Failed']) {
+    const build = { revisionId: latest(built).id, number: 1, phase, reason: 'RefNotFound', message: 'no x' };
+    await listener.report([observed(built, { conditions: [], build })]);
+  }
   expect(await story(built)).toEqual([
     'null → AWAITING_DATABASE Created',
-    'AWAITING_DATABASE → UNUSED AwaitingBuild',
+    'AWAITING_DATABASE → UNUSED RefNotFound',
   ]);
   expect(await untold()).toEqual([]);
 });

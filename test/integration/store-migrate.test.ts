@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
 import { openDatabase } from '../../src/store/database.ts';
-import { NotMigrated, StoreUnavailable } from '../../src/store/errors.ts';
+import { ForeignMigration, NotMigrated, StoreUnavailable } from '../../src/store/errors.ts';
 import { checkMigrated, migrate } from '../../src/store/migrate.ts';
 import { findTenantByName } from '../../src/store/tenants.ts';
 import type { LocalPostgres } from '../cluster/postgres.ts';
@@ -70,6 +70,21 @@ test('an empty database and one that lags behind are named, with the next step',
   expect(String(await failure())).toContain(
     `it lacks the migration ${tags.at(-1)}; next: run \`berth migrate\``,
   );
+});
+
+test('a database with another migration of the name is refused by both, not taken for up to date', async () => {
+  const { url, database } = await emptyDatabase();
+  await migrate(url, recordingLogger());
+  await database.platform.transaction((tx) =>
+    tx.query(
+      `UPDATE berth_migrations.applied SET hash = 'of before' WHERE id = (SELECT max(id) FROM berth_migrations.applied)`,
+    ),
+  );
+  for (const failing of [checkMigrated(database), migrate(url, recordingLogger())]) {
+    const error = await failing.catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ForeignMigration);
+    expect(String(error)).toContain(`its migration ${tags.at(-1)} is another one than this version's; next:`);
+  }
 });
 
 test('a failed migration leaves nothing half-done', async () => {

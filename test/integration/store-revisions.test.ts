@@ -1,32 +1,52 @@
-/** Revisions: states move only as domain/states.ts lets them, each move with its event, the active one never back. */
+/** Revisions as reports move them: each move with its event, the active one never back; and as they are listed. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Report } from '../../src/contract/listener-protocol.ts';
 import { uuidv7 } from '../../src/domain/id.ts';
-import { canMove, REVISION_STATUSES, type RevisionStatus } from '../../src/domain/states.ts';
+import type { RevisionStatus } from '../../src/domain/states.ts';
 import { findDeployment, updateWanted } from '../../src/store/deployments.ts';
 import { listEvents } from '../../src/store/events.ts';
 import type { DeploymentRecord } from '../../src/store/records.ts';
-import { findRevision, listRevisions, moveRevision, type RevisionFilter } from '../../src/store/revisions.ts';
-import { insert, newTenant, type StoreFixture, startStore } from './harness/store.ts';
+import { findRevision, listRevisions, type RevisionFilter } from '../../src/store/revisions.ts';
+import { type HubFixture, protocolClient, startHub } from './harness/hub.ts';
+import { insert, newTenant, type StoreFixture } from './harness/store.ts';
 
+let hub: HubFixture;
 let store: StoreFixture;
+let listener: ReturnType<typeof protocolClient>;
 beforeAll(async () => {
-  store = await startStore();
+  hub = await startHub();
+  ({ store } = hub);
+  listener = protocolClient(hub, 'a');
+  await listener.lease();
 });
-afterAll(() => store.stop());
+afterAll(() => hub.stop());
 
 type Tenant = Awaited<ReturnType<typeof newTenant>>;
 const page = { limit: 100, offset: 0 };
 const actor = { kind: 'system' } as const;
 
-function move({ tenantId, scope }: Tenant, deploymentId: string, revisionId: string, to: RevisionStatus) {
-  return scope.transaction((tx) =>
-    moveRevision(tx, tenantId, deploymentId, revisionId, {
-      to,
-      reason: 'RolloutInProgress',
-      message: null,
-      actor,
-    }),
-  );
+const latest = (record: DeploymentRecord, number: number) => ({ id: record.latestRevisionId ?? '', number });
+
+function observed(record: DeploymentRecord, more: object): Report {
+  return {
+    kind: 'observed',
+    deployment_id: record.id,
+    name: record.appName,
+    namespace: record.namespace,
+    observed_spec_generation: record.generation,
+    conditions: [],
+    off: false,
+    url: null,
+    active_revision: null,
+    rollout_revision: null,
+    failed_revision: null,
+    ...more,
+  };
+}
+/** @param more of the batch */
+async function told(record: DeploymentRecord, report: object, more: object = {}): Promise<void> {
+  const answer = await listener.report([observed(record, report)], more);
+  expect(answer.status).toBe(200);
 }
 
 function addRevision(
@@ -48,118 +68,116 @@ function addRevision(
   );
 }
 
-const find = ({ tenantId, scope }: Tenant, id: string) =>
-  scope.read((reader) => findDeployment(reader, tenantId, id));
+async function find({ tenantId, scope }: Tenant, id: string): Promise<DeploymentRecord> {
+  const found = await scope.read((reader) => findDeployment(reader, tenantId, id));
+  if (found === null) throw new Error(`there is no deployment ${id}`);
+  return found;
+}
 const setStatus = (id: string | null, status: RevisionStatus) =>
   store.sql('UPDATE revisions SET status = $2 WHERE id = $1', [id, status]);
-
-test('every pair of states: moved exactly if the table lets it', async () => {
-  const tenant = await newTenant(store);
-  const { id, latestRevisionId: revision } = await insert(store, tenant.tenantId, 'shop');
-  for (const from of REVISION_STATUSES) {
-    for (const to of REVISION_STATUSES) {
-      await setStatus(revision, from);
-      const moved = await move(tenant, id, revision ?? '', to);
-      expect(`${from} → ${to}: ${moved}`).toBe(
-        `${from} → ${to}: ${canMove(from, to) && from !== to ? from : null}`,
-      );
-      const [row] = await store.sql<{ status: string }>('SELECT status FROM revisions WHERE id = $1', [
-        revision,
-      ]);
-      expect(row?.status).toBe(moved === null ? from : to);
-    }
-  }
+const statuses = async ({ id }: DeploymentRecord) =>
+  (
+    await store.sql<{ status: string }>(
+      'SELECT status FROM revisions WHERE deployment_id = $1 ORDER BY number',
+      [id],
+    )
+  ).map(({ status }) => status);
+const failedBuild = (record: DeploymentRecord, number: number) => ({
+  build: {
+    revisionId: latest(record, number).id,
+    number,
+    phase: 'Failed',
+    reason: 'RefNotFound',
+    message: 'no x',
+  },
 });
 
 test('DEPLOYED makes it the active one, with time and event', async () => {
   const tenant = await newTenant(store);
   const created = await insert(store, tenant.tenantId, 'shop');
-  const revisionId = created.latestRevisionId ?? '';
-  expect(await move(tenant, created.id, revisionId, 'DEPLOYING')).toBe('QUEUED');
-  expect((await find(tenant, created.id))?.activeRevisionId).toBeNull();
-  await tenant.scope.transaction((tx) =>
-    moveRevision(tx, tenant.tenantId, created.id, revisionId, {
-      to: 'DEPLOYED',
-      reason: 'RolloutComplete',
-      message: 'All pods are available.',
-      resolvedImage: 'registry.example/web@sha256:1',
-      actor,
-    }),
-  );
-  expect((await find(tenant, created.id))?.activeRevisionId).toBe(revisionId);
+  await told(created, { rollout_revision: latest(created, 1) });
+  expect((await find(tenant, created.id)).activeRevisionId).toBeNull();
+  await told(created, { active_revision: latest(created, 1) });
+  expect((await find(tenant, created.id)).activeRevisionId).toBe(created.latestRevisionId);
   const revision = await tenant.scope.read((reader) =>
-    findRevision(reader, tenant.tenantId, created.id, revisionId),
+    findRevision(reader, tenant.tenantId, created.id, latest(created, 1).id),
   );
   expect(revision).toMatchObject({
     status: 'DEPLOYED',
     reason: 'RolloutComplete',
-    resolvedImage: 'registry.example/web@sha256:1',
     deployedAt: expect.any(Date),
   });
   const [event] = await tenant.scope.read((reader) => listEvents(reader, tenant.tenantId, created.id, page));
   expect(event).toMatchObject({
-    revisionId,
+    revisionId: created.latestRevisionId,
     reason: 'RolloutComplete',
-    message: 'Revision 1 is DEPLOYED: All pods are available.',
+    message: 'Revision 1 is DEPLOYED: every component runs it.',
     details: { from: 'DEPLOYING', to: 'DEPLOYED' },
   });
 });
 
-test('an older revision that is told DEPLOYED late does not become active again', async () => {
+test('an older revision that is told active late does not become active again', async () => {
   const tenant = await newTenant(store);
   const first = await insert(store, tenant.tenantId, 'shop');
-  await move(tenant, first.id, first.latestRevisionId ?? '', 'DEPLOYING');
+  await told(first, { rollout_revision: latest(first, 1) });
   const second = await addRevision(tenant, first);
-  await move(tenant, first.id, second.latestRevisionId ?? '', 'DEPLOYED');
-  await move(tenant, first.id, first.latestRevisionId ?? '', 'DEPLOYED');
-  expect((await find(tenant, first.id))?.activeRevisionId).toBe(second.latestRevisionId);
+  await told(second, { active_revision: latest(second, 2) });
+  await told(second, { active_revision: latest(first, 1) });
+  expect((await find(tenant, first.id)).activeRevisionId).toBe(second.latestRevisionId);
+  expect(await statuses(first)).toEqual(['INTERRUPTED', 'DEPLOYED']);
 });
 
-test('the same move by many at once happens once', async () => {
+test('the same report by many at once counts once', async () => {
   const tenant = await newTenant(store);
   const created = await insert(store, tenant.tenantId, 'shop');
-  const moves = await Promise.all(
-    Array.from({ length: 8 }, () => move(tenant, created.id, created.latestRevisionId ?? '', 'DEPLOYED')),
+  const seq = 1000;
+  await Promise.all(
+    Array.from({ length: 8 }, () => told(created, { active_revision: latest(created, 1) }, { seq })),
   );
-  expect(moves.filter((from) => from === 'QUEUED')).toHaveLength(1);
+  expect(await statuses(created)).toEqual(['DEPLOYED']);
   const events = await tenant.scope.read((reader) => listEvents(reader, tenant.tenantId, created.id, page));
   expect(events).toHaveLength(2);
+  // What comes after goes on from there.
+  await listener.lease({ release: true });
+  listener = protocolClient(hub, 'b');
+  await listener.lease();
 });
 
-test('moves and changes of one deployment at once do not wait for each other', async () => {
+test('reports and changes of one deployment at once do not wait for each other', async () => {
   const tenant = await newTenant(store);
   const created = await insert(store, tenant.tenantId, 'shop');
   for (let round = 0; round < 10; round += 1) {
     const current = await find(tenant, created.id);
-    if (current === null) throw new Error('gone');
     await Promise.all([
       addRevision(tenant, current),
-      move(tenant, created.id, current.latestRevisionId ?? '', 'DEPLOYING'),
+      told(current, { rollout_revision: latest(current, round + 1) }),
     ]);
   }
+  expect(await statuses(created)).toHaveLength(11);
   expect(store.logger.lines.filter(({ message }) => message === 'running a transaction again')).toEqual([]);
 });
 
 test('only failed builds: nothing can run, UNUSED; a new revision can', async () => {
   const tenant = await newTenant(store);
   const created = await insert(store, tenant.tenantId, 'shop', {
+    source: 'git_host',
     revision: { id: uuidv7(), status: 'AWAITING_BUILD' },
   });
   expect(created.status).toBe('AWAITING_DATABASE');
-  await move(tenant, created.id, created.latestRevisionId ?? '', 'BUILDING');
-  await move(tenant, created.id, created.latestRevisionId ?? '', 'BUILD_FAILED');
+  await told(created, failedBuild(created, 1));
+  expect(await statuses(created)).toEqual(['BUILD_FAILED']);
   const failed = await find(tenant, created.id);
-  expect(failed?.status).toBe('UNUSED');
-  if (failed === null) throw new Error('gone');
+  expect(failed.status).toBe('UNUSED');
   expect((await addRevision(tenant, failed, 'AWAITING_BUILD')).status).toBe('AWAITING_DATABASE');
 });
 
 test('a failed build beside a revision that ran leaves the status alone', async () => {
   const tenant = await newTenant(store);
-  const first = await insert(store, tenant.tenantId, 'shop');
-  await move(tenant, first.id, first.latestRevisionId ?? '', 'DEPLOYED');
+  const first = await insert(store, tenant.tenantId, 'shop', { source: 'git_host' });
+  await told(first, { active_revision: latest(first, 1) });
   const second = await addRevision(tenant, first, 'BUILDING');
-  await move(tenant, first.id, second.latestRevisionId ?? '', 'BUILD_FAILED');
+  await told(second, { active_revision: latest(first, 1), ...failedBuild(second, 2) });
+  expect(await statuses(first)).toEqual(['DEPLOYED', 'BUILD_FAILED']);
   expect(await find(tenant, first.id)).toMatchObject({
     hasRunnableRevision: true,
     activeRevisionId: first.latestRevisionId,
@@ -186,7 +204,10 @@ test('list: newest first, by state, by finality, in pages; UNKNOWN while the lis
   expect(await numbers({ remoteReconciled: true })).toEqual([3, 2, 1]);
   expect(await numbers({ remoteReconciled: false })).toEqual([4]);
   await setStatus(record.latestRevisionId, 'DEPLOYING');
+  expect(await numbers({ statuses: ['UNKNOWN'] })).toEqual([]);
+  await store.sql("UPDATE listeners SET lease_expires_at = now() - interval '1 second'");
   expect(await numbers({ statuses: ['UNKNOWN'] })).toEqual([4]);
+  await listener.lease();
   const other = await newTenant(store);
   expect(
     await other.scope.read((reader) => listRevisions(reader, other.tenantId, record.id, {}, page)),

@@ -44,7 +44,7 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
   boolean: true,
   jsonb: '{}',
   bytea: Buffer.from('x'),
-  ARRAY: ['x'],
+  ARRAY: [],
   'timestamp with time zone': new Date(),
 };
 
@@ -74,8 +74,8 @@ async function insertRow(
 
 async function seed(): Promise<void> {
   await insert(store, owner, 'shop', { secrets: [{ name: 'A', value: 'x' }] });
-  const ids = await store.sql<{ deployment: string; listener: string }>(
-    'SELECT id AS deployment, listener_id AS listener FROM deployments',
+  const ids = await store.sql<{ deployment: string; listener: string; revision: string }>(
+    'SELECT id AS deployment, listener_id AS listener, latest_revision_id AS revision FROM deployments',
   );
   const key = uuidv7();
   const value = uuidv7();
@@ -90,6 +90,34 @@ async function seed(): Promise<void> {
     'INSERT INTO deployment_tag_values (tenant_id, deployment_id, tag_key_id, tag_value_id) VALUES ($1, $2, $3, $4)',
     [owner, ids[0]?.deployment, key, value],
   );
+  // What refers to more than its tenant.
+  const [integration, request] = [uuidv7(), uuidv7()];
+  await store.sql(
+    `INSERT INTO integrations (id, tenant_id, name, provider, host_url, key_id, sealed)
+     VALUES ($1, $2, 'git', 'git', 'https://git.example.com', 'k', '')`,
+    [integration, owner],
+  );
+  await store.sql(
+    `INSERT INTO webhook_deliveries (tenant_id, integration_id, delivery_id) VALUES ($1, $2, 'd')`,
+    [owner, integration],
+  );
+  await store.sql(
+    `INSERT INTO leaving_hosts (host, tenant_id, deployment_id, generation) VALUES ('left.example.com', $1, $2, 1)`,
+    [owner, ids[0]?.deployment],
+  );
+  await store.sql(
+    `INSERT INTO build_logs (tenant_id, revision_id, first_line, lines) VALUES ($1, $2, 0, '[]')`,
+    [owner, ids[0]?.revision],
+  );
+  await store.sql(
+    `INSERT INTO log_requests (id, tenant_id, deployment_id, listener_id, query, expires_at)
+     VALUES ($1, $2, $3, $4, '{}', now())`,
+    [request, owner, ids[0]?.deployment, ids[0]?.listener],
+  );
+  await store.sql(`INSERT INTO log_chunks (tenant_id, request_id, seq, body) VALUES ($1, $2, 1, '')`, [
+    owner,
+    request,
+  ]);
   for (const { name, column } of tables) {
     const [row] = await store.sql<{ n: number }>(
       `SELECT count(*)::int AS n FROM ${quoted(name)} WHERE ${column} = $1`,

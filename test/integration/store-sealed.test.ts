@@ -1,4 +1,4 @@
-/** Which keys seal what, and how everything comes under a new one; in both tables, beside others who write. */
+/** Which keys seal what, and how everything comes under a new one; in every table, beside others who write. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { uuidv7 } from '../../src/domain/id.ts';
@@ -16,6 +16,7 @@ import {
   integrationContext,
   openSecrets,
   type SecretBox,
+  webhookContext,
 } from '../../src/store/secret-box.ts';
 import { insert, newTenant, type StoreFixture, startStore } from './harness/store.ts';
 
@@ -83,7 +84,8 @@ describe('resealing', () => {
         last = done.next === null;
       }
     }
-    expect(steps).toEqual([2, 2, 1, 1]);
+    // The last: no integration has a secret for webhooks.
+    expect(steps).toEqual([2, 2, 1, 1, 0]);
     expect(await uses()).toEqual([
       { table: 'integrations', keyId: 'next', rows: 1 },
       { table: 'secret_sets', keyId: 'next', rows: 5 },
@@ -94,6 +96,34 @@ describe('resealing', () => {
       'SELECT id, tenant_id AS "tenantId", sealed FROM integrations',
     );
     expect(row && boxOf(next).open(row.sealed, 'next', integrationContext(row)).toString()).toBe('token');
+  });
+
+  test('the secret of webhooks comes under the new key, too, and opens with nothing else’s context', async () => {
+    await seed(boxOf(old), 0);
+    const [row] = await store.sql<{ id: string; tenantId: string }>(
+      'SELECT id, tenant_id AS "tenantId" FROM integrations',
+    );
+    if (row === undefined) throw new Error('there is an integration');
+    const { keyId, sealed } = boxOf(old).seal(Buffer.from('hook'), webhookContext(row));
+    await store.sql('UPDATE integrations SET webhook_key_id = $2, webhook_sealed = $3 WHERE id = $1', [
+      row.id,
+      keyId,
+      sealed,
+    ]);
+    expect(await unusable(boxOf(next))).toContainEqual({
+      table: 'integrations.webhook',
+      keyId: 'old',
+      problem: 'missing',
+    });
+    for (const table of SEALED_TABLES) await batch(boxOf(next, old), table, null, 10);
+    expect(await uses()).toEqual([
+      { table: 'integrations', keyId: 'next', rows: 1 },
+      { table: 'integrations.webhook', keyId: 'next', rows: 1 },
+    ]);
+    const [after] = await store.sql<{ sealed: Buffer }>('SELECT webhook_sealed AS sealed FROM integrations');
+    const open = (context: string) => boxOf(next).open(after?.sealed ?? Buffer.alloc(0), 'next', context);
+    expect(open(webhookContext(row)).toString()).toBe('hook');
+    expect(() => open(integrationContext(row))).toThrow();
   });
 
   test('two at once do each row once', async () => {
@@ -169,8 +199,8 @@ test('answers to Idempotency-Keys of another key are counted until they expire',
 
 test('every table with sealed values is known to the rotation', async () => {
   const rows = await store.sql<{ name: string }>(
-    `SELECT table_name AS name FROM information_schema.columns
-     WHERE column_name = 'sealed' AND table_schema = 'public' ORDER BY 1`,
+    `SELECT table_name || CASE WHEN column_name = 'sealed' THEN '' ELSE '.' || replace(column_name, '_sealed', '') END AS name
+     FROM information_schema.columns WHERE column_name LIKE '%sealed' AND table_schema = 'public'`,
   );
-  expect(rows.map(({ name }) => name)).toEqual([...SEALED_TABLES].sort());
+  expect(rows.map(({ name }) => name).sort()).toEqual([...SEALED_TABLES].sort());
 });

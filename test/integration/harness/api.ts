@@ -7,6 +7,8 @@ import { createWorkHints } from '../../../src/api/work-hints.ts';
 import { resolvePolicy } from '../../../src/domain/policy.ts';
 import type { HostingMode } from '../../../src/domain/source.ts';
 import { createGitHost } from '../../../src/git-host/git-host.ts';
+import { createRegistryAuthority } from '../../../src/registry/authority.ts';
+import { generateSigningKey, parseSigningKeys } from '../../../src/registry/signing-key.ts';
 import { createApiKey, SCOPES, type Scope } from '../../../src/store/api-keys.ts';
 import { holdAnswers } from './conformance.ts';
 import { newTenant, type StoreFixture, startStore } from './store.ts';
@@ -67,6 +69,13 @@ const TABLES = [
   'tag_values',
   'deployment_tag_values',
 ];
+
+/** A registry of the platform that asks the API who may push and pull; there is none at that address. */
+export function askingRegistry(): Pick<ApiDeps, 'registry' | 'registryAuthority'> {
+  const registry = 'registry.platform.example';
+  const keys = parseSigningKeys(generateSigningKey());
+  return { registry, registryAuthority: createRegistryAuthority(registry, keys) };
+}
 
 export async function startApi(
   options: {

@@ -1,10 +1,12 @@
 /** What the integration tests find ready: the one cluster and the one PostgreSQL of the run. */
-import { randomBytes } from 'node:crypto';
 import { inject } from 'vitest';
 import { attachCluster, type LocalCluster } from '../../cluster/cluster.ts';
 import { kubectl } from '../../cluster/kubectl.ts';
 import { type LocalPostgres, startPostgres } from '../../cluster/postgres.ts';
 import type { TestEnvironment } from './cluster.ts';
+import { makeNamespace, removeNamespace } from './namespaces.ts';
+
+export { uniqueName } from './namespaces.ts';
 
 /** Paths and URLs of the run's cluster and PostgreSQL. */
 export function environment(): TestEnvironment {
@@ -28,32 +30,17 @@ export function postgres(): Promise<LocalPostgres> {
   return startPostgres({ databaseUrl: environment().databaseUrl });
 }
 
-/** A name that no other test uses: `prefix` and random letters, fit for Kubernetes and PostgreSQL. */
-export function uniqueName(prefix: string): string {
-  return `${prefix}-${randomBytes(4).toString('hex')}`;
-}
-
 /** Runs kubectl as the administrator of the run's cluster. */
 export function kubectlAsAdmin(args: readonly string[], input?: string): Promise<string> {
   return kubectl(environment(), args, input);
 }
 
 /** Makes a namespace of one's own; returns its name. Remove it with `deleteNamespace`. */
-export async function createNamespace(prefix: string): Promise<string> {
-  const name = uniqueName(prefix);
-  await kubectlAsAdmin(['create', 'namespace', name]);
-  // Pods are refused until the namespace has its ServiceAccount.
-  await kubectlAsAdmin([
-    'wait',
-    '--for=create',
-    'serviceaccount/default',
-    `--namespace=${name}`,
-    '--timeout=30s',
-  ]);
-  return name;
+export function createNamespace(prefix: string): Promise<string> {
+  return makeNamespace(environment(), prefix);
 }
 
 /** Starts the deletion of a namespace with all that is in it. */
-export async function deleteNamespace(name: string): Promise<void> {
-  await kubectlAsAdmin(['delete', 'namespace', name, '--wait=false', '--ignore-not-found']);
+export function deleteNamespace(name: string): Promise<void> {
+  return removeNamespace(environment(), name);
 }

@@ -30,7 +30,9 @@ export interface HubFixture {
   stop(): Promise<void>;
 }
 
-export async function startHub(options: { leaseSeconds?: number } = {}): Promise<HubFixture> {
+export async function startHub(
+  options: { leaseSeconds?: number; registry?: string } = {},
+): Promise<HubFixture> {
   const store = await startStore();
   const hints = createWorkHints();
   const app = fastify();
@@ -71,6 +73,7 @@ export async function startHub(options: { leaseSeconds?: number } = {}): Promise
     policy: resolvePolicy('cloud'),
     leaseSeconds: options.leaseSeconds ?? 60,
     version: '1.2.3',
+    registry: options.registry ?? null,
   };
   await registerListenerProtocol(app, deps, () => hub.caller);
   await app.ready();

@@ -8,7 +8,8 @@ import { PLATFORM_LISTENER_ID } from '../../../src/domain/source.ts';
 import { createKubeClient, type KubeClient, type ObservedRequest } from '../../../src/kube/client.ts';
 import { createHubClient, type HubClient } from '../../../src/listener/hub-client.ts';
 import { type Inject, inProcessTransport } from '../../../src/listener/hub-transport.ts';
-import { type ListenerOptions, runListener } from '../../../src/listener/listener.ts';
+import { runListener } from '../../../src/listener/listener.ts';
+import type { ListenerOptions } from '../../../src/listener/listener-options.ts';
 import { findDeployment, updateWanted } from '../../../src/store/deployments.ts';
 import type { DeploymentRecord, NewDeployment, WantedChange } from '../../../src/store/records.ts';
 import { waitFor } from '../../cluster/wait.ts';
@@ -79,7 +80,7 @@ export interface ListenerFixture {
 
 export async function startListenerFixture(
   prefix: string,
-  options: { leaseSeconds?: number } = {},
+  options: { leaseSeconds?: number; registry?: string } = {},
 ): Promise<ListenerFixture> {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), `berth-${prefix}-`));
   await installBerth(environment());

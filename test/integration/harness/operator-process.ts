@@ -18,6 +18,8 @@ await runOperator(
   {
     client,
     config: settings.config,
+    builds: settings.builds,
+    images: settings.images,
     ...(settings.patience === undefined ? {} : { patience: settings.patience }),
     namespaces: [settings.namespace, ...(settings.moreNamespaces ?? [])],
     identity: settings.identity,

@@ -4,8 +4,10 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { BuildConfig } from '../../../src/contract/build-config.ts';
 import type { ManagedDeploymentStatus } from '../../../src/contract/managed-deployment.ts';
 import type { RenderConfig } from '../../../src/contract/render-config.ts';
+import type { RegistryOptions } from '../../../src/image-registry/repository-call.ts';
 import { createKubeClient, type ObservedRequest } from '../../../src/kube/client.ts';
 import type { UntypedObject } from '../../../src/kube/object.ts';
 import type { Patience } from '../../../src/operator/failure-rules.ts';
@@ -39,6 +41,10 @@ export interface OperatorSettings {
   moreNamespaces?: string[];
   patience?: Partial<Omit<Patience, 'deadlineMs'>>;
   discoveryMs?: number;
+  /** How builds are run; absent: nothing is built. */
+  builds?: BuildConfig;
+  /** How registries are asked for digests; absent: images are used as given. */
+  images?: RegistryOptions;
 }
 
 export interface RunningOperator {
@@ -62,6 +68,8 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
     moreNamespaces = [],
     patience,
     discoveryMs,
+    builds,
+    images,
   } = settings;
   const requests: ObservedRequest[] = [];
   let state: OperatorState = 'starting';
@@ -80,6 +88,8 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
       config,
       ...(patience === undefined ? {} : { patience }),
       ...(discoveryMs === undefined ? {} : { discoveryMs }),
+      builds,
+      images,
       namespaces: [namespace, ...moreNamespaces],
       identity,
       lease,
@@ -117,8 +127,8 @@ export interface OperatorWorld {
   /** Settings of one more operator that competes for the same lease. */
   another(identity: string, config?: Partial<RenderConfig>): OperatorSettings;
   kubectl(...args: string[]): Promise<string>;
-  /** Creates or changes a ManagedDeployment as a user would. */
-  apply(name: string, spec: object): Promise<void>;
+  /** Creates or changes a ManagedDeployment as a user would. @param elsewhere another namespace */
+  apply(name: string, spec: object, elsewhere?: string): Promise<void>;
   get(resource: string, name: string): Promise<UntypedObject | undefined>;
   names(resource: string, selector?: string): Promise<string[]>;
   status(name: string): Promise<ManagedDeploymentStatus>;
@@ -180,7 +190,7 @@ export async function operatorWorld(prefix: string): Promise<OperatorWorld> {
     get,
     status,
     until,
-    apply: async (name, spec) => {
+    apply: async (name, spec, elsewhere = namespace) => {
       const manifest = {
         apiVersion: 'berth.dev/v1alpha1',
         kind: 'ManagedDeployment',
@@ -188,7 +198,7 @@ export async function operatorWorld(prefix: string): Promise<OperatorWorld> {
         spec,
       };
       await kubectlAsAdmin(
-        [`--namespace=${namespace}`, 'apply', '--server-side', '--force-conflicts', '-f', '-'],
+        [`--namespace=${elsewhere}`, 'apply', '--server-side', '--force-conflicts', '-f', '-'],
         JSON.stringify(manifest),
       );
     },

@@ -6,6 +6,10 @@ import { buffer } from 'node:stream/consumers';
 /** A span that came in, with the attributes of its resource. */
 export interface ReceivedSpan {
   readonly name: string;
+  /** 32 hexadecimal digits. */
+  readonly traceId: string;
+  /** Traces that it links to. */
+  readonly links: readonly string[];
   readonly resource: Readonly<Record<string, string>>;
   /** Of the request that brought it. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -42,6 +46,7 @@ function decode(bytes: Buffer): Message {
 }
 
 const messages = (message: Message, field: number): Message[] => (message.get(field) ?? []).map(decode);
+const hex = (message: Message, field: number): string => message.get(field)?.[0]?.toString('hex') ?? '';
 const text = (message: Message, field: number): string => message.get(field)?.[0]?.toString('utf8') ?? '';
 
 /** opentelemetry/proto/collector/trace/v1/trace_service.proto: ExportTraceServiceRequest. */
@@ -57,7 +62,13 @@ function spansOf(body: Buffer, headers: ReceivedSpan['headers']): ReceivedSpan[]
       ]),
     );
     const spans = messages(resourceSpans, 2).flatMap((scopeSpans) => messages(scopeSpans, 2));
-    return spans.map((span) => ({ name: text(span, 5), resource, headers }));
+    return spans.map((span) => ({
+      name: text(span, 5),
+      traceId: hex(span, 1),
+      links: messages(span, 13).map((link) => hex(link, 1)),
+      resource,
+      headers,
+    }));
   });
 }
 

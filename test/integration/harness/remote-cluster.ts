@@ -49,7 +49,12 @@ export async function startRemoteCluster(options: { install?: boolean } = {}): P
     kubectl: (...args) => kubectl(access, args),
     objectsOf: (kinds, deploymentId) => objectsOf(access, kinds, deploymentId),
     start: async (role, settings) => {
-      const started = await startBerth({ stateDir, role, settings });
+      const started = await startBerth({
+        stateDir,
+        role,
+        // Nothing is pulled on simulated nodes, from registries that are not there.
+        settings: { BERTH_RESOLVE_IMAGES: 'false', ...settings },
+      });
       processes.push(started);
       return started;
     },

@@ -1,5 +1,6 @@
 /** Requests made from the list of routes: ids for path parameters, and a body that each route takes. */
 import { z } from 'zod';
+import { uuidv7 } from '../../../src/domain/id.ts';
 import { type ApiFixture, type Client, create, createBody, type KnownRoute, uniqueName } from './api.ts';
 
 export const UNKNOWN_ID = '01890000-0000-7000-8000-00000000dead';
@@ -38,14 +39,28 @@ const MAKERS: Readonly<Record<string, (client: Client, ids: Ids) => Promise<stri
     }),
 };
 
+/** Somebody who reads logs through the tenant's listener: the call that makes it lasts as long as it is there. */
+export async function logRequest(api: ApiFixture, ids: Ids): Promise<string> {
+  const id = uuidv7();
+  await api.store.sql(
+    `INSERT INTO log_requests (id, tenant_id, deployment_id, listener_id, query, taken, expires_at)
+     VALUES ($1, $2, $3, $4, '{"limit": 1, "follow": false}', true, now() + interval '1 hour')`,
+    [id, ids['tenant_id'], ids['deployment_id'], ids['listener_id']],
+  );
+  return id;
+}
+
 /**
  * Things of a tenant, one for each path parameter of any route.
  * @throws Error that names a parameter nobody here knows how to make
  */
 export async function makeIds(api: ApiFixture, client: Client): Promise<Ids> {
   const deployment = await create(client, { secrets: [{ name: 'A', value: 'x' }] });
+  const internal = await create(client, { source: 'internal_image', source_revision_config: {} });
   const ids: Ids = {
     tenant_id: client.tenantId,
+    external_image: deployment.id,
+    internal_image: internal.id,
     deployment_id: deployment.id,
     revision_id: deployment.latest_revision_id ?? '',
     tracing_project_id: deployment.tracing_project_id,
@@ -54,6 +69,7 @@ export async function makeIds(api: ApiFixture, client: Client): Promise<Ids> {
   for (const [name, make] of Object.entries(MAKERS)) {
     if (asked.has(name)) ids[name] = await make(client, ids);
   }
+  if (asked.has('request_id')) ids['request_id'] = await logRequest(api, ids);
   // The listener protocol calls it so.
   ids['id'] = ids['listener_id'] ?? '';
   const missing = [...asked].filter((name) => ids[name] === undefined);
@@ -70,6 +86,7 @@ const REQUESTS: Readonly<Record<string, (ids: Ids) => { body?: unknown; query?: 
     body: { tag_value_ids: [ids['tag_value_id']].filter((id) => id !== undefined) },
   }),
   'GET /v2/listeners/:id/work': () => ({ query: '?epoch=1' }),
+  'GET /v2/listeners/:id/log-requests': () => ({ query: '?epoch=1' }),
   'POST /v2/integrations': () => ({
     body: { name: uniqueName(), provider: 'gitlab', host_url: 'https://git.invalid', token: 'x' },
   }),
@@ -111,8 +128,14 @@ function smallValue(shape: Shape): unknown {
   return shape.format === 'uuid' ? UNKNOWN_ID : uniqueName();
 }
 
+/** Routes that are for deployments of another source than the one that is made for all. */
+const FOR_INTERNAL_IMAGE: ReadonlySet<string> = new Set(['/v2/deployments/:deployment_id/push-token']);
+
 /** The URL with these ids (an unknown one where none is given) and the body of a request that the route takes. */
-export function requestOf(route: KnownRoute, ids: Ids): { url: string; body: unknown } {
+export function requestOf(route: KnownRoute, given: Ids): { url: string; body: unknown } {
+  const { deployment_id: named, external_image: made, internal_image: other } = given;
+  const isOther = FOR_INTERNAL_IMAGE.has(route.url) && named === made && other !== undefined;
+  const ids: Ids = isOther ? { ...given, deployment_id: other } : given;
   const path = route.url.replace(/:(\w+)/g, (_whole, name: string) => ids[name] ?? UNKNOWN_ID);
   const own = REQUESTS[nameOf(route)]?.(ids) ?? {};
   const schema = route.schema['body'] as z.ZodType | undefined;

@@ -1,0 +1,83 @@
+/** The frame of benchmarks, to the end, with little to measure: what it says of time is not looked at. */
+import { expect, inject, test } from 'vitest';
+import { create, PATH } from '../bench/api/bodies.ts';
+import { recordRequests, scriptOf, startFloor } from '../bench/api/floor.ts';
+import { prepareHub } from '../bench/api/hub.ts';
+import { bench } from '../bench/api/post.bench.ts';
+import { recordStatements } from '../bench/api/statement-recorder.ts';
+import { type BenchContext, runBench, sharedThings } from '../bench/bench.ts';
+import { type LocalPostgres, startPostgres } from '../cluster/postgres.ts';
+
+/** Several processes start in each, which takes its time where others want the processor. */
+const TIMEOUT_MS = 400_000;
+
+const things = sharedThings();
+const context: BenchContext = {
+  root: new URL('../..', import.meta.url).pathname,
+  n: 8,
+  profiles: null,
+  log: () => undefined,
+  shared: things.shared,
+};
+
+/** Benches ask for a PostgreSQL by this name; here it is that of the run. */
+const usePostgres = (): Promise<LocalPostgres> =>
+  things.shared('postgres', () => startPostgres({ databaseUrl: inject('environment').databaseUrl }));
+
+test(
+  'a bench of the API runs to its end: both sides are measured, and every measure is told',
+  async () => {
+    await usePostgres();
+    const { measures, notes } = await runBench(bench, context, 1);
+    expect(measures.map(({ name, floor, ratio }) => [name, floor !== null && ratio !== null])).toEqual([
+      ['rate', true],
+      ['p50', true],
+      ['p99', true],
+      ['processor', expect.any(Boolean)],
+      ['memory', true],
+    ]);
+    expect(measures[0]?.verdict).toMatch(/reached|missed/);
+    expect(notes[0]).toMatch(/^8 requests a round; \d+ statements each/);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'the floor sends PostgreSQL the statements that Berth sends, one for one',
+  async () => {
+    await usePostgres();
+    const hub = await prepareHub(context);
+    const recorder = await recordStatements(hub.databaseUrl);
+    try {
+      const script = await scriptOf(hub, (api, index) => ({
+        name: `probe-${index}-deployment`,
+        pathId: null,
+        send: () => create(api.url, hub.apiKey, `probe-${index}-deployment`),
+      }));
+      const through = { databaseUrl: recorder.url, tenantId: hub.tenantId };
+      const floor = await startFloor(hub, through, [
+        { method: 'POST', url: PATH, status: 201, script, answer: {}, list: false },
+      ]);
+      const [played] = await recordRequests(recorder, (index) => ({
+        name: `floor-${index}-deployment`,
+        pathId: null,
+        send: () => create(floor.url, '', `floor-${index}-deployment`),
+      }));
+      await floor.stop();
+      const shape = (statements: readonly { text: string; values: readonly unknown[] | null }[] = []) =>
+        statements.map(({ text, values }) => [text, values?.length ?? null]);
+      expect(shape(played?.statements)).toEqual(shape(script));
+      expect(script.map(({ text }) => text.trim().split(/\W/)[0])).toEqual(
+        expect.arrayContaining(['BEGIN', 'WITH', 'COMMIT']),
+      );
+      const made = await hub.sql<{ n: number }>(
+        "SELECT count(*)::int AS n FROM deployments WHERE name LIKE 'floor-%'",
+      );
+      expect(made[0]?.n).toBeGreaterThan(1);
+    } finally {
+      await recorder.stop();
+      await hub.stop();
+    }
+  },
+  TIMEOUT_MS,
+);

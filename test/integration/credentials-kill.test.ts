@@ -1,0 +1,149 @@
+import type { ChildProcess } from 'node:child_process';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { KubeClient } from '../../src/kube/client.ts';
+import { RESOURCES } from '../../src/kube/resources.ts';
+import { waitFor } from '../cluster/wait.ts';
+import { kubectlAsAdmin } from './harness/environment.ts';
+import { kill, killWhen, startVictim } from './harness/kill.ts';
+import { condition, type OperatorWorld, operatorWorld } from './harness/operator.ts';
+import { adminClient } from './harness/rollouts.ts';
+
+/** kill -9 while the database's password is being kept (decision 0023): it stays the same, and nobody is locked out. */
+
+let world: OperatorWorld;
+let client: KubeClient;
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  [world, client] = await Promise.all([operatorWorld('credentials'), adminClient()]);
+});
+afterEach(async () => {
+  await Promise.all(children.splice(0).map(kill));
+});
+afterAll(async () => {
+  await client.close();
+  await world.end();
+});
+
+async function started(identity: string): Promise<ChildProcess> {
+  const child = await startVictim(world.another(identity));
+  children.push(child);
+  return child;
+}
+
+const shop = (name: string, revision = 1) =>
+  world.apply(name, {
+    revision: { number: revision, image: `registry.test/app:${revision}` },
+    cache: { external: true },
+  });
+const dataOf = async (name: string) => (await world.get('secret', name))?.['data'];
+const uidOf = async (kind: string, name: string) => (await world.get(kind, name))?.metadata.uid;
+const witnessesOf = (name: string) =>
+  world.names('controllerrevisions.apps', `app.kubernetes.io/instance=${name},berth.dev/witness`);
+
+/** Ready with both Secrets alike, a witness of them, and nothing said of lost ones. */
+async function inOrder(name: string): Promise<unknown> {
+  const status = await world.ready(name);
+  expect(condition(status, 'DatabaseReady')).toBe('True DatabaseAvailable');
+  const data = await dataOf(`${name}-db`);
+  expect(data).toMatchObject({ password: expect.stringMatching(/./) });
+  expect(await dataOf(`${name}-db-copy`)).toEqual(data);
+  await waitFor('one witness', async () => (await witnessesOf(name)).length === 1, {
+    timeoutMs: 60_000,
+    intervalMs: 100,
+  });
+  return data;
+}
+
+/** The most that the namespace takes of a kind; null: any number. */
+async function limit(kind: string, most: number | null): Promise<void> {
+  const name = 'limit';
+  await world.kubectl('delete', 'resourcequota', name, '--ignore-not-found', '--wait=true');
+  if (most === null) return;
+  const quota = {
+    apiVersion: 'v1',
+    kind: 'ResourceQuota',
+    metadata: { name, namespace: world.namespace },
+    spec: { hard: { [`count/${kind}`]: String(most) } },
+  };
+  await kubectlAsAdmin(['apply', '-f', '-'], JSON.stringify(quota));
+  // Before it is counted for the first time everything is refused.
+  await waitFor(
+    'the quota to be counted',
+    async () => JSON.stringify((await world.get('resourcequota', name))?.['status'] ?? {}).includes('used'),
+    { timeoutMs: 60_000 },
+  );
+}
+
+test('killed between the copy and the Secret that the database reads: the one is made from the other', async () => {
+  const { length } = await world.names('secrets');
+  await limit('secrets', length + 1);
+  const first = await started('first');
+  await shop('half');
+  await waitFor('the copy', async () => (await dataOf('half-db-copy')) !== undefined, { timeoutMs: 60_000 });
+  // Refused, and told: the operator is past the one and before the other.
+  await world.until('half', 'refused', ({ conditions = [] }) =>
+    conditions.some(({ message }) => message.includes("refuses the database's Secret")),
+  );
+  const before = await dataOf('half-db-copy');
+  await kill(first);
+  expect(await uidOf('secret', 'half-db')).toBeUndefined();
+  expect(await uidOf('pvc', 'half-db')).toBeUndefined();
+  await limit('secrets', null);
+  await started('second');
+  expect(await inOrder('half')).toEqual(before);
+});
+
+test('killed between the Secrets and the volume: the volume is begun with the password that is there', async () => {
+  await limit('persistentvolumeclaims', (await world.names('pvc')).length);
+  const first = await started('first');
+  await shop('volumeless');
+  await world.until('volumeless', 'refused', ({ conditions = [] }) =>
+    conditions.some(({ message }) => message.includes('exceeded quota')),
+  );
+  const before = await dataOf('volumeless-db');
+  expect(before).toBeDefined();
+  await kill(first);
+  await limit('persistentvolumeclaims', null);
+  await started('second');
+  expect(await inOrder('volumeless')).toEqual(before);
+});
+
+test('killed in the moment in which the witness is there: there is one, of Secrets that are as they were', async () => {
+  const first = await started('first');
+  const resource = RESOURCES.ControllerRevision;
+  const killing = await killWhen(first, { client, namespace: world.namespace, resource }, ({ metadata }) =>
+    metadata.name.startsWith('witnessed-secrets-'),
+  );
+  await shop('witnessed');
+  await killing.done;
+  const before = await dataOf('witnessed-db');
+  await started('second');
+  expect(await inOrder('witnessed')).toEqual(before);
+});
+
+test('one of the two and the witness lost while no operator runs: made again, the database runs on', async () => {
+  const first = await started('first');
+  const losses = [
+    ['reader', 'reader-db'],
+    ['copied', 'copied-db-copy'],
+  ] as const;
+  const state = async (name: string) => [
+    await inOrder(name),
+    await uidOf('pod', `${name}-db-0`),
+    await uidOf('pvc', `${name}-db`),
+  ];
+  const states = () => Promise.all(losses.map(([name]) => state(name)));
+  await Promise.all(losses.map(([name]) => shop(name)));
+  const before = await states();
+  await kill(first);
+  for (const [name, secret] of losses) {
+    await world.kubectl('delete', 'controllerrevision', ...(await witnessesOf(name)));
+    await world.kubectl('delete', 'secret', secret);
+  }
+  await started('second');
+  for (const [, secret] of losses) {
+    await waitFor(secret, async () => (await uidOf('secret', secret)) !== undefined, { timeoutMs: 60_000 });
+  }
+  expect(await states()).toEqual(before);
+});

@@ -1,0 +1,72 @@
+/** The chart as `helm template` renders it, for tests of its values. */
+import { parseAllDocuments } from 'yaml';
+import { CHART } from '../../../scripts/manifests.ts';
+import { helm } from '../../installation/helm.ts';
+import type { ManifestObject } from '../../installation/install.ts';
+import { environment } from './environment.ts';
+
+interface Container {
+  image: string;
+  env?: { name: string; value?: string; valueFrom?: { secretKeyRef: object } }[];
+  volumeMounts: object[];
+}
+
+/** An object of the chart, as far as its tests look. */
+export interface Rendered extends ManifestObject {
+  metadata: ManifestObject['metadata'] & {
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+  };
+  data?: Record<string, string>;
+  subjects?: object[];
+  spec?: {
+    template?: {
+      metadata: { labels: Record<string, string>; annotations?: Record<string, string> };
+      spec: {
+        containers: Container[];
+        securityContext: Record<string, unknown>;
+        serviceAccountName: string;
+        volumes: object[];
+        tolerations?: object[];
+        topologySpreadConstraints?: object[];
+      };
+    };
+  };
+}
+
+/** Values as arguments of Helm. */
+export const set = (values: readonly string[]) => values.flatMap((value) => ['--set', value]);
+
+/** The objects of what Helm prints. */
+export const parsed = (text: string) =>
+  parseAllDocuments(text)
+    .map((document) => document.toJS() as Rendered | null)
+    .filter((object) => object !== null);
+
+const rendered = new Map<string, Promise<string>>();
+
+/** The objects that these values make, as `berth` in berth-system; each set of values is rendered once. */
+export async function render(...values: string[]): Promise<Rendered[]> {
+  const key = JSON.stringify(values);
+  const text =
+    rendered.get(key) ??
+    helm(environment(), ['template', 'berth', CHART, '-n', 'berth-system', ...set(values)]);
+  rendered.set(key, text);
+  return parsed(await text);
+}
+
+export const named = (objects: Rendered[], kind: string, name: string) =>
+  objects.find((object) => object.kind === kind && object.metadata.name === name);
+
+/** A NetworkPolicy, as far as its tests look. */
+export interface Policy {
+  egress: { to?: { podSelector?: object; ipBlock?: { cidr: string } }[]; ports?: { port: unknown }[] }[];
+  ingress: { from: { namespaceSelector?: { matchLabels: object } }[] }[];
+}
+/** The NetworkPolicy of a name. */
+export const policyOf = (objects: Rendered[], name: string) =>
+  named(objects, 'NetworkPolicy', name)?.spec as unknown as Policy;
+
+/** Every pod that the chart runs: those of Deployments and of the migration. */
+export const podsOf = (objects: Rendered[]) => objects.flatMap(({ spec }) => spec?.template ?? []);
+export const jobsOf = (objects: Rendered[]) => objects.filter(({ kind }) => kind === 'Job');

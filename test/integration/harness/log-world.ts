@@ -1,0 +1,170 @@
+/** The whole API, a listener with the rights of its account, and a node with logs: how lines come from pods to readers. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { createWorkHints } from '../../../src/api/work-hints.ts';
+import { PLATFORM_LISTENER_ID } from '../../../src/domain/source.ts';
+import { createKubeClient } from '../../../src/kube/client.ts';
+import { createHubClient, type HubClient } from '../../../src/listener/hub-client.ts';
+import { type Inject, inProcessTransport } from '../../../src/listener/hub-transport.ts';
+import { runListener } from '../../../src/listener/listener.ts';
+import { hashApiKey } from '../../../src/store/api-keys.ts';
+import { listenForWork } from '../../../src/store/notifications.ts';
+import { installBerth, roleKubeconfigs } from '../../installation/install.ts';
+import { type ApiFixture, type Client, create, type Deployment, startApi } from './api.ts';
+import { createBuildNamespace } from './build-namespace.ts';
+import { createNamespace, deleteNamespace, environment } from './environment.ts';
+import { RENDERING } from './listener.ts';
+import { type LogNode, startLogNode } from './log-node.ts';
+
+const KEY = 'internal-key-of-this-process';
+
+/** An answer that goes on. */
+export interface Stream {
+  readonly status: number;
+  /** What has come so far, parsed. */
+  readonly lines: Record<string, unknown>[];
+  /** Resolves when it has ended. */
+  readonly ended: Promise<void>;
+  /** Goes away. */
+  leave(): void;
+}
+
+export interface LogWorld {
+  readonly api: ApiFixture;
+  readonly owner: Client;
+  readonly node: LogNode;
+  /** Of deployments, and of builds. */
+  readonly namespace: string;
+  readonly buildNamespace: string;
+  /** Starts a listener; `stop` ends it in order, `kill` at once: its lease runs out. */
+  startListener(hub?: (real: HubClient) => HubClient): Promise<{ stop(): Promise<void> }>;
+  deploy(more?: Record<string, unknown>): Promise<Deployment>;
+  follow(client: Client, path: string): Promise<Stream>;
+  /** Runs `berth` as an owner's client: lines of its standard output. */
+  berth(...words: string[]): { readonly lines: string[]; readonly ended: Promise<unknown>; stop(): void };
+  stop(): Promise<void>;
+}
+
+const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+
+/** Starts all but the listener. */
+export async function startLogWorld(prefix: string): Promise<LogWorld> {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), `berth-${prefix}-`));
+  await installBerth(environment());
+  const logHints = createWorkHints();
+  const hints = createWorkHints();
+  const internalKey = { hash: hashApiKey(KEY), scopes: ['listeners:run'], platform: true } as const;
+  const [api, node, namespace, buildNamespace, kubeconfigs] = await Promise.all([
+    startApi({ deps: { internalKey, hints, logHints, leaseSeconds: 60 } }),
+    startLogNode(),
+    createNamespace(prefix),
+    createBuildNamespace(prefix),
+    roleKubeconfigs(environment(), folder),
+  ]);
+  const url = await api.app.listen({ host: '127.0.0.1', port: 0 });
+  const notifications = listenForWork({
+    url: api.store.url,
+    logger: api.store.logger,
+    onWork: (ids) => hints.notify(ids),
+    onLogs: (ids) => logHints.notify(ids),
+    onRescan: () => hints.notifyAll(),
+  });
+  await notifications.armed;
+  const owner = await api.tenant();
+  const stops: (() => Promise<void>)[] = [];
+  let count = 0;
+
+  return {
+    api,
+    owner,
+    node,
+    namespace,
+    buildNamespace,
+    async startListener(hub = (real) => real) {
+      const client = await createKubeClient({
+        kubeconfigPath: kubeconfigs.listener,
+        userAgent: 'berth-listener-test',
+        requestTimeoutMs: 10_000,
+      });
+      const stopping = new AbortController();
+      const acting = Promise.withResolvers<void>();
+      count += 1;
+      const real = createHubClient({
+        transport: inProcessTransport(api.app.inject.bind(api.app) as unknown as Inject, KEY),
+        listenerId: PLATFORM_LISTENER_ID,
+        logger: api.store.logger,
+      });
+      const running = runListener(
+        {
+          hub: hub(real),
+          client,
+          identity: `test-${count}`,
+          version: 'test',
+          namespaces: [namespace],
+          buildNamespace,
+          rendering: RENDERING,
+          logger: api.store.logger,
+          onActing: (is) => is && acting.resolve(),
+        },
+        stopping.signal,
+      );
+      const stop = async () => {
+        stopping.abort();
+        await running;
+        await client.close();
+      };
+      stops.push(stop);
+      await acting.promise;
+      return { stop };
+    },
+    deploy: (more = {}) =>
+      create(owner, { source_config: { listener_config: { cluster_namespace: namespace } }, ...more }),
+    async follow({ key }, path) {
+      const leaving = new AbortController();
+      const response = await fetch(new URL(path, url), {
+        headers: { 'x-api-key': key },
+        signal: leaving.signal,
+      });
+      const lines: Record<string, unknown>[] = [];
+      return {
+        status: response.status,
+        lines,
+        ended: readLines(response, lines),
+        leave: () => leaving.abort(),
+      };
+    },
+    berth(...words) {
+      const env = { PATH: process.env['PATH'], BERTH_URL: url, BERTH_API_KEY: owner.key };
+      const child = spawn(process.execPath, [MAIN, ...words], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+      const lines: string[] = [];
+      createInterface(child.stdout).on('line', (line) => lines.push(line));
+      return { lines, ended: once(child, 'close'), stop: () => child.kill('SIGINT') };
+    },
+    async stop() {
+      await Promise.all(stops.map((stop) => stop()));
+      await notifications.close();
+      await api.stop();
+      await Promise.all([node.stop(), deleteNamespace(namespace), deleteNamespace(buildNamespace)]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function readLines(response: Response, lines: Record<string, unknown>[]): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for await (const chunk of response.body ?? []) {
+      const parts = `${rest}${decoder.decode(chunk, { stream: true })}`.split('\n');
+      rest = parts.pop() ?? '';
+      lines.push(...parts.filter((part) => part !== '').map((part) => JSON.parse(part)));
+    }
+  } catch {
+    // The test went away.
+  }
+}

@@ -1,0 +1,58 @@
+/** The files that a platform team watches Berth with: alert rules, dashboard, runbooks; and what they ask Prometheus. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+
+/** Folder of the repository. */
+export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+export const ALERTS = join(ROOT, 'manifests/monitoring/berth-alerts.yaml');
+/** Cases for `promtool test rules`. */
+export const ALERT_CASES = join(ROOT, 'test/alerts/berth-alerts.yaml');
+const RUNBOOKS = join(ROOT, 'docs/runbooks');
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for?: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: Readonly<Record<'summary' | 'description' | 'runbook_url', string>>;
+}
+
+export const rules = (
+  parse(readFileSync(ALERTS, 'utf8')) as { groups: readonly { rules: readonly Rule[] }[] }
+).groups.flatMap((group) => group.rules);
+
+interface PanelFile {
+  readonly panels: readonly {
+    readonly id: number;
+    readonly type: string;
+    readonly title: string;
+    readonly targets?: readonly { readonly expr: string }[];
+  }[];
+  readonly templating: { readonly list: readonly { readonly name: string; readonly type: string }[] };
+}
+
+export const dashboard = JSON.parse(
+  readFileSync(join(ROOT, 'manifests/monitoring/berth-dashboard.json'), 'utf8'),
+) as PanelFile;
+
+/** As Grafana would ask them. */
+export const queriesOf = ({ panels }: PanelFile): string[] =>
+  panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '5m')));
+
+/** Text of each page by its name; README is the index. */
+export const runbooks: ReadonlyMap<string, string> = new Map(
+  readdirSync(RUNBOOKS).map((file) => [basename(file, '.md'), readFileSync(join(RUNBOOKS, file), 'utf8')]),
+);
+
+/** Metrics that an expression of PromQL names. */
+export const namesIn = (expression: string): string[] =>
+  expression.match(/\b(berth|nodejs|process)_[a-z0-9_]+/g) ?? [];
+
+/** What runbooks say to ask Prometheus: the code within their sentences that names a metric. */
+export const runbookQueries = (): string[] =>
+  [...runbooks.values()]
+    .flatMap((text) => text.replaceAll(/^```[\s\S]*?^```/gm, '').match(/`[^`\n]+`/g) ?? [])
+    .map((code) => code.slice(1, -1))
+    .filter((code) => namesIn(code).length > 0);

@@ -1,0 +1,311 @@
+/** Builds in the listener protocol, on the database: what a work item asks for, and what the reports of a build make of it. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ApplyWork, Report } from '../../src/contract/listener-protocol.ts';
+import { uuidv7 } from '../../src/domain/id.ts';
+import { renewBuildCredentials } from '../../src/store/build-credentials.ts';
+import { updateWanted } from '../../src/store/deployments.ts';
+import { createIntegration, updateIntegration } from '../../src/store/integrations.ts';
+import type { DeploymentRecord } from '../../src/store/records.ts';
+import { listRevisions } from '../../src/store/revisions.ts';
+import { type HubFixture, protocolClient, startHub } from './harness/hub.ts';
+import { insert, newDeployment, newTenant } from './harness/store.ts';
+
+const TOKEN = 'token-of-the-integration';
+const COMMIT = 'c'.repeat(40);
+const DIGEST = `sha256:${'d'.repeat(64)}`;
+
+let hub: HubFixture;
+let listener: ReturnType<typeof protocolClient>;
+let tenantId: string;
+beforeAll(async () => {
+  hub = await startHub({ registry: 'https://registry.example/apps' });
+  ({ tenantId } = await newTenant(hub.store));
+  listener = protocolClient(hub, 'a');
+  await listener.lease();
+});
+afterAll(() => hub.stop());
+
+const { sourceConfig, sourceRevisionConfig } = newDeployment('');
+const GIT = { ...sourceRevisionConfig, image_uri: null, workflow_config_path: 'app.json', repo_ref: 'main' };
+
+async function deploy(name: string, more: { integrationId?: string; repoUrl?: string } = {}) {
+  const { integrationId = null, repoUrl = 'https://git.example/team/app' } = more;
+  return insert(hub.store, tenantId, name, {
+    source: 'git_host',
+    sourceConfig: {
+      ...sourceConfig,
+      repo_url: repoUrl,
+      integration_id: integrationId,
+      build_command: 'make',
+    },
+    sourceRevisionConfig: GIT,
+    imageVersion: null,
+    revision: { id: uuidv7(), status: 'AWAITING_BUILD' },
+  });
+}
+
+async function itemOf({ id }: DeploymentRecord): Promise<ApplyWork> {
+  await hub.store.sql('UPDATE deployments SET next_attempt_at = now() WHERE id = $1', [id]);
+  const { items } = (await listener.work()).body;
+  return items.find(({ deployment_id }) => deployment_id === id) as ApplyWork;
+}
+
+const revisions = (record: DeploymentRecord) =>
+  hub.store.database
+    .forTenant(tenantId)
+    .read((reader) => listRevisions(reader, tenantId, record.id, {}, { limit: 100, offset: 0 }));
+
+async function told(
+  record: DeploymentRecord,
+  build: NonNullable<Extract<Report, { kind: 'observed' }>['build']>,
+): Promise<void> {
+  const answer = await listener.report([
+    {
+      kind: 'observed',
+      deployment_id: record.id,
+      name: record.appName,
+      namespace: record.namespace,
+      observed_spec_generation: 1,
+      conditions: [],
+      off: false,
+      url: null,
+      active_revision: null,
+      rollout_revision: null,
+      failed_revision: null,
+      build,
+    },
+  ]);
+  expect(answer.status).toBe(200);
+}
+
+async function rowOf({ id }: DeploymentRecord) {
+  const [row] = await hub.store.sql(
+    `SELECT generation, acknowledged_generation, has_runnable_revision, recorded_status, source_revision_config
+     FROM deployments WHERE id = $1`,
+    [id],
+  );
+  return row as { generation: number; has_runnable_revision: boolean; recorded_status: string };
+}
+
+describe('a work item of a repository', () => {
+  it('says what to build, and where the image goes', async () => {
+    const record = await deploy('asked');
+    const { spec, build_secret: secret } = await itemOf(record);
+    expect(spec.build).toEqual({
+      revisionId: record.latestRevisionId,
+      number: 1,
+      repoUrl: 'https://git.example/team/app',
+      ref: 'main',
+      configPath: 'app.json',
+      buildCommand: 'make',
+      repository: `registry.example/apps/${tenantId}/${record.appName}`,
+      secretName: secret?.name,
+    });
+    expect(secret).toMatchObject({
+      revision_id: record.latestRevisionId,
+      data: { 'config.json': '{"auths":{}}' },
+    });
+  });
+
+  it('brings the token of the integration for its own host, and for no other; the custom resource has none of it', async () => {
+    const made = { name: 'git', provider: 'gitlab', hostUrl: 'https://git.example', token: TOKEN } as const;
+    const { id: integrationId } = await hub.store.database
+      .forTenant(tenantId)
+      .transaction((tx) => createIntegration(tx, hub.store.box, tenantId, made, { kind: 'system' }));
+    const own = await itemOf(await deploy('own host', { integrationId }));
+    expect(own.build_secret?.data).toMatchObject({ 'git-username': 'oauth2', 'git-token': TOKEN });
+    expect(JSON.stringify(own.spec)).not.toContain(TOKEN);
+    const foreign = await deploy('other host', {
+      integrationId,
+      repoUrl: 'https://elsewhere.example/team/app',
+    });
+    expect(JSON.stringify(await itemOf(foreign))).not.toContain(TOKEN);
+  });
+
+  const itemNow = async ({ id }: DeploymentRecord) =>
+    ((await listener.work()).body.items as ApplyWork[]).find(({ deployment_id }) => deployment_id === id);
+
+  async function settled(record: DeploymentRecord): Promise<void> {
+    const { generation } = await itemOf(record);
+    const answer = await listener.report([{ kind: 'applied', deployment_id: record.id, generation }]);
+    expect(answer.status).toBe(200);
+    expect(await itemNow(record)).toBeUndefined();
+  }
+
+  it('is handed out again with the new token of its integration, while its build has yet to end', async () => {
+    const made = {
+      name: 'renewed',
+      provider: 'gitlab',
+      hostUrl: 'https://git.example',
+      token: TOKEN,
+    } as const;
+    const actor = { kind: 'system' } as const;
+    const own = hub.store.database.forTenant(tenantId);
+    const { id: integrationId } = await own.transaction((tx) =>
+      createIntegration(tx, hub.store.box, tenantId, made, actor),
+    );
+    const change = (token: string) =>
+      own.transaction((tx) =>
+        updateIntegration(tx, hub.store.box, tenantId, integrationId, { change: { token }, actor }),
+      );
+    const [waiting, over] = [
+      await deploy('waits', { integrationId }),
+      await deploy('is over', { integrationId }),
+    ];
+    await settled(waiting);
+    await settled(over);
+    await hub.store.sql("UPDATE revisions SET status = 'BUILD_FAILED' WHERE deployment_id = $1", [over.id]);
+    await change('another-token');
+    const { items } = (await listener.work()).body as { items: ApplyWork[] };
+    expect(items.map(({ deployment_id }) => deployment_id)).toEqual([waiting.id]);
+    expect(items[0]?.build_secret?.data['git-token']).toBe('another-token');
+    expect(items[0]?.generation).toBe(waiting.generation);
+  });
+
+  it('is handed out again before its credentials run out', async () => {
+    const record = await deploy('waits for long');
+    await settled(record);
+    const renew = () => hub.store.database.platform.transaction(renewBuildCredentials);
+    await renew();
+    expect(await itemNow(record)).toBeUndefined();
+    const { id } = record;
+    await hub.store.sql(
+      `UPDATE deployments SET next_attempt_at = now() - interval '13 hours' WHERE id = $1`,
+      [id],
+    );
+    await renew();
+    expect((await itemNow(record))?.build_secret?.data).toHaveProperty('config.json');
+  });
+
+  it('without a registry there is nowhere to build to: it asks for nothing', async () => {
+    const bare = await startHub();
+    try {
+      const other = protocolClient(bare, 'b');
+      await other.lease();
+      const { tenantId: owner } = await newTenant(bare.store);
+      await insert(bare.store, owner, 'bare', {
+        source: 'git_host',
+        sourceConfig: { ...sourceConfig, repo_url: 'https://git.example/a/b' },
+        sourceRevisionConfig: GIT,
+        revision: { id: uuidv7(), status: 'AWAITING_BUILD' },
+      });
+      const [item] = (await other.work()).body.items as ApplyWork[];
+      expect([item?.spec.build, item?.build_secret]).toEqual([undefined, undefined]);
+    } finally {
+      await bare.stop();
+    }
+  });
+});
+
+describe('the report of a build', () => {
+  it('that runs, then has succeeded: the image is wanted at once; told again, nothing changes', async () => {
+    const record = await deploy('built');
+    const { spec } = await itemOf(record);
+    const revisionId = record.latestRevisionId ?? '';
+    await told(record, {
+      revisionId,
+      number: 1,
+      phase: 'Running',
+      step: 'image',
+      startedAt: '2026-01-01T00:00:00Z',
+    });
+    expect((await revisions(record))[0]).toMatchObject({
+      status: 'BUILDING',
+      build: { phase: 'Running', step: 'image', started_at: '2026-01-01T00:00:00Z' },
+    });
+    const image = `${spec.build?.repository}@${DIGEST}`;
+    const last = { revisionId, number: 1, phase: 'Succeeded', image, commit: COMMIT } as const;
+    for (let time = 0; time < 3; time += 1) await told(record, last);
+    const all = await revisions(record);
+    expect(all).toHaveLength(1);
+    expect(all[0]).toMatchObject({
+      resolvedImage: image,
+      sourceRevisionConfig: { image_uri: image, repo_commit_sha: COMMIT, repo_ref: 'main' },
+    });
+    expect(await rowOf(record)).toMatchObject({
+      generation: 2,
+      source_revision_config: { image_uri: image, repo_commit_sha: COMMIT },
+    });
+    const next = await itemOf(record);
+    expect(next.spec).toMatchObject({ generation: 2, revision: { id: revisionId, image } });
+    expect([next.spec.build, next.build_secret]).toEqual([undefined, undefined]);
+    const events = await hub.store.sql(
+      `SELECT count(*)::int AS n FROM events WHERE revision_id = $1 AND reason = 'ImageBuilt'`,
+      [revisionId],
+    );
+    expect(events).toEqual([{ n: 1 }]);
+    const cleanings = await hub.store.sql(
+      'SELECT whole, attempts FROM repository_cleanings WHERE deployment_id = $1',
+      [record.id],
+    );
+    // Once, though it was told three times: what the image before it needed may go.
+    expect(cleanings).toEqual([{ whole: false, attempts: 0 }]);
+  });
+
+  it('that failed: BUILD_FAILED with step and message; of a first build nothing is left to run', async () => {
+    const record = await deploy('failed');
+    await itemOf(record);
+    const revisionId = record.latestRevisionId ?? '';
+    const last = {
+      revisionId,
+      number: 1,
+      phase: 'Failed',
+      step: 'source',
+      reason: 'RefNotFound',
+      message: 'no x',
+    } as const;
+    await told(record, last);
+    await told(record, { revisionId, number: 1, phase: 'Succeeded', image: 'r/a@sha256:1', commit: COMMIT });
+    expect((await revisions(record))[0]).toMatchObject({
+      status: 'BUILD_FAILED',
+      reason: 'RefNotFound',
+      message: 'no x',
+      resolvedImage: null,
+    });
+    expect(await rowOf(record)).toMatchObject({
+      generation: 2,
+      has_runnable_revision: false,
+      recorded_status: 'UNUSED',
+    });
+    expect((await itemOf(record)).spec).toMatchObject({ suspend: true });
+  });
+
+  it('of a revision that a newer one has overtaken makes no image', async () => {
+    const record = await deploy('overtaken');
+    await itemOf(record);
+    const first = record.latestRevisionId ?? '';
+    const changed = await hub.store.database.forTenant(tenantId).transaction((tx) =>
+      updateWanted(tx, hub.store.box, tenantId, record.id, {
+        expectedGeneration: record.generation,
+        sourceConfig: record.sourceConfig,
+        sourceRevisionConfig: { ...GIT, repo_ref: 'next' },
+        secrets: { kind: 'set', id: null },
+        imageVersion: null,
+        revision: { id: uuidv7(), status: 'AWAITING_BUILD' },
+        actor: { kind: 'system' },
+        message: 'changed',
+      }),
+    );
+    const { spec } = await itemOf(changed);
+    expect(spec.build).toMatchObject({ number: 2, ref: 'next', revisionId: changed.latestRevisionId });
+    await told(changed, { revisionId: changed.latestRevisionId ?? '', number: 2, phase: 'Running' });
+    await told(changed, {
+      revisionId: first,
+      number: 1,
+      phase: 'Succeeded',
+      image: 'r/a@sha256:1',
+      commit: COMMIT,
+    });
+    expect((await revisions(changed)).map(({ status, resolvedImage }) => [status, resolvedImage])).toEqual([
+      ['BUILDING', null],
+      ['SKIPPED', null],
+    ]);
+  });
+
+  it('of an id that is none, or of nobody, is passed over', async () => {
+    const record = await deploy('nobody');
+    for (const revisionId of ['not-an-id', uuidv7()])
+      await told(record, { revisionId, number: 1, phase: 'Running' });
+    expect((await revisions(record))[0]).toMatchObject({ status: 'AWAITING_BUILD', build: null });
+  });
+});
