@@ -1,6 +1,7 @@
 /** What the requests of the fuzzing are about: one of each thing, and apart from these, things that may go. */
 import type { ApiFixture, Client } from '../integration/harness/api.ts';
 import { create, uniqueName } from '../integration/harness/api.ts';
+import { logRequest } from '../integration/harness/requests.ts';
 
 /** Values of parameters by `place.name`: of every operation, and of single operations by `METHOD path`. */
 export interface Pins {
@@ -68,6 +69,7 @@ export async function inventory(api: ApiFixture): Promise<{ client: Client; pins
   const deleted = await deployment(client);
   await did(client, 'DELETE', `/v2/deployments/${deleted.id}`);
   const held = await heldListener(client);
+  const reader = await logRequest(api, { tenant_id: client.tenantId, deployment_id: id, listener_id: held });
   const spareKey = await tagKey(client);
   return {
     client,
@@ -84,6 +86,7 @@ export async function inventory(api: ApiFixture): Promise<{ client: Client; pins
         'path.api_key_id': await apiKey(client),
         'path.tracing_project_id': project,
         'path.id': held,
+        'path.request_id': reader,
       },
       operations: {
         'DELETE /v2/deployments': { 'query.deployment_ids': (await deployment(client)).id },
@@ -103,6 +106,7 @@ export async function inventory(api: ApiFixture): Promise<{ client: Client; pins
         },
         'PUT /v2/listeners/{id}/lease': { 'path.id': await listener(client) },
         'GET /v2/listeners/{id}/work': { 'query.epoch': 1 },
+        'GET /v2/listeners/{id}/log-requests': { 'query.epoch': 1 },
       },
     },
   };

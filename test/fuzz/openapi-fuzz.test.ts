@@ -9,6 +9,7 @@ import { type OpenApiDocument, operationsOf } from '../../src/api/openapi-types.
 import type { GitHost } from '../../src/domain/git-host.ts';
 import { type ApiFixture, startApi } from '../integration/harness/api.ts';
 import { asToml, inventory } from './inventory.ts';
+import { forListener, startListener } from './listener.ts';
 import { fuzz, hasPython, schemathesis } from './schemathesis.ts';
 
 /** Of both hosting modes together. */
@@ -29,12 +30,23 @@ const DAY_SECONDS = 24 * 3600;
 const python = await hasPython();
 if (!python) console.warn('python3 is not installed: the API is not fuzzed against its document');
 
+/** What does not succeed here. */
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  // Left out in schemathesis.toml, with the reasons.
+  'POST /v2/webhooks/{integration_id}',
+  'GET /v2/registry/token',
+  'POST /v2/registry/token',
+  // Needs a registry of the platform, which would refuse all images that requests are made with: api-registry-token.test.ts.
+  'POST /v2/deployments/{deployment_id}/push-token',
+]);
+
 /** Nothing outside this machine is called: a git host with one repository. */
 const gitHost: GitHost = {
   allowsPrivate: false,
   listRepositories: async ({ hostUrl }) => [
     { fullName: 'shop/web', url: `${hostUrl}/shop/web`, defaultBranch: 'main', isPrivate: true },
   ],
+  branchHeads: async (_access, branches) => branches.map(() => null),
 };
 
 let st: string;
@@ -52,17 +64,28 @@ describe.skipIf(!python).each(MODES)('in %s mode', (hosting) => {
   const succeeded = new Set<string>();
   let api: ApiFixture;
   let url: string;
+  let listener: Awaited<ReturnType<typeof startListener>>;
   beforeAll(async () => {
+    const listening = forListener();
     api = await startApi({
       hosting,
-      deps: { gitHost, leaseSeconds: 4 * DAY_SECONDS, deletionGraceSeconds: DAY_SECONDS },
+      deps: {
+        ...listening,
+        gitHost,
+        leaseSeconds: 4 * DAY_SECONDS,
+        deletionGraceSeconds: DAY_SECONDS,
+      },
       onAnswer: (method, path, status) => {
         if (status < 300) succeeded.add(`${method} ${path?.replace(/:(\w+)/g, '{$1}')}`);
       },
     });
     url = await api.app.listen({ host: '127.0.0.1', port: 0 });
+    listener = await startListener(api, listening);
   }, TIMEOUT_MS);
-  afterAll(() => api?.stop());
+  afterAll(async () => {
+    await listener?.stop();
+    await api?.stop();
+  });
 
   /** What the API itself logged of its faults since the last time: the stack that an answer does not show. */
   function faults(): string {
@@ -84,7 +107,9 @@ describe.skipIf(!python).each(MODES)('in %s mode', (hosting) => {
         expect(code, `${output}\n${logged}`).toBe(0);
         expect(logged).toBe('');
       }
-      const missed = (await operationsAt(url)).filter((operation) => !succeeded.has(operation));
+      const missed = (await operationsAt(url)).filter(
+        (operation) => !succeeded.has(operation) && !LEFT_OUT.has(operation),
+      );
       expect(missed, 'operations that never succeeded').toEqual([]);
     },
     TIMEOUT_MS,

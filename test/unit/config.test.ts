@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError, describeConfig, loadConfig, SETTINGS } from '../../src/config.ts';
+import { ConfigError, describeConfig, describeUnknown, loadConfig, SETTINGS } from '../../src/config.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 
@@ -33,16 +33,49 @@ describe('the configuration', () => {
     ]);
   });
 
-  test('refuses a setting that does not exist, for it was probably meant to do something', () => {
-    expect(problemsOf({ BERTH_HOSTNIG: 'cloud' })).toEqual([
-      expect.stringContaining('BERTH_HOSTNIG: no such setting'),
+  // Pods of two versions share one ConfigMap while they follow each other, in any mixture and both ways (decision 0032).
+  test('starts with the settings of another version, and names them with those that may have been meant', () => {
+    const { hosting, unknownSettings } = loadConfig({
+      BERTH_OF_A_LATER_VERSION: '5',
+      BERTH_HOSTING: 'cloud',
+      BERTH_HOSTNIG: 'self_hosted',
+    });
+    expect(hosting).toBe('cloud');
+    expect(unknownSettings).toEqual([
+      { name: 'BERTH_HOSTNIG', nearest: 'BERTH_HOSTING', isMisspelt: false },
+      { name: 'BERTH_OF_A_LATER_VERSION', nearest: null, isMisspelt: false },
     ]);
   });
 
-  test('passes over the variables of a client and of the test suite', () => {
-    expect(problemsOf({ BERTH_URL: 'http://x', BERTH_API_KEY: 'k', BERTH_TEST_KUBECONFIG: '/x' })).toEqual(
-      [],
+  test.each([
+    ['BERTH_HOSTNIG', 'BERTH_HOSTING'],
+    ['BERTH_POLCY', 'BERTH_POLICY'],
+    ['BERTH_ENCRYPTION_KEY', 'BERTH_ENCRYPTION_KEYS'],
+  ])('refuses %s, where %s is not set: nobody would read it', (name, meant) => {
+    expect(() => loadConfig({ [name]: 'canary-7f3a' })).toThrow(
+      `${name}: no such setting in this version; is ${meant} meant?`,
     );
+    expect(() => loadConfig({ [name]: 'canary-7f3a' })).not.toThrow('canary-7f3a');
+  });
+
+  test('shows an unknown setting by its name alone: its value may be a secret', () => {
+    const environment = {
+      BERTH_ENCRYPTION_KEY: 'canary-7f3a',
+      BERTH_ENCRYPTION_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
+    };
+    const told = [
+      ...loadConfig(environment).unknownSettings.map(describeUnknown),
+      ...describeConfig(environment),
+    ];
+    expect(told).toContain(
+      'BERTH_ENCRYPTION_KEY: no such setting in this version; is BERTH_ENCRYPTION_KEYS meant?',
+    );
+    expect(told.join('\n')).not.toContain('canary-7f3a');
+  });
+
+  test('passes over the variables of a client and of the test suite', () => {
+    const others = { BERTH_URL: 'http://x', BERTH_API_KEY: 'k', BERTH_TEST_KUBECONFIG: '/x' };
+    expect(loadConfig(others).unknownSettings).toEqual([]);
   });
 
   test('passes over what Kubernetes says of Services named berth-…', () => {
@@ -51,7 +84,7 @@ describe('the configuration', () => {
       BERTH_API_SERVICE_PORT_HTTP: '80',
       BERTH_API_PORT_80_TCP: 'tcp://10.0.0.1:80',
     };
-    expect(problemsOf(links)).toEqual([]);
+    expect(loadConfig(links).unknownSettings).toEqual([]);
   });
 
   test.each([
@@ -93,12 +126,17 @@ describe('the configuration', () => {
     expect(defaults).toEqual({
       perKey: { perSecond: 500, burst: 5000 },
       failures: { perSecond: 1, burst: 60 },
+      webhooks: { perSecond: 10, burst: 300 },
     });
     const cloud = loadConfig({ BERTH_HOSTING: 'cloud' }).rateLimits.perKey;
     expect(cloud?.perSecond).toBeLessThan(defaults.perKey?.perSecond ?? 0);
     expect(loadConfig({ BERTH_HOSTING: 'cloud', BERTH_RATE_LIMIT: 'off' }).rateLimits.perKey).toBeNull();
-    const set = loadConfig({ BERTH_RATE_LIMIT: '0.5:20', BERTH_AUTH_FAILURE_LIMIT: 'off' }).rateLimits;
-    expect(set).toEqual({ perKey: { perSecond: 0.5, burst: 20 }, failures: null });
+    const set = loadConfig({
+      BERTH_RATE_LIMIT: '0.5:20',
+      BERTH_AUTH_FAILURE_LIMIT: 'off',
+      BERTH_WEBHOOK_LIMIT: 'off',
+    }).rateLimits;
+    expect(set).toEqual({ perKey: { perSecond: 0.5, burst: 20 }, failures: null, webhooks: null });
     for (const wrong of ['5', '0:5', '0.000:5', '5:0', '-1:5', '5:', 'on', '1e3:5', '5:5:5']) {
       expect(problemsOf({ BERTH_RATE_LIMIT: wrong }), wrong).toEqual([
         expect.stringMatching(/^BERTH_RATE_LIMIT: must/),
@@ -136,12 +174,37 @@ describe('the configuration', () => {
   });
 });
 
+test('traces go where they are asked for, with headers that no error shows', () => {
+  expect(loadConfig({}).traces).toBeNull();
+  const environment = {
+    BERTH_TRACES_ENDPOINT: 'https://otlp.example/base/',
+    BERTH_TRACES_HEADERS: 'authorization=Basic YTpi=, x-team=a',
+    BERTH_TRACES_SAMPLE: '0.25',
+  };
+  expect(loadConfig(environment).traces).toEqual({
+    endpoint: 'https://otlp.example/base',
+    headers: { authorization: 'Basic YTpi=', 'x-team': 'a' },
+    sample: 0.25,
+  });
+  const [problem, ...more] = problemsOf({ BERTH_TRACES_HEADERS: 'canary-7f3a' });
+  expect(problem).toMatch(/^BERTH_TRACES_HEADERS: must be NAME=VALUE/);
+  expect(problem).not.toContain('canary-7f3a');
+  expect(more).toEqual([]);
+  expect(problemsOf({ BERTH_TRACES_SAMPLE: '2' })).toHaveLength(1);
+});
+
+/** Secrets that are not any text. */
+const OF_A_FORM: Readonly<Record<string, string>> = {
+  BERTH_ENCRYPTION_KEYS: `k:${KEY}`,
+  BERTH_TRACES_HEADERS: 'authorization=canary-7f3a',
+};
+
 describe('the configuration, described', () => {
   test('shows every setting and no secret', () => {
     const environment = Object.fromEntries(
       Object.entries(SETTINGS)
         .filter(([, setting]) => 'secret' in setting)
-        .map(([name]) => [name, name === 'BERTH_ENCRYPTION_KEYS' ? `k:${KEY}` : 'canary-7f3a']),
+        .map(([name]) => [name, OF_A_FORM[name] ?? 'canary-7f3a']),
     );
     const lines = describeConfig(environment).join('\n');
     expect(lines).not.toContain('canary-7f3a');

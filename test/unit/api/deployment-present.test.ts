@@ -21,6 +21,7 @@ function record(more: Partial<DeploymentRecord> = {}): DeploymentRecord {
     createdAt: at(0),
     updatedAt: at(5),
     deleteRequestedAt: null,
+    purgeAfter: null,
     conditions: [condition('DatabaseReady', 'True'), condition('Ready', 'True')],
     observation: { generation: 2 },
     listener: { everSeen: true, alive: true, lastSeenAt: at(9), leased: false, lostAt: null },
@@ -51,10 +52,14 @@ describe('conditions', () => {
   test('a listener that never came, deletion, a listener that is lost', () => {
     const never = { everSeen: false, alive: false, lastSeenAt: null, leased: false, lostAt: null };
     expect(ready({ listener: never, conditions: [] })).toMatchObject({ reason: 'ListenerNeverSeen' });
-    expect(ready({ deleteRequestedAt: at(7) })).toMatchObject({
+    expect(ready({ deleteRequestedAt: at(7), purgeAfter: at(9) })).toMatchObject({
       status: 'False',
       reason: 'DeletionRequested',
+      message: expect.stringContaining(`until ${at(9).toISOString()} it can be restored`),
     });
+    expect(ready({ deleteRequestedAt: at(7), purgeAfter: at(7) })?.message).toBe(
+      `deletion was asked for at ${at(7).toISOString()}: it goes with all of its data`,
+    );
     const lost = { everSeen: true, alive: false, lastSeenAt: at(9), leased: false, lostAt: null };
     const conditions = shownConditions(record({ listener: lost }));
     expect(conditions.map(({ status, reason }) => [status, reason])).toEqual([

@@ -53,6 +53,8 @@ test('a body that nothing needs is not required, and its example is not null', (
     'POST /v2/deployments/{deployment_id}/revisions',
     'POST /v2/deployments/{deployment_id}/revisions/{revision_id}/redeploy',
     'POST /v2/deployments/{deployment_id}/revisions/{revision_id}/rollback',
+    'POST /v2/integrations/{integration_id}/webhook-secret',
+    'POST /v2/deployments/{deployment_id}/push-token',
   ]);
 });
 

@@ -106,3 +106,11 @@ describe('the limiter', () => {
     }
   });
 });
+
+test('pulls of a deployment’s cluster do not wait for its pushes', () => {
+  const rate = { perSecond: 1, burst: 1 };
+  const limiter = createLimiter({ perKey: rate, failures: null }, () => 0);
+  limiter.registryCall('deployment', 'push');
+  expect(() => limiter.registryCall('deployment', 'push')).toThrow(ApiError);
+  expect(() => limiter.registryCall('deployment', 'pull')).not.toThrow();
+});

@@ -42,6 +42,33 @@ describe('work hints', () => {
     await waiting;
   });
 
+  it('of very many ids take the room of a few', () => {
+    const hints = createWorkHints();
+    let size = 0;
+    for (let index = 0; index < 300_000; index += 1) {
+      hints.notify([`request ${index}`]);
+      size = Math.max(size, hints.size);
+    }
+    expect(size).toBe(10_000);
+    hints.notifyAll();
+    expect(hints.size).toBe(0);
+  });
+
+  it('that were forgotten between taking the ticket and waiting are not missed', async () => {
+    const hints = createWorkHints(4);
+    const ticket = hints.ticket('a');
+    hints.notify(['a', 'b', 'c', 'd', 'e']);
+    await hints.wait('a', ticket, LONG, never);
+    // Where none is forgotten that came after the ticket, nobody is woken in vain.
+    const later = hints.ticket('a');
+    hints.notify(['d', 'e', 'd', 'e']);
+    const gone = new AbortController();
+    const waiting = hints.wait('a', later, LONG, gone.signal);
+    expect(await Promise.race([waiting.then(() => 'woken'), Promise.resolve('waiting')])).toBe('waiting');
+    hints.notify(['f', 'g', 'a']);
+    await waiting;
+  });
+
   it('for all wake everybody; time and signal end a wait as well', async () => {
     const hints = createWorkHints();
     const waits = ['a', 'b'].map((id) => hints.wait(id, hints.ticket(id), LONG, never));

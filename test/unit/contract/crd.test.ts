@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { crdYaml, storedCrdYaml } from '../../../scripts/crds.ts';
+import { crdYaml, revisionOf, storedCrdYaml, storedRevision } from '../../../scripts/crds.ts';
 import { customResourceDefinition } from '../../../src/contract/crd.ts';
 import type { StructuralSchema } from '../../../src/contract/structural-schema.ts';
 
@@ -27,6 +27,14 @@ function pathsOf(wanted: (node: StructuralSchema, path: string) => boolean): str
 describe('the CRD in crds/', () => {
   it('is what the zod schemas say; otherwise run npm run crds', () => {
     expect(storedCrdYaml()).toBe(crdYaml());
+  });
+
+  it('has a number of its own, by which clusters keep the newer one; npm run crds raises it', () => {
+    const stored = storedRevision();
+    expect(revisionOf(customResourceDefinition().spec, stored)).toEqual(stored);
+    expect(storedCrdYaml()).toContain(`\n    berth.dev/crd-revision: "${stored.number}"\n`);
+    const changed = { ...customResourceDefinition().spec, scope: 'Cluster' };
+    expect(revisionOf(changed, stored).number).toBe(stored.number + 1);
   });
 
   it('describes every field of spec and status, for kubectl explain', () => {

@@ -56,10 +56,13 @@ describe('what is switched off', () => {
     const sourceConfig = { ...record.deployment.sourceConfig, custom_url: 'https://shop.example.com' };
     const deployment = { ...record.deployment, sourceConfig };
     const { spec } = toManagedDeployment({ ...record, deployment });
-    const deleting = { ...deployment, deleteRequestedAt: new Date() };
+    const [requestedAt, restorableUntil] = ['2026-11-21T10:00:00.000Z', '2026-11-22T10:00:00.000Z'];
+    const times = { deleteRequestedAt: new Date(requestedAt), purgeAfter: new Date(restorableUntil) };
+    const deleting = { ...deployment, ...times };
     expect(toManagedDeployment({ ...record, deployment: deleting }).spec).toEqual({
       ...spec,
       suspend: true,
+      deletion: { requestedAt, restorableUntil },
       routing: {},
     });
   });
@@ -124,5 +127,47 @@ describe('the revision', () => {
     expect(external([])).toEqual([false, false]);
     expect(external(['DATABASE_URI_CUSTOM'])).toEqual([true, false]);
     expect(external(['CACHE_URI_CUSTOM'])).toEqual([false, true]);
+  });
+});
+
+describe('the Secret to pull from the platform’s registry with', () => {
+  const repository = 'registry.example.com/t1/demo-12345678';
+  const pullSecretsOf = (image_uri: string, spec: object = {}, more: object = { repository }) => {
+    const record = recordOf({ ...minimalRequest(spec), source_revision_config: { image_uri } }, SELF_HOSTED);
+    return toManagedDeployment({ ...record, ...more }).spec.podTemplate.imagePullSecrets;
+  };
+  const own = { name: `${resourceOf(minimalRequest(), SELF_HOSTED).metadata.name}-pull` };
+
+  test('is named after those that were asked for, once', () => {
+    expect(pullSecretsOf(`${repository}:1`)).toEqual([own]);
+    expect(pullSecretsOf(`${repository}:1`, { image_pull_secrets: [{ name: 'mine' }] })).toEqual([
+      { name: 'mine' },
+      own,
+    ]);
+    expect(pullSecretsOf(`${repository}:1`, { image_pull_secrets: [own] })).toEqual([own]);
+  });
+
+  test('is not named for an image of another repository, nor where there is none: no pod is replaced for it', () => {
+    for (const image of [
+      'registry.example.com/demo:1',
+      `${repository}/deeper:1`,
+      'docker.io/library/nginx:1',
+    ])
+      expect(pullSecretsOf(image)).toBeUndefined();
+    expect(pullSecretsOf(`${repository}:1`, {}, {})).toBeUndefined();
+    expect(pullSecretsOf(`${repository}:1`, {}, { repository, revision: null })).toBeUndefined();
+  });
+
+  test('fits beside as many as may be asked for', () => {
+    const asked = Array.from({ length: 20 }, (_, n) => ({ name: `s${n}` }));
+    const record = recordOf(
+      {
+        ...minimalRequest({ image_pull_secrets: asked }),
+        source_revision_config: { image_uri: `${repository}:1` },
+      },
+      SELF_HOSTED,
+    );
+    const { spec } = toManagedDeployment({ ...record, repository });
+    expect(managedDeploymentSpecSchema.parse(spec).podTemplate.imagePullSecrets).toEqual([...asked, own]);
   });
 });

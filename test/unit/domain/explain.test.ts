@@ -34,9 +34,11 @@ function facts(changes: Parts = {}): ExplainFacts {
       acknowledgedGeneration: 3,
       updatedAt: at(100),
       deleteRequestedAt: null,
+      purgeAfter: null,
       switchedOff: false,
       latestRevisionId: 'r3',
       conditions: [serving('True')],
+      inPlaceFailure: null,
       observation: { generation: 3, observedAt: at(160) },
       ...changes.deployment,
     },
@@ -86,6 +88,37 @@ test('a change in place that was rolled back: what made it fail is the root, not
   expect(explained).toMatchObject({ serves: 'yes', remedy: { kind: 'act', reason: 'CrashLoop' } });
   expect(explained.summary).toContain('container log (sidecar): exit code 7');
   expect(JSON.stringify(REMEDIES.RolledBack)).not.toContain('explain');
+});
+
+test('a change in place that was rolled back: the object that made it fail is the last link, of the active revision alone', () => {
+  const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'log', exit_code: 7 };
+  const inPlaceFailure = { reason: 'CrashLoop', message: 'api: pod web-1: exit code 7', culprit };
+  const conditions = [condition('Ready', 'False', 'CrashLoop', 'api: it crashes'), serving('True')];
+  const explained = explain(facts({ deployment: { conditions, inPlaceFailure } }));
+  expect(explained.causes.at(-1)).toEqual({
+    level: 'object',
+    condition: null,
+    object: culprit,
+    reason: 'CrashLoop',
+    message: 'A change of revision 3 failed: api: Pod web-1: container log: exit 7',
+    at: new Date(conditions[0]?.lastTransitionTime ?? ''),
+    current: true,
+  });
+  expect(explained).toMatchObject({ serves: 'yes', remedy: { kind: 'act', reason: 'CrashLoop' } });
+  expect(explained.summary).toContain('Beside that: A change of revision 3 failed: api: Pod web-1');
+
+  const unseen = explain(facts({ deployment: { conditions, inPlaceFailure }, listener: { status: 'LOST' } }));
+  expect(unseen.causes.at(-1)).toMatchObject({ object: culprit, current: false });
+  expect(unseen.remedy?.reason).toBe('ListenerLost');
+
+  const { culprit: _, ...unnamed } = inPlaceFailure;
+  const told = explain(facts({ deployment: { conditions, inPlaceFailure: unnamed } })).causes.at(-1);
+  expect(told).toMatchObject({ object: null, message: expect.stringContaining('pod web-1: exit code 7') });
+
+  const next = { id: 'r4', number: 4, status: 'DEPLOYING', createdAt: at(200) } as const;
+  const active = { id: 'r3', number: 3, status: 'DEPLOYED', createdAt: at(100) } as const;
+  const other = explain(facts({ revision: next, active, deployment: { inPlaceFailure } }));
+  expect(JSON.stringify(other.causes)).not.toContain('A change of revision');
 });
 
 describe('every reason', () => {
@@ -323,9 +356,24 @@ describe('a revision under way', () => {
   });
 
   test('is paused by hand', () => {
-    const conditions = [condition('Paused', 'True', 'Paused')];
+    const conditions = [
+      condition('Ready', 'False', 'RolloutInProgress'),
+      condition('Progressing', 'True', 'RolloutInProgress'),
+      condition('Paused', 'True', 'Paused'),
+    ];
     const explained = explain(facts({ revision: deploying, active: null, deployment: { conditions } }));
     expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'Paused' });
+    expect(explained.remedy?.text).toContain('kubectl annotate mdep NAME berth.dev/paused-');
+  });
+
+  test('of a deployment that goes: until when that can be taken back, and that it no longer can', () => {
+    const told = (purgeAfter: Date) =>
+      explain(
+        facts({ revision: queued, active: null, deployment: { deleteRequestedAt: at(900), purgeAfter } }),
+      ).causes[1];
+    const end = at(90_000);
+    expect(told(end)?.message).toContain(`until ${end.toISOString()} it can be restored (POST`);
+    expect(told(at(950))?.message).toContain('can no longer be taken back');
   });
 
   test('of a deployment that goes', () => {

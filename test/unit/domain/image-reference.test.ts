@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { imageVersion, isUnderRegistry, pinnedImage } from '../../../src/domain/image-reference.ts';
+import {
+  imageUriSchema,
+  imageVersion,
+  isUnderRegistry,
+  pinnedImage,
+} from '../../../src/domain/image-reference.ts';
 
 const DIGEST = `sha256:${'0a'.repeat(32)}`;
 
@@ -15,6 +20,20 @@ test.each([
   expect(imageVersion(image)).toBe(version);
 });
 
+test.each([
+  [`sha256:${'a'.repeat(64)}`, true],
+  [`sha512:${'a'.repeat(128)}`, true],
+  [`SHA256:${'a'.repeat(64)}`, false],
+  [`sha256:${'A'.repeat(64)}`, false],
+  [`sha256:${'a'.repeat(65)}`, false],
+  [`sha512:${'a'.repeat(64)}`, false],
+  [`md5:${'a'.repeat(32)}`, false],
+  [`sha256+b64:${'a'.repeat(64)}`, false],
+])('a digest is one that registries know: %s', (digest, known) => {
+  expect(pinnedImage(`web@${digest}`)).toBe(known ? `web@${digest}` : null);
+  expect(imageUriSchema.safeParse(`web@${digest}`).success).toBe(known);
+});
+
 test('pinned is what has a digest', () => {
   expect(pinnedImage(`web@${DIGEST}`)).toBe(`web@${DIGEST}`);
   expect(pinnedImage('web:1')).toBeNull();
@@ -27,6 +46,10 @@ test.each([
   ['registry.example.com/appsx/web', 'registry.example.com/apps', false],
   ['registry.example.com.evil.io/web', 'registry.example.com', false],
   ['registry.example.com:5000/web', 'registry.example.com', false],
+  ['Registry.Example.com/web', 'registry.example.com', true],
+  ['registry.example.com:443/web', 'registry.example.com', true],
+  ['registry.example.com/web', 'https://registry.example.com:443', true],
+  ['registry.example.com:4430/web', 'registry.example.com', false],
   ['web', 'registry.example.com', false],
 ])('%s under %s: %s', (image, registry, expected) => {
   expect(isUnderRegistry(image, registry)).toBe(expected);

@@ -51,6 +51,7 @@ const report = (more: Partial<ObservedReport>): ObservedReport => ({
   active: null,
   rollout: null,
   failed: null,
+  inPlaceFailure: null,
   ...more,
 });
 const ready = (status: 'True' | 'False') => ({
@@ -79,6 +80,7 @@ const refused: ClusterReport = {
 test('what is ready and has not failed is not looked into', () => {
   expect(tellsOfFailure(report({ conditions: [ready('True')] }))).toBe(false);
   expect(tellsOfFailure(report({ conditions: [ready('True')], failed }))).toBe(true);
+  expect(tellsOfFailure(report({ conditions: [ready('True')], inPlaceFailure: failed }))).toBe(true);
   expect(tellsOfFailure(report({ conditions: [ready('False')] }))).toBe(true);
   expect(tellsOfFailure(refused)).toBe(true);
   expect(tellsOfFailure({ kind: 'purged', deploymentId: 'd' })).toBe(false);
@@ -87,11 +89,14 @@ test('what is ready and has not failed is not looked into', () => {
 test('messages and details of a report are masked, names of objects are not', () => {
   const clean = (text: string) => masked(text, 'hunter22');
   expect(withTexts(refused, clean)).toMatchObject({ message: 'no ***' });
-  expect(withTexts(report({ conditions: [ready('False')], failed }), clean)).toMatchObject({
+  const failing = report({ conditions: [ready('False')], failed, inPlaceFailure: failed });
+  const withoutIt = {
+    message: 'api: ***',
+    culprit: { component: 'api', object: 'web-hunter22', detail: 'said ***' },
+  };
+  expect(withTexts(failing, clean)).toMatchObject({
     conditions: [{ message: '***' }],
-    failed: {
-      message: 'api: ***',
-      culprit: { component: 'api', object: 'web-hunter22', detail: 'said ***' },
-    },
+    failed: withoutIt,
+    inPlaceFailure: withoutIt,
   });
 });

@@ -274,6 +274,16 @@ const ROWS: readonly Row[] = [
         'image_pull_secrets.0.name',
       ],
       [
+        'the credentials of its images',
+        { spec: { image_pull_secrets: [{ name: 'app-00000000-pull' }] } },
+        'image_pull_secrets.0.name',
+      ],
+      [
+        'the copy of its credentials',
+        volume({ secret: { secretName: 'app-00000000-db-copy' } }),
+        'volumes.0.secret.secretName',
+      ],
+      [
         'a claim',
         volume({ persistentVolumeClaim: { claimName: 'app-00000000-db' } }),
         'volumes.0.persistentVolumeClaim.claimName',

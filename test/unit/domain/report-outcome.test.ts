@@ -35,6 +35,7 @@ function facts(statuses: readonly RevisionStatus[], over: Partial<DeploymentFact
     attempts: 1,
     hasRunnableRevision: true,
     active: null,
+    inPlaceFailure: null,
     wantedRevisionId: revisions.at(-1)?.id ?? null,
     observation: null,
     conditions: [],
@@ -58,6 +59,7 @@ function observed(over: Partial<ObservedReport> = {}): ObservedReport {
     active: null,
     rollout: null,
     failed: null,
+    inPlaceFailure: null,
     ...over,
   };
 }
@@ -149,6 +151,129 @@ describe('observed: where revisions go', () => {
   });
 });
 
+describe('observed: a change in place that failed', () => {
+  const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'log' };
+  const failure = { reason: 'CrashLoop', message: 'api: pod web-1: exit 7', culprit };
+  const before = () => facts(['DEPLOYED'], { active: ref(1) });
+
+  it('is kept and told once, and moves no revision', () => {
+    const report = observed({ active: ref(1), inPlaceFailure: failure });
+    const first = reportOutcome(before(), report, NOW);
+    expect(first.facts.inPlaceFailure).toEqual(failure);
+    expect(first.moves).toEqual([]);
+    expect(first.events).toContainEqual({
+      revisionId: 'r1',
+      reason: 'CrashLoop',
+      message: 'A change of revision 1 failed: api: pod web-1: exit 7',
+      details: { culprit },
+    });
+    // As PostgreSQL gives it back: with its keys in another order.
+    const { reason, ...rest } = failure;
+    const again = { ...first.facts, inPlaceFailure: { ...rest, reason } };
+    expect(reportOutcome(again, report, NOW).events).toEqual([]);
+  });
+
+  it('is forgotten when the next one is tried, or another revision is active', () => {
+    const failing = facts(['DEPLOYED', 'DEPLOYING'], { active: ref(1), inPlaceFailure: failure });
+    for (const report of [
+      observed({ active: ref(1), rollout: ref(1) }),
+      observed({ active: ref(2) }),
+      observed({ active: { id: 'nobody’s', number: 1 }, inPlaceFailure: failure }),
+    ]) {
+      expect(reportOutcome(failing, report, NOW).facts.inPlaceFailure).toBeNull();
+    }
+  });
+});
+
+describe('observed: what had begun to roll', () => {
+  const through = (...reports: Partial<ObservedReport>[]) =>
+    reports.reduce(
+      (before, report) => reportOutcome(before, observed(report), NOW).facts,
+      facts(['AWAITING_DEPLOY']),
+    );
+  const next = (before: DeploymentFacts): DeploymentFacts => ({
+    ...before,
+    wantedRevisionId: 'r2',
+    revisions: [...before.revisions, { id: 'r2', number: 2, status: 'QUEUED' }],
+  });
+
+  it.each<[string, Partial<ObservedReport>[], RevisionStatus]>([
+    [
+      'and was switched off, is interrupted by a newer one',
+      [{ rollout: ref(1) }, { off: true }],
+      'INTERRUPTED',
+    ],
+    [
+      'and waits for its database again, too',
+      [{ rollout: ref(1) }, { off: true }, { conditions: [] }],
+      'INTERRUPTED',
+    ],
+    ['never, is skipped', [{ off: true }], 'SKIPPED'],
+  ])('%s', (_name, reports, status) => {
+    const { facts: after } = reportOutcome(next(through(...reports)), observed({ rollout: ref(2) }), NOW);
+    expect(after.revisions.map((revision) => revision.status)).toEqual([status, 'DEPLOYING']);
+  });
+
+  it('and was switched off, waits, although a refused volume holds its generation back', () => {
+    const rolling = facts(['DEPLOYING']);
+    const off = observed({ off: true, specGeneration: 6 });
+    expect(statesAfter(rolling, off)).toEqual(['QUEUED']);
+    // It may be wanted on by now: the cluster was seen off before.
+    expect(statesAfter(facts(['AWAITING_DEPLOY']), off)).toEqual(['AWAITING_DEPLOY']);
+    const wantedOff = (status: RevisionStatus) => facts([status], { switchedOff: true });
+    expect(statesAfter(wantedOff('AWAITING_DEPLOY'), off)).toEqual(['QUEUED']);
+    expect(statesAfter(wantedOff('BUILDING'), off)).toEqual(['BUILDING']);
+    expect(statesAfter(wantedOff('AWAITING_DEPLOY'), { ...off, off: false })).toEqual(['AWAITING_DEPLOY']);
+  });
+});
+
+describe('observed: trouble', () => {
+  const told = (type: string, reason: string): Condition => ({
+    ...condition(type, 'False'),
+    reason,
+    message: 'exceeded quota',
+  });
+  const rows = (before: DeploymentFacts, report: Partial<ObservedReport>) =>
+    reportOutcome(before, observed(report), NOW)
+      .events.filter(({ details }) => details['from'] === undefined)
+      .map(({ reason, message }) => `${reason}: ${message}`);
+
+  it.each([
+    'QuotaExceeded',
+    'Unschedulable',
+    'ImagePullFailed',
+    'MountFailed',
+    'CredentialsLost',
+    'VolumeNotExpandable',
+  ])('%s leaves a row, once, whichever conditions tell of it', (reason) => {
+    const conditions = [told('DatabaseReady', reason), told('Ready', reason)];
+    const report = { conditions, rollout: ref(2), active: ref(1) };
+    const before = facts(['DEPLOYED', 'DEPLOYING'], { active: ref(1) });
+    expect(rows(before, report)).toEqual([`${reason}: Ready is False: exceeded quota`]);
+    expect(rows(reportOutcome(before, observed(report), NOW).facts, report)).toEqual([]);
+  });
+
+  it('that only takes its time leaves none; nor does what the end of a rollout or change tells anyway', () => {
+    const before = facts(['DEPLOYED', 'DEPLOYING'], { active: ref(1) });
+    expect(rows(before, { conditions: [told('Ready', 'RolloutInProgress')], rollout: ref(2) })).toEqual([]);
+    const failed = { ...ref(2), reason: 'QuotaExceeded', message: 'm' };
+    expect(rows(before, { conditions: [told('Ready', 'QuotaExceeded')], active: ref(1), failed })).toEqual(
+      [],
+    );
+    const inPlaceFailure = { reason: 'Unschedulable', message: 'm' };
+    const inPlace = { conditions: [told('Ready', 'Unschedulable')], active: ref(1), inPlaceFailure };
+    expect(rows(facts(['DEPLOYED'], { active: ref(1) }), inPlace)).toEqual([
+      'Unschedulable: A change of revision 1 failed: m',
+    ]);
+  });
+
+  it('of a volume is kept as far as it has come', () => {
+    const kept = (volumeGi: number | null) =>
+      reportOutcome(facts(['DEPLOYED'], { volumeGi: 10 }), observed({ volumeGi }), NOW).facts.volumeGi;
+    expect([kept(20), kept(null)]).toEqual([20, null]);
+  });
+});
+
 describe('observed: the deployment', () => {
   it('is ready once database and cache are, and says so once', () => {
     const first = reportOutcome(facts(['QUEUED']), observed(), NOW);
@@ -205,7 +330,7 @@ describe('observed: the deployment', () => {
 
 describe('applied', () => {
   const applied = (generation: number) =>
-    ({ kind: 'applied', deploymentId: DEPLOYMENT, generation }) as const;
+    ({ kind: 'applied', deploymentId: DEPLOYMENT, generation, goneEnvironments: [] }) as const;
   it('acknowledges its generation, not a later one', () => {
     expect(reportOutcome(facts([]), applied(7), NOW).facts).toMatchObject({
       acknowledgedGeneration: 7,
@@ -284,6 +409,19 @@ describe('refused', () => {
   it('for good, of a change in place: the revision that runs has not failed', () => {
     expect(statesAfter(facts(['DEPLOYED']), refused({ retryable: false }))).toEqual(['DEPLOYED']);
   });
+  it('asks anew, without the build that it has ended', () => {
+    const outcome = reportOutcome(facts(['BUILDING']), refused({ retryable: false }), NOW);
+    expect(outcome).toMatchObject({ retryAfterMs: 0, facts: { generation: 8, attempts: 0 } });
+    const settled = reportOutcome(facts(['AWAITING_DEPLOY']), refused({ retryable: false }), NOW);
+    expect(settled).toMatchObject({ facts: { generation: 7 } });
+    expect(settled.retryAfterMs).toBeGreaterThan(0);
+  });
+  it('ends the older builds with the newest one', () => {
+    expect(statesAfter(facts(['BUILDING', 'AWAITING_BUILD']), refused({ retryable: false }))).toEqual([
+      'SKIPPED',
+      'BUILD_FAILED',
+    ]);
+  });
   it('of an older generation is ignored', () => {
     const outcome = reportOutcome(
       facts(['AWAITING_DEPLOY']),
@@ -330,6 +468,7 @@ describe('whatever is reported, in whatever order', () => {
       kind: fc.constant('applied' as const),
       deploymentId: fc.constant(DEPLOYMENT),
       generation: fc.integer({ min: 0, max: 9 }),
+      goneEnvironments: fc.constant([]),
     }),
     fc.record({
       kind: fc.constant('refused' as const),

@@ -109,6 +109,14 @@ describe.each(SOURCES)('%s', (source) => {
   });
 });
 
+test('a repository is refused where nothing can be built, and what exists can still be changed', () => {
+  const without = (more: object) => told(sourceIssues(input('git_host', {}, {}, { builds: false, ...more })));
+  expect(without({})).toEqual(['builds_unavailable source']);
+  expect(without({ creating: false })).toEqual([]);
+  expect(without({ hosting: 'self_hosted' })).toEqual(['source_unavailable source']);
+  expect(told(sourceIssues(input('internal_image', {}, {}, { builds: false })))).toEqual([]);
+});
+
 test('a tag is not built on push', () => {
   const found = sourceIssues(input('git_host', { build_on_push: true }, { repo_ref: 'refs/tags/v1' }));
   expect(told(found)).toEqual(['tag_built_on_push source_config.build_on_push']);
@@ -116,12 +124,73 @@ test('a tag is not built on push', () => {
   expect(sourceIssues(input('git_host', { build_on_push: false }, { repo_ref: 'refs/tags/v1' }))).toEqual([]);
 });
 
+test.each(['refs/pull/1/head', 'heads/main', 'tags/v1', 'remotes/origin/main', 'a'.repeat(40)])(
+  'what names no branch is not built on push: %s',
+  (repo_ref) => {
+    const [found] = sourceIssues(input('git_host', { build_on_push: true }, { repo_ref }));
+    expect(found).toMatchObject({ loc: ['source_config', 'build_on_push'] });
+    expect(found?.msg).toContain('source_revision_config.repo_ref');
+    expect(sourceIssues(input('git_host', { build_on_push: false }, { repo_ref }))).toEqual([]);
+  },
+);
+
+test.each(['refs/heads/main', 'refs/heads/heads/main', 'feature/tags/x', 'v1'])(
+  'a branch is built on push: %s',
+  (repo_ref) => {
+    expect(sourceIssues(input('git_host', { build_on_push: true }, { repo_ref }))).toEqual([]);
+  },
+);
+
 test("internal images lie under the platform's registry, where it has one", () => {
   const at = (image_uri: string, source: Source = 'internal_image') =>
     told(sourceIssues(input(source, {}, { image_uri }, { registry: 'registry.example.com' })));
   expect(at('registry.example.com/web:1')).toEqual([]);
   expect(at('docker.io/web:1')).toEqual(['foreign_registry source_revision_config.image_uri']);
   expect(at('docker.io/web:1', 'external_image')).toEqual([]);
+});
+
+describe('where the registry asks the hub who may pull', () => {
+  const registry = 'registry.example.com';
+  const owner = { tenantId: 't1', appName: 'shop-12345678' };
+  const own = `${registry}/t1/shop-12345678`;
+  const at = (source: Source, image_uri: string, more: Partial<SourceRuleInput> = {}) =>
+    told(sourceIssues(input(source, {}, { image_uri }, { registry, owner, creating: false, ...more })));
+  const refusal = ['foreign_repository source_revision_config.image_uri'];
+
+  test.each([
+    [`${own}:1`, []],
+    [`${own}@sha256:${'0'.repeat(64)}`, []],
+    [own, []],
+    [`${own}/deeper:1`, refusal],
+    [`${own}-x:1`, refusal],
+    [`${registry}/t2/shop-12345678:1`, refusal],
+    [`${registry}/t1/other-12345678:1`, refusal],
+    [`${registry}/shop:1`, refusal],
+  ])('internal_image takes %s: %j', (image, issues) => {
+    expect(at('internal_image', image)).toEqual(issues);
+    expect(at('internal_image', image, { owner: null })).toEqual([]);
+  });
+
+  test('no image under it before there is a repository, and none of external_image', () => {
+    expect(at('internal_image', `${own}:1`, { creating: true })).toEqual(refusal);
+    expect(at('external_image', `${own}:1`)).toEqual(refusal);
+    expect(at('external_image', 'docker.io/web:1')).toEqual([]);
+    expect(at('external_image', `${own}:1`, { registry: null })).toEqual([]);
+  });
+
+  test('images of other containers alike', () => {
+    const containers = (image: string) => ({
+      resource_spec: { init_containers: [{ name: 'a', image }], sidecars: [{ name: 'b', image }] },
+    });
+    const found = (image: string) =>
+      told(sourceIssues(input('git_host', containers(image), {}, { registry, owner, creating: false })));
+    expect(found(`${registry}/t2/x:1`)).toEqual([
+      'foreign_repository source_config.resource_spec.init_containers.0.image',
+      'foreign_repository source_config.resource_spec.sidecars.0.image',
+    ]);
+    expect(found(`${own}:1`)).toEqual([]);
+    expect(found('docker.io/x:1')).toEqual([]);
+  });
 });
 
 describe('the shape of bodies', () => {

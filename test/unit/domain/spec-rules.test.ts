@@ -163,4 +163,14 @@ describe('specChangeIssues', () => {
       allowed ? [] : [['db_storage_gi']],
     ),
   );
+
+  it.each<[string, ResourceSpec, number, boolean]>([
+    ['to what the volume has', { db_storage_gi: 20 }, 20, true],
+    ['below what the volume has', { db_storage_gi: 19 }, 20, false],
+    ['unset again, to the default', {}, 10, true],
+    ['a volume that is larger than was asked for', { db_storage_gi: 39 }, 60, false],
+  ])('a growth that was not carried out is taken back: %s', (_, after, volumeGi, allowed) => {
+    const issues = specChangeIssues({ db_storage_gi: 40 }, after, 'dev', volumeGi);
+    expect(issues.map(({ type }) => type)).toEqual(allowed ? [] : ['storage_shrinks']);
+  });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { BUILD_PHASES } from '../../../src/domain/build.ts';
 import type { ClusterReport, DeploymentFacts } from '../../../src/domain/cluster-report.ts';
 import { type Condition, REASONS } from '../../../src/domain/conditions.ts';
 import { reportOutcome } from '../../../src/domain/report-outcome.ts';
@@ -33,6 +34,7 @@ const facts = fc.record({
   hasRunnableRevision: fc.boolean(),
   listenerLost: fc.boolean(),
   statuses: fc.tuple(fc.constantFrom(...REVISION_STATUSES), fc.constantFrom(...REVISION_STATUSES)),
+  started: fc.boolean(),
   active: fc.constantFrom(null, ...REF),
   wantedRevisionId: fc.constantFrom(null, 'r1', 'r2'),
 });
@@ -52,6 +54,15 @@ const observed = fc.record({
     }),
     { nil: null },
   ),
+  build: fc.option(
+    fc.record({
+      number: fc.constantFrom(1, 2),
+      phase: fc.constantFrom(...BUILD_PHASES),
+      reason: fc.constantFrom(undefined, 'RefNotFound', 'nonsense'),
+      image: fc.constantFrom(undefined, 'registry.example/a@sha256:0'),
+    }),
+    { nil: null },
+  ),
 });
 const refused = fc.record({
   kind: fc.constant('refused' as const),
@@ -63,6 +74,7 @@ type Given = ReturnType<typeof before>;
 
 function before({
   statuses,
+  started,
   ...more
 }: typeof facts extends fc.Arbitrary<infer T> ? T : never): DeploymentFacts {
   return {
@@ -75,8 +87,9 @@ function before({
     attempts: 1,
     observation: null,
     conditions: [],
+    inPlaceFailure: null,
     // What is stored is never UNKNOWN.
-    revisions: REF.map((known, index) => ({ ...known, status: statuses[index] as RevisionStatus })),
+    revisions: REF.map((known, index) => ({ ...known, status: statuses[index] as RevisionStatus, started })),
   };
 }
 
@@ -87,7 +100,7 @@ function reportOf(
 ): ClusterReport {
   const message = 'm';
   if (made.kind === 'refused') return { ...made, deploymentId: 'd', generation: 7, message };
-  const { dataReady, failed, ...rest } = made;
+  const { dataReady, failed, build, ...rest } = made;
   return {
     ...rest,
     deploymentId: 'd',
@@ -96,6 +109,8 @@ function reportOf(
     url: null,
     conditions: ['DatabaseReady', 'CacheReady'].map((type) => condition(type, dataReady)),
     failed: failed === null ? null : { ...failed, id: `r${failed.number}`, message },
+    inPlaceFailure: null,
+    build: build === null ? null : { ...build, revisionId: `r${build.number}`, commit: 'c', message },
   };
 }
 
@@ -109,7 +124,7 @@ describe('the table of revision states', () => {
         for (const { from, to, reason } of outcome.moves) {
           happened.add(`${from} → ${to}`);
           const known = REVISION_WAYS.find((way) => way.from === from && way.to === to);
-          expect(known?.by).toContain('report');
+          expect(known?.by).toContainEqual(expect.stringMatching(/^(report|build)$/));
           expect(known?.reasons).toContain(reason);
         }
         const told = outcome.events.filter(({ revisionId }) => revisionId !== null);
@@ -119,9 +134,10 @@ describe('the table of revision states', () => {
       }),
       { numRuns: 20_000, seed: 1 },
     );
-    const table = REVISION_WAYS.filter(({ by }) => by.includes('report')).map(
-      ({ from, to }) => `${from} → ${to}`,
-    );
+    // Of CREATING nothing is built: nobody makes such a revision.
+    const table = REVISION_WAYS.filter(
+      ({ from, by }) => by.includes('report') || (by.includes('build') && from !== 'CREATING'),
+    ).map(({ from, to }) => `${from} → ${to}`);
     expect([...happened].sort()).toEqual(table.sort());
   });
 
@@ -180,4 +196,9 @@ describe('the table of deployment statuses', () => {
       }),
     );
   });
+});
+
+test('a revision whose image does not exist has failed for a reason that the tables know', () => {
+  const failing = REVISION_WAYS.filter(({ to }) => to === 'DEPLOY_FAILED');
+  expect(failing.map(({ reasons }) => reasons.includes('ImageNotFound'))).toEqual(failing.map(() => true));
 });

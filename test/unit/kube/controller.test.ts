@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { type Outcome, runWorkers } from '../../../src/kube/controller.ts';
 import { KubeError } from '../../../src/kube/errors.ts';
+import { presentGroup } from '../../../src/kube/on-behalf.ts';
 import { WorkQueue } from '../../../src/kube/work-queue.ts';
 import { FakeClock, recordingLogger } from './support.ts';
 
@@ -24,6 +25,28 @@ function setUp(
   });
   return { clock, queue, stop, logger, outcomes, finished };
 }
+
+test('a look is on behalf of the group of its key', async () => {
+  const groups: string[] = [];
+  const stop = new AbortController();
+  const queue = new WorkQueue({ groupOf: (key) => `tenant of ${key}` });
+  const finished = runWorkers({
+    queue,
+    reconcile: async (key) => {
+      await Promise.resolve();
+      groups.push(`${key}: ${presentGroup()}`);
+      return { kind: 'settled' };
+    },
+    workers: 1,
+    logger: recordingLogger(),
+    signal: stop.signal,
+  });
+  queue.add('a');
+  queue.add('b');
+  await vi.waitFor(() => expect(groups).toEqual(['a: tenant of a', 'b: tenant of b']));
+  stop.abort();
+  await finished;
+});
 
 describe('outcomes', () => {
   test('settled is left alone, requeue comes back after its time', async () => {

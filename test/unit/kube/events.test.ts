@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { type EventObject, EventRecorder } from '../../../src/kube/events.ts';
+import { onBehalfOf, presentGroup } from '../../../src/kube/on-behalf.ts';
 import { bareObject, type FakeApiServer, sendStatus } from './fake-api-server.ts';
 import { FakeClock, fakeServer, recordingLogger } from './support.ts';
 
@@ -13,6 +14,7 @@ async function setUp() {
     instance: 'pod-1',
     logger,
     clock,
+    important: new Set(['RolledBack']),
   });
   return { server, clock, logger, recorder };
 }
@@ -83,16 +85,53 @@ test('an event that the server has forgotten is said anew', async () => {
   expect(stored(server)).toMatchObject([{ count: 1 }]);
 });
 
-test('one object cannot flood the server', async () => {
+test.each([
+  ['Warning', 50, 20_000],
+  ['Normal', 25, 60_000],
+] as const)('one object cannot flood the server with the type %s', async (type, burst, refillMs) => {
   const { server, clock, recorder } = await setUp();
-  for (let n = 0; n < 100; n += 1) recorder.record(object, 'Warning', 'Failing', `attempt ${n}`);
+  const told = () => stored(server).filter(({ reason }) => reason === 'Failing');
+  for (let n = 0; n < 100; n += 1) recorder.record(object, type, 'Failing', `attempt ${n}`);
   await recorder.flush();
-  expect(stored(server)).toHaveLength(25);
-  clock.advance(300_000);
-  recorder.record(object, 'Warning', 'Failing', 'later');
-  recorder.record(object, 'Warning', 'Failing', 'and later');
+  expect(told()).toHaveLength(burst);
+  clock.advance(refillMs);
+  recorder.record(object, type, 'Failing', 'later');
+  recorder.record(object, type, 'Failing', 'and later');
   await recorder.flush();
-  expect(stored(server)).toHaveLength(26);
+  expect(told()).toHaveLength(burst + 1);
+});
+
+test('ordinary news never take the place of warnings and of what is important', async () => {
+  const { server, recorder } = await setUp();
+  for (let n = 0; n < 100; n += 1) recorder.record(object, 'Normal', 'Progressing', `step ${n}`);
+  recorder.record(object, 'Warning', 'RolloutFailed', 'it crashes');
+  recorder.record(object, 'Normal', 'RolledBack', 'what ran before runs again');
+  recorder.record(object, 'Normal', 'Progressing', 'one more');
+  await recorder.flush();
+  const reasons = stored(server).map(({ reason }) => reason);
+  expect(reasons).toContain('RolloutFailed');
+  expect(reasons).toContain('RolledBack');
+  expect(reasons.filter((reason) => reason === 'Progressing')).toHaveLength(25);
+});
+
+test('how many were left out is told: at once, then once a minute', async () => {
+  const { server, clock, recorder } = await setUp();
+  const leftOut = () => stored(server).filter(({ reason }) => reason === 'EventsLeftOut');
+  for (let n = 0; n < 25; n += 1) recorder.record(object, 'Normal', 'Progressing', `step ${n}`);
+  await recorder.flush();
+  expect(leftOut()).toEqual([]);
+  for (let n = 25; n < 35; n += 1) recorder.record(object, 'Normal', 'Progressing', `step ${n}`);
+  await recorder.flush();
+  expect(leftOut()).toMatchObject([{ type: 'Warning', count: 1 }]);
+  clock.advance(59_999);
+  recorder.record(object, 'Normal', 'Progressing', 'one more');
+  await recorder.flush();
+  expect(leftOut()).toMatchObject([{ count: 1 }]);
+  clock.advance(1);
+  // One is allowed again by now.
+  for (const text of ['and', 'another']) recorder.record(object, 'Normal', 'Progressing', text);
+  await recorder.flush();
+  expect(leftOut()).toMatchObject([{ count: 12 }]);
 });
 
 test('failures stay inside', async () => {
@@ -105,4 +144,18 @@ test('failures stay inside', async () => {
   await recorder.flush();
   await vi.waitFor(() => expect(logger.lines).toMatchObject([{ level: 'debug', message: 'event dropped' }]));
   expect(server.requests[0]?.body).toMatchObject({ message: expect.stringMatching(/^x{1023}…$/) });
+});
+
+test('events are sent on behalf of nobody: one tenant has those of all others not wait behind its writes', async () => {
+  const groups: string[] = [];
+  const create = async <T>(sent: T): Promise<T> => {
+    groups.push(presentGroup());
+    return sent;
+  };
+  const client = { create, patch: () => Promise.reject(new Error('no patch is expected')) };
+  const recorder = new EventRecorder({ client, component: 'berth-operator', logger: recordingLogger() });
+  onBehalfOf('crowd', () => recorder.record(object, 'Normal', 'Applied', 'x'));
+  onBehalfOf('other', () => recorder.record(object, 'Normal', 'Applied', 'y'));
+  await recorder.flush();
+  expect(groups).toEqual(['', '']);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { KubeError } from '../../../src/kube/errors.ts';
 import { Limiter } from '../../../src/kube/limiter.ts';
+import { onBehalfOf, presentGroup } from '../../../src/kube/on-behalf.ts';
 import { FakeClock } from './support.ts';
 
 const forever = new AbortController().signal;
@@ -34,6 +35,66 @@ test('no more than so many at once, in the order of arrival', async () => {
   for (const gate of gates) gate.resolve();
   await Promise.all(all);
   expect({ begun, inFlight: limiter.inFlight }).toEqual({ begun: [0, 1, 2, 3, 4], inFlight: 0 });
+});
+
+/** A limiter with one place, taken until `open`; notes in which order the calls begin that wait for it. */
+function oneTaken(groupOf?: () => string) {
+  const limiter = new Limiter({ maxInFlight: 1, ...(groupOf === undefined ? {} : { groupOf }) });
+  const gate = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const all = [limiter.run(() => gate.promise, forever)];
+  const call = (name: string, signal = forever) => {
+    const done = limiter.run(async () => void begun.push(name), signal);
+    all.push(done);
+    return done;
+  };
+  const open = async () => {
+    gate.resolve();
+    await Promise.allSettled(all);
+    return begun;
+  };
+  return { limiter, call, open };
+}
+
+test('groups take turns, however many calls of one wait already', async () => {
+  let group = 'crowd';
+  const { limiter, call, open } = oneTaken(() => group);
+  for (const name of ['a', 'b', 'c', 'd']) call(name);
+  group = 'other';
+  call('x');
+  call('y');
+  expect(limiter.waiting).toBe(6);
+  expect(await open()).toEqual(['a', 'x', 'b', 'y', 'c', 'd']);
+  expect({ waiting: limiter.waiting, inFlight: limiter.inFlight }).toEqual({ waiting: 0, inFlight: 0 });
+});
+
+test('a group whose only call gave up takes no turn', async () => {
+  let group = 'crowd';
+  const { limiter, call, open } = oneTaken(() => group);
+  call('a');
+  group = 'other';
+  const deadline = new AbortController();
+  const late = call('x', deadline.signal);
+  group = 'third';
+  call('z');
+  deadline.abort(new Error('too late'));
+  await expect(late).rejects.toThrow('too late');
+  expect(limiter.waiting).toBe(2);
+  expect(await open()).toEqual(['a', 'z']);
+});
+
+test('the group is the one on whose behalf the call is made, however deep', async () => {
+  const { call, open } = oneTaken();
+  const deep = (group: string, name: string) =>
+    onBehalfOf(group, async () => {
+      await Promise.resolve();
+      await call(name);
+    });
+  const all = [deep('crowd', 'a'), deep('crowd', 'b'), deep('crowd', 'c'), deep('other', 'x')];
+  await Promise.resolve();
+  expect(presentGroup()).toBe('');
+  expect(await open()).toEqual(['a', 'x', 'b', 'c']);
+  await Promise.all(all);
 });
 
 test('a call whose time runs out while it waits is never begun, and frees its place in the line', async () => {

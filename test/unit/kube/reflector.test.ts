@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { KubeClient } from '../../../src/kube/client-types.ts';
+import { systemClock } from '../../../src/kube/clock.ts';
 import type { KubeObject, UntypedObject } from '../../../src/kube/object.ts';
 import { Reflector, type ReflectorOptions } from '../../../src/kube/reflector.ts';
 import { RESOURCES } from '../../../src/kube/resources.ts';
@@ -382,6 +383,25 @@ describe('start and stop', () => {
     await vi.waitFor(() => expect(s.told.added).toEqual(['seen']));
     s.server.endWatches();
     await vi.waitFor(() => expect(s.told.added).toContain('lost-event'));
+  });
+});
+
+describe('an event that the server has lost', () => {
+  test('is made up for by a list, when the watch ends and the last list is half an hour old', async () => {
+    let later = 0;
+    const s = await setUp({ clock: { ...systemClock, now: () => systemClock.now() + later } });
+    await watching(s);
+    s.server.put(bareObject('lost-event'), { silently: true });
+    s.server.put(bareObject('seen'));
+    await vi.waitFor(() => expect(s.told.added).toEqual(['seen']));
+    later = 29 * 60_000;
+    s.server.endWatches();
+    await watching(s);
+    expect(s.reflector.stats().lists).toBe(1);
+    later = 31 * 60_000;
+    s.server.endWatches();
+    await vi.waitFor(() => expect(s.told.added).toContain('lost-event'));
+    expect(s.reflector.stats().lists).toBe(2);
   });
 });
 

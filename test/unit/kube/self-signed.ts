@@ -1,86 +1,11 @@
-import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import { isIPv4 } from 'node:net';
+import { randomBytes } from 'node:crypto';
+import { type Certificate, issue, selfSigned as selfSignedFor } from '../../../src/build-node/certificate.ts';
 
-/** One DER element. */
-function der(tag: number, ...parts: Buffer[]): Buffer {
-  const body = Buffer.concat(parts);
-  const length =
-    body.length < 0x80
-      ? Buffer.from([body.length])
-      : Buffer.from([0x82, body.length >> 8, body.length & 0xff]);
-  return Buffer.concat([Buffer.from([tag]), length, body]);
-}
-
-const sequence = (...parts: Buffer[]) => der(0x30, ...parts);
-const oid = (hex: string) => der(0x06, Buffer.from(hex, 'hex'));
-const utcTime = (text: string) => der(0x17, Buffer.from(text));
-
-const ED25519 = sequence(oid('2b6570'));
-const COMMON_NAME = '550403';
-const SUBJECT_ALT_NAME = '551d11';
-const BASIC_CONSTRAINTS = '551d13';
-
-/** A certificate with its key, both PEM. Good for tests only. */
-export interface Certificate {
-  readonly cert: string;
-  readonly key: string;
-}
-
-interface Content {
-  readonly subject: string;
-  /** DNS names and IPv4 addresses. */
-  readonly names: readonly string[];
-  readonly isAuthority: boolean;
-  /** UTCTime: `491231235959Z`. */
-  readonly notAfter?: string;
-}
-
-interface Issuer {
-  readonly subject: string;
-  readonly privateKey: KeyObject;
-}
-
-const nameOf = (subject: string) =>
-  sequence(der(0x31, sequence(oid(COMMON_NAME), der(0x0c, Buffer.from(subject)))));
-
-function alternativeName(name: string): Buffer {
-  return isIPv4(name) ? der(0x87, Buffer.from(name.split('.').map(Number))) : der(0x82, Buffer.from(name));
-}
-
-/** Issued by `issuer`; without one it vouches for itself. */
-function issue(
-  { subject, names, isAuthority, notAfter = '491231235959Z' }: Content,
-  issuer?: Issuer,
-): Certificate & { privateKey: KeyObject } {
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-  const constraints = isAuthority ? sequence(der(0x01, Buffer.from([0xff]))) : sequence();
-  const extensions = sequence(
-    sequence(oid(BASIC_CONSTRAINTS), der(0x04, constraints)),
-    sequence(oid(SUBJECT_ALT_NAME), der(0x04, sequence(...names.map(alternativeName)))),
-  );
-  const content = sequence(
-    der(0xa0, der(0x02, Buffer.from([2]))),
-    der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
-    ED25519,
-    nameOf(issuer?.subject ?? subject),
-    sequence(utcTime('200101000000Z'), utcTime(notAfter)),
-    nameOf(subject),
-    publicKey.export({ type: 'spki', format: 'der' }),
-    der(0xa3, extensions),
-  );
-  const signature = der(0x03, Buffer.from([0]), sign(null, content, issuer?.privateKey ?? privateKey));
-  const base64 = sequence(content, ED25519, signature).toString('base64').replace(/.{64}/g, '$&\n');
-  return {
-    cert: `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`,
-    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    privateKey,
-  };
-}
+export type { Certificate };
 
 /** A certificate for 127.0.0.1 that vouches for itself, with its key. */
 export function selfSigned(): Certificate {
-  const { cert, key } = issue({ subject: 'test', names: ['127.0.0.1'], isAuthority: true });
-  return { cert, key };
+  return selfSignedFor(['127.0.0.1'], true);
 }
 
 /** A private authority: its own certificate, and those that it issues for names. */

@@ -38,6 +38,16 @@ describe('keys', () => {
     expect(queue.depth).toBe(0);
   });
 
+  test('are ready once, also when they are of another group by then', async () => {
+    let group = 'tenant';
+    const { queue } = setUp({ groupOf: () => group });
+    queue.add('a');
+    group = '';
+    queue.add('a');
+    expect(queue.depth).toBe(1);
+    expect([await take(queue), await take(queue)]).toEqual(['a', 'nothing']);
+  });
+
   test('go to a worker that waits already', async () => {
     const { queue } = setUp();
     const waiting = [queue.get(), queue.get()];
@@ -107,6 +117,36 @@ describe('delays', () => {
   test('backoff is never shorter than what the server asked for', () => {
     const { queue } = setUp();
     expect(queue.addRateLimited('a', 7_000)).toBe(7_000);
+  });
+
+  test('what the server asked to leave alone is left alone, though it is added before, during the look and after', async () => {
+    const { queue, clock } = setUp();
+    queue.add('a');
+    queue.add('b');
+    expect(await take(queue)).toBe('a');
+    queue.add('a');
+    queue.addRateLimited('a', 3_000);
+    queue.done('a');
+    queue.add('a');
+    queue.addAfter('a', 100);
+    clock.advance(2_999);
+    expect([await take(queue), await take(queue)]).toEqual(['b', 'nothing']);
+    expect(queue.delayed).toBe(1);
+    clock.advance(1);
+    // Handed to the call that has waited for a key.
+    expect(queue.processing).toBe(2);
+    expect(queue.delayed).toBe(0);
+  });
+
+  test('a look that succeeds ends what the server asked for', async () => {
+    const { queue } = setUp();
+    queue.add('a');
+    await take(queue);
+    queue.addRateLimited('a', 60_000);
+    queue.forget('a');
+    queue.done('a');
+    queue.add('a');
+    expect(await take(queue)).toBe('a');
   });
 });
 

@@ -3,6 +3,7 @@ import { LABELS } from '../../../src/contract/names.ts';
 import { contentHash } from '../../../src/domain/hash.ts';
 import { type ApplyDeps, applyItem } from '../../../src/listener/apply.ts';
 import { EnvSecrets } from '../../../src/listener/env-secrets.ts';
+import { PullSecrets } from '../../../src/listener/pull-secret.ts';
 import { TermOver } from '../../../src/listener/refusal.ts';
 import type { Resource } from '../../../src/listener/resource-view.ts';
 import { TenantNamespaces } from '../../../src/listener/tenant-namespace.ts';
@@ -20,6 +21,7 @@ function depsFor(more: Partial<ApplyDeps> = {}): ApplyDeps {
     client,
     view: cluster.view(),
     secrets: new EnvSecrets({ client, logger }),
+    pullSecrets: new PullSecrets(client),
     namespaces: new TenantNamespaces({ client, podSecurity: 'restricted', quota: null }),
     logger,
     guard: () => {},
@@ -79,6 +81,30 @@ describe('the custom resource', () => {
     cluster.put({ ...edited, spec: { ...edited.spec, generation: 99, suspend: true } });
     await apply(applyWork({ generation: 2 }));
     expect(live().spec).toMatchObject({ generation: 2, suspend: false });
+  });
+
+  it('notes that its host has changed, until whoever removes certificates takes the note off', async () => {
+    const routed = (generation: number, url?: string) => {
+      const spec = specOf(generation, url === undefined ? {} : { routing: { url } });
+      return applyWork({ generation, spec, spec_hash: contentHash(spec) });
+    };
+    const isNoted = () => live().metadata.annotations?.['berth.dev/former-host'] === 'true';
+    const notes: boolean[] = [];
+    for (const item of [
+      routed(1, 'https://a.example.com'),
+      routed(2, 'https://a.example.com/path'),
+      routed(3, 'https://b.example.com'),
+      routed(4),
+    ]) {
+      await apply(item);
+      notes.push(isNoted());
+    }
+    expect(notes).toEqual([false, false, true, true]);
+    const object = live();
+    delete object.metadata.annotations?.['berth.dev/former-host'];
+    cluster.put({ ...object });
+    await apply(routed(5, 'https://c.example.com'));
+    expect(isNoted()).toBe(false);
   });
 
   it('of a newer generation, applied by another replica, is not overwritten', async () => {
@@ -213,7 +239,7 @@ describe('environments', () => {
     expect(cluster.get('Secret', metadata.name)?.metadata.labels).toEqual({});
   });
 
-  it('that nobody needs go with the next new one, ours only; a failure of that stops nothing', async () => {
+  it('that nobody needs go, ours only, and it is told which are gone; a failure of that stops nothing', async () => {
     const labels = { ...OURS };
     for (const number of [1, 2]) {
       cluster.put({
@@ -224,14 +250,42 @@ describe('environments', () => {
     }
     const item = applyWork({
       env_secrets: [secret(12)],
-      stale_env_secrets: [3, 2, 1].map((number) => `${NAME}-env-${number}`),
+      stale_env_revisions: [3, 2, 1],
     });
     cluster.failures.set('find Secret', ['server']);
-    await apply(item);
+    expect(await apply(item)).toEqual({ kind: 'done', gone: [] });
     expect(cluster.get('Secret', `${NAME}-env-1`)).toBeDefined();
-    await apply({ ...item, generation: 2, env_secrets: [secret(13)] });
+    expect(await apply({ ...item, generation: 2, env_secrets: [secret(13)] })).toEqual({
+      kind: 'done',
+      gone: [3, 2, 1],
+    });
     expect(cluster.get('Secret', `${NAME}-env-1`)).toBeUndefined();
     expect(cluster.get('Secret', `${NAME}-env-2`)).toBeDefined();
+  });
+
+  it('that nobody needs go also when nothing else is to be done; then nothing is asked or written', async () => {
+    await apply(applyWork());
+    const metadata = { name: `${NAME}-env-1`, namespace: NAMESPACE, labels: { ...OURS } };
+    cluster.put({ apiVersion: 'v1', kind: 'Secret', metadata });
+    cluster.calls.length = 0;
+    expect(await apply(applyWork({ stale_env_revisions: [2, 1] }))).toEqual({ kind: 'done', gone: [2, 1] });
+    expect(cluster.writes()).toEqual([`delete Secret ${NAME}-env-1`]);
+    cluster.calls.length = 0;
+    expect(await apply(applyWork())).toEqual({ kind: 'done' });
+    expect(cluster.calls).toEqual([]);
+  });
+
+  it('of which some cannot be removed: those before are told to be gone', async () => {
+    for (const number of [1, 2, 3]) {
+      const metadata = { name: `${NAME}-env-${number}`, namespace: NAMESPACE, labels: { ...OURS } };
+      cluster.put({ apiVersion: 'v1', kind: 'Secret', metadata });
+    }
+    cluster.before = (call) => {
+      const left = [1, 2, 3].filter((number) => cluster.get('Secret', `${NAME}-env-${number}`));
+      if (call === 'delete Secret' && left.length === 2) cluster.failures.set('delete Secret', ['server']);
+    };
+    const item = applyWork({ stale_env_revisions: [3, 2, 1] });
+    expect(await apply(item)).toEqual({ kind: 'done', gone: [3] });
   });
 
   it('of what the cluster runs stay, even if the hub has not heard of it yet', async () => {
@@ -253,8 +307,8 @@ describe('environments', () => {
       failedRevision: { ...revision(2), reason: 'CrashLoop', message: 'm' },
     };
     cluster.put({ ...live, status });
-    const item = applyWork({ generation: 2, env_secrets: [secret(14)], stale_env_secrets: names });
-    await apply(item);
+    const item = applyWork({ generation: 2, env_secrets: [secret(14)], stale_env_revisions: [4, 3, 2, 1] });
+    expect(await apply(item)).toEqual({ kind: 'done', gone: [4] });
     expect(names.filter((name) => cluster.get('Secret', name) !== undefined)).toEqual(names.slice(1));
   });
 });

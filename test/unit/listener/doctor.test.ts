@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
-import { parseAllDocuments } from 'yaml';
 import { loadConfig } from '../../../src/config.ts';
 import type { LeaseState } from '../../../src/contract/listener-protocol.ts';
 import { KubeError } from '../../../src/kube/errors.ts';
@@ -10,7 +8,8 @@ import { CHECKS, type Check, complete, failed, ok, warning } from '../../../src/
 import { type HubLook, hubFindings } from '../../../src/listener/doctor/hub-findings.ts';
 import { networkTrouble } from '../../../src/listener/doctor/network-trouble.ts';
 import { asJson, asText, isHealthy } from '../../../src/listener/doctor/report.ts';
-import { namespaceRights, workRights } from '../../../src/listener/rights.ts';
+import { buildRights, namespaceRights, workRights } from '../../../src/listener/rights.ts';
+import { grantedRights } from '../../installation/install.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
 const { rendering } = loadConfig({});
@@ -196,24 +195,25 @@ describe('the findings of the cluster', () => {
 });
 
 describe('the rights that are checked', () => {
+  const granted = (profile: string, kind: 'Role' | 'ClusterRole') =>
+    grantedRights(profile, kind, 'berth-listener').sort();
+
   it('are those that the manifests grant', () => {
-    interface Role {
-      kind: string;
-      metadata: { name: string };
-      rules: { apiGroups: string[]; resources: string[]; verbs: string[] }[];
-    }
-    const text = readFileSync(new URL('../../../manifests/10-rbac.yaml', import.meta.url), 'utf8');
-    const role = parseAllDocuments(text)
-      .map((document) => document.toJS() as Role)
-      .find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'berth-listener');
-    const granted = role?.rules.flatMap(({ apiGroups, resources, verbs }) =>
-      apiGroups.flatMap((group) =>
-        resources.flatMap((resource) => verbs.map((verb) => describeRight({ verb, group, resource }))),
-      ),
-    );
-    const checked = [...workRights(), ...namespaceRights('cloud')].map(describeRight);
-    expect(checked.sort()).toEqual(granted?.sort());
+    const inCloud = [...workRights(), ...namespaceRights('cloud')].map(describeRight);
+    expect(granted('cloud', 'ClusterRole')).toEqual(inCloud.sort());
     expect(namespaceRights('self_hosted')).toEqual([]);
+    // Beside what must be there: by the uid of a namespace the hub knows which cluster it is.
+    const inOthers = [...workRights().map(describeRight), 'get namespaces'].sort();
+    for (const profile of ['ha', 'single', 'remote-listener']) {
+      expect(granted(profile, 'ClusterRole')).toEqual(inOthers);
+    }
+    expect(granted('namespaced', 'Role')).toEqual(inOthers);
+    expect(granted('namespaced', 'ClusterRole')).toEqual([]);
+  });
+
+  it('the rights in the namespace of builds are exactly those that manifests/ grants', () => {
+    const builds = grantedRights('cloud', 'Role', 'berth-listener-builds');
+    expect(builds.sort()).toEqual(buildRights().map(describeRight).sort());
   });
 });
 

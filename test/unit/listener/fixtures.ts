@@ -41,6 +41,7 @@ export function applyWork(more: Partial<ApplyWork> = {}): ApplyWork {
     spec_hash: contentHash(spec),
     env_secrets: [],
     stale_env_secrets: [],
+    stale_env_revisions: [],
     ...more,
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { contentHash } from '../../../src/domain/hash.ts';
 import { goneItem, inventoryItem, observedReport } from '../../../src/listener/observe.ts';
-import { isEdited, type Resource } from '../../../src/listener/resource-view.ts';
+import { hasOwnLabels, isEdited, type Resource } from '../../../src/listener/resource-view.ts';
 import { ID, NAME, NAMESPACE, specOf } from './fixtures.ts';
 
 const { deploymentId, tenantId } = specOf(4);
@@ -22,6 +22,49 @@ function resource(more: { spec?: object; status?: Resource['status']; metadata?:
 }
 const revision = { id: 'r2', number: 2, templates: 't' };
 
+describe('the credentials of a build', () => {
+  const build = {
+    revisionId: 'r2',
+    number: 2,
+    repoUrl: 'https://git.example/a',
+    configPath: 'berth.yaml',
+    repository: 'r.example/a',
+    secretName: 's',
+  };
+  const hashOf = (phase: 'Waiting' | 'Running' | 'Failed', reason?: string, revisionId = 'r2') =>
+    inventoryItem(
+      resource({
+        spec: { build },
+        status: { build: { revisionId, number: 2, phase, ...(reason === undefined ? {} : { reason }) } },
+      }),
+    )?.spec_hash;
+
+  it('that are lost, perhaps, make the resource one that is not as it was applied', () => {
+    const ordinary = hashOf('Running');
+    expect(hashOf('Waiting', 'BuildLost')).not.toBe(ordinary);
+    expect(hashOf('Running', 'BuildLost')).not.toBe(ordinary);
+    expect(hashOf('Failed', 'BuildLost')).toBe(ordinary);
+    expect(hashOf('Waiting', 'RegistryUnavailable')).toBe(ordinary);
+    expect(hashOf('Waiting', 'BuildLost', 'r1')).toBe(ordinary);
+  });
+});
+
+describe('what somebody else wrote', () => {
+  it.each([2 ** 62, 1.5, 'x', undefined])(
+    'of the generation %s a number is told that is none of ours',
+    (generation) => {
+      const odd = { ...resource(), spec: { ...specOf(4), generation } } as Resource;
+      expect(inventoryItem(odd)?.generation).toBe(0);
+    },
+  );
+
+  it('without a spec is none of the hub', () => {
+    const bare = { ...resource(), spec: undefined } as unknown as Resource;
+    expect([inventoryItem(bare), goneItem(bare), observedReport(bare)]).toEqual([null, null, null]);
+    expect(hasOwnLabels(bare)).toBe(false);
+  });
+});
+
 describe('what is told of a status', () => {
   it('is all that the hub wants to know', () => {
     const status = {
@@ -34,6 +77,7 @@ describe('what is told of a status', () => {
       rollout: { ...revision, startedAt: 'now' },
       failedRevision: { id: 'r2', number: 2, reason: 'CrashLoop', message: 'why', generation: 4 },
       url: 'https://x',
+      routes: { generation: 4, hosts: ['x', 'y'] },
     };
     expect(observedReport(resource({ status }))).toEqual({
       kind: 'observed',
@@ -44,10 +88,22 @@ describe('what is told of a status', () => {
       conditions: [],
       off: false,
       url: 'https://x',
+      routes: { generation: 4, hosts: ['x', 'y'] },
       active_revision: { id: 'r1', number: 1 },
       rollout_revision: { id: 'r2', number: 2 },
       failed_revision: { id: 'r2', number: 2, reason: 'CrashLoop', message: 'why' },
     });
+  });
+
+  it.each([
+    ['10Gi', 10],
+    ['10G', 10],
+    ['1.5Ti', 1536],
+    ['nonsense', undefined],
+  ])('a volume of %s that is behind what is wanted is told in whole Gi', (requested, gi) => {
+    const report = observedReport(resource({ status: { observedSpecGeneration: 4, volume: { requested } } }));
+    expect(report).toMatchObject(gi === undefined ? {} : { volume_gi: gi });
+    expect(report !== null && 'volume_gi' in report).toBe(gi !== undefined);
   });
 
   const status = { observedSpecGeneration: 4 };
@@ -81,11 +137,17 @@ describe('what is told of a status', () => {
     });
   });
 
-  it('a change in place that failed is no failure of the revision that runs', () => {
-    const failedRevision = { id: 'r1', number: 1, reason: 'CrashLoop', message: 'why' };
+  it('a change in place that failed is no failure of the revision that runs, and told with its culprit', () => {
+    const failure = { reason: 'CrashLoop', message: 'why', culprit: { kind: 'Pod', object: 'web-1' } };
+    const failedRevision = { id: 'r1', number: 1, templates: 't2', ...failure };
     const activeRevision = { id: 'r1', number: 1, templates: 't' };
     const report = observedReport(resource({ status: { ...status, activeRevision, failedRevision } }));
     expect([report?.active_revision, report?.failed_revision]).toEqual([{ id: 'r1', number: 1 }, null]);
+    expect(report?.in_place_failure).toEqual(failure);
+    // An earlier hub does not know the field.
+    expect(observedReport(resource({ status: { ...status, activeRevision } }))).not.toHaveProperty(
+      'in_place_failure',
+    );
   });
 
   it('revisions without a record are none of the hub’s', () => {

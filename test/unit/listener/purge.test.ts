@@ -43,7 +43,8 @@ describe('purge', () => {
     put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, {
       spec: specOf(1, { revision: { number: 7, envSecretName: `${NAME}-env-7` } }),
     });
-    for (const name of [`${NAME}-env-1`, `${NAME}-env-7`, `${NAME}-db`]) put('v1', 'Secret', name);
+    for (const name of [`${NAME}-env-1`, `${NAME}-env-7`, `${NAME}-db`, `${NAME}-pull`])
+      put('v1', 'Secret', name);
     put('v1', 'PersistentVolumeClaim', `${NAME}-db`);
     put('apps/v1', 'ControllerRevision', `${NAME}-1`);
     const foreign = { 'berth.dev/deployment-id': ID };
@@ -62,6 +63,15 @@ describe('purge', () => {
       `PersistentVolumeClaim ${NAMESPACE}/copy`,
       `Secret ${NAMESPACE}/other`,
     ]);
+  });
+
+  it('looks soon while it goes on as it should, and less often at what hangs', async () => {
+    put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1) });
+    const waits: unknown[] = [];
+    for (let i = 0; i < 20; i += 1) waits.push(await look());
+    const ms = waits.map((result) => (result as { ms: number }).ms);
+    expect(ms.slice(0, 11)).toEqual(Array(11).fill(500));
+    expect(ms.slice(11)).toEqual([1000, 1500, 2000, 2500, 3000, 3000, 3000, 3000, 3000]);
   });
 
   it('of what is not there is done at once', async () => {

@@ -132,6 +132,33 @@ describe('the sender', () => {
     expect(t.outbox.isEmpty).toBe(true);
   });
 
+  it('tells a hub of the version before what that knows, and the next reports at once', async () => {
+    const refused = new HubError('refused', 'unrecognized key: routes', 422);
+    const before = {
+      kind: 'observed' as const,
+      deployment_id: ID,
+      name: NAME,
+      namespace: NAMESPACE,
+      observed_spec_generation: 1,
+      conditions: [],
+      off: false,
+      url: null,
+      active_revision: null,
+      rollout_revision: null,
+      failed_revision: null,
+    };
+    const report = { ...before, routes: { generation: 1, hosts: [] } };
+    t.failures.push(refused, refused);
+    t.outbox.addObserved(report);
+    await settle();
+    const sent = () => t.calls.map((call) => (call.kind === 'reports' ? call.reports : []));
+    expect(sent()).toEqual([[report], [report], [before]]);
+    t.outbox.addObserved({ ...report, url: 'https://a.example.com' });
+    await settle();
+    expect(sent().at(-1)).toEqual([{ ...before, url: 'https://a.example.com' }]);
+    expect(t.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
   it('ends the term when the hub says that the lease is another’s', async () => {
     t.failures.push(new HubError('conflict', 'stale', 409));
     t.outbox.addOutcome(applied(1));

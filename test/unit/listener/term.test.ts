@@ -13,6 +13,7 @@ function setUp(...first: (number | HubError)[]) {
   const answers: (number | HubError | 'hang')[] = [...first];
   const terms: Term[] = [];
   const stopping = new AbortController();
+  const cluster = { isReachable: true };
   let answered = 0;
   const hub = {
     lease: async (request: LeaseRequest, { signal }: { signal?: AbortSignal } = {}) => {
@@ -40,7 +41,11 @@ function setUp(...first: (number | HubError)[]) {
       identity: 'me',
       version: '1',
       namespaces: ['a'],
-      clusterFacts: async () => ({ cluster_version: 'v1', rendering: null, cluster_reachable: true }),
+      clusterFacts: async () => ({
+        cluster_version: 'v1',
+        rendering: null,
+        cluster_reachable: cluster.isReachable,
+      }),
       onAnswer: () => {
         answered += 1;
       },
@@ -55,7 +60,7 @@ function setUp(...first: (number | HubError)[]) {
     clock.advance(ms);
     await settle();
   };
-  return { clock, requests, answers, terms, stopping, running, pass, answered: () => answered };
+  return { clock, requests, answers, terms, stopping, running, pass, cluster, answered: () => answered };
 }
 let t: ReturnType<typeof setUp>;
 async function begin(...first: (number | HubError)[]): Promise<void> {
@@ -74,6 +79,23 @@ describe('terms', () => {
     await t.pass(30_000);
     expect(t.requests.slice(1)).toMatchObject([{ epoch: 1 }]);
     expect(t.terms[0]?.isValid()).toBe(true);
+  });
+
+  it('are renewed every 2 s while the cluster does not answer, so that its return is told at once', async () => {
+    await begin();
+    t.cluster.isReachable = false;
+    await t.pass(10_000);
+    expect(t.requests.at(-1)).toMatchObject({ cluster_reachable: false });
+    for (let told = 2; told < 6; told += 1) {
+      expect(t.requests).toHaveLength(told);
+      await t.pass(2_000);
+    }
+    t.cluster.isReachable = true;
+    await t.pass(2_000);
+    expect(t.requests.at(-1)).toMatchObject({ cluster_reachable: true });
+    const then = t.requests.length;
+    await t.pass(9_999);
+    expect(t.requests).toHaveLength(then);
   });
 
   it('wait while another holds the lease; the hub’s answer counts as one', async () => {

@@ -1,13 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { WorkItem } from '../../../src/contract/listener-protocol.ts';
+import type { ApplyWork, WorkItem } from '../../../src/contract/listener-protocol.ts';
 import { EnvSecrets } from '../../../src/listener/env-secrets.ts';
 import { HubError } from '../../../src/listener/hub-client.ts';
 import { Outbox } from '../../../src/listener/outbox.ts';
+import { PullSecrets } from '../../../src/listener/pull-secret.ts';
 import { pullWork } from '../../../src/listener/puller.ts';
 import { TenantNamespaces } from '../../../src/listener/tenant-namespace.ts';
 import { WorkTable } from '../../../src/listener/work-table.ts';
 import { FakeClock, recordingLogger } from '../kube/support.ts';
-import { applyWork, FakeCluster, fakeTerm, ID, NAME, purgeWork, settle } from './fixtures.ts';
+import { applyWork, FakeCluster, fakeTerm, ID, NAME, purgeWork, settle, specOf } from './fixtures.ts';
 
 const signal = new AbortController().signal;
 
@@ -23,6 +24,7 @@ function setUp() {
       client,
       view: cluster.view(),
       secrets: new EnvSecrets({ client, logger }),
+      pullSecrets: new PullSecrets(client),
       namespaces: new TenantNamespaces({ client, podSecurity: 'baseline', quota: null }),
       logger,
     },
@@ -142,9 +144,11 @@ describe('pulling work', () => {
     const stopping = new AbortController();
     t.term.lost.addEventListener('abort', () => stopping.abort());
     let asked = 0;
+    const limits: number[] = [];
     const hub = {
-      work: async (_query: object, { signal: gone }: { signal?: AbortSignal } = {}) => {
+      work: async ({ limit }: { limit: number }, { signal: gone }: { signal?: AbortSignal } = {}) => {
         asked += 1;
+        limits.push(limit);
         const answer = answers.shift();
         if (answer instanceof Error) throw answer;
         if (answer !== undefined) return answer;
@@ -164,7 +168,7 @@ describe('pulling work', () => {
       isReachable: reachable,
       signal: stopping.signal,
     });
-    return { stop: () => stopping.abort(), done, asked: () => asked };
+    return { stop: () => stopping.abort(), done, asked: () => asked, limits: () => limits.slice(0, 3) };
   }
 
   it('fills the table and asks again', async () => {
@@ -175,15 +179,64 @@ describe('pulling work', () => {
     await pulling.done;
   });
 
-  it('takes no more than can be done soon, until some is done', async () => {
-    const many = (prefix: string) =>
-      Array.from({ length: 100 }, (_, i) => applyWork({ deployment_id: `${prefix}${i}` }));
-    const pulling = pull([many('a'), many('b')]);
+  const portion = (prefix: string, more: Partial<ApplyWork> = {}) =>
+    Array.from({ length: 16 }, (_, i) => applyWork({ deployment_id: `${prefix}${i}`, ...more }));
+
+  it('takes no more than can be done soon, so that the hub’s fair order holds for the rest', async () => {
+    const pulling = pull([portion('a'), portion('b'), portion('c'), portion('d')]);
     await settle();
-    expect([t.table.size, pulling.asked()]).toEqual([200, 2]);
-    for (let i = 0; i < 100; i += 1) await t.table.reconcile(`a${i}`, signal);
+    // Each call is for all that there is room for: the hub looks through everything at each.
+    expect([t.table.size, pulling.asked(), pulling.limits()]).toEqual([48, 3, [48, 32, 16]]);
+    for (let i = 0; i < 15; i += 1) await t.table.reconcile(`a${i}`, signal);
     await settle();
     expect(pulling.asked()).toBe(3);
+    await t.table.reconcile('a15', signal);
+    await settle();
+    expect([t.table.size, pulling.asked()]).toEqual([48, 4]);
+    pulling.stop();
+    await pulling.done;
+  });
+
+  it('is not held up by items that wait, up to a bound', async () => {
+    t.cluster.failures.set('create ManagedDeployment', Array(400).fill('network'));
+    const pulling = pull(Array.from({ length: 20 }, (_, i) => portion(`${i}-`)));
+    await settle();
+    for (let i = 0; i < 20; i += 1) {
+      for (let j = 0; j < 16; j += 1) await t.table.reconcile(`${i}-${j}`, signal);
+      await settle();
+    }
+    expect([t.table.size, t.table.busy, pulling.asked()]).toEqual([192, 0, 12]);
+    pulling.stop();
+    await pulling.done;
+  });
+
+  it('is not held up for good by purges that hang: those looked at most often are left to the hub', async () => {
+    const hanging = (id: string) => {
+      const name = `shop-${id}`;
+      t.cluster.put({
+        apiVersion: 'berth.dev/v1alpha1',
+        kind: 'ManagedDeployment',
+        metadata: { name, namespace: 'team', deletionTimestamp: 'now' },
+        spec: specOf(1, { deploymentId: id }),
+      });
+      return purgeWork({ deployment_id: id, name });
+    };
+    const purges = Array.from({ length: 184 }, (_, i) => hanging(`p${i}`));
+    const answers: WorkItem[][] = [];
+    while (purges.length > 0) answers.push(purges.splice(0, 32));
+    const pulling = pull([...answers, [hanging('last')], portion('other-')]);
+    const looks = async (from: number, to: number) => {
+      for (let i = from; i < to; i += 1) await t.table.reconcile(`p${i}`, signal);
+      await settle();
+    };
+    await settle();
+    await looks(31, 32);
+    for (let from = 0; from < 184; from += 32) await looks(from, Math.min(from + 32, 184));
+    expect([t.table.size, t.table.busy, pulling.asked()]).toEqual([184, 17, 9]);
+    expect(await t.table.reconcile('p31', signal)).toEqual({ kind: 'settled' });
+    for (const key of ['p183', 'last']) {
+      expect(await t.table.reconcile(key, signal)).toMatchObject({ kind: 'requeue' });
+    }
     pulling.stop();
     await pulling.done;
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_PATIENCE, judgeRollout } from '../../../src/operator/failure-rules.ts';
+import { DEFAULT_PATIENCE } from '../../../src/operator/failure-rules.ts';
+import { judgeRollout } from '../../../src/operator/judge-rollout.ts';
 import type { Symptom } from '../../../src/operator/symptoms.ts';
 
 const START = Date.parse('2026-01-01T00:00:00Z');

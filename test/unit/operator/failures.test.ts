@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/kube/object.ts';
-import { NAMESPACE, type Spec, scaled, settled, World } from './fixtures.ts';
+import { message, NAMESPACE, revised, type Spec, scaled, settled, steps, World } from './fixtures.ts';
 
 const MINIMAL: Spec = { revision: { image: 'web:1' } };
 const on = (verb: string, id: string) => (write: { verb: string; id: string }) =>
@@ -77,7 +77,7 @@ describe('an object that the cluster refuses', () => {
   test('a volume that cannot grow', async () => {
     const world = await settled(MINIMAL);
     world.cluster.faults = [
-      { when: on('patch', 'PersistentVolumeClaim/web-db'), error: 'forbidden', message: 'no expansion' },
+      { when: on('patch', 'PersistentVolumeClaim/web-db'), error: 'forbidden', message: RIGID },
     ];
     world.change({ ...MINIMAL, database: { storage: '20Gi' } });
     await world.look();
@@ -85,6 +85,114 @@ describe('an object that the cluster refuses', () => {
     expect(world.condition('Serving')).toBe('True Available');
     expect(await world.look()).toEqual([]);
     expect(world.condition('DatabaseReady')).toBe('False VolumeNotExpandable');
+  });
+});
+
+test('trouble that may pass is told as a warning, although the rollout goes on', async () => {
+  const world = await settled(revised('web:1', 1));
+  world.change(revised('web:2', 2));
+  world.cluster.stuck.set('api', 'ErrImagePull');
+  await steps(world, 3);
+  expect([world.condition('Progressing'), world.condition('Ready')]).toEqual([
+    'True RolloutInProgress',
+    'False ImagePullFailed',
+  ]);
+  expect(world.events.filter(({ reason }) => reason === 'ImagePullFailed')).toEqual([
+    { type: 'Warning', reason: 'ImagePullFailed', message: expect.stringMatching(/^api: .* it may pass/) },
+  ]);
+});
+
+/** As the API server says it, after `persistentvolumeclaims "web-db" is forbidden: `. */
+const RIGID =
+  'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize';
+
+describe('a volume that is not let grow', () => {
+  const grown = (world: World, text: string, more: Partial<Spec> = {}) => {
+    world.cluster.faults = Array.from({ length: 20 }, () => ({
+      when: on('patch', 'PersistentVolumeClaim/web-db'),
+      error: 'forbidden' as const,
+      message: `persistentvolumeclaims "web-db" is forbidden: ${text}`,
+    }));
+    world.change({ ...revised('web:1', 1), database: { storage: '20Gi' }, generation: 2, ...more });
+  };
+
+  test.each([
+    ['its storage class', RIGID, 'VolumeNotExpandable', 'False VolumeNotExpandable'],
+    [
+      'a quota',
+      'exceeded quota: q, requested: requests.storage=10Gi, used: requests.storage=10Gi, limited: requests.storage=10Gi',
+      'QuotaExceeded',
+      'True DatabaseAvailable',
+    ],
+    [
+      'missing rights',
+      'User "o" cannot patch resource "persistentvolumeclaims"',
+      'Refused',
+      'True DatabaseAvailable',
+    ],
+  ])(
+    'by %s: told by its name, with a warning; taken back, all is well',
+    async (_name, text, reason, database) => {
+      const world = await settled(revised('web:1', 1));
+      grown(world, text);
+      await steps(world, 2);
+      expect([world.condition('Ready'), world.condition('DatabaseReady')]).toEqual([
+        `False ${reason}`,
+        database,
+      ]);
+      expect(message(world, 'DatabaseReady')).toContain(text);
+      expect(world.events).toContainEqual(expect.objectContaining({ type: 'Warning', reason }));
+      expect(world.status).toMatchObject({
+        status: 'READY',
+        volume: { requested: '10Gi' },
+        observedSpecGeneration: 0,
+      });
+      world.change({ ...revised('web:1', 1), generation: 3 });
+      await world.converge();
+      expect(world.condition('Ready')).toBe('True Converged');
+      expect(world.status.observedSpecGeneration).toBe(3);
+      expect(world.status.volume).toBeUndefined();
+    },
+  );
+
+  test('keeps neither a revision from being active nor the reason of one that fails from being told', async () => {
+    const world = await settled(revised('web:1', 1));
+    grown(world, RIGID, revised('web:2', 2));
+    await steps(world, 6);
+    expect(world.status.activeRevision?.number).toBe(2);
+    expect(world.condition('Ready')).toBe('False VolumeNotExpandable');
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    grown(world, RIGID, { ...revised('bad', 3), generation: 3 });
+    await steps(world, 2);
+    world.cluster.stuck.clear();
+    await steps(world, 4);
+    expect(world.status).toMatchObject({ activeRevision: { number: 2 }, failedRevision: { number: 3 } });
+    expect(world.condition('Ready')).toBe('False InvalidImageName');
+    expect(world.condition('DatabaseReady')).toBe('False VolumeNotExpandable');
+    // Generation 1 is the last of which everything was there.
+    expect(world.status.observedSpecGeneration).toBe(0);
+  });
+
+  test('keeps nothing from being tidied up', async () => {
+    const world = await settled(revised('web:1', 1));
+    for (let number = 2; number <= 14; number += 1) {
+      grown(world, RIGID, { ...revised(`web:${number}`, number), generation: number });
+      await steps(world, 5);
+      expect(world.status.activeRevision?.number).toBe(number);
+    }
+    const stored = world.cluster
+      .list('ControllerRevision')
+      .filter(({ metadata }) => /^web-\d/.test(metadata.name));
+    expect(stored).toHaveLength(10);
+  });
+
+  test('is told beside that it is switched off', async () => {
+    const world = await settled(revised('web:1', 1));
+    grown(world, RIGID, { suspend: true });
+    await steps(world, 8);
+    expect(world.condition('Ready')).toBe('False SwitchedOff');
+    expect(message(world, 'Ready')).toContain('must support resize');
+    expect(world.status.suspended).toBe(true);
   });
 });
 

@@ -2,9 +2,11 @@ import type { ManagedDeploymentStatus } from '../../../src/contract/managed-depl
 import { managedDeploymentSpecSchema } from '../../../src/contract/managed-deployment.ts';
 import type { RenderConfig } from '../../../src/contract/render-config.ts';
 import type { Logger } from '../../../src/domain/logger.ts';
+import { type Policy, resolvePolicy } from '../../../src/domain/policy.ts';
 import type { Outcome } from '../../../src/kube/controller.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import { createReconciler } from '../../../src/operator/reconcile.ts';
+import type { ReconcilerOptions } from '../../../src/operator/reconciler-options.ts';
 import { SimulatedCluster } from './simulated-cluster.ts';
 
 export const NAMESPACE = 'shop';
@@ -39,7 +41,10 @@ export class World {
   readonly cluster = new SimulatedCluster();
   now = Date.parse('2026-01-01T00:00:00Z');
   config: RenderConfig = CONFIG;
+  policy: Policy = resolvePolicy('self_hosted');
   mayAct = true;
+  /** Who looks up digests, from the next restart on. */
+  looks: ReconcilerOptions['images'];
   readonly events: { type: string; reason: string; message: string }[] = [];
   #reconcile = this.#operator();
 
@@ -52,10 +57,12 @@ export class World {
       view: this.cluster.view,
       client: this.cluster.client,
       config: this.config,
+      policy: this.policy,
       events: { record: (_object, type, reason, message) => this.events.push({ type, reason, message }) },
       clock: { date: () => new Date(this.now) },
       logger: silent,
       mayAct: () => this.mayAct,
+      ...(this.looks === undefined ? {} : { images: this.looks }),
     });
   }
 
@@ -135,3 +142,31 @@ export async function settled(spec: SpecInput): Promise<World> {
   world.cluster.writes = [];
   return world;
 }
+
+/** Spec of revision `number` of a deployment with a record. */
+export const revised = (image: string, number: number, more: object = {}): Spec => ({
+  deploymentId: '0197a000-0000-7000-8000-00000000abcd',
+  revision: { id: `0197a000-0000-7000-8000-00000000000${number}`, number, image },
+  ...more,
+});
+
+/** Of a condition; empty: there is none. */
+export const message = (world: World, type: string): string =>
+  world.status.conditions?.find((condition) => condition.type === type)?.message ?? '';
+
+/** Looks, then lets the controllers and two seconds go by; all writes on the way. */
+export async function steps(world: World, count: number): Promise<string[]> {
+  const writes: string[] = [];
+  for (let step = 0; step < count; step += 1) {
+    writes.push(...(await world.look()));
+    world.cluster.settle();
+    world.now += 2_000;
+  }
+  return writes;
+}
+
+/** Pod template of a component's Deployment. */
+export const template = (world: World, component: string): unknown => {
+  const object = world.cluster.get(`Deployment/${NAMESPACE}/web-${component}`);
+  return (object?.['spec'] as { template: unknown } | undefined)?.template;
+};

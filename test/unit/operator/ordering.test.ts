@@ -104,7 +104,7 @@ describe('what is left alone', () => {
     expect(await world.look()).toEqual([]);
   });
 
-  test('a resource that is being deleted, edited objects included', async () => {
+  test('a resource that is being deleted, edited objects included: that it is, is told once', async () => {
     const world = await settled(MINIMAL);
     world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
       metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
@@ -112,6 +112,7 @@ describe('what is left alone', () => {
     world.cluster.edit(`Service/${NAMESPACE}/web`, ({ metadata }) => {
       metadata.labels = { ...metadata.labels, 'app.kubernetes.io/part-of': 'other' };
     });
+    expect(await world.look()).toEqual(['status ManagedDeployment/web']);
     expect(await world.look()).toEqual([]);
   });
 

@@ -9,7 +9,7 @@ function pod(status: object): ObservedPod {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'web-1' },
-    spec: { containers: [] },
+    spec: { nodeName: 'node-1', containers: [] },
     status,
   } as UntypedObject);
 }
@@ -28,6 +28,15 @@ const unready = {
 
 describe('why a pod is not ready', () => {
   const TABLE: [string, object, string][] = [
+    [
+      'its node has gone',
+      {
+        phase: 'Running',
+        conditions: [{ type: 'Ready', status: 'False' }],
+        containerStatuses: [{ name: 'app', ready: true, state: { running: {} } }],
+      },
+      'pod web-1: NodeNotReady: node node-1 is not ready',
+    ],
     [
       'no node',
       {

@@ -7,7 +7,7 @@ interface Row {
   name: string;
   spec?: Spec;
   /** What happens to a cluster at rest. */
-  given: (world: World) => void;
+  given: (world: World) => void | Promise<void>;
   /** Writes of the next look, in any order; the custom resource's status is `status ManagedDeployment/web`. */
   writes: string[];
   /** Conditions after that look. */
@@ -50,7 +50,7 @@ const ROWS: Row[] = [
     name: 'a deleted Deployment comes back, and Ready says so meanwhile',
     given: ({ cluster }) => cluster.remove(childOf('Deployment', 'web-api')),
     writes: ['create Deployment/web-api', STATUS],
-    conditions: { Ready: 'False Reconciling', Progressing: 'False RolloutComplete' },
+    conditions: { Ready: 'False Reconciling', Progressing: 'False Reconciling' },
   },
   {
     name: 'an edited field is put back',
@@ -125,7 +125,34 @@ const ROWS: Row[] = [
       });
       cluster.remove(childOf('Service', 'web'));
     },
-    writes: [],
+    writes: [STATUS],
+    conditions: { Ready: 'False BeingDeleted', DatabaseReady: 'Unknown BeingDeleted' },
+  },
+  {
+    name: 'being deleted while it is paused: that is no end of the pause',
+    given: async (world) => {
+      world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
+        metadata.annotations = { 'berth.dev/paused': 'true' };
+      });
+      await world.look();
+      world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
+        metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
+      });
+    },
+    writes: [STATUS],
+    conditions: { Ready: 'False BeingDeleted', Paused: 'Unknown BeingDeleted' },
+  },
+  {
+    name: 'deletion was asked for, while it is paused: only told',
+    given: (world) => {
+      world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
+        metadata.annotations = { 'berth.dev/paused': 'true' };
+      });
+      const [requestedAt, restorableUntil] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'];
+      world.change({ ...MINIMAL, suspend: true, deletion: { requestedAt, restorableUntil } });
+    },
+    writes: [STATUS],
+    conditions: { Paused: 'True Paused', Ready: 'False DeletionRequested' },
   },
   {
     name: 'a fixed scale is changed by one write',
@@ -206,7 +233,7 @@ const ROWS: Row[] = [
 describe('one look at a cluster that was at rest', () => {
   test.each(ROWS)('$name', async ({ spec, given, writes, conditions }) => {
     const world = await settled(spec ?? MINIMAL);
-    given(world);
+    await given(world);
     expect((await world.look()).sort()).toEqual([...writes].sort());
     for (const [type, expected] of Object.entries(conditions ?? {})) {
       expect(`${type}: ${world.condition(type)}`).toBe(`${type}: ${expected}`);
@@ -216,7 +243,7 @@ describe('one look at a cluster that was at rest', () => {
   test('every change comes to rest again, and then nothing is written', async () => {
     for (const { spec, given, name } of ROWS) {
       const world = await settled(spec ?? MINIMAL);
-      given(world);
+      await given(world);
       await world.converge();
       expect(await world.look(), name).toEqual([]);
     }
@@ -347,6 +374,31 @@ describe('off and on', () => {
     expect([world.replicas('queue'), world.status.status]).toEqual([0, 'READY']);
     expect(world.condition('Ready')).toBe('True Converged');
   });
+});
+
+test('that a rollout is complete is told of rollouts alone, not of what is mended, scaled, or on again', async () => {
+  const world = await settled(MINIMAL);
+  const told = () => {
+    const reasons = world.events.splice(0).map(({ reason }) => reason);
+    return reasons.filter((reason) => reason === 'RolloutComplete' || reason === 'Reconciling');
+  };
+  expect(told()).toEqual(['RolloutComplete']);
+  world.cluster.remove(childOf('Deployment', 'web-api'));
+  await world.look();
+  expect(world.condition('Progressing')).toBe('False Reconciling');
+  await world.converge();
+  expect(world.condition('Progressing')).toBe('False RolloutComplete');
+  for (const more of [{ components: { api: scaled(3, 3) } }, { suspend: true }, {}]) {
+    world.change({ ...MINIMAL, ...more });
+    await world.converge();
+  }
+  expect(world.condition('Progressing')).toBe('False RolloutComplete');
+  expect(told()).toEqual([]);
+  world.change({ ...MINIMAL, podTemplate: { labels: { team: 'a' } } });
+  await world.converge();
+  world.change({ revision: { image: 'web:2', number: 2 } });
+  await world.converge();
+  expect(told()).toEqual(['RolloutComplete', 'RolloutComplete']);
 });
 
 test('a reconcile of a resource that is gone does nothing', async () => {

@@ -1,45 +1,29 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { parseAllDocuments } from 'yaml';
 import { KubeError } from '../../../src/kube/errors.ts';
 import { describeRight, type Right } from '../../../src/kube/rights.ts';
 import { CHILD_KINDS, type ChildKindName } from '../../../src/operator/kinds.ts';
 import { OperatorStartError, preflight } from '../../../src/operator/preflight.ts';
-import { leaseRights, neededRights } from '../../../src/operator/rights.ts';
-
-interface Role {
-  kind: string;
-  metadata: { name: string };
-  rules: { apiGroups: string[]; resources: string[]; verbs: string[] }[];
-}
+import { buildRights, leaseRights, neededRights } from '../../../src/operator/rights.ts';
+import { grantedRights } from '../../installation/install.ts';
 
 const ALL_KINDS = Object.keys(CHILD_KINDS) as ChildKindName[];
-const manifest = readFileSync(new URL('../../../manifests/10-rbac.yaml', import.meta.url), 'utf8');
-
-function granted(kind: string): string[] {
-  const roles = parseAllDocuments(manifest).map((document) => document.toJS() as Role);
-  const role = roles.find(
-    (candidate) => candidate.kind === kind && candidate.metadata.name === 'berth-operator',
-  );
-  return (role?.rules ?? []).flatMap(({ apiGroups, resources, verbs }) =>
-    apiGroups.flatMap((group) =>
-      resources.flatMap((name) => {
-        const [resource = '', subresource] = name.split('/');
-        return verbs.map((verb) =>
-          describeRight({ verb, group, resource, ...(subresource ? { subresource } : {}) }),
-        );
-      }),
-    ),
-  );
-}
-
 describe('the manifests grant exactly what the operator needs', () => {
-  test('in the namespaces of the workloads', () => {
-    expect(granted('ClusterRole').sort()).toEqual(neededRights(ALL_KINDS).map(describeRight).sort());
+  test.each([
+    ['ha', 'ClusterRole'],
+    ['single', 'ClusterRole'],
+    ['cloud', 'ClusterRole'],
+    ['remote-listener', 'ClusterRole'],
+    ['namespaced', 'Role'],
+  ] as const)('%s: in the namespaces of the workloads, by a %s', (profile, kind) => {
+    const needed = neededRights(ALL_KINDS).map(describeRight);
+    expect(grantedRights(profile, kind, 'berth-operator').sort()).toEqual(needed.sort());
+    const lease = grantedRights(profile, 'Role', 'berth-operator-lease');
+    expect(lease.sort()).toEqual(leaseRights().map(describeRight).sort());
   });
 
-  test('for the leader election', () => {
-    expect(granted('Role').sort()).toEqual(leaseRights().map(describeRight).sort());
+  test('cloud: in the namespace of builds', () => {
+    const builds = grantedRights('cloud', 'Role', 'berth-operator-builds');
+    expect(builds.sort()).toEqual(buildRights().map(describeRight).sort());
   });
 
   test('Secrets are never listed or watched, data is never deleted', () => {

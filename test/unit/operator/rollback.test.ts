@@ -1,28 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { CONFIG, NAMESPACE, RESOURCE_ID, resource, type Spec, scaled, settled, World } from './fixtures.ts';
-
-const spec = (image: string, number: number, more: object = {}): Spec => ({
-  deploymentId: '0197a000-0000-7000-8000-00000000abcd',
-  revision: { id: `0197a000-0000-7000-8000-00000000000${number}`, number, image },
-  ...more,
-});
-const message = (world: World, type: string) =>
-  world.status.conditions?.find((condition) => condition.type === type)?.message ?? '';
-const template = (world: World, component: string) => {
-  const object = world.cluster.get(`Deployment/${NAMESPACE}/web-${component}`);
-  return (object?.['spec'] as { template: unknown } | undefined)?.template;
-};
-
-/** Looks, then lets the controllers and two seconds go by. */
-async function steps(world: World, count: number): Promise<string[]> {
-  const writes: string[] = [];
-  for (let step = 0; step < count; step += 1) {
-    writes.push(...(await world.look()));
-    world.cluster.settle();
-    world.now += 2_000;
-  }
-  return writes;
-}
+import {
+  CONFIG,
+  message,
+  NAMESPACE,
+  scaled,
+  settled,
+  revised as spec,
+  steps,
+  template,
+  World,
+} from './fixtures.ts';
 
 const FOUR = {
   components: { api: scaled(2, 2), queue: scaled(2, 2), orchestrator: scaled(1, 1), executor: scaled(1, 1) },
@@ -42,6 +29,8 @@ describe('a revision that fails', () => {
       number: 2,
       templates: 'web-2',
       generation: 0,
+      inputsHash: expect.stringMatching(/^[0-9a-f]+$/),
+      serving: 'web-1',
       reason: 'InvalidImageName',
       message:
         'queue: pod web-queue-0, container app: InvalidImageName; it is not tried again: redeploy makes a new revision of the same content',
@@ -111,6 +100,23 @@ describe('a revision that fails', () => {
     await steps(world, 2);
     expect(world.status).toMatchObject({ rollout: { number: 3 }, failedRevision: { number: 2 } });
     expect(world.condition('Progressing')).toBe('True RolloutInProgress');
+  });
+
+  test('while a newer one is held, after another has failed, is a failure of its own and no change of what serves', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    world.change(spec('web:2', 2));
+    await steps(world, 3);
+    world.change(spec('web:3', 3));
+    await world.look();
+    world.cluster.settle();
+    world.now += 1000;
+    world.change(spec('web:4', 4));
+    await world.look();
+    expect(world.status.failedRevision).toMatchObject({ number: 3, templates: 'web-3' });
+    expect(world.status.failedChange).toBeUndefined();
+    await world.look();
+    expect(world.status).toMatchObject({ rollout: { number: 4 }, failedRevision: { number: 3 } });
   });
 
   test('of a change in place, off and on with another share of the connections: it has still failed', async () => {
@@ -190,6 +196,99 @@ describe('a revision that fails', () => {
     });
     expect(world.status.failedRevision?.message).toMatch(/^api: .*Duplicate value/);
     expect(world.images('api')).toEqual(['web:1']);
+  });
+});
+
+test('a number of pods that is changed after a failure is what a later failure returns to', async () => {
+  const scales = (pods: number, poolSize: number, team: string) => ({
+    components: { api: scaled(pods, pods) },
+    database: { poolSize },
+    podTemplate: { labels: { team } },
+  });
+  const dropped = { components: { api: scaled(1, 1), queue: scaled(3, 3) }, database: { poolSize: 10 } };
+  const world = await settled(spec('web:1', 1, { ...scales(1, 10, 'a'), ...dropped }));
+  const failing = async (more: object) => {
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    world.change(spec('web:2', 2, more));
+    await steps(world, 3);
+    world.cluster.stuck.clear();
+    await world.converge();
+  };
+  await failing(scales(1, 10, 'a'));
+  world.change(spec('web:2', 2, { ...scales(5, 10, 'a'), generation: 3 }));
+  await world.converge();
+  expect(world.replicas('api')).toBe(5);
+  await failing({ ...scales(6, 8, 'bad'), generation: 4 });
+  expect(world.status.failedChange).toBeDefined();
+  expect([world.replicas('api'), world.replicas('queue')]).toEqual([5, 3]);
+  expect(world.status.activeRevision?.scales).toEqual({
+    api: { min: 5, max: 5 },
+    queue: { min: 3, max: 3 },
+  });
+});
+
+test('where somebody deleted the stored templates of what serves, that is left alone: what failed is not rolled out', async () => {
+  const two = { components: { api: scaled(2, 2), queue: scaled(1, 3) } };
+  const world = await settled(spec('web:1', 1, two));
+  world.cluster.stuck.set('api', 'InvalidImageName');
+  world.change(spec('web:2', 2, { components: { api: scaled(2, 2) } }));
+  await steps(world, 3);
+  world.cluster.stuck.clear();
+  await world.converge();
+  world.cluster.remove(`ControllerRevision/${NAMESPACE}/web-1`);
+  const writes = await world.converge();
+  expect(writes.filter((write) => !write.startsWith('status'))).toEqual([]);
+  expect([world.images('api'), world.images('queue')]).toEqual([['web:1'], ['web:1']]);
+  expect(world.status).toMatchObject({ activeRevision: { number: 1 }, failedRevision: { number: 2 } });
+  expect([world.condition('Serving'), world.condition('Progressing')]).toEqual([
+    'True Available',
+    'False RolloutFailed',
+  ]);
+  expect(message(world, 'Progressing')).toContain('the stored templates of revision 1 are gone');
+  world.change(spec('web:3', 3));
+  await world.converge();
+  expect(world.status).toMatchObject({ activeRevision: { number: 3 } });
+  expect(world.condition('Ready')).toBe('True Converged');
+});
+
+describe('a change of what serves that fails beside a failed revision', () => {
+  const labelled = (team: string) => ({ podTemplate: { labels: { team } } });
+  /** The eleventh revision after the active one has failed, and then a change of that. */
+  async function failedTwice(): Promise<World> {
+    const world = await settled(spec('web:1', 1, labelled('a')));
+    const failing = async (number: number, more: object) => {
+      world.cluster.stuck.set('api', 'InvalidImageName');
+      world.change({ ...revision(number), ...more });
+      await steps(world, 3);
+      world.cluster.stuck.clear();
+      await world.converge();
+    };
+    for (let number = 2; number <= 12; number += 1) await failing(number, labelled('a'));
+    await failing(12, labelled('bad'));
+    expect(world.status).toMatchObject({
+      activeRevision: { number: 1 },
+      failedChange: { templates: 'web-1-2' },
+    });
+    return world;
+  }
+  const revision = (number: number) => {
+    const id = `0197a000-0000-7000-8000-0000000000${String(number).padStart(2, '0')}`;
+    return { ...spec('web:1', 1), revision: { id, number, image: `web:${number}` } };
+  };
+
+  test.each([
+    ['keeps its templates, so the next change is no other name for it', () => {}],
+    [
+      'is not mistaken for the next change where somebody deleted its templates',
+      (world: World) => world.cluster.remove(`ControllerRevision/${NAMESPACE}/web-1-2`),
+    ],
+  ])('%s', async (_name, meanwhile) => {
+    const world = await failedTwice();
+    meanwhile(world);
+    world.change({ ...revision(12), ...labelled('good') });
+    expect(await world.converge()).toContain('create ControllerRevision/web-1-3');
+    expect(world.status).toMatchObject({ activeRevision: { number: 1, templates: 'web-1-3' } });
+    expect(world.status.failedChange).toBeUndefined();
   });
 });
 
@@ -295,191 +394,7 @@ test('a component that was not done at the deadline is turned back at once, also
   expect(await world.look()).toContain('apply Deployment/web-api');
 });
 
-describe('trouble that may pass', () => {
-  test('of the database is told in Ready by its own name too; that it starts stays the word of its condition', async () => {
-    const world = new World(spec('web:1', 1));
-    world.cluster.stuck.set('database', 'ErrImagePull');
-    await steps(world, 3);
-    expect([world.condition('Ready'), world.condition('DatabaseReady'), world.status.status]).toEqual([
-      'False ImagePullFailed',
-      'False DatabaseStarting',
-      'AWAITING_DATABASE',
-    ]);
-    expect(message(world, 'Ready')).toMatch(
-      /^the database is not ready yet: pod \S+, container .*ErrImagePull/,
-    );
-    world.cluster.stuck.set('database', 'ContainerCreating');
-    await steps(world, 2);
-    expect(world.condition('Ready')).toBe('False DatabaseStarting');
-    world.cluster.stuck.clear();
-    await world.converge();
-    expect(world.condition('Ready')).toBe('True Converged');
-  });
-
-  test('is told in Ready while it lasts, by its own name; the rollout goes on', async () => {
-    const world = await settled(spec('web:1', 1));
-    world.change(spec('web:2', 2));
-    world.cluster.stuck.set('api', 'CreateContainerError');
-    await steps(world, 2);
-    expect([world.condition('Ready'), world.condition('Progressing')]).toEqual([
-      'False ContainerConfigInvalid',
-      'True RolloutInProgress',
-    ]);
-    expect(message(world, 'Ready')).toMatch(/^api: pod web-api-0, container app: CreateContainerError/);
-    expect(world.status).toMatchObject({ rollout: { number: 2 } });
-    expect(world.status.failedRevision).toBeUndefined();
-    world.cluster.stuck.clear();
-    await world.converge();
-    expect(world.condition('Ready')).toBe('True Converged');
-  });
-});
-
-test('a Deployment that somebody has paused is told of, with what lets it go on', async () => {
-  const world = await settled(spec('web:1', 1));
-  world.cluster.stuck.set('api', 'ContainerCreating');
-  world.change(spec('web:2', 2));
-  await world.look();
-  world.cluster.edit(`Deployment/${NAMESPACE}/web-api`, (object) => {
-    object['spec'] = { ...(object['spec'] as object), paused: true };
-  });
-  await steps(world, 2);
-  const told = /^.*api: .*; somebody paused its Deployment: kubectl rollout resume deployment\/web-api/;
-  expect(world.condition('Progressing')).toBe('True RolloutInProgress');
-  expect(message(world, 'Progressing')).toMatch(told);
-  expect(message(world, 'Ready')).toMatch(told);
-});
-
-describe('the deadline', () => {
-  test('wakes the operator by itself, counts from the recorded start, and survives a restart', async () => {
-    const world = await settled(spec('web:1', 1));
-    world.change(spec('web:2', 2));
-    world.cluster.stuck.set('api', 'CreateContainerError');
-    await steps(world, 2);
-    const startedAt = Date.parse(world.status.rollout?.startedAt ?? '');
-    world.now = startedAt + 100_000;
-    world.restart();
-    expect(await world.reconcile()).toEqual({ kind: 'requeue', afterMs: 500_000 });
-    world.now = startedAt + 599_999;
-    await world.reconcile();
-    expect(world.status.failedRevision).toBeUndefined();
-    world.now = startedAt + 600_000;
-    expect(await world.reconcile()).toMatchObject({ kind: 'requeue', afterMs: 100 });
-    expect(world.status.failedRevision).toMatchObject({ number: 2, reason: 'ContainerConfigInvalid' });
-  });
-
-  test('does not count the time of a pause', async () => {
-    const world = await settled(spec('web:1', 1));
-    world.change(spec('web:2', 2));
-    world.cluster.stuck.set('api', 'ContainerCreating');
-    await steps(world, 2);
-    const pause = (paused: string) =>
-      world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
-        metadata.annotations = { ...metadata.annotations, 'berth.dev/paused': paused };
-      });
-    pause('true');
-    await world.look();
-    world.now += 3_600_000;
-    await world.look();
-    expect(world.status.failedRevision).toBeUndefined();
-    pause('false');
-    await world.look();
-    expect(world.status.failedRevision).toBeUndefined();
-    expect(Date.parse(world.status.rollout?.startedAt ?? '')).toBe(world.now);
-  });
-
-  test('is none for database and cache: they may take as long as they do', async () => {
-    const world = new World(spec('web:1', 1));
-    world.cluster.stuck.set('database', 'ContainerCreating');
-    await steps(world, 3);
-    world.now += 3_600_000;
-    await steps(world, 2);
-    expect(world.status.failedRevision).toBeUndefined();
-    expect([world.status.status, world.condition('Progressing')]).toEqual([
-      'AWAITING_DATABASE',
-      'True AwaitingDataServices',
-    ]);
-  });
-});
-
 describe('a failure', () => {
-  test('of a custom resource that was lost and made again returns to what was active before', async () => {
-    const world = await settled(spec('web:1', 1));
-    const before = template(world, 'api');
-    world.change(spec('web:2', 2));
-    world.cluster.stuck.set('api', 'InvalidImageName');
-    await steps(world, 2);
-    world.cluster.stuck.clear();
-    await world.converge();
-    const lost = world.cluster.get(RESOURCE_ID);
-    world.cluster.remove(RESOURCE_ID);
-    if (lost) {
-      const { status: _, ...fresh } = lost;
-      world.cluster.put({ ...fresh, metadata: { name: 'web', namespace: NAMESPACE, uid: 'another' } });
-    }
-    world.restart();
-    world.cluster.stuck.set('api', 'InvalidImageName');
-    await steps(world, 4);
-    expect(world.status.failedRevision).toMatchObject({ number: 2, reason: 'InvalidImageName' });
-    world.cluster.stuck.clear();
-    await world.converge();
-    expect(template(world, 'api')).toEqual(before);
-    expect(world.status.activeRevision).toEqual({
-      id: '0197a000-0000-7000-8000-000000000001',
-      number: 1,
-      templates: 'web-1',
-      image: 'web:1',
-    });
-    expect(world.condition('Progressing')).toBe('False RolledBack');
-    expect(await world.look()).toEqual([]);
-  });
-
-  test('of a custom resource that was lost, which the hub knows of: what was active comes back, with no second try', async () => {
-    const world = await settled(spec('web:1', 1, { generation: 1 }));
-    world.change(spec('web:1', 1, { generation: 2, podTemplate: { labels: { team: 'a' } } }));
-    world.cluster.stuck.set('api', 'InvalidImageName');
-    await steps(world, 2);
-    world.cluster.stuck.clear();
-    await world.converge();
-    world.change(spec('web:2', 2, { generation: 3 }));
-    world.cluster.stuck.set('api', 'InvalidImageName');
-    await steps(world, 2);
-    world.cluster.stuck.clear();
-    await world.converge();
-    const before = template(world, 'api');
-    const { activeRevision } = world.status;
-    world.cluster.remove(RESOURCE_ID);
-    const failed = {
-      reason: 'CrashLoop',
-      message: 'api: it crashes',
-      activeRevision: { id: activeRevision?.id, number: 1 },
-      observedGeneration: 1,
-    };
-    const again = resource(spec('web:2', 2, { generation: 3, failed }));
-    world.cluster.put({ ...again, metadata: { name: 'web', namespace: NAMESPACE, uid: 'another' } } as never);
-    world.restart();
-    const images: string[] = [];
-    const told: unknown[] = [];
-    for (let step = 0; step < 12; step += 1) {
-      await world.look();
-      images.push(...world.images('api'));
-      const { observedSpecGeneration, failedRevision } = world.status;
-      told.push([observedSpecGeneration, failedRevision?.number, failedRevision?.reason]);
-      world.cluster.settle();
-      world.now += 2_000;
-    }
-    await world.converge();
-    expect([new Set(images), new Set(told.map(String))]).toEqual([
-      new Set(['web:1']),
-      new Set(['1,2,CrashLoop']),
-    ]);
-    expect(template(world, 'api')).toEqual(before);
-    expect(world.status.activeRevision).toEqual(activeRevision);
-    expect(world.condition('Progressing')).toBe('False RolledBack');
-    world.change(spec('web:3', 3, { generation: 4 }));
-    await world.converge();
-    expect(world.status).toMatchObject({ activeRevision: { number: 3 }, observedSpecGeneration: 4 });
-  });
-
   test('is not told from caches that stood still: the Deployments are read first', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));

@@ -189,18 +189,67 @@ describe('pod counts', () => {
   });
 });
 
+test('pods that are ready, and not yet for as long as BERTH_MIN_READY_SECONDS asks, are told of', async () => {
+  const world = await settled(spec('web:1', 1));
+  world.restart({ ...CONFIG, minReadySeconds: 10 });
+  // The setting alone is no other template: no pod is restarted.
+  const writes = await world.converge();
+  expect(new Set(writes)).toEqual(new Set(['apply Deployment/web-api', 'status ManagedDeployment/web']));
+  expect(world.status.activeRevision).toMatchObject({ templates: 'web-1' });
+  world.change(spec('web:2', 2));
+  await world.look();
+  world.cluster.settle();
+  world.cluster.edit(`Deployment/${NAMESPACE}/web-api`, (object) => {
+    object['status'] = { ...(object['status'] as object), availableReplicas: 0 };
+  });
+  // Wording alone is written a second later.
+  world.now += 2_000;
+  await world.look();
+  expect(world.status.conditions?.find(({ type }) => type === 'Progressing')?.message).toBe(
+    'revision 2: api: 0 of 1 pods are available, 1 ready for less than 10 s',
+  );
+});
+
 describe('stored templates', () => {
+  const kept = (world: World) =>
+    world.cluster
+      .list('ControllerRevision')
+      .filter(({ metadata }) => metadata.labels?.[WITNESS_LABEL] === undefined)
+      .map(({ metadata }) => metadata.name);
+
+  test('of the last ten are kept although none of them ever came up; then nothing is written', async () => {
+    const world = new World(spec('web:1', 1));
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    for (let number = 1; number <= 14; number += 1) {
+      world.change(spec(`web:${number}`, number));
+      await world.converge();
+      expect(world.status.failedRevision).toMatchObject({ number });
+    }
+    expect(kept(world)).toEqual(Array.from({ length: 10 }, (_, index) => `web-${index + 5}`));
+    expect(await world.look()).toEqual([]);
+  });
+
+  test('of a burst go at once when the last one has come up', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.cluster.stuck.set('api', 'ContainerCreating');
+    for (let number = 2; number <= 25; number += 1) {
+      world.change(spec(`web:${number}`, number));
+      await world.look();
+      world.now += 5_000;
+    }
+    expect(kept(world)).toHaveLength(25);
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect(kept(world)).toEqual(Array.from({ length: 10 }, (_, index) => `web-${index + 16}`));
+  });
+
   test('of the last ten are kept, and the active ones', async () => {
     const world = await settled(spec('web:1', 1));
     for (let number = 2; number <= 14; number += 1) {
       world.change(spec(`web:${number}`, number));
       await world.converge();
     }
-    const kept = world.cluster
-      .list('ControllerRevision')
-      .filter(({ metadata }) => metadata.labels?.[WITNESS_LABEL] === undefined)
-      .map(({ metadata }) => metadata.name);
-    expect(kept).toEqual(Array.from({ length: 10 }, (_, index) => `web-${index + 5}`));
+    expect(kept(world)).toEqual(Array.from({ length: 10 }, (_, index) => `web-${index + 5}`));
   });
 
   test('outlive the custom resource: it comes back to the same templates, without a restart of pods', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RenderConfig } from '../../../src/contract/render-config.ts';
-import { CONFIG, NAMESPACE, World } from './fixtures.ts';
+import { CONFIG, NAMESPACE, RESOURCE_ID, World } from './fixtures.ts';
 
 const INGRESS = `Ingress/${NAMESPACE}/web`;
 const HTTP_ROUTE = `HTTPRoute/${NAMESPACE}/web`;
@@ -113,6 +113,29 @@ describe('an HTTPRoute', () => {
     expect(shop.cluster.get(HTTP_ROUTE)).toBeDefined();
   });
 
+  test('whose kind is not to be found for a moment: its host is not told to be free', async () => {
+    const shop = world('gateway');
+    await shop.converge();
+    const told = shop.status.routes;
+    expect(told?.hosts).toEqual(['shop.example.com']);
+    shop.change({ ...wanting(undefined), generation: 2 });
+    shop.cluster.missingKinds.add('HTTPRoute');
+    await shop.look();
+    expect(shop.status.routes).toEqual(told);
+    shop.cluster.missingKinds.clear();
+    await shop.converge();
+    expect(shop.cluster.get(HTTP_ROUTE)).toBeUndefined();
+    expect(shop.status.routes).toEqual({ generation: 2, hosts: [] });
+  });
+
+  test('whose kind was never found: nothing is told of any generation, and not nothing at all', async () => {
+    const shop = new World({ ...wanting('https://shop.example.com'), generation: 3 });
+    shop.restart(routed('gateway'));
+    shop.cluster.missingKinds.add('HTTPRoute');
+    await shop.converge();
+    expect(shop.status.routes).toEqual({ generation: 0, hosts: [] });
+  });
+
   test('that takes the place of an Ingress: the URL is served all the while, then the Ingress goes; and back', async () => {
     const shop = world('ingress');
     await shop.converge();
@@ -136,5 +159,72 @@ describe('an HTTPRoute', () => {
     expect(shop.cluster.get(INGRESS)).toBeUndefined();
     expect(shop.status.url).toBeUndefined();
     expect(shop.condition('Ready')).toBe('True Converged');
+  });
+});
+
+describe('the hosts of all routes', () => {
+  const hosts = (of: World) => of.status.routes?.hosts;
+  const of = (world: World, url: string | undefined, generation: number) =>
+    world.change({ ...wanting(url), generation });
+
+  test('are told with the generation that the operator went by when it saw them', async () => {
+    const shop = world('ingress');
+    expect(shop.status.routes).toBeUndefined();
+    await shop.converge();
+    expect(shop.status.routes).toEqual({ generation: 0, hosts: ['shop.example.com'] });
+    of(shop, 'https://next.example.com', 2);
+    await shop.look();
+    expect(shop.status.routes).toEqual({ generation: 2, hosts: ['shop.example.com'] });
+    await shop.converge();
+    expect(shop.status.routes).toEqual({ generation: 2, hosts: ['next.example.com'] });
+    of(shop, undefined, 3);
+    await shop.converge();
+    expect(shop.status.routes).toEqual({ generation: 3, hosts: [] });
+  });
+
+  test('hold that of an Ingress which a finalizer keeps from going, until it has gone', async () => {
+    const shop = world('ingress');
+    await shop.converge();
+    shop.cluster.edit(INGRESS, ({ metadata }) => {
+      metadata.finalizers = ['example.com/load-balancer'];
+      metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
+    });
+    of(shop, undefined, 2);
+    await shop.converge();
+    expect(shop.status.url).toBeUndefined();
+    expect(shop.status.routes).toEqual({ generation: 2, hosts: ['shop.example.com'] });
+    shop.cluster.remove(INGRESS);
+    await shop.converge();
+    expect(hosts(shop)).toEqual([]);
+  });
+
+  test('hold that of an HTTPRoute which nothing has accepted', async () => {
+    const shop = world('gateway');
+    await shop.converge();
+    expect(shop.status.url).toBeUndefined();
+    expect(hosts(shop)).toEqual(['shop.example.com']);
+  });
+
+  test('hold every host that somebody wrote into a route; of too many to be told, none is said to be gone', async () => {
+    const shop = world('ingress');
+    await shop.converge();
+    const before = shop.status.routes;
+    const write = (count: number) =>
+      shop.cluster.edit(INGRESS, (ingress) => {
+        const { rules } = ingress['spec'] as { rules: object[] };
+        const more = Array.from({ length: count }, (_, at) => ({ host: `H${at}.example.com` }));
+        ingress['spec'] = { ...(ingress['spec'] as object), rules: [...rules, ...more] };
+      });
+    shop.cluster.edit(RESOURCE_ID, ({ metadata }) => {
+      metadata.annotations = { 'berth.dev/paused': 'true' };
+    });
+    write(1);
+    await shop.look();
+    expect(hosts(shop)).toEqual(['h0.example.com', 'shop.example.com']);
+    write(100);
+    of(shop, undefined, 2);
+    await shop.look();
+    expect(shop.status.routes?.generation).toBe(before?.generation);
+    expect(hosts(shop)).toContain('shop.example.com');
   });
 });

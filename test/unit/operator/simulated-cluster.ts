@@ -262,7 +262,10 @@ export class SimulatedCluster {
       metadata: {
         ...object.metadata,
         uid: before?.metadata.uid ?? object.metadata.uid ?? randomUUID(),
-        creationTimestamp: before?.metadata.creationTimestamp ?? new Date(0).toISOString(),
+        creationTimestamp:
+          before?.metadata.creationTimestamp ??
+          object.metadata.creationTimestamp ??
+          new Date(0).toISOString(),
         resourceVersion: String(this.#version),
         generation: (before?.metadata.generation ?? 0) + (specChanged ? 1 : 0),
       },

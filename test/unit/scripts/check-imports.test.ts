@@ -41,6 +41,10 @@ describe('the import rules', () => {
     ['src/api/a.ts', `import { x } from './b';`, 'with its ending'],
     ['src/attic/a.ts', `import { x } from '../domain/a.ts';`, 'attic is not a room'],
     ['src/config.ts', `import { x } from './store/database.ts';`, 'config.ts may import'],
+    ['src/config/a.ts', `import { x } from '../store/database.ts';`, 'config may import'],
+    ['src/config/a.ts', `import { x } from '../config.ts';`, 'config may import'],
+    ['src/roles.ts', `import { x } from './config/settings.ts';`, 'only config.ts may import config'],
+    ['src/api/a.ts', `import { x } from '../config/settings.ts';`, 'only config.ts may import config'],
   ])('%s: %s is refused', (path, text, rule) => {
     expect(brokenImportRules(project({ [path]: text }))).toEqual([expect.stringContaining(rule)]);
   });
@@ -50,12 +54,21 @@ describe('the import rules', () => {
     ['src/operator/a.ts', `import type { V1Pod } from '@kubernetes/client-node';`],
     ['src/roles.ts', `import { x } from './kube/client.ts';\nimport { y } from './api/app.ts';`],
     ['src/kube/a.ts', `import type { V1Pod } from '@kubernetes/client-node';`],
+    ['src/config.ts', `import { x } from './config/settings.ts';\nimport { y } from './domain/a.ts';`],
+    ['src/config/a.ts', `import { x } from '../contract/a.ts';\nimport { y } from './b.ts';`],
   ])('%s: %s is allowed', (path, text) => {
     expect(brokenImportRules(project({ [path]: text }))).toEqual([]);
   });
 
   test('the environment is read in one place', () => {
-    const root = project({ 'src/config.ts': 'process.env', 'src/api/a.ts': 'const x = process.env;' });
-    expect(strayEnvironmentReads(root)).toEqual([expect.stringContaining('src/api/a.ts')]);
+    const root = project({
+      'src/config.ts': 'process.env',
+      'src/config/a.ts': 'const x = process.env;',
+      'src/api/a.ts': 'const x = process.env;',
+    });
+    expect(strayEnvironmentReads(root).sort()).toEqual([
+      expect.stringContaining('src/api/a.ts'),
+      expect.stringContaining('src/config/a.ts'),
+    ]);
   });
 });

@@ -1,6 +1,6 @@
-import { DrizzleQueryError } from 'drizzle-orm/errors';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
+import { DrizzleQueryError } from '../../../src/store/drizzle.ts';
 import {
   NotMigrated,
   ReferenceViolation,

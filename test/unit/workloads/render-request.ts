@@ -93,6 +93,7 @@ function deploymentOf(request: RequestBody, config: RenderConfig): Deployment {
     createdAt: CREATED,
     updatedAt: CREATED,
     deleteRequestedAt: null,
+    purgeAfter: null,
     observation: null,
   };
 }

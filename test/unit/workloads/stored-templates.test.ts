@@ -21,6 +21,7 @@ describe('stored templates', () => {
       revisionId: resource.spec.revision.id,
       inputsHash: templateInputsHash(resource),
       templates,
+      image: { given: resource.spec.revision.image, used: resource.spec.revision.image },
     });
     expect(JSON.stringify(read?.templates)).toBe(JSON.stringify(templates));
   });

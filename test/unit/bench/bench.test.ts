@@ -1,0 +1,189 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { chooseBenches, loadBenches } from '../../../scripts/bench.ts';
+import { type Bench, type BenchContext, compareBench, runBench, type Sample } from '../../bench/bench.ts';
+import { busyWarning, describeMachine } from '../../bench/machine.ts';
+import { drawPlot, ticks } from '../../bench/plot.ts';
+import { cpuShare, processUsage } from '../../bench/process-usage.ts';
+import { benchmarksPage, type Entry, readEntries, shortNumber, writeReport } from '../../bench/report.ts';
+import { judge, quantile, ratios, summarise } from '../../bench/statistics.ts';
+
+const context = (root = '/a'): BenchContext => ({
+  root,
+  n: null,
+  profiles: null,
+  log: () => undefined,
+  shared: (_name, start) => start(),
+});
+
+/** A bench that notes the order of its rounds; values come from `value`. */
+function fake(order: string[], value: (side: string, round: number) => number): Bench {
+  return {
+    name: 'fake',
+    what: 'Nothing.',
+    floor: 'Less.',
+    runs: 4,
+    measures: [
+      { name: 'rate', unit: 'req/s', goal: { of: 'ratio', is: 'at least', limit: 0.9 } },
+      { name: 'own', unit: 'ms' },
+    ],
+    async start({ root }) {
+      const counts = new Map<string, number>();
+      const round = (side: string) => async (): Promise<Sample> => {
+        const at = counts.get(side) ?? 0;
+        counts.set(side, at + 1);
+        order.push(`${root} ${side}`);
+        const rate = value(side, at);
+        return side === 'ours' ? { rate, own: 1 } : { rate };
+      };
+      return {
+        ours: round('ours'),
+        floor: round('floor'),
+        plots: () => [
+          { name: 'p', title: 'T < U', x: 'n', y: 's', lines: [{ name: 'l', points: [[1, 2]] }] },
+        ],
+        stop: async () => void order.push('stop'),
+      };
+    },
+  };
+}
+
+test('quantiles lie between their neighbours; quartiles, ends and the number of rounds are told', () => {
+  expect(quantile([1, 2, 4], 0.25)).toBe(1.5);
+  expect(summarise([4, 1, 2])).toEqual({ median: 2, min: 1, max: 4, q1: 1.5, q3: 3, rounds: 3 });
+  expect(summarise([7])).toMatchObject({ median: 7, q1: 7, q3: 7 });
+  expect(() => summarise([])).toThrow('there are no values');
+  expect(() => summarise([1, Number.NaN])).toThrow('no number');
+});
+
+test('a goal is judged by the median: of the ratio, or of the value; without a floor a ratio is not', () => {
+  const [low, high] = [summarise([0.8]), summarise([0.9])];
+  const ratio = { of: 'ratio', is: 'at least', limit: 0.9 } as const;
+  expect(judge(ratio, low, high)).toBe('reached');
+  expect(judge(ratio, high, low)).toBe('missed');
+  expect(judge(ratio, high, null)).toBe('no floor');
+  expect(judge({ of: 'value', is: 'at most', limit: 0.8 }, low, null)).toBe('reached');
+  expect(judge(null, low, high)).toBe('no goal');
+});
+
+test('ratios are taken round by round; a floor of nothing gives none', () => {
+  expect(ratios([2, 6], [4, 3])).toEqual([0.5, 2]);
+  expect(ratios([2, 6], [0])).toEqual([]);
+});
+
+test('rounds take turns, every other one begins with the other side, and the first of each does not count', async () => {
+  const order: string[] = [];
+  const result = await runBench(
+    fake(order, (side, round) => (round === 0 ? 1000 : side === 'ours' ? 8 : 10)),
+    context(),
+    2,
+  );
+  const sides = ['ours', 'floor', 'floor', 'ours', 'ours', 'floor'].map((side) => `/a ${side}`);
+  expect(order).toEqual([...sides, 'stop']);
+  const [rate, own] = result.measures;
+  expect(rate).toMatchObject({ ours: { median: 8, rounds: 2 }, ratio: { median: 0.8 }, verdict: 'missed' });
+  expect(own).toMatchObject({ floor: null, ratio: null, verdict: 'no goal' });
+});
+
+test('what was started is stopped when a round fails', async () => {
+  const order: string[] = [];
+  const failing = fake(order, () => {
+    throw new Error('failed');
+  });
+  await expect(runBench(failing, context())).rejects.toThrow('failed');
+  expect(order.at(-1)).toBe('stop');
+});
+
+test('compare runs two checkouts in turn, the second one held against the first, and judges nothing', async () => {
+  const order: string[] = [];
+  const result = await compareBench(
+    fake(order, () => 5),
+    [context('/a'), context('/b')],
+    1,
+  );
+  expect(order).toEqual(['/b ours', '/a ours', '/a ours', '/b ours', 'stop', 'stop']);
+  expect(result.measures.map(({ verdict, ratio }) => [verdict, ratio?.median])).toEqual([
+    ['no goal', 1],
+    ['no goal', 1],
+  ]);
+});
+
+test('benches are chosen by the beginning of their names; every one has a name of its own', async () => {
+  const benches = await loadBenches();
+  const names = benches.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  const named = [fake([], () => 1)];
+  expect(chooseBenches(named, ['fa'])).toEqual(named);
+  const longer = { ...fake([], () => 1), name: 'fakes' };
+  expect(chooseBenches([...named, longer], ['fake'])).toEqual(named);
+  expect(() => chooseBenches(named, ['nothing'])).toThrow('there is no bench "nothing"; there are fake');
+});
+
+test('a busy machine is warned of, an idle one is not', () => {
+  const machine = describeMachine();
+  expect(machine.kubernetes).toMatch(/^\d+\.\d+\.\d+/);
+  expect(machine.postgresql).not.toBe('unknown');
+  expect(busyWarning({ ...machine, cores: 2, loadAverage: 0.4 })).toBeNull();
+  expect(busyWarning({ ...machine, cores: 2, loadAverage: 4 })).toContain('load average 4 on 2 cores');
+});
+
+test('the usage of a process is read from /proc; its share of a core is taken between two looks', () => {
+  const usage = processUsage(process.pid);
+  expect(usage.rssMib).toBeGreaterThan(10);
+  expect(usage.cpuSeconds).toBeGreaterThan(0);
+  const at = (seconds: number, cpuSeconds: number) => ({ seconds, cpuSeconds, rssMib: 1 });
+  expect(cpuShare([at(0, 1), at(1, 9), at(4, 2)])).toBe(0.25);
+  expect(cpuShare([at(0, 1)])).toBe(0);
+});
+
+test('axes have round steps from nothing to beyond the most; texts are escaped', () => {
+  expect(ticks(9)).toEqual([0, 2, 4, 6, 8, 10]);
+  expect(ticks(0.3)).toEqual([0, 0.1, 0.2, 0.3]);
+  expect(ticks(0)).toEqual([0, 1]);
+  const svg = drawPlot({
+    name: 'p',
+    title: 'a < b',
+    x: 'n',
+    y: 's',
+    lines: [{ name: 'l', points: [[0, 1]] }],
+  });
+  expect(svg).toContain('a &lt; b');
+  expect(svg).toContain('polyline');
+});
+
+test('numbers are short', () => {
+  expect([1234.5678, 12.345, 1.2345, 0.12345].map(shortNumber)).toEqual(['1235', '12.3', '1.23', '0.123']);
+});
+
+test('a report replaces what was measured anew and keeps the rest', async () => {
+  const docs = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+  try {
+    const result = await runBench(
+      fake([], () => 5),
+      context(),
+    );
+    const entry = (name: string, command: string): Entry => ({
+      result: { ...result, name },
+      machine: describeMachine(),
+      command,
+      date: '2026-01-01',
+    });
+    writeReport(docs, [entry('b', 'old'), entry('a', 'kept')]);
+    writeReport(docs, [entry('b', 'new')]);
+    expect(readEntries(docs).map(({ command }) => command)).toEqual(['kept', 'new']);
+    const page = readFileSync(join(docs, 'benchmarks.md'), 'utf8');
+    expect(page).toContain(
+      '| [b](#b) | rate, req/s | 5 (5–5) | 5 (5–5) | 1 (1–1) | ≥ 0.9 × floor | reached |',
+    );
+    expect(readFileSync(join(docs, 'benchmarks', 'b-p.svg'), 'utf8')).toContain('T &lt; U');
+  } finally {
+    rmSync(docs, { recursive: true, force: true });
+  }
+});
+
+test('docs/benchmarks.md is what its results make', () => {
+  const docs = new URL('../../../docs', import.meta.url).pathname;
+  expect(readFileSync(join(docs, 'benchmarks.md'), 'utf8')).toBe(benchmarksPage(readEntries(docs)));
+});

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { percentiles } from '../../bench/cluster/latencies.ts';
+import { nameLike, plainObjects, type Recording, renamed } from '../../bench/cluster/recording.ts';
+
+const step = (method: string, body: object, isResource = false) =>
+  ({ role: 'operator', method, contentType: 'application/json', isResource, path: '/p', body }) as never;
+
+const service = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: {
+    name: 'shop-01-abcdef01-db',
+    namespace: 'here',
+    labels: { 'berth.dev/deployment-id': 'the-id' },
+    resourceVersion: '1',
+    ownerReferences: [{ kind: 'ManagedDeployment', uid: 'the-uid' }],
+  },
+  spec: { clusterIP: 'None' },
+};
+
+const recording: Recording = {
+  waves: [
+    [step('POST', { kind: 'ManagedDeployment', metadata: { name: 'shop-01-abcdef01' } }, true)],
+    [step('PATCH', service), step('POST', { kind: 'Event', metadata: { name: 'e' } })],
+    [step('PATCH', { ...service, spec: {} }), step('PUT', { kind: 'ManagedDeployment' }, true)],
+  ],
+  objects: 2,
+  summary: '',
+  name: 'shop-01-abcdef01',
+  namespace: 'here',
+  deploymentId: 'the-id',
+  uid: 'the-uid',
+};
+
+test('the objects of a recording are what somebody would apply by hand: each once, as it was made, owned by nothing', () => {
+  expect(plainObjects(recording)).toEqual([
+    {
+      ...service,
+      metadata: { name: service.metadata.name, namespace: 'here', labels: service.metadata.labels },
+    },
+  ]);
+});
+
+test('a floor writes under a name of the same length, in another namespace, for another deployment', () => {
+  const name = nameLike(recording, 'floor-1', 7);
+  expect(name).toHaveLength(recording.name.length);
+  const [made] = renamed(plainObjects(recording), recording, { name, namespace: 'there' });
+  expect(made?.metadata).toMatchObject({ name: `${name}-db`, namespace: 'there' });
+  expect(JSON.stringify(made)).not.toMatch(/the-id|abcdef01|"here"/);
+});
+
+test('names of many deployments of a floor differ', () => {
+  const names = Array.from({ length: 6000 }, (_, index) => nameLike(recording, 'floor-1', index));
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test('percentiles are of the values in order of size', () => {
+  expect(percentiles([3, 1, 2], 'idle ')).toEqual({ 'idle p50': 2, 'idle p99': 2.98 });
+});

@@ -1,0 +1,233 @@
+/** README.md and docs/: who runs each block of commands, and whether what the pages name is there. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+import { clientCommand } from '../../src/client/command.ts';
+import { CLIENT_COMMANDS } from '../../src/client/names.ts';
+import { clientSettings, SETTINGS } from '../../src/config.ts';
+import { serverCommand } from '../../src/server-command.ts';
+import { allShellBlocks, pages, root, shellBlocks, textOf } from '../docs/pages.ts';
+
+/** What a test on one machine does not have. */
+const NEEDS = ['a cluster', 'docker', 'npm and Go alone'];
+/** Variables of clients and tests, which are no settings of a role. */
+const OTHER_VARIABLES = ['BERTH_URL', 'BERTH_API_KEY', 'BERTH_TENANT_ID'];
+const FOLDERS = 'src|test|docs|manifests|scripts|crds';
+
+const all = pages().map((page) => ({ page, text: textOf(page) }));
+const blocks = allShellBlocks();
+
+/** Everything that matches, with its page. */
+function named(pattern: RegExp): { page: string; found: string; rest: string }[] {
+  return all.flatMap(({ page, text }) =>
+    [...text.matchAll(pattern)].map(([, found = '', rest = '']) => ({ page, found, rest })),
+  );
+}
+
+describe('a block of commands', () => {
+  test('is found by its language, or by what its lines begin with', () => {
+    const page = [
+      '<!-- every block needs: a cluster -->',
+      '```',
+      'kubectl get mdep',
+      '```',
+      '```text',
+      'kubectl',
+      '```',
+      '<!-- run by: test/x.test.ts -->',
+      '  ```sh tour',
+      '  berth config',
+      '  ```',
+      '```',
+      '┌── a picture',
+      '```',
+    ];
+    expect(shellBlocks(page.join('\n'), 'x.md')).toEqual([
+      {
+        page: 'x.md',
+        line: 2,
+        text: 'kubectl get mdep\n',
+        marker: { kind: 'needs', what: 'a cluster' },
+      },
+      {
+        page: 'x.md',
+        line: 9,
+        text: 'berth config\n',
+        marker: { kind: 'run by', what: 'test/x.test.ts' },
+      },
+    ]);
+  });
+
+  test.each(blocks.map((block) => [`${block.page}:${block.line}`, block] as const))(
+    '%s is run by a test that is there, or says what it needs',
+    (_, { marker, page }) => {
+      if (marker === null) throw new Error('no comment says who runs it: see test/docs/pages.ts');
+      if (marker.kind === 'needs') return expect(NEEDS).toContain(marker.what);
+      const source = readFileSync(join(root, marker.what), 'utf8');
+      // Its test reads the page itself, or takes all blocks that name it.
+      expect(source.includes(page) || source.includes('allShellBlocks()')).toBe(true);
+    },
+  );
+});
+
+/** Pages whose deployments run on nodes that somebody has. */
+const NODE_PAGES = ['docs/install.md', 'docs/remote-listener.md'];
+
+describe('what the pages name is there', () => {
+  test('settings', () => {
+    const names = [...Object.keys(SETTINGS), ...OTHER_VARIABLES];
+    const sources = globSync(['test/**/*.ts', 'scripts/*.ts'], { cwd: root });
+    const ofTests = (name: string) =>
+      sources.some((path) => readFileSync(join(root, path), 'utf8').includes(`'${name}'`));
+    const isThere = (name: string) =>
+      names.includes(name) ||
+      (name.endsWith('_') && names.some((known) => known.startsWith(name))) ||
+      (name.startsWith('BERTH_TEST_') && ofTests(name));
+    expect(named(/\b(BERTH_[A-Z0-9_]+)/g).filter(({ found }) => !isThere(found))).toEqual([]);
+  });
+
+  test('scripts of npm', () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    const called = named(/\bnpm run (?:-s )?([a-z][a-z0-9-]*)/g);
+    expect(called.length).toBeGreaterThan(5);
+    // What is built there has scripts of its own.
+    const own = called.filter(({ page }) => page !== 'docs/builds.md');
+    expect(own.filter(({ found }) => !(found in scripts))).toEqual([]);
+  });
+
+  test('files and folders in backquotes', () => {
+    const paths = named(new RegExp(`\`((?:${FOLDERS})/[^\`\\s]*)\``, 'g'));
+    expect(paths.length).toBeGreaterThan(40);
+    const isThere = (path: string) =>
+      /[*…]/.test(path)
+        ? globSync(path.replaceAll('…', '*'), { cwd: root }).length > 0
+        : existsSync(join(root, path));
+    expect(paths.filter(({ found }) => !isThere(found))).toEqual([]);
+  });
+
+  test('what links lead to: the file, and the heading in it', () => {
+    const broken = named(/\]\((?!https?:)([^)\s#]*)(#[^)\s]*)?\)/g).filter(({ page, found, rest }) => {
+      const target = found === '' ? page : join(dirname(page), found);
+      if (!existsSync(join(root, target))) return true;
+      return rest !== '' && !anchorsOf(textOf(target)).has(rest.slice(1));
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test('images that the pages deploy in a real cluster: made of an app that meets the image contract', () => {
+    const deployed = named(/"image_uri": "([^"]+)"/g).filter(({ page }) => NODE_PAGES.includes(page));
+    expect(deployed.map(({ found }) => found)).toEqual(NODE_PAGES.map(() => 'REGISTRY/hello:1'));
+    expect(textOf('docs/install.md')).toContain('-t REGISTRY/hello:1 test/e2e/app ');
+  });
+
+  test('tests, by the words in quotes behind their path', () => {
+    const cited = named(/`(test\/[^`]+\.test\.ts)` "([^"]+)"/g);
+    expect(cited.length).toBeGreaterThan(15);
+    const missing = cited.filter(
+      ({ found, rest }) => !readFileSync(join(root, found), 'utf8').includes(rest),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('decisions', () => {
+  const files = globSync('docs/decisions/[0-9]*.md', { cwd: root }).map((path) => basename(path));
+  const numberOf = (file: string) => file.slice(0, 4);
+
+  test('have a number each, and no two the same', () => {
+    const numbers = files.map(numberOf).sort();
+    expect(numbers.filter((number, index) => numbers[index + 1] === number)).toEqual([]);
+    expect(numbers.filter((number) => !/^\d{4}$/.test(number))).toEqual([]);
+  });
+
+  test('are all in the list, by number, under their own headings', () => {
+    const rows = textOf('docs/decisions/README.md').matchAll(/^\| \[(\d{4})\]\(([^)]+)\) \| (.+) \|$/gm);
+    const listed = [...rows].map(([, number, file, title]) => `${file}: # ${number} ${title}`);
+    const headings = files.sort().map((file) => {
+      const [heading = ''] = textOf(`docs/decisions/${file}`).split('\n', 1);
+      return `${file}: ${heading}`;
+    });
+    expect(listed).toEqual(headings);
+  });
+});
+
+/** As GitHub makes them of headings. */
+function anchorsOf(text: string): Set<string> {
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
+  const anchor = (heading: string) =>
+    heading
+      .toLowerCase()
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-');
+  return new Set(headings.map(anchor));
+}
+
+/** `berth` commands of blocks and backquotes, also by the path of the program. */
+function berthCommands(): { page: string; words: string[] }[] {
+  const program = String.raw`(?:\bberth|(?:/app/)?src/main\.ts)`;
+  const inline = named(new RegExp(`\`${program} ([^\`]+)\``, 'g'));
+  const lines = blocks.flatMap(({ page, text }) =>
+    [
+      ...text.replaceAll('\\\n', ' ').matchAll(new RegExp(`(?:^|[ (=])${program} ([a-z][^\\n|;)>]*)`, 'gm')),
+    ].map(([, found = '']) => ({ page, found })),
+  );
+  // Decisions tell of what was refused, too.
+  const today = [...inline, ...lines].filter(({ page }) => !page.startsWith('docs/decisions/'));
+  return today.map(({ page, found }) => ({
+    page,
+    words: found.replace(/\s#.*$/, '').split(/\s+/),
+  }));
+}
+
+const WORD = /^[a-z][a-z-]*$/;
+/** Followed by a word of the reader's own. */
+const TAKES_NAMES = ['export', 'logs'];
+const helps = new Map<string, string>();
+
+/** What `berth … --help` prints. */
+async function helpOf(words: readonly string[]): Promise<string> {
+  const key = words.join(' ');
+  const known = helps.get(key);
+  if (known !== undefined) return known;
+  const printed: string[] = [];
+  const spy = vi.spyOn(console, 'log').mockImplementation((line) => void printed.push(String(line)));
+  try {
+    const asked = [...words, '--help'];
+    await (CLIENT_COMMANDS.has(words[0] ?? '')
+      ? clientCommand(asked, clientSettings())
+      : serverCommand(asked));
+  } finally {
+    spy.mockRestore();
+  }
+  helps.set(key, printed.join('\n'));
+  return printed.join('\n');
+}
+
+/** What is wrong with a command; null: nothing. */
+async function problemOf(words: readonly string[]): Promise<string | null> {
+  const [command = '', verb = ''] = words;
+  if (!WORD.test(command)) return null;
+  if (!new RegExp(`^ {2}${command} `, 'm').test(await helpOf([]))) return `${command} is no command`;
+  const hasVerb = WORD.test(verb) && !TAKES_NAMES.includes(command);
+  // Pages of single verbs, where there are some; others have one page for all.
+  const help = await helpOf(hasVerb && !CLIENT_COMMANDS.has(command) ? [command, verb] : [command]);
+  if (hasVerb && !new RegExp(`(berth ${command} ${verb}\\b|^ {2}${verb}\\b)`, 'm').test(help))
+    return `${command} has no ${verb}`;
+  const options = words.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.split('=')[0] ?? '');
+  const unknown = options.filter(
+    (option) => option !== '--help' && !new RegExp(`(^|[\\s[|(])${option}\\b`, 'm').test(help),
+  );
+  return unknown.length > 0 ? `${command} ${verb} has no ${unknown.join(', ')}` : null;
+}
+
+test('commands of berth exist, with the options that the pages give them', async () => {
+  const commands = berthCommands();
+  expect(commands.length).toBeGreaterThan(30);
+  const wrong: { page: string; command: string; problem: string }[] = [];
+  for (const { page, words } of commands) {
+    const problem = await problemOf(words);
+    if (problem !== null) wrong.push({ page, command: words.join(' '), problem });
+  }
+  expect(wrong).toEqual([]);
+});

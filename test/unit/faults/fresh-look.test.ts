@@ -1,0 +1,71 @@
+/** What is there beside what would be made anew (O1), and what was deleted though it was wanted (O2). */
+import { expect, test } from 'vitest';
+import type { KubeObject } from '../../../src/kube/object.ts';
+import { freshDifferences } from '../../faults/fresh-look.ts';
+import { remadeOf } from '../../faults/lives.ts';
+
+const object = (kind: string, name: string, more: object = {}): KubeObject =>
+  ({ apiVersion: 'v1', kind, metadata: { name }, ...more }) as KubeObject;
+
+const RESOURCE = object('ManagedDeployment', 'shop-1', {
+  spec: { generation: 7, revision: { envSecretName: 'shop-1-env-2' } },
+});
+const WANTED = [
+  RESOURCE,
+  object('Service', 'shop-1', { spec: { ports: [{ port: 80 }] } }),
+  object('PersistentVolumeClaim', 'shop-1-db', { spec: { resources: { requests: { storage: '10Gi' } } } }),
+];
+const LIVE = [
+  object('ManagedDeployment', 'shop-1', {
+    spec: { generation: 3, revision: { envSecretName: 'shop-1-env-2' } },
+    status: {},
+  }),
+  object('Service', 'shop-1', { spec: { ports: [{ port: 80 }], sessionAffinity: 'ClientIP' } }),
+  object('PersistentVolumeClaim', 'shop-1-db', { spec: {} }),
+  object('Secret', 'shop-1-env-1'),
+  object('Secret', 'shop-1-env-2'),
+  object('Secret', 'shop-1-db-copy'),
+  object('ControllerRevision', 'shop-1-2'),
+];
+
+test('what others add, what is made once, and what rollouts have left is no difference', () => {
+  expect(freshDifferences(WANTED, LIVE)).toEqual([]);
+});
+
+test('an object that is missing or going, one that nothing wants, and a field that is another are told', () => {
+  const gone = LIVE.filter(({ metadata }) => metadata.name !== 'shop-1-env-2');
+  expect(freshDifferences(WANTED, gone)).toEqual(['Secret shop-1-env-2 is missing']);
+  const leaving = LIVE.map((live) =>
+    live.kind === 'Service'
+      ? { ...live, metadata: { ...live.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
+      : live,
+  );
+  expect(freshDifferences(WANTED, leaving)).toEqual(['Service shop-1 is missing']);
+  expect(freshDifferences(WANTED, [...LIVE, object('HorizontalPodAutoscaler', 'shop-1-api')])).toEqual([
+    'HorizontalPodAutoscaler shop-1-api is there, and nothing wants it',
+  ]);
+  const other = LIVE.map((live) =>
+    live.kind === 'Service' ? { ...live, spec: { ports: [{ port: 81 }] } } : live,
+  );
+  expect(freshDifferences(WANTED, other)).toEqual([expect.stringMatching(/^Service shop-1: spec\.ports/)]);
+});
+
+const life = (kind: string, name: string, ...owners: string[]) => ({ kind, name, owners });
+const NOTHING: ReadonlySet<string> = new Set();
+
+test('what was deleted and is there again was wanted all the time', () => {
+  const ended = [life('Service', 'shop-1'), life('Secret', 'shop-1-env-1')];
+  const alive = [life('Service', 'shop-1')];
+  expect(remadeOf({ ended, alive }, NOTHING, [])).toEqual(['Service shop-1']);
+});
+
+test('but not where the plan has deleted it or its owner, or its changes bring it back', () => {
+  const service = life('Service', 'shop-1', 'ManagedDeployment shop-1');
+  const lives = { ended: [service], alive: [service] };
+  expect(remadeOf(lives, new Set(['services shop-1']), [])).toEqual([]);
+  expect(remadeOf(lives, new Set(['manageddeployments shop-1']), [])).toEqual([]);
+  expect(remadeOf(lives, new Set(['services shop-2']), [])).toEqual(['Service shop-1']);
+  expect(remadeOf(lives, NOTHING, ['Service'])).toEqual([]);
+  const note = life('ControllerRevision', 'shop-1-db-7', 'StatefulSet shop-1-db');
+  expect(remadeOf({ ended: [note], alive: [note] }, NOTHING, [])).toEqual([]);
+});

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { callRule, RuleBook, RuleFailure } from '../../../faults/proxies/rules.ts';
+
+const any = () => true;
+
+test('the newest rule takes a message, as often as it may, until it is removed', async () => {
+  const book = new RuleBook<number, string>();
+  const old = book.add({ match: any, fault: 'old' });
+  const once = book.add({ match: (n) => n === 2, fault: 'once', times: 1 });
+  expect([1, 2, 2].map((n) => book.take(n)?.fault)).toEqual(['old', 'once', 'old']);
+  expect([old.taken(), once.taken()]).toEqual([2, 1]);
+  old.remove();
+  expect(book.take(1)).toBeUndefined();
+});
+
+test('whoever waits for a rule hears when it has taken enough, or that it has not', async () => {
+  const book = new RuleBook<number, { kind: string }>();
+  const rule = book.add({ match: any, fault: { kind: 'hold' } });
+  const waiting = rule.waitTaken(2);
+  book.take(1);
+  book.take(2);
+  await waiting;
+  await rule.waitTaken(1);
+  await expect(rule.waitTaken(3, 1)).rejects.toThrow('(hold) has taken 3: it has taken 2');
+});
+
+test('what a rule was given to call and has thrown is told when the proxy stops', async () => {
+  const book = new RuleBook<number, string>();
+  const fail = () => {
+    throw new Error('of the plan');
+  };
+  book.add({ match: fail, fault: '' });
+  expect(() => book.take(1)).toThrow(RuleFailure);
+  await expect(callRule(async () => fail())).rejects.toBeInstanceOf(RuleFailure);
+  book.note(new Error('ECONNRESET'));
+  book.assertPlayed();
+  book.note(new RuleFailure(new Error('of the plan')));
+  expect(() => book.assertPlayed()).toThrow('1 rules failed: failed to play a rule: of the plan');
+  expect(book.takeFailures().map(({ message }) => message)).toEqual(['failed to play a rule: of the plan']);
+  expect(book.takeFailures()).toEqual([]);
+  book.assertPlayed();
+});

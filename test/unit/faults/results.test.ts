@@ -1,0 +1,86 @@
+/** What a run of all fault plans leaves in docs/reliability.md. */
+import { expect, test } from 'vitest';
+import type { FaultPlan, Verdict } from '../../faults/plan.ts';
+import { countsOf, resultLines, runMade, summary } from '../../faults/results.ts';
+
+const plan = (name: string, kind: FaultPlan['kind']): FaultPlan => ({
+  name,
+  kind,
+  says: name,
+  run: async () => [],
+});
+const PLANS = [plan('kill/a', 'kill'), plan('kill/b', 'kill'), plan('soak/c', 'soak')];
+const held = ({ name, kind }: FaultPlan, figures: string[] = []): Verdict => ({
+  plan: name,
+  kind,
+  held: true,
+  violations: [],
+  figures,
+  seconds: 20,
+});
+const [first, second, third] = PLANS as [FaultPlan, FaultPlan, FaultPlan];
+const broken: Verdict = {
+  ...held(second),
+  held: false,
+  violations: [
+    { oracle: 'O1', message: 'unlike the run:\n  without a fault', diff: ['- replicas: 2', '+ replicas: 1'] },
+    { oracle: 'O5', message: 'not quiet', diff: Array.from({ length: 32 }, (_, nr) => `get ${nr}`) },
+  ],
+};
+const CONVERGED = [
+  'converged 2.0 s after the last fault (lose)',
+  'converged 12.3 s after the last fault (lose)',
+];
+const RESULT = {
+  verdicts: [held(first, CONVERGED), broken, held(third, ['heap flat'])],
+  left: [],
+  seconds: 3_900,
+};
+
+test('the page tells command, settings, commit, duration, counts, each kind, figures, and of what broke oracles and diffs', () => {
+  const made = { command: 'npm run faults -- --parallel 2', settings: ['FAULTS_A=1'], commit: 'abc1234' };
+  const [head, ...lines] = resultLines(RESULT, PLANS, made);
+  expect(head).toMatch(
+    /^`FAULTS_A=1 npm run faults -- --parallel 2` at commit abc1234 on \d{4}-\d\d-\d\d, \d+ processors, 65 minutes: \*\*plans: 3, held: 2, broken: 1\*\*\.$/,
+  );
+  expect(lines.slice(0, 16)).toEqual([
+    '',
+    '| kind | plans | held | broken | at the latest converged after |',
+    '| --- | --- | --- | --- | --- |',
+    '| kill | 2 | 1 | 1 | 12.3 s |',
+    '| soak | 1 | 1 | 0 |  |',
+    '',
+    '- `soak/c`: heap flat',
+    '',
+    'Broken: `kill/b`',
+    '',
+    '```text',
+    'O1: unlike the run: without a fault',
+    '  - replicas: 2',
+    '  + replicas: 1',
+    'O5: not quiet',
+    '  get 0',
+  ]);
+  expect(lines.slice(-4)).toEqual(['  get 29', '  … and 2 more lines', '```', '']);
+});
+
+test('a run is told as it was typed, with the settings of its plans and the commit', () => {
+  const made = runMade(['--parallel', '2', '--write'], { FAULTS_SOAK_SECONDS: '60', PATH: '/bin' });
+  expect(made).toMatchObject({
+    command: 'npm run faults -- --parallel 2',
+    settings: ['FAULTS_SOAK_SECONDS=60'],
+  });
+  expect(runMade([], {})).toMatchObject({ command: 'npm run faults', settings: [] });
+});
+
+test('the closing lines tell what has no verdict, and the last one counts', () => {
+  const result = { ...RESULT, verdicts: [held(first), broken], left: ['soak/c'] };
+  expect(countsOf(result)).toEqual({ plans: 2, held: 1, broken: 1 });
+  expect(summary(result)).toEqual([
+    'left out: 1',
+    '  soak/c',
+    'broken: kill/b: O1: unlike the run:\n  without a fault',
+    '3900 s',
+    'plans: 2, held: 1, broken: 1',
+  ]);
+});

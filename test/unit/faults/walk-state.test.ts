@@ -1,0 +1,345 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { refusedRequests } from '../../faults/walk/audit.ts';
+import { type ClusterState, comparable, maskText, podTemplates } from '../../faults/walk/cluster-state.ts';
+import { differences, diffObjects } from '../../faults/walk/diff.ts';
+import { effectIssues, refusalIssues } from '../../faults/walk/effects.ts';
+import { graft } from '../../faults/walk/graft.ts';
+import { ObjectMemory } from '../../faults/walk/object-memory.ts';
+import { createRandom } from '../../faults/walk/random.ts';
+import { afterPatch, failingImage, patchTo, type WalkRecord } from '../../faults/walk/record.ts';
+import { differencesOf, leftovers, otherRevisions, surplusPods } from '../../faults/walk/state-checks.ts';
+import { TemplateMemory } from '../../faults/walk/template-memory.ts';
+
+const record: WalkRecord = {
+  spec: { cpu: 1, labels: { a: 'b' }, db_storage_gi: 20 },
+  image: 'registry.test/app:1',
+  secrets: [{ name: 'A', value: '1' }],
+  customUrl: null,
+};
+
+describe('a record after a PATCH', () => {
+  const spec = (change: Record<string, unknown> | null) =>
+    afterPatch(record, { source_config: { resource_spec: change } }).spec;
+
+  test('keeps what is absent, loses what is null, has lists and maps replaced whole', () => {
+    expect(afterPatch(record, {})).toEqual(record);
+    expect(spec({ cpu: null, labels: { c: 'd' } })).toEqual({ labels: { c: 'd' }, db_storage_gi: 20 });
+  });
+
+  test('keeps the size of its volume, whatever is cleared', () => {
+    expect(spec({ db_storage_gi: null })).toEqual(record.spec);
+    expect(spec(null)).toEqual({ db_storage_gi: 20 });
+    expect(spec({ db_storage_gi: 30 })).toEqual({ ...record.spec, db_storage_gi: 30 });
+  });
+
+  test('is an earlier one again, but for the size of the volume', () => {
+    const later: WalkRecord = {
+      ...record,
+      spec: { memory_mb: 1, db_storage_gi: 40 },
+      customUrl: 'https://a.example',
+    };
+    expect(afterPatch(later, patchTo(later, record))).toEqual({
+      ...record,
+      spec: { ...record.spec, db_storage_gi: 40 },
+    });
+  });
+});
+
+test('an image that fails is found, of the app and of containers beside it', () => {
+  expect(failingImage(record)).toBeNull();
+  expect(failingImage({ spec: {}, image: 'registry.test/app:fail-crash-loop' })).toBe(
+    'registry.test/app:fail-crash-loop',
+  );
+  const sidecars = [{ name: 'a', image: 'registry.test/s:fail-invalid-image' }];
+  expect(failingImage({ spec: { sidecars }, image: 'registry.test/app:1' })).toBe(
+    'registry.test/s:fail-invalid-image',
+  );
+});
+
+test('a graft changes a value with parts of another one alone', () => {
+  const current = { a: 1, list: [{ name: 'x', deep: { b: 2 } }] };
+  const donor = { a: 3, c: 4, list: [{ name: 'y', deep: { e: 5 } }] };
+  const random = createRandom(1);
+  const made = Array.from({ length: 500 }, () => graft(current, donor, random));
+  expect(current).toEqual({ a: 1, list: [{ name: 'x', deep: { b: 2 } }] });
+  expect(made).toContainEqual({ ...current, c: 4 });
+  expect(made).toContainEqual({ list: current.list });
+  expect(made).toContainEqual({ ...current, list: [{ name: 'x', deep: { e: 5 } }] });
+  expect(made).toContainEqual({ ...current, list: [{ name: 'x', deep: { b: 2, e: 5 } }] });
+});
+
+const deployment = (id: string, host: string | null) =>
+  ({
+    id,
+    name: `name-of-${id}`,
+    status: 'READY',
+    latest_revision_id: `revision-of-${id}`,
+    active_revision_id: `revision-of-${id}`,
+    conditions: [],
+    secrets: [],
+    url: host === null ? null : `https://${host}/`,
+    source_config: { resource_spec: null, custom_url: host === null ? null : `https://${host}` },
+    source_revision_config: { image_uri: 'registry.test/app:1' },
+  }) as never;
+
+const EMPTY: ClusterState = {
+  ManagedDeployment: [],
+  Deployment: [],
+  StatefulSet: [],
+  Service: [],
+  ServiceAccount: [],
+  HorizontalPodAutoscaler: [],
+  PodDisruptionBudget: [],
+  NetworkPolicy: [],
+  Ingress: [],
+  PersistentVolumeClaim: [],
+  Secret: [],
+  ControllerRevision: [],
+  Pod: [],
+};
+
+function stateOf(id: string, more: { cpu?: string; replicas?: number; scaled?: boolean } = {}): ClusterState {
+  const app = `app-${id}`;
+  const object = (kind: string, name: string, rest: object) =>
+    ({
+      apiVersion: 'v1',
+      kind,
+      metadata: { name, uid: `uid-${id}`, labels: { 'app.kubernetes.io/component': 'api' } },
+      ...rest,
+    }) as never;
+  const labels = { 'berth.dev/template-hash': `hash-${id}`, 'berth.dev/revision-id': `revision-of-${id}` };
+  const template = { metadata: { labels }, spec: { id: `${app}-api of ${id}`, cpu: more.cpu ?? '1' } };
+  return {
+    ...EMPTY,
+    ManagedDeployment: [
+      object('ManagedDeployment', app, {
+        spec: { generation: id.length, revision: { envSecretName: `${app}-env-${id.length}` } },
+      }),
+    ],
+    Deployment: [object('Deployment', `${app}-api`, { spec: { replicas: more.replicas ?? 1, template } })],
+    Secret: [
+      object('Secret', `${app}-env-${id.length}`, { data: { A: `value-of-${id}` } }),
+      object('Secret', `${app}-env-99`, { data: { OLD: 'b2xk' } }),
+    ],
+    ...(more.scaled
+      ? { HorizontalPodAutoscaler: [object('HorizontalPodAutoscaler', `${app}-api`, {})] }
+      : {}),
+  };
+}
+
+describe('two states', () => {
+  const of = (id: string, more?: Parameters<typeof stateOf>[1]) => ({
+    deployment: deployment(id, `${id}.example`),
+    state: stateOf(id, more),
+  });
+
+  test('of the same record are the same, whatever is their own', () => {
+    expect(differencesOf(of('id-0001'), of('id-of-00002'))).toEqual([]);
+  });
+
+  test('differ by what is not', () => {
+    expect(differencesOf(of('id-0001', { cpu: '2' }), of('id-of-00002'))).toEqual([
+      'Deployment/<app>-api.spec.template.spec.cpu: walked "2", direct "1"',
+    ]);
+    expect(differencesOf(of('id-0001', { replicas: 2 }), of('id-of-00002'))).toEqual([
+      'Deployment/<app>-api.spec.replicas: walked 2, direct 1',
+    ]);
+  });
+
+  test('may differ by the number of pods that an autoscaler says', () => {
+    expect(
+      differencesOf(of('id-0001', { replicas: 2, scaled: true }), of('id-of-00002', { scaled: true })),
+    ).toEqual([]);
+    expect(differencesOf(of('id-0001', { scaled: true }), of('id-of-00002'))).toContain(
+      'HorizontalPodAutoscaler/<app>-api: only in the walked state',
+    );
+  });
+
+  test('hold no value of a Secret, and of environments the wanted one alone', () => {
+    const { state, deployment: of } = { state: stateOf('id-0001'), deployment: deployment('id-0001', null) };
+    const text = [...comparable(state, of).entries()].join('\n');
+    expect(text).not.toContain('value-of-id-0001');
+    expect(text).toContain('Secret/<app>-env');
+    expect(text).not.toContain('OLD');
+  });
+
+  test('keep the hashes of templates apart from what the templates say', () => {
+    const { hashes, texts } = podTemplates(stateOf('id-0001'), deployment('id-0001', null));
+    expect(hashes).toEqual({ '<app>-api': 'hash-id-0001' });
+    expect(texts).toEqual(podTemplates(stateOf('id-of-00002'), deployment('id-of-00002', null)).texts);
+  });
+});
+
+describe('of a state it is told', () => {
+  test('how many pods are not as wanted', () => {
+    const { ManagedDeployment } = stateOf('id-0001');
+    expect(surplusPods({ ...stateOf('id-0001'), ManagedDeployment })).toEqual(['api: 0 pods, 1 wanted']);
+    expect(surplusPods(stateOf('id-0001', { replicas: 0 }))).toEqual([]);
+  });
+
+  test('which components are of another revision than the active one', () => {
+    expect(otherRevisions(stateOf('id-0001'), deployment('id-0001', null))).toEqual([]);
+    expect(otherRevisions(stateOf('id-0001'), deployment('id-0003', null))).toEqual([
+      'app-id-0001-api is of revision revision-of-id-0001, active is revision-of-id-0003',
+    ]);
+  });
+
+  test('that stored templates pile up', () => {
+    const one = (index: number) =>
+      ({ metadata: { name: `app-id-0001-${index}`, labels: { 'berth.dev/inputs-hash': 'x' } } }) as never;
+    const kept = Array.from({ length: 10 }, (_, index) => one(index));
+    expect(leftovers({ ...stateOf('id-0001'), ControllerRevision: kept })).toEqual([]);
+    const many = Array.from({ length: 20 }, (_, index) => one(index));
+    expect(leftovers({ ...stateOf('id-0001'), ControllerRevision: many })).toEqual(['20 stored templates']);
+  });
+});
+
+test('differences name their paths', () => {
+  expect(differences({ a: [1, { b: 2 }], c: 1 }, { a: [1, { b: 3 }] }, 'x')).toEqual([
+    'x.a.1.b: walked 2, direct 3',
+    'x.c: walked 1, direct absent',
+  ]);
+  const walked = new Map([
+    ['A', '1'],
+    ['B', '2'],
+  ]);
+  expect(
+    diffObjects(
+      walked,
+      new Map([
+        ['A', '1'],
+        ['C', '3'],
+      ]),
+      (name) => name === 'B',
+    ),
+  ).toEqual(['C: only in the direct state']);
+});
+
+test('masks take the longest name first', () => {
+  expect(
+    maskText('web-12 web web-12-env-7', [
+      ['web-12', '<app>'],
+      ['web', '<name>'],
+    ]),
+  ).toBe('<app> <name> <app>-env');
+});
+
+describe('of a call it is told', () => {
+  const before = { ...(deployment('id-0001', null) as object), generation: 1, updated_at: 'then' };
+  const step = (call: object) => ({ what: 'it', call, wait: true }) as never;
+  const answer = (more: object) => ({ ...before, ...more }) as never;
+  const image = (uri: string) => ({ source_revision_config: { image_uri: uri } });
+  const patch = step({ kind: 'patch', body: image('registry.test/app:2') });
+  const messages = (issues: readonly { readonly message: string }[]) => issues.map(({ message }) => message);
+
+  test('that the record is not what was sent, or no revision came of it', () => {
+    const right = answer({ ...image('registry.test/app:2'), latest_revision_id: 'new', generation: 2 });
+    expect(effectIssues(patch, before as never, right)).toEqual([]);
+    expect(messages(effectIssues(patch, before as never, answer({})))).toEqual([
+      'it: the record is not what the contract makes of it',
+    ]);
+    expect(messages(effectIssues(patch, before as never, answer(image('registry.test/app:2'))))).toEqual([
+      'it: no new revision',
+    ]);
+  });
+
+  test('that something came of it which nothing asked for', () => {
+    const nothing = step({ kind: 'patch', body: {} });
+    expect(messages(effectIssues(nothing, before as never, answer({ generation: 2 })))).toEqual([
+      'it changed nothing, and yet the generation',
+    ]);
+    expect(messages(effectIssues(nothing, before as never, answer({ latest_revision_id: 'new' })))).toEqual([
+      'it: a new revision that nothing asked for',
+    ]);
+    expect(messages(effectIssues(step({ kind: 'redeploy' }), before as never, answer({})))).toEqual([
+      'it: no new revision',
+    ]);
+  });
+
+  test('that what was to be refused was taken, but for connections of a database that is not ours', () => {
+    const refused = (spec: object) =>
+      ({
+        move: 'refused',
+        what: 'it',
+        call: { kind: 'patch', body: { source_config: { resource_spec: spec } } },
+      }) as never;
+    const own = { ...before, secrets: [{ name: 'DATABASE_URI_CUSTOM', value: 'x' }] };
+    const taken = (spec: object, of: object) =>
+      messages(effectIssues(refused(spec), of as never, of as never));
+    expect(taken({ min_scale: -1 }, own)).toContain('it, and was taken');
+    expect(taken({ db_max_connections: 1 }, before)).toContain('it, and was taken');
+    expect(taken({ db_max_connections: 1 }, own)).not.toContain('it, and was taken');
+  });
+
+  test('that a refusal had an effect', () => {
+    expect(refusalIssues(400, before as never, answer({}))).toEqual([]);
+    expect(refusalIssues(400, before as never, answer({ updated_at: 'now' }))).toEqual([
+      { message: 'a refusal (400) had an effect', diff: ['deployment.updated: walked "now", direct "then"'] },
+    ]);
+  });
+});
+
+test('a record that comes back has the templates of before, and of one revision the very same', () => {
+  const memory = new TemplateMemory();
+  const same = deployment('id-0001', null);
+  expect(memory.issues(stateOf('id-0001'), same)).toEqual([]);
+  expect(memory.issues(stateOf('id-0001'), same)).toEqual([]);
+  const issues = memory.issues(stateOf('id-0001', { cpu: '2' }), same);
+  expect(issues.map(({ diff }) => diff)).toEqual([['<app>-api.spec.cpu: walked "2", direct "1"']]);
+});
+
+test('a record that comes back has the objects of before, each as it was, and no other', () => {
+  const memory = new ObjectMemory();
+  const same = deployment('id-0001', null);
+  const state = stateOf('id-0001');
+  const service = (port: number, more: object = {}) => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'shop-0001-api', ...more },
+    spec: { ports: [{ port }], clusterIP: '10.0.0.1' },
+  });
+  const withService = (...args: Parameters<typeof service>) =>
+    ({ ...state, Service: [service(...args)] }) as unknown as ClusterState;
+  expect(memory.differences(withService(80), same)).toEqual([]);
+  memory.remember(withService(80), same);
+  expect(memory.differences(withService(80, { uid: 'another' }), same)).toEqual([]);
+  expect(memory.differences(withService(81), same)).toHaveLength(1);
+  expect(memory.differences(state, same)).toHaveLength(1);
+  expect(memory.differences(withService(80, { deletionTimestamp: 'now' }), same)).toHaveLength(1);
+  expect(memory.returned).toBe(0);
+  memory.remember(withService(80), same);
+  expect(memory.returned).toBe(1);
+});
+
+test('a refusal that another try hides stands in the audit log', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-walk-audit-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const line = (code: number, more: object = {}) =>
+    JSON.stringify({
+      verb: 'patch',
+      requestURI: '/apis/apps/v1/namespaces/n/deployments/walk-1-a-2-shop',
+      user: { username: 'system:serviceaccount:berth-system:berth-operator' },
+      objectRef: { namespace: 'n', name: 'walk-1-a-2-shop' },
+      responseStatus: { code, message: 'no' },
+      ...more,
+    });
+  const path = join(folder, 'audit.log');
+  const others = [
+    line(422, { user: { username: 'admin' } }),
+    line(422, { objectRef: { namespace: 'other' } }),
+    line(404),
+    line(409),
+    line(200),
+  ];
+  writeFileSync(path, [...others, line(422), line(422), line(403).slice(0, -1)].join('\n'));
+  expect(refusedRequests(path, 'n')).toEqual([
+    {
+      object: 'walk-1-a-2-shop',
+      message:
+        'system:serviceaccount:berth-system:berth-operator patch /apis/apps/v1/namespaces/n/deployments/walk-1-a-2-shop: 422 no',
+    },
+  ]);
+});

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { message, NAMESPACE, RESOURCE_ID, revised, settled, template, type World } from './fixtures.ts';
+
+const URL = { routing: { url: 'https://web.example.com' } };
+
+function edit(world: World, change: (spec: Record<string, Record<string, unknown>>) => void): void {
+  world.cluster.edit(RESOURCE_ID, (object) => {
+    change(object['spec'] as Record<string, Record<string, unknown>>);
+  });
+}
+
+describe('a spec that cannot be read', () => {
+  test('keeps nobody from seeing what runs; what cannot be seen without it is not told as if it were', async () => {
+    const world = await settled(revised('web:1', 1, URL));
+    const { activeRevision, routes } = world.status;
+    edit(world, (spec) => {
+      spec['routing'] = { url: 'https://web.example.com:8443' };
+    });
+    await world.look().catch(() => []);
+    expect(world.condition('Ready')).toBe('False Refused');
+    expect(message(world, 'Ready')).toContain('spec.routing.url');
+    expect(world.condition('Serving')).toBe('True Available');
+    expect(world.condition('DatabaseReady')).toBe('True DatabaseAvailable');
+    expect(world.condition('RouteReady')).toBe('Unknown Refused');
+    expect(world.condition('Progressing')).toBe('Unknown Refused');
+    expect(world.status).toMatchObject({ status: 'READY', activeRevision, routes });
+    expect(world.status.url).toBeUndefined();
+    expect(world.status.components).toBeUndefined();
+    for (const id of world.cluster.ids().filter((each) => /^(Deployment|StatefulSet)\//.test(each))) {
+      world.cluster.remove(id.replace('/', `/${NAMESPACE}/`));
+    }
+    world.cluster.settle();
+    world.now += 2_000;
+    await world.look().catch(() => []);
+    expect(world.condition('Serving')).toBe('False Unavailable');
+    expect(world.condition('DatabaseReady')).toBe('False DatabaseUnavailable');
+    expect(world.status.status).toBe('AWAITING_DATABASE');
+  });
+
+  test('heals with the next one', async () => {
+    const world = await settled(revised('web:1', 1, URL));
+    edit(world, (spec) => {
+      spec['routing'] = { url: 'no url' };
+    });
+    await world.look().catch(() => []);
+    world.change(revised('web:1', 1, URL));
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(world.condition('Serving')).toBe('True Available');
+    expect(world.status.status).toBe('READY');
+  });
+});
+
+describe('a spec that is nested without end', () => {
+  test.each(['securityContext', 'envFrom'])('is told as such, below %s', async (field) => {
+    const world = await settled(revised('web:1', 1));
+    const deep = JSON.parse(`${'{"a":['.repeat(4_000)}${']}'.repeat(4_000)}`) as object;
+    edit(world, (spec) => {
+      spec['podTemplate'] = { sidecars: [{ name: 'helper', image: 'helper:1', [field]: deep }] };
+    });
+    await world.look().catch(() => []);
+    expect(world.condition('Ready')).toBe('False Refused');
+    expect(message(world, 'Ready')).toContain('spec: is nested more than 64 levels deep');
+    expect(world.condition('Serving')).toBe('True Available');
+  });
+});
+
+describe('fields of a later version', () => {
+  test('are passed over: nothing restarts, and changes are taken', async () => {
+    const world = await settled(revised('web:1', 1));
+    const before = template(world, 'api');
+    edit(world, (spec) => {
+      spec['priority'] = { level: 1 };
+      for (const part of ['revision', 'database', 'cache', 'routing', 'tracing']) {
+        spec[part] = { ...spec[part], later: { a: 1 } };
+      }
+    });
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(template(world, 'api')).toEqual(before);
+    edit(world, (spec) => {
+      spec['revision'] = { ...revised('web:2', 2).revision, later: 2 };
+    });
+    await world.converge();
+    expect(world.images('api')[0]).toBe('web:2');
+  });
+
+  test('of pods are not: those would be other pods than were asked for', async () => {
+    const world = await settled(revised('web:1', 1));
+    edit(world, (spec) => {
+      spec['podTemplate'] = { nodeName: 'a' };
+    });
+    await world.look().catch(() => []);
+    expect(world.condition('Ready')).toBe('False Refused');
+    expect(message(world, 'Ready')).toContain('nodeName');
+  });
+});

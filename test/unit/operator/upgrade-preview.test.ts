@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { ANNOTATIONS } from '../../../src/contract/names.ts';
+import { canonicalJson, contentHash } from '../../../src/domain/hash.ts';
+import { templateDifference } from '../../../src/operator/template-difference.ts';
+import { previewOf } from '../../../src/operator/upgrade-preview.ts';
+import { CONFIG, KEY, RESOURCE_ID, revised, settled, type World } from './fixtures.ts';
+
+const preview = (world: World, more: object = {}) =>
+  previewOf(world.cluster.view, KEY, { ...CONFIG, ...more });
+
+describe('the preview of an upgrade', () => {
+  it('finds nothing where this version renders as the one before', async () => {
+    const world = await settled(revised('web:1', 1));
+    expect(preview(world)).toEqual({ namespace: 'shop', name: 'web', revision: 1, changes: [] });
+  });
+
+  it('names each field that the next revision would get, and only of the workloads that it is in', async () => {
+    const world = await settled(revised('web:1', 1));
+    const { changes } = preview(world, { healthPath: '/alive' });
+    expect(changes.map(({ workload }) => workload)).toEqual(['api']);
+    expect(changes[0]?.fields).toContainEqual({
+      path: 'spec.containers[app].readinessProbe.httpGet',
+      to: expect.objectContaining({ path: '/alive' }),
+    });
+  });
+
+  it('passes over new default images of database and cache, which stay as they were made', async () => {
+    const world = await settled(revised('web:1', 1));
+    expect(preview(world, { databaseImage: 'postgres:99', cacheImage: 'valkey:99' }).changes).toEqual([]);
+  });
+
+  it('tells of database and cache where they were rendered otherwise', async () => {
+    const world = await settled(revised('web:1', 1));
+    const { annotations = {} } = world.cluster.get('StatefulSet/shop/web-db')?.metadata ?? {};
+    const kept = JSON.parse(annotations[ANNOTATIONS.podTemplate] ?? '{}');
+    kept.template.spec.terminationGracePeriodSeconds = 7;
+    kept.hash = contentHash(kept.template);
+    world.cluster.edit('StatefulSet/shop/web-db', ({ metadata }) => {
+      metadata.annotations = { ...annotations, [ANNOTATIONS.podTemplate]: canonicalJson(kept) };
+    });
+    const { changes } = preview(world);
+    expect(changes.map(({ workload }) => workload)).toEqual(['database']);
+    expect(changes[0]?.fields.map(({ path, from }) => [path, from])).toEqual([
+      ['spec.terminationGracePeriodSeconds', 7],
+    ]);
+  });
+
+  it('compares with what runs, although something else is wanted', async () => {
+    const world = await settled(revised('web:1', 1));
+    world.change(revised('web:2', 2));
+    expect(preview(world)).toMatchObject({ revision: 1, changes: [] });
+  });
+
+  it('says so where nothing runs, and where a spec cannot be read', async () => {
+    const world = await settled(revised('web:1', 1));
+    expect(previewOf(world.cluster.view, 'shop/none', CONFIG).problem).toBe('it is gone');
+    world.cluster.edit(RESOURCE_ID, (object) => {
+      object['spec'] = { revision: { image: 'web:1' }, components: { api: { scale: { min: 'many' } } } };
+    });
+    expect(preview(world).problem).toContain('spec.components.api');
+  });
+});
+
+describe('the difference of templates', () => {
+  const pod = (spec: object) => ({ spec: { containers: [], ...spec } });
+
+  it('calls members of lists by their names, others by their place', () => {
+    const from = pod({ containers: [{ name: 'app', image: 'a', args: ['x'] }, { name: 'old' }] });
+    const to = pod({ containers: [{ name: 'new' }, { name: 'app', image: 'b', args: ['x', 'y'] }] });
+    expect(templateDifference(from, to)).toEqual([
+      { path: 'spec.containers[app].args[1]', to: 'y' },
+      { path: 'spec.containers[app].image', from: 'a', to: 'b' },
+      { path: 'spec.containers[new]', to: { name: 'new' } },
+      { path: 'spec.containers[old]', from: { name: 'old' } },
+    ]);
+  });
+
+  it('passes over the marks that follow from the rest', () => {
+    const marked = (hash: string) => ({
+      metadata: { labels: { 'berth.dev/template-hash': hash, team: 'a' } },
+      ...pod({}),
+    });
+    expect(templateDifference(marked('1'), marked('2'))).toEqual([]);
+  });
+});

@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'vitest';
+import { message, NAMESPACE, RESOURCE_ID, settled, revised as spec, steps, World } from './fixtures.ts';
+
+/** Rollouts that are neither done nor failed: what is told meanwhile, and when it ends. */
+
+describe('trouble that may pass', () => {
+  test('of the database is told in Ready by its own name too; that it starts stays the word of its condition', async () => {
+    const world = new World(spec('web:1', 1));
+    world.cluster.stuck.set('database', 'ErrImagePull');
+    await steps(world, 3);
+    expect([world.condition('Ready'), world.condition('DatabaseReady'), world.status.status]).toEqual([
+      'False ImagePullFailed',
+      'False DatabaseStarting',
+      'AWAITING_DATABASE',
+    ]);
+    expect(message(world, 'Ready')).toMatch(
+      /^the database is not ready yet: pod \S+, container .*ErrImagePull/,
+    );
+    world.cluster.stuck.set('database', 'ContainerCreating');
+    await steps(world, 2);
+    expect(world.condition('Ready')).toBe('False DatabaseStarting');
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test('of a database that was ready is no start; what serves goes on, and a new revision is rolled out meanwhile', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.cluster.stuck.set('database', 'ContainerCreating');
+    world.cluster.settle();
+    for (const _ of [1, 2]) {
+      await world.look();
+      expect([world.condition('DatabaseReady'), world.condition('Ready'), world.status.status]).toEqual([
+        'False DatabaseUnavailable',
+        'False DatabaseUnavailable',
+        'AWAITING_DATABASE',
+      ]);
+    }
+    expect(message(world, 'DatabaseReady')).toMatch(/^the database was ready and is not any more: pod \S+/);
+    expect(world.condition('Serving')).toBe('True Available');
+    world.change(spec('web:2', 2));
+    await steps(world, 4);
+    expect(world.status).toMatchObject({ status: 'AWAITING_DATABASE', activeRevision: { number: 2 } });
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect([world.condition('Ready'), world.status.status]).toEqual(['True Converged', 'READY']);
+  });
+
+  test('of a database whose claim was being deleted is no start either, once it has gone', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.cluster.edit(`PersistentVolumeClaim/${NAMESPACE}/web-db`, ({ metadata }) => {
+      metadata.deletionTimestamp = '2026-01-01T00:10:00Z';
+    });
+    await world.look();
+    expect([world.condition('DatabaseReady'), world.status.status]).toEqual([
+      'False VolumeBeingDeleted',
+      'READY',
+    ]);
+    world.cluster.stuck.set('database', 'ContainerCreating');
+    world.cluster.settle();
+    for (const _ of [1, 2]) {
+      await world.look();
+      expect([world.condition('DatabaseReady'), world.status.status]).toEqual([
+        'False DatabaseUnavailable',
+        'AWAITING_DATABASE',
+      ]);
+    }
+  });
+
+  test('is told in Ready while it lasts, by its own name; the rollout goes on', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:2', 2));
+    world.cluster.stuck.set('api', 'CreateContainerError');
+    await steps(world, 2);
+    expect([world.condition('Ready'), world.condition('Progressing')]).toEqual([
+      'False ContainerConfigInvalid',
+      'True RolloutInProgress',
+    ]);
+    expect(message(world, 'Ready')).toMatch(/^api: pod web-api-0, container app: CreateContainerError/);
+    expect(world.status).toMatchObject({ rollout: { number: 2 } });
+    expect(world.status.failedRevision).toBeUndefined();
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+});
+
+describe('a Deployment that somebody has paused (kubectl rollout pause)', () => {
+  const id = `Deployment/${NAMESPACE}/web-api`;
+  const pause = (world: World) =>
+    world.cluster.edit(id, (object) => {
+      object['spec'] = { ...(object['spec'] as object), paused: true };
+    });
+  const paused = (world: World) =>
+    (world.cluster.get(id)?.['spec'] as { paused?: boolean } | undefined)?.paused;
+
+  test('goes on: nothing written would come about otherwise, a way back included; one write, then none', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.cluster.stuck.set('api', 'ContainerCreating');
+    world.change(spec('web:2', 2));
+    await world.look();
+    pause(world);
+    expect(await world.look()).toContain('apply Deployment/web-api');
+    expect(paused(world)).toBe(false);
+    expect(await steps(world, 2)).not.toContain('apply Deployment/web-api');
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+    pause(world);
+    expect(await world.look()).toContain('apply Deployment/web-api');
+    expect(world.events.filter(({ reason }) => reason === 'ObjectCorrected').at(-1)?.message).toMatch(
+      /Deployment web-api was put back: spec\.paused is true, not false \(to hold it: the annotation berth\.dev\/paused\)/,
+    );
+  });
+
+  test('stays so while the annotation holds the whole: that says how it goes on', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
+      metadata.annotations = { ...metadata.annotations, 'berth.dev/paused': 'true' };
+    });
+    pause(world);
+    await steps(world, 2);
+    expect(paused(world)).toBe(true);
+    expect(world.condition('Ready')).toBe('False Paused');
+    expect(message(world, 'Ready')).toBe('paused: to do: apply Deployment/web-api');
+    expect(message(world, 'Paused')).toContain(
+      `until it is gone: kubectl annotate -n ${NAMESPACE} mdep/web berth.dev/paused-`,
+    );
+  });
+});
+
+describe('the deadline', () => {
+  test('wakes the operator by itself, counts from the recorded start, and survives a restart', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:2', 2));
+    world.cluster.stuck.set('api', 'CreateContainerError');
+    await steps(world, 2);
+    const startedAt = Date.parse(world.status.rollout?.startedAt ?? '');
+    world.now = startedAt + 100_000;
+    world.restart();
+    expect(await world.reconcile()).toEqual({ kind: 'requeue', afterMs: 500_000 });
+    world.now = startedAt + 599_999;
+    await world.reconcile();
+    expect(world.status.failedRevision).toBeUndefined();
+    world.now = startedAt + 600_000;
+    expect(await world.reconcile()).toMatchObject({ kind: 'requeue', afterMs: 100 });
+    expect(world.status.failedRevision).toMatchObject({ number: 2, reason: 'ContainerConfigInvalid' });
+  });
+
+  test('does not count the time of a pause', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:2', 2));
+    world.cluster.stuck.set('api', 'ContainerCreating');
+    await steps(world, 2);
+    const pause = (paused: string) =>
+      world.cluster.edit(RESOURCE_ID, ({ metadata }) => {
+        metadata.annotations = { ...metadata.annotations, 'berth.dev/paused': paused };
+      });
+    pause('true');
+    await world.look();
+    world.now += 3_600_000;
+    await world.look();
+    expect(world.status.failedRevision).toBeUndefined();
+    pause('false');
+    await world.look();
+    expect(world.status.failedRevision).toBeUndefined();
+    expect(Date.parse(world.status.rollout?.startedAt ?? '')).toBe(world.now);
+  });
+
+  test('is none for database and cache: they may take as long as they do', async () => {
+    const world = new World(spec('web:1', 1));
+    world.cluster.stuck.set('database', 'ContainerCreating');
+    await steps(world, 3);
+    world.now += 3_600_000;
+    await steps(world, 2);
+    expect(world.status.failedRevision).toBeUndefined();
+    expect([world.status.status, world.condition('Progressing')]).toEqual([
+      'AWAITING_DATABASE',
+      'True AwaitingDataServices',
+    ]);
+  });
+});

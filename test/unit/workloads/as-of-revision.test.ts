@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import type { ManagedDeployment } from '../../../src/contract/managed-deployment.ts';
+import { pullSecretName } from '../../../src/contract/names.ts';
+import { asOfRevision } from '../../../src/workloads/as-of-revision.ts';
+import { renderTemplates } from '../../../src/workloads/pod-template.ts';
+import { templateInputsHash } from '../../../src/workloads/template-inputs.ts';
+import { fullResourceSpec } from '../../arbitraries/full-resource-spec.ts';
+import { CLOUD, minimalRequest, resourceOf, SELF_HOSTED } from './render-request.ts';
+
+const FULL = minimalRequest(fullResourceSpec);
+const of = (...names: string[]) => ({ ...FULL, secrets: names.map((name) => ({ name, value: 'v' })) });
+
+/** With the Secret that the image of the deployment's own repository is pulled with. */
+function pulled(resource: ManagedDeployment): ManagedDeployment {
+  const { podTemplate } = resource.spec;
+  const own = { name: pullSecretName(resource.metadata.name) };
+  const imagePullSecrets = [...(podTemplate.imagePullSecrets ?? []), own];
+  return { ...resource, spec: { ...resource.spec, podTemplate: { ...podTemplate, imagePullSecrets } } };
+}
+
+const CASES: Record<string, ManagedDeployment> = {
+  'no secrets': resourceOf(minimalRequest(), SELF_HOSTED),
+  'every field': resourceOf(of('KEY'), SELF_HOSTED),
+  'an external database': resourceOf(of('DATABASE_URI_CUSTOM'), SELF_HOSTED),
+  'an external cache': resourceOf(of('CACHE_URI_CUSTOM', 'KEY'), SELF_HOSTED),
+  'tracing variables of its own': resourceOf(of('OTEL_SERVICE_NAME', 'OTEL_EXPORTER_OTLP_HEADERS'), CLOUD),
+  'an image of its own repository': pulled(resourceOf(of('KEY'), CLOUD)),
+};
+const CONFIG = { ...CLOUD, otlpEndpoint: 'http://collector:4318', otlpHeadersSecret: 'headers' };
+
+describe('a resource as of a revision', () => {
+  test.each(Object.keys(CASES))('has the inputs that its templates were rendered from: %s', (name) => {
+    const before = CASES[name] as ManagedDeployment;
+    const templates = renderTemplates(before, CONFIG);
+    for (const after of Object.values(CASES)) {
+      const revision = { ...after.spec.revision, id: 'later', number: 9, image: 'registry.test/later:9' };
+      // What is no matter of the revision is the same.
+      const podTemplate = {
+        ...before.spec.podTemplate,
+        imagePullSecrets: [
+          ...(before.spec.podTemplate.imagePullSecrets ?? []).filter(
+            ({ name }) => name !== pullSecretName(before.metadata.name),
+          ),
+          ...(after.spec.podTemplate.imagePullSecrets ?? []).filter(
+            ({ name }) => name === pullSecretName(before.metadata.name),
+          ),
+        ],
+      };
+      const { database, cache, tracing } = after.spec;
+      const spec = {
+        ...before.spec,
+        revision,
+        podTemplate,
+        database: { ...before.spec.database, external: database.external },
+        cache: { ...before.spec.cache, external: cache.external },
+        tracing,
+      };
+      const seen = asOfRevision({ ...before, spec }, before.spec.revision, templates);
+      expect(templateInputsHash(seen)).toBe(templateInputsHash(before));
+    }
+  });
+
+  test('follows the rest of the spec', () => {
+    const before = CASES['every field'] as ManagedDeployment;
+    const podTemplate = { ...before.spec.podTemplate, labels: { team: 'other' } };
+    const changed = { ...before, spec: { ...before.spec, podTemplate } };
+    const seen = asOfRevision(changed, before.spec.revision, renderTemplates(before, CONFIG));
+    expect(templateInputsHash(seen)).toBe(templateInputsHash(changed));
+  });
+});
