@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config';
 /**
  * `unit`: pure, no process beside it. `integration`: one PostgreSQL and one Kubernetes control plane for the whole run.
  * `fuzz`: the API against its own document, on a PostgreSQL of its own.
+ * `faults`: the subset of the fault plans (npm run faults), in worlds of their own.
+ * `e2e`: a real node with containers, where the machine allows (npm run e2e).
  * Files run side by side; each makes its own database and its own namespaces.
  */
 export default defineConfig({
@@ -18,7 +20,29 @@ export default defineConfig({
           setupFiles: ['test/integration/harness/hold-every-answer.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          maxWorkers: 2,
+          maxWorkers: 3,
+        },
+      },
+      {
+        test: {
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          globalSetup: ['test/integration/harness/cluster.ts'],
+          // A plan waits for its place; two worlds are enough for two processors.
+          maxConcurrency: 2,
+          testTimeout: 600_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          globalSetup: ['test/e2e/harness/setup.ts'],
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+          // One node, with two processors.
+          fileParallelism: false,
         },
       },
     ],

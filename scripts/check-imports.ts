@@ -17,11 +17,26 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   kube: ['domain'],
   // Of API users: it knows the HTTP contract alone, by types made from the OpenAPI document.
   client: [],
-  'git-host': ['domain'],
+  // Addresses of hosts that a stranger may have named.
+  dns: ['domain'],
+  'git-host': ['dns', 'domain'],
+  // Who may push to and pull from the platform's registry: keys, credentials, tokens. Pure but for randomness.
+  registry: ['domain'],
+  // Which digest an image has: a client of registries.
+  'image-registry': ['dns', 'domain'],
   tracing: ['store', 'domain'],
-  api: ['store', 'workloads', 'contract', 'domain'],
+  // Berth's own traces.
+  telemetry: ['domain'],
+  // Everything that Prometheus is told, but for the outbox.
+  metrics: ['api', 'store', 'kube', 'domain'],
+  // What runs in the Jobs of builds, and the node that runs these on one machine.
+  builder: ['contract', 'domain'],
+  'build-node': ['kube', 'contract', 'domain'],
+  api: ['store', 'workloads', 'contract', 'registry', 'domain'],
   listener: ['kube', 'workloads', 'contract', 'domain'],
-  operator: ['kube', 'workloads', 'contract', 'domain'],
+  // A deployment as objects that stand without Berth.
+  export: ['kube', 'workloads', 'contract', 'domain'],
+  operator: ['kube', 'workloads', 'contract', 'image-registry', 'domain'],
 };
 
 /** Packages with one home: only these rooms may import them at run time. */
@@ -32,6 +47,10 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@kubernetes/client-node': [],
   fastify: ['api'],
   pino: [],
+  'prom-client': ['metrics', 'tracing'],
+  // Loaded where traces are asked for.
+  '@opentelemetry/api': ['telemetry'],
+  '@opentelemetry/sdk-trace': ['telemetry'],
 };
 
 /** Rooms that may import no package but these (node: modules count as packages). */
@@ -39,10 +58,15 @@ const ONLY: Readonly<Record<string, readonly string[]>> = {
   domain: ['zod', 'node:crypto'],
   contract: ['zod', 'node:crypto'],
   workloads: ['@kubernetes/client-node'],
+  registry: ['node:crypto'],
 };
 
-/** Files of src/ outside the rooms: config sees only the vocabulary; all others are the composition root and see all. */
-const CONFIG = { file: 'config.ts', may: ['contract', 'domain'] } as const;
+/**
+ * Files of src/ outside the rooms: config sees only the vocabulary; all others are the composition root and see all.
+ * Its folder holds its parts, which are imported by it alone: whoever wants a setting comes to the file.
+ */
+const CONFIG = { file: 'config.ts', folder: 'config', may: ['contract', 'domain'] } as const;
+const isConfig = (room: string) => room === CONFIG.file || room === CONFIG.folder;
 
 /** A file directly in src/ (its "room" is its own name) that puts the rooms together. */
 const isCompositionRoot = (room: string) => room.endsWith('.ts') && room !== CONFIG.file;
@@ -91,8 +115,10 @@ function checkRelative({ file, specifier }: Import, room: string): string | null
   if (!specifier.endsWith('.ts') && !specifier.endsWith('.json'))
     return 'relative imports name the file with its ending';
   const to = roomOf(target);
-  if (to === room || isCompositionRoot(room)) return null;
-  const allowed = room === CONFIG.file ? CONFIG.may : ROOMS[room];
+  if (to === room || (room === CONFIG.file && to === CONFIG.folder)) return null;
+  if (to === CONFIG.folder) return 'only config.ts may import config';
+  if (isCompositionRoot(room)) return null;
+  const allowed = isConfig(room) ? CONFIG.may : ROOMS[room];
   if (allowed === undefined) return `${room} is not a room; name it in ROOMS`;
   return allowed.includes(to)
     ? null

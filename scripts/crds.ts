@@ -1,21 +1,53 @@
 /**
- * Writes crds/ from the zod schemas of the custom resource.
+ * Writes crds/, and the manifests that hold it, from the zod schemas of the custom resource.
  *
  *   npm run crds [-- --check | --help]
  */
+import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { CRD_FILE, customResourceDefinition } from '../src/contract/crd.ts';
+import { writeManifests } from './manifests.ts';
 
 const path = fileURLToPath(new URL(`../${CRD_FILE}`, import.meta.url));
+
+/**
+ * One line: which revision of the custom resource this is, and the hash of its spec. A cluster that has a newer one keeps
+ * it, so every change has a number of its own; two branches that change it at once meet in this line.
+ */
+const revisionFile = new URL('../crds/revision', import.meta.url);
+
+/** What is in the line. `hash` is in hexadecimal digits. */
+export interface CrdRevision {
+  readonly number: number;
+  readonly hash: string;
+}
+
+/** The line as it is. */
+export function storedRevision(): CrdRevision {
+  const [number = '', hash = ''] = readFileSync(revisionFile, 'utf8').trim().split(' ');
+  return { number: Number(number), hash };
+}
+
+/** The line as it should be: a change of the spec raises the number. */
+export function revisionOf(spec: object, stored: CrdRevision): CrdRevision {
+  const hash = createHash('sha256').update(JSON.stringify(spec)).digest('hex');
+  return hash === stored.hash ? stored : { number: stored.number + 1, hash };
+}
 
 /** The text of the file as it should be: YAML 1.1, as kubectl reads it (there a bare `off` is a boolean). */
 export function crdYaml(): string {
   const header = '# Generated from src/contract/managed-deployment.ts by `npm run crds`. Do not edit.\n';
+  const definition = customResourceDefinition();
+  const { number } = revisionOf(definition.spec, storedRevision());
+  const annotations = { 'berth.dev/crd-revision': String(number) };
   return (
     header +
-    stringify(customResourceDefinition(), { lineWidth: 0, aliasDuplicateObjects: false, version: '1.1' })
+    stringify(
+      { ...definition, metadata: { ...definition.metadata, annotations } },
+      { lineWidth: 0, aliasDuplicateObjects: false, version: '1.1' },
+    )
   );
 }
 
@@ -28,14 +60,18 @@ if (import.meta.main) {
   const [argument] = process.argv.slice(2);
   if (argument === '--help') {
     console.log(
-      `usage: npm run crds [-- --check]\nWrites ${CRD_FILE}; with --check only says whether it is up to date.`,
+      `usage: npm run crds [-- --check]\nWrites ${CRD_FILE}, its number in crds/revision, and the manifests that hold it; with --check only says whether it is up to date.`,
     );
   } else if (argument === '--check') {
     const stale = storedCrdYaml() !== crdYaml();
     console.log(stale ? `${CRD_FILE} is stale: run npm run crds` : `${CRD_FILE}: ok`);
     process.exitCode = stale ? 1 : 0;
   } else {
+    const { number, hash } = revisionOf(customResourceDefinition().spec, storedRevision());
     writeFileSync(path, crdYaml());
+    writeFileSync(revisionFile, `${number} ${hash}\n`);
     console.log(`wrote ${CRD_FILE}`);
+    // They hold it as well.
+    for (const file of await writeManifests()) console.log(`wrote ${file}`);
   }
 }

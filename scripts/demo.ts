@@ -11,7 +11,8 @@ import { parseArgs } from 'node:util';
 import { startWatchdog } from '../test/cluster/processes.ts';
 import { forgetDemo, rememberDemo } from './demo/env-file.ts';
 import { nextSteps } from './demo/next-steps.ts';
-import { type Created, createSamples, readSamples, removeDeployments } from './demo/samples.ts';
+import { SAMPLES_OF_A_NODE } from './demo/real-node.ts';
+import { type Created, createSamples, readSamples, removeDeployments, type Sample } from './demo/samples.ts';
 import { type DemoStack, type Releasers, startStack } from './demo/stack.ts';
 import { watchSamples } from './demo/watch.ts';
 
@@ -21,8 +22,12 @@ shows how they become READY, then stays up until Ctrl-C and cleans up behind its
 
   --exit                 end once all samples are READY with the latest revision active (0), or with the reason (1)
   --port N               port of the API (default 8080; 0: a free one)
-  --hosting MODE         self_hosted (default) or cloud
+  --hosting MODE         self_hosted (default) or cloud; cloud builds two repositories for real, where BuildKit can run
+                         (Linux, root, git; the first time its programs are built, which takes minutes)
   --samples all|none     whether to create the samples of test/samples (default all)
+  --real-node            a kubelet with containerd and runc in the place of simulated nodes: containers run, logs are theirs
+                         (Linux, root, apt; the first time its programs are built, which takes 10 to 20 minutes). Samples
+                         that need a network file system or a storage driver are left out
   --kubeconfig FILE      use that cluster instead of a local one; needs the rights of an administrator
   --timeout SECONDS      how long the samples may take (default 180)
   --help                 this text
@@ -38,6 +43,7 @@ export interface DemoOptions {
   hosting: 'cloud' | 'self_hosted';
   samples: 'all' | 'none';
   kubeconfig: string | undefined;
+  realNode: boolean;
   timeoutMs: number;
 }
 
@@ -66,17 +72,22 @@ function parseOptions(args: readonly string[]): DemoOptions | null {
       hosting: { type: 'string', default: 'self_hosted' },
       samples: { type: 'string', default: 'all' },
       kubeconfig: { type: 'string' },
+      'real-node': { type: 'boolean', default: false },
       timeout: { type: 'string', default: '180' },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) return null;
+  if (values['real-node'] && (values.kubeconfig !== undefined || values.hosting === 'cloud')) {
+    throw new UsageError('--real-node goes neither with --kubeconfig nor with --hosting cloud');
+  }
   return {
     exit: values.exit,
     port: wholeNumber('port', values.port, 65_535),
     hosting: oneOf('hosting', values.hosting, ['cloud', 'self_hosted']),
     samples: oneOf('samples', values.samples, ['all', 'none']),
     kubeconfig: values.kubeconfig,
+    realNode: values['real-node'],
     timeoutMs: wholeNumber('timeout', values.timeout, 86_400) * 1000,
   };
 }
@@ -117,8 +128,14 @@ async function showSamples(
 }
 
 const KEPT = `stopped. The cluster keeps what was installed; remove it with:
-  kubectl delete -f crds/ -f manifests/10-rbac.yaml -f manifests/00-namespace.yaml
+  kubectl delete --ignore-not-found -f manifests/cloud.yaml
   kubectl delete namespace berth-demo --ignore-not-found`;
+
+/** Those of test/samples/, and where images can be built those of test/samples/repositories/. */
+async function samplesOf(stack: DemoStack, { hosting, realNode }: DemoOptions): Promise<Sample[]> {
+  const samples = readSamples(hosting).filter(({ file }) => !realNode || SAMPLES_OF_A_NODE.includes(file));
+  return [...samples, ...((await stack.builds?.samples(stack)) ?? [])];
+}
 
 async function run(options: DemoOptions, stateDir: string, releasers: Releasers): Promise<number> {
   const stopped = stopRequested();
@@ -127,7 +144,8 @@ async function run(options: DemoOptions, stateDir: string, releasers: Releasers)
   releasers.push(() => forgetDemo(envFile));
   // A cluster of our own goes as a whole; in somebody else's nothing may go on running without its hub.
   if (options.kubeconfig !== undefined) releasers.push(() => removeDeployments(stack));
-  const samples = options.samples === 'none' ? [] : await createSamples(stack, readSamples(options.hosting));
+  const samples =
+    options.samples === 'none' ? [] : await createSamples(stack, await samplesOf(stack, options));
   const code = await showSamples(stack, samples, options, stopped);
   if (options.exit || code === 130) return code;
   console.log(nextSteps(stack, envFile, samples));

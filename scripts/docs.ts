@@ -1,17 +1,21 @@
 /**
- * Writes the pages of docs/ that are made from data.
+ * Writes the pages of docs/ that are made from data, and the dashboard of Grafana.
  *
  *   npm run docs [-- --check | --help]
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { dashboard } from './dashboard.ts';
 import { lifecycleDoc } from './lifecycle-doc.ts';
+import { metricsDoc } from './metrics-doc.ts';
 import { resourceSpecDoc } from './resource-spec-doc.ts';
 
 /** Each page with what it is to say. */
 export const PAGES: Readonly<Record<string, () => string>> = {
   'docs/lifecycle.md': lifecycleDoc,
+  'docs/metrics.md': metricsDoc,
   'docs/resource-spec.md': resourceSpecDoc,
+  'manifests/monitoring/berth-dashboard.json': dashboard,
 };
 
 const pathOf = (page: string) => fileURLToPath(new URL(`../${page}`, import.meta.url));

@@ -1,5 +1,5 @@
 /** The text of docs/lifecycle.md: the state machines, drawn from their data. `npm run docs` writes it. */
-import { CONDITION_TYPES, REASONS, type Reason } from '../src/domain/conditions.ts';
+import { CONDITION_TYPES, REASONS, type Reason, TROUBLES } from '../src/domain/conditions.ts';
 import {
   DEPLOYMENT_STATUS_RULES,
   isTerminal,
@@ -9,6 +9,7 @@ import {
   REVISION_WAYS,
   type RevisionTransition,
 } from '../src/domain/states.ts';
+import { DEFAULT_PATIENCE, FAILURE_RULES, type Lasts } from '../src/operator/failure-rules.ts';
 
 const HEAD = `<!-- Generated from src/domain/states.ts and src/domain/conditions.ts by \`npm run docs\`. Do not edit. -->
 # States
@@ -29,7 +30,87 @@ The annotation \`berth.dev/paused: "true"\` on the custom resource stops the ope
 which goes on telling what is seen, with the condition \`Paused\` here and in the API. The time of a pause does not count
 for the deadline of a rollout. Without the annotation the operator goes on with what is wanted by then (Event
 \`Resumed\`). Deletion does not wait for it: pods of one that is deleted while paused run on for the grace, then the
-listener purges it like any other.
+listener purges it like any other. A pause is for the operator; who wants to keep a deployment restores it.
+
+\`kubectl rollout pause\` of one of the Deployments holds nothing: the operator takes it back like any other change by hand
+(while the annotation is set it stays, as all does). A paused Deployment would follow no change and no way back, and
+nothing would say why.
+
+## On its way out
+
+Within the grace the custom resource carries \`spec.deletion\` with \`requestedAt\` and \`restorableUntil\`: \`kubectl get
+mdep\` shows \`AWAITING_DELETE\` with the reason \`DeletionRequested\`, \`-o wide\` until when it can be restored, and
+\`Ready\` says both in a sentence, as in the API. Restored, it tells the Event \`Restored\`. Once the resource itself is
+being deleted, by the listener or by hand, it is \`AWAITING_DELETE\` with the reason \`BeingDeleted\`, which names
+finalizers that hold it; all other conditions are \`Unknown\`, for nobody looks any more. One that was deleted by hand
+comes back with its data and its active revision.
+
+The grace is \`BERTH_DELETION_GRACE\` (default: none). While it lasts nothing runs and the route is away; volume, Secrets
+and stored templates stay. \`POST /v2/deployments/{id}/restore\` takes the deletion back: it comes up again with its data
+and its active revision. Until when that is possible stands in \`Ready\`, in \`explain\` and on the custom resource. What
+others may have taken meanwhile:
+
+- the host of custom_url is free for others, of any tenant, once the route is seen to be gone. If somebody has it, the
+  deployment is restored without a URL: custom_url is null, and the event \`Restored\` names the one that it had
+  (\`details.lost_custom_url\`). While somebody is only giving it up, restore is a 409 for a
+  moment, but not in the last ten minutes of the grace;
+- its name is free within the tenant at once. If another deployment has it, restore is a 409 until that one is deleted;
+- what it takes of the tenant's quotas. If there is no room, restore is a 400 with the numbers.
+
+At the end of the grace everything of it is removed from the cluster, unasked, and then the record.
+
+The certificate that cert-manager has made for a host (Secret \`<app>-tls\`) goes some seconds after the route when
+custom_url is cleared or gets another host, and in the grace; it is asked for anew when the host comes back.
+
+## A database or cache that fails later
+
+\`DatabaseReady\` (\`CacheReady\`) is False with the reason \`DatabaseUnavailable\` (\`CacheUnavailable\`) and the pod and its
+trouble by name, and the deployment is \`AWAITING_DATABASE\` again: READY is said of data services that answer now. What
+serves is not touched, \`Serving\` and the active revision stay; a revision that is asked for meanwhile is rolled out, for
+it may be what mends it. READY comes back by itself. \`DatabaseStarting\` is the word of one that starts, or that is
+replaced because its size was changed. A StatefulSet that somebody scales is put back.
+
+## A volume that grows, or does not
+
+A larger db_storage_gi grows the volume in place, without a restart. Meanwhile \`DatabaseReady\` is True with the reason
+\`VolumeResizing\` and what the claim says of it (\`FileSystemResizePending\`, \`ControllerResizeError\` …); \`Ready\` waits for
+the end.
+
+If the cluster refuses, \`Ready\` is False with what it is: \`VolumeNotExpandable\` (the storage class lets no volume grow;
+\`DatabaseReady\` says so too, and the deployment is \`READY\` all the same), \`QuotaExceeded\`, or \`Refused\` (an admission rule,
+missing rights). The growth is tried again, every five minutes at the most seldom. Nothing else waits for it: revisions
+roll out and become active, and if one fails, \`Ready\` tells of that first. There are two ways out: those who run the
+cluster let it grow, or a PATCH takes db_storage_gi back. It may be lowered as far as to what the volume was seen to have,
+never below; a volume that has been grown never shrinks (400 \`storage_shrinks\`).
+
+Until then \`observed_generation\` stays where it is and \`remote_reconciled\` is false.
+
+A volume claim that somebody deletes goes as soon as no pod uses it, and the data with it. So the database is then
+neither restarted nor stopped nor removed, whatever else is asked for: \`VolumeBeingDeleted\`, with the commands that save
+the data. The deployment stays \`READY\`; switched off, it waits.
+
+## What is in effect
+
+\`observed_generation\` is the last generation of which everything was there, and \`remote_reconciled\` says that it is the
+wanted one: the cluster runs what is wanted, all of it. Until the first revision is active nothing older can be in effect,
+so it moves at once. A revision that failed, a change that was turned back, a volume that is not let grow: each holds it
+where it was, whatever else of a later generation is in effect. What runs is said by \`active_revision_id\`, what is missing by
+\`Ready\`.
+
+## What serves while something else is wanted
+
+After a revision has failed the active one is back with the templates, the components and the pods that it had. What
+source_config came with the failed one is not in effect: \`Progressing\` says so. The next change of source_config rolls out
+in place, of the active revision; if it fails, that one is turned back again, and both failures are told. The failed
+revision stays failed.
+
+A revision that brings a database or cache of its own to an app that used an external one waits until that answers
+(\`AwaitingDataServices\`). The active one is scaled, mended and routed meanwhile, and the deployment is \`READY\`:
+\`DatabaseReady\` speaks of the database of what serves. After \`BERTH_PROGRESS_DEADLINE_SECONDS\` the revision has failed;
+\`redeploy\` tries it again. The very first revision waits for as long as it takes.
+
+The deadline of a rollout counts from the first templates of its revision, or of a chain of changes in place: changes on
+the way do not put it off.
 
 ## The way in
 
@@ -39,6 +120,11 @@ in the status is read from the route that is in the cluster, never from what is 
 - an Ingress counts as there once it exists; not every controller says more;
 - an HTTPRoute counts as there once the Gateway of its parentRef says \`Accepted\` of its present spec. While no
   controller says anything, there is no URL: nothing would answer.
+
+The route follows custom_url at once, also while a rollout fails or waits. Another deployment gets a host when no
+route object of the former one has it any more, neither one that a finalizer holds nor one that is not accepted at the
+moment (\`status.routes\` of the custom resource lists them), and a 409 that says so until then. What left with
+keep_workloads keeps its host from other tenants: see \`force\` of the deletion.
 
 When the kind is changed, the former route stays until the new one is there. A cluster without the Gateway API tells
 \`RouteUnsupported\`; everything else comes up, and an API that is installed later is noticed within half a minute.
@@ -52,6 +138,43 @@ function row(...cells: readonly string[]): string {
 
 function table(head: readonly string[], rows: readonly string[][]): string {
   return [row(...head), row(...head.map(() => '---')), ...rows.map((cells) => row(...cells))].join('\n');
+}
+
+function lastsFor(lasts: Lasts): string {
+  if (lasts === 'not at all') return 'at once';
+  if (lasts === 'until the deadline') return 'at the deadline';
+  const seconds = DEFAULT_PATIENCE[lasts.patience] / 1000;
+  return `after ${seconds} s${lasts.from === 'scheduledAt' ? ' on its node' : ''}`;
+}
+
+function failures(): string {
+  return `## What fails a rollout, and when
+
+A rollout has arrived when every component has all of its pods updated and available. The first line that fits what is
+seen of a pod, or of what makes pods, tells what it is called and when it is a failure:
+
+${table(
+  ['seen', 'reason', 'a failure'],
+  FAILURE_RULES.map(({ seen, reason, lasts }) => [seen, `\`${reason}\``, lastsFor(lasts)]),
+)}
+
+The deadline is \`BERTH_PROGRESS_DEADLINE_SECONDS\` from the begin of the rollout, less the time of a pause. Where nothing
+has a name by then, the reason is \`RolloutDeadlineExceeded\`. What the cluster refuses as an object (an admission rule, a
+field) fails at once with \`AdmissionRefused\`.
+
+Meanwhile trouble that may pass is told in \`Ready\` by its name, within seconds. These reasons leave a row of the history
+and an Event of the type Warning whenever they come up, in a rollout or not:
+${code(TROUBLES)}.
+
+A failure is recorded first, then all components return together to what was active before, byte for byte: \`Progressing\`
+says \`RolloutFailed\`, then \`RolledBack\`. If nothing was active before, one pod of each component stays to be looked at.
+The revision is DEPLOY_FAILED for good, with its culprit; \`redeploy\` makes another one of the same content. A change of
+source_config that fails leaves its revision DEPLOYED, a row of the history with the culprit, and its reason in \`Ready\`.
+Nothing that failed is tried again by itself.
+
+Of the Kubernetes Events about one deployment so many are written: warnings and ends of rollouts 50 at once and three a
+minute, all else 25 at once and one a minute. \`EventsLeftOut\` tells that there were more, and counts them.
+`;
 }
 
 const code = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ');
@@ -163,5 +286,5 @@ ${table(
 
 /** The text of the file as it should be. */
 export function lifecycleDoc(): string {
-  return [HEAD, deployments(), revisions(), conditions(), PAUSE, reasons()].join('\n');
+  return [HEAD, deployments(), revisions(), conditions(), failures(), PAUSE, reasons()].join('\n');
 }

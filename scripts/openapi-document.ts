@@ -23,11 +23,11 @@ function absent(name: string): never {
 
 const packageFile = new URL('../package.json', import.meta.url);
 
-/** The document of this version, as `/openapi.json` answers it where no public URL is set. */
-export async function openApiDocument(): Promise<object> {
+/** What the routes of this version are declared with; answers nothing. */
+export function declaringDeps(): ApiDeps {
   const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string };
   const quiet = () => undefined;
-  const deps: ApiDeps = {
+  return {
     database: absent('database'),
     secretBox: absent('secret box'),
     policy: resolvePolicy('self_hosted'),
@@ -41,7 +41,11 @@ export async function openApiDocument(): Promise<object> {
     registry: null,
     gitHost: absent('git host'),
   };
-  const app = buildApp(deps);
+}
+
+/** The document of this version, as `/openapi.json` answers it where no public URL is set. */
+export async function openApiDocument(): Promise<object> {
+  const app = buildApp(declaringDeps());
   try {
     await app.ready();
     return app.swagger();

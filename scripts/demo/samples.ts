@@ -15,7 +15,12 @@ export interface Created {
 /** A POST body of test/samples. */
 export interface Sample {
   file: string;
-  body: { name: string; source: string };
+  body: {
+    name: string;
+    source: string;
+    source_revision_config?: { image_uri?: string; [field: string]: unknown };
+    [field: string]: unknown;
+  };
 }
 
 /** The samples that the hosting mode allows: external images only where it is self-hosted. */
@@ -58,11 +63,26 @@ export async function removeDeployments(stack: DemoStack): Promise<void> {
   });
 }
 
+/**
+ * A registry that asks the hub has a repository for each deployment: the image of a sample is to be in its own. Nothing is
+ * pushed there, for simulated nodes pull nothing.
+ */
+async function moveToOwnRepository(stack: DemoStack, id: string, image: string): Promise<void> {
+  const own = await callApi<{ image_uri: string }>(stack, 'POST', `/v2/deployments/${id}/push-token`);
+  const tag = image.slice(image.lastIndexOf(':') + 1);
+  const image_uri = `${own.image_uri}:${tag}`;
+  await callApi(stack, 'PATCH', `/v2/deployments/${id}`, { source_revision_config: { image_uri } });
+}
+
 /** POSTs the samples; returns what was made. */
 export async function createSamples(stack: DemoStack, samples: readonly Sample[]): Promise<Created[]> {
   const made: Created[] = [];
   for (const { file, body } of samples) {
-    const created = await callApi<{ id: string }>(stack, 'POST', '/v2/deployments', body);
+    const image = body.source_revision_config?.image_uri;
+    const moves = stack.builds !== null && body.source === 'internal_image' && image !== undefined;
+    const asked = moves ? { ...body, source_revision_config: {} } : body;
+    const created = await callApi<{ id: string }>(stack, 'POST', '/v2/deployments', asked);
+    if (moves) await moveToOwnRepository(stack, created.id, image);
     console.log(`  POST /v2/deployments  ${file}  201  ${created.id}`);
     made.push({ id: created.id, name: body.name });
   }

@@ -12,6 +12,8 @@ import { startPostgres } from '../../test/cluster/postgres.ts';
 import { runBerth, startBerth } from '../../test/installation/berth-process.ts';
 import { installBerth, roleKubeconfigs } from '../../test/installation/install.ts';
 import type { DemoOptions } from '../demo.ts';
+import { type DemoBuilds, openBuilds } from './builds.ts';
+import { openRealNode, REAL_NODE_SETTINGS } from './real-node.ts';
 
 /** The running demo. */
 export interface DemoStack {
@@ -24,6 +26,8 @@ export interface DemoStack {
   /** Namespace of the samples; null in cloud mode, where each tenant has its own. */
   namespace: string | null;
   logPath: string;
+  /** null: nothing is built. */
+  builds: DemoBuilds | null;
 }
 
 /** Namespace that the demo's deployments go to in self_hosted mode. */
@@ -72,6 +76,13 @@ async function openCluster(options: DemoOptions, releasers: Releasers): Promise<
     );
     return access;
   }
+  if (options.realNode) {
+    const node = await step('starting Kubernetes with a real node (kubelet, containerd, runc)', () =>
+      openRealNode(say),
+    );
+    releasers.push(() => node.stop());
+    return node;
+  }
   const cluster = await step(
     'starting Kubernetes (etcd, API server, controller manager, scheduler, kwok)',
     () => startCluster({ log: say }),
@@ -103,6 +114,23 @@ async function prepareNamespace(access: KubectlAccess): Promise<void> {
   await kubectl(access, ['apply', '-n', NAMESPACE, '-f', prerequisites]);
 }
 
+/** Builds need the cluster of the demo's own: their steps are processes of this machine. */
+async function startBuilds(
+  { kubeconfig, port }: DemoOptions,
+  stateDir: string,
+  releasers: Releasers,
+): Promise<DemoBuilds | null> {
+  if (kubeconfig !== undefined) {
+    say('no git_host samples: builds would run on this machine, not in the cluster of --kubeconfig');
+    return null;
+  }
+  const builds = await step('starting what builds need (git host, registry, BuildKit)', () =>
+    openBuilds(stateDir, port, say),
+  );
+  if (builds !== null) releasers.push(() => builds.stop());
+  return builds;
+}
+
 /** Starts everything, in order; what has to be ended later is added to `releasers`. */
 export async function startStack(
   options: DemoOptions,
@@ -121,6 +149,7 @@ export async function startStack(
       return await roleKubeconfigs(access, stateDir);
     },
   );
+  const builds = options.hosting === 'cloud' ? await startBuilds(options, stateDir, releasers) : null;
   const settings: Record<string, string> = {
     DATABASE_URL: databaseUrl,
     BERTH_HOST: '127.0.0.1',
@@ -131,8 +160,11 @@ export async function startStack(
     BERTH_LISTENER_KUBECONFIG: kubeconfigs.listener,
     BERTH_OPERATOR_KUBECONFIG: kubeconfigs.operator,
     // The default is for programs; simulated ones need no such proof.
-    BERTH_MIN_READY_SECONDS: '2',
+    ...(options.realNode ? REAL_NODE_SETTINGS : { BERTH_MIN_READY_SECONDS: '2' }),
+    // Nothing is pulled from the registries that the samples name, and there may be no way to them.
+    BERTH_RESOLVE_IMAGES: 'false',
     ...(namespace === null ? {} : { BERTH_NAMESPACES: namespace }),
+    ...builds?.settings,
   };
   await step('migrating the database', () => runBerth(stateDir, ['migrate'], settings));
   const key = JSON.parse(
@@ -146,6 +178,12 @@ export async function startStack(
     startBerth({ stateDir, role: 'all', settings }),
   );
   releasers.push(() => berth.stop());
+  if (builds !== null) {
+    const builder = await step('starting the builder (berth builder: no sandbox)', () =>
+      builds.startBuilder(access),
+    );
+    releasers.push(() => builder.stop());
+  }
   const kubeconfigPath = join(stateDir, 'admin.kubeconfig');
   cpSync(access.kubeconfigPath, kubeconfigPath);
   say(`Berth answers at ${berth.url}`);
@@ -158,5 +196,6 @@ export async function startStack(
     kubectlPath: access.kubectlPath,
     namespace,
     logPath: berth.logPath,
+    builds,
   };
 }

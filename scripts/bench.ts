@@ -1,0 +1,186 @@
+/**
+ * Measures Berth beside floors on this machine: npm run bench -- --help
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import {
+  type Bench,
+  type BenchContext,
+  type BenchResult,
+  compareBench,
+  runBench,
+  sharedThings,
+} from '../test/bench/bench.ts';
+import { type Cost, type CpuProfile, topCosts } from '../test/bench/cpu-profile.ts';
+import { busyWarning, describeMachine } from '../test/bench/machine.ts';
+import { CELL_NAMES, columns, measureCells, writeReport } from '../test/bench/report.ts';
+
+const HELP = `usage: npm run bench -- [NAME …] [--n N] [--runs R] [--json] [--write] [--profile D]
+       npm run bench -- compare CHECKOUT_A CHECKOUT_B [NAME …] [--n N] [--runs R] [--json]
+       npm run bench -- --list
+
+Measures Berth, each time beside its floor, in rounds that take turns. NAME: a bench, or the beginning of the names of
+several; default: all. Use a machine that does nothing else.
+--n N       how much there is of what the bench counts (requests, rows, deployments), instead of the bench's own
+--runs R    rounds of each side, instead of the bench's own
+--json      results as JSON on standard output, instead of tables; progress is on standard error in any case
+--write     puts the results into docs/benchmarks.md, its JSON and its plots; benches that were not run stay as they are
+--profile D Berth runs with node --cpu-prof: profiles go to the folder D, and what costs most is printed
+--list      the benches, with what each measures
+compare     the same bench with Berth from two folders in turn, B held against A; each needs its node_modules
+The exit code is 0 when everything could be measured, whatever came out.`;
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Every bench, in the order of their names. */
+export async function loadBenches(): Promise<Bench[]> {
+  const files = globSync('test/bench/**/*.bench.ts', { cwd: root });
+  const modules = await Promise.all(
+    files.map((file) => import(pathToFileURL(join(root, file)).href) as Promise<{ bench: Bench }>),
+  );
+  return modules.map(({ bench }) => bench).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** @throws Error for a name that no bench begins with */
+export function chooseBenches(benches: readonly Bench[], names: readonly string[]): Bench[] {
+  const unknown = names.find((name) => !benches.some((bench) => bench.name.startsWith(name)));
+  if (unknown !== undefined)
+    throw new Error(
+      `there is no bench "${unknown}"; there are ${benches.map(({ name }) => name).join(', ')}`,
+    );
+  const isWhole = (word: string) => benches.some(({ name }) => name === word);
+  return benches.filter(
+    ({ name }) =>
+      names.length === 0 || names.some((word) => (isWhole(word) ? name === word : name.startsWith(word))),
+  );
+}
+
+function positive(name: string, text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a whole number above 0`);
+  return value;
+}
+
+interface Asked {
+  readonly names: readonly string[];
+  /** Two checkouts to compare; null: this one beside its floors. */
+  readonly checkouts: readonly [string, string] | null;
+  readonly n: number | null;
+  readonly runs: number | null;
+  readonly json: boolean;
+  readonly write: boolean;
+  /** Folder for CPU profiles; null: none are made. */
+  readonly profile: string | null;
+  readonly list: boolean;
+  readonly help: boolean;
+}
+
+function readArguments(args: readonly string[]): Asked {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      n: { type: 'string' },
+      runs: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      write: { type: 'boolean', default: false },
+      profile: { type: 'string' },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const compares = positionals[0] === 'compare';
+  const [, a, b] = positionals;
+  if (compares && (a === undefined || b === undefined)) throw new Error('compare takes two checkouts');
+  if (compares && values.write) throw new Error('--write is for the measures of one checkout');
+  return {
+    ...values,
+    names: compares ? positionals.slice(3) : positionals,
+    checkouts: compares ? [resolve(a ?? ''), resolve(b ?? '')] : null,
+    profile: values.profile === undefined ? null : resolve(values.profile),
+    n: positive('n', values.n),
+    runs: positive('runs', values.runs),
+  };
+}
+
+function print({ name, measures, notes }: BenchResult): void {
+  console.log(`\n${name}\n${columns([CELL_NAMES, ...measures.map(measureCells)])}`);
+  for (const note of notes) console.log(`- ${note}`);
+}
+
+const log = (line: string) => console.error(line);
+
+/** Profiles that hold little are of processes that did nothing but start. */
+const LEAST_SAMPLES = 2000;
+
+function printProfiles(folder: string): void {
+  for (const file of globSync('*.cpuprofile', { cwd: folder })) {
+    const profile = JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile;
+    if (profile.samples.length < LEAST_SAMPLES) continue;
+    const { functions, places } = topCosts(profile);
+    const lines = (costs: readonly Cost[]) =>
+      costs.map(({ name, share }) => [`${(share * 100).toFixed(1)} %`, name]);
+    console.log(`\n${file}\n${columns(lines(places))}\n\n${columns(lines(functions))}`);
+  }
+}
+
+async function measure(asked: Asked, benches: readonly Bench[], typed: string): Promise<void> {
+  const machine = describeMachine();
+  const warning = busyWarning(machine);
+  if (warning !== null) log(`Mind: ${warning}.`);
+  const things = sharedThings();
+  const contextOf = (folder: string): BenchContext => ({
+    root: folder,
+    n: asked.n,
+    profiles: asked.profile,
+    log,
+    shared: things.shared,
+  });
+  const results: BenchResult[] = [];
+  try {
+    for (const bench of benches) {
+      const runs = asked.runs ?? bench.runs;
+      const result =
+        asked.checkouts === null
+          ? await runBench(bench, contextOf(root), runs)
+          : await compareBench(bench, [contextOf(asked.checkouts[0]), contextOf(asked.checkouts[1])], runs);
+      results.push(result);
+      if (!asked.json) print(result);
+    }
+  } finally {
+    await things.stop();
+  }
+  const date = new Date().toISOString().slice(0, 10);
+  if (asked.json) console.log(JSON.stringify({ machine, date, results }, null, 2));
+  const entries = results.map((result) => ({
+    result,
+    machine,
+    date,
+    command: `npm run bench -- ${typed}`.trim(),
+  }));
+  if (asked.profile !== null) printProfiles(asked.profile);
+  if (asked.write) writeReport(join(root, 'docs'), entries);
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  const asked = readArguments(args);
+  if (asked.help) {
+    console.log(HELP);
+    return;
+  }
+  const benches = chooseBenches(await loadBenches(), asked.names);
+  if (asked.list) console.log(columns(benches.map(({ name, what }) => [name, what])));
+  else await measure(asked, benches, args.join(' '));
+}
+
+if (import.meta.main) {
+  try {
+    await main(process.argv.slice(2));
+  } catch (error) {
+    console.error(`npm run bench: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,56 @@
+/** manifests/monitoring/berth-dashboard.json: Berth in Grafana, one row a part of it. */
+
+import { ROWS } from './dashboard-panels.ts';
+
+const DATASOURCE = { type: 'prometheus', uid: '$datasource' };
+const WIDTH = 24;
+const SIZES = { stat: { w: 6, h: 4 }, timeseries: { w: 8, h: 8 } } as const;
+
+/** Panels from left to right; a new line where one does not fit any more. */
+function placed(): object[] {
+  let [x, y, line, id] = [0, 0, 0, 0];
+  const place = (w: number, h: number) => {
+    if (x + w > WIDTH || (line > 0 && h !== line)) [x, y, line] = [0, y + line, 0];
+    const gridPos = { x, y, w, h };
+    [x, line] = [x + w, h];
+    id += 1;
+    return { id, gridPos };
+  };
+  return ROWS.flatMap(([title, panels]) => [
+    { type: 'row', title, collapsed: false, panels: [], ...place(WIDTH, 1) },
+    ...panels.map((panel) => {
+      const type = panel.stat === undefined ? 'timeseries' : 'stat';
+      return {
+        type,
+        title: panel.title,
+        datasource: DATASOURCE,
+        fieldConfig: { defaults: { unit: panel.unit, min: 0 }, overrides: [] },
+        targets: panel.queries.map(({ expr, legend }, index) => ({
+          refId: String.fromCharCode(65 + index),
+          datasource: DATASOURCE,
+          expr,
+          legendFormat: legend,
+        })),
+        ...place(SIZES[type].w, SIZES[type].h),
+      };
+    }),
+  ]);
+}
+
+/** The file's text. */
+export function dashboard(): string {
+  const board = {
+    uid: 'berth',
+    title: 'Berth',
+    tags: ['berth'],
+    schemaVersion: 39,
+    editable: true,
+    refresh: '30s',
+    time: { from: 'now-3h', to: 'now' },
+    templating: {
+      list: [{ name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' }],
+    },
+    panels: placed(),
+  };
+  return `${JSON.stringify(board, null, 2)}\n`;
+}

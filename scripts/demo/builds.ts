@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { BinariesMissingError } from '../../test/cluster/binaries.ts';
+import type { KubectlAccess } from '../../test/cluster/kubectl.ts';
+import { ProcessDiedError } from '../../test/cluster/processes.ts';
+import { type BuildParts, startBuildParts } from '../../test/installation/build-parts.ts';
+import { settingsForBuilder, startLocalBuilder } from '../../test/installation/local-builder.ts';
+import { callApi, type Sample } from './samples.ts';
+import type { DemoStack } from './stack.ts';
+
+/** Builds for real, in cloud mode: the demo's own git host, registry, BuildKit and builder. */
+
+const NODE = `demo-builder-${hostname()
+  .toLowerCase()
+  .replace(/[^a-z0-9]+/g, '-')
+  .replace(/^-+|-+$/g, '')}`;
+
+export interface DemoBuilds {
+  /** Of Berth. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Starts the builder beside a cluster in which Berth is installed. */
+  startBuilder(access: KubectlAccess): Promise<{ stop(): Promise<void> }>;
+  /** Makes the integration and the repositories; returns what to POST. */
+  samples(stack: DemoStack): Promise<Sample[]>;
+  stop(): Promise<void>;
+}
+
+/** Starts what builds need; null, with the reason told, where this machine cannot build. */
+export async function openBuilds(
+  stateDir: string,
+  port: number,
+  say: (line: string) => void,
+): Promise<DemoBuilds | null> {
+  const token = randomBytes(16).toString('hex');
+  let parts: BuildParts;
+  try {
+    parts = await startBuildParts({ stateDir, port, token, log: say });
+  } catch (error) {
+    if (!(error instanceof BinariesMissingError || error instanceof ProcessDiedError)) throw error;
+    say(`no git_host samples: this machine cannot build. ${error.message}`);
+    return null;
+  }
+  const { git, buildkit, registry } = parts;
+  say(`git host ${git.url}, registry ${registry.host}, BuildKit ${buildkit.address}`);
+  return {
+    settings: { ...parts.settings, ...settingsForBuilder(NODE, buildkit) },
+    startBuilder: (access) => startLocalBuilder(access, { stateDir, node: NODE, buildkit, ca: git.ca }),
+    samples: (stack) => makeSamples(stack, parts, token),
+    stop: () => parts.stop(),
+  };
+}
+
+async function makeSamples(stack: DemoStack, { git, sample }: BuildParts, token: string): Promise<Sample[]> {
+  const integration = await callApi<{ id: string }>(stack, 'POST', '/v2/integrations', {
+    name: 'demo git host',
+    provider: 'gitlab',
+    host_url: git.url,
+    token,
+  });
+  const made: Sample[] = [];
+  for (const name of ['node', 'python'] as const) {
+    await git.commitFiles(`demo/${name}`, sample(name));
+    made.push({
+      file: `repositories/${name}`,
+      body: {
+        name: `Hello from ${name}`,
+        source: 'git_host',
+        source_config: { repo_url: `${git.url}/demo/${name}.git`, integration_id: integration.id },
+        source_revision_config: { workflow_config_path: 'berth.yaml' },
+        secrets: [],
+      },
+    });
+  }
+  return made;
+}

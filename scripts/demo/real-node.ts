@@ -1,0 +1,69 @@
+/** The demo on a real node: its cluster, and images under the names that the samples have. */
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { pushBaseImage } from '../../test/cluster/images/base-images.ts';
+import { crane } from '../../test/cluster/images/crane.ts';
+import { type RealNode, startRealNode } from '../../test/cluster/real-node/node.ts';
+
+/** The samples that one node can run: no network file system, no storage driver, no program that there is not. */
+export const SAMPLES_OF_A_NODE: readonly string[] = ['internal-image.json', 'shop.json', 'web-api.json'];
+
+/** What they run: repository and tag, as in the samples, but for the host. */
+const IMAGES = [
+  'billing/invoice-printer:1.0.4',
+  'example/bookmarks:2.3.0',
+  'example/flower-shop:5.1.0',
+  'fluent/fluent-bit:4.1.1',
+];
+
+/** The api component serves a page; all else lasts. */
+const PROGRAM = `#!/bin/sh
+echo "$(date) \${COMPONENT:-sidecar} starts: $*"
+[ "\${COMPONENT:-}" = api ] || exec sleep 2147483647
+mkdir -p /tmp/page && echo "$DEPLOYMENT_NAME, revision $REVISION_ID, on $HOSTNAME" > /tmp/page/index.html
+exec httpd -f -v -p "$PORT" -h /tmp/page
+`;
+const MIGRATION = '#!/bin/sh\necho "$(date) nothing to migrate: $*"\n';
+
+/** Settings of Berth for it: images of data services that are here. Any registry's name leads to that of the node. */
+export const REAL_NODE_SETTINGS: Readonly<Record<string, string>> = {
+  BERTH_DATABASE_IMAGE: 'docker.io/base/postgres:latest',
+  BERTH_CACHE_IMAGE: 'docker.io/base/redis:latest',
+};
+
+/** Starts the node and pushes the images. @throws BinariesMissingError where no kubelet can run */
+export async function openRealNode(say: (line: string) => void): Promise<RealNode> {
+  const node = await startRealNode({ log: say });
+  try {
+    for (const name of ['postgres', 'redis'] as const) await pushBaseImage(name, node.registry.host);
+    await pushPrograms(node.registry.host);
+    return node;
+  } catch (error) {
+    await node.stop();
+    throw error;
+  }
+}
+
+async function pushPrograms(host: string): Promise<void> {
+  const { ref: base } = await pushBaseImage('static', host);
+  const folder = mkdtempSync(join(tmpdir(), 'berth-demo-image-'));
+  try {
+    mkdirSync(join(folder, 'app'));
+    for (const [name, script] of Object.entries({ start: PROGRAM, manage: MIGRATION })) {
+      writeFileSync(join(folder, 'app', name), script);
+      chmodSync(join(folder, 'app', name), 0o755);
+    }
+    const layer = join(folder, 'layer.tar');
+    await promisify(execFile)('tar', ['--create', '--file', layer, '--directory', folder, 'app']);
+    for (const image of IMAGES) {
+      const name = `${host}/${image}`;
+      await crane(['append', '--base', base, '--new_layer', layer, '--new_tag', name]);
+      await crane(['mutate', name, '--entrypoint', '/app/start', '--tag', name]);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

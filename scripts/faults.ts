@@ -1,0 +1,201 @@
+/**
+ * Fault plans: one fault in one situation each, on a real cluster and PostgreSQL, with oracles after each.
+ *
+ *   npm run faults [-- --list | --plan NAME | --only KIND | --json | --budget SECONDS | …] [--help]
+ */
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { GUARDS } from '../test/faults/guards/guards.ts';
+import { countLine, type GuardVerdict, runGuards } from '../test/faults/guards/run-guards.ts';
+import { writeGuards } from '../test/faults/guards/table.ts';
+import { type FaultPlan, PLAN_KINDS, type Verdict } from '../test/faults/plan.ts';
+import { allPlans } from '../test/faults/plans.ts';
+import { countLine as countPlans, countsOf, runMade, summary, writeResults } from '../test/faults/results.ts';
+import { record, runPlans } from '../test/faults/run.ts';
+
+const HELP = `usage: npm run faults -- [OPTION …]
+Runs fault plans on a Kubernetes control plane and a PostgreSQL of its own, and looks at the oracles O1 to O8 after each
+(docs/reliability.md). The last line counts: plans: N, held: N, broken: N. The exit code is 0 only when all held.
+  --list               names of the plans, with what each says; runs nothing
+  --plan NAME          this plan; may be given several times, and may be the beginning of several names
+  --only KIND          plans of this kind: ${PLAN_KINDS.join(', ')}
+  --subset             those that npm test runs
+  --budget SECONDS     begin no plan after that, nor one that may take longer than what is left (walk, soak); which ones
+                       are left out is told. Plans that have begun come to their end. The order is mixed, by --seed
+  --seed N             of the order under --budget; default 1
+  --parallel N         worlds side by side, 1 to 8; default 3
+  --guards [NAME …]    instead of plans: takes each guard (test/faults/guards), or each of these, out of a copy of Berth, and
+                       runs its plans until one breaks that holds with it. The last line counts:
+                       guards: N, missed: N, not missed: N. The exit code is 0 only when all were missed
+  --json               verdicts as JSON lines on standard output, instead of text; the last one counts, with what was
+                       left out. The line "plans: N, held: N, broken: N" is on standard error
+  --record [WORKLOAD]  record the effects that the kill plans are made of anew; runs no plan
+  --write              renew the results in docs/reliability.md: for a run of all plans, or for the guards of this run
+  --help`;
+
+const OPTIONS = {
+  list: { type: 'boolean', default: false },
+  plan: { type: 'string', multiple: true, default: [] as string[] },
+  only: { type: 'string' },
+  subset: { type: 'boolean', default: false },
+  budget: { type: 'string' },
+  seed: { type: 'string', default: '1' },
+  parallel: { type: 'string', default: '3' },
+  json: { type: 'boolean', default: false },
+  guards: { type: 'boolean', default: false },
+  record: { type: 'boolean', default: false },
+  write: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} satisfies ParseArgsOptionsConfig;
+
+function numberOf(name: string, text: string, max = Number.MAX_SAFE_INTEGER): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > max)
+    throw new Error(`--${name} must be a whole number from 1 to ${max}`);
+  return value;
+}
+
+interface Choice {
+  readonly plan: readonly string[];
+  readonly only?: string | undefined;
+  readonly subset: boolean;
+}
+
+/** @throws Error when a name or kind fits none */
+function chosen(plans: readonly FaultPlan[], { plan: names, only, subset }: Choice): FaultPlan[] {
+  if (only !== undefined && !(PLAN_KINDS as readonly string[]).includes(only))
+    throw new Error(`--only: there is no kind "${only}": ${PLAN_KINDS.join(', ')}`);
+  for (const name of names)
+    if (!plans.some((plan) => plan.name.startsWith(name)))
+      throw new Error(`--plan: there is no plan "${name}"`);
+  return plans.filter(
+    ({ name, kind, inSubset }) =>
+      (names.length === 0 || names.some((wanted) => name.startsWith(wanted))) &&
+      (only === undefined || kind === only) &&
+      (!subset || inSubset === true),
+  );
+}
+
+/** Always the same order for one seed, in which kinds are mixed. */
+function mixed(plans: readonly FaultPlan[], seed: number): FaultPlan[] {
+  let state = seed;
+  const keyed = plans.map((plan) => {
+    // A linear congruential generator does for an order.
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return { plan, key: state };
+  });
+  return keyed.sort((left, right) => left.key - right.key).map(({ plan }) => plan);
+}
+
+function tell({ plan, held, violations, figures, seconds }: Verdict, done: number, all: number): void {
+  console.log(
+    `${`[${done}/${all}]`.padEnd(10)} ${held ? 'held  ' : 'BROKEN'} ${seconds.toFixed(1).padStart(6)} s  ${plan}`,
+  );
+  for (const figure of figures) console.log(`           ${figure}`);
+  for (const { oracle, message, diff = [] } of violations) {
+    console.log(`           ${oracle}: ${message}`);
+    for (const line of diff.slice(0, 30)) console.log(`             ${line}`);
+    if (diff.length > 30) console.log(`             … and ${diff.length - 30} more lines`);
+  }
+}
+
+function parse(args: string[]) {
+  return parseArgs({ args, options: OPTIONS, allowPositionals: true });
+}
+type Values = ReturnType<typeof parse>['values'];
+
+function list(plans: readonly FaultPlan[], json: boolean): void {
+  for (const { name, kind, says } of plans)
+    console.log(json ? JSON.stringify({ name, kind, says }) : `${name}\n    ${says}`);
+  if (!json) console.log(`plans: ${plans.length}`);
+}
+
+/** Runs the plans; true when all of them were begun as wanted and have held. */
+async function run(
+  plans: readonly FaultPlan[],
+  every: readonly FaultPlan[],
+  values: Values,
+): Promise<boolean> {
+  // What is run is what is there now, whatever is committed meanwhile.
+  const made = runMade(process.argv.slice(2), process.env);
+  const budgetSeconds = values.budget === undefined ? undefined : numberOf('budget', values.budget);
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort(signal));
+  let done = 0;
+  const result = await runPlans({
+    plans: budgetSeconds === undefined ? plans : mixed(plans, numberOf('seed', values.seed)),
+    parallel: numberOf('parallel', values.parallel, 8),
+    budgetSeconds,
+    signal: stopping.signal,
+    onVerdict: (verdict) => {
+      done += 1;
+      if (values.json) console.log(JSON.stringify(verdict));
+      else tell(verdict, done, plans.length);
+    },
+  });
+  if (values.write && result.left.length === 0) writeResults(result, every, made);
+  if (values.json) {
+    const { left, seconds } = result;
+    console.log(JSON.stringify({ ...countsOf(result), left, seconds }));
+    console.error(countPlans(result));
+  } else console.log(summary(result).join('\n'));
+  return !stopping.signal.aborted && result.verdicts.every(({ held }) => held);
+}
+
+function tellGuard({ guard, missed, plan, oracle, message, seconds }: GuardVerdict): void {
+  console.log(`${missed ? 'missed    ' : 'NOT MISSED'} ${seconds.toFixed(1).padStart(6)} s  ${guard}`);
+  console.log(`           ${missed ? `${plan}: ${oracle}: ` : ''}${message}`);
+}
+
+/** Takes guards out; true when all of those wanted were missed. @throws Error when a name fits none */
+async function takeOutGuards(names: readonly string[], every: readonly FaultPlan[], values: Values) {
+  for (const name of names)
+    if (!GUARDS.some((guard) => guard.name === name))
+      throw new Error(
+        `--guards: there is no guard "${name}": ${GUARDS.map((guard) => guard.name).join(', ')}`,
+      );
+  const guards = GUARDS.filter(({ name }) => names.length === 0 || names.includes(name));
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort(signal));
+  const result = await runGuards({
+    guards,
+    plans: every,
+    parallel: numberOf('parallel', values.parallel, 8),
+    signal: stopping.signal,
+    onVerdict: (verdict) => (values.json ? console.log(JSON.stringify(verdict)) : tellGuard(verdict)),
+  });
+  if (values.write) writeGuards(GUARDS, result.verdicts);
+  if (!values.json) console.log(`${result.seconds} s\n${countLine(result)}`);
+  return result.verdicts.length === guards.length && result.verdicts.every(({ missed }) => missed);
+}
+
+async function main(args: string[]): Promise<number> {
+  const { values, positionals } = parse(args);
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
+  if (positionals.length > 0 && !values.record && !values.guards)
+    throw new Error(`unknown argument: ${positionals.join(' ')}`);
+  if (values.record) {
+    await record(positionals, console.log);
+    return 0;
+  }
+  const every = allPlans();
+  if (values.guards) return (await takeOutGuards(positionals, every, values)) ? 0 : 1;
+  const plans = chosen(every, values);
+  if (values.write && plans.length < every.length) throw new Error('--write is for a run of all plans');
+  if (!values.list) return (await run(plans, every, values)) ? 0 : 1;
+  list(plans, values.json);
+  return 0;
+}
+
+let code = 2;
+try {
+  code = await main(process.argv.slice(2));
+} catch (error) {
+  console.error(
+    `npm run faults: ${error instanceof Error ? error.message : String(error)}\nsee: npm run faults -- --help`,
+  );
+}
+// Whatever a plan has left open: all is told, and what was started is ended.
+process.exit(code);

@@ -1,0 +1,163 @@
+/**
+ * Renders the profiles of the chart into manifests/, one file each, for kubectl apply; keeps the settings that the
+ * chart's schema takes those that Berth has, and the chart's files copies of what is made elsewhere.
+ *
+ *   npm run manifests [-- --check | --help]
+ */
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual, promisify } from 'node:util';
+import { SETTINGS } from '../src/config/settings.ts';
+import { CRD_FILE } from '../src/contract/crd.ts';
+import { resolveHelm } from '../test/cluster/helm.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+/** Folder of the chart. */
+export const CHART = join(root, 'manifests/helm/berth');
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+const IMAGE = `berth:${version}`;
+const SCHEMA = join(CHART, 'values.schema.json');
+/** Files that the chart takes along, with where they are made. Copies: a link out of a chart gets lost where it is packed. */
+const COPIES: Readonly<Record<string, string>> = {
+  'manageddeployments.yaml': CRD_FILE,
+  'berth-alerts.yaml': 'manifests/monitoring/berth-alerts.yaml',
+  'berth-dashboard.json': 'manifests/monitoring/berth-dashboard.json',
+};
+/** Namespace that the files install Berth in. */
+const NAMESPACE = 'berth-system';
+
+/** Settings that the chart sets itself, from its other values or because its pods are as they are. */
+const OF_THE_CHART: readonly string[] = [
+  'BERTH_HOSTING',
+  'BERTH_POLICY',
+  'BERTH_NAMESPACE',
+  'BERTH_NAMESPACES',
+  'BERTH_PORT',
+  'BERTH_METRICS_PORT',
+  'BERTH_BUILD_NAMESPACE',
+  'BERTH_BUILD_BERTH_IMAGE',
+  'BERTH_KUBECONFIG',
+  'BERTH_LISTENER_KUBECONFIG',
+  'BERTH_OPERATOR_KUBECONFIG',
+  'KUBECONFIG',
+  'BERTH_TERMINATION_LOG',
+];
+
+interface Schema {
+  properties: { config: { properties: Record<string, object> } };
+}
+
+/** Names of the profiles, in order. */
+export function profiles(): string[] {
+  return readdirSync(join(CHART, 'profiles'))
+    .map((file) => basename(file, '.yaml'))
+    .sort();
+}
+
+/** Path of a profile's file for `helm -f`. */
+export function profileFile(profile: string): string {
+  return join(CHART, 'profiles', `${profile}.yaml`);
+}
+
+/** Path of what is rendered of a profile. */
+export function renderedFile(profile: string): string {
+  return join(root, 'manifests', `${profile}.yaml`);
+}
+
+/** The text of values.schema.json as it should be: `config` takes every setting that is no secret, and no other. */
+export function valuesSchema(): string {
+  const schema = JSON.parse(readFileSync(SCHEMA, 'utf8')) as Schema;
+  const taken = Object.entries(SETTINGS).filter(
+    ([name, setting]) =>
+      !('secret' in setting) && !OF_THE_CHART.includes(name) && !name.startsWith('BERTH_BUILDER_'),
+  );
+  schema.properties.config.properties = Object.fromEntries(
+    taken.map(([name, { help }]) => [name, { type: 'string', description: help }]),
+  );
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}
+
+/** A profile as `kubectl apply -f` takes it. @throws Error with Helm's words */
+export async function render(helm: string, profile: string): Promise<string> {
+  const { stdout } = await promisify(execFile)(
+    helm,
+    [
+      'template',
+      'berth',
+      CHART,
+      '--namespace',
+      NAMESPACE,
+      '-f',
+      profileFile(profile),
+      '--set',
+      'namespace.create=true',
+    ],
+    { maxBuffer: 16 * 1024 * 1024 },
+  );
+  const head = `# The profile ${profile} of the chart manifests/helm/berth, rendered by \`npm run manifests\`. Do not edit.
+# The image is ${IMAGE}: name your own (docs/install.md, "With kubectl").
+# Never \`kubectl delete -f\` this file: it holds the custom resource, with which every deployment goes, and the namespace
+# with your keys. docs/install.md, "Remove it", tells how to remove Berth and keep both.
+`;
+  return head + stdout.replace(/^# Source: .*\n/gm, '').replace(/[ \t]+$/gm, '');
+}
+
+/** Copies in the chart that are not what they are copies of, with the text that they should have. */
+function staleCopies(): Map<string, string> {
+  const wanted = Object.entries(COPIES).map(
+    ([name, source]) => [join(CHART, 'files', name), readFileSync(join(root, source), 'utf8')] as const,
+  );
+  return new Map(wanted.filter(([path, text]) => stored(path) !== text));
+}
+
+/** Files that are not as they should be, with the text that they should have. */
+export async function staleFiles(): Promise<Map<string, string>> {
+  const helm = await resolveHelm();
+  const wanted = staleCopies();
+  for (const profile of profiles()) wanted.set(renderedFile(profile), await render(helm, profile));
+  const stale = new Map([...wanted].filter(([path, text]) => stored(path) !== text));
+  return schemaIsStale() ? new Map([[SCHEMA, valuesSchema()], ...stale]) : stale;
+}
+
+/** Whether the chart takes other settings than Berth has. How the file is laid out is the formatter's matter. */
+export function schemaIsStale(): boolean {
+  return !isDeepStrictEqual(JSON.parse(readFileSync(SCHEMA, 'utf8')), JSON.parse(valuesSchema()));
+}
+
+/** Brings the files up to date; resolves with the paths of those that were not. */
+export async function writeManifests(): Promise<string[]> {
+  const schema = schemaIsStale() ? [SCHEMA] : [];
+  // First: with the old ones a profile may not render, or not as it should.
+  if (schema.length > 0) writeFileSync(SCHEMA, valuesSchema());
+  const copies = staleCopies();
+  for (const [path, text] of copies) writeFileSync(path, text);
+  const stale = await staleFiles();
+  for (const [path, text] of stale) writeFileSync(path, text);
+  return [...schema, ...copies.keys(), ...stale.keys()];
+}
+
+function stored(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+if (import.meta.main) {
+  const [argument] = process.argv.slice(2);
+  if (argument === '--help') {
+    console.log(
+      'usage: npm run manifests [-- --check]\nRenders manifests/*.yaml from manifests/helm/berth; with --check only says whether they are up to date.',
+    );
+  } else {
+    const stale = argument === '--check' ? [...(await staleFiles()).keys()] : [];
+    for (const path of stale) console.log(`${path} is stale: run npm run manifests`);
+    if (argument === '--check') {
+      if (stale.length === 0) console.log('manifests/: ok');
+      process.exitCode = stale.length > 0 ? 1 : 0;
+    } else for (const path of await writeManifests()) console.log(`wrote ${path}`);
+  }
+}
