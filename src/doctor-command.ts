@@ -8,7 +8,7 @@ import {
   listenerKubeconfigSetting,
   loadConfig,
 } from './config.ts';
-import type { LeaseState } from './contract/listener-protocol.ts';
+import type { LeaseState } from './contract/lease-protocol.ts';
 import { PLATFORM_LISTENER_ID } from './domain/source.ts';
 import { createKubeClient, type KubeClient } from './kube/client.ts';
 import { readClusterId } from './listener/cluster-facts.ts';

@@ -1,5 +1,5 @@
 import { BUILD_SECRET_KEYS, type BuildSpec } from '../contract/build.ts';
-import type { ApplyWork } from '../contract/listener-protocol.ts';
+import type { ApplyWork } from '../contract/work-protocol.ts';
 import type { Deployment } from '../domain/deployment.ts';
 import { type GitProvider, gitUsername, isOnHost } from '../domain/git-host.ts';
 import type { RegistryAuthority } from '../registry/authority.ts';

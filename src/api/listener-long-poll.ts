@@ -1,4 +1,4 @@
-import type { WorkItem } from '../contract/listener-protocol.ts';
+import type { WorkItem } from '../contract/work-protocol.ts';
 import type { Scope } from '../store/database.ts';
 import { SecretBoxError } from '../store/errors.ts';
 import { checkEpoch, handOutAgain, StaleEpoch } from '../store/listener-lease.ts';

@@ -1,4 +1,4 @@
-import type { InventoryRequest, ObservedReport, Report } from '../contract/listener-protocol.ts';
+import type { InventoryRequest, ObservedReport, Report } from '../contract/report-protocol.ts';
 import type { BuildReport, ClusterReport } from '../domain/cluster-report.ts';
 import type { Culprit, ToldFailure } from '../domain/culprit.ts';
 import type { InventoryEntry } from '../store/listener-inventory.ts';

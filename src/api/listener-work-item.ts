@@ -1,9 +1,9 @@
 import type { BuildSpec } from '../contract/build.ts';
 import type { BuildInput } from '../contract/build-to-resource.ts';
-import type { ApplyWork, PurgeWork, WorkItem } from '../contract/listener-protocol.ts';
 import { managedDeploymentSpecSchema } from '../contract/managed-deployment.ts';
 import { envSecretName, pullSecretName, tenantNamespace } from '../contract/names.ts';
 import { toManagedDeployment } from '../contract/to-resource.ts';
+import type { ApplyWork, PurgeWork, WorkItem } from '../contract/work-protocol.ts';
 import type { Secret } from '../domain/deployment.ts';
 import { contentHash } from '../domain/hash.ts';
 import { imageRepository } from '../domain/image-reference.ts';

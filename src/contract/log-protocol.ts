@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { BUILD_STEP_NAMES } from '../domain/build.ts';
 import { LOG_ABILITIES, logLineSchema, logQuerySchema } from '../domain/log-query.ts';
-import { MAX_WAIT_SECONDS } from './listener-protocol.ts';
+import { MAX_WAIT_SECONDS } from './work-protocol.ts';
 
-/** Messages of listeners that carry logs (part of the listener protocol, see listener-protocol.ts). */
+/** Messages of listeners that carry logs (part of the listener protocol, see work-protocol.ts). */
 
 /** Most lines of one call. */
 export const MAX_PIECE_LINES = 1000;

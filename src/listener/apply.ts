@@ -1,6 +1,6 @@
-import type { ApplyWork } from '../contract/listener-protocol.ts';
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
 import { ANNOTATIONS, FIELD_MANAGERS } from '../contract/names.ts';
+import type { ApplyWork } from '../contract/work-protocol.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';

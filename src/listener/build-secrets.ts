@@ -1,6 +1,6 @@
 import { BUILD_SECRET_KEYS } from '../contract/build.ts';
-import type { ApplyWork } from '../contract/listener-protocol.ts';
 import { FIELD_MANAGERS, LABELS, MANAGED_BY } from '../contract/names.ts';
+import type { ApplyWork } from '../contract/work-protocol.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';

@@ -1,5 +1,5 @@
-import type { ApplyWork } from '../contract/listener-protocol.ts';
 import { envSecretName, LABELS, MANAGED_BY } from '../contract/names.ts';
+import type { ApplyWork } from '../contract/work-protocol.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';

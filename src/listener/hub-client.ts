@@ -1,19 +1,10 @@
 import { z } from 'zod';
 import {
   ANOTHER_CLUSTER,
-  applyWorkSchema,
-  type InventoryRequest,
-  type InventoryResponse,
-  inventoryResponseSchema,
   type LeaseRequest,
   type LeaseResponse,
   leaseResponseSchema,
-  purgeWorkSchema,
-  type ReportsRequest,
-  type ReportsResponse,
-  reportsResponseSchema,
-  type WorkItem,
-} from '../contract/listener-protocol.ts';
+} from '../contract/lease-protocol.ts';
 import {
   type BuildLogsRequest,
   type BuildLogsResponse,
@@ -24,6 +15,15 @@ import {
   logChunkResponseSchema,
   logRequestsResponseSchema,
 } from '../contract/log-protocol.ts';
+import {
+  type InventoryRequest,
+  type InventoryResponse,
+  inventoryResponseSchema,
+  type ReportsRequest,
+  type ReportsResponse,
+  reportsResponseSchema,
+} from '../contract/report-protocol.ts';
+import { applyWorkSchema, purgeWorkSchema, type WorkItem } from '../contract/work-protocol.ts';
 import type { LogAbility } from '../domain/log-query.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { HubAnswer, HubTransport } from './hub-transport.ts';

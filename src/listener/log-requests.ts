@@ -1,5 +1,5 @@
-import { MAX_WAIT_SECONDS } from '../contract/listener-protocol.ts';
 import { type LogRequest, MAX_LOG_REQUESTS } from '../contract/log-protocol.ts';
+import { MAX_WAIT_SECONDS } from '../contract/work-protocol.ts';
 import { LOG_ABILITIES } from '../domain/log-query.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { sleep } from '../kube/clock.ts';

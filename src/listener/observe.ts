@@ -1,5 +1,5 @@
-import type { InventoryItem, ObservedReport } from '../contract/listener-protocol.ts';
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
+import type { InventoryItem, ObservedReport } from '../contract/report-protocol.ts';
 import { contentHash } from '../domain/hash.ts';
 import { UUID_PATTERN } from '../domain/id.ts';
 import { parseQuantity } from '../kube/quantity.ts';

@@ -1,4 +1,4 @@
-import type { InventoryItem, ObservedReport, Report } from '../contract/listener-protocol.ts';
+import type { InventoryItem, ObservedReport, Report } from '../contract/report-protocol.ts';
 import { contentHash } from '../domain/hash.ts';
 
 type Outcome = Exclude<Report, ObservedReport>;

@@ -1,5 +1,5 @@
-import type { ApplyWork } from '../contract/listener-protocol.ts';
 import { LABELS, pullSecretName } from '../contract/names.ts';
+import type { ApplyWork } from '../contract/work-protocol.ts';
 import { contentHash } from '../domain/hash.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';

@@ -1,4 +1,4 @@
-import { MAX_WAIT_SECONDS } from '../contract/listener-protocol.ts';
+import { MAX_WAIT_SECONDS } from '../contract/work-protocol.ts';
 import { sleep } from '../kube/clock.ts';
 import { backOff, type HubFailureOptions } from './hub-backoff.ts';
 import { type HubClient, HubError } from './hub-client.ts';

@@ -1,5 +1,5 @@
-import type { PurgeWork } from '../contract/listener-protocol.ts';
 import { LABELS, pullSecretName } from '../contract/names.ts';
+import type { PurgeWork } from '../contract/work-protocol.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
 import { RESOURCES, type Resource as ResourceKind } from '../kube/resources.ts';

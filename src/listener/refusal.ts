@@ -1,4 +1,4 @@
-import type { WorkItem } from '../contract/listener-protocol.ts';
+import type { WorkItem } from '../contract/work-protocol.ts';
 import type { Reason } from '../domain/conditions.ts';
 import { isKubeError } from '../kube/errors.ts';
 import type { ResourceView } from './resource-view.ts';

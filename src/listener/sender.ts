@@ -1,4 +1,4 @@
-import { asBefore, type InventoryItem, MAX_REPORTS, type Report } from '../contract/listener-protocol.ts';
+import { asBefore, type InventoryItem, MAX_REPORTS, type Report } from '../contract/report-protocol.ts';
 import { parseKey } from '../kube/object.ts';
 import { backOff, type HubFailureOptions } from './hub-backoff.ts';
 import { type HubClient, HubError } from './hub-client.ts';

@@ -1,4 +1,4 @@
-import type { LeaseRequest } from '../contract/listener-protocol.ts';
+import type { LeaseRequest } from '../contract/lease-protocol.ts';
 import { fullJitter } from '../domain/backoff.ts';
 import type { Logger } from '../domain/logger.ts';
 import { type Clock, sleep } from '../kube/clock.ts';

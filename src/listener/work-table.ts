@@ -1,4 +1,4 @@
-import type { WorkItem } from '../contract/listener-protocol.ts';
+import type { WorkItem } from '../contract/work-protocol.ts';
 import { type Logger, withFields } from '../domain/logger.ts';
 import type { TellSpan } from '../domain/span.ts';
 import type { Clock } from '../kube/clock.ts';

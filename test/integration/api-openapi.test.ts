@@ -181,7 +181,7 @@ describe('the contract that answers are held against', () => {
 
 test('every parameter and path parameter is described', () => {
   for (const { name, operation } of operations()) {
-    // The protocol's messages are described in contract/listener-protocol.ts.
+    // The protocol's messages are described in contract/*-protocol.ts.
     if (operation.tags?.[0] === 'listener protocol') continue;
     for (const parameter of operation.parameters ?? []) {
       const text = parameter.description ?? parameter.schema.description;

@@ -1,6 +1,7 @@
 /** Builds in the listener protocol, on the database: what a work item asks for, and what the reports of a build make of it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ApplyWork, Report } from '../../src/contract/listener-protocol.ts';
+import type { Report } from '../../src/contract/report-protocol.ts';
+import type { ApplyWork } from '../../src/contract/work-protocol.ts';
 import { uuidv7 } from '../../src/domain/id.ts';
 import { renewBuildCredentials } from '../../src/store/build-credentials.ts';
 import { updateWanted } from '../../src/store/deployments.ts';

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ApplyWork, Report } from '../../src/contract/listener-protocol.ts';
+import type { Report } from '../../src/contract/report-protocol.ts';
+import type { ApplyWork } from '../../src/contract/work-protocol.ts';
 import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
 import { findDeployment, requestDeletion } from '../../src/store/deployments.ts';
 import type { DeploymentRecord } from '../../src/store/records.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MAX_INVENTORY, MAX_REPORTS } from '../../src/contract/listener-protocol.ts';
+import { MAX_INVENTORY, MAX_REPORTS } from '../../src/contract/report-protocol.ts';
 import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
 import { type ApiFixture, type Client, startApi } from './harness/api.ts';
 

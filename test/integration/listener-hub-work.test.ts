@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ApplyWork, PurgeWork, Report } from '../../src/contract/listener-protocol.ts';
+import type { Report } from '../../src/contract/report-protocol.ts';
+import type { ApplyWork, PurgeWork } from '../../src/contract/work-protocol.ts';
 import { uuidv7 } from '../../src/domain/id.ts';
 import {
   findDeploymentForUpdate,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Report } from '../../src/contract/listener-protocol.ts';
+import type { Report } from '../../src/contract/report-protocol.ts';
 import { uuidv7 } from '../../src/domain/id.ts';
 import {
   removeRecord,

@@ -1,6 +1,6 @@
 /** Revisions as reports move them: each move with its event, the active one never back; and as they are listed. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Report } from '../../src/contract/listener-protocol.ts';
+import type { Report } from '../../src/contract/report-protocol.ts';
 import { uuidv7 } from '../../src/domain/id.ts';
 import type { RevisionStatus } from '../../src/domain/states.ts';
 import { findDeployment, updateWanted } from '../../src/store/deployments.ts';

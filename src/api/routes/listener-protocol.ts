@@ -3,16 +3,17 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import {
   ANOTHER_CLUSTER,
-  inventoryRequestSchema,
-  inventoryResponseSchema,
   leaseRequestSchema,
   leaseResponseSchema,
   leaseStateSchema,
+} from '../../contract/lease-protocol.ts';
+import {
+  inventoryRequestSchema,
+  inventoryResponseSchema,
   reportsRequestSchema,
   reportsResponseSchema,
-  workQuerySchema,
-  workResponseSchema,
-} from '../../contract/listener-protocol.ts';
+} from '../../contract/report-protocol.ts';
+import { workQuerySchema, workResponseSchema } from '../../contract/work-protocol.ts';
 import type { ClusterReport } from '../../domain/cluster-report.ts';
 import { GENERATION_AHEAD } from '../../domain/report-outcome.ts';
 import type { Database, Scope } from '../../store/database.ts';
@@ -264,7 +265,7 @@ function addRoutes(
   );
 }
 
-/** The calls of listeners: lease, work, reports, inventory (contract/listener-protocol.ts). */
+/** The calls of listeners: lease, work, reports, inventory (contract/*-protocol.ts). */
 export async function registerListenerProtocol(
   app: FastifyInstance,
   deps: ListenerProtocolDeps,

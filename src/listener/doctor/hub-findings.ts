@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { areCompatible } from '../../contract/compatibility.ts';
-import { type LeaseState, leaseStateSchema } from '../../contract/listener-protocol.ts';
+import { type LeaseState, leaseStateSchema } from '../../contract/lease-protocol.ts';
 import type { RenderConfig } from '../../contract/render-config.ts';
 import { isAnotherCluster, sameNamespace } from '../../domain/cluster-id.ts';
 import { canonicalJson } from '../../domain/hash.ts';

@@ -1,6 +1,6 @@
 /** A listener as the hub sees it: holds its lease, waits for work, says that it was applied. It has no cluster. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WorkItem } from '../../../src/contract/listener-protocol.ts';
+import type { WorkItem } from '../../../src/contract/work-protocol.ts';
 import { call } from './bodies.ts';
 
 export interface ListenerClient {

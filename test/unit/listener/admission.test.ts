@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { LeaseRequest } from '../../../src/contract/listener-protocol.ts';
+import type { LeaseRequest } from '../../../src/contract/lease-protocol.ts';
 import { createAdmission } from '../../../src/listener/admission.ts';
 import type { HubClient } from '../../../src/listener/hub-client.ts';
 import { settle } from './fixtures.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { loadConfig } from '../../../src/config.ts';
-import type { LeaseState } from '../../../src/contract/listener-protocol.ts';
+import type { LeaseState } from '../../../src/contract/lease-protocol.ts';
 import { KubeError } from '../../../src/kube/errors.ts';
 import { describeRight } from '../../../src/kube/rights.ts';
 import { type ClusterContext, clusterFindings } from '../../../src/listener/doctor/cluster-findings.ts';

@@ -1,6 +1,6 @@
-import type { ApplyWork, PurgeWork } from '../../../src/contract/listener-protocol.ts';
 import { managedDeploymentSpecSchema } from '../../../src/contract/managed-deployment.ts';
 import { LABELS, MANAGED_BY } from '../../../src/contract/names.ts';
+import type { ApplyWork, PurgeWork } from '../../../src/contract/work-protocol.ts';
 import { contentHash } from '../../../src/domain/hash.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import { KubeError, type KubeErrorKind } from '../../../src/kube/errors.ts';

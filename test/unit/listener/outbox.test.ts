@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ObservedReport } from '../../../src/contract/listener-protocol.ts';
+import type { ObservedReport } from '../../../src/contract/report-protocol.ts';
 import { Outbox } from '../../../src/listener/outbox.ts';
 
 const applied = (id: string, generation: number) =>

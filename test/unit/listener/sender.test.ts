@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { InventoryRequest, ReportsRequest } from '../../../src/contract/listener-protocol.ts';
+import type { InventoryRequest, ReportsRequest } from '../../../src/contract/report-protocol.ts';
 import { HubError } from '../../../src/listener/hub-client.ts';
 import { goneItem } from '../../../src/listener/observe.ts';
 import { Outbox } from '../../../src/listener/outbox.ts';

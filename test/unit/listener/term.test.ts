@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { LeaseRequest } from '../../../src/contract/listener-protocol.ts';
+import type { LeaseRequest } from '../../../src/contract/lease-protocol.ts';
 import { HubError } from '../../../src/listener/hub-client.ts';
 import { runTerms, type Term } from '../../../src/listener/term.ts';
 import { FakeClock, recordingLogger } from '../kube/support.ts';

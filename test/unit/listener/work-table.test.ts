@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ApplyWork, WorkItem } from '../../../src/contract/listener-protocol.ts';
+import type { ApplyWork, WorkItem } from '../../../src/contract/work-protocol.ts';
 import { EnvSecrets } from '../../../src/listener/env-secrets.ts';
 import { HubError } from '../../../src/listener/hub-client.ts';
 import { Outbox } from '../../../src/listener/outbox.ts';
