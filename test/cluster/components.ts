@@ -91,6 +91,8 @@ function auditArgs(stateDir: string): string[] {
     `--audit-log-path=${paths.auditLog(stateDir)}`,
     // Each line is in the file when the request has been answered, so a test can count right away.
     '--audit-log-mode=blocking',
+    // One file for the whole run, in MB: whoever reads it from where a test began must find that place again.
+    '--audit-log-maxsize=100000',
   ];
 }
 

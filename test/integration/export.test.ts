@@ -66,7 +66,13 @@ async function running(): Promise<string[]> {
   const { items } = JSON.parse(await world.kubectl('get', 'pods', '-o', 'json')) as {
     items: UntypedObject[];
   };
-  return items.map(({ metadata }) => `${metadata.name} ${metadata.uid}`).sort();
+  return (
+    items
+      // One that a former rollout has replaced may still be on its way out.
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .map(({ metadata }) => `${metadata.name} ${metadata.uid}`)
+      .sort()
+  );
 }
 
 const templateImage = (object: UntypedObject) =>

@@ -119,17 +119,20 @@ interface AuditLine {
 
 /** What Berth's accounts asked for since `prepare` and may not. */
 function refusals(): string[] {
-  return readFileSync(cluster.auditLogPath)
-    .subarray(auditedFrom)
-    .toString('utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as AuditLine)
-    .filter(({ user }) => user.username.startsWith(`system:serviceaccount:${BERTH_NAMESPACE}:`))
-    .filter(({ responseStatus }) => responseStatus?.code === 403)
-    .map(({ user, verb, objectRef: { resource = '', namespace = '', name = '' } = { resource: '' } }) =>
-      [user.username.split(':').at(-1), verb, resource, `${namespace}/${name}`].join(' '),
-    );
+  return (
+    readFileSync(cluster.auditLogPath)
+      .subarray(auditedFrom)
+      .toString('utf8')
+      .split('\n')
+      // The last one may be half written.
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as AuditLine)
+      .filter(({ user }) => user.username.startsWith(`system:serviceaccount:${BERTH_NAMESPACE}:`))
+      .filter(({ responseStatus }) => responseStatus?.code === 403)
+      .map(({ user, verb, objectRef: { resource = '', namespace = '', name = '' } = { resource: '' } }) =>
+        [user.username.split(':').at(-1), verb, resource, `${namespace}/${name}`].join(' '),
+      )
+  );
 }
 
 /** This chart, with a custom resource that is an older one in that it has no short name. */

@@ -56,6 +56,7 @@ describe('a deployment in the hub', () => {
     expect(writes(from)).toEqual(['apply manageddeployments']);
     await fixture.change(changed, { secrets: { kind: 'values', secrets: [{ name: 'A', value: '2' }] } });
     await fixture.until(record, 'revision 2', ({ spec }) => spec.revision.number === 2);
+    await fixture.acknowledged(record.id);
     expect(writes(from).slice(1)).toEqual(['create secrets', 'apply manageddeployments']);
   });
 

@@ -213,7 +213,8 @@ describe('reports', () => {
     });
     const delay = async () => {
       const [row] = await hub.store.sql<{ seconds: number }>(
-        'SELECT round(extract(epoch FROM next_attempt_at - now()))::int AS seconds FROM deployments WHERE id = $1',
+        // Some of it is over by now.
+        'SELECT ceil(extract(epoch FROM next_attempt_at - now()))::int AS seconds FROM deployments WHERE id = $1',
         [record.id],
       );
       await hub.store.sql('UPDATE deployments SET next_attempt_at = now() WHERE id = $1', [record.id]);

@@ -19,7 +19,8 @@ const PATIENCE = { timeoutMs: 60_000, intervalMs: 200 };
 const logOf = (process: BerthProcess) =>
   readFileSync(process.logPath, 'utf8')
     .split('\n')
-    .filter((line) => line.startsWith('{'))
+    // The last one may be half written.
+    .filter((line) => line.startsWith('{') && line.endsWith('}'))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 /** What a process tells Prometheus. */
@@ -29,6 +30,17 @@ async function scrape(process: BerthProcess): Promise<string> {
   expect(answer.status).toBe(200);
   return answer.text();
 }
+
+/** What it tells when no key waits for a worker: what it has done itself leads to another look. */
+const idle = (process: BerthProcess, controller: string): Promise<string> =>
+  waitFor(
+    `${controller} to have nothing waiting`,
+    async () => {
+      const text = await scrape(process);
+      return measured(text, `berth_queue_depth{controller="${controller}"}`) === 0 ? text : undefined;
+    },
+    PATIENCE,
+  );
 
 /** Value of a series, whose labels are given in their order. */
 function measured(text: string, series: string): number | undefined {
@@ -102,8 +114,8 @@ describe('the metrics of running roles', () => {
         },
         PATIENCE,
       ),
-      await scrape(listener),
-      await scrape(operator),
+      await idle(listener, 'work'),
+      await idle(operator, 'resources'),
     ];
     expect(measured(hub, 'berth_deployment_ready_seconds_count')).toBe(1);
     expect(measured(hub, 'berth_deployment_ready_seconds_sum')).toBeGreaterThan(0);

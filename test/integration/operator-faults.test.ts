@@ -90,7 +90,8 @@ describe('processes', () => {
       }
     }
     expect(uids.size).toBeGreaterThan(0);
-  });
+    // Four rounds, each with two operators, one lease that runs out and one deployment from nothing.
+  }, 300_000);
 
   test('killed in the middle of a rollout that hangs: its start is remembered', async () => {
     const first = start('victim');

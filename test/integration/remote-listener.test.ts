@@ -66,8 +66,7 @@ const listenerSettings = (kubeconfig: string) => ({
 });
 
 beforeAll(async () => {
-  const [port = 0, health = 0] = await freePorts(2);
-  healthPort = health;
+  const [port = 0] = await freePorts(1);
   [hub, remote] = await Promise.all([
     startWholeBerth('hub', { settings: { BERTH_LEASE_SECONDS: `${LEASE_SECONDS}`, BERTH_PORT: `${port}` } }),
     startRemoteCluster(),
@@ -86,6 +85,8 @@ beforeAll(async () => {
   listener = { id: made.body.id, key: await makeKey('test') };
   const kubeconfigs = await remote.kubeconfigs();
   await remote.start('operator', { KUBECONFIG: kubeconfigs.operator, BERTH_METRICS_PORT: '0' });
+  // Looked for when it is needed: a control plane that starts meanwhile takes ports as well.
+  [healthPort = 0] = await freePorts(1);
   process = await remote.start('listener', listenerSettings(kubeconfigs.listener));
 }, 240_000);
 afterAll(async () => {

@@ -101,8 +101,10 @@ describe('several processes', () => {
 
   it('two operators elect one; when it stops, the other takes over and the work goes on', async () => {
     const api = await berth.startRole('all', 'hub');
-    const second = await berth.startRole('operator', 'second');
+    // The one that is stopped below leads before there is another.
     const first = await waitFor('a leader', holder, { timeoutMs: 30_000 });
+    const second = await berth.startRole('operator', 'second');
+    expect(await holder()).toBe(first);
     expect(api.isRunning() && second.isRunning()).toBe(true);
     const stopping = Date.now();
     await api.stop('SIGTERM');

@@ -283,6 +283,10 @@ test('every right is used, but for those that say where they are; nothing else i
   await berth.process().stop();
   const kinds = Object.keys(CHILD_KINDS) as ChildKindName[];
   const granted = { 'berth-operator': neededRights(kinds), 'berth-listener': workRights() };
+  for (const [account, rights] of Object.entries(granted)) {
+    const watches = rights.filter(({ verb }) => verb === 'watch').map(describeRight);
+    await seenTo(account, ...watches.filter((right) => !right.endsWith(GATEWAY)));
+  }
   const named: string[] = [];
   const unused = Object.entries(granted).flatMap(([account, rights]) => {
     const { used, refused } = seen(account);

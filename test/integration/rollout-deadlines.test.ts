@@ -77,8 +77,8 @@ const CASES: Record<string, Case> = {
   },
 };
 
-/** Long enough that the first look at the trouble comes before it. */
-const DEADLINE_SECONDS = 8;
+/** Long enough that the first look at the trouble comes before it, also on a busy machine. */
+const DEADLINE_SECONDS = 12;
 
 beforeAll(async () => {
   world = await operatorWorld('deadline');
@@ -212,7 +212,7 @@ describe('at the deadline', () => {
       expect(Date.parse(failedAt) + 1000 - startedAt).toBeGreaterThanOrEqual(DEADLINE_SECONDS * 1000);
       expect(status.failedRevision).toMatchObject({ id: 'r2', reason, culprit });
       expect(status.failedRevision?.message).toMatch(told);
-      expect(status.failedRevision?.message).toMatch(/not done within 8 s/);
+      expect(status.failedRevision?.message).toContain(`not done within ${DEADLINE_SECONDS} s`);
       expect(status.activeRevision).toMatchObject({ id: 'r1', templates: `${name}-1` });
       expect(condition(status, 'Serving')).toBe('True Available');
       expect(await shop.workloads()).toEqual(workloads);

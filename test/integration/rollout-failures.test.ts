@@ -231,7 +231,8 @@ describe('pods that are ready for a moment only', () => {
   let careful: RunningOperator;
   beforeAll(async () => {
     own = await operatorWorld('moment');
-    careful = await startOperator(own.another('careful', { minReadySeconds: 4 }));
+    // Far longer than the simulated pods are ready, also where their failure comes late.
+    careful = await startOperator(own.another('careful', { minReadySeconds: 8 }));
   });
   afterAll(async () => {
     await careful.stop();

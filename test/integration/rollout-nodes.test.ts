@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts';
+import { isKubeError } from '../../src/kube/errors.ts';
 import { RESOURCES } from '../../src/kube/resources.ts';
 import type { ObservedPod } from '../../src/operator/observed.ts';
 import { isReadyPod } from '../../src/operator/pod-trouble.ts';
@@ -98,7 +99,12 @@ test('a node goes NotReady in the middle of a rollout: it is no failure, and the
   const everyPod = await shop.list(RESOURCES.Pod);
   const lost = everyPod.filter((found) => (found['spec'] as { nodeName?: string }).nodeName === node);
   for (const { metadata } of lost) {
-    await client.delete(RESOURCES.Pod, { namespace: 'shop', name: metadata.name }, { gracePeriodSeconds: 0 });
+    await client
+      .delete(RESOURCES.Pod, { namespace: 'shop', name: metadata.name }, { gracePeriodSeconds: 0 })
+      .catch((error: unknown) => {
+        // The rollout takes pods away as well.
+        if (!isKubeError(error, 'not_found')) throw error;
+      });
   }
   const status = await shop.ready();
   expect(status.activeRevision).toMatchObject({ id: 'r2' });

@@ -148,7 +148,7 @@ const bits = [false, true];
 const FACTS = {
   deleting: bits,
   hasRunnableRevision: bits,
-  lease: ['60 seconds', '-1 second', null],
+  lease: ['1 hour', '-1 second', null],
   reachable: bits,
   observed: bits,
   observedOff: bits,
@@ -177,7 +177,7 @@ test('status: SQL and domain agree on every combination, in get, list and filter
          observed_at = CASE WHEN $4 THEN now() END, observed_off = $5, data_ready = $6 WHERE id = $1`,
       [id, facts.deleting, facts.hasRunnableRevision, facts.observed, facts.observedOff, facts.dataReady],
     );
-    const listenerAlive = facts.reachable && facts.lease === '60 seconds';
+    const listenerAlive = facts.reachable && facts.lease === '1 hour';
     expected.set(id, deploymentStatus({ ...facts, listenerAlive }));
   }
   const { tenantId, scope } = tenant;

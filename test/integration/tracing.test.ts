@@ -242,7 +242,8 @@ describe('a backend that is down', () => {
     ],
   ];
   test.each(outages)('(it %s) delays no POST, and gets each project once it is back', async (_, down, up) => {
-    startSender({ deadlineMs: 300 });
+    // Long enough for an answer on a busy machine: one that is given up once it is back would be sent twice.
+    startSender({ deadlineMs: 2_000 });
     await down();
     const made: Deployment[] = [];
     for (let n = 0; n < 12; n++) made.push(await create(client));

@@ -144,7 +144,8 @@ describe.concurrent('trouble', () => {
     await patch(made.id, image('app:fail-invalid-image'));
     await berth.until(made.id, 'turned back', says('Progressing', 'RolledBack'));
     await waitFor('it', async () => (await warnings(made)).includes('RolloutFailed'), WAIT);
-  });
+    // Ten rollouts, one after the other.
+  }, 300_000);
 
   test('the certificate of a host goes when the host is given up', async () => {
     const custom_url = 'https://given-up.example.com';

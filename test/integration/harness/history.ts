@@ -67,9 +67,12 @@ export class Course {
 
   /** Resolves with the first status, of now or later, that satisfies `check`. */
   async until(check: (status: ManagedDeploymentStatus) => boolean): Promise<ManagedDeploymentStatus> {
+    // Several may come at once, and one that is there for a moment counts too.
+    let from = Math.max(0, this.statuses.length - 1);
     for (;;) {
-      const last = this.statuses.at(-1);
-      if (last !== undefined && check(last)) return last;
+      const found = this.statuses.slice(from).find(check);
+      if (found !== undefined) return found;
+      from = this.statuses.length;
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
