@@ -85,8 +85,14 @@ export class EffectNotMet extends Error {
   }
 }
 
-/** Lays the trap; the promise resolves when the process is gone. */
-function armed(world: FaultWorld, effect: Effect, moment: Moment): Promise<void> {
+interface Trap {
+  /** Resolves when the process is gone. */
+  readonly killed: Promise<void>;
+  readonly rule: ActiveRule;
+}
+
+/** Lays the trap. */
+function armed(world: FaultWorld, effect: Effect, moment: Moment): Trap {
   const { role } = effect;
   const { proxy, whatOf } = wayOf(world, effect);
   const occurrences = new Occurrences();
@@ -113,7 +119,7 @@ function armed(world: FaultWorld, effect: Effect, moment: Moment): Promise<void>
     // Not awaited: the answer goes back meanwhile.
     void shutAndKill();
   };
-  proxy.add({
+  const rule = proxy.add({
     match: (passing) => {
       if (!isIt(passing)) return false;
       if (moment === 'before-send') void kill();
@@ -122,7 +128,18 @@ function armed(world: FaultWorld, effect: Effect, moment: Moment): Promise<void>
     fault: moment === 'before-send' ? { kind: 'hold' } : { kind: 'after', run: onCarriedOut },
     times: 1,
   });
-  return killed;
+  return { killed, rule };
+}
+
+/** Whether the effect is met: some come only when what was wanted is there, and while that is seen. */
+async function isMet(world: FaultWorld, { killed, rule }: Trap, ended: Promise<unknown>): Promise<boolean> {
+  const settled = ended.then(() => world.quiet({ forMs: SETTLED_MS }));
+  settled.catch(() => undefined);
+  await Promise.race([killed, settled]);
+  rule.remove();
+  if (rule.taken() === 0) return false;
+  await killed;
+  return true;
 }
 
 function killPlan(workload: Workload, effect: Effect, moment: Moment): FaultPlan {
@@ -136,15 +153,12 @@ function killPlan(workload: Workload, effect: Effect, moment: Moment): FaultPlan
     run: async (world): Promise<Violation[]> => {
       const given = await workload.prepare(world);
       await world.quiet({ forMs: SETTLED_MS });
-      const killed = armed(world, effect, moment);
+      const trap = armed(world, effect, moment);
       const running = workload.run(world, given);
       const ended = running.then((now) => workload.end(world, now));
       // Looked at below, once the process runs again.
       ended.catch(() => undefined);
-      const first = await Promise.race([killed.then(() => 'killed'), ended.then(() => 'ended')]);
-      if (first === 'ended') {
-        throw new EffectNotMet(effect);
-      }
+      if (!(await isMet(world, trap, ended))) throw new EffectNotMet(effect);
       await world.restart(effect.role);
       await ended;
       return [];

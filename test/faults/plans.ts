@@ -17,6 +17,7 @@ import { postgresPlans } from './plans/postgres.ts';
 import { sigtermPlans } from './plans/sigterm.ts';
 import { soakPlans } from './plans/soak.ts';
 import { staleListPlans } from './plans/stale-list.ts';
+import { stalledPlans } from './plans/stalled.ts';
 import { statusCodePlans } from './plans/status-codes.ts';
 import { twoOfEachPlans } from './plans/two-of-each.ts';
 import { watchPlans } from './plans/watch.ts';
@@ -75,6 +76,7 @@ export function allPlans(): FaultPlan[] {
     ...crowdPlans,
     ...sigtermPlans,
     ...asleepPlans,
+    ...stalledPlans,
     ...oldSightPlans,
     ...hubOrderPlans,
     ...lastingPlans,

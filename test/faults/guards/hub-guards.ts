@@ -111,4 +111,22 @@ export const hubGuards: readonly Guard[] = [
     replace: 'if (live !== undefined) {',
     plans: ['immutable/stranger/manageddeployments'],
   },
+  {
+    name: 'listener-looks-before-each-write',
+    rule: 'fence',
+    says: 'A listener that stood still between two of its writes sees that its lease is over, before its timers have told it.',
+    file: 'src/listener/work-table.ts',
+    find: 'if (!term.isValid()) throw new TermOver();',
+    replace: '',
+    plans: ['two-of-each/listener/stalled'],
+  },
+  {
+    name: 'epoch-of-work',
+    rule: 'compare-and-set',
+    says: 'No work is handed to a former holder of the lease, and none takes it while work is handed out.',
+    file: 'src/api/listener-long-poll.ts',
+    find: 'await checkEpoch(transaction, listenerId, epoch);\n            return takeWork(',
+    replace: 'return takeWork(',
+    plans: ['two-of-each/listener/handed-out-to-a-former-one'],
+  },
 ];

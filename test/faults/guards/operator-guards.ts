@@ -75,6 +75,15 @@ export const operatorGuards: readonly Guard[] = [
     plans: ['two-of-each/operator/woken'],
   },
   {
+    name: 'operator-looks-before-each-write',
+    rule: 'fence',
+    says: 'An operator that stood still between two of its writes sees that its lease is over, before its timers have told it.',
+    file: 'src/operator/may-act.ts',
+    find: 'if (!signal.aborted && mayAct()) return;',
+    replace: 'if (!signal.aborted || mayAct()) return;',
+    plans: ['two-of-each/operator/stalled'],
+  },
+  {
     name: 'version-in-status-writes',
     rule: 'fence',
     says: 'A status that was derived from an older resource does not replace a newer one.',

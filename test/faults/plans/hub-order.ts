@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { waitFor } from '../../cluster/wait.ts';
 import { hubEffect } from '../effects.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
-import type { HttpRequest } from '../proxies/http-traffic.ts';
+import type { HttpOutcome, HttpRequest } from '../proxies/http-traffic.ts';
 import type { SqlMessage } from '../proxies/postgres-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
 import { broken, change, imageOf, isThere, standing, within } from '../situations.ts';
@@ -147,37 +147,51 @@ const lostWork: FaultPlan = {
 };
 
 /** Resolves when another one has the lease, or waits for it. */
-async function untilTaken(world: FaultWorld, { epoch }: LeaseRow): Promise<void> {
-  const isTaken = async () => {
+function untilTaken(world: FaultWorld, { epoch }: LeaseRow): Promise<'taken' | 'waited for'> {
+  const look = async () => {
     const [waiting] = await world.sql(
       `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
        AND query_start < now() - interval '1 second'`,
     );
-    return waiting !== undefined || (await leaseOf(world)).epoch > epoch;
+    if (waiting !== undefined) return 'waited for';
+    return (await leaseOf(world)).epoch > epoch ? 'taken' : undefined;
   };
-  await waitFor('the lease to be taken', isTaken, { timeoutMs: TAKEN_OVER_MS, intervalMs: 100 });
+  return waitFor('the lease to be taken', look, { timeoutMs: TAKEN_OVER_MS, intervalMs: 100 });
 }
+
+async function untilTold(world: FaultWorld): Promise<void> {
+  const isTold = async () => world.hub.exchanges().some(inventoryOf('listener-2'));
+  await waitFor('its inventory', isTold, { timeoutMs: TAKEN_OVER_MS, intervalMs: 100 });
+}
+
+/** A complete inventory makes what is missing in the cluster due by itself. */
+const inventoryOf =
+  (name: string) =>
+  ({ client, method, path, status }: HttpRequest & HttpOutcome) =>
+    client === name && method === 'POST' && path.endsWith('/inventory') && status === 200;
 
 const handedOutToFormer: FaultPlan = {
   name: 'two-of-each/listener/handed-out-to-a-former-one',
   kind: 'two-of-each',
-  says: `The listener dies while work is looked for that it waits for, and another one takes its lease: that one has the work within ${DELIVERED_WITHIN_S} s.`,
+  says: `The listener dies while work is looked for that it waits for, and another one takes its lease, or waits for it: that one has the work within ${DELIVERED_WITHIN_S} s.`,
   run: async (world): Promise<Violation[]> => {
     const { id } = await standing(world);
     const lease = await leaseOf(world);
     await world.start('listener', 'listener-2');
     const former = world.process('listener');
+    const { promise: handedOut, resolve } = Promise.withResolvers<void>();
+    // Asks when the answer to the former one is on its way.
+    const match = isWorkCallOf('listener-2');
+    world.hub.add({ match, fault: { kind: 'before', run: () => handedOut }, times: 1 });
     const looked = world.postgres.add({
       match: ({ client, sql }: SqlMessage) => client === 'api' && sql.startsWith('WITH due AS'),
       fault: {
         kind: 'before',
         run: async () => {
-          // Asks a moment later, when the answer to the former one is on its way.
-          const match = isWorkCallOf('listener-2');
-          world.hub.add({ match, fault: { kind: 'delay', ms: 3_000 }, times: 1 });
           await world.kill('listener');
           world.freeLeases(former).catch(() => undefined);
-          await untilTaken(world, lease);
+          if ((await untilTaken(world, lease)) === 'taken') await untilTold(world);
+          setTimeout(resolve, SETTLED_MS);
         },
       },
       times: 1,

@@ -186,9 +186,12 @@ function replaced(write: Write, later: boolean): FaultPlan {
       const sleeper = world.process(role);
       const { asleep, letGo, outcome } = sleepAt(world, write);
       const ended = like.run(world, given).then((now) => like.end(world, now));
-      const first = await Promise.race([asleep.then(() => 'asleep'), ended.then(() => 'ended')]);
-      if (first === 'ended') throw new EffectNotMet({ role, what, occurrence: 1 });
       ended.catch(() => undefined);
+      // Some writes come only when what was wanted is there.
+      const settled = ended.then(() => world.quiet({ forMs: SETTLED_MS })).then(() => 'settled');
+      settled.catch(() => undefined);
+      const first = await Promise.race([asleep.then(() => 'asleep'), settled]);
+      if (first === 'settled') throw new EffectNotMet({ role, what, occurrence: 1 });
       await untilLeads(world, successor);
       await ended;
       // READY is not all: what is left over is removed afterwards.
