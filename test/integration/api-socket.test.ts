@@ -193,8 +193,12 @@ describe('the log', () => {
     await client.call('POST', '/v2/deployments', { ...body, nonsense: secret });
     await client.call('GET', `/v2/deployments?name=${secret}`);
     await expect
-      .poll(() =>
-        api.store.logger.lines.find(({ fields }) => 'requestId' in fields && fields.requestId === 'logged-1'),
+      .poll(
+        () =>
+          api.store.logger.lines.find(
+            ({ fields }) => 'requestId' in fields && fields.requestId === 'logged-1',
+          ),
+        { timeout: 20_000 },
       )
       .toMatchObject({
         level: 'info',

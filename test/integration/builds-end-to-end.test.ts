@@ -72,6 +72,17 @@ async function revisionsOf(id: string): Promise<Revision[]> {
   return answer.body.resources;
 }
 
+/** Changes of the revision's status in their order: what it was is over in a moment, its history stays. */
+async function waysOf(id: string, revisionId: string): Promise<string[]> {
+  const { body } = await berth.call<{
+    resources: { revision_id: string | null; details: { from?: string; to?: string } }[];
+  }>('GET', `/v2/deployments/${id}/events?limit=100`);
+  return body.resources
+    .filter(({ revision_id, details }) => revision_id === revisionId && details.to !== undefined)
+    .map(({ details }) => `${details.from} → ${details.to}`)
+    .reverse();
+}
+
 const until = (id: string, number: number, what: string, check: (revision: Revision) => boolean) =>
   waitFor(
     `revision ${number}: ${what}`,
@@ -102,12 +113,12 @@ describe('a repository', () => {
     const created = await berth.create(gitHost('web'));
     id = created.id;
     const [first] = await revisionsOf(id);
-    expect(first).toMatchObject({ status: 'AWAITING_BUILD', build: null });
     const job = await jobOf(first?.id ?? '');
     expect(await secrets()).toBe(`secret/${job}`);
     await builds.set(job, { source: { exitCode: 0 }, image: 'runs' });
     const building = await until(id, 1, 'BUILDING', ({ build }) => build?.step === 'image');
     expect(building).toMatchObject({ status: 'BUILDING', reason: 'Building', build: { phase: 'Running' } });
+    expect(await waysOf(id, building.id)).toContain('AWAITING_BUILD → BUILDING');
     await builds.succeed(job);
     const ready = (await berth.ready(id)) as Git;
     const image = ready.source_revision_config.image_uri ?? '';
@@ -130,7 +141,7 @@ describe('a repository', () => {
   it('built anew it serves its former image meanwhile; a build that fails changes nothing of that', async () => {
     const before = await berth.ready(id);
     const made = await berth.call<Revision>('POST', `/v2/deployments/${id}/revisions`, {});
-    expect(made.body).toMatchObject({ number: 2, status: 'AWAITING_BUILD' });
+    expect(made.body).toMatchObject({ number: 2, status: 'AWAITING_BUILD', build: null });
     const job = await jobOf(made.body.id);
     await until(id, 2, 'BUILDING', ({ status }) => status === 'BUILDING');
     await builds.set(job, { source: { exitCode: 0 }, image: { exitCode: 1, message: 'npm ERR! it broke' } });

@@ -43,6 +43,8 @@ interface Event {
 
 const image = (tag: string | number) => `registry.example/shop/web:${tag}`;
 const BAD = 'fail-invalid-image';
+/** Far longer than it takes to overtake it, which begins when it has been left alone for TAKEOVER_PAUSE_MS. */
+const SLOW = 'slow-15s';
 const path = (id: string, rest = '') => `/v2/deployments/${id}${rest}`;
 const secrets = (value: string) => [{ name: 'TOKEN', value }];
 const patch = (id: string, tag: string | number, more: object = {}) =>
@@ -228,7 +230,7 @@ describe.concurrent('a PATCH', PATIENT, () => {
 
   test('while a revision rolls: that one is INTERRUPTED, the active one serves until the new one does', async () => {
     const { id, course } = await serving('rolling');
-    await patch(id, 'slow-6s');
+    await patch(id, SLOW);
     await rolling(course, 2);
     await patch(id, 3);
     await berth.ready(id);
@@ -296,7 +298,7 @@ describe.concurrent.each(['redeploy', 'rollback'] as const)('%s', PATIENT, (verb
     const { id, course } = await serving(`${verb} rolling`, {
       ...withSecrets('one'),
     });
-    await patch(id, 'slow-6s', withSecrets('two'));
+    await patch(id, SLOW, withSecrets('two'));
     await rolling(course, 2);
     await again(id, await revision(id, 1), verb);
     await runsFirst(id, course, ['DEPLOYED', 'INTERRUPTED', 'DEPLOYED']);
@@ -342,13 +344,13 @@ describe.concurrent.each(['redeploy', 'rollback'] as const)('%s', PATIENT, (verb
 
   test('before the first revision has come up', async () => {
     const { id, course } = await started(`${verb} first`, {
-      image: image('slow-6s'),
+      image: image(SLOW),
       ...withSecrets('one'),
     });
     await rolling(course, 1);
     await again(id, await revision(id, 1), verb);
     await berth.ready(id);
-    expect(await contents(id)).toEqual([{ image: image('slow-6s'), env: { TOKEN: 'one' } }]);
+    expect(await contents(id)).toEqual([{ image: image(SLOW), env: { TOKEN: 'one' } }]);
     expect(await holdsTrue(id, course)).toEqual(['INTERRUPTED', 'DEPLOYED']);
   });
 });

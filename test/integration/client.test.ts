@@ -111,7 +111,8 @@ secrets:
     code: 1,
     err: 'berth: 404: there is no deployment "shop"\n',
   });
-});
+  // Four rollouts, and a process for each command.
+}, 300_000);
 
 test('Ctrl-C ends a command that waits for an answer, with 130', async () => {
   const asked = Promise.withResolvers<void>();

@@ -73,4 +73,4 @@ test('up leaves a cluster in the background that env points a shell at; down rem
 
   expect(await command('down')).toMatchObject({ code: 0, stdout: expect.stringContaining('stopped') });
   expect(existsSync(state)).toBe(false);
-});
+}, 300_000);

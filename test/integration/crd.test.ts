@@ -43,7 +43,7 @@ describe('the custom resource on a real API server', () => {
         `kubectl explain ${path}`,
         async () => ((await kubectlAsAdmin(['explain', path])).includes(text) ? true : undefined),
         {
-          timeoutMs: 20_000,
+          timeoutMs: 60_000,
         },
       );
     await explain('mdep.spec.components.queue', 'Works off queued tasks.');

@@ -125,8 +125,19 @@ describe('a database and a cache of its own', () => {
     const before = await kept(app);
     const stateful = await get(RESOURCES.StatefulSet, `${app}-db`);
     const pod = await podUid(app, 'database');
+    // It grows in a second, so it is held until that was told.
+    const at = { namespace: berth.namespace, name: `${app}-db` };
+    const held = (fail: 'resize' | null) =>
+      client.patch(
+        RESOURCES.PersistentVolumeClaim,
+        at,
+        { metadata: { labels: { 'sim.example/fail': fail } } } as never,
+        { fieldManager: 'test' },
+      );
+    await held('resize');
     await patch(id, spec({ db_storage_gi: 20 }));
     await condition(id, 'DatabaseReady', 'True VolumeResizing');
+    await held(null);
     await condition(id, 'DatabaseReady', 'True DatabaseAvailable');
     await berth.ready(id);
     const claim = await get(RESOURCES.PersistentVolumeClaim, `${app}-db`);

@@ -227,4 +227,5 @@ test('the listener is frozen in the midst of a purge, and wakes when another has
   await askForDeletion(last.id);
   await ended(last.id);
   expect((await berth.ready(young.id)).status).toBe('READY');
-});
+  // Three rollouts, two purges, and two leases that run out.
+}, 300_000);

@@ -9,7 +9,7 @@ import { SCOPES } from '../../src/domain/api-key.ts';
 import { waitFor } from '../cluster/wait.ts';
 import { allShellBlocks, root } from '../docs/pages.ts';
 import { runBerth } from '../installation/berth-process.ts';
-import { startWholeBerth, type WholeBerth } from './harness/berth.ts';
+import { smallDeployment, startWholeBerth, type WholeBerth } from './harness/berth.ts';
 import { environment } from './harness/environment.ts';
 
 const THIS = 'test/integration/docs-commands.test.ts';
@@ -83,10 +83,24 @@ interface Expected {
 /** By words that the block holds. */
 const EXPECTED: Readonly<Record<string, Expected>> = {
   'demo.env': {
+    // Nobody waits between its two commands: kubectl has something to show all the same.
+    given: async () => {
+      const { id } = await berth.create(smallDeployment('before'));
+      await berth.ready(id);
+      return {};
+    },
     prints: /"name":"hello"[\s\S]*NAMESPACE +NAME/,
     after: async () => {
       const answer = await call(adminKey, '/v2/deployments?name=hello');
       expect(((await answer.json()) as { resources: unknown[] }).resources).toHaveLength(1);
+      const names = async () => (await berth.get('mdep')).items.map(({ metadata }) => metadata.name);
+      await waitFor(
+        'kubectl to show it',
+        async () => (await names()).some((name) => name.startsWith('hello-')),
+        {
+          timeoutMs: 30_000,
+        },
+      );
     },
   },
   'webhook-secret': {

@@ -1,9 +1,9 @@
 /** Drift is repaired, foreign fields are kept, and an unchanged deployment costs no request at the API server. */
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../cluster/wait.ts';
+import { auditedSince, auditedUntilNow } from './harness/audit.ts';
 import { type KubeItem, smallDeployment, startWholeBerth, type WholeBerth } from './harness/berth.ts';
-import { cluster, createNamespace, deleteNamespace, kubectlAsAdmin } from './harness/environment.ts';
+import { createNamespace, deleteNamespace, kubectlAsAdmin } from './harness/environment.ts';
 
 let berth: WholeBerth;
 let id: string;
@@ -227,10 +227,7 @@ interface AuditLine {
 
 /** Requests of Berth's two ServiceAccounts for our namespace, but for watches and what leases cost. */
 function requestsSince(offset: number): string[] {
-  return readFileSync(cluster().auditLogPath, 'utf8')
-    .slice(offset)
-    .split('\n')
-    .filter((line) => line.endsWith('}'))
+  return auditedSince(offset)
     .map((line) => JSON.parse(line) as AuditLine)
     .filter(({ user }) => user.username.startsWith('system:serviceaccount:berth-system:berth-'))
     .filter(
@@ -243,7 +240,7 @@ describe('an unchanged deployment', () => {
   it('costs nothing: neither the same PATCH again nor a look at every object makes a request', async () => {
     await berth.ready(id);
     const settled = async () =>
-      JSON.stringify(await berth.get('mdep,deployments,statefulsets,services,pvc,hpa,pdb'));
+      JSON.stringify(await berth.get('mdep,deployments,statefulsets,services,pvc,hpa,pdb,events'));
     await waitFor(
       'no object to change any more',
       async () => {
@@ -253,7 +250,7 @@ describe('an unchanged deployment', () => {
       },
       { timeoutMs: 60_000 },
     );
-    const offset = readFileSync(cluster().auditLogPath, 'utf8').length;
+    const offset = auditedUntilNow();
     const same = await berth.call('PATCH', `/v2/deployments/${id}`, {
       source_config: { resource_spec: { min_scale: 2 } },
     });

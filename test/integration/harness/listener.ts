@@ -33,7 +33,7 @@ export const RENDERING: Omit<RenderConfig, 'kubernetesVersion'> = {
 
 /** Waits, with a bound that says something is broken. */
 export function eventually<T>(what: string, probe: () => Promise<T | undefined>): Promise<T> {
-  return waitFor(what, probe, { timeoutMs: 20_000, intervalMs: 50 });
+  return waitFor(what, probe, { timeoutMs: 60_000, intervalMs: 50 });
 }
 
 /** A custom resource as kubectl prints it. */
