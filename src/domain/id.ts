@@ -17,41 +17,51 @@ export function uuidv7At(time: number): string {
 }
 
 const COUNTER_MAX = 0xfff;
-const RANDOM_BYTES = 8;
-const pool = Buffer.alloc(RANDOM_BYTES * 128);
+/** 16 digits an id, made for many at a time. */
+const RANDOM_DIGITS = 16;
+const bytes = Buffer.alloc((RANDOM_DIGITS / 2) * 128);
 
-let poolOffset = pool.length;
+let digits = '';
+let nextDigit = 0;
 let lastMillisecond = 0;
+let timeDigits = '';
 let counter = 0;
 
-function random(): Buffer {
-  if (poolOffset === pool.length) {
-    randomFillSync(pool);
-    poolOffset = 0;
+function random(): string {
+  if (nextDigit >= digits.length) {
+    digits = randomFillSync(bytes).toString('hex');
+    nextDigit = 0;
   }
-  poolOffset += RANDOM_BYTES;
-  return pool.subarray(poolOffset - RANDOM_BYTES, poolOffset);
+  nextDigit += RANDOM_DIGITS;
+  return digits.slice(nextDigit - RANDOM_DIGITS, nextDigit);
 }
+
+function setTime(millisecond: number): void {
+  lastMillisecond = millisecond;
+  const time = millisecond.toString(16).padStart(12, '0');
+  timeDigits = `${time.slice(0, 8)}-${time.slice(8)}-7`;
+}
+
+/** By the two bits that are random of a digit whose others say that this is RFC 9562's kind of UUID. */
+const VARIANT = '89ab';
 
 /**
  * A UUID v7 (RFC 9562): milliseconds since 1970, a counter within the millisecond, 62 random bits.
  * Strictly ascending within the process, also when the clock steps back; sorting by id is sorting by creation.
  */
 export function uuidv7(now: number = Date.now()): string {
-  const bytes = random();
+  const tail = random();
+  const start = Number.parseInt(tail.slice(0, 4), 16);
   if (now > lastMillisecond) {
-    lastMillisecond = now;
+    setTime(now);
     // Half of the counter's range stays free for ids of the same millisecond.
-    counter = bytes.readUInt16BE(0) & (COUNTER_MAX >> 1);
+    counter = start & (COUNTER_MAX >> 1);
   } else if (counter < COUNTER_MAX) {
     counter += 1;
   } else {
-    lastMillisecond += 1;
+    setTime(lastMillisecond + 1);
     counter = 0;
   }
-  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x80;
-  const time = lastMillisecond.toString(16).padStart(12, '0');
-  const tail = bytes.toString('hex');
   const sequence = counter.toString(16).padStart(3, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${sequence}-${tail.slice(0, 4)}-${tail.slice(4)}`;
+  return `${timeDigits}${sequence}-${VARIANT[start >> 14]}${tail.slice(1, 4)}-${tail.slice(4)}`;
 }
