@@ -139,7 +139,6 @@ async function rollback(client: PoolClient): Promise<boolean> {
 
 /** The session's tenant outlives transactions, so that a read costs no round trip for it while the tenant stays the same. */
 async function enter(client: PoolClient, tenantId: string): Promise<void> {
-  if (client.tenantId === tenantId) return;
   client.tenantId = null;
   await client.query(`SET berth.tenant_id = '${tenantId}'`);
   client.tenantId = tenantId;
@@ -185,7 +184,7 @@ async function attemptRead<T>(
   work: (reader: Reader) => Promise<T>,
 ): Promise<Outcome<T>> {
   try {
-    await enter(client, tenantId);
+    if (client.tenantId !== tenantId) await enter(client, tenantId);
     const value = await work(new Session(client, tenantId));
     client.release();
     return { done: true, value };

@@ -19,8 +19,11 @@ interface Connection {
 
 /** What pg's Query has, which its types leave out. */
 interface PgQuery extends pg.Submittable {
-  readonly name: string;
-  readonly _result: { -readonly [Name in keyof Required<Columns>]: Required<Columns>[Name] };
+  name: string;
+  types: pg.CustomTypesConfig;
+  readonly _result: { -readonly [Name in keyof Required<Columns>]: Required<Columns>[Name] } & {
+    _types: pg.CustomTypesConfig;
+  };
   _accumulateRows: boolean;
   hasBeenParsed(connection: Connection): boolean;
   prepare(connection: Connection): void;
@@ -37,8 +40,8 @@ interface NamedStatement {
 type Callback = (error: Error | null, result: pg.QueryResult) => void;
 
 const Query = pg.Query as unknown as new (
-  statement: NamedStatement,
-  values: undefined,
+  text: string,
+  values: readonly unknown[],
   callback: Callback,
 ) => PgQuery;
 
@@ -62,6 +65,14 @@ function withoutDescribe(connection: Connection): Connection {
 }
 
 class PreparedQuery extends Query {
+  constructor({ name, text, values, types }: NamedStatement, callback: Callback) {
+    // By its parts: of an object, pg first makes a copy, property by property, which costs more than the rest of it.
+    super(text, values, callback);
+    this.name = name;
+    this.types = types;
+    this._result._types = types;
+  }
+
   override prepare(connection: Connection): void {
     const columns = this.hasBeenParsed(connection) ? columnsOn(connection).get(this.name) : undefined;
     if (columns === undefined) {
@@ -86,6 +97,6 @@ class PreparedQuery extends Query {
 export function runPrepared(client: pg.ClientBase, statement: NamedStatement): Promise<pg.QueryResult> {
   return new Promise((resolve, reject) => {
     const callback: Callback = (error, result) => (error === null ? resolve(result) : reject(error));
-    client.query(new PreparedQuery(statement, undefined, callback));
+    client.query(new PreparedQuery(statement, callback));
   });
 }

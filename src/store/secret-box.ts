@@ -41,6 +41,7 @@ const TAG_BYTES = 16;
 
 /**
  * AES-256-GCM; sealed = nonce (12 bytes) + tag (16 bytes) + ciphertext. The key id is part of what is authenticated.
+ * A stream cipher: all of the text comes out of `update`, `final` makes or checks the tag.
  * @param options.keys all keys that sealed values may name
  * @param options.primary id of the key that seals
  */
@@ -77,7 +78,8 @@ export function createSecretBox(options: { keys: readonly EncryptionKey[]; prima
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, primary, nonce, { authTagLength: TAG_BYTES });
       cipher.setAAD(authenticated(options.primary, context));
-      const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()]);
+      const ciphertext = cipher.update(plaintext);
+      cipher.final();
       return { keyId: options.primary, sealed: Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]) };
     },
     open(sealed, keyId, context) {
@@ -90,7 +92,10 @@ export function createSecretBox(options: { keys: readonly EncryptionKey[]; prima
       decipher.setAAD(authenticated(keyId, context));
       decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
       try {
-        return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
+        const plaintext = decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES));
+        // Nothing of it is given away before this has found it unchanged.
+        decipher.final();
+        return plaintext;
       } catch {
         throw new SecretBoxError('failed to open a sealed value: it was changed or belongs to another row');
       }
