@@ -28,53 +28,73 @@ export interface RequestEnd {
 /** Is told of each request once, when nothing of it is under way any more. */
 export type TellEnd = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) => void;
 
-/** Tells of ends: fastify itself tells only of answers that were sent whole. */
-function watchEnds(app: FastifyInstance, tell: TellEnd): void {
-  // Until it is told: whether the handler is through, and when the client went.
-  const open = new WeakMap<FastifyRequest, { isHandled: boolean; goneAfter: number | undefined }>();
+/** Of a request that nobody was told of yet. */
+interface Open {
+  /** The handler is through. */
+  isHandled: boolean;
+  /** When the client went, in milliseconds; null: it has not. */
+  goneAfter: number | null;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** null: its end was told, or it has not begun. */
+    openEnd: Open | null;
+  }
+}
+
+/**
+ * Tells of ends: fastify itself tells only of answers that were sent whole.
+ * @param began is told of the route when a request has come, and answers whom to call when its connection is done with it
+ */
+function watchEnds(app: FastifyInstance, began: (route: string) => () => void, tell: TellEnd): void {
+  app.decorateRequest('openEnd', null);
+  const aborted = (request: FastifyRequest, reply: FastifyReply, ms: number) => {
+    request.openEnd = null;
+    tell(request, reply, { status: 'aborted', ms });
+  };
   app.addHook('onRequest', (request, reply, done) => {
-    const state = { isHandled: false, goneAfter: undefined as number | undefined };
-    open.set(request, state);
+    const open: Open = { isHandled: false, goneAfter: null };
+    request.openEnd = open;
+    const over = began(routeOf(request));
+    // One listener for both: each would cost every request.
     reply.raw.once('close', () => {
-      if (!open.has(request)) return;
-      state.goneAfter = reply.elapsedTime;
-      if (state.isHandled) ended(request, reply, state.goneAfter);
+      over();
+      if (request.openEnd === null) return;
+      open.goneAfter = reply.elapsedTime;
+      if (open.isHandled) aborted(request, reply, open.goneAfter);
     });
     done();
   });
-  const ended = (request: FastifyRequest, reply: FastifyReply, ms: number) => {
-    open.delete(request);
-    tell(request, reply, { status: 'aborted', ms });
-  };
   app.addHook('onSend', (request, reply, payload, done) => {
     done(null, payload);
-    const state = open.get(request);
-    if (state === undefined) return;
-    state.isHandled = true;
+    const open = request.openEnd;
+    if (open === null) return;
+    open.isHandled = true;
     // What was asked for was done, or not, by now: the line tells of which deployment.
-    if (state.goneAfter !== undefined) ended(request, reply, state.goneAfter);
+    if (open.goneAfter !== null) aborted(request, reply, open.goneAfter);
   });
   app.addHook('onResponse', (request, reply, done) => {
-    if (open.delete(request)) tell(request, reply, { status: reply.statusCode, ms: reply.elapsedTime });
+    if (request.openEnd !== null) {
+      request.openEnd = null;
+      tell(request, reply, { status: reply.statusCode, ms: reply.elapsedTime });
+    }
     done();
   });
 }
 
-/** Counts requests from when they come until nothing is under way of them: whoever goes away ends them too. */
-function countRequests(app: FastifyInstance, observer: ApiObserver): TellEnd {
-  app.addHook('onRequest', (request, reply, done) => {
-    const over = observer.began(routeOf(request));
-    reply.raw.once('close', over);
-    done();
-  });
-  return (request, _, { status, ms }) =>
+/** Counts requests whose end is known. */
+function countRequests(observer: ApiObserver): TellEnd {
+  return (request, _, { status, ms }) => {
+    const { url = 'none', waits } = request.routeOptions.config;
     observer.answered({
       method: request.method,
       status: status !== 'aborted' && isOfCluster(request) ? 'cluster' : status,
       seconds: ms / 1000,
-      route: routeOf(request),
-      waits: request.routeOptions.config.waits === true,
+      route: url,
+      waits: waits === true,
     });
+  };
 }
 
 /** The first span of a change: the request for it. */
@@ -108,8 +128,9 @@ export function observeRequests(
   { observer = UNOBSERVED, span }: ApiDeps,
   tell: TellEnd,
 ): void {
-  const all = [countRequests(app, observer), ...(span === undefined ? [] : [traceChanges(span)]), tell];
-  watchEnds(app, (...end) => {
+  const all = [countRequests(observer), ...(span === undefined ? [] : [traceChanges(span)]), tell];
+  const began = (route: string) => observer.began(route);
+  watchEnds(app, began, (...end) => {
     for (const one of all) one(...end);
   });
   noteSubjects(app);

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import type { ApiObserver } from '../api/observer.ts';
 import type { PoolStats } from '../store/database.ts';
 import type { Fleet } from '../store/fleet.ts';
@@ -19,11 +19,14 @@ const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 type RequestPart = Pick<ApiObserver, 'began' | 'answered'>;
 
 function requestMetrics(registry: Registry): RequestPart {
-  const inFlight = new Gauge({
+  // Counted here: a gauge would look up its labels twice a request.
+  const inFlight = new Map<string, { requests: number }>();
+  gaugeOf({
     name: 'berth_http_requests_in_flight',
     help: 'Requests that are being answered, by route; long polls for work are among them.',
-    labelNames: ['route'],
-    registers: [registry],
+    labels: ['route'],
+    registry,
+    read: () => [...inFlight].map(([route, { requests }]) => ({ labels: { route }, value: requests })),
   });
   const seconds = new Histogram({
     name: 'berth_http_request_duration_seconds',
@@ -34,9 +37,12 @@ function requestMetrics(registry: Registry): RequestPart {
   });
   return {
     began(route) {
-      const labels = { route };
-      inFlight.inc(labels);
-      return () => inFlight.dec(labels);
+      const counted = inFlight.get(route) ?? { requests: 0 };
+      inFlight.set(route, counted);
+      counted.requests += 1;
+      return () => {
+        counted.requests -= 1;
+      };
     },
     answered({ method, route, status, waits, seconds: took }) {
       const told = typeof status === 'number' ? `${Math.floor(status / 100)}xx` : status;
