@@ -50,7 +50,9 @@ export async function startStore(options: { own?: boolean; poolSize?: number } =
   const { url, drop } = await ordinaryDatabase(server);
   const logger = recordingLogger();
   await migrate(url, logger);
-  const database = openDatabase({ url, poolSize: options.poolSize ?? 10, logger });
+  const poolSize = options.poolSize ?? 10;
+  // Tests send fifty calls at once: on a slow machine the last of them waits long for a connection.
+  const database = openDatabase({ url, poolSize, logger, connectTimeoutMs: 30_000 });
   const key = { id: 'test', key: randomBytes(32) };
   return {
     server,
