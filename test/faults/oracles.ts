@@ -45,6 +45,9 @@ export interface Looked {
   readonly tell: TellFigure;
 }
 
+/** What a comparison of states needs. */
+export type Compared = Pick<Looked, 'world' | 'before' | 'reference'>;
+
 type Oracle = (looked: Looked) => Promise<{ message: string; diff?: readonly string[] } | undefined>;
 
 const listed = (what: string, lines: readonly string[]) =>
@@ -57,7 +60,8 @@ SELECT name || ': generation ' || generation || ', observed ' || coalesce(observ
 FROM deployments WHERE delete_requested_at IS NOT NULL AND purge_after <= now()
   OR generation > acknowledged_generation OR observed_generation IS DISTINCT FROM generation`;
 
-async function unlike({ world, before, reference }: Looked): Promise<string[]> {
+/** A line for each difference, as it is now; empty: they are alike. */
+export async function unlike({ world, before, reference }: Compared): Promise<string[]> {
   if (reference !== undefined) return differences(reference.state, await stateOf(world, before.at));
   const unsettled = (await world.sql<{ line: string }>(UNSETTLED)).map(({ line }) => line);
   return unsettled.length > 0 ? unsettled : unlikeFresh(world);

@@ -33,6 +33,8 @@ export interface Violation {
   readonly message: string;
   /** Lines of a diff of states, where there are two. */
   readonly diff?: readonly string[];
+  /** What the processes said last, where the plan did not come to its end. */
+  readonly logs?: readonly string[];
 }
 
 /** What a workload has made so far; its own matter but for the deployment. */

@@ -1,50 +1,26 @@
 /** Runs plans in worlds that they share one after the other, and looks at the oracles after each. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type LocalPostgres, startPostgres } from '../cluster/postgres.ts';
-import { lastEffect } from './convergence.ts';
-import { type GoingBack, watchGoingBack } from './going-back.ts';
+import { watchGoingBack } from './going-back.ts';
 import { EffectNotMet } from './kill-plans.ts';
 import { Lives } from './lives.ts';
-import { look, type Reference } from './oracles.ts';
+import type { Reference } from './oracles.ts';
 import type { FaultPlan, TellFigure, Verdict, Violation, Workload } from './plan.ts';
-import { SETTLED_MS } from './record.ts';
-import { openFiles } from './role-process.ts';
+import { asNew, brokenOff, deadlineOf, playOnce, referenceFrom, type Stage } from './play.ts';
 import { type RunParts, startWorld } from './start-world.ts';
-import { stateOf } from './state.ts';
+import { reasonOf, within } from './within.ts';
 import type { OwnedWorld } from './world.ts';
 
-const DEADLINE_SECONDS = 180;
 /** Runs of a plan that waits for an effect. */
 const ATTEMPTS = 3;
-/** A world is as new, or a run without a fault at its end, by then: what hangs must not keep the other plans back. */
-const AGAIN_SECONDS = 300;
 /** Each part of a world has ended by then. */
 const END_SECONDS = 60;
-/** The oracles wait at most this long for what they ask. */
-const ORACLES_SECONDS = 120;
 
-interface Place {
+/** What the runner keeps of a place, beside what plans are played in. */
+interface Place extends Stage {
   /** Plans that need alike worlds share one. */
   readonly sort: string;
-  readonly world: OwnedWorld;
   /** Of this world alone, ended with it. */
   readonly server: LocalPostgres | undefined;
-  readonly goingBack: GoingBack;
-  readonly lives: Lives;
-}
-
-/** Fails after so long: a plan that hangs is broken. */
-async function within<T>(seconds: number, what: string, work: Promise<T>): Promise<T> {
-  const over = new AbortController();
-  const deadline = sleep(seconds * 1000, undefined, { signal: over.signal }).then(() => {
-    throw new Error(`${what} did not end within ${seconds} s`);
-  });
-  deadline.catch(() => undefined);
-  try {
-    return await Promise.race([work, deadline]);
-  } finally {
-    over.abort();
-  }
 }
 
 /** What a plan that brings a world of its own is given. */
@@ -54,8 +30,6 @@ const NO_WORLD = new Proxy({} as OwnedWorld, {
   },
 });
 
-const deadlineOf = ({ deadlineSeconds = DEADLINE_SECONDS }: FaultPlan) => deadlineSeconds;
-
 const playApart = (plan: FaultPlan, tell: TellFigure) =>
   within(deadlineOf(plan), 'the plan', plan.run(NO_WORLD, tell));
 
@@ -63,8 +37,6 @@ type WorldNeeds = Pick<FaultPlan, 'settings' | 'ownPostgres'>;
 
 const sortOf = ({ settings = {}, ownPostgres = false }: WorldNeeds) =>
   JSON.stringify([settings, ownPostgres]);
-
-const reasonOf = (error: unknown) => String(error instanceof Error ? error.message : error);
 
 export class Runner {
   readonly #run: RunParts;
@@ -111,11 +83,7 @@ export class Runner {
         violations.push(...(await this.#play(plan, place, tell)));
       }
     } catch (error) {
-      violations.push({
-        oracle: 'plan',
-        message: reasonOf(error),
-        diff: place ? endOfLogs(place.world) : [],
-      });
+      violations.push(brokenOff(error, place?.world));
     }
     if (place !== undefined) await this.#giveBack(place, violations);
     const { name, kind } = plan;
@@ -179,7 +147,7 @@ export class Runner {
   async #giveBack(place: Place, violations: readonly Violation[]): Promise<void> {
     if (violations.length === 0) {
       try {
-        await within(AGAIN_SECONDS, 'making it as new', asNew(place.world));
+        await asNew(place.world);
         this.#idle.add(place);
         return;
       } catch (error) {
@@ -210,60 +178,4 @@ export class Runner {
     await Promise.all([...this.#places].map((place) => this.#end(place)));
     this.#idle.clear();
   }
-}
-
-async function playOnce(
-  plan: FaultPlan,
-  { world, goingBack, lives }: Place,
-  { reference, tell }: { reference: Reference | undefined; tell: TellFigure },
-): Promise<readonly Violation[]> {
-  await goingBack.seen();
-  world.begin();
-  lives.clear();
-  const files = new Map(world.processes().map(({ name, pid }) => [name, openFiles(pid)]));
-  const before = { at: new Date(), files, goingBack, lives };
-  const own = await within(deadlineOf(plan), 'the plan', plan.run(world, tell));
-  const looking = () =>
-    within(ORACLES_SECONDS, 'looking at the oracles', look({ world, plan, before, reference, tell }));
-  // What the plan itself tells explains the rest.
-  const violations = own.length > 0 ? own : await looking();
-  return [...world.misplayed().map(brokenRule), ...violations];
-}
-
-/** It comes first: the plan may have gone on without its fault. */
-const brokenRule = (message: string): Violation => ({ oracle: 'plan', message });
-
-const referenceFrom = (workload: Workload, place: Place) =>
-  within(AGAIN_SECONDS, `${workload.name} without a fault`, runWithout(workload, place));
-
-async function runWithout(workload: Workload, { world, lives }: Place): Promise<Reference> {
-  world.begin();
-  lives.clear();
-  const at = new Date();
-  const given = await workload.prepare(world);
-  await world.quiet({ forMs: SETTLED_MS });
-  const begun = Date.now();
-  await workload.end(world, await workload.run(world, given));
-  await world.quiet();
-  const tookMs = Math.max(0, (lastEffect(world) ?? begun) - begun);
-  const reference = { state: await stateOf(world, at), counts: lives.counts(), tookMs };
-  await asNew(world);
-  return reference;
-}
-
-/** Nothing of what was done in it is left or under way. */
-async function asNew(world: OwnedWorld): Promise<void> {
-  await world.reset();
-  await world.quiet({ forMs: SETTLED_MS });
-}
-
-/** What the processes said last, for whoever looks into a plan that did not end. */
-function endOfLogs(world: OwnedWorld): string[] {
-  return [...world.logs()].flatMap(([name, log]) =>
-    log
-      .trimEnd()
-      .split('\n')
-      .slice(-8)
-      .map((line) => `${name}: ${line.slice(0, 400)}`),
-  );
 }
