@@ -139,8 +139,10 @@ test('a revision that fails ends the wait with 1, the cause and a remedy', async
   const made = await cli(['deployments', 'create', '-f', '-', '--wait', '--timeout', '90'], { input: body });
   expect(made, made.err).toMatchObject({ code: 1 });
   expect(made.err).toMatch(/^revision 1: DEPLOY_FAILED\. \w/m);
-  const list = (await cli(['deployments', 'list', '--name-contains', 'broken'])).out.split('\n');
-  expect(list[1]).toMatch(/^broken +READY +CrashLoop +external_image/);
+  const listed = async () =>
+    (await cli(['deployments', 'list', '--name-contains', 'broken'])).out.split('\n')[1];
+  // Ready says it a moment later.
+  await expect.poll(listed, { timeout: 30_000 }).toMatch(/^broken +READY +CrashLoop +external_image/);
   await cli(['deployments', 'delete', 'broken', '--wait']);
 });
 

@@ -26,6 +26,8 @@ const found = ({ conditions }: DeploymentAnswer, type: string) =>
   conditions.find((condition) => condition.type === type);
 const says = (deployment: DeploymentAnswer, type: string) =>
   `${found(deployment, type)?.status} ${found(deployment, type)?.reason}`;
+const crashes = (deployment: DeploymentAnswer, type: string) =>
+  found(deployment, type)?.message?.includes('CrashLoopBackOff') === true;
 const converged = (id: string) =>
   berth.until(id, 'Ready again', (now) => now.status === 'READY' && says(now, 'Ready') === 'True Converged');
 
@@ -83,7 +85,12 @@ describe('what becomes unready', () => {
     const { id, app } = await ready('lost');
     const pod = await podOf(app, 'database');
     await containerIs(pod.name, 'database', false);
-    const lost = await berth.until(id, 'awaiting', ({ status }) => status === 'AWAITING_DATABASE');
+    // Why may be seen a moment later than that it is not ready.
+    const lost = await berth.until(
+      id,
+      'awaiting',
+      (now) => now.status === 'AWAITING_DATABASE' && crashes(now, 'DatabaseReady'),
+    );
     expect(says(lost, 'DatabaseReady')).toBe('False DatabaseUnavailable');
     expect(found(lost, 'DatabaseReady')?.message).toBe(
       `the database was ready and is not any more: pod ${pod.name}, container database: CrashLoopBackOff: exit code 137 (OOMKilled)`,
@@ -123,7 +130,11 @@ describe('what becomes unready', () => {
     const { id, app } = await ready('cold');
     const pod = await podOf(app, 'cache');
     await containerIs(pod.name, 'cache', false);
-    const lost = await berth.until(id, 'awaiting', ({ status }) => status === 'AWAITING_DATABASE');
+    const lost = await berth.until(
+      id,
+      'awaiting',
+      (now) => now.status === 'AWAITING_DATABASE' && crashes(now, 'CacheReady'),
+    );
     expect([says(lost, 'CacheReady'), says(lost, 'DatabaseReady'), says(lost, 'Serving')]).toEqual([
       'False CacheUnavailable',
       'True DatabaseAvailable',

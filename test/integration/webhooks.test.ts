@@ -355,7 +355,7 @@ describe('a push', () => {
     expect(latest?.source_revision_config.repo_commit_sha).toBe(commits.at(-1));
     expect(latest?.number).toBe(made.length + 1);
     expect(rest.length).toBe(made.length);
-  }, 60_000);
+  });
 
   test('that one deployment cannot take is not lost to the others', async () => {
     const to = await hook();
