@@ -4,23 +4,36 @@
  *   npm run faults [-- --list | --plan NAME | --only KIND | --json | --budget SECONDS | …] [--help]
  */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { chosen, mixed, tooSmall } from '../test/faults/choice.ts';
 import { GUARDS } from '../test/faults/guards/guards.ts';
 import { countLine, type GuardVerdict, runGuards } from '../test/faults/guards/run-guards.ts';
 import { writeGuards } from '../test/faults/guards/table.ts';
 import { type FaultPlan, PLAN_KINDS, type Verdict } from '../test/faults/plan.ts';
 import { allPlans } from '../test/faults/plans.ts';
-import { countLine as countPlans, countsOf, runMade, summary, writeResults } from '../test/faults/results.ts';
+import {
+  beneath,
+  countLine as countPlans,
+  countsOf,
+  runMade,
+  summary,
+  today,
+  writeResults,
+} from '../test/faults/results.ts';
 import { record, runPlans } from '../test/faults/run.ts';
 
 const HELP = `usage: npm run faults -- [OPTION …]
 Runs fault plans on a Kubernetes control plane and a PostgreSQL of its own, and looks at the oracles O1 to O8 after each
-(docs/reliability.md). The last line counts: plans: N, held: N, broken: N. The exit code is 0 only when all held.
+(docs/reliability.md). The last line counts: plans: N, held: N, broken: N. The exit code is 0 only when all held, 1 when one broke or none was
+begun, 2 when no plan is chosen or an option is wrong. Each half minute standard error tells what is under way.
   --list               names of the plans, with what each says; runs nothing
-  --plan NAME          this plan; may be given several times, and may be the beginning of several names
+  --plan NAME          this plan, or, where none has exactly that name, those whose names begin so; may be given several
+                       times
   --only KIND          plans of this kind: ${PLAN_KINDS.join(', ')}
   --subset             those that npm test runs
-  --budget SECONDS     begin no plan after that, nor one that may take longer than what is left (walk, soak); which ones
-                       are left out is told. Plans that have begun come to their end. The order is mixed, by --seed
+  --budget SECONDS     from when cluster and PostgreSQL run: begin no plan after that, nor one with a deadline of its own
+                       (walk, soak, crowd, api-server-down, two-of-each and others that may take minutes) above what is
+                       left. Which ones are left out is told. Plans that have begun come to their end. The order is
+                       mixed, by --seed
   --seed N             of the order under --budget; default 1
   --parallel N         worlds side by side, 1 to 8; default 3
   --guards [NAME …]    instead of plans: takes each guard (test/faults/guards), or each of these, out of a copy of Berth, and
@@ -54,47 +67,14 @@ function numberOf(name: string, text: string, max = Number.MAX_SAFE_INTEGER): nu
   return value;
 }
 
-interface Choice {
-  readonly plan: readonly string[];
-  readonly only?: string | undefined;
-  readonly subset: boolean;
-}
-
-/** @throws Error when a name or kind fits none */
-function chosen(plans: readonly FaultPlan[], { plan: names, only, subset }: Choice): FaultPlan[] {
-  if (only !== undefined && !(PLAN_KINDS as readonly string[]).includes(only))
-    throw new Error(`--only: there is no kind "${only}": ${PLAN_KINDS.join(', ')}`);
-  for (const name of names)
-    if (!plans.some((plan) => plan.name.startsWith(name)))
-      throw new Error(`--plan: there is no plan "${name}"`);
-  return plans.filter(
-    ({ name, kind, inSubset }) =>
-      (names.length === 0 || names.some((wanted) => name.startsWith(wanted))) &&
-      (only === undefined || kind === only) &&
-      (!subset || inSubset === true),
-  );
-}
-
-/** Always the same order for one seed, in which kinds are mixed. */
-function mixed(plans: readonly FaultPlan[], seed: number): FaultPlan[] {
-  let state = seed;
-  const keyed = plans.map((plan) => {
-    // A linear congruential generator does for an order.
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return { plan, key: state };
-  });
-  return keyed.sort((left, right) => left.key - right.key).map(({ plan }) => plan);
-}
-
 function tell({ plan, held, violations, figures, seconds }: Verdict, done: number, all: number): void {
   console.log(
     `${`[${done}/${all}]`.padEnd(10)} ${held ? 'held  ' : 'BROKEN'} ${seconds.toFixed(1).padStart(6)} s  ${plan}`,
   );
   for (const figure of figures) console.log(`           ${figure}`);
-  for (const { oracle, message, diff = [] } of violations) {
-    console.log(`           ${oracle}: ${message}`);
-    for (const line of diff.slice(0, 30)) console.log(`             ${line}`);
-    if (diff.length > 30) console.log(`             … and ${diff.length - 30} more lines`);
+  for (const violation of violations) {
+    console.log(`           ${violation.oracle}: ${violation.message}`);
+    for (const line of beneath(violation)) console.log(`             ${line}`);
   }
 }
 
@@ -138,7 +118,10 @@ async function run(
     console.log(JSON.stringify({ ...countsOf(result), left, seconds }));
     console.error(countPlans(result));
   } else console.log(summary(result).join('\n'));
-  return !stopping.signal.aborted && result.verdicts.every(({ held }) => held);
+  if (stopping.signal.aborted) return false;
+  const isBegun = result.verdicts.length > 0;
+  if (!isBegun && budgetSeconds !== undefined) console.error(tooSmall(plans, budgetSeconds));
+  return isBegun && result.verdicts.every(({ held }) => held);
 }
 
 function tellGuard({ guard, missed, plan, oracle, message, seconds }: GuardVerdict): void {
@@ -153,6 +136,8 @@ async function takeOutGuards(names: readonly string[], every: readonly FaultPlan
       throw new Error(
         `--guards: there is no guard "${name}": ${GUARDS.map((guard) => guard.name).join(', ')}`,
       );
+  // What is taken out is of what is there now, whatever is committed meanwhile.
+  const { commit } = runMade(process.argv.slice(2), process.env);
   const guards = GUARDS.filter(({ name }) => names.length === 0 || names.includes(name));
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort(signal));
@@ -163,7 +148,7 @@ async function takeOutGuards(names: readonly string[], every: readonly FaultPlan
     signal: stopping.signal,
     onVerdict: (verdict) => (values.json ? console.log(JSON.stringify(verdict)) : tellGuard(verdict)),
   });
-  if (values.write) writeGuards(GUARDS, result.verdicts);
+  if (values.write) writeGuards(GUARDS, result.verdicts, { day: today(), commit });
   if (!values.json) console.log(`${result.seconds} s\n${countLine(result)}`);
   return result.verdicts.length === guards.length && result.verdicts.every(({ missed }) => missed);
 }

@@ -5,7 +5,7 @@ import { cpus } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { convergedSeconds } from './convergence.ts';
-import { type FaultPlan, PLAN_KINDS, type Verdict } from './plan.ts';
+import { type FaultPlan, PLAN_KINDS, type Verdict, type Violation } from './plan.ts';
 import type { RunResult } from './run.ts';
 
 const PAGE = fileURLToPath(new URL('../../docs/reliability.md', import.meta.url));
@@ -66,6 +66,27 @@ const howMade = ({ command, settings, commit }: RunMade) =>
     ' ',
   );
 
+/** As many lines of what was found are told; all of them are in the verdict (--json). */
+const TOLD_LINES = 30;
+
+function cut(lines: readonly string[]): readonly string[] {
+  const more = lines.length - TOLD_LINES;
+  return more <= 0 ? lines : [...lines.slice(0, TOLD_LINES), `… and ${more} more lines`];
+}
+
+/** What stands beneath the message of a violation: how states differ, and what the processes said last. */
+export const beneath = ({ diff = [], logs = [] }: Violation): readonly string[] => [
+  ...cut(diff),
+  ...cut(logs),
+];
+
+/** Its first violation, with how states differ, or else with what the processes said last. */
+function brokenLines({ plan, violations: [first] }: Verdict): string[] {
+  const { diff = [], logs = [] } = first ?? {};
+  const found = cut(diff.length > 0 ? diff : logs);
+  return [`broken: ${plan}: ${first?.oracle}: ${first?.message}`, ...found.map((line) => `  ${line}`)];
+}
+
 /** The last line counts; before it, what was broken with its first oracle, and what was left out. */
 export function summary(result: RunResult): string[] {
   const broken = result.verdicts.filter(({ held }) => !held);
@@ -73,7 +94,7 @@ export function summary(result: RunResult): string[] {
     ...(result.left.length === 0
       ? []
       : [`left out: ${result.left.length}`, ...result.left.map((name) => `  ${name}`)]),
-    ...broken.map(({ plan, violations: [first] }) => `broken: ${plan}: ${first?.oracle}: ${first?.message}`),
+    ...broken.flatMap(brokenLines),
     `${result.seconds} s`,
     countLine(result),
   ];
@@ -104,13 +125,12 @@ function slowest(verdicts: readonly Verdict[]): string {
 
 /** On one line; whole records and logs say nothing to a reader. */
 const SHOWN = 300;
-const line = (text: string) => {
+/** Figures are written for the page: names of effects are many. */
+const SHOWN_OF_FIGURE = 4_000;
+const line = (text: string, shown = SHOWN) => {
   const joined = text.replaceAll(/\s*\n\s*/g, ' ');
-  return joined.length > SHOWN ? `${joined.slice(0, SHOWN)}…` : joined;
+  return joined.length > shown ? `${joined.slice(0, shown)}…` : joined;
 };
-
-/** As many lines of a diff as `npm run faults` tells. */
-const DIFF_LINES = 30;
 
 /** Every oracle that did not hold, with what was found instead. */
 function told({ plan, violations }: Verdict): string[] {
@@ -118,27 +138,28 @@ function told({ plan, violations }: Verdict): string[] {
     `Broken: \`${plan}\``,
     '',
     '```text',
-    ...violations.flatMap(({ oracle, message, diff = [] }) => [
-      `${oracle}: ${line(message)}`,
-      ...diff.slice(0, DIFF_LINES).map((found) => `  ${line(found)}`),
-      ...(diff.length > DIFF_LINES ? [`  … and ${diff.length - DIFF_LINES} more lines`] : []),
+    ...violations.flatMap((violation) => [
+      `${violation.oracle}: ${line(violation.message)}`,
+      ...beneath(violation).map((found) => `  ${line(found)}`),
     ]),
     '```',
     '',
   ];
 }
 
+/** As `2026-10-05`. */
+export const today = () => new Date().toISOString().slice(0, 'yyyy-mm-dd'.length);
+
 /** What docs/reliability.md says of a run of all plans. */
 export function resultLines(result: RunResult, plans: readonly FaultPlan[], made: RunMade): string[] {
-  const [day] = new Date().toISOString().split('T');
   const minutes = Math.round(result.seconds / 60);
   const figures = result.verdicts.flatMap(({ plan, figures }) =>
     figures
       .filter((figure) => convergedSeconds(figure) === undefined)
-      .map((figure) => `- \`${plan}\`: ${line(figure)}`),
+      .map((figure) => `- \`${plan}\`: ${line(figure, SHOWN_OF_FIGURE)}`),
   );
   return [
-    `${howMade(made)} on ${day}, ${cpus().length} processors, ${minutes} minutes: **${countLine(result)}**.`,
+    `${howMade(made)} on ${today()}, ${cpus().length} processors, ${minutes} minutes: **${countLine(result)}**.`,
     '',
     ...table(result, plans),
     '',

@@ -1,7 +1,9 @@
 /** The fault plans of a run: which, in which order, how many at once, within which time. */
 import { startCluster } from '../cluster/cluster.ts';
 import { startPostgres } from '../cluster/postgres.ts';
+import { fits } from './choice.ts';
 import type { FaultPlan, Verdict } from './plan.ts';
+import { Progress } from './progress.ts';
 import { readRecording, recordWorkload, writeRecording } from './record.ts';
 import { Runner } from './runner.ts';
 import { type RunParts, startWorld } from './start-world.ts';
@@ -11,7 +13,10 @@ export interface RunOptions {
   readonly plans: readonly FaultPlan[];
   /** Worlds side by side. */
   readonly parallel: number;
-  /** No plan is begun after that, nor one that names a longer time of its own than what is left. */
+  /**
+   * No plan is begun so long after cluster and PostgreSQL run, nor one whose own deadline is above what is left. What
+   * they take to start is not counted: the first time they are built.
+   */
   readonly budgetSeconds?: number | undefined;
   readonly signal: AbortSignal;
   readonly onVerdict: (verdict: Verdict) => void;
@@ -26,8 +31,9 @@ export interface RunResult {
 
 /** Cluster and PostgreSQL of a run, gone when `use` has ended, however it has. */
 export async function withParts<T>(use: (parts: RunParts) => Promise<T>): Promise<T> {
-  const quiet = () => undefined;
-  const starting = [startCluster({ log: quiet }), startPostgres({ log: quiet })] as const;
+  // What is built the first time takes minutes: it is told on standard error.
+  console.error('starting a Kubernetes control plane and a PostgreSQL …');
+  const starting = [startCluster(), startPostgres()] as const;
   try {
     const [access, postgres] = await Promise.all(starting);
     return await use({ access, postgres });
@@ -39,47 +45,57 @@ export async function withParts<T>(use: (parts: RunParts) => Promise<T>): Promis
   }
 }
 
-/** Runs plans, those that must be alone last. */
+/** Runs plans, those that must be alone last. Where the time is too short for any, nothing is started. */
 export async function runPlans(options: RunOptions): Promise<RunResult> {
   const begun = Date.now();
+  const { plans, budgetSeconds = Number.POSITIVE_INFINITY } = options;
   const verdicts: Verdict[] = [];
-  const waiting = {
-    together: options.plans.filter(({ alone }) => alone !== true),
-    alone: options.plans.filter(({ alone }) => alone === true),
-  };
-  const left = () => (options.budgetSeconds ?? Number.POSITIVE_INFINITY) * 1000 - (Date.now() - begun);
-  /** Most plans take seconds; those that may take long say so. */
-  const takeNext = (plans: FaultPlan[]) => {
-    const index = plans.findIndex(({ deadlineSeconds = 0 }) => deadlineSeconds * 1000 <= left());
-    return index < 0 || options.signal.aborted ? undefined : plans.splice(index, 1)[0];
-  };
-  await withParts(async (parts) => {
-    const runner = new Runner(parts);
-    const work = async (plans: FaultPlan[]) => {
-      for (let plan = takeNext(plans); plan !== undefined; plan = takeNext(plans)) {
-        const verdict = await runner.run(plan);
-        if (options.signal.aborted) return;
-        verdicts.push(verdict);
-        options.onVerdict(verdict);
-      }
-    };
-    const stopped = new Promise<void>((resolve) => {
-      if (options.signal.aborted) resolve();
-      options.signal.addEventListener('abort', () => resolve(), { once: true });
-    });
-    const all = async () => {
-      await Promise.all(Array.from({ length: options.parallel }, () => work(waiting.together)));
-      await work(waiting.alone);
-    };
-    try {
-      await Promise.race([all(), stopped]);
-    } finally {
-      await runner.stop();
-    }
-  });
+  if (plans.some((plan) => fits(plan, budgetSeconds)))
+    await withParts((parts) => playAll(parts, options, verdicts));
   const judged = new Set(verdicts.map(({ plan }) => plan));
-  const unjudged = options.plans.map(({ name }) => name).filter((name) => !judged.has(name));
-  return { verdicts, left: unjudged, seconds: Math.round((Date.now() - begun) / 1000) };
+  const left = plans.map(({ name }) => name).filter((name) => !judged.has(name));
+  return { verdicts, left, seconds: Math.round((Date.now() - begun) / 1000) };
+}
+
+/** Until all that fit are judged, or the run is stopped. */
+async function playAll(parts: RunParts, options: RunOptions, verdicts: Verdict[]): Promise<void> {
+  const { plans, signal, budgetSeconds = Number.POSITIVE_INFINITY } = options;
+  const until = Date.now() + budgetSeconds * 1000;
+  const runner = new Runner(parts);
+  const progress = new Progress(plans.length);
+  const untold = progress.tell();
+  const work = async (waiting: FaultPlan[]) => {
+    for (let plan = next(waiting); plan !== undefined; plan = next(waiting)) {
+      progress.begins(plan.name);
+      const verdict = await runner.run(plan);
+      if (signal.aborted) return;
+      progress.ends(plan.name);
+      verdicts.push(verdict);
+      options.onVerdict(verdict);
+    }
+  };
+  const next = (waiting: FaultPlan[]) => {
+    const index = waiting.findIndex((plan) => fits(plan, (until - Date.now()) / 1000));
+    return index < 0 || signal.aborted ? undefined : waiting.splice(index, 1)[0];
+  };
+  const all = async () => {
+    const together = plans.filter(({ alone }) => alone !== true);
+    await Promise.all(Array.from({ length: options.parallel }, () => work(together)));
+    await work(plans.filter(({ alone }) => alone === true));
+  };
+  try {
+    await Promise.race([all(), aborted(signal)]);
+  } finally {
+    untold();
+    await runner.stop();
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 /** Records the effects of all workloads, or of some, anew. */

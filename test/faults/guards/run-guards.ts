@@ -1,5 +1,6 @@
 /** Takes out one guard after the other, and looks whether a plan breaks. */
 import type { FaultPlan, OracleName, Verdict } from '../plan.ts';
+import { Progress } from '../progress.ts';
 import { withParts } from '../run.ts';
 import { Runner } from '../runner.ts';
 import type { RunParts } from '../start-world.ts';
@@ -115,12 +116,16 @@ export async function runGuards(options: GuardsOptions): Promise<GuardsResult> {
   await withParts(async (parts) => {
     const whole = new Runner(parts);
     const controls = new Controls(whole);
+    const progress = new Progress(waiting.length);
+    const untold = progress.tell();
     const work = async () => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         if (options.signal.aborted) return;
         const from = Date.now();
         const { guard, plans } = next;
+        progress.begins(guard.name);
         const tried = await tryGuard(guard, parts, whole, controls, plans);
+        progress.ends(guard.name);
         const seconds = Math.round((Date.now() - from) / 100) / 10;
         const verdict = { guard: guard.name, ...tried, seconds };
         verdicts.push(verdict);
@@ -130,6 +135,7 @@ export async function runGuards(options: GuardsOptions): Promise<GuardsResult> {
     try {
       await Promise.all(Array.from({ length: options.parallel }, work));
     } finally {
+      untold();
       await whole.stop();
     }
   });

@@ -1,7 +1,7 @@
 /** What a run of all fault plans leaves in docs/reliability.md. */
 import { expect, test } from 'vitest';
 import type { FaultPlan, Verdict } from '../../faults/plan.ts';
-import { countsOf, resultLines, runMade, summary } from '../../faults/results.ts';
+import { beneath, countsOf, resultLines, runMade, summary } from '../../faults/results.ts';
 
 const plan = (name: string, kind: FaultPlan['kind']): FaultPlan => ({
   name,
@@ -80,7 +80,32 @@ test('the closing lines tell what has no verdict, and the last one counts', () =
     'left out: 1',
     '  soak/c',
     'broken: kill/b: O1: unlike the run:\n  without a fault',
+    '  - replicas: 2',
+    '  + replicas: 1',
     '3900 s',
     'plans: 2, held: 1, broken: 1',
+  ]);
+});
+
+test('the closing lines tell at most 30 lines of how states differ; where there are none, what was said last', () => {
+  const diff = Array.from({ length: 32 }, (_, nr) => `+ line ${nr}`);
+  const logs = ['operator: it stands'];
+  const summaryOf = (violation: Verdict['violations'][number]) =>
+    summary({ verdicts: [{ ...broken, violations: [violation] }], left: [], seconds: 1 });
+  const told = summaryOf({ oracle: 'plan', message: 'failed to wait', diff, logs });
+  expect(told.slice(0, 2)).toEqual(['broken: kill/b: plan: failed to wait', '  + line 0']);
+  expect(told.slice(-4)).toEqual([
+    '  + line 29',
+    '  … and 2 more lines',
+    '1 s',
+    'plans: 1, held: 0, broken: 1',
+  ]);
+  expect(summaryOf({ oracle: 'plan', message: 'failed to wait', logs })[1]).toBe('  operator: it stands');
+});
+
+test('beneath a violation stand how states differ and what was said last', () => {
+  expect(beneath({ oracle: 'plan', message: 'm', diff: ['+ a'], logs: ['api: b'] })).toEqual([
+    '+ a',
+    'api: b',
   ]);
 });
