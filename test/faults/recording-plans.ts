@@ -14,6 +14,26 @@ async function cleared(world: FaultWorld, given: Given): Promise<void> {
   await end(world, await run(world, given));
 }
 
+/** Effects of one call at a time, with the times that are meant: `listener post reports 3, 4`. */
+function grouped(effects: readonly Effect[]): string {
+  const times = new Map<string, Set<number>>();
+  for (const { role, what, occurrence } of effects) {
+    const name = `${role} ${what}`;
+    times.set(name, (times.get(name) ?? new Set()).add(occurrence));
+  }
+  const lines = [...times].map(([name, of]) => `${name} ${[...of].sort((a, b) => a - b).join(', ')}`);
+  return lines.sort().join('; ');
+}
+
+/** What was met, and what no plan kills at: it comes by chance, or is told as often as something is seen. */
+export function recordingFigure(workload: string, runs: readonly (readonly Effect[])[]): string {
+  const met = metEachTime(runs);
+  const steady = new Set(met.map(effectName));
+  const others = runs.flat().filter((effect) => !steady.has(effectName(effect)));
+  const told = `${workload}: ${met.length} effects in each of ${runs.length} runs`;
+  return others.length === 0 ? `${told}, and no others` : `${told}; in no kill plan: ${grouped(others)}`;
+}
+
 function recordingPlan(recording: Recording, workload: Workload): FaultPlan {
   const { name } = workload;
   return {
@@ -29,8 +49,7 @@ function recordingPlan(recording: Recording, workload: Workload): FaultPlan {
         await cleared(world, now);
       }
       const met = metEachTime(runs);
-      const seen = new Set(runs.flat().map(effectName));
-      tell(`${name}: ${met.length} effects in each of ${RUNS} runs, ${seen.size} in any`);
+      tell(recordingFigure(name, runs));
       const lacking = unrecorded(recording, name, met).map(effectName);
       if (lacking.length === 0) return [];
       const message = `not in the recording: ${lacking[0]}; record again: npm run faults -- --record ${name}`;

@@ -1,7 +1,9 @@
 /** Whether a recording lacks something that a workload does. */
 import { expect, test } from 'vitest';
 import type { Effect } from '../../faults/effects.ts';
-import { metEachTime, type Recording, unrecorded } from '../../faults/record.ts';
+import { killPlans } from '../../faults/kill-plans.ts';
+import { metEachTime, type Recording, readRecording, unrecorded } from '../../faults/record.ts';
+import { recordingFigure } from '../../faults/recording-plans.ts';
 
 const effect = (role: Effect['role'], what: string, occurrence = 1): Effect => ({ role, what, occurrence });
 
@@ -39,4 +41,25 @@ test('what is told on the way is recorded as soon as it is anywhere, however oft
   const told = effect('listener', 'post reports', 2);
   const unknown = effect('operator', 'update manageddeployments-status shop-x');
   expect(unrecorded(RECORDING, 'update', [told, unknown])).toEqual([unknown]);
+});
+
+test('the figure names what no plan kills at: what came in some runs, and what is told more often than is killed at', () => {
+  const report = (occurrence: number) => effect('listener', 'post reports', occurrence);
+  const rare = effect('operator', 'delete services shop-x');
+  const first = [APPLY, report(1), report(2), report(3), report(4)];
+  expect(recordingFigure('create', [first, [...first, rare], first.slice(0, 4)])).toBe(
+    'create: 3 effects in each of 3 runs; in no kill plan: listener post reports 3, 4; operator delete services shop-x 1',
+  );
+  expect(recordingFigure('create', [[APPLY], [APPLY]])).toBe(
+    'create: 1 effects in each of 2 runs, and no others',
+  );
+});
+
+test('an effect that a plan of the subset kills at and that is called otherwise now is told', () => {
+  const recording = readRecording();
+  const renamed = (recording['create'] ?? []).filter(({ what }) => what !== APPLY.what);
+  expect(killPlans(recording).filter(({ inSubset }) => inSubset === true)).not.toHaveLength(0);
+  expect(() => killPlans({ ...recording, create: renamed })).toThrow(
+    'there is no plan kill/create/operator-apply-deployments-shop-x-api-1/after-send, which npm test is to run',
+  );
 });
