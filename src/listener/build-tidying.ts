@@ -1,6 +1,7 @@
 import type { Logger } from '../domain/logger.ts';
 import type { Clock } from '../kube/clock.ts';
 import { runWorkers } from '../kube/controller.ts';
+import { keyOf } from '../kube/object.ts';
 import { WorkQueue } from '../kube/work-queue.ts';
 import { type BuildSecrets, hasEnded } from './build-secrets.ts';
 import { TermOver } from './refusal.ts';
@@ -10,8 +11,8 @@ import type { Term } from './term.ts';
 /** Removes the credentials of builds as soon as they are over, and now and then whatever was left. */
 
 export interface TidyingOptions {
-  readonly builds: BuildSecrets;
-  readonly view: ResourceView;
+  readonly builds: Pick<BuildSecrets, 'tidy'>;
+  readonly view: Pick<ResourceView, 'covers' | 'get' | 'addHandlers'>;
   readonly term: Term;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -27,18 +28,47 @@ const ALL = 'builds';
 const GATHER_MS = 200;
 const PAUSE_MS = 600_000;
 
+/**
+ * Which Secret each resource asked for when it was last told of. What comes before an update is no measure: the listener's
+ * own write is in the view before it is told.
+ */
+class AskedSecrets {
+  readonly #names = new Map<string, string>();
+
+  /** @returns whether it asked for another one before */
+  note(resource: Resource): boolean {
+    const key = keyOf(resource);
+    const before = this.#names.get(key);
+    const name = resource.spec?.build?.secretName;
+    if (name === undefined) this.#names.delete(key);
+    else this.#names.set(key, name);
+    return before !== undefined && before !== name;
+  }
+
+  forget(resource: Resource): void {
+    this.#names.delete(keyOf(resource));
+  }
+}
+
 /** Resolves when the signal has fired and nothing runs any more. */
 export async function tidyBuilds(options: TidyingOptions): Promise<void> {
   const { builds, view, term, logger, clock, signal, abort } = options;
   const queue = new WorkQueue({ clock });
   const wake = () => queue.addAfter(ALL, GATHER_MS);
-  const isNews = (resource: Resource, old: Resource) =>
-    (hasEnded(resource) && !hasEnded(old)) ||
-    resource.spec?.build?.secretName !== old.spec?.build?.secretName;
+  const asked = new AskedSecrets();
   const unfollow = view.addHandlers({
-    added: (resource) => hasEnded(resource) && wake(),
-    updated: (resource, old) => isNews(resource, old) && wake(),
-    deleted: (resource) => resource.spec?.build !== undefined && wake(),
+    added: (resource) => {
+      asked.note(resource);
+      if (hasEnded(resource)) wake();
+    },
+    updated: (resource, old) => {
+      const another = asked.note(resource);
+      if (another || (hasEnded(resource) && !hasEnded(old))) wake();
+    },
+    deleted: (resource) => {
+      asked.forget(resource);
+      if (resource.spec?.build !== undefined) wake();
+    },
   });
   const guard = () => {
     if (!term.isValid()) throw new TermOver();
