@@ -52,21 +52,32 @@ export async function markForeign(world: FaultWorld, id: string): Promise<void> 
   }
 }
 
-/** Objects that still are the ones that were marked, and have lost a mark. */
-export async function lostMarks(world: FaultWorld): Promise<string[]> {
+export interface LookedMarks {
+  /** How many objects were marked. */
+  readonly marked: number;
+  /** How many of them still are the ones that were marked. */
+  readonly looked: number;
+  /** Of these, those that have lost a mark. */
+  readonly lost: readonly string[];
+}
+
+export async function lookAtMarks(world: FaultWorld): Promise<LookedMarks> {
   const lost: string[] = [];
-  for (const { resource, name, uid } of marks.get(world) ?? []) {
+  let looked = 0;
+  const own = marks.get(world) ?? [];
+  for (const { resource, name, uid } of own) {
     const found = await world.admin.find(resource, { namespace: world.namespace, name }).catch((error) => {
       if (isKubeError(error, 'not_found')) return undefined;
       throw error;
     });
     if (found === undefined || found.metadata.uid !== uid) continue;
+    looked += 1;
     const { labels, annotations } = found.metadata;
     if (labels?.[KEY] !== VALUE || annotations?.[KEY] !== VALUE) lost.push(`${resource.kind} ${name}`);
     const { [FIELD]: choice } = (found['spec'] ?? {}) as Record<string, unknown>;
     if (hasField(resource) && choice !== CHOICE) lost.push(`${resource.kind} ${name}: ${FIELD} ${choice}`);
   }
-  return lost;
+  return { marked: own.length, looked, lost };
 }
 
 export function forgetMarks(world: FaultWorld): void {

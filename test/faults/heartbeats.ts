@@ -4,7 +4,10 @@ import type { KubernetesRequest } from './proxies/kubernetes-traffic.ts';
 import type { SqlMessage } from './proxies/postgres-traffic.ts';
 
 /** Watches stay open, leases are renewed, a candidate asks for the version. */
-export function isKubernetesHeartbeat({ verb, resource }: KubernetesRequest): boolean {
+export function isKubernetesHeartbeat({
+  verb,
+  resource,
+}: Pick<KubernetesRequest, 'verb' | 'resource'>): boolean {
   return verb === 'watch' || resource === 'leases' || (verb === 'get' && resource === '');
 }
 
@@ -28,7 +31,12 @@ export function tablesWritten(sql: string): string[] {
 }
 
 /** Written by leases and by the sweeps that look for what has expired, whether there is something or not. */
-const BACKGROUND = new Set(['listeners', 'idempotency_keys', 'build_logs', 'repository_cleanings']);
+export const BACKGROUND: ReadonlySet<string> = new Set([
+  'listeners',
+  'idempotency_keys',
+  'build_logs',
+  'repository_cleanings',
+]);
 
 export function isSqlHeartbeat({ sql }: SqlMessage): boolean {
   return tablesWritten(sql).every((table) => BACKGROUND.has(table));
@@ -42,7 +50,11 @@ export interface Beat {
 
 const pathOf = (path: string) => new URL(path, 'http://proxy').pathname;
 
-export function kubernetesBeat({ client, verb, path }: KubernetesRequest): Beat {
+export function kubernetesBeat({
+  client,
+  verb,
+  path,
+}: Pick<KubernetesRequest, 'client' | 'verb' | 'path'>): Beat {
   return { kind: verb === 'watch' ? 'watch' : 'call', what: `${client}: ${verb} ${pathOf(path)}` };
 }
 

@@ -1,7 +1,7 @@
 /** What has to hold after every plan, in the order of the design. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { allowedMs, convergedFigure, lastEffect } from './convergence.ts';
-import { lostMarks } from './foreign-marks.ts';
+import { lookAtMarks } from './foreign-marks.ts';
 import { unlikeFresh } from './fresh-look.ts';
 import type { GoingBack } from './going-back.ts';
 import { lostWrites } from './kept-writes.ts';
@@ -11,6 +11,7 @@ import type { FaultPlan, OracleName, TellFigure, Violation } from './plan.ts';
 import { activity, QUIET_MS, toldSince, tooOften, unrepeatedLooksLeftOut } from './quiet.ts';
 import { type OpenFiles, openFiles } from './role-process.ts';
 import { differences, type State, stateOf } from './state.ts';
+import { unhandledLines } from './unhandled.ts';
 import type { FaultRole, OwnedWorld } from './world.ts';
 
 /** Whoever is at work when the plan ends has come to its end by then. */
@@ -129,21 +130,16 @@ const quiet: Oracle = async ({ world, plan: { quietSeconds = 0 } }) => {
 
 const kept: Oracle = async ({ world }) => listed('acknowledged and lost', await lostWrites(world));
 
-const untouched: Oracle = async ({ world }) =>
-  listed('lost the mark of another manager', await lostMarks(world));
+const untouched: Oracle = async ({ world, tell }) => {
+  const { marked, looked, lost } = await lookAtMarks(world);
+  // It holds as well where there is nothing to look at: that has to show.
+  if (marked === 0) tell('O7: nothing marked');
+  else if (looked === 0) tell(`O7: none of ${marked} objects that were marked is there any more`);
+  return listed('lost the mark of another manager', lost);
+};
 
-/** As Node tells of what nobody has caught, and pino of what is fatal. */
-const UNHANDLED =
-  /unhandledRejection|uncaughtException|ERR_UNHANDLED|"level":"fatal"|^\s+at .+:\d+:\d+\)?$|MaxListenersExceeded/m;
-
-function unhandled(world: OwnedWorld): string[] {
-  return [...world.logs()].flatMap(([name, log]) =>
-    log
-      .split('\n')
-      .filter((line) => UNHANDLED.test(line))
-      .map((line) => `${name}: ${line.trim()}`),
-  );
-}
+const unhandled = (world: OwnedWorld): string[] =>
+  [...world.logs()].flatMap(([name, log]) => unhandledLines(log).map((line) => `${name}: ${line}`));
 
 /** Sockets beyond those of pools, which hold their connections for a minute, and files. */
 function leaked({ world, before }: Looked): string[] {

@@ -1,12 +1,14 @@
-import { readFileSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
 
 /** One request, as the API server's audit log tells of it. */
-interface AuditLine {
+export interface AuditLine {
   readonly verb: string;
   readonly requestURI: string;
   readonly user: { readonly username: string };
-  readonly objectRef?: { readonly namespace?: string; readonly name?: string };
+  readonly objectRef?: { readonly namespace?: string; readonly name?: string; readonly resource?: string };
   readonly responseStatus?: { readonly code?: number; readonly message?: string };
+  readonly requestReceivedTimestamp: string;
 }
 
 /**
@@ -23,15 +25,34 @@ export interface RefusedRequest {
   readonly message: string;
 }
 
+/**
+ * What operator and listener have asked for, a line each; the log of a long walk is longer than a string may be.
+ * @param from bytes that are passed over
+ */
+export async function* berthRequests(auditLogPath: string, from = 0): AsyncGenerator<AuditLine> {
+  const lines = createInterface({ input: createReadStream(auditLogPath, { start: from }) });
+  for await (const text of lines) {
+    const line = text.includes(':berth-') ? parsed(text) : undefined;
+    if (line !== undefined && BERTH.test(line.user.username)) yield line;
+  }
+}
+
+/** The first may begin in its middle, and the last be half written. */
+function parsed(text: string): AuditLine | undefined {
+  try {
+    return JSON.parse(text) as AuditLine;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Of a whole walk in one namespace; the same refusal is told once. */
-export function refusedRequests(auditLogPath: string, namespace: string): RefusedRequest[] {
+export async function refusedRequests(auditLogPath: string, namespace: string): Promise<RefusedRequest[]> {
   const found = new Map<string, RefusedRequest>();
-  // The last one may be half written.
-  for (const text of readFileSync(auditLogPath, 'utf8').split('\n').slice(0, -1)) {
-    if (!text.includes(namespace)) continue;
-    const { verb, requestURI, user, objectRef, responseStatus } = JSON.parse(text) as AuditLine;
+  for await (const line of berthRequests(auditLogPath)) {
+    const { verb, requestURI, user, objectRef, responseStatus } = line;
     const { code = 0, message = '' } = responseStatus ?? {};
-    if (!BERTH.test(user.username) || objectRef?.namespace !== namespace) continue;
+    if (objectRef?.namespace !== namespace) continue;
     if (code < 400 || code >= 500 || ORDINARY.has(code)) continue;
     const told = `${user.username} ${verb} ${requestURI}: ${code} ${message}`;
     found.set(told, { object: objectRef.name ?? '', message: told });

@@ -3,11 +3,8 @@ import {
   createDeployment,
   getDeployment,
   getEvents,
-  getRevisions,
-  patchDeployment,
   recordOf,
   recordText,
-  repeatRevision,
   UnexpectedAnswer,
   type WalkDeployment,
 } from './answers.ts';
@@ -20,6 +17,7 @@ import { ObjectMemory } from './object-memory.ts';
 import { failingImage, type LaneIdentity, type WalkStep } from './record.ts';
 import { collectRefusals, REFUSALS } from './refusals.ts';
 import type { WalkOracle, WalkViolation } from './result.ts';
+import { send } from './send.ts';
 import { type Settled, StuckError, settle, untilRight } from './settle.ts';
 import { leftovers, otherRevisions, surplusPods } from './state-checks.ts';
 import { TemplateMemory } from './template-memory.ts';
@@ -43,6 +41,8 @@ export class Lane {
   accepted = 0;
   refused = 0;
   checkpoints = 0;
+  /** Checkpoints that found nothing to compare: switched off, or failed. */
+  skipped = 0;
   readonly #options: LaneOptions;
   readonly #generator: StepGenerator;
   #history: string[] = [];
@@ -114,7 +114,10 @@ export class Lane {
     this.#checkedAt = this.#step;
     await this.#look(async () => {
       const settled = await this.#settle();
-      if (settled.how !== 'ready' || this.#failed) return;
+      if (settled.how !== 'ready' || this.#failed) {
+        this.skipped += 1;
+        return;
+      }
       await this.#compare(settled);
       this.#history = [`${this.#step}: well, with ${recordText(recordOf(settled.deployment))}`];
     });
@@ -159,9 +162,9 @@ export class Lane {
   }
 
   async #call(step: WalkStep): Promise<void> {
-    const { world, coverage } = this.#options;
+    const { world, coverage, tagValueId } = this.#options;
     const before = this.#deployment;
-    const { status, body } = await this.#send(step);
+    const { status, body } = await send(world, this.#id, step, tagValueId);
     const after = await getDeployment(world, this.#id);
     this.#last = after;
     coverage.sent(step);
@@ -177,19 +180,6 @@ export class Lane {
     } else this.#violation('api', `${step.what} was answered with ${status}: ${JSON.stringify(body)}`);
     if (failingImage(recordOf(after)) !== null) this.#mayFail = true;
     if (after.latest_revision_id !== before.latest_revision_id) this.#revisions += 1;
-  }
-
-  async #send({ call }: WalkStep) {
-    const { world, tagValueId } = this.#options;
-    if (call.kind === 'patch') return await patchDeployment(world, this.#id, call.body);
-    if (call.kind === 'new-revision') return await repeatRevision(world, this.#id, call.kind);
-    if (call.kind === 'tags') {
-      const tags = { tag_value_ids: call.on ? [tagValueId] : [] };
-      return await world.call<unknown>('PUT', `/v2/deployments/${this.#id}/tag-values`, tags);
-    }
-    const revisions = await getRevisions(world, this.#id);
-    const revision = revisions[Math.min(call.back, revisions.length - 1)];
-    return await repeatRevision(world, this.#id, call.kind, revision?.id ?? '');
   }
 
   async #settle(): Promise<Settled> {

@@ -9,11 +9,16 @@ export type WalkOracle =
   /** What was before comes back, to the byte. */
   | 'reverts'
   /** The API answers 2xx or 4xx; a 4xx has no effect, a 2xx the one that the contract says. */
-  | 'api';
+  | 'api'
+  /** When all has settled nothing is asked and nothing is written; nothing was left unhandled. */
+  | 'at-rest'
+  /** A whole walk has been through all that it owes: what it has not been through it says nothing of. */
+  | 'whole';
 
 export interface WalkViolation {
   readonly oracle: WalkOracle;
   readonly seed: number;
+  /** -1: of none. */
   readonly lane: number;
   /** Of the lane; 0 is its creation. */
   readonly step: number;
@@ -32,6 +37,12 @@ export interface WalkResult {
   readonly refused: number;
   /** States that were compared with one that was reached directly. */
   readonly checkpoints: number;
+  /** Of the lane that made the fewest. */
+  readonly shortest: number;
+  /** Checkpoints that found nothing to compare: switched off, or failed. */
+  readonly skipped: number;
+  /** Records that came back, and whose objects were compared. */
+  readonly returned: number;
   readonly violations: readonly WalkViolation[];
   readonly seconds: number;
   /** What was walked through, a line each. */

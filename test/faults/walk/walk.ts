@@ -2,14 +2,17 @@
  * The walk through the states of a spec: long sequences of changes, chosen at random from a seed, of several deployments
  * side by side. After each the cluster has to be where the record says, whichever way it went.
  */
+import { readFileSync } from 'node:fs';
 import { RESOURCE_SPEC_FIELDS } from '../../../src/domain/resource-spec.ts';
 import type { DeploymentType } from '../../../src/domain/source.ts';
+import { unhandledLines } from '../unhandled.ts';
 import { UnexpectedAnswer } from './answers.ts';
+import { unrest } from './at-rest.ts';
 import { refusedRequests } from './audit.ts';
 import { Coverage } from './coverage.ts';
 import { Lane } from './lane.ts';
 import { makePrerequisites } from './prerequisites.ts';
-import type { WalkResult, WalkViolation } from './result.ts';
+import type { WalkOracle, WalkResult, WalkViolation } from './result.ts';
 import { type OwnWorld, startWorld, type WalkWorld } from './world.ts';
 
 export type { WalkOracle, WalkResult, WalkViolation } from './result.ts';
@@ -29,6 +32,8 @@ export interface WalkOptions {
 }
 
 const CHECKPOINT_EVERY = 15;
+/** Of a lane: from then on a walk is a whole one, and has to have been through all that it owes. */
+export const WHOLE_STEPS = 300;
 /** Of the lanes, in turn. */
 const TYPES: readonly (DeploymentType | null)[] = [null, 'dev', 'prod', 'dev_free'];
 
@@ -46,6 +51,7 @@ async function makeTag(world: WalkWorld, run: string): Promise<string> {
   return value.id;
 }
 
+/** Until the lane is to be looked at as it stands in the end. */
 async function walkLane(lane: Lane, steps: number, deadline: number, signal: AbortSignal): Promise<void> {
   await lane.begin();
   for (let step = 1; step <= steps && Date.now() < deadline; step += 1) {
@@ -54,10 +60,14 @@ async function walkLane(lane: Lane, steps: number, deadline: number, signal: Abo
     if (step % CHECKPOINT_EVERY === 0) await lane.checkpoint();
   }
   await lane.checkpoint();
-  await lane.end();
 }
 
-async function walkIn(world: WalkWorld, options: WalkOptions): Promise<WalkResult> {
+/** @param atRest looks at the world when every lane has settled for the last time */
+async function walkIn(
+  world: WalkWorld,
+  options: WalkOptions,
+  atRest: () => Promise<WalkViolation[]> = async () => [],
+): Promise<WalkResult> {
   const { seed, steps, lanes: count, seconds = Number.POSITIVE_INFINITY, log, signal } = options;
   const started = Date.now();
   const deadline = started + seconds * 1000;
@@ -71,26 +81,73 @@ async function walkIn(world: WalkWorld, options: WalkOptions): Promise<WalkResul
     return new Lane({ world, seed, identity, run, tagValueId, coverage, log, signal });
   });
   await Promise.all(lanes.map((lane) => walkLane(lane, Math.ceil(steps / count), deadline, signal)));
+  const restless = await atRest();
+  await Promise.all(lanes.map((lane) => lane.end()));
   const sum = (of: (lane: Lane) => number) => lanes.reduce((total, lane) => total + of(lane), 0);
-  return {
+  const result: WalkResult = {
     seed,
     steps: sum((lane) => lane.steps),
     accepted: sum((lane) => lane.accepted),
     refused: sum((lane) => lane.refused),
     checkpoints: sum((lane) => lane.checkpoints),
-    violations: lanes.flatMap((lane) => lane.violations),
+    shortest: Math.min(...lanes.map((lane) => lane.steps)),
+    skipped: sum((lane) => lane.skipped),
+    returned: sum((lane) => lane.returned),
+    violations: [...lanes.flatMap((lane) => lane.violations), ...restless],
     seconds: (Date.now() - started) / 1000,
     figures: [
       ...coverage.figures(),
-      `records that came back, objects compared: ${sum((lane) => lane.returned)}`,
+      `records that came back, objects compared: ${sum((lane) => lane.returned)}; checkpoints that found nothing to compare, off or failed: ${sum((lane) => lane.skipped)}`,
     ],
     missing: coverage.missing(),
   };
+  const isWhole = seconds === Number.POSITIVE_INFINITY && steps / count >= WHOLE_STEPS;
+  return isWhole ? { ...result, violations: [...result.violations, ...notWhole(result, options)] } : result;
+}
+
+const ofNoLane =
+  ({ seed, log }: WalkOptions, oracle: WalkOracle) =>
+  (message: string, diff: readonly string[] = []): WalkViolation => {
+    log(`VIOLATION ${oracle} ${message}\n${diff.join('\n')}`);
+    return { oracle, seed, lane: -1, step: 0, message, diff, history: [] };
+  };
+
+/** What a whole walk has not been through. */
+export function notWhole(
+  { missing, shortest, checkpoints, returned }: WalkResult,
+  options: WalkOptions,
+): WalkViolation[] {
+  const { lanes } = options;
+  return [
+    ...missing,
+    ...(shortest < WHOLE_STEPS ? [`a lane has made ${shortest} steps only`] : []),
+    ...(checkpoints < lanes
+      ? [`${checkpoints} states of ${lanes} lanes compared with one reached directly`]
+      : []),
+    ...(returned === 0 ? ['no record has come back'] : []),
+  ].map((message) => ofNoLane(options, 'whole')(message));
+}
+
+/** Settled, it rests; and what it has logged until then. */
+async function restIn(world: OwnWorld, options: WalkOptions): Promise<WalkViolation[]> {
+  const violation = ofNoLane(options, 'at-rest');
+  options.log('all have settled: at rest?');
+  const issues = await unrest(world, options.signal);
+  return issues.map(({ message, diff }) => violation(message, diff));
+}
+
+/** Of the whole run (O8). */
+function unhandledIn({ logPath }: OwnWorld, options: WalkOptions): WalkViolation[] {
+  const lines = unhandledLines(readFileSync(logPath, 'utf8'));
+  return lines.length === 0 ? [] : [ofNoLane(options, 'at-rest')(`left unhandled: ${lines[0]}`, lines)];
 }
 
 /** Refusals that only the API server has told of, with the lane whose object it was; -1: it had no name. */
-function refusedInWorld({ auditLogPath, namespace }: OwnWorld, { seed, log }: WalkOptions): WalkViolation[] {
-  return refusedRequests(auditLogPath, namespace).map(({ object, message }): WalkViolation => {
+async function refusedInWorld(
+  { auditLogPath, namespace }: OwnWorld,
+  { seed, log }: WalkOptions,
+): Promise<WalkViolation[]> {
+  return (await refusedRequests(auditLogPath, namespace)).map(({ object, message }): WalkViolation => {
     log(`VIOLATION not-refused ${message}`);
     const lane = Number(/^walk-\d+-[0-9a-z]+-(\d+)-/.exec(object)?.[1] ?? -1);
     return { oracle: 'not-refused', seed, lane, step: 0, message, diff: [], history: [] };
@@ -102,9 +159,10 @@ export async function runWalk(options: WalkOptions): Promise<WalkResult> {
   if (options.world !== undefined) return await walkIn(options.world, options);
   const world = await startWorld(options.log);
   try {
-    const result = await walkIn(world, options);
-    const refused = refusedInWorld(world, options);
-    return { ...result, violations: [...result.violations, ...refused] };
+    const result = await walkIn(world, options, () => restIn(world, options));
+    const refused = await refusedInWorld(world, options);
+    const violations = [...result.violations, ...refused, ...unhandledIn(world, options)];
+    return { ...result, violations };
   } finally {
     await world.stop();
   }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client.ts';
 import { startCluster } from '../../cluster/cluster.ts';
 import { type KubectlAccess, kubectl } from '../../cluster/kubectl.ts';
@@ -31,8 +32,13 @@ export interface OwnWorld extends WalkWorld {
   readonly logPath: string;
   /** Where the API server tells of each request that it answered. */
   readonly auditLogPath: string;
+  /** Rows that were written since ever, by table; told up to 10 s late. */
+  tableWrites(): Promise<ReadonlyMap<string, number>>;
   stop(): Promise<void>;
 }
+
+const WRITES = `
+SELECT relname AS table, (n_tup_ins + n_tup_upd + n_tup_del)::float8 AS writes FROM pg_stat_user_tables`;
 
 const NAMESPACE = 'berth-walk';
 const CALL_MS = 30_000;
@@ -120,7 +126,20 @@ async function build(log: (line: string) => void, releasers: Release[]): Promise
     const text = await response.text();
     return { status: response.status, body: text === '' ? null : JSON.parse(text) };
   };
-  return { namespace: NAMESPACE, admin, call, logPath: berth.logPath, auditLogPath: cluster.auditLogPath };
+  const pool = new pg.Pool({ connectionString: database.adminUrl, max: 1 });
+  pool.on('error', () => undefined);
+  releasers.push(() => pool.end());
+  return {
+    namespace: NAMESPACE,
+    admin,
+    call,
+    logPath: berth.logPath,
+    auditLogPath: cluster.auditLogPath,
+    tableWrites: async () => {
+      const { rows } = await pool.query<{ table: string; writes: number }>(WRITES);
+      return new Map(rows.map(({ table, writes }) => [table, writes]));
+    },
+  };
 }
 
 /** Starts PostgreSQL, a cluster and a whole Berth for a walk alone. */

@@ -314,7 +314,7 @@ test('a record that comes back has the objects of before, each as it was, and no
   expect(memory.returned).toBe(1);
 });
 
-test('a refusal that another try hides stands in the audit log', () => {
+test('a refusal that another try hides stands in the audit log', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-walk-audit-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const line = (code: number, more: object = {}) =>
@@ -335,7 +335,7 @@ test('a refusal that another try hides stands in the audit log', () => {
     line(200),
   ];
   writeFileSync(path, [...others, line(422), line(422), line(403).slice(0, -1)].join('\n'));
-  expect(refusedRequests(path, 'n')).toEqual([
+  expect(await refusedRequests(path, 'n')).toEqual([
     {
       object: 'walk-1-a-2-shop',
       message:

@@ -1,0 +1,11 @@
+/** As Node tells of what nobody has caught, and pino of what is fatal (O8). */
+const UNHANDLED =
+  /unhandledRejection|uncaughtException|ERR_UNHANDLED|"level":"fatal"|^\s+at .+:\d+:\d+\)?$|MaxListenersExceeded/;
+
+/** Lines of a log that tell of something that was left unhandled. */
+export function unhandledLines(log: string): string[] {
+  return log
+    .split('\n')
+    .filter((line) => UNHANDLED.test(line))
+    .map((line) => line.trim());
+}
