@@ -10,11 +10,23 @@ export type PoolClient = pg.PoolClient & {
 };
 
 const INT8 = 20;
+const TIMESTAMPTZ = 1184;
 
-/** pg's parsers, but for bigint: our counters stay far below 2^53. */
+/** As a session in UTC tells nearly all times. */
+const UTC_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?\+00$/;
+const anyTime: (text: string) => Date = pg.types.getTypeParser(TIMESTAMPTZ, 'text');
+
+/** A time in PostgreSQL's words. pg's own parser takes several times as long, and a list has hundreds. */
+export function parseTime(text: string): Date {
+  return UTC_TIME.test(text) ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : anyTime(text);
+}
+
+/** pg's parsers, but for times, and for bigint: our counters stay far below 2^53. */
 export const typeParsers: pg.CustomTypesConfig = {
-  getTypeParser: (oid, format) =>
-    oid === INT8 ? (text: string) => Number(text) : pg.types.getTypeParser(oid, format),
+  getTypeParser(oid, format) {
+    if (oid === INT8) return Number;
+    return oid === TIMESTAMPTZ && format !== 'binary' ? parseTime : pg.types.getTypeParser(oid, format);
+  },
 };
 
 /** `host:port/name` of a database URL, for messages: no user, no password. */

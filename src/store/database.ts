@@ -215,18 +215,22 @@ export function openDatabase(options: DatabaseOptions): Database {
   // A connection in use has no listener of the pool's: without one of ours its loss would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
 
-  const connect = async (): Promise<PoolClient> => {
-    try {
-      return await pool.connect();
-    } catch (error) {
-      const translated = translateError(error);
-      if (!(translated instanceof StoreUnavailable)) throw translated;
-      throw new StoreUnavailable(
-        `${target}: ${translated.message.replace(/^failed to reach PostgreSQL: /, '')}`,
-        translated.connection,
-      );
-    }
+  const notConnected = (error: Error): unknown => {
+    const translated = translateError(error);
+    if (!(translated instanceof StoreUnavailable)) return translated;
+    return new StoreUnavailable(
+      `${target}: ${translated.message.replace(/^failed to reach PostgreSQL: /, '')}`,
+      translated.connection,
+    );
   };
+  // By a callback: pg's own promise comes with two more, for a stack trace.
+  const connect = (): Promise<PoolClient> =>
+    new Promise((resolve, reject) => {
+      pool.connect((error, client) => {
+        if (client === undefined) reject(notConnected(error ?? new Error('there is no connection')));
+        else resolve(client);
+      });
+    });
 
   const run = async <T>(once: (client: PoolClient) => Promise<Outcome<T>>): Promise<T> => {
     const runs = { contention: 0, dead: 0 };
