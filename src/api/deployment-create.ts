@@ -1,5 +1,6 @@
 import { appName } from '../contract/names.ts';
 import { withDefaultCeilings } from '../domain/default-ceilings.ts';
+import type { Secret } from '../domain/deployment.ts';
 import { type CreateBody, toSourceConfig, toSourceRevisionConfig } from '../domain/deployment-bodies.ts';
 import { uuidv7 } from '../domain/id.ts';
 import { imageVersion } from '../domain/image-reference.ts';
@@ -41,6 +42,8 @@ export interface CreateRequest {
 /** A deployment as made, or as it would be. */
 export interface Created {
   readonly record: DeploymentRecord;
+  /** The record's, in plain; absent: an earlier request made it, and it may have others by now. */
+  readonly secrets?: readonly Secret[];
   /** Only of a dry run. */
   readonly manifests: DryRunAnswer['manifests'];
 }
@@ -125,7 +128,7 @@ async function write(
   const resource = resourceOf(deps, record, revision, names);
   const rendering = renderingOf(listener);
   checkClusterSupport(resource, rendering);
-  return { record, manifests: dryRun ? manifestsOf(resource, rendering) : null };
+  return { record, secrets: draft.secrets, manifests: dryRun ? manifestsOf(resource, rendering) : null };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { SourceConfig } from '../domain/deployment.ts';
+import type { Secret, SourceConfig } from '../domain/deployment.ts';
 import { effectiveSpec } from '../domain/effective-spec.ts';
 import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../domain/resource-spec.ts';
 import { maskSecrets } from '../domain/secret-list.ts';
@@ -45,11 +45,13 @@ export interface PresentOptions {
   readonly box: SecretBox;
   /** Answer the values of secrets; else they are masked. */
   readonly showSecrets: boolean;
+  /** Those of the record, where they are at hand: sealed a moment ago, they need not be opened again. */
+  readonly secrets?: readonly Secret[];
 }
 
 /** A deployment as answered. Secrets that cannot be decrypted are an empty list, and a condition that says so. */
 export function presentDeployment(record: DeploymentRecord, options: PresentOptions): ShownDeployment {
-  const stored = readableSecrets(options.box, record);
+  const stored = options.secrets === undefined ? readableSecrets(options.box, record) : [...options.secrets];
   const secrets = stored ?? [];
   const { observation, sourceConfig } = record;
   const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = record.sourceRevisionConfig;

@@ -142,14 +142,15 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
     },
     async (request, reply) => {
       const { dry_run: dryRun, mask_secrets: mask } = request.query;
-      const { record, manifests } = await createDeployment(deps, {
+      const { record, secrets, manifests } = await createDeployment(deps, {
         tenantId: tenantOf(request),
         actor: actorOf(request),
         body: request.body,
         dryRun,
         idempotencyKey: request.headers['idempotency-key'] ?? null,
       });
-      const shown = presentDeployment(record, presenting(deps, request, mask));
+      const known = secrets === undefined ? {} : { secrets };
+      const shown = presentDeployment(record, { ...presenting(deps, request, mask), ...known });
       reply.header('etag', etag(record.generation));
       if (!dryRun) return reply.code(201).header('location', `/v2/deployments/${record.id}`).send(shown);
       const made = record.latestRevisionId !== null;
