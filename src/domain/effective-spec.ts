@@ -132,11 +132,12 @@ export function isOff(spec: Pick<ResourceSpec, 'max_scale'>): boolean {
 
 /** Most pods of each component that exists; 0 all through while the deployment is switched off. */
 function maxScales(components: Components, off: boolean): Map<Component, number> {
-  const entries = COMPONENTS.flatMap((name): [Component, number][] => {
+  const scales = new Map<Component, number>();
+  for (const name of COMPONENTS) {
     const component = components[name];
-    return component ? [[name, off ? 0 : component.scale.max]] : [];
-  });
-  return new Map(entries);
+    if (component) scales.set(name, off ? 0 : component.scale.max);
+  }
+  return scales;
 }
 
 /** Most pods of each component of a spec, defaults filled in: what the database must bear. */

@@ -26,9 +26,7 @@ export function text(max: number): z.ZodString {
     .refine((value) => value.isWellFormed(), WELL_FORMED);
 }
 
-const encoder = new TextEncoder();
-
 /** Length in bytes of UTF-8, as Kubernetes counts sizes. */
 export function byteLength(value: string): number {
-  return encoder.encode(value).length;
+  return Buffer.byteLength(value);
 }
