@@ -163,8 +163,10 @@ test('dropNotifications: LISTEN hears nothing while it is on, and the connection
   // PostgreSQL tells what is due before it answers.
   await listening.query('SELECT 1');
   proxy.dropNotifications(false);
+  expect(proxy.droppedNotifications()).toBe(1);
   await notify('heard');
   await vi.waitFor(() => expect(heard).toEqual(['heard']), PATIENCE);
+  expect(proxy.droppedNotifications()).toBe(1);
 });
 
 test('blackhole and cut end with open', async () => {

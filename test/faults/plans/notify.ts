@@ -15,6 +15,12 @@ const LISTENER_WRITES = new Set(['create', 'apply', 'delete']);
 const isDelivery = ({ client, verb, resource }: KubernetesRequest) =>
   client === 'listener' && resource === 'manageddeployments' && LISTENER_WRITES.has(verb);
 
+/** Ends the fault. One that has met nothing is none: without a NOTIFY that was dropped the plan says nothing. */
+function endLoss(world: FaultWorld, checks: Checks): void {
+  world.postgres.dropNotifications(false);
+  checks.that(world.postgres.droppedNotifications() > 0, 'no NOTIFY came that could have been dropped');
+}
+
 /** Ids of what has reached the cluster, by the generation that came with it. */
 function applied(world: FaultWorld): { id: string; generation: number }[] {
   return world.kubernetes
@@ -44,6 +50,7 @@ const lost = (['create', 'update', 'rollback', 'delete'] as const).map((change):
           .waitTaken(1, BOUND_MS)
           .catch(() => checks.that(false, `the work was not delivered within ${BOUND_MS} ms without a hint`));
         await workload.end(world, now);
+        endLoss(world, checks);
       } finally {
         world.postgres.dropNotifications(false);
       }
@@ -100,6 +107,7 @@ function outOfOrder(hinted: boolean): FaultPlan {
           generations.some(({ generation }) => generation === 2),
           `the change that committed last was not delivered: ${JSON.stringify(generations)}`,
         );
+        if (!hinted) endLoss(world, checks);
       } finally {
         world.postgres.dropNotifications(false);
       }

@@ -20,7 +20,8 @@ export interface ConnectionHost {
   faultOf(sql: string, connection: ClientConnection): { message: SqlMessage; fault: SqlFault | undefined };
   /** Resolves when statements are held no longer. */
   released(): Promise<void>;
-  dropsNotifications(): boolean;
+  /** Whether the notification that has come is thrown away; one that is counts as dropped. */
+  takesNotification(): boolean;
 }
 
 /** Answers that do not go back as they come. */
@@ -154,7 +155,7 @@ export class PostgresConnection {
   }
 
   async #giveBack({ type, bytes }: PgMessage): Promise<void> {
-    if (type === NOTIFICATION && this.#host.dropsNotifications()) return;
+    if (type === NOTIFICATION && this.#host.takesNotification()) return;
     const isReady = type === READY_FOR_QUERY;
     if (isReady) this.#ready += 1;
     const answering = isReady ? this.#ready : this.#ready + 1;

@@ -29,6 +29,7 @@ class FaultyPostgres implements PostgresProxy {
   #messages: SqlMessage[] = [];
   #seq = 0;
   #dropsNotifications = false;
+  #dropped = 0;
 
   async urlFor(client: string, url: string): Promise<string> {
     const through = new URL(url);
@@ -53,7 +54,17 @@ class FaultyPostgres implements PostgresProxy {
   }
 
   dropNotifications(on: boolean): void {
+    if (on) this.#dropped = 0;
     this.#dropsNotifications = on;
+  }
+
+  droppedNotifications(): number {
+    return this.#dropped;
+  }
+
+  #takesNotification(): boolean {
+    if (this.#dropsNotifications) this.#dropped += 1;
+    return this.#dropsNotifications;
   }
 
   blackhole(client?: string): void {
@@ -107,7 +118,7 @@ class FaultyPostgres implements PostgresProxy {
       {
         faultOf: (sql, from) => this.#faultOf(name, sql, from),
         released: () => client.released.promise,
-        dropsNotifications: () => this.#dropsNotifications,
+        takesNotification: () => this.#takesNotification(),
       },
       {
         socket: socket.setNoDelay(true),

@@ -40,6 +40,8 @@ export interface PostgresProxy {
   add(rule: SqlRule): ActiveRule;
   /** NotificationResponse messages are thrown away while this is on. */
   dropNotifications(on: boolean): void;
+  /** How many were thrown away since that was last turned on. */
+  droppedNotifications(): number;
   /** As of the proxy before the API server; `open` also lets go what is held. */
   blackhole(client?: string): void;
   cut(client?: string): void;
