@@ -7,7 +7,7 @@ import { SETTLED_MS } from '../record.ts';
 import { beside, broken, change, idOf, imageOf, within } from '../situations.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
-import { blindTries, type News, pathOf, watchNews } from './tries.ts';
+import { blindTries, LASTING_PAUSES, type News, pathOf, watchNews } from './tries.ts';
 
 const IN_SUBSET: ReadonlySet<string> = new Set([
   'status-codes/operator/apply/throttled',
@@ -59,6 +59,8 @@ const USES: readonly Use[] = [
 /** Read for all deployments at once: all wait for it. */
 const isCommon = ({ verb }: Use) => verb === 'list' || verb === 'watch';
 const isRead = ({ verb }: Use) => verb === 'get' || verb === 'list' || verb === 'watch';
+/** Its custom resource and its objects; the deployment beside it has another name. */
+const isOfShop = (name: string) => name.startsWith('shop-');
 const isOf =
   (used: Use) =>
   ({ client, verb, resource, name, dryRun }: KubernetesRequest): boolean =>
@@ -66,7 +68,7 @@ const isOf =
     verb === used.verb &&
     resource === used.resource &&
     !dryRun &&
-    (isCommon(used) || name.startsWith('shop-'));
+    (isCommon(used) || isOfShop(name));
 
 interface Answers {
   readonly says: string;
@@ -165,6 +167,7 @@ function codePlan(used: Use, kind: string, answers: Answers): FaultPlan {
   const { role, verb, resource, workload } = used;
   const name = `status-codes/${role}/${verb}/${kind}`;
   const like = isCommon(used) ? workload : beside(workload);
+  const inARow = answers.statuses.length === ANSWERS_IN_A_ROW;
   const others = isCommon(used) ? '' : ', while another deployment is made and READY';
   return {
     name,
@@ -172,10 +175,11 @@ function codePlan(used: Use, kind: string, answers: Answers): FaultPlan {
     inSubset: IN_SUBSET.has(name),
     says: `${workload.name}: "${verb} ${resource}" of the ${role} is answered ${answers.says}${others}.`,
     like,
+    ...(inARow ? { settings: LASTING_PAUSES } : {}),
     run: async (world): Promise<Violation[]> => {
       const given = await like.prepare(world);
       await world.quiet({ forMs: SETTLED_MS });
-      const news = watchNews(world, role);
+      const news = watchNews(world, role, ({ object }) => isOfShop(object.metadata.name ?? ''));
       const trap = setTrap(world, used, answers);
       await provoke(world, used);
       const now = await like.run(world, given);
@@ -186,7 +190,6 @@ function codePlan(used: Use, kind: string, answers: Answers): FaultPlan {
       if (isLasting) trap.takeBack();
       await like.end(world, now);
       const tries = trap.tries();
-      const inARow = answers.statuses.length === ANSWERS_IN_A_ROW;
       return [...judged(tries, answers), ...(inARow ? notBlind(used, tries, news) : [])];
     },
   };

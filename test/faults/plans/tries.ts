@@ -1,31 +1,37 @@
 /** Whether a call that was refused is tried again with eyes shut. */
-import type { KubernetesExchange, KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
+import { fileURLToPath } from 'node:url';
+import type { KubernetesExchange, KubernetesRequest, WatchEvent } from '../proxies/kubernetes-traffic.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
 
+const EVEN_CHANCE = fileURLToPath(new URL('../even-chance.ts', import.meta.url));
+
 /**
- * After three answers that each begin a pause of up to 0.5 s, 1 s and 2 s, all three are shorter once in some forty
- * thousand times. A call that is repeated without one comes back within it.
+ * Pauses have full jitter, so that one of up to 0.5 s may be as good as none by chance. For plans that judge each pause
+ * chance gives the upper half alone: then the first of all is 250 ms long, or none was made.
  */
-const AT_ONCE_MS = 30;
-/** Fewer pauses than these may all be short by chance. */
-const TELLING = 3;
+export const LASTING_PAUSES: Readonly<Record<string, string>> = {
+  NODE_OPTIONS: `--import=${EVEN_CHANCE}`,
+};
+
+/** Well below the shortest pause. A call that is repeated without one comes back within it, on a busy machine too. */
+const AT_ONCE_MS = 150;
 
 export interface News {
-  /** Milliseconds since the epoch at which the role was told of something. */
+  /** Milliseconds since the epoch at which the role was told of something that the call is about. */
   readonly told: readonly number[];
   /** What it has asked for about one object, by itself. */
   readonly asked: () => readonly KubernetesRequest[];
 }
 
-/** What a role gets to know from now on, by its watches and by asking. */
-export function watchNews(world: FaultWorld, role: FaultRole): News {
+/** What a role gets to know from now on of what is meant, by its watches and by asking. */
+export function watchNews(world: FaultWorld, role: FaultRole, isMeant: (event: WatchEvent) => boolean): News {
   const told: number[] = [];
   world.kubernetes.add({
     match: ({ client, verb }) => client === role && verb === 'watch',
     fault: {
       kind: 'filter-watch',
-      drop: ({ type }) => {
-        if (type !== 'BOOKMARK') told.push(Date.now());
+      drop: (event) => {
+        if (event.type !== 'BOOKMARK' && isMeant(event)) told.push(Date.now());
         return false;
       },
     },
@@ -35,24 +41,25 @@ export function watchNews(world: FaultWorld, role: FaultRole): News {
 
 export const pathOf = (path: string) => new URL(path, 'https://kubernetes').pathname;
 
-/** A line when each of at least three tries came at once, with no look at the object and no news between. */
+/** A line for each try that came at once, with no look at the object and no news of the deployment between. */
 export function blindTries(tries: readonly KubernetesExchange[], { told, asked }: News): string[] {
   const looks = asked();
-  const pauses = tries.flatMap((next, index) => {
+  return tries.flatMap((next, index) => {
     const before = tries.slice(0, index).findLast(({ path }) => pathOf(path) === pathOf(next.path));
     if (before === undefined || before.upstreamStatus !== 0) return [];
-    const isBetween = (at: number) => at >= before.endedAt && at <= next.at;
+    const ms = next.at - before.endedAt;
     const knowsMore =
-      told.some(isBetween) ||
+      // Also what came while the call was under way: it was not known when that was decided.
+      told.some((at) => at >= before.at && at <= next.at) ||
       looks.some(
         ({ seq, at, resource, name }) =>
-          seq !== next.seq && resource === next.resource && name === next.name && isBetween(at),
+          seq !== next.seq &&
+          resource === next.resource &&
+          name === next.name &&
+          at >= before.endedAt &&
+          at <= next.at,
       );
-    const ms = next.at - before.endedAt;
-    return [{ ms, isBlind: !knowsMore && ms < AT_ONCE_MS }];
+    if (knowsMore || ms >= AT_ONCE_MS) return [];
+    return [`tried again after ${ms} ms, and nothing was looked at between`];
   });
-  if (pauses.length < TELLING || !pauses.every(({ isBlind }) => isBlind)) return [];
-  return [
-    `tried again after ${pauses.map(({ ms }) => `${ms} ms`).join(', ')}, and nothing was looked at between`,
-  ];
 }
