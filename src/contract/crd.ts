@@ -1,5 +1,5 @@
 import { CONDITION_TYPES } from '../domain/conditions.ts';
-import { COMPONENTS } from '../domain/resource-spec.ts';
+import { COMPONENTS, RESOURCE_LIMITS } from '../domain/resource-spec.ts';
 import {
   MANAGED_DEPLOYMENT,
   MAX_APP_NAME,
@@ -34,6 +34,23 @@ const NOT_NAMED_APP: ValidationRule = {
   message: 'the name app is the app container’s own',
 };
 
+/** No policy allows more. What a policy of less is to a custom resource: docs/decisions/0044-beneath-the-api.md. */
+function atMost(most: string): ValidationRule {
+  return {
+    rule: `!isQuantity(self) || quantity(self).compareTo(quantity('${most}')) <= 0`,
+    message: `must be at most ${most}`,
+  };
+}
+
+/** Where containers of Berth's own have their sizes. */
+const SIZED = [...COMPONENTS.map((component) => `components.${component}`), 'database', 'cache'];
+const SIZES = SIZED.flatMap((part) =>
+  ['requests', 'limits'].flatMap((list): [string, ValidationRule[]][] => [
+    [`spec.${part}.resources.${list}.cpu`, [atMost(String(RESOURCE_LIMITS.cpu))]],
+    [`spec.${part}.resources.${list}.memory`, [atMost(`${RESOURCE_LIMITS.memoryMb}Mi`)]],
+  ]),
+);
+
 /** Rules across fields and over time, by path; `items` steps into a list. */
 const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   '': [
@@ -58,7 +75,9 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
       [{ rule: 'self.min <= self.max', message: 'min must not be more than max' }],
     ]),
   ),
+  ...Object.fromEntries(SIZES),
   'spec.database.storage': [
+    atMost(`${RESOURCE_LIMITS.storageGi}Gi`),
     {
       rule: "isQuantity(self) && quantity(self).isGreaterThan(quantity('0'))",
       message: 'storage must be more than 0',

@@ -15,8 +15,9 @@ import type { Forbidden, ObservedResource, ObservedTemplates } from './observed.
  *
  * As the API does, it asks when something changes: what was let once stays let (`isKept`), however narrow the policy
  * becomes. Not checked: hosts that the policy of custom_url refuses and the hub's own host, for only the hub knows which
- * URL it gives itself; numbers and sizes of pods, which are the namespace's quotas'; caps of a deployment_type, which no
- * custom resource tells: the largest cap of any holds.
+ * URL it gives itself; numbers and sizes of the app, database and cache, of which the CRD bounds what no policy can allow, and
+ * a quota of the namespace what there is in all; caps of a deployment_type, which no custom resource tells: the largest cap
+ * of any holds.
  */
 
 type PodTemplate = ManagedDeploymentSpec['podTemplate'];

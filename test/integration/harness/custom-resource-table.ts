@@ -1,6 +1,7 @@
 /** The design's table of inputs as custom resources, and what only a custom resource can say. */
 import type { HostingMode } from '../../../src/domain/source.ts';
 import type { Client } from './api.ts';
+import { isSize, SIZES } from './custom-resource-sizes.ts';
 import { rows, type SecurityRow } from './security-table.ts';
 
 export interface CustomResourceRow {
@@ -38,9 +39,6 @@ const FIELDS: Readonly<Record<string, string>> = {
   init_containers: 'initContainers',
 };
 
-/** Numbers and sizes of pods: the quota of the namespace bounds them, whoever asks. */
-const SIZES = ['max_scale', 'queue_max_scale', 'cpu', 'cpu_limit', 'memory_mb', 'db_storage_gi'];
-
 /** Nothing runs. */
 const OFF = { suspend: true };
 
@@ -49,11 +47,11 @@ const NETWORK_HOST = /^(localhost|kubernetes\.default\.svc|a\.svc\.cluster\.loca
 
 /**
  * Why a case of the table is none of a custom resource's, or not one that is refused; null: it is.
- * A namespace: the resource is where it is. Secrets: none is in it. The hosts that a policy allows: the server's own URL is
+ * A namespace: the resource is where it is. Secrets: none is in it. Sizes: docs/decisions/0044-beneath-the-api.md. The hosts that a policy allows: the server's own URL is
  * none of them, and only the hub knows it. Hosts of a network are among `confinedRows`, addresses of repositories among
  * `PRIVATE_REPOSITORIES`.
  */
-export function whyNot({ row, what, body }: SecurityRow): string | null {
+export function whyNot({ row, what, body, self_hosted }: SecurityRow): string | null {
   if (row === 'namespace') return 'place';
   const { source_config: config = {}, secrets } = body({ tenantId: '' } as Client) as {
     source_config?: { resource_spec?: object; deployment_type?: string };
@@ -61,7 +59,7 @@ export function whyNot({ row, what, body }: SecurityRow): string | null {
   };
   if (secrets !== undefined) return 'secrets';
   if (config.deployment_type !== undefined) return 'deployment_type';
-  if (Object.keys(config.resource_spec ?? {}).some((field) => SIZES.includes(field))) return 'quota';
+  if (self_hosted === 'allowed' && Object.keys(config.resource_spec ?? {}).some(isSize)) return 'quota';
   if (row === 'custom_url' && /^a host$|the platform's own$|capitals$/.test(what))
     return 'host of the policy';
   if (row === 'custom_url' && NETWORK_HOST.test(what)) return 'host of a network';
@@ -74,12 +72,17 @@ function specOf(row: SecurityRow): Record<string, unknown> {
     source_config: { resource_spec?: object; custom_url?: string; repo_url?: string };
   };
   const { resource_spec: spec = {}, custom_url: url, repo_url: repoUrl } = config;
+  const fields = Object.entries(spec);
+  const sizes = fields.flatMap(([field, value]) =>
+    isSize(field) ? [SIZES[field]?.spec(value as number)] : [],
+  );
   const podTemplate = Object.fromEntries(
-    Object.entries(spec).map(([field, value]) => [FIELDS[field] ?? field, value]),
+    fields.flatMap(([field, value]) => (isSize(field) ? [] : [[FIELDS[field] ?? field, value]])),
   );
   const build = { revisionId: 'r', number: 1, configPath: 'app.json', repository: 'r/r', secretName: 's' };
   return {
     ...BASE,
+    ...Object.assign({}, ...sizes),
     podTemplate,
     ...(url === undefined ? {} : { routing: { url } }),
     ...(repoUrl === undefined ? {} : { build: { ...build, repoUrl } }),
@@ -91,6 +94,8 @@ function namedBy(path: readonly (string | number)[]): string[] {
   const last = path.findLast((step) => typeof step === 'string');
   if (last === undefined || last === 'resource_spec') return [];
   if (last === 'custom_url') return ['routing.url'];
+  const [, , size, ...below] = path;
+  if (typeof size === 'string' && isSize(size) && below.length === 0) return [SIZES[size]?.field ?? ''];
   return [last === 'repo_url' ? 'repoUrl' : (FIELDS[last] ?? last)];
 }
 
@@ -223,6 +228,18 @@ const BEYOND: readonly CustomResourceRow[] = [
     'cores that are none',
     { components: { api: { resources: { limits: { cpu: '1 core' } } } } },
     'cpu',
+  ),
+  spec(
+    'quantities',
+    'memory of the cache beyond all',
+    { cache: { resources: { limits: { memory: '5Ti' } } } },
+    'limits.memory',
+  ),
+  spec(
+    'quantities',
+    'cores of the database beyond all',
+    { database: { resources: { requests: { cpu: '256001m' } } } },
+    'requests.cpu',
   ),
   spec('URL', 'a wildcard', { routing: { url: 'https://*.example.com' } }, 'url'),
   spec('URL', 'a host of quotes', { routing: { url: 'https://a";b.example.com' } }, 'url'),
