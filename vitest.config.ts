@@ -7,11 +7,15 @@ import { defineConfig } from 'vitest/config';
  * `e2e`: a real node with containers, where the machine allows (npm run e2e).
  * Files run side by side; each makes its own database and its own namespaces.
  */
+
+/** Vitest puts projects with as many workers into one pool: pure tests run while those of the cluster wait for it. */
+const maxWorkers = 3;
+
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000 } },
-      { test: { name: 'fuzz', include: ['test/fuzz/**/*.test.ts'] } },
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 60_000, maxWorkers } },
+      { test: { name: 'fuzz', include: ['test/fuzz/**/*.test.ts'], maxWorkers } },
       {
         test: {
           name: 'integration',
@@ -20,7 +24,7 @@ export default defineConfig({
           setupFiles: ['test/integration/harness/hold-every-answer.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          maxWorkers: 3,
+          maxWorkers,
         },
       },
       {
