@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RenderConfig } from '../../src/contract/render-config.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
+import { neededRights } from '../../src/operator/rights.ts';
 import { HTTP_ROUTES, httpRoutesCrd } from '../cluster/gateway-crds.ts';
 import { waitFor } from '../cluster/wait.ts';
 import { runBerth } from '../installation/berth-process.ts';
@@ -19,6 +20,7 @@ import {
   type RunningOperator,
   startOperator,
 } from './harness/operator.ts';
+import { RightsInUse, watchesOf } from './harness/rights-in-use.ts';
 import { App, adminClient, appSpec } from './harness/rollouts.ts';
 
 const IMAGE = 'registry.test/web:1';
@@ -186,6 +188,43 @@ describe('Gateway API', () => {
     // The status follows the route, not the other way round.
     await fresh.until('without URL', (now) => now.url === undefined);
     await fresh.ready();
+  });
+
+  test('every right on its routes is used: the rest of rights.test.ts, where there are none', async () => {
+    const use = new RightsInUse();
+    const place = { account: 'berth-operator', namespace: world.namespace } as const;
+    const rights = neededRights(['HTTPRoute']).filter(({ resource }) => resource === 'httproutes');
+    await installGatewayApi();
+    await waitFor('routes to be served', async () => (await world.names(HTTP_ROUTES)).length === 0, {
+      timeoutMs: 60_000,
+      intervalMs: 200,
+    });
+    await restart(routed('gateway', 'edge/public'));
+    const foreign = { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute', spec: {} };
+    const metadata = { name: 'barred', namespace: world.namespace };
+    await kubectlAsAdmin(['create', '-f', '-'], JSON.stringify({ ...foreign, metadata }));
+    const barred = app('barred');
+    await barred.apply(spec(url('barred')));
+    await use.until(place, [`get ${HTTP_ROUTES}`]);
+    await world.kubectl('delete', 'httproute', 'barred');
+    const at = (name: string) =>
+      waitFor(
+        `the route of ${name}`,
+        async () => JSON.stringify(await world.get('httproute', 'barred'))?.includes(`"${name}.`),
+        { timeoutMs: 60_000, intervalMs: 200 },
+      );
+    await at('barred');
+    await barred.apply(spec(url('elsewhere')));
+    await at('elsewhere');
+    await barred.apply(spec(undefined));
+    await gone('httproute', 'barred');
+    // Watches are told of when they end.
+    await restart(routed('none', ''));
+    await use.until(place, watchesOf(rights));
+    const { unused, beyond, refused } = use.compare({ ...place, rights });
+    expect([unused, refused]).toEqual([[], []]);
+    expect(beyond.filter((right) => right.endsWith(HTTP_ROUTES))).toEqual([]);
+    await kubectlAsAdmin(['delete', 'crd', HTTP_ROUTES]);
   });
 });
 
