@@ -22,6 +22,27 @@ const shiftedBy = (ms: number) => ({
 });
 const nameOf = (ms: number) => (ms > 0 ? 'hour-ahead' : 'hour-behind');
 
+/** An hour, but for the time from the line that the role has logged to the look at it. */
+const WRONG_BY_MS = 3_500_000;
+
+/** How far the clock by which a process logs is ahead of the right one. @throws Error when it has logged nothing */
+function aheadMs(started: RoleProcess): number {
+  const { time } = started.log().at(-1) ?? {};
+  const at = Date.parse(String(time));
+  if (Number.isNaN(at))
+    throw new Error(`failed to read the clock of ${started.name}: it logs ${String(time)}`);
+  return at - Date.now();
+}
+
+/** A clock that is right makes no plan of these. */
+function checkClock(started: RoleProcess, ms: number, checks: Checks): void {
+  const ahead = aheadMs(started);
+  checks.that(
+    ahead * Math.sign(ms) >= WRONG_BY_MS,
+    `the clock of ${started.name} is ${Math.round(ahead / 1000)} s ahead, not ${ms / 1000} s`,
+  );
+}
+
 /** A role alone with a wrong clock, and then again with the right one. */
 function wrongClock(role: FaultRole, ms: number): FaultPlan {
   const workload = workloadNamed('update');
@@ -31,13 +52,15 @@ function wrongClock(role: FaultRole, ms: number): FaultPlan {
     says: `The clock of the ${role} is an ${nameOf(ms).replace('-', ' ')} during an update, and right again after a restart.`,
     like: workload,
     run: async (world): Promise<Violation[]> => {
+      const checks = new Checks();
       const given = await workload.prepare(world);
-      await world.restart(role, { settings: shiftedBy(ms) });
+      checkClock(await world.restart(role, { settings: shiftedBy(ms) }), ms, checks);
       await world.quiet({ forMs: SETTLED_MS });
       await workload.end(world, await workload.run(world, given));
-      await world.restart(role);
+      const right = await world.restart(role);
+      checks.that(Math.abs(aheadMs(right)) < WRONG_BY_MS, `the clock of the ${role} is wrong for good`);
       await workload.end(world, given);
-      return [];
+      return checks.violations;
     },
   };
 }
@@ -53,6 +76,7 @@ function candidate(role: 'operator' | 'listener', ms: number): FaultPlan {
       const id = await serving(world, 'shop');
       const leader = world.process(role);
       const other = await world.start(role, `${role}-2`, { settings: shiftedBy(ms) });
+      checkClock(other, ms, checks);
       const before = await leaderOf(world, role);
       checks.that(isHeldBy(before, leader), `${before} leads, not ${leader.name}`);
       await sleep(PAST_LEASE_MS);
