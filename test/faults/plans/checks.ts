@@ -1,5 +1,6 @@
 /** What the named plans have in common: deployments that serve, changes that are told apart, and what was found wrong. */
 import { smallDeployment } from '../../integration/harness/samples.ts';
+import { markForeign } from '../foreign-marks.ts';
 import { insistOk } from '../insist.ts';
 import type { Violation } from '../plan.ts';
 import type { FaultWorld } from '../world.ts';
@@ -26,10 +27,11 @@ export const imageChange = (tag: string | number) => ({
   source_revision_config: { image_uri: imageOf(tag) },
 });
 
-/** A new deployment, READY. Returns its id. */
+/** A new deployment, READY, with the marks of another manager (O7). Returns its id. */
 export async function serving(world: FaultWorld, name: string): Promise<string> {
   const { id } = await world.create(smallDeployment(name));
   await world.ready(id);
+  await markForeign(world, id);
   return id;
 }
 

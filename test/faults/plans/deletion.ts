@@ -3,6 +3,7 @@ import { RESOURCES } from '../../../src/kube/resources.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import { type Effect, effectName, hubEffect, kubernetesEffect, Occurrences } from '../effects.ts';
+import { markForeign } from '../foreign-marks.ts';
 import { insistOk } from '../insist.ts';
 import { EffectNotMet } from '../kill-plans.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
@@ -197,6 +198,7 @@ function sameName(at: string, { says, hold }: DeletionMoment): FaultPlan {
       nameIsTaken();
       await untilGone(world, old);
       const ready = await world.ready(again.id);
+      await markForeign(world, again.id);
       checks.that(ready.name === NAME, `the new one is called ${ready.name}`);
       await nothingLeft(world, old, checks);
       return checks.violations;
@@ -220,6 +222,7 @@ const overAndOver: FaultPlan = {
     }
     const last = await world.create(smallDeployment(NAME));
     await world.ready(last.id);
+    await markForeign(world, last.id);
     await Promise.all(gone.map((id) => untilGone(world, id)));
     for (const id of gone) await nothingLeft(world, id, checks);
     return checks.violations;
