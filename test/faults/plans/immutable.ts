@@ -1,5 +1,6 @@
 /** What cannot be changed has become another, or a stranger has the name: refused or replaced, and no data is lost. */
 import { appName } from '../../../src/contract/names.ts';
+import type { Reason } from '../../../src/domain/conditions.ts';
 import type { UntypedObject } from '../../../src/kube/object.ts';
 import { apiVersionOf, RESOURCES, type Resource } from '../../../src/kube/resources.ts';
 import { smallDeployment } from '../../integration/harness/samples.ts';
@@ -70,6 +71,9 @@ function strangerPlan([resource, suffix, body]: (typeof STRANGERS)[number]): Fau
     },
   };
 }
+
+/** As the operator tells that it may not: that something is waited for, or has failed, may name the object as well. */
+const REFUSALS: ReadonlySet<string> = new Set<Reason>(['Refused', 'Conflict']);
 
 interface Replaced {
   readonly name: string;
@@ -161,7 +165,10 @@ function replacedPlan(replaced: Replaced): FaultPlan {
           throw new Error(`${status}: ${JSON.stringify(conditions)}`);
         if (isBeside) return true;
         const isRight = fixed(await live(world, resource, object)) === fixed(wanted);
-        return isRight || conditions.some(({ message }) => message.includes(object));
+        const isTold = conditions.some(
+          ({ reason, message }) => REFUSALS.has(reason) && message.includes(object),
+        );
+        return isRight || isTold;
       });
       // What was refused is not tried again: it is removed, and wanted anew.
       await world.kubectl('delete', resource.plural, object, '--ignore-not-found', '--wait=true');
