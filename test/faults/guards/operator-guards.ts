@@ -161,7 +161,7 @@ export const operatorGuards: readonly Guard[] = [
     says: 'Pauses between tries grow.',
     file: 'src/domain/backoff.ts',
     find: 'return random() * Math.min(capMs, baseMs * 2 ** Math.min(failures, 52));',
-    replace: 'return random() * Math.min(capMs, baseMs * 2 ** Math.min(failures, 52)) * 0;',
+    replace: 'return random() * Math.min(capMs, baseMs + 0 * failures);',
     plans: ['status-codes/operator/apply/lasting'],
   },
   {

@@ -5,8 +5,11 @@ import type { FaultPlan, Violation } from '../plan.ts';
 import { broken, change, imageOf, standing } from '../situations.ts';
 
 const LASTS_MS = 8_000;
-/** With pauses of up to 0.5 s, 1 s, 2 s, 4 s, full jitter; one that does not pause comes to hundreds. */
-const MOST_TRIES = 20;
+/**
+ * With pauses of up to 0.5 s, 1 s, 2 s, 4 s, full jitter, 5 tries are to be expected, and more than 15 come once in a
+ * million times. Pauses that do not grow come to 30, and one that does not pause at all to hundreds.
+ */
+const MOST_TRIES = 15;
 
 export const lastingPlans: readonly FaultPlan[] = [
   {
