@@ -28,7 +28,7 @@ begun, 2 when no plan is chosen or an option is wrong. Each half minute standard
   --list               names of the plans, with what each says; runs nothing
   --plan NAME          this plan, or, where none has exactly that name, those whose names begin so; may be given several
                        times
-  --only KIND          plans of this kind: ${PLAN_KINDS.join(', ')}
+  --only KIND          plans of this kind; may be given several times: ${PLAN_KINDS.join(', ')}
   --subset             those that npm test runs
   --budget SECONDS     from when cluster and PostgreSQL run: begin no plan after that, nor one with a deadline of its own
                        (walk, soak, crowd, api-server-down, two-of-each and others that may take minutes) above what is
@@ -48,7 +48,7 @@ begun, 2 when no plan is chosen or an option is wrong. Each half minute standard
 const OPTIONS = {
   list: { type: 'boolean', default: false },
   plan: { type: 'string', multiple: true, default: [] as string[] },
-  only: { type: 'string' },
+  only: { type: 'string', multiple: true, default: [] as string[] },
   subset: { type: 'boolean', default: false },
   budget: { type: 'string' },
   seed: { type: 'string', default: '1' },

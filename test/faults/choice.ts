@@ -3,7 +3,8 @@ import { type FaultPlan, PLAN_KINDS } from './plan.ts';
 
 export interface Choice {
   readonly plan: readonly string[];
-  readonly only?: string | undefined;
+  /** Kinds; none: all. */
+  readonly only: readonly string[];
   readonly subset: boolean;
 }
 
@@ -16,15 +17,16 @@ function isNamed(plans: readonly FaultPlan[], wanted: string): (plan: FaultPlan)
 const asTyped = ({ plan, only, subset }: Choice) =>
   [
     ...plan.map((name) => `--plan ${name}`),
-    ...(only === undefined ? [] : [`--only ${only}`]),
+    ...only.map((kind) => `--only ${kind}`),
     ...(subset ? ['--subset'] : []),
   ].join(' ');
 
 /** @throws Error when a name or kind fits none, or no plan fits all that is asked */
 export function chosen(plans: readonly FaultPlan[], choice: Choice): FaultPlan[] {
   const { plan: names, only, subset } = choice;
-  if (only !== undefined && !(PLAN_KINDS as readonly string[]).includes(only))
-    throw new Error(`--only: there is no kind "${only}": ${PLAN_KINDS.join(', ')}`);
+  for (const kind of only)
+    if (!(PLAN_KINDS as readonly string[]).includes(kind))
+      throw new Error(`--only: there is no kind "${kind}": ${PLAN_KINDS.join(', ')}`);
   const named = names.map((name) => isNamed(plans, name));
   for (const [index, isOf] of named.entries())
     if (!plans.some(isOf))
@@ -34,7 +36,7 @@ export function chosen(plans: readonly FaultPlan[], choice: Choice): FaultPlan[]
   const found = plans.filter(
     (plan) =>
       (named.length === 0 || named.some((isOf) => isOf(plan))) &&
-      (only === undefined || plan.kind === only) &&
+      (only.length === 0 || only.includes(plan.kind)) &&
       (!subset || plan.inSubset === true),
   );
   if (found.length === 0)

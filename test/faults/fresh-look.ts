@@ -33,6 +33,29 @@ function comparable(object: KubeObject): KubeObject {
   return { ...object, spec } as KubeObject;
 }
 
+interface Scale {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Manifests leave the number of pods open, for an autoscaler may own it; the custom resource bounds it. */
+function differentScales(wanted: readonly KubeObject[], there: ReadonlyMap<string, KubeObject>): string[] {
+  const resource = wanted.find(({ kind }) => kind === RESOURCES.ManagedDeployment.kind);
+  const { components = {} } = ((resource as UntypedObject | undefined)?.['spec'] ?? {}) as {
+    components?: Readonly<Record<string, { readonly scale?: Scale }>>;
+  };
+  return Object.entries(components).flatMap(([component, { scale }]) => {
+    const name = `${RESOURCES.Deployment.kind} ${resource?.metadata.name}-${component}`;
+    const found = there.get(name) as UntypedObject | undefined;
+    if (found === undefined || scale === undefined || scale.max === 0) return [];
+    const { replicas = 1 } = (found['spec'] ?? {}) as { replicas?: number };
+    const fewest = Math.max(scale.min, 1);
+    return replicas >= fewest && replicas <= scale.max
+      ? []
+      : [`${name}: spec.replicas is ${replicas}, wanted are ${fewest} to ${scale.max}`];
+  });
+}
+
 /**
  * @param wanted the custom resource and all that it wants
  * @param live all that carries the deployment's label
@@ -54,6 +77,7 @@ export function freshDifferences(wanted: readonly KubeObject[], live: readonly K
     ...missing.map((name) => `${name} is missing`),
     ...surplus.map((name) => `${name} is there, and nothing wants it`),
     ...different,
+    ...differentScales(wanted, there),
   ];
 }
 

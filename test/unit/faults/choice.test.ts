@@ -17,7 +17,7 @@ const PLANS = [
   plan('watch/cut/one', 'watch', { deadlineSeconds: 240 }),
   plan('walk', 'walk', { deadlineSeconds: 2400 }),
 ];
-const ALL = { plan: [], subset: false };
+const ALL = { plan: [], only: [], subset: false };
 const namesOf = (choice: Partial<Parameters<typeof chosen>[1]>) =>
   chosen(PLANS, { ...ALL, ...choice }).map(({ name }) => name);
 
@@ -33,11 +33,15 @@ test('a name that none has is the beginning of names', () => {
   ]);
 });
 
+test('several kinds', () => {
+  expect(namesOf({ only: ['walk', 'watch'] })).toEqual(['watch/cut/one', 'walk']);
+});
+
 test.each([
-  [{ plan: ['watch/'], only: 'kill' }, /^no plan fits --plan watch\/ --only kill: leave one of these out/],
-  [{ only: 'walk', subset: true }, /^no plan fits --only walk --subset: /],
+  [{ plan: ['watch/'], only: ['kill'] }, /^no plan fits --plan watch\/ --only kill: leave one of these out/],
+  [{ only: ['walk'], subset: true }, /^no plan fits --only walk --subset: /],
   [{ plan: ['wolk'] }, /^--plan: there is no plan "wolk": npm run faults -- --list/],
-  [{ only: 'wolk' }, /^--only: there is no kind "wolk": kill, /],
+  [{ only: ['wolk'] }, /^--only: there is no kind "wolk": kill, /],
 ])('%j fits none: what to do is told', (choice, told) => {
   expect(() => namesOf(choice)).toThrow(told);
 });

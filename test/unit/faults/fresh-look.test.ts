@@ -50,6 +50,19 @@ test('an object that is missing or going, one that nothing wants, and a field th
   expect(freshDifferences(WANTED, other)).toEqual([expect.stringMatching(/^Service shop-1: spec\.ports/)]);
 });
 
+test('pods beyond what the custom resource bounds are told, though no manifest has their number', () => {
+  const spec = { components: { api: { scale: { min: 2, max: 4 } }, queue: { scale: { min: 0, max: 0 } } } };
+  const wanted = [object('ManagedDeployment', 'shop-1', { spec }), object('Deployment', 'shop-1-api')];
+  const of = (replicas: number) => [
+    object('ManagedDeployment', 'shop-1', { spec }),
+    object('Deployment', 'shop-1-api', { spec: { replicas } }),
+  ];
+  expect(freshDifferences(wanted, of(4))).toEqual([]);
+  expect(freshDifferences(wanted, of(1))).toEqual([
+    'Deployment shop-1-api: spec.replicas is 1, wanted are 2 to 4',
+  ]);
+});
+
 const life = (kind: string, name: string, ...owners: string[]) => ({ kind, name, owners });
 const NOTHING: ReadonlySet<string> = new Set();
 
