@@ -1,6 +1,7 @@
 /** Watches that break every few seconds for a long time, under steady changes: nothing grows, nothing drifts. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultPlan, TellFigure, Violation } from '../plan.ts';
+import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
 import { QUIET_MS } from '../quiet.ts';
 import type { FaultWorld } from '../world.ts';
 import { Checks, changeImage, numberFromEnvironment, serving } from './checks.ts';
@@ -26,16 +27,28 @@ const MOST_RSS_GROWTH_BYTES = 32 * MIB;
 /** Connections that a pool keeps for its next call and may not have needed before. */
 const MOST_MORE_SOCKETS = 12;
 
-/** Every watch that is open is broken, each time in another way. @returns how many have ended by it */
-async function cutWatches(world: FaultWorld, signal: AbortSignal): Promise<number> {
-  let cuts = 0;
+const ROLES = ['operator', 'listener'] as const;
+/** All that is done is done as often as this part of what the clock would allow, at least: a machine may be busy. */
+const LEAST_PART = 0.5;
+/** A watch that breaks in the middle of a line has a turn of twice the time, and may have no event: it is not counted on. */
+const CYCLE_MS = CUT_EVERY_MS * (HOWS.length + 1);
+const SURE_CUTS_A_CYCLE = HOWS.length - 1;
+const LEAST_CHANGES = LEAST_PART * ((SECONDS * 1000) / CHANGE_EVERY_MS);
+
+/** @param watches how many a role has open at once */
+const leastCuts = (watches: number) =>
+  LEAST_PART * watches * SURE_CUTS_A_CYCLE * Math.floor((SECONDS * 1000) / CYCLE_MS);
+
+/** Every watch that is open is broken, each time in another way. @returns how many have ended by it, by role */
+async function cutWatches(world: FaultWorld, signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
+  const cuts = new Map<string, number>();
   for (let turn = 0; !signal.aborted; turn += 1) {
     const how = HOWS[turn % HOWS.length] ?? 'end';
-    const onCut = () => {
-      cuts += 1;
+    const onCut = ({ client }: KubernetesRequest) => {
+      cuts.set(client, (cuts.get(client) ?? 0) + 1);
     };
     const rule = world.kubernetes.add({
-      match: ({ verb, client }) => verb === 'watch' && (client === 'operator' || client === 'listener'),
+      match: ({ verb, client }) => verb === 'watch' && ROLES.some((role) => role === client),
       fault: { kind: 'cut-watch', afterEvents: how === 'mid-line' ? 1 : 0, how, onCut },
     });
     await sleep(how === 'mid-line' ? CUT_EVERY_MS : 0);
@@ -113,6 +126,7 @@ export const soakPlans: readonly FaultPlan[] = [
       const checks = new Checks();
       const names = Array.from({ length: DEPLOYMENTS }, (_, index) => `soak-${index}`);
       const ids = await Promise.all(names.map((name) => serving(world, name)));
+      const watches = new Map(ROLES.map((role) => [role, world.kubernetes.openWatches(role).length]));
       const over = AbortSignal.timeout(SECONDS * 1000);
       const samples: Usage[] = [];
       const [cuts, changes] = await Promise.all([
@@ -122,7 +136,19 @@ export const soakPlans: readonly FaultPlan[] = [
       ]);
       await Promise.all(ids.map((id) => world.ready(id)));
       await world.quiet({ forMs: QUIET_MS, timeoutMs: 60_000 });
-      tell(`${SECONDS} s: ${cuts} watches broken, ${changes} changes, ${samples.length} samples`);
+      for (const [role, open] of watches) {
+        const [broken, least] = [cuts.get(role) ?? 0, leastCuts(open)];
+        tell(`${role}: ${open} watches, broken ${broken} times (at least ${least})`);
+        checks.that(
+          open > 0 && broken >= least,
+          `${role}: ${open} watches were broken ${broken} times, at least ${least} were expected`,
+        );
+      }
+      tell(`${SECONDS} s: ${changes} changes, ${samples.length} samples`);
+      checks.that(
+        changes >= LEAST_CHANGES,
+        `${changes} changes within ${SECONDS} s, at least ${LEAST_CHANGES} were expected`,
+      );
       for (const role of ['api', 'listener', 'operator'])
         judge(
           role,

@@ -9,7 +9,7 @@ export interface Usage {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly role: string;
-  /** Bytes; 0 for a process that is gone. */
+  /** Bytes. */
   readonly rss: number;
   /** Bytes of the JavaScript heap in use, garbage that was not collected yet included. */
   readonly heap: number;
@@ -17,10 +17,21 @@ export interface Usage {
   readonly files: number;
 }
 
-function rssOf(pid: number): number {
-  const [, kib = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kib) * 1024;
+/** @throws Error where it is not told: 0 would be flat for ever */
+function told(text: string, pattern: RegExp, what: string): number {
+  const [, value] = pattern.exec(text) ?? [];
+  const number = Number(value);
+  if (value === undefined || !(number > 0))
+    throw new Error(`failed to measure: ${what} does not tell ${pattern}`);
+  return number;
 }
+
+function rssOf(pid: number): number {
+  const status = `/proc/${pid}/status`;
+  return told(readFileSync(status, 'utf8'), /^VmRSS:\s+(\d+) kB$/m, status) * 1024;
+}
+
+const HEAP = /^nodejs_heap_size_used_bytes(?:\{.*\})? (\S+)$/m;
 
 /** As its own metrics tell. */
 async function heapOf(process: RoleProcess): Promise<number> {
@@ -28,8 +39,7 @@ async function heapOf(process: RoleProcess): Promise<number> {
   const response = await fetch(`http://127.0.0.1:${String(port)}/metrics`, {
     signal: AbortSignal.timeout(10_000),
   });
-  const [, bytes = '0'] = /^nodejs_heap_size_used_bytes(?:\{.*\})? (\S+)$/m.exec(await response.text()) ?? [];
-  return Number(bytes);
+  return told(await response.text(), HEAP, `/metrics of ${process.name}`);
 }
 
 export async function usageOf(process: RoleProcess): Promise<Usage> {
