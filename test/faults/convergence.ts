@@ -17,30 +17,47 @@ export function allowedMs(
   return within + Math.max(LEAST_POD_MS, withoutFaultMs);
 }
 
-/** When something that lasts was done last, as the proxies have seen it; undefined: nothing has been. */
-export function lastEffect({
-  kubernetes,
-  hub,
-  postgres,
-}: Pick<FaultWorld, 'kubernetes' | 'hub' | 'postgres'>): number | undefined {
-  const times = [
-    ...kubernetes
-      .exchanges()
-      .filter((exchange) => {
-        const effect = exchange.upstreamStatus < 300 ? kubernetesEffect(exchange) : undefined;
-        return exchange.upstreamStatus > 0 && effect !== undefined && effect !== 'tell events';
-      })
-      .map(({ endedAt }) => endedAt),
+type Passed = Pick<FaultWorld, 'kubernetes' | 'hub' | 'postgres'>;
+
+interface Lasting {
+  readonly at: number;
+  readonly what: string;
+}
+
+/** All that lasts and was done, as the proxies have seen it. */
+function lasting({ kubernetes, hub, postgres }: Passed): Lasting[] {
+  return [
+    ...kubernetes.exchanges().flatMap((exchange): Lasting[] => {
+      const { client, upstreamStatus, endedAt } = exchange;
+      const effect = kubernetesEffect(exchange);
+      const isOne = upstreamStatus > 0 && upstreamStatus < 300 && effect !== 'tell events';
+      return effect === undefined || !isOne ? [] : [{ at: endedAt, what: `${client}: ${effect}` }];
+    }),
     ...hub
       .exchanges()
       .filter((exchange) => hubEffect(exchange) === 'post reports')
-      .map(({ endedAt }) => endedAt),
+      .map(({ endedAt, client }) => ({ at: endedAt, what: `${client}: post reports` })),
     ...postgres
       .messages()
       .filter((message) => !isSqlHeartbeat(message))
-      .map(({ at }) => at),
+      .map(({ at, client, sql }) => ({ at, what: `${client}: ${sql.slice(0, 200)}` })),
   ];
+}
+
+/** When something that lasts was done last; undefined: nothing has been. */
+export function lastEffect(world: Passed): number | undefined {
+  const times = lasting(world).map(({ at }) => at);
   return times.length === 0 ? undefined : times.reduce((latest, at) => Math.max(latest, at));
+}
+
+const TOLD = 10;
+
+/** The last of it, with the seconds since then: who has come late shows in it. */
+export function lastEffects(world: Passed, since: number): string[] {
+  return lasting(world)
+    .sort((left, right) => left.at - right.at)
+    .slice(-TOLD)
+    .map(({ at, what }) => `after ${((at - since) / 1000).toFixed(1)} s: ${what}`);
 }
 
 /** As it stands among the figures of a plan, and how it is read there: the page tells the worst of each kind. */

@@ -1,6 +1,6 @@
 /** What has to hold after every plan, in the order of the design. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { allowedMs, convergedFigure, lastEffect } from './convergence.ts';
+import { allowedMs, convergedFigure, lastEffect, lastEffects } from './convergence.ts';
 import { lookAtMarks } from './foreign-marks.ts';
 import { unlikeFresh } from './fresh-look.ts';
 import type { GoingBack } from './going-back.ts';
@@ -85,7 +85,9 @@ const converged: Oracle = async (looked) => {
       const took = Math.max(0, came - fault.at);
       const figure = convergedFigure(took / 1000, fault.what);
       tell(figure);
-      return took <= allowed ? undefined : { message: `${figure}; ${allowed / 1000} s are allowed` };
+      if (took <= allowed) return undefined;
+      const message = `${figure}; ${allowed / 1000} s are allowed`;
+      return { message, diff: lastEffects(world, fault.at) };
     }
     if (from > until) {
       const what = reference === undefined ? 'unlike what is made anew' : 'unlike the run without a fault';
