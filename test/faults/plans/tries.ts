@@ -15,6 +15,8 @@ export const LASTING_PAUSES: Readonly<Record<string, string>> = {
 
 /** Well below the shortest pause. A call that is repeated without one comes back within it, on a busy machine too. */
 const AT_ONCE_MS = 150;
+/** A look decides on several calls, which go one after the other: what came meanwhile was not known when it decided. */
+const DECIDED_BEFORE_MS = 1_000;
 
 export interface News {
   /** Milliseconds since the epoch at which the role was told of something that the call is about. */
@@ -41,16 +43,18 @@ export function watchNews(world: FaultWorld, role: FaultRole, isMeant: (event: W
 
 export const pathOf = (path: string) => new URL(path, 'https://kubernetes').pathname;
 
-/** A line for each try that came at once, with no look at the object and no news of the deployment between. */
+/** A line for each try that came at once, with no look at the object and no news of the deployment since it was decided on. */
 export function blindTries(tries: readonly KubernetesExchange[], { told, asked }: News): string[] {
   const looks = asked();
+  /** News explain one try, not each that follows. */
+  let explained = Number.NEGATIVE_INFINITY;
   return tries.flatMap((next, index) => {
     const before = tries.slice(0, index).findLast(({ path }) => pathOf(path) === pathOf(next.path));
     if (before === undefined || before.upstreamStatus !== 0) return [];
     const ms = next.at - before.endedAt;
+    const since = Math.max(before.at - DECIDED_BEFORE_MS, explained + 1);
     const knowsMore =
-      // Also what came while the call was under way: it was not known when that was decided.
-      told.some((at) => at >= before.at && at <= next.at) ||
+      told.some((at) => at >= since && at <= next.at) ||
       looks.some(
         ({ seq, at, resource, name }) =>
           seq !== next.seq &&
@@ -59,6 +63,7 @@ export function blindTries(tries: readonly KubernetesExchange[], { told, asked }
           at >= before.endedAt &&
           at <= next.at,
       );
+    explained = next.at;
     if (knowsMore || ms >= AT_ONCE_MS) return [];
     return [`tried again after ${ms} ms, and nothing was looked at between`];
   });

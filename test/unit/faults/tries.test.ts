@@ -52,7 +52,11 @@ test('what speaks for one try does not for the others', () => {
   expect(blindTries([first, second, ...late] as KubernetesExchange[], knowing())).toHaveLength(2);
 });
 
-test('a look at another object, and news of before, do not', () => {
+test('news that came while it was on its way to the call speaks for one try', () => {
+  expect(blindTries(tried(3), knowing([-200]))).toHaveLength(2);
+});
+
+test('a look at another object, and news of long before it was decided, do not', () => {
   const other = { ...look(3), name: 'other-api' };
-  expect(blindTries(tried(3), knowing([-5], [other]))).toHaveLength(3);
+  expect(blindTries(tried(3), knowing([-1_500], [other]))).toHaveLength(3);
 });
