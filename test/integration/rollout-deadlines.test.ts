@@ -23,9 +23,9 @@ const GOOD = 'registry.test/app:1';
 const scale = (count: number) => ({ scale: { min: count, max: count } });
 const app = (name: string) => new App(client, name.startsWith('quota') ? quota : world.namespace, name);
 
-const four = (cpu: string) => ({
+const four = (requests: object) => ({
   api: scale(2),
-  queue: { ...scale(2), resources: { requests: { cpu } } },
+  queue: { ...scale(2), resources: { requests } },
   orchestrator: scale(1),
   executor: scale(1),
 });
@@ -60,9 +60,10 @@ const CASES: Record<string, Case> = {
     kept: { api: 2 },
   },
   unschedulable: {
-    components: four('1'),
-    next: ['registry.test/app:2', four('5000')],
-    told: /queue: .*Unschedulable: .*Insufficient cpu/,
+    components: four({ cpu: '1' }),
+    // As much as a custom resource may ask for; no node has it.
+    next: ['registry.test/app:2', four({ memory: '4Ti' })],
+    told: /queue: .*Unschedulable: .*Insufficient memory/,
     reason: 'Unschedulable',
     culprit: { component: 'queue', kind: 'Pod' },
     kept: { queue: 2 },
