@@ -131,13 +131,13 @@ function processTexts(): string[] {
     .filter((text) => text.includes('build-step') || text.includes('git') || text.includes('buildctl'));
 }
 
-/** What stands in a folder, or nothing when it has just been tidied away: pods end while they are looked at. */
+/** What stands in a folder; nothing when it is none, or was tidied away: pods end while they are looked at. */
 function entries(...path: readonly string[]): string[] {
   const at = join(...path);
   try {
     return readdirSync(at).map((name) => join(at, name));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
     throw error;
   }
 }
