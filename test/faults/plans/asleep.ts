@@ -63,6 +63,8 @@ function putToSleep(world: FaultWorld, role: FaultRole, what: string, when: 'bef
   return { asleep, wake };
 }
 
+export const writtenByFormer = (write: string) => broken(`written by one that was replaced: ${write}`);
+
 const isTaken = (write: string) => /: 2\d\d\b/.test(write);
 const isHeld = (write: string) => write.endsWith('(held)');
 
@@ -82,7 +84,7 @@ const deletedAsleep: FaultPlan = {
   },
 };
 
-const SCALED = { source_config: { resource_spec: { min_scale: 1, max_scale: 3 } } };
+export const SCALED = { source_config: { resource_spec: { min_scale: 1, max_scale: 3 } } };
 
 const formerAutoscaler: FaultPlan = {
   name: 'two-of-each/operator/delete-of-a-former-autoscaler',
@@ -114,7 +116,7 @@ const formerAutoscaler: FaultPlan = {
 };
 
 /** Its next write is to the autoscaler. */
-const OTHER_CEILING = {
+export const OTHER_CEILING = {
   ...imageOf('2.0.0'),
   source_config: { resource_spec: { min_scale: 1, max_scale: 4 } },
 };
@@ -133,7 +135,7 @@ const wokenOperator: FaultPlan = {
     await untilLeads(world, successor);
     await world.ready(id);
     const more = (await wake()).filter((write) => !isHeld(write));
-    return more.map((write) => broken(`written by one that was replaced: ${write}`));
+    return more.map(writtenByFormer);
   },
 };
 
@@ -159,7 +161,7 @@ const wokenListener: FaultPlan = {
     await untilGone(world, id);
     const more = (await wake()).filter((write) => !isHeld(write));
     world.hub.open('listener');
-    return more.map((write) => broken(`written by one that was replaced: ${write}`));
+    return more.map(writtenByFormer);
   },
 };
 
@@ -197,7 +199,7 @@ function lateListener(what: string): FaultPlan {
       await waitFor('nothing to be left', isGone, { timeoutMs: TIDIED_MS, intervalMs: 250 });
       return [
         ...(late.length === 1 ? [] : [broken(`what was held was not carried out: ${writes.join(', ')}`)]),
-        ...more.map((write) => broken(`written by one that was replaced: ${write}`)),
+        ...more.map(writtenByFormer),
       ];
     },
   };

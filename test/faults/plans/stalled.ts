@@ -9,10 +9,10 @@ import { kubernetesEffect } from '../effects.ts';
 import { insistOk } from '../insist.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import { SETTLED_MS } from '../record.ts';
-import { broken, change, idOf, imageOf, standing } from '../situations.ts';
+import { change, idOf, standing } from '../situations.ts';
 import { workloadNamed } from '../workloads.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
-import { untilGone } from './asleep.ts';
+import { OTHER_CEILING, SCALED, untilGone, writtenByFormer } from './asleep.ts';
 import { untilLeads } from './replaced.ts';
 
 const STALL = fileURLToPath(new URL('../stall.ts', import.meta.url));
@@ -60,15 +60,6 @@ async function stallable(world: FaultWorld, role: FaultRole): Promise<Stall> {
   };
 }
 
-const writtenByFormer = (write: string) => broken(`written by one that was replaced: ${write}`);
-
-const SCALED = { min_scale: 1, max_scale: 3 };
-/** Its next write is to the autoscaler. */
-const OTHER_CEILING = {
-  ...imageOf('2.0.0'),
-  source_config: { resource_spec: { min_scale: 1, max_scale: 4 } },
-};
-
 const stalledOperator: FaultPlan = {
   name: 'two-of-each/operator/stalled',
   kind: 'two-of-each',
@@ -76,7 +67,7 @@ const stalledOperator: FaultPlan = {
   deadlineSeconds: 240,
   run: async (world): Promise<Violation[]> => {
     const stall = await stallable(world, 'operator');
-    const { id } = await standing(world, SCALED);
+    const { id } = await standing(world, SCALED.source_config.resource_spec);
     const successor = await world.start('operator', 'operator-2');
     stall.arm('{"kind":"Deployment"');
     await change(world, id, OTHER_CEILING);
