@@ -13,9 +13,15 @@ export interface AuditLine {
 
 /**
  * Answers that Berth's own way of writing reckons with: not there (any more), there already or changed meanwhile, a watch
- * that is too old, too much at once.
+ * that is too old, too much at once, not now, not in time.
  */
-const ORDINARY: ReadonlySet<number> = new Set([404, 409, 410, 429]);
+const ORDINARY: ReadonlySet<number> = new Set([404, 409, 410, 429, 503, 504]);
+/**
+ * An apply that it cannot type (a key of a list twice, a field that is none) the API server refuses with 500 and no
+ * reason, as it answers when somebody went away, or etcd was late: only the message tells these apart.
+ */
+const PASSING =
+  /^(context canceled|context deadline exceeded|etcdserver: (leader changed|no leader|request timed out.*))$/;
 const BERTH = /:berth-(operator|listener)$/;
 
 /** A request of Berth that the API server refused: none of them is to be, also where another try or another way hides it. */
@@ -53,7 +59,7 @@ export async function refusedRequests(auditLogPath: string, namespace: string): 
     const { verb, requestURI, user, objectRef, responseStatus } = line;
     const { code = 0, message = '' } = responseStatus ?? {};
     if (objectRef?.namespace !== namespace) continue;
-    if (code < 400 || code >= 500 || ORDINARY.has(code)) continue;
+    if (code < 400 || ORDINARY.has(code) || (code === 500 && PASSING.test(message))) continue;
     const told = `${user.username} ${verb} ${requestURI}: ${code} ${message}`;
     found.set(told, { object: objectRef.name ?? '', message: told });
   }

@@ -4,6 +4,7 @@ import type { UntypedObject } from '../../../src/kube/object.ts';
 import { RESOURCES } from '../../../src/kube/resources.ts';
 import { INPUTS_HASH_LABEL, TEMPLATE_HASH_LABEL } from '../../../src/workloads/labels.ts';
 import { canonical, type WalkDeployment } from './answers.ts';
+import { comparableData, isEnvironment } from './secret-data.ts';
 import type { WalkWorld } from './world.ts';
 
 const KINDS = [
@@ -88,11 +89,6 @@ function stripMetadata(metadata: object): unknown {
   return strip(Object.fromEntries(kept), MASKED_KEYS);
 }
 
-/** A Secret's values are made for it; what counts is which there are. */
-function stripSecret({ data, ...rest }: Readonly<Record<string, unknown>>): unknown {
-  return { ...rest, data: Object.keys((data as object | undefined) ?? {}).sort() };
-}
-
 type Replacement = readonly [text: string, mask: string];
 
 /** What is a deployment's own: names, ids, hosts. The longest first: one may hold another. */
@@ -118,9 +114,9 @@ export function maskText(text: string, masks: readonly Replacement[]): string {
     .replaceAll(/<app>-secrets-[0-9a-f]+/g, '<app>-secrets');
 }
 
-function stripObject(kind: WalkKind, object: UntypedObject): unknown {
+function stripObject(kind: WalkKind, object: UntypedObject, app: string): unknown {
   const { metadata, status: _, apiVersion: __, kind: ___, ...rest } = object;
-  const body = kind === 'Secret' ? stripSecret(rest) : strip(rest, MASKED_KEYS);
+  const body = kind === 'Secret' ? { ...rest, data: comparableData(object, app) } : strip(rest, MASKED_KEYS);
   const hidden = kind === 'ManagedDeployment' ? MASKED_HUB : MASKED_SPEC;
   return { metadata: stripMetadata(metadata), ...(strip(body, hidden) as object) };
 }
@@ -153,7 +149,7 @@ export function comparable(state: ClusterState, deployment: WalkDeployment): Map
     state[kind]
       .filter(({ metadata }) => !(kind === 'Secret' && isOldEnvironment(metadata.name, app, envSecretName)))
       .map((object) => {
-        const text = canonical(stripObject(kind, withoutScaled(kind, object, state)));
+        const text = canonical(stripObject(kind, withoutScaled(kind, object, state), app));
         return [maskText(`${kind}/${object.metadata.name}`, masks), maskText(text, masks)] as const;
       }),
   );
@@ -161,7 +157,7 @@ export function comparable(state: ClusterState, deployment: WalkDeployment): Map
 }
 
 function isOldEnvironment(name: string, app: string, current: string | undefined): boolean {
-  return name.startsWith(`${app}-env-`) && name !== current;
+  return isEnvironment(name, app) && name !== current;
 }
 
 /** The pod templates of the app's components: masked, and as the pods carry their hash. */

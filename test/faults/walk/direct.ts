@@ -49,7 +49,7 @@ export async function directIssues(
 ): Promise<{ readonly differs: Issue[]; readonly leaves: Issue[] }> {
   const { id } = await createDeployment(world, name, identity, directRecord(recordOf(walked)));
   try {
-    await settle(world, id, false, () => {}, signal);
+    await settle(world, id, null, () => {}, signal);
     const diff = await untilRight(
       async () => differencesOf(await reached(world, walked.id), await reached(world, id)),
       signal,

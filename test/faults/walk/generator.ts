@@ -72,7 +72,7 @@ export class StepGenerator {
   #choose(view: LaneView): Omit<WalkStep, 'wait'> {
     const { record, failed } = view;
     const random = this.#random;
-    if ((failed || failingImage(record) !== null) && random.chance(0.7)) return this.#mend(view);
+    if ((failed || failingImage(record) !== null) && random.chance(0.7)) return this.mend(view);
     if (isSwitchedOff(record) && random.chance(0.4)) {
       return this.#patch('switch on', 'switch on', { source_config: { resource_spec: { max_scale: null } } });
     }
@@ -222,7 +222,8 @@ export class StepGenerator {
     });
   }
 
-  #mend({ record }: LaneView): Omit<WalkStep, 'wait'> {
+  /** Towards the end of a failure; it may take some of them. */
+  mend({ record }: LaneView): Omit<WalkStep, 'wait'> {
     const sidecars = (record.spec.sidecars ?? []).filter(
       ({ image }) => failingImage({ spec: {}, image }) === null,
     );

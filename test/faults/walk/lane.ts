@@ -12,14 +12,14 @@ import { clusterState } from './cluster-state.ts';
 import type { Coverage } from './coverage.ts';
 import { directIssues, removalIssues } from './direct.ts';
 import { effectIssues, type Issue, refusalIssues } from './effects.ts';
-import { StepGenerator } from './generator.ts';
+import { type LaneView, StepGenerator } from './generator.ts';
 import { ObjectMemory } from './object-memory.ts';
 import { failingImage, type LaneIdentity, type WalkStep } from './record.ts';
 import { collectRefusals, REFUSALS } from './refusals.ts';
 import type { WalkOracle, WalkViolation } from './result.ts';
 import { send } from './send.ts';
 import { type Settled, StuckError, settle, untilRight } from './settle.ts';
-import { leftovers, otherRevisions, surplusPods } from './state-checks.ts';
+import { leftOver } from './stillness.ts';
 import { TemplateMemory } from './template-memory.ts';
 import type { WalkWorld } from './world.ts';
 
@@ -36,6 +36,9 @@ export interface LaneOptions {
   readonly signal: AbortSignal;
 }
 
+/** Without the image that fails, then a new revision; and one more. */
+const MENDS = 3;
+
 export class Lane {
   readonly violations: WalkViolation[] = [];
   accepted = 0;
@@ -50,9 +53,10 @@ export class Lane {
   #checkedAt = -1;
   #id = '';
   #last: WalkDeployment | undefined;
-  /** Something was asked for, since it was last well, whose pods cannot come up. */
-  #mayFail = false;
+  /** The latest revision for which, since it was last well, pods were asked for that cannot come up. */
+  #excused: string | null = null;
   #failed = false;
+  #how: Settled['how'] | null = null;
   #revisions = 1;
   /** Event ids that were looked at. */
   readonly #heard = new Set<string>();
@@ -81,28 +85,37 @@ export class Lane {
   async begin(): Promise<void> {
     const { world, identity } = this.#options;
     const first = this.#generator.first();
-    this.#mayFail = failingImage(first) !== null;
     this.#history = [`0: create ${JSON.stringify({ type: identity.type, ...first })}`];
     this.#last = await createDeployment(world, this.name, identity, first);
     this.#id = this.#last.id;
+    this.#excuse(this.#last);
     await this.#look(async () => this.#settle());
+  }
+
+  /** It runs as it is wanted, or is off, by the last look. */
+  get endedWell(): boolean {
+    return this.#how === 'ready' || this.#how === 'off';
   }
 
   /** One step, and what follows of it. A violation is kept, and the walk goes on. */
   async step(): Promise<void> {
+    await this.#take((view) => this.#generator.next(view));
+  }
+
+  /** Ends a failure: what has failed in the end tells nothing of what would have come of it. */
+  async mend(): Promise<void> {
+    for (let tries = 0; tries < MENDS && this.#how === 'failed'; tries += 1)
+      await this.#take((view) => ({ ...this.#generator.mend(view), wait: true }));
+  }
+
+  async #take(choose: (view: LaneView) => WalkStep): Promise<void> {
     this.#step += 1;
     await this.#look(async () => {
-      const step = this.#generator.next({
-        record: recordOf(this.#deployment),
-        revisions: this.#revisions,
-        failed: this.#failed,
-      });
-      this.#options.log(
-        `lane ${this.#options.identity.lane} step ${this.#step}: ${step.what}${step.wait ? '' : ' (no wait)'}`,
-      );
-      this.#history.push(
-        `${this.#step}: ${step.what} ${JSON.stringify(step.call)}${step.wait ? '' : ' (no wait)'}`,
-      );
+      const record = recordOf(this.#deployment);
+      const step = choose({ record, revisions: this.#revisions, failed: this.#failed });
+      const pace = step.wait ? '' : ' (no wait)';
+      this.#options.log(`lane ${this.#options.identity.lane} step ${this.#step}: ${step.what}${pace}`);
+      this.#history.push(`${this.#step}: ${step.what} ${JSON.stringify(step.call)}${pace}`);
       await this.#call(step);
       if (step.wait) await this.#settle();
     });
@@ -178,27 +191,28 @@ export class Lane {
       this.#history[this.#history.length - 1] += ` → ${status} ${JSON.stringify(body)}`;
       this.#issues('api', refusalIssues(status, before, after));
     } else this.#violation('api', `${step.what} was answered with ${status}: ${JSON.stringify(body)}`);
-    if (failingImage(recordOf(after)) !== null) this.#mayFail = true;
+    this.#excuse(after);
     if (after.latest_revision_id !== before.latest_revision_id) this.#revisions += 1;
+  }
+
+  #excuse(deployment: WalkDeployment): void {
+    if (failingImage(recordOf(deployment)) !== null) this.#excused = deployment.latest_revision_id;
   }
 
   async #settle(): Promise<Settled> {
     const { world, signal } = this.#options;
     const refusals = new Set<string>();
-    const settled = await settle(
-      world,
-      this.#id,
-      this.#mayFail,
-      (seen) => collectRefusals(seen, refusals),
-      signal,
-    );
+    this.#how = null;
+    const onLook = (seen: WalkDeployment) => collectRefusals(seen, refusals);
+    const settled = await settle(world, this.#id, this.#excused, onLook, signal);
     for (const refusal of refusals) this.#violation('not-refused', refusal);
     this.#last = settled.deployment;
+    this.#how = settled.how;
     await this.#hear();
     this.#failed = settled.latest.status === 'DEPLOY_FAILED';
     const well = settled.how === 'ready' && failingImage(recordOf(settled.deployment)) === null;
-    if (well) this.#mayFail = false;
-    await this.#stillness(settled);
+    if (well) this.#excused = null;
+    this.#issues('not-stuck', await leftOver(world, settled, signal));
     if (well) await this.#remember(settled);
     return settled;
   }
@@ -223,17 +237,6 @@ export class Lane {
       this.#heard.add(id);
       if (REFUSALS.has(reason)) this.#violation('not-refused', `${reason}: ${message ?? ''}`);
     }
-  }
-
-  /** Nothing is left over; what is still tidied may take a moment. */
-  async #stillness({ how, deployment }: Settled): Promise<void> {
-    const { world, signal } = this.#options;
-    const left = await untilRight(async () => {
-      const state = await clusterState(world, this.#id);
-      const wrong = how === 'failed' ? otherRevisions(state, deployment) : surplusPods(state);
-      return [...leftovers(state), ...wrong];
-    }, signal);
-    if (left.length > 0) this.#violation('not-stuck', 'something is left over', left);
   }
 
   async #compare({ deployment }: Settled): Promise<void> {

@@ -2,9 +2,12 @@ import { recordOf, recordText, type WalkDeployment } from './answers.ts';
 import { type ClusterState, comparable } from './cluster-state.ts';
 import { diffObjects } from './diff.ts';
 
-/** What is made of the record alone, beside the pod templates of the app. Volumes and credentials outlive what they were for. */
+/**
+ * What is made of the record alone; of a Deployment that is autoscaled all but the number of its pods. Volumes and
+ * credentials outlive what they were for: of Secrets it is the environment.
+ */
 const REMEMBERED =
-  /^(Service|StatefulSet|HorizontalPodAutoscaler|PodDisruptionBudget|Ingress|NetworkPolicy|ServiceAccount)\//;
+  /^((Deployment|Service|StatefulSet|HorizontalPodAutoscaler|PodDisruptionBudget|Ingress|NetworkPolicy|ServiceAccount)\/|Secret\/<app>-env$)/;
 
 function remembered(state: ClusterState, deployment: WalkDeployment): ReadonlyMap<string, string> {
   const there = Object.fromEntries(

@@ -37,8 +37,12 @@ export interface WalkResult {
   readonly refused: number;
   /** States that were compared with one that was reached directly. */
   readonly checkpoints: number;
+  /** Of the lane that has the fewest of them. */
+  readonly fewestCompared: number;
   /** Of the lane that made the fewest. */
   readonly shortest: number;
+  /** Lanes whose last state neither runs as it is wanted nor is off. */
+  readonly unwell: number;
   /** Checkpoints that found nothing to compare: switched off, or failed. */
   readonly skipped: number;
   /** Records that came back, and whose objects were compared. */

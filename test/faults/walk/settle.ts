@@ -53,22 +53,25 @@ function isSeen(deployment: WalkDeployment, { metadata, spec, status }: ManagedD
   return spec.generation === deployment.generation && status?.observedGeneration === metadata.generation;
 }
 
-function howSettled(
+/** How it has ended; null: not yet, or as nothing gave it a reason to. */
+export function howSettled(
   deployment: WalkDeployment,
   latest: WalkRevision,
-  { status }: ManagedDeployment,
-  mayFail: boolean,
+  { status }: Pick<ManagedDeployment, 'status'>,
+  excused: string | null,
 ): Settled['how'] | null {
   const { conditions, remote_reconciled: reconciled } = deployment;
   const ready = condition(conditions, 'Ready');
+  const failed = latest.status === 'DEPLOY_FAILED';
+  const mayFail = excused === latest.id;
   if (isSwitchedOff(recordOf(deployment))) {
-    return deployment.status === 'UNUSED' && reconciled && ready === 'False SwitchedOff' ? 'off' : null;
+    const off = deployment.status === 'UNUSED' && reconciled && ready === 'False SwitchedOff';
+    return off && (mayFail || !failed) ? 'off' : null;
   }
   const isActive = deployment.active_revision_id === deployment.latest_revision_id;
   if (deployment.status === 'READY' && reconciled && isActive && ready === 'True Converged') {
     return latest.status === 'DEPLOYED' ? 'ready' : null;
   }
-  const failed = latest.status === 'DEPLOY_FAILED';
   // A change in place that was taken back has to come up, as everything else without a reason to fail.
   if (!mayFail || !(failed || failingImage(recordOf(deployment)) !== null)) return null;
   const told = condition(conditions, 'Progressing') === condition(status?.conditions, 'Progressing');
@@ -79,14 +82,14 @@ function howSettled(
 }
 
 /**
- * @param mayFail pods of what was asked for, at some time since it last was well, cannot come up
+ * @param excused the revision that may fail: while it was the latest, since it last was well, its pods could not come up
  * @param onLook hears of each look: what is only passing is to be seen, too
  * @throws StuckError
  */
 export async function settle(
   world: WalkWorld,
   id: string,
-  mayFail: boolean,
+  excused: string | null,
   onLook: (deployment: WalkDeployment) => void,
   signal: AbortSignal,
 ): Promise<Settled> {
@@ -100,7 +103,7 @@ export async function settle(
     resource = await resourceOf(world, id);
     if (resource !== undefined && isSeen(deployment, resource)) {
       const latest = await getRevision(world, id, deployment.latest_revision_id);
-      const how = howSettled(deployment, latest, resource, mayFail);
+      const how = howSettled(deployment, latest, resource, excused);
       if (how !== null) return { deployment, latest, resource, how };
     }
     await delay(LOOK_MS, undefined, { signal });

@@ -92,17 +92,19 @@ export interface Reached {
 }
 
 /**
- * Only the walked state may have these: data outlives the change to a database of the user's own. Its volume stays, and
- * so do the credentials that open it.
+ * Of a record with a database of the user's own only the walked state may have these: data outlives the change to it. Its
+ * volume stays, and so do the credentials that open it.
  */
 const OUTLIVES = /^(PersistentVolumeClaim\/<app>-db|Secret\/<app>-db(-copy)?)$/;
+const OWN_DATABASE = 'DATABASE_URI_CUSTOM';
 
 /** What differs between the state that a walk has reached and the one that was reached directly. */
 export function differencesOf(walked: Reached, direct: Reached): string[] {
   const mine = comparable(walked.state, walked.deployment);
   const theirs = comparable(direct.state, direct.deployment);
+  const ownDatabase = walked.deployment.secrets.some(({ name }) => name === OWN_DATABASE);
   return [
-    ...diffObjects(mine, theirs, (name) => OUTLIVES.test(name) && mine.has(name)),
+    ...diffObjects(mine, theirs, (name) => ownDatabase && OUTLIVES.test(name) && mine.has(name)),
     ...differences(
       apiState(walked.deployment, walked.state),
       apiState(direct.deployment, direct.state),

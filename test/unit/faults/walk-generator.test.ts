@@ -130,6 +130,25 @@ describe('the steps of a walk', () => {
   });
 });
 
+test('a failure is ended by the image that fails going, and by a revision after that', () => {
+  const sidecars = [
+    { name: 'failing', image: 'registry.test/s:fail-invalid-image' },
+    { name: 'kept', image: 's:1' },
+  ];
+  const generator = new StepGenerator(1, { lane: 0, type: null });
+  const mended = (record: WalkRecord) => {
+    const { call } = generator.mend({ record, revisions: 2, failed: true });
+    return call.kind === 'patch' ? afterPatch(record, call.body) : call.kind;
+  };
+  const record: WalkRecord = { ...generator.first(), spec: { sidecars } };
+  for (const image of ['registry.test/app:1', 'registry.test/app:fail-crash-loop']) {
+    const after = mended({ ...record, image }) as WalkRecord;
+    expect(failingImage(after)).toBeNull();
+    expect(after.spec.sidecars).toEqual([sidecars[1]]);
+    expect(mended(after)).toBe('new-revision');
+  }
+});
+
 test('what was walked is told by kind of move, by field, by end and by what makes a revision', () => {
   const before: WalkRecord = { spec: { cpu: 1 }, image: 'a:1', secrets: [], customUrl: null };
   const after: WalkRecord = { ...before, spec: { cpu: 2, labels: { a: 'b' } }, image: 'a:2' };

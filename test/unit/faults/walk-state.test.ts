@@ -1,17 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { refusedRequests } from '../../faults/walk/audit.ts';
-import { type ClusterState, comparable, maskText, podTemplates } from '../../faults/walk/cluster-state.ts';
+import { describe, expect, test } from 'vitest';
+import { comparable, maskText, podTemplates } from '../../faults/walk/cluster-state.ts';
 import { differences, diffObjects } from '../../faults/walk/diff.ts';
 import { effectIssues, refusalIssues } from '../../faults/walk/effects.ts';
 import { graft } from '../../faults/walk/graft.ts';
-import { ObjectMemory } from '../../faults/walk/object-memory.ts';
 import { createRandom } from '../../faults/walk/random.ts';
 import { afterPatch, failingImage, patchTo, type WalkRecord } from '../../faults/walk/record.ts';
 import { differencesOf, leftovers, otherRevisions, surplusPods } from '../../faults/walk/state-checks.ts';
-import { TemplateMemory } from '../../faults/walk/template-memory.ts';
+import { deployment, stateOf } from './walk-fixtures.ts';
 
 const record: WalkRecord = {
   spec: { cpu: 1, labels: { a: 'b' }, db_storage_gi: 20 },
@@ -71,65 +66,6 @@ test('a graft changes a value with parts of another one alone', () => {
   expect(made).toContainEqual({ ...current, list: [{ name: 'x', deep: { b: 2, e: 5 } }] });
 });
 
-const deployment = (id: string, host: string | null) =>
-  ({
-    id,
-    name: `name-of-${id}`,
-    status: 'READY',
-    latest_revision_id: `revision-of-${id}`,
-    active_revision_id: `revision-of-${id}`,
-    conditions: [],
-    secrets: [],
-    url: host === null ? null : `https://${host}/`,
-    source_config: { resource_spec: null, custom_url: host === null ? null : `https://${host}` },
-    source_revision_config: { image_uri: 'registry.test/app:1' },
-  }) as never;
-
-const EMPTY: ClusterState = {
-  ManagedDeployment: [],
-  Deployment: [],
-  StatefulSet: [],
-  Service: [],
-  ServiceAccount: [],
-  HorizontalPodAutoscaler: [],
-  PodDisruptionBudget: [],
-  NetworkPolicy: [],
-  Ingress: [],
-  PersistentVolumeClaim: [],
-  Secret: [],
-  ControllerRevision: [],
-  Pod: [],
-};
-
-function stateOf(id: string, more: { cpu?: string; replicas?: number; scaled?: boolean } = {}): ClusterState {
-  const app = `app-${id}`;
-  const object = (kind: string, name: string, rest: object) =>
-    ({
-      apiVersion: 'v1',
-      kind,
-      metadata: { name, uid: `uid-${id}`, labels: { 'app.kubernetes.io/component': 'api' } },
-      ...rest,
-    }) as never;
-  const labels = { 'berth.dev/template-hash': `hash-${id}`, 'berth.dev/revision-id': `revision-of-${id}` };
-  const template = { metadata: { labels }, spec: { id: `${app}-api of ${id}`, cpu: more.cpu ?? '1' } };
-  return {
-    ...EMPTY,
-    ManagedDeployment: [
-      object('ManagedDeployment', app, {
-        spec: { generation: id.length, revision: { envSecretName: `${app}-env-${id.length}` } },
-      }),
-    ],
-    Deployment: [object('Deployment', `${app}-api`, { spec: { replicas: more.replicas ?? 1, template } })],
-    Secret: [
-      object('Secret', `${app}-env-${id.length}`, { data: { A: `value-of-${id}` } }),
-      object('Secret', `${app}-env-99`, { data: { OLD: 'b2xk' } }),
-    ],
-    ...(more.scaled
-      ? { HorizontalPodAutoscaler: [object('HorizontalPodAutoscaler', `${app}-api`, {})] }
-      : {}),
-  };
-}
-
 describe('two states', () => {
   const of = (id: string, more?: Parameters<typeof stateOf>[1]) => ({
     deployment: deployment(id, `${id}.example`),
@@ -158,11 +94,42 @@ describe('two states', () => {
     );
   });
 
-  test('hold no value of a Secret, and of environments the wanted one alone', () => {
-    const { state, deployment: of } = { state: stateOf('id-0001'), deployment: deployment('id-0001', null) };
-    const text = [...comparable(state, of).entries()].join('\n');
-    expect(text).not.toContain('value-of-id-0001');
-    expect(text).toContain('Secret/<app>-env');
+  test('differ by a value of the environment', () => {
+    expect(differencesOf(of('id-0001', { value: 'hello\n' }), of('id-of-00002'))).toEqual([
+      'Secret/<app>-env.data.A: walked "hello\\n", direct "hello"',
+    ]);
+  });
+
+  test('differ by what the credentials hold beside the password, and by a URI with another one', () => {
+    expect(differencesOf(of('id-0001', { role: 'root' }), of('id-of-00002'))).toEqual([
+      expect.stringContaining('Secret/<app>-db.data.uri: walked "postgresql://root:<password>@<app>-db:'),
+      'Secret/<app>-db.data.username: walked "root", direct "app"',
+    ]);
+    expect(differencesOf(of('id-0001', { otherPassword: 'unknown' }), of('id-of-00002'))).toEqual([
+      expect.stringContaining('Secret/<app>-db.data.uri: walked "postgresql://app:<another password>@'),
+    ]);
+  });
+
+  test('may differ by credentials of a database, where the record names another one', () => {
+    const custom = [{ name: 'DATABASE_URI_CUSTOM', value: 'postgres://db.example' }];
+    const reached = (id: string, secrets: typeof custom, credentials: boolean) => {
+      const state = stateOf(id);
+      const Secret = state.Secret.filter(({ metadata }) => credentials || !metadata.name.endsWith('-db'));
+      return { deployment: deployment(id, null, secrets), state: { ...state, Secret } };
+    };
+    expect(differencesOf(reached('id-0001', custom, true), reached('id-0002', custom, false))).toEqual([]);
+    const other = differencesOf(reached('id-0001', custom, false), reached('id-0002', custom, true));
+    expect(other).toEqual(['Secret/<app>-db: only in the direct state']);
+    expect(differencesOf(reached('id-0001', [], true), reached('id-0002', [], false))).toEqual([
+      'Secret/<app>-db: only in the walked state',
+    ]);
+  });
+
+  test('hold no value that was made up, and of environments the wanted one alone', () => {
+    const text = [...comparable(stateOf('id-0001'), deployment('id-0001', null)).entries()].join('\n');
+    expect(text).not.toContain('password-of-');
+    expect(text).not.toContain('token-of-');
+    for (const name of ['env', 'pull']) expect(text).toContain(`Secret/<app>-${name}`);
     expect(text).not.toContain('OLD');
   });
 
@@ -280,66 +247,4 @@ describe('of a call it is told', () => {
       { message: 'a refusal (400) had an effect', diff: ['deployment.updated: walked "now", direct "then"'] },
     ]);
   });
-});
-
-test('a record that comes back has the templates of before, and of one revision the very same', () => {
-  const memory = new TemplateMemory();
-  const same = deployment('id-0001', null);
-  expect(memory.issues(stateOf('id-0001'), same)).toEqual([]);
-  expect(memory.issues(stateOf('id-0001'), same)).toEqual([]);
-  const issues = memory.issues(stateOf('id-0001', { cpu: '2' }), same);
-  expect(issues.map(({ diff }) => diff)).toEqual([['<app>-api.spec.cpu: walked "2", direct "1"']]);
-});
-
-test('a record that comes back has the objects of before, each as it was, and no other', () => {
-  const memory = new ObjectMemory();
-  const same = deployment('id-0001', null);
-  const state = stateOf('id-0001');
-  const service = (port: number, more: object = {}) => ({
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name: 'shop-0001-api', ...more },
-    spec: { ports: [{ port }], clusterIP: '10.0.0.1' },
-  });
-  const withService = (...args: Parameters<typeof service>) =>
-    ({ ...state, Service: [service(...args)] }) as unknown as ClusterState;
-  expect(memory.differences(withService(80), same)).toEqual([]);
-  memory.remember(withService(80), same);
-  expect(memory.differences(withService(80, { uid: 'another' }), same)).toEqual([]);
-  expect(memory.differences(withService(81), same)).toHaveLength(1);
-  expect(memory.differences(state, same)).toHaveLength(1);
-  expect(memory.differences(withService(80, { deletionTimestamp: 'now' }), same)).toHaveLength(1);
-  expect(memory.returned).toBe(0);
-  memory.remember(withService(80), same);
-  expect(memory.returned).toBe(1);
-});
-
-test('a refusal that another try hides stands in the audit log', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-walk-audit-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const line = (code: number, more: object = {}) =>
-    JSON.stringify({
-      verb: 'patch',
-      requestURI: '/apis/apps/v1/namespaces/n/deployments/walk-1-a-2-shop',
-      user: { username: 'system:serviceaccount:berth-system:berth-operator' },
-      objectRef: { namespace: 'n', name: 'walk-1-a-2-shop' },
-      responseStatus: { code, message: 'no' },
-      ...more,
-    });
-  const path = join(folder, 'audit.log');
-  const others = [
-    line(422, { user: { username: 'admin' } }),
-    line(422, { objectRef: { namespace: 'other' } }),
-    line(404),
-    line(409),
-    line(200),
-  ];
-  writeFileSync(path, [...others, line(422), line(422), line(403).slice(0, -1)].join('\n'));
-  expect(await refusedRequests(path, 'n')).toEqual([
-    {
-      object: 'walk-1-a-2-shop',
-      message:
-        'system:serviceaccount:berth-system:berth-operator patch /apis/apps/v1/namespaces/n/deployments/walk-1-a-2-shop: 422 no',
-    },
-  ]);
 });

@@ -11,7 +11,9 @@ const whole: WalkResult = {
   shortest: 300,
   accepted: 500,
   refused: 100,
-  checkpoints: 2,
+  checkpoints: 20,
+  fewestCompared: 10,
+  unwell: 0,
   skipped: 0,
   returned: 1,
   violations: [],
@@ -26,7 +28,9 @@ test('a whole walk has been through all that it owes', () => {
   expect(missed({})).toEqual([]);
   expect(missed({ missing: ['cpu was never removed'] })).toEqual(['whole: cpu was never removed']);
   expect(missed({ shortest: 299 })).toHaveLength(1);
-  expect(missed({ checkpoints: 1 })).toHaveLength(1);
+  expect(missed({ checkpoints: 40, fewestCompared: 4 })).toHaveLength(1);
+  expect(missed({ fewestCompared: 5 })).toEqual([]);
+  expect(missed({ unwell: 1 })).toHaveLength(1);
   expect(missed({ returned: 0 })).toHaveLength(1);
 });
 
