@@ -5,11 +5,12 @@ import type { KubeObject, UntypedObject } from '../../src/kube/object.ts';
 import { RESOURCES, type Resource } from '../../src/kube/resources.ts';
 import { berthClient } from '../integration/harness/berth-setup.ts';
 import { MADE_KINDS } from './kinds.ts';
+import { otherValues } from './secret-values.ts';
 import type { FaultWorld } from './world.ts';
 
 const KINDS: readonly Resource[] = [...MADE_KINDS, RESOURCES.Ingress];
 
-/** Made once and then left alone: that they are there is what counts. */
+/** Made once and then left alone: that they are there is what counts; of the environment also what it holds. */
 const MADE_ONCE: ReadonlySet<string> = new Set([RESOURCES.Secret.kind, RESOURCES.PersistentVolumeClaim.kind]);
 
 /** Environments, the copy of credentials, what images are pulled with; templates and witnesses: as many as rollouts have left. */
@@ -56,12 +57,31 @@ function differentScales(wanted: readonly KubeObject[], there: ReadonlyMap<strin
   });
 }
 
+/** What the user has sent, by name. */
+type Environment = Readonly<Record<string, string>>;
+
+/** No manifest holds the values: what runs reads them from the Secret that the custom resource names. */
+function differentEnvironment(
+  environment: Environment,
+  wanted: readonly KubeObject[],
+  there: ReadonlyMap<string, KubeObject>,
+): string[] {
+  const [name] = environmentOf(wanted);
+  const secret = name === undefined ? undefined : there.get(name);
+  return secret === undefined ? [] : otherValues(environment, secret);
+}
+
 /**
  * @param wanted the custom resource and all that it wants
  * @param live all that carries the deployment's label
+ * @param environment the values of its secrets, as the API has them
  * @returns what is missing, what nothing wants, and fields of ours that are others
  */
-export function freshDifferences(wanted: readonly KubeObject[], live: readonly KubeObject[]): string[] {
+export function freshDifferences(
+  wanted: readonly KubeObject[],
+  live: readonly KubeObject[],
+  environment: Environment = {},
+): string[] {
   const there = new Map(live.map((object) => [nameOf(object), object]));
   const names = new Set([...wanted.map(nameOf), ...environmentOf(wanted)]);
   const missing = [...names].filter(
@@ -78,6 +98,7 @@ export function freshDifferences(wanted: readonly KubeObject[], live: readonly K
     ...surplus.map((name) => `${name} is there, and nothing wants it`),
     ...different,
     ...differentScales(wanted, there),
+    ...differentEnvironment(environment, wanted, there),
   ];
 }
 
@@ -85,13 +106,20 @@ export function freshDifferences(wanted: readonly KubeObject[], live: readonly K
 const SERVING = `
 SELECT id FROM deployments WHERE delete_requested_at IS NULL AND active_revision_id = latest_revision_id`;
 
+interface Wanted {
+  readonly manifests: readonly KubeObject[];
+  readonly secrets: readonly { readonly name: string; readonly value: string }[];
+}
+
 /** What a change to nothing would make of it: rendered by the API of the record alone. */
-async function wantedOf(world: FaultWorld, id: string): Promise<readonly KubeObject[] | string> {
+async function wantedOf(world: FaultWorld, id: string): Promise<Wanted | string> {
   const { call } = berthClient(world.apiKey, () => world.apiUrl);
   const path = `/v2/deployments/${id}?dry_run=true`;
   try {
-    const { status, body } = await call<{ manifests?: KubeObject[] | null } | null>('PATCH', path, {});
-    return body?.manifests ?? `${id}: what it wants cannot be told: ${status} ${JSON.stringify(body)}`;
+    const { status, body } = await call<Partial<Wanted> | null>('PATCH', path, {});
+    const { manifests, secrets } = body ?? {};
+    if (manifests && secrets) return { manifests, secrets };
+    return `${id}: what it wants cannot be told: ${status} ${JSON.stringify(body)}`;
   } catch (error) {
     // A connection that broke says nothing of the deployment: it is asked again.
     return `${id}: what it wants cannot be told: ${String(error)}`;
@@ -109,8 +137,13 @@ export async function unlikeFresh(world: FaultWorld): Promise<string[]> {
   const lines: string[] = [];
   for (const id of ids) {
     const wanted = await wantedOf(world, id);
+    if (typeof wanted === 'string') {
+      lines.push(wanted);
+      continue;
+    }
     const own = live.filter(({ metadata }) => metadata.labels?.[LABELS.deploymentId] === id);
-    lines.push(...(typeof wanted === 'string' ? [wanted] : freshDifferences(wanted, own)));
+    const environment = Object.fromEntries(wanted.secrets.map(({ name, value }) => [name, value]));
+    lines.push(...freshDifferences(wanted.manifests, own, environment));
   }
   return lines;
 }

@@ -2,6 +2,7 @@
 import { LABELS } from '../../src/contract/names.ts';
 import type { UntypedObject } from '../../src/kube/object.ts';
 import { DEPLOYMENT_KINDS } from './kinds.ts';
+import { withValues } from './secret-values.ts';
 import type { FaultWorld } from './world.ts';
 
 /** Lines by what they tell of: an object, a row. */
@@ -88,19 +89,12 @@ const keyOf = (item: unknown): string | undefined => {
   return typeof type === 'string' && typeof status === 'string' ? type : undefined;
 };
 
-/** Passwords and the like are made at random: that they are there is what counts. */
 function withoutVersions(object: UntypedObject): UntypedObject {
   // How often the object's spec was written: a write that was repeated may raise it.
   const { generation: _, ...metadata } = object.metadata as UntypedObject['metadata'] & {
     generation?: number;
   };
   return { ...object, metadata };
-}
-
-function withoutValues(object: UntypedObject): UntypedObject {
-  if (object.kind !== 'Secret') return object;
-  const keys = Object.keys((object['data'] ?? {}) as object);
-  return { ...object, data: Object.fromEntries(keys.sort().map((key) => [key, '<value>'])) };
 }
 
 /** Of a pod: what it is of and how it is. Its spec is its template's. */
@@ -134,7 +128,7 @@ async function clusterState(world: FaultWorld, names: Names): Promise<Map<string
     );
     const texts = ours
       .map((item) => {
-        const object = podOnly(withoutValues(withoutVersions(item)));
+        const object = podOnly(withValues(withoutVersions(item)));
         const name = `${DEPLOYMENT_KINDS[index]?.kind} ${names.mask(object.metadata.name)}`;
         return { name, lines: linesOf(object, names) };
       })

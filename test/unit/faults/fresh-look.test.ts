@@ -63,6 +63,23 @@ test('pods beyond what the custom resource bounds are told, though no manifest h
   ]);
 });
 
+test('an environment that does not hold what the record has is told, without its values', () => {
+  const holding = (token: string) =>
+    LIVE.map((live) =>
+      live.metadata.name === 'shop-1-env-2'
+        ? { ...live, data: { TOKEN: Buffer.from(token).toString('base64') } }
+        : live,
+    );
+  expect(freshDifferences(WANTED, holding('second'), { TOKEN: 'second' })).toEqual([]);
+  expect(freshDifferences(WANTED, holding('first'), { TOKEN: 'second' })).toEqual([
+    'Secret shop-1-env-2: TOKEN is not what was sent',
+  ]);
+  expect(freshDifferences(WANTED, holding('second'), { OTHER: 'second' })).toEqual([
+    'Secret shop-1-env-2: OTHER is not what was sent',
+    'Secret shop-1-env-2: TOKEN is not what was sent',
+  ]);
+});
+
 const life = (kind: string, name: string, ...owners: string[]) => ({ kind, name, owners });
 const NOTHING: ReadonlySet<string> = new Set();
 

@@ -1,0 +1,25 @@
+/** What of a state is compared with that of another run (O1). */
+import { expect, test } from 'vitest';
+import type { UntypedObject } from '../../../src/kube/object.ts';
+import { withValues } from '../../faults/secret-values.ts';
+
+const secret = (name: string, values: Readonly<Record<string, string>>): UntypedObject =>
+  ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name },
+    data: Object.fromEntries(
+      Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+    ),
+  }) as UntypedObject;
+
+test('of an environment the values are compared, of credentials all but what is generated', () => {
+  expect(withValues(secret('shop-1-env-2', { TOKEN: 'second', password: 'mine' }))['data']).toEqual({
+    TOKEN: 'second',
+    password: 'mine',
+  });
+  for (const name of ['shop-1-db', 'shop-1-db-copy'])
+    expect(
+      withValues(secret(name, { host: 'shop-1-db', password: 'a7', uri: 'postgres://x:a7@y' }))['data'],
+    ).toEqual({ host: 'shop-1-db', password: '<generated>', uri: '<generated>' });
+});
