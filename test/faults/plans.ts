@@ -6,6 +6,7 @@ import { asleepPlans } from './plans/asleep.ts';
 import { burstPlans } from './plans/burst.ts';
 import { crowdPlans } from './plans/crowd.ts';
 import { deletionPlans } from './plans/deletion.ts';
+import { formerTermPlans } from './plans/former-terms.ts';
 import { hubOrderPlans } from './plans/hub-order.ts';
 import { immutablePlans } from './plans/immutable.ts';
 import { kubectlPlans } from './plans/kubectl.ts';
@@ -79,6 +80,7 @@ export function allPlans(): FaultPlan[] {
     ...stalledPlans,
     ...oldSightPlans,
     ...hubOrderPlans,
+    ...formerTermPlans,
     ...lastingPlans,
     walkPlan,
     ...soakPlans,

@@ -30,6 +30,18 @@ export const operatorGuards: readonly Guard[] = [
     plans: ['immutable/stranger/services', 'immutable/stranger/deployments'],
   },
   {
+    name: 'second-look-after-posts',
+    rule: 'fence',
+    says: 'What was made for a deployment that was gone by then, and has no owner, is left to the garbage collector.',
+    file: 'src/operator/posted-too-late.ts',
+    find: 'for (let failures = 0; this.#sent.size > 0; failures += 1) {',
+    replace: 'for (let failures = 0; failures < 0; failures += 1) {',
+    plans: [
+      'deletion/afterwards/operator-create-persistentvolumeclaims-shop-x-db-1',
+      'deletion/afterwards/operator-create-secrets-shop-x-db-1',
+    ],
+  },
+  {
     name: 'mark-before-adopting',
     rule: 'cache',
     says: 'An object without our mark is not taken over, but told as a conflict.',
@@ -73,6 +85,20 @@ export const operatorGuards: readonly Guard[] = [
     find: 'return this.#renewedAt !== undefined && this.#clock.now() - this.#renewedAt < this.#renewDeadlineMs;',
     replace: 'return this.#renewedAt !== undefined;',
     plans: ['two-of-each/operator/woken'],
+  },
+  {
+    name: 'version-in-lease-writes',
+    rule: 'fence',
+    says: 'A lease that another one has taken meanwhile is not written over.',
+    file: 'src/kube/lease-lock.ts',
+    find: 'this.#observe(await client.replace(next, { timeoutMs }));',
+    // Without a version the API server refuses it; with that of now whoever comes last has the lease.
+    replace: [
+      'const at = await client.find<Lease>(RESOURCES.Lease, this.#options.lease, { timeoutMs });',
+      'next.metadata = { ...next.metadata, resourceVersion: at?.metadata.resourceVersion };',
+      'this.#observe(await client.replace(next, { timeoutMs }));',
+    ].join('\n'),
+    plans: ['two-of-each/operator/lease-of-the-successor'],
   },
   {
     name: 'operator-looks-before-each-write',

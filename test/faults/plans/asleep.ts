@@ -68,6 +68,9 @@ export const writtenByFormer = (write: string) => broken(`written by one that wa
 const isTaken = (write: string) => /: 2\d\d\b/.test(write);
 const isHeld = (write: string) => write.endsWith('(held)');
 
+const takenForGone = (writes: readonly string[]) =>
+  writes.filter(isTaken).map((write) => broken(`carried out for a deployment that is gone: ${write}`));
+
 const deletedAsleep: FaultPlan = {
   name: 'deletion/asleep/operator-apply',
   kind: 'deletion',
@@ -79,8 +82,26 @@ const deletedAsleep: FaultPlan = {
     await asleep;
     await insistOk(world, 'DELETE', `/v2/deployments/${id}`);
     await untilGone(world, id);
-    const made = (await wake()).filter(isTaken);
-    return made.map((write) => broken(`carried out for a deployment that is gone: ${write}`));
+    return takenForGone(await wake());
+  },
+};
+
+const listenerAsleep: FaultPlan = {
+  name: 'deletion/asleep/listener-apply',
+  kind: 'deletion',
+  says: 'The listener is stopped before it applies a custom resource until another one has done it and deleted all of it; then the apply goes out: refused.',
+  deadlineSeconds: 240,
+  run: async (world): Promise<Violation[]> => {
+    const { id } = await standing(world);
+    const successor = await world.start('listener', 'listener-2');
+    const { asleep, wake } = putToSleep(world, 'listener', 'apply manageddeployments shop-x', 'before');
+    await change(world, id, imageOf('2.0.0'));
+    await asleep;
+    await untilLeads(world, successor);
+    await world.ready(id);
+    await insistOk(world, 'DELETE', `/v2/deployments/${id}`);
+    await untilGone(world, id);
+    return takenForGone(await wake());
   },
 };
 
@@ -207,6 +228,7 @@ function lateListener(what: string): FaultPlan {
 
 export const asleepPlans: readonly FaultPlan[] = [
   deletedAsleep,
+  listenerAsleep,
   ...LISTENER_POSTS.map(lateListener),
   formerAutoscaler,
   wokenOperator,

@@ -14,10 +14,13 @@ const DELIVERED_WITHIN_S = 30;
 const TAKEN_OVER_MS = 30_000;
 /** With it a plan speaks as the listener does. */
 const LISTENER_KEY = randomBytes(32).toString('hex');
-const AS_LISTENER = { settings: { BERTH_LISTENER_KEY: LISTENER_KEY } };
+export const AS_LISTENER = { settings: { BERTH_LISTENER_KEY: LISTENER_KEY } };
 
-const tell = (world: FaultWorld, path: string, batch: unknown) =>
-  world.call('POST', path, batch, { 'x-api-key': LISTENER_KEY });
+/** In a world with the settings of `AS_LISTENER`. */
+export const callAsListener = (world: FaultWorld, method: string, path: string, body: unknown) =>
+  world.call(method, path, body, { 'x-api-key': LISTENER_KEY });
+
+const tell = (world: FaultWorld, path: string, batch: unknown) => callAsListener(world, 'POST', path, batch);
 
 interface Report {
   readonly kind: string;
@@ -54,7 +57,7 @@ const recordOf = async (world: FaultWorld, id: string) =>
   );
 
 /** What it changes in the record, and how it is answered. */
-async function post(world: FaultWorld, id: string, path: string, batch: Batch) {
+export async function post(world: FaultWorld, id: string, path: string, batch: object) {
   const before = await recordOf(world, id);
   const { status } = await tell(world, path, batch);
   const after = await recordOf(world, id);
@@ -95,7 +98,7 @@ interface LeaseRow {
   epoch: number;
   seq: number;
 }
-async function leaseOf(world: FaultWorld): Promise<LeaseRow> {
+export async function leaseOf(world: FaultWorld): Promise<LeaseRow> {
   const [row] = await world.sql<LeaseRow>(
     'SELECT id, lease_epoch::int AS epoch, report_seq::int AS seq FROM listeners',
   );
