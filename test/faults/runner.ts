@@ -52,9 +52,15 @@ export class Runner {
     this.#referenceElsewhere = reference;
   }
 
-  /** Starts a world that the next plan finds ready. @throws Error when it does not start */
-  async prepare(): Promise<void> {
-    this.#idle.add(await this.#take({}));
+  /**
+   * Starts a world that the next plan finds ready, and plays a workload in it without a fault.
+   * @throws Error when the world does not start, or the workload does not end
+   */
+  async prepare(workload: Workload): Promise<void> {
+    const place = await this.#take({});
+    const given = await workload.prepare(place.world);
+    await workload.end(place.world, await workload.run(place.world, given));
+    await this.#giveBack(place, []);
   }
 
   /** The end of a workload without a fault, for another runner. */

@@ -4,6 +4,8 @@ import { Progress } from '../progress.ts';
 import { withParts } from '../run.ts';
 import { Runner } from '../runner.ts';
 import type { RunParts } from '../start-world.ts';
+import { reasonOf } from '../within.ts';
+import { workloadNamed } from '../workloads.ts';
 import { checkOutWithout } from './checkout.ts';
 import type { Guard } from './guard.ts';
 
@@ -49,6 +51,9 @@ class Controls {
   }
 }
 
+/** What a Berth without the guard still has to do while nothing goes wrong. */
+const CALM = workloadNamed('create');
+
 type Tried = Omit<GuardVerdict, 'guard' | 'seconds'>;
 
 async function tryPlans(runner: Runner, plans: readonly FaultPlan[], controls: Controls): Promise<Tried> {
@@ -88,11 +93,13 @@ async function tryGuard(
   // What is compared with is Berth as it is.
   const runner = new Runner({ ...parts, checkout: checkout.folder }, (workload) => whole.reference(workload));
   try {
-    // A Berth that does not even start would break every plan.
-    await runner.prepare();
+    // A Berth that does not even start, or with which nothing becomes READY, would break every plan.
+    const broken = await runner.prepare(CALM).then(() => undefined, reasonOf);
+    if (broken !== undefined)
+      return { missed: false, message: `broken outright, without a fault: ${broken}` };
     return await tryPlans(runner, plans, controls);
   } catch (error) {
-    return { missed: false, message: `failed to try it: ${error instanceof Error ? error.message : error}` };
+    return { missed: false, message: `failed to try it: ${reasonOf(error)}` };
   } finally {
     await runner.stop();
     checkout.remove();
