@@ -1,6 +1,7 @@
 import { clusterOptions, kubernetesVersion } from './cluster-access.ts';
 import type { Config } from './config.ts';
 import type { BuildConfig } from './contract/build-config.ts';
+import { hostOf } from './domain/url-host.ts';
 import { createKubeClient, type KubeClient } from './kube/client.ts';
 import type { ClusterMetrics } from './metrics/cluster.ts';
 import { type OperatorHooks, type OperatorState, runOperator } from './operator/operator.ts';
@@ -83,6 +84,7 @@ export async function startOperator(context: RoleContext): Promise<RunningRole> 
         client,
         config: rendering,
         policy,
+        ownHost: hostOf(config.publicUrl) ?? undefined,
         builds: buildsOf(config, version),
         images: config.images ?? undefined,
         namespaces: config.namespaces,

@@ -8,6 +8,7 @@ import { pinnedImage } from '../domain/image-reference.ts';
 import { policyViolations } from '../domain/policy-rules.ts';
 import type { Source } from '../domain/source.ts';
 import { specRuleIssues } from '../domain/spec-rules.ts';
+import { hostOf } from '../domain/url-host.ts';
 import { UniqueViolation } from '../store/errors.ts';
 import type { NewRevision } from '../store/records.ts';
 import type { ApiDeps } from './deps.ts';
@@ -19,11 +20,6 @@ export interface Wanted {
   readonly sourceConfig: SourceConfig;
   readonly secrets: readonly Secret[];
   readonly appName: string;
-}
-
-/** Host of a URL; null when there is none. */
-export function hostOf(url: string | null): string | null {
-  return url !== null && URL.canParse(url) ? new URL(url).hostname : null;
 }
 
 /** URL that the server gives a deployment: in cloud mode, below the platform's domain; null: none. */

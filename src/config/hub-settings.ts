@@ -32,7 +32,11 @@ export const HUB_SETTINGS = {
     port(9090),
     'port of /metrics and of the health of listener and operator; 0: a free one',
   ),
-  BERTH_PUBLIC_URL: setting(optional, 'base URL under which clients reach the API', HUB),
+  BERTH_PUBLIC_URL: setting(
+    optional,
+    'base URL under which clients reach the API; the operator routes its host to no deployment',
+    [...HUB, 'operator'],
+  ),
   BERTH_APP_DOMAIN: setting(
     dnsSubdomainSchema.optional(),
     'cloud: each deployment gets the URL https://<app>.<this domain> as its custom_url; unset: none',

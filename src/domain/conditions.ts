@@ -78,7 +78,7 @@ export const REASONS = {
   // way in
   RouteExists: 'The route to the app is there.',
   RoutePending: 'The route to the app is being made, or its gateway has not accepted it yet.',
-  RouteRefused: 'The gateway does not accept the route to the app.',
+  RouteRefused: 'No route may lead to the app: the gateway does not accept it, or the host is taken.',
   RouteUnsupported: 'The cluster lacks the kind of object that routes are to be made of.',
   // failures of pods
   InvalidImageName: 'The image name cannot be parsed.',

@@ -159,7 +159,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     'The route is made within seconds. If a gateway does not accept it: see whether the controller of the Gateway runs, and whether the Gateway that the message names exists.',
   ),
   RouteRefused: act(
-    'Do what the message of the gateway asks for: most often its listener has another host name, or lets no routes of this namespace in (allowedRoutes). Or PATCH custom_url.',
+    'Do what the message asks for. Of a gateway: most often its listener has another host name, or lets no routes of this namespace in (allowedRoutes). A host that is taken is free as soon as the other one gives it up. Or PATCH custom_url.',
   ),
   RouteUnsupported: act(
     'Those who run the cluster install the Gateway API (it is noticed by itself), or configure Ingress instead (BERTH_ROUTING). Everything but the way in works without it.',

@@ -5,7 +5,7 @@ import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
 import type { BuildSecrets } from './build-secrets.ts';
-import { hostOf } from './certificates.ts';
+import { wantedHost } from './certificates.ts';
 import type { EnvSecrets } from './env-secrets.ts';
 import type { PullSecrets } from './pull-secret.ts';
 import { checkNamespace, Refusal } from './refusal.ts';
@@ -47,9 +47,9 @@ const CONFLICTS_TAKEN = 5;
 /** The host of the URL changes with this item, or did before and a certificate of it may be there still. */
 function leavesHost(live: Resource | undefined, item: ApplyWork): boolean {
   if (live === undefined) return false;
-  const before = hostOf(live.spec);
+  const before = wantedHost(live.spec);
   const isNoted = live.metadata.annotations?.[ANNOTATIONS.formerHost] !== undefined;
-  return isNoted || (before !== null && before !== hostOf(item.spec));
+  return isNoted || (before !== null && before !== wantedHost(item.spec));
 }
 
 function desired(item: ApplyWork, live?: Resource): Resource {

@@ -1,5 +1,6 @@
 import { ANNOTATIONS, FIELD_MANAGERS } from '../contract/names.ts';
 import type { Logger } from '../domain/logger.ts';
+import { hostOf } from '../domain/url-host.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import { type Outcome, runWorkers } from '../kube/controller.ts';
@@ -45,10 +46,9 @@ interface Look {
 }
 
 /** Host of the wanted URL; null: none is wanted. */
-export function hostOf(spec: Resource['spec'] | undefined): string | null {
+export function wantedHost(spec: Resource['spec'] | undefined): string | null {
   // What is stored may lack what the CRD of today asks for.
-  const url = spec?.routing?.url;
-  return url != null && URL.canParse(url) ? new URL(url).hostname : null;
+  return hostOf(spec?.routing?.url);
 }
 
 function isNoted({ metadata }: Resource): boolean {
@@ -61,7 +61,7 @@ function isNoted({ metadata }: Resource): boolean {
 function isRouted({ spec, status, metadata }: Resource): boolean {
   if (status?.observedGeneration !== metadata.generation) return false;
   const { url } = status ?? {};
-  return url === undefined || (URL.canParse(url) && new URL(url).hostname === hostOf(spec));
+  return url === undefined || (URL.canParse(url) && new URL(url).hostname === wantedHost(spec));
 }
 
 /** One look at one resource. */
@@ -92,7 +92,7 @@ async function look(
     secret,
     guard,
     signal,
-    hostOf(resource.spec),
+    wantedHost(resource.spec),
   );
   if (removed) {
     logger.info({ namespace, secret }, 'removed the certificate of a host that was given up');

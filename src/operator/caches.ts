@@ -1,11 +1,12 @@
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
-import { LABELS } from '../contract/names.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { controllerOf, type KubeObject, keyOf, type ObjectName, type UntypedObject } from '../kube/object.ts';
+import { type KubeObject, keyOf, type ObjectName, type UntypedObject } from '../kube/object.ts';
 import { Reflector, type ReflectorStats } from '../kube/reflector.ts';
 import { RESOURCES, type Resource } from '../kube/resources.ts';
+import { appKeys, deploymentKeys, hostKeys } from './cache-keys.ts';
 import type { ClusterView } from './cluster-view.ts';
+import { wantedHost } from './host-claims.ts';
 import { CHILD_KINDS, type ChildKindName } from './kinds.ts';
 import { slimChild, slimPod, slimResource, slimTemplates } from './slim.ts';
 
@@ -28,20 +29,7 @@ export interface WatchStats {
 
 const BY_APP = 'app';
 const BY_DEPLOYMENT = 'deployment';
-
-/** Of a custom resource: the deployment that it says it is of. */
-function deploymentKeys({ metadata, ...object }: UntypedObject): string[] {
-  const { deploymentId } = (object['spec'] ?? {}) as { deploymentId?: unknown };
-  return typeof deploymentId === 'string' ? [`${metadata.namespace}/${deploymentId}`] : [];
-}
-
-/** Keys of the custom resources that an object may belong to: by its owner reference and by its label. */
-export function appKeys(object: KubeObject): string[] {
-  const { namespace, labels } = object.metadata;
-  const owner = controllerOf(object);
-  const names = [owner?.kind === MANAGED_DEPLOYMENT.kind ? owner.name : undefined, labels?.[LABELS.instance]];
-  return [...new Set(names.filter((name) => name !== undefined))].map((name) => `${namespace}/${name}`);
-}
+const BY_HOST = 'host';
 
 const TRANSFORMS: Partial<Record<ChildKindName, (object: UntypedObject) => UntypedObject>> = {
   Pod: slimPod as (object: UntypedObject) => UntypedObject,
@@ -70,7 +58,7 @@ export class Caches implements ClusterView {
     this.#options = options;
     this.#resources = this.#reflectors(RESOURCES.ManagedDeployment, {
       transform: slimResource,
-      indexes: { [BY_DEPLOYMENT]: deploymentKeys },
+      indexes: { [BY_DEPLOYMENT]: deploymentKeys, [BY_HOST]: hostKeys },
     });
     for (const kind of options.kinds) this.#children.set(kind, this.#ofKind(kind));
   }
@@ -120,6 +108,16 @@ export class Caches implements ClusterView {
           if (old.metadata.resourceVersion !== object.metadata.resourceVersion) updated(object);
         },
       });
+      reflector.addHandlers({
+        added: (object) => this.#tellClaimants(wantedHost(object)),
+        updated: (object, old) => {
+          const [now, before] = [wantedHost(object), wantedHost(old)];
+          if (now === before) return;
+          this.#tellClaimants(before);
+          this.#tellClaimants(now);
+        },
+        deleted: (object) => this.#tellClaimants(wantedHost(object)),
+      });
     }
     for (const byNamespace of this.#children.values()) {
       for (const reflector of byNamespace.values()) reflector.addHandlers(telling(changed, appKeys));
@@ -164,6 +162,13 @@ export class Caches implements ClusterView {
     return [...this.#resources.values()].flatMap(({ store }) => store.list());
   }
 
+  /** Who wants a host looks anew when another one comes to want it, or wants it no more. */
+  #tellClaimants(host: string | null): void {
+    if (host === null) return;
+    const keys = this.resourcesOfHost(host).map(keyOf);
+    for (const changed of this.#changed) keys.forEach(changed);
+  }
+
   #tellAll(): void {
     const keys = this.resources().map(keyOf);
     for (const changed of this.#changed) keys.forEach(changed);
@@ -192,6 +197,10 @@ export class Caches implements ClusterView {
   resourcesOf(namespace: string, deploymentId: string): UntypedObject[] {
     const key = `${namespace}/${deploymentId}`;
     return this.#in(this.#resources, namespace)?.store.byIndex(BY_DEPLOYMENT, key) ?? [];
+  }
+
+  resourcesOfHost(host: string): UntypedObject[] {
+    return [...this.#resources.values()].flatMap(({ store }) => store.byIndex(BY_HOST, host));
   }
 
   resource(key: string): UntypedObject | undefined {

@@ -7,6 +7,8 @@ export interface ClusterView {
   resource(key: string): UntypedObject | undefined;
   /** Custom resources of this namespace that carry the hub's id of a deployment. */
   resourcesOf(namespace: string, deploymentId: string): UntypedObject[];
+  /** Custom resources of any namespace that want to be reached under this host. */
+  resourcesOfHost(host: string): UntypedObject[];
   /** Objects that may belong to the custom resource of this key, by its name in label or owner reference. */
   children(kind: ChildKindName, key: string): UntypedObject[];
   /** Whether the cluster has this kind, as far as is known: those of an optional API may come and go. */

@@ -9,6 +9,7 @@ import { type Comparison, compareAll } from './comparison.ts';
 import type { Patience } from './failure-rules.ts';
 import { removeOldTemplates } from './history.ts';
 import { withKeptTemplates } from './kept-templates.ts';
+import { isRouteKind } from './kinds.ts';
 import { liveChild, type Observed, type ObservedResource } from './observed.ts';
 import { plan } from './plan.ts';
 import { judge, type Rollout, type Verdict } from './rollout.ts';
@@ -42,7 +43,10 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
     databaseImage: dataImages.database,
     cacheImage: dataImages.cache,
   });
-  const possible = desired.filter(({ object }) => !observed.missingKinds?.has(object.kind));
+  const possible = desired.filter(
+    ({ object: { kind } }) =>
+      !observed.missingKinds?.has(kind) && !(observed.hostRefused !== undefined && isRouteKind(kind)),
+  );
   const comparisons = compareAll(withKeptTemplates(possible, wanted, observed, dataImages), observed);
   const rollout = judge({ observed, target, comparisons, patience, now });
   const complete = isComplete(rollout.verdict, target);

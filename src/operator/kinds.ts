@@ -46,6 +46,13 @@ export const OPTIONAL_KINDS = (Object.keys(CHILD_KINDS) as ChildKindName[]).filt
   (kind) => CHILD_KINDS[kind].optional,
 );
 
+/** Ways in from outside. */
+export const ROUTE_KINDS = ['Ingress', 'HTTPRoute'] as const satisfies readonly ChildKindName[];
+
+export function isRouteKind(kind: string): boolean {
+  return (ROUTE_KINDS as readonly string[]).includes(kind);
+}
+
 /** `kind` as one that is watched; undefined for any other (Secrets, say). */
 export function childKindOf(kind: string): ChildKind | undefined {
   return Object.hasOwn(CHILD_KINDS, kind) ? CHILD_KINDS[kind as ChildKindName] : undefined;

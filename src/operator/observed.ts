@@ -30,6 +30,8 @@ export interface Observed {
   readonly image?: ImageLook;
   /** What the wanted pods may not be, whoever asks for it; absent: nothing was looked for. See confinement.ts. */
   readonly forbidden?: readonly Forbidden[];
+  /** Why no route may lead to the wanted host; absent: one may. See host-claims.ts. */
+  readonly hostRefused?: string;
   /** What Events told of an object when they were last asked for, by its uid; see tellings.ts. */
   readonly tellings?: ReadonlyMap<string, Telling>;
 }

@@ -45,6 +45,8 @@ export interface OperatorOptions {
   readonly config: RenderConfig;
   /** What pods may be; absent: what the hosting mode lets them. */
   readonly policy?: Policy;
+  /** Host under which the hub itself is reached, which no deployment may have; absent: not known. */
+  readonly ownHost?: string | undefined;
   /** How builds are run; absent: nothing is built. */
   readonly builds?: BuildConfig | undefined;
   /** How registries are asked for the digests of images; absent: images are used as given. */
@@ -187,6 +189,7 @@ async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader 
         view: caches,
         client,
         config,
+        ownHost: options.ownHost,
         policy: options.policy ?? resolvePolicy(config.hosting),
         ...(options.patience === undefined ? {} : { patience: options.patience }),
         ...(builds === undefined ? {} : { builds }),

@@ -3,10 +3,11 @@ import { databaseName, serviceAccountName } from '../workloads/names.ts';
 import { type Action, actionId, type Plan, STAGES, type Stage } from './action.ts';
 import { type Comparison, PAUSED_PATH } from './comparison.ts';
 import { componentsGone, holdsLeavingVolume, someComponentRuns } from './data-services.ts';
+import { isRouteKind } from './kinds.ts';
 import { type ChildObject, childId, type Observed } from './observed.ts';
 import { planReplicas } from './plan-replicas.ts';
 import { volumeChange } from './plan-volume.ts';
-import { AUTOSCALER, ROUTE_KINDS, removalId, removals } from './removals.ts';
+import { AUTOSCALER, removalId, removals } from './removals.ts';
 import { servicesMissing } from './services-in-use.ts';
 import type { Target } from './target.ts';
 
@@ -55,7 +56,7 @@ function isComponent({ desired }: Comparison): boolean {
 
 /** The first way in waits for somebody to serve; where it leads to is changed at once, whatever becomes of a rollout. */
 function isRouteThere({ object, live }: Comparison): boolean {
-  return ROUTE_KINDS.has(object.kind) && live !== undefined;
+  return isRouteKind(object.kind) && live !== undefined;
 }
 
 /**

@@ -13,6 +13,7 @@ import { type Decision, decide } from './decide.ts';
 import type { Failure } from './failure.ts';
 import { DEFAULT_PATIENCE, type Patience } from './failure-rules.ts';
 import { type Gathered, gather } from './gather.ts';
+import { hostRefusal } from './host-claims.ts';
 import { imageAsked } from './images/image-asked.ts';
 import { Memory, type Remembered } from './memory.ts';
 import { nextLook, type Reported, staleOutcome } from './next-look.ts';
@@ -76,7 +77,7 @@ export function createReconciler(
     const now = clock.date();
     remembered.checked = checked(resource, options.policy, remembered.checked);
     const confined = { ...gathered.observed, forbidden: remembered.checked.forbidden };
-    const whole = withWorkElsewhere(confined, key, options);
+    const whole = withHost(withWorkElsewhere(confined, key, options), options);
     const told = await withTellings(whole, { client, remembered, now: now.getTime(), signal });
     const sure = await decideSurely(told, now, signal);
     const { decision } = sure;
@@ -121,6 +122,12 @@ function withWorkElsewhere(
     ...(build === undefined ? {} : { build }),
     ...(image === undefined ? {} : { image }),
   };
+}
+
+/** With whether the wanted host is another one's. */
+function withHost(observed: Observed, { view, ownHost }: ReconcilerOptions): Observed {
+  const hostRefused = hostRefusal(observed, view, ownHost ?? null);
+  return hostRefused === null ? observed : { ...observed, hostRefused };
 }
 
 /** One span a look that has changed something; most change nothing. */

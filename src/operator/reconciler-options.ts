@@ -19,6 +19,8 @@ export interface ReconcilerOptions {
   readonly config: RenderConfig;
   /** What pods may be. */
   readonly policy: Policy;
+  /** Host under which the hub itself is reached; absent: not known. */
+  readonly ownHost?: string | undefined;
   /** How long trouble may last before a rollout has failed; default: see failure-rules. */
   readonly patience?: Partial<Omit<Patience, 'deadlineMs'>>;
   /** How far builds are; absent: this operator builds nothing, and says so. */

@@ -1,6 +1,6 @@
 import { type Action, actionId, STAGES, type Stage } from './action.ts';
 import { holdsLeavingVolume } from './data-services.ts';
-import { childKindOf } from './kinds.ts';
+import { childKindOf, isRouteKind, ROUTE_KINDS } from './kinds.ts';
 import { type ChildObject, idOf } from './observed.ts';
 import { isOfEarlierResource } from './ownership.ts';
 import type { PlanInput } from './plan.ts';
@@ -13,9 +13,6 @@ export const AUTOSCALER = 'HorizontalPodAutoscaler';
 export function removalId(kind: string, name: string): string {
   return actionId('delete', kind, name);
 }
-
-/** Ways in from outside. */
-export const ROUTE_KINDS: ReadonlySet<string> = new Set(['Ingress', 'HTTPRoute']);
 
 /**
  * Kinds that go at once: those that say how many pods run, and ways in, whose host another deployment may have next. All
@@ -31,7 +28,7 @@ export function removals({ observed, target, comparisons, complete, keptRoutes }
     .filter((child) => child.metadata.deletionTimestamp === undefined)
     .filter((child) => !isOfEarlierResource(child, observed.resource))
     .filter((child) => complete || PROMPT_KINDS.has(child.kind))
-    .filter((child) => !target.untouched || (target.templates !== null && ROUTE_KINDS.has(child.kind)))
+    .filter((child) => !target.untouched || (target.templates !== null && isRouteKind(child.kind)))
     .filter((child) => !keptRoutes.has(idOf(child)))
     .filter((child) => !holdsLeavingVolume(observed, child))
     .map((child) =>

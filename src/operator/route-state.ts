@@ -5,6 +5,7 @@ import { appUrl } from '../workloads/app-url.ts';
 import { app } from '../workloads/names.ts';
 import { gatewayRef, type ParentRef, pathPrefix, routeKind } from '../workloads/routing.ts';
 import type { Finding } from './conditions.ts';
+import { isRouteKind, ROUTE_KINDS } from './kinds.ts';
 import { type ChildObject, childId, liveChild, type Observed } from './observed.ts';
 
 /**
@@ -40,14 +41,13 @@ interface HttpRouteFields {
   status?: { parents?: ParentStatus[] };
 }
 
-const KINDS = ['Ingress', 'HTTPRoute'] as const;
-const IS_ROUTE: ReadonlySet<string> = new Set(KINDS);
-
 /** The condition RouteReady; null: no URL is wanted, or routing is not Berth's matter here. */
 export function routeReady(observed: Observed, config: RenderConfig): Finding | null {
   const wanted = appUrl(observed.resource, config);
   const kind = routeKind(config);
   if (wanted === null || kind === null || !URL.canParse(wanted)) return null;
+  if (observed.hostRefused !== undefined)
+    return { status: 'False', reason: 'RouteRefused', message: observed.hostRefused };
   if (observed.missingKinds?.has(kind)) {
     const message = `${wanted} needs the kind ${kind}, which this cluster does not have: install the Gateway API, or route otherwise (BERTH_ROUTING)`;
     return { status: 'False', reason: 'RouteUnsupported', message };
@@ -66,7 +66,7 @@ export function routeReady(observed: Observed, config: RenderConfig): Finding | 
 export function servedUrl(observed: Observed, config: RenderConfig): string | null {
   const wanted = appUrl(observed.resource, config);
   const kind = routeKind(config);
-  for (const candidate of KINDS.toSorted((a) => (a === kind ? -1 : 1))) {
+  for (const candidate of ROUTE_KINDS.toSorted((a) => (a === kind ? -1 : 1))) {
     const route = liveChild(observed, candidate, app(observed.resource));
     const address = route === undefined ? null : addressOf(route);
     if (route === undefined || address === null) continue;
@@ -90,7 +90,7 @@ export function routesSeen(
   // Generation 0 frees nothing either; without a word the hub would go by the URL.
   if (kind !== null && missingKinds?.has(kind))
     return resource.status?.routes ?? { generation: 0, hosts: [] };
-  const routes = [...children.values()].filter(({ kind }) => IS_ROUTE.has(kind));
+  const routes = [...children.values()].filter(({ kind }) => isRouteKind(kind));
   const hosts = [...new Set(routes.flatMap(hostsOf))].sort();
   return hosts.length > MAX_ROUTE_HOSTS
     ? resource.status?.routes
@@ -104,9 +104,9 @@ export function routesSeen(
  */
 export function keptRoutes(observed: Observed, config: RenderConfig, complete: boolean): ReadonlySet<string> {
   const wanted = appUrl(observed.resource, config);
-  if (wanted === null || !URL.canParse(wanted)) return new Set();
+  if (wanted === null || !URL.canParse(wanted) || observed.hostRefused !== undefined) return new Set();
   if (complete && routeReady(observed, config)?.status !== 'False') return new Set();
-  const former = KINDS.filter((kind) => {
+  const former = ROUTE_KINDS.filter((kind) => {
     const route = liveChild(observed, kind, app(observed.resource));
     return route !== undefined && addressOf(route) === plain(wanted);
   });
@@ -124,7 +124,7 @@ function httpsUrl(host: string, path: string): string {
 }
 
 /** All hosts of a route, in lower case. */
-function hostsOf(route: ChildObject): string[] {
+export function hostsOf(route: ChildObject): string[] {
   const { spec } = route as ChildObject & IngressFields & HttpRouteFields;
   const all = [...(spec?.hostnames ?? []), ...(spec?.rules ?? []).map(({ host }) => host)];
   return all.flatMap((host) => host?.toLowerCase() ?? []);

@@ -41,6 +41,8 @@ export interface OperatorSettings {
   moreNamespaces?: string[];
   patience?: Partial<Omit<Patience, 'deadlineMs'>>;
   discoveryMs?: number;
+  /** Of the hub; absent: not known. */
+  ownHost?: string;
   /** How builds are run; absent: nothing is built. */
   builds?: BuildConfig;
   /** How registries are asked for digests; absent: images are used as given. */
@@ -68,6 +70,7 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
     moreNamespaces = [],
     patience,
     discoveryMs,
+    ownHost,
     builds,
     images,
   } = settings;
@@ -90,6 +93,7 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
       ...(discoveryMs === undefined ? {} : { discoveryMs }),
       builds,
       images,
+      ownHost,
       namespaces: [namespace, ...moreNamespaces],
       identity,
       lease,

@@ -43,6 +43,8 @@ export class World {
   config: RenderConfig = CONFIG;
   policy: Policy = resolvePolicy('self_hosted');
   mayAct = true;
+  /** Of the hub, from the next restart on. */
+  ownHost: string | undefined;
   /** Who looks up digests, from the next restart on. */
   looks: ReconcilerOptions['images'];
   readonly events: { type: string; reason: string; message: string }[] = [];
@@ -62,6 +64,7 @@ export class World {
       clock: { date: () => new Date(this.now) },
       logger: silent,
       mayAct: () => this.mayAct,
+      ownHost: this.ownHost,
       ...(this.looks === undefined ? {} : { images: this.looks }),
     });
   }

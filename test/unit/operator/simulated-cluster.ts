@@ -6,9 +6,10 @@ import { subsetDiff } from '../../../src/kube/compare.ts';
 import { KubeError, type KubeErrorKind } from '../../../src/kube/errors.ts';
 import { type KubeObject, keyOf, type ObjectName, type UntypedObject } from '../../../src/kube/object.ts';
 import { type Resource, resourceOf } from '../../../src/kube/resources.ts';
-import { appKeys } from '../../../src/operator/caches.ts';
+import { appKeys } from '../../../src/operator/cache-keys.ts';
 import type { ClusterView } from '../../../src/operator/cluster-view.ts';
 import type { WriteClient } from '../../../src/operator/execute.ts';
+import { wantedHost } from '../../../src/operator/host-claims.ts';
 import { type Fields, merge, removeDropped, removeTaken, replicasOwners } from './simulated-apply.ts';
 
 /**
@@ -82,6 +83,8 @@ export class SimulatedCluster {
             metadata.namespace === namespace &&
             (object['spec'] as { deploymentId?: string }).deploymentId === deploymentId,
         ),
+      resourcesOfHost: (host) =>
+        this.list('ManagedDeployment').filter((object) => wantedHost(object) === host),
       children: (kind, key) =>
         [...this.#stored.values()]
           .map(({ object }) => object)

@@ -1,0 +1,4 @@
+/** Host of a URL, in lower case; null: there is none, or it is no URL. */
+export function hostOf(url: unknown): string | null {
+  return typeof url === 'string' && URL.canParse(url) ? new URL(url).hostname : null;
+}

@@ -1,0 +1,26 @@
+import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
+import { LABELS } from '../contract/names.ts';
+import { controllerOf, type KubeObject, type UntypedObject } from '../kube/object.ts';
+import { wantedHost } from './host-claims.ts';
+
+/** What objects are filed under in the caches. */
+
+/** Of a custom resource: the deployment that it says it is of. */
+export function deploymentKeys({ metadata, ...object }: UntypedObject): string[] {
+  const { deploymentId } = (object['spec'] ?? {}) as { deploymentId?: unknown };
+  return typeof deploymentId === 'string' ? [`${metadata.namespace}/${deploymentId}`] : [];
+}
+
+/** Of a custom resource: the host that it wants to be reached under. */
+export function hostKeys(object: UntypedObject): string[] {
+  const host = wantedHost(object);
+  return host === null ? [] : [host];
+}
+
+/** Keys of the custom resources that an object may belong to: by its owner reference and by its label. */
+export function appKeys(object: KubeObject): string[] {
+  const { namespace, labels } = object.metadata;
+  const owner = controllerOf(object);
+  const names = [owner?.kind === MANAGED_DEPLOYMENT.kind ? owner.name : undefined, labels?.[LABELS.instance]];
+  return [...new Set(names.filter((name) => name !== undefined))].map((name) => `${namespace}/${name}`);
+}

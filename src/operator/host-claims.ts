@@ -1,0 +1,70 @@
+import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
+import { hostOf } from '../domain/url-host.ts';
+import { controllerOf, keyOf, type UntypedObject } from '../kube/object.ts';
+import type { ClusterView } from './cluster-view.ts';
+import { ROUTE_KINDS } from './kinds.ts';
+import type { Observed } from './observed.ts';
+import { hostsOf } from './route-state.ts';
+
+/**
+ * Whose a host is. The hub keeps the hosts of its deployments unique; whoever else may write custom resources must not take
+ * one from it by the operator, nor the host under which the hub itself is reached.
+ */
+
+type Hosts = Pick<ClusterView, 'resourcesOfHost' | 'children'>;
+
+/** Host that a custom resource wants to be reached under, in lower case; null: none, or nothing that is a URL. */
+export function wantedHost(resource: UntypedObject): string | null {
+  const { routing } = (resource['spec'] ?? {}) as { routing?: { url?: unknown } };
+  return hostOf(routing?.url);
+}
+
+/**
+ * Why no route may lead to the wanted host; null: one may. It is of whoever has a route with it already, else of who was
+ * there first. Nothing tells whose the other one is: that may be another tenant's.
+ * @param ownHost of the hub itself; null: not known
+ */
+export function hostRefusal({ resource }: Observed, view: Hosts, ownHost: string | null): string | null {
+  const host = wantedHost(resource as unknown as UntypedObject);
+  if (host === null) return null;
+  if (host === ownHost) return `${host} is the platform's own host`;
+  const [holder] = claimants(host, resource as unknown as UntypedObject, view);
+  if (holder === undefined || keyOf(holder) === keyOf(resource)) return null;
+  return `the host ${host} is another deployment's`;
+}
+
+/** All that want the host, and who has it first. Of copies of one deployment only one is ever tended; see ownership.ts. */
+function claimants(host: string, resource: UntypedObject, view: Hosts): UntypedObject[] {
+  const others = view.resourcesOfHost(host).filter((other) => {
+    return keyOf(other) !== keyOf(resource) && !isLeaving(other) && !isCopy(other, resource);
+  });
+  if (others.length === 0) return [];
+  const rank = (each: UntypedObject) =>
+    `${hasRoute(each, host, view) ? 0 : 1} ${each.metadata.creationTimestamp ?? ''} ${keyOf(each)}`;
+  return [resource, ...others]
+    .map((each) => ({ each, rank: rank(each) }))
+    .sort((a, b) => (a.rank < b.rank ? -1 : 1))
+    .map(({ each }) => each);
+}
+
+const isLeaving = ({ metadata }: UntypedObject) => metadata.deletionTimestamp !== undefined;
+
+function isCopy(one: UntypedObject, other: UntypedObject): boolean {
+  const id = deploymentIdOf(one);
+  return (
+    id !== undefined && id === deploymentIdOf(other) && one.metadata.namespace === other.metadata.namespace
+  );
+}
+
+function deploymentIdOf(resource: UntypedObject): string | undefined {
+  return (resource['spec'] as { deploymentId?: string } | undefined)?.deploymentId;
+}
+
+/** Whether a route that it owns has the host. A label would not do: anybody may put one on. */
+function hasRoute(resource: UntypedObject, host: string, view: Hosts): boolean {
+  return ROUTE_KINDS.flatMap((kind) => view.children(kind, keyOf(resource))).some((route) => {
+    const owner = controllerOf(route);
+    const isOwn = owner?.kind === MANAGED_DEPLOYMENT.kind && owner.uid === resource.metadata.uid;
+    return isOwn && hostsOf(route).includes(host);
+  });
+}

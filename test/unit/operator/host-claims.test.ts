@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest';
+import type { KubeObject, UntypedObject } from '../../../src/kube/object.ts';
+import { CONFIG, message, NAMESPACE, RESOURCE_ID, resource, World } from './fixtures.ts';
+
+const INGRESS = `Ingress/${NAMESPACE}/web`;
+const HOST = 'shop.example.com';
+const wanting = (url: string) => ({
+  revision: { image: 'registry.test/web:1', number: 1 },
+  database: { external: true },
+  cache: { external: true },
+  routing: { url },
+});
+
+/** One that wants to be reached under a URL, and when it was made; the neighbour was made before or after. */
+function world(url = `https://${HOST}`): World {
+  const made = new World(wanting(url));
+  const { metadata, ...object } = resource(wanting(url));
+  made.cluster.remove(RESOURCE_ID);
+  made.cluster.put({ ...object, metadata: { ...metadata, creationTimestamp: '2026-01-02T00:00:00Z' } });
+  return made;
+}
+
+const NEIGHBOUR = 'ManagedDeployment/other/neighbour';
+const NEIGHBOUR_UID = 'b1f0c7de-0000-4000-8000-000000000009';
+
+/** Somebody else's custom resource, in another namespace. */
+function neighbour(on: World, url: string, creationTimestamp: string, more: object = {}): void {
+  const made = resource({ ...wanting(url), ...more });
+  const metadata = { name: 'neighbour', namespace: 'other', uid: NEIGHBOUR_UID, creationTimestamp };
+  on.cluster.put({ ...made, metadata } as KubeObject);
+}
+
+const EARLIER = '2026-01-01T00:00:00Z';
+const LATER = '2026-01-03T00:00:00Z';
+
+function routeOfNeighbour(host: string, uid = NEIGHBOUR_UID): UntypedObject {
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    metadata: {
+      name: 'neighbour',
+      namespace: 'other',
+      labels: { 'app.kubernetes.io/instance': 'neighbour' },
+      ownerReferences: [
+        {
+          apiVersion: 'berth.dev/v1alpha1',
+          kind: 'ManagedDeployment',
+          name: 'neighbour',
+          uid,
+          controller: true,
+        },
+      ],
+    },
+    spec: { rules: [{ host }] },
+  };
+}
+
+async function expectRefused(shop: World): Promise<void> {
+  await shop.converge();
+  expect(shop.cluster.get(INGRESS)).toBeUndefined();
+  expect(shop.condition('RouteReady')).toBe('False RouteRefused');
+  expect(shop.condition('Ready')).toBe('False RouteRefused');
+  expect(shop.condition('Serving')).toBe('True Available');
+  expect(shop.status.url).toBeUndefined();
+}
+
+async function expectRouted(shop: World): Promise<void> {
+  await shop.converge();
+  expect(shop.condition('RouteReady')).toBe('True RouteExists');
+  expect(shop.cluster.get(INGRESS)).toBeDefined();
+}
+
+describe('a host that another custom resource wants', () => {
+  test('is that of who was there first; the other one runs without a route, and is not told whose it is', async () => {
+    const shop = world();
+    neighbour(shop, `https://${HOST}/elsewhere`, EARLIER);
+    await expectRefused(shop);
+    expect(message(shop, 'RouteReady')).toBe(`the host ${HOST} is another deployment's`);
+    expect(shop.events).toContainEqual(expect.objectContaining({ type: 'Warning', reason: 'RouteRefused' }));
+    expect(JSON.stringify([shop.status, shop.events])).not.toMatch(/neighbour|other\//);
+  });
+
+  test('is not that of a later one, nor of one that is being deleted', async () => {
+    const shop = world();
+    neighbour(shop, `https://${HOST}`, LATER);
+    await expectRouted(shop);
+    const next = world();
+    neighbour(next, `https://${HOST}`, EARLIER);
+    next.cluster.edit(NEIGHBOUR, ({ metadata }) => {
+      metadata.deletionTimestamp = LATER;
+    });
+    await expectRouted(next);
+  });
+
+  test('is that of who has a route with it, however late it came; not by a route that it does not own', async () => {
+    const shop = world();
+    neighbour(shop, `https://${HOST}`, LATER);
+    shop.cluster.put(routeOfNeighbour(HOST, 'b1f0c7de-0000-4000-8000-000000000008'));
+    await expectRouted(shop);
+    const next = world();
+    neighbour(next, `https://${HOST}`, LATER);
+    next.cluster.put(routeOfNeighbour(HOST));
+    await expectRefused(next);
+  });
+
+  test('who has it keeps it, when an older one comes to want it', async () => {
+    const shop = world();
+    await expectRouted(shop);
+    neighbour(shop, `https://${HOST}`, EARLIER);
+    expect(await shop.look()).toEqual([]);
+    await expectRouted(shop);
+  });
+
+  test('when both have a route, as before there was this rule, the later one loses its own', async () => {
+    const shop = world();
+    await expectRouted(shop);
+    neighbour(shop, `https://${HOST}`, EARLIER);
+    shop.cluster.put(routeOfNeighbour(HOST));
+    await expectRefused(shop);
+  });
+
+  test('is free when the other one wants it no more, in capitals or not', async () => {
+    const shop = world(`https://${HOST.toUpperCase()}`);
+    neighbour(shop, `https://${HOST}`, EARLIER);
+    await expectRefused(shop);
+    neighbour(shop, 'https://another.example.com', EARLIER);
+    await expectRouted(shop);
+  });
+
+  test('is not taken by a copy of the same deployment, which is not tended', async () => {
+    const shop = world();
+    const deploymentId = '0197a000-0000-7000-8000-00000000abcd';
+    shop.cluster.edit(RESOURCE_ID, (object) => {
+      object.metadata.name = 'web';
+      object['spec'] = { ...(object['spec'] as object), deploymentId };
+    });
+    const copy = resource({ ...wanting(`https://${HOST}`), deploymentId });
+    const metadata = { name: 'web-copy', namespace: NAMESPACE, uid: NEIGHBOUR_UID, creationTimestamp: LATER };
+    shop.cluster.put({ ...copy, metadata } as KubeObject);
+    await expectRouted(shop);
+  });
+
+  test('a new host that is taken: the route to the former one goes, and none is made', async () => {
+    const shop = world('https://former.example.com');
+    await expectRouted(shop);
+    neighbour(shop, `https://${HOST}`, LATER);
+    shop.cluster.put(routeOfNeighbour(HOST));
+    shop.change(wanting(`https://${HOST}`));
+    await expectRefused(shop);
+  });
+});
+
+test('the host of the hub is nobody’s', async () => {
+  const shop = world('https://berth.example.com/app');
+  shop.ownHost = 'berth.example.com';
+  shop.restart(CONFIG);
+  await expectRefused(shop);
+  expect(message(shop, 'RouteReady')).toBe("berth.example.com is the platform's own host");
+  shop.change(wanting(`https://${HOST}`));
+  await expectRouted(shop);
+});
