@@ -1,5 +1,9 @@
 /** What the roles use: memory, heap, open files. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { waitFor } from '../../cluster/wait.ts';
 import { openFiles } from '../role-process.ts';
 import type { FaultWorld, RoleProcess } from '../world.ts';
 
@@ -11,7 +15,7 @@ export interface Usage {
   readonly role: string;
   /** Bytes. */
   readonly rss: number;
-  /** Bytes of the JavaScript heap in use, garbage that was not collected yet included. */
+  /** Bytes of the JavaScript heap in use: with garbage that was not collected yet, or what lives (`liveUsage`). */
   readonly heap: number;
   readonly sockets: number;
   readonly files: number;
@@ -42,15 +46,46 @@ async function heapOf(process: RoleProcess): Promise<number> {
   return told(await response.text(), HEAP, `/metrics of ${process.name}`);
 }
 
-export async function usageOf(process: RoleProcess): Promise<Usage> {
-  const heap = await heapOf(process);
+async function usageOf(
+  process: RoleProcess,
+  measure: (process: RoleProcess) => Promise<number>,
+): Promise<Usage> {
+  // Before anything is collected: what only a collection closes counts.
   const { sockets, others: files } = openFiles(process.pid);
+  const heap = await measure(process);
   return { at: Date.now(), role: process.name, rss: rssOf(process.pid), heap, sockets, files };
 }
 
 /** Of every role. */
 export function usage(world: FaultWorld): Promise<Usage[]> {
-  return Promise.all(world.processes().map(usageOf));
+  return Promise.all(world.processes().map((process) => usageOf(process, heapOf)));
+}
+
+const COLLECTED_MS = 20_000;
+const LIVE_HEAP = join(tmpdir(), 'berth-live-heap-');
+
+/** Of a plan that asks for `liveUsage`. */
+export const COLLECTING: Readonly<Record<string, string>> = {
+  NODE_OPTIONS: `--import=${fileURLToPath(new URL('../live-heap.ts', import.meta.url))}`,
+  FAULTS_LIVE_HEAP: LIVE_HEAP,
+};
+
+/** What lives in heap and buffers: it collects its garbage first. */
+async function liveHeapOf({ name, pid }: RoleProcess): Promise<number> {
+  const file = `${LIVE_HEAP}${pid}`;
+  rmSync(file, { force: true });
+  // It does no harm, so that it is no fault that Berth is given its time after (`RoleProcess.signal`).
+  process.kill(pid, 'SIGUSR2');
+  const options = { timeoutMs: COLLECTED_MS, intervalMs: 20 };
+  await waitFor(`${name} to collect its garbage`, async () => existsSync(file) || undefined, options);
+  const heap = told(readFileSync(file, 'utf8'), /^(\d+)$/, file);
+  rmSync(file);
+  return heap;
+}
+
+/** Of every role, in a world with the settings of `COLLECTING`. */
+export function liveUsage(world: FaultWorld): Promise<Usage[]> {
+  return Promise.all(world.processes().map((process) => usageOf(process, liveHeapOf)));
 }
 
 export const mib = (bytes: number) => `${(bytes / MIB).toFixed(1)} MiB`;
