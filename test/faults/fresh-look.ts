@@ -5,7 +5,6 @@ import type { KubeObject, UntypedObject } from '../../src/kube/object.ts';
 import { RESOURCES, type Resource } from '../../src/kube/resources.ts';
 import { berthClient } from '../integration/harness/berth-setup.ts';
 import { MADE_KINDS } from './kinds.ts';
-import { otherValues } from './secret-values.ts';
 import type { FaultWorld } from './world.ts';
 
 const KINDS: readonly Resource[] = [...MADE_KINDS, RESOURCES.Ingress];
@@ -60,15 +59,20 @@ function differentScales(wanted: readonly KubeObject[], there: ReadonlyMap<strin
 /** What the user has sent, by name. */
 type Environment = Readonly<Record<string, string>>;
 
-/** No manifest holds the values: what runs reads them from the Secret that the custom resource names. */
+/** No manifest holds the values: what runs reads them from the Secret that the custom resource names. None is told. */
 function differentEnvironment(
   environment: Environment,
   wanted: readonly KubeObject[],
   there: ReadonlyMap<string, KubeObject>,
 ): string[] {
-  const [name] = environmentOf(wanted);
-  const secret = name === undefined ? undefined : there.get(name);
-  return secret === undefined ? [] : otherValues(environment, secret);
+  const [name = ''] = environmentOf(wanted);
+  if (!there.has(name)) return [];
+  const { data = {} } = there.get(name) as UntypedObject & { data?: Environment };
+  const valueOf = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString();
+  return [...new Set([...Object.keys(environment), ...Object.keys(data)])]
+    .filter((key) => !(key in environment && key in data) || environment[key] !== valueOf(key))
+    .sort()
+    .map((key) => `${name}: ${key} is not what was sent`);
 }
 
 /**

@@ -1,8 +1,9 @@
 /** What is there, in a form in which two runs of one workload can be compared. */
 import { LABELS } from '../../src/contract/names.ts';
 import type { UntypedObject } from '../../src/kube/object.ts';
+import { RESOURCES } from '../../src/kube/resources.ts';
 import { DEPLOYMENT_KINDS } from './kinds.ts';
-import { withValues } from './secret-values.ts';
+import { comparableData } from './walk/secret-data.ts';
 import type { FaultWorld } from './world.ts';
 
 /** Lines by what they tell of: an object, a row. */
@@ -89,12 +90,36 @@ const keyOf = (item: unknown): string | undefined => {
   return typeof type === 'string' && typeof status === 'string' ? type : undefined;
 };
 
-function withoutVersions(object: UntypedObject): UntypedObject {
-  // How often the object's spec was written: a write that was repeated may raise it.
+/**
+ * Nobody but Berth writes what is wanted of these, and the workload itself: their generation counts the writes that have
+ * changed it, so that one that went there and back shows. A repeated write raises none. A ReplicaSet is scaled by the
+ * controller of its Deployment, pod by pod.
+ */
+const COUNTED: ReadonlySet<string> = new Set(
+  [
+    RESOURCES.ManagedDeployment,
+    RESOURCES.Deployment,
+    RESOURCES.StatefulSet,
+    RESOURCES.HorizontalPodAutoscaler,
+    RESOURCES.PodDisruptionBudget,
+    RESOURCES.NetworkPolicy,
+  ].map(({ kind }) => kind),
+);
+
+/** @param object of which the generation is left out, unless it is one that counts */
+export function withoutVersions(object: UntypedObject): UntypedObject {
+  if (COUNTED.has(object.kind)) return object;
   const { generation: _, ...metadata } = object.metadata as UntypedObject['metadata'] & {
     generation?: number;
   };
   return { ...object, metadata };
+}
+
+/** With what it holds: of the database's credentials all but the password, which is made at random. */
+export function withValues(object: UntypedObject): UntypedObject {
+  if (object.kind !== 'Secret') return object;
+  const app = object.metadata.labels?.[LABELS.instance] ?? '';
+  return { ...object, data: comparableData(object, app) };
 }
 
 /** Of a pod: what it is of and how it is. Its spec is its template's. */
