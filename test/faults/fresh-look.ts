@@ -68,9 +68,9 @@ function differentEnvironment(
   const [name = ''] = environmentOf(wanted);
   if (!there.has(name)) return [];
   const { data = {} } = there.get(name) as UntypedObject & { data?: Environment };
-  const valueOf = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString();
+  const held = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString();
   return [...new Set([...Object.keys(environment), ...Object.keys(data)])]
-    .filter((key) => !(key in environment && key in data) || environment[key] !== valueOf(key))
+    .filter((key) => !(key in environment && key in data) || environment[key] !== held(key))
     .sort()
     .map((key) => `${name}: ${key} is not what was sent`);
 }

@@ -13,7 +13,7 @@ import type { ActiveRule } from './proxies/kubernetes-traffic.ts';
 import { type Recording, SETTLED_MS } from './record.ts';
 import { recordingPlans } from './recording-plans.ts';
 import { workloadNamed } from './workloads.ts';
-import type { FaultWorld } from './world.ts';
+import type { FaultRole, FaultWorld } from './world.ts';
 
 const MOMENTS = ['before-send', 'after-send', 'after-response'] as const;
 type Moment = (typeof MOMENTS)[number];
@@ -22,9 +22,12 @@ type Moment = (typeof MOMENTS)[number];
 export interface Passing {
   readonly client: string;
 }
+/** The status of an HTTP answer; what PostgreSQL has done. */
+type Answer = number | string;
 interface AnyFault {
   readonly kind: 'hold' | 'after' | 'lose';
-  readonly run?: () => Promise<void>;
+  readonly run?: (passing: never, answer: Answer) => Promise<void> | void;
+  readonly passedOn?: (isDelivered: boolean) => void;
 }
 interface AnyRule {
   readonly match: (passing: never) => boolean;
@@ -34,6 +37,10 @@ interface AnyRule {
 interface AnyProxy {
   add(rule: AnyRule): ActiveRule;
 }
+
+/** What was refused, or rolled back, has had no effect. */
+export const isCarriedOut = (answer: Answer): boolean =>
+  typeof answer === 'string' ? answer === 'COMMIT' : answer >= 200 && answer < 300;
 
 /** Run by npm test, within a few minutes: each role and each moment, at effects that are met however fast pods come up. */
 const IN_SUBSET: ReadonlySet<string> = new Set([
@@ -53,7 +60,7 @@ const SAYS: Record<Moment, string> = {
   'after-send': 'when it was carried out and not answered',
   'after-response': 'when it was answered',
 };
-/** An answer that the proxy has passed on has been read by then. */
+/** An answer that has gone to the process has been read by then. */
 const READ_MS = 30;
 
 /** How an effect is told from all else that its role sends, and by which proxy it passes. */
@@ -74,8 +81,8 @@ export function wayOf(
 }
 
 /**
- * The workload came to its end without the effect. How often something is told on the way depends on how fast pods come
- * up, so that it is tried again; when it is never met the recording is out of date.
+ * The workload came to its end without the effect, or it was refused. How often something is told on the way depends on
+ * how fast pods come up, so that it is tried again; when it is never met the recording is out of date.
  */
 export class EffectNotMet extends Error {
   constructor({ role, what, occurrence }: Effect) {
@@ -88,7 +95,22 @@ export class EffectNotMet extends Error {
 interface Trap {
   /** Resolves when the process is gone. */
   readonly killed: Promise<void>;
+  /** Undefined until the effect was met; then whether the process was killed at it, once that is decided. */
+  readonly sprung: () => Promise<boolean> | undefined;
   readonly rule: ActiveRule;
+}
+
+/** Nothing more gets out of a process that is as good as dead, whomever it speaks to; its successor is free again. */
+function shut({ kubernetes, hub, postgres }: FaultWorld, role: FaultRole): () => void {
+  const rules = [kubernetes, hub, postgres].map((proxy) =>
+    (proxy as unknown as AnyProxy).add({
+      match: (passing) => (passing as Passing).client === role,
+      fault: { kind: 'hold' },
+    }),
+  );
+  return () => {
+    for (const rule of rules) rule.remove();
+  };
 }
 
 /** Lays the trap. */
@@ -97,49 +119,55 @@ function armed(world: FaultWorld, effect: Effect, moment: Moment): Trap {
   const { proxy, whatOf } = wayOf(world, effect);
   const occurrences = new Occurrences();
   const { promise: killed, resolve, reject } = Promise.withResolvers<void>();
-  const kill = () => world.kill(role).then(resolve, reject);
-  /** Nothing more gets out of a process that is as good as dead; its successor is free. */
-  const shutAndKill = async () => {
-    const shut = proxy.add({
-      match: (passing) => (passing as Passing).client === role,
-      fault: { kind: 'hold' },
-    });
-    // What was carried out is on its way back to the process, which reads it.
-    await sleep(READ_MS);
-    await kill();
-    shut.remove();
+  const { promise: delivered, resolve: onPassedOn } = Promise.withResolvers<boolean>();
+  let sprung: Promise<boolean> | undefined;
+  const kill = async () => {
+    await world.kill(role).then(resolve, reject);
+    return true;
+  };
+  /** One that is not told after all lives on: this would be another moment. */
+  const killWhenTold = async () => {
+    const free = shut(world, role);
+    const isTold = await delivered;
+    if (isTold) await sleep(READ_MS).then(kill);
+    free();
+    return isTold;
   };
   const isIt = (passing: never): boolean => {
     if ((passing as Passing).client !== role) return false;
     const what = whatOf(passing);
     return what === effect.what && occurrences.next(what) === effect.occurrence;
   };
-  const onCarriedOut = async () => {
-    if (moment === 'after-send') return kill();
-    // Not awaited: the answer goes back meanwhile.
-    void shutAndKill();
+  const onAnswer = async (_: never, answer: Answer) => {
+    if (!isCarriedOut(answer)) return;
+    sprung = moment === 'after-send' ? kill() : killWhenTold();
+    // Else the answer goes back meanwhile.
+    if (moment === 'after-send') await sprung;
   };
   const rule = proxy.add({
     match: (passing) => {
       if (!isIt(passing)) return false;
-      if (moment === 'before-send') void kill();
+      if (moment === 'before-send') sprung = kill();
       return true;
     },
-    fault: moment === 'before-send' ? { kind: 'hold' } : { kind: 'after', run: onCarriedOut },
+    fault:
+      moment === 'before-send' ? { kind: 'hold' } : { kind: 'after', run: onAnswer, passedOn: onPassedOn },
     times: 1,
   });
-  return { killed, rule };
+  return { killed, sprung: () => sprung, rule };
 }
 
 /** Whether the effect is met: some come only when what was wanted is there, and while that is seen. */
-async function isMet(world: FaultWorld, { killed, rule }: Trap, ended: Promise<unknown>): Promise<boolean> {
+async function isMet(
+  world: FaultWorld,
+  { killed, sprung, rule }: Trap,
+  ended: Promise<unknown>,
+): Promise<boolean> {
   const settled = ended.then(() => world.quiet({ forMs: SETTLED_MS }));
   settled.catch(() => undefined);
   await Promise.race([killed, settled]);
   rule.remove();
-  if (rule.taken() === 0) return false;
-  await killed;
-  return true;
+  return (await sprung()) ?? false;
 }
 
 function killPlan(workload: Workload, effect: Effect, moment: Moment): FaultPlan {

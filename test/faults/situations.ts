@@ -9,9 +9,8 @@ import { smallDeployment } from '../integration/harness/samples.ts';
 import { type Effect, Occurrences } from './effects.ts';
 import { markForeign } from './foreign-marks.ts';
 import { insistOk } from './insist.ts';
-import { type Passing, wayOf } from './kill-plans.ts';
+import { isCarriedOut, type Passing, wayOf } from './kill-plans.ts';
 import type { Given, Violation, Workload } from './plan.ts';
-import type { ActiveRule } from './proxies/kubernetes-traffic.ts';
 import { SETTLED_MS } from './record.ts';
 import type { FaultRole, FaultWorld } from './world.ts';
 
@@ -109,19 +108,26 @@ export function idOf({ id }: Given): string {
   return id;
 }
 
-/** The answer to this effect is lost on its way back; counted from now on. */
-export function loseAnswer(world: FaultWorld, effect: Effect): ActiveRule {
+/** The answer to this effect is lost on its way back; counted from now on. @returns whether one was that had been carried out */
+export function loseAnswer(world: FaultWorld, effect: Effect): () => boolean {
   const { proxy, whatOf } = wayOf(world, effect);
   const occurrences = new Occurrences();
-  return proxy.add({
+  let isLost = false;
+  proxy.add({
     match: (passing) => {
       if ((passing as Passing).client !== effect.role) return false;
       const what = whatOf(passing);
       return what === effect.what && occurrences.next(what) === effect.occurrence;
     },
-    fault: { kind: 'lose' },
+    fault: {
+      kind: 'lose',
+      run: (_, answer) => {
+        isLost = isCarriedOut(answer);
+      },
+    },
     times: 1,
   });
+  return () => isLost;
 }
 
 /** Starts a role anew without waiting for it: what it needs may be away. */

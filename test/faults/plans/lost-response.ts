@@ -44,9 +44,9 @@ function effectPlan({ workload, effect }: Chosen): FaultPlan {
     run: async (world): Promise<Violation[]> => {
       const given = await like.prepare(world);
       await world.quiet({ forMs: SETTLED_MS });
-      const lost = loseAnswer(world, effect);
+      const isLost = loseAnswer(world, effect);
       await like.end(world, await like.run(world, given));
-      if (lost.taken() === 0) throw new EffectNotMet(effect);
+      if (!isLost()) throw new EffectNotMet(effect);
       return [];
     },
   };

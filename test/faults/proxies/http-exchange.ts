@@ -131,6 +131,17 @@ export class HttpExchange<R extends HttpRequest> {
     this.finish();
   }
 
+  /** Whether the client was told all of the answer: resolves when that is with its connection, or never will be. */
+  async isDelivered(): Promise<boolean> {
+    const { response } = this.#parts;
+    if (this.#record.status === 0 || !response.writableEnded) return false;
+    if (!response.writableFinished && !this.gone.aborted)
+      await once(response, 'finish', { signal: this.gone }).catch(() => undefined);
+    // It was handed to the port of the client, which passes it on within some rounds.
+    await untilEndsAreKnown();
+    return response.writableFinished;
+  }
+
   /** The client's stream is reset, over HTTP/1.1 its connection. */
   reset(): void {
     this.#end();

@@ -39,15 +39,31 @@ export async function serve<R extends HttpRequest>(
       await callRule(() => fault.run(exchange.request));
       if (await exchange.isAwaited()) await deliver(await exchange.forward(false));
       return;
-    case 'lose':
-      await consume(await exchange.forward(true), exchange.request);
+    case 'lose': {
+      const answer = await exchange.forward(true);
+      await consume(answer, exchange.request);
+      callRule(() => fault.run?.(exchange.request, answer.statusCode ?? 0));
       return exchange.reset();
+    }
     case 'after': {
       const answer = await exchange.forward(true);
       await callRule(() => fault.run(exchange.request, answer.statusCode ?? 0));
-      return deliver(addAbortSignal(exchange.gone, answer));
+      try {
+        return await deliver(addAbortSignal(exchange.gone, answer));
+      } finally {
+        await tellPassedOn(exchange, fault);
+      }
     }
   }
+}
+
+async function tellPassedOn<R extends HttpRequest>(
+  exchange: HttpExchange<R>,
+  { passedOn }: Extract<HttpFault<R>, { kind: 'after' }>,
+): Promise<void> {
+  if (passedOn === undefined) return;
+  const isDelivered = await exchange.isDelivered();
+  callRule(() => passedOn(isDelivered));
 }
 
 /** To the end: then the server is done with it. A stream without an end (a watch) is left at its head. */

@@ -37,11 +37,18 @@ export type HttpFault<R> =
     }
   /** Never forwarded: the stream is reset. The client is not told whether it was processed. */
   | { readonly kind: 'refuse' }
-  /** Forwarded, carried out by the server, and its answer thrown away: the stream is reset. */
-  | { readonly kind: 'lose' }
+  /** Forwarded, and its answer thrown away: the stream is reset. `run` is told how the server has answered. */
+  | { readonly kind: 'lose'; readonly run?: (request: R, status: number) => void }
   /** Neither forwarded nor answered, until the client gives up or the proxy stops. */
   | { readonly kind: 'hold' }
   /** Before it is forwarded, `run` is awaited; then it is forwarded, unless its client is gone. */
   | { readonly kind: 'before'; readonly run: (request: R) => Promise<void> }
-  /** Forwarded; when the server has answered, `run` is awaited before the answer goes back. */
-  | { readonly kind: 'after'; readonly run: (request: R, status: number) => Promise<void> };
+  /**
+   * Forwarded; when the server has answered, `run` is awaited before the answer goes back. Then `passedOn` is told whether
+   * all of it has gone to the client.
+   */
+  | {
+      readonly kind: 'after';
+      readonly run: (request: R, status: number) => Promise<void>;
+      readonly passedOn?: (isDelivered: boolean) => void;
+    };

@@ -30,12 +30,22 @@ interface Withheld {
   readonly ready: number;
   readonly message: SqlMessage;
   readonly fault: Extract<SqlFault, { kind: 'lose' | 'after' }>;
+  /** How it was answered so far. */
+  answer: string;
 }
 
 /** The client has to speak before these are followed by more: CopyInResponse, CopyBothResponse. */
 const ASKS_FOR_COPY = ['G', 'W'];
 const NOTIFICATION = 'A';
+const COMMAND_COMPLETE = 'C';
+const ERROR = 'E';
 const READY_FOR_QUERY = 'Z';
+
+/** The type of a message and its length stand before its text, a zero after it. */
+function answerAfter(before: string, type: string, bytes: Buffer): string {
+  if (type === ERROR) return '';
+  return type === COMMAND_COMPLETE ? bytes.toString('utf8', 5, bytes.length - 1) : before;
+}
 
 export class PostgresConnection {
   readonly #host: ConnectionHost;
@@ -52,6 +62,8 @@ export class PostgresConnection {
   readonly #kept: Buffer[] = [];
   /** To be written at once. */
   readonly #buffered: Buffer[] = [];
+  /** To be told when what is buffered has gone to the client. */
+  readonly #passing: ((isDelivered: boolean) => void)[] = [];
 
   constructor(
     host: ConnectionHost,
@@ -133,7 +145,7 @@ export class PostgresConnection {
         break;
       case 'lose':
       case 'after':
-        this.#withheld.push({ ready: this.#asked + 1, message, fault });
+        this.#withheld.push({ ready: this.#asked + 1, message, fault, answer: '' });
         return true;
     }
     await untilEndsAreKnown();
@@ -164,21 +176,37 @@ export class PostgresConnection {
       this.#buffered.push(bytes);
       return;
     }
+    for (const asked of withheld) asked.answer = answerAfter(asked.answer, type, bytes);
     if (withheld.some(({ fault }) => fault.kind === 'lose')) {
-      if (isReady) this.#reset();
+      if (isReady) this.#lose(withheld);
       return;
     }
     this.#kept.push(bytes);
-    if (!isReady) return;
-    for (const { fault, message } of withheld)
-      if (fault.kind === 'after') await callRule(() => fault.run(message));
-    this.#withheld = this.#withheld.filter(({ ready }) => ready !== answering);
+    if (isReady) await this.#giveBackKept(withheld);
+  }
+
+  #lose(withheld: readonly Withheld[]): void {
+    for (const { fault, message, answer } of withheld) callRule(() => fault.run?.(message, answer));
+    this.#reset();
+  }
+
+  async #giveBackKept(withheld: readonly Withheld[]): Promise<void> {
+    for (const { fault, message, answer } of withheld) {
+      await callRule(() => fault.run?.(message, answer));
+      if (fault.kind === 'after' && fault.passedOn !== undefined) this.#passing.push(fault.passedOn);
+    }
+    this.#withheld = this.#withheld.filter((each) => !withheld.includes(each));
     this.#buffered.push(...this.#kept.splice(0));
   }
 
   async #flush(): Promise<void> {
     const bytes = Buffer.concat(this.#buffered.splice(0));
     if (bytes.length > 0) await write(this.#socket, bytes);
+    if (this.#passing.length === 0) return;
+    // It was handed to the port of the client, which passes it on within some rounds.
+    await untilEndsAreKnown();
+    const isDelivered = this.#socket.writableLength === 0 && this.#connection()?.gone.aborted === false;
+    for (const passedOn of this.#passing.splice(0)) callRule(() => passedOn(isDelivered));
   }
 
   #reset(): void {

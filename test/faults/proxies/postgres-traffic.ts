@@ -17,13 +17,23 @@ export type SqlFault =
   | { readonly kind: 'delay'; readonly ms: number }
   /** Connection cut before the message is forwarded. */
   | { readonly kind: 'refuse' }
-  /** Forwarded and carried out; connection cut before its answer (up to ReadyForQuery) goes back. */
-  | { readonly kind: 'lose' }
+  /**
+   * Forwarded; connection cut before its answer (up to ReadyForQuery) goes back. `run` is told how PostgreSQL has answered:
+   * `COMMIT`, `UPDATE 1`; nothing where it has failed.
+   */
+  | { readonly kind: 'lose'; readonly run?: (message: SqlMessage, answer: string) => void }
   /** Not forwarded until `open` or `stop`; the connection stays. */
   | { readonly kind: 'hold' }
   | { readonly kind: 'before'; readonly run: (message: SqlMessage) => Promise<void> }
-  /** When PostgreSQL has answered, `run` is awaited before the answer goes back. */
-  | { readonly kind: 'after'; readonly run: (message: SqlMessage) => Promise<void> };
+  /**
+   * When PostgreSQL has answered, `run` is awaited before the answer goes back. Then `passedOn` is told whether all of it
+   * has gone to the client.
+   */
+  | {
+      readonly kind: 'after';
+      readonly run: (message: SqlMessage, answer: string) => Promise<void>;
+      readonly passedOn?: (isDelivered: boolean) => void;
+    };
 
 export interface SqlRule {
   readonly match: (message: SqlMessage) => boolean;

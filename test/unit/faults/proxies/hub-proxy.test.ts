@@ -118,3 +118,38 @@ test('a rule that throws is told by stop', async () => {
   await expect(proxy.stop()).rejects.toThrow('of the plan');
   proxy = await startHubProxy();
 });
+
+test('what is told of an answer: how the hub gave it, and whether the client has it', async () => {
+  const told: unknown[] = [];
+  const match = () => true;
+  proxy.add({
+    match,
+    fault: { kind: 'lose', run: (_, status) => void told.push(['lost', status]) },
+    times: 1,
+  });
+  await expect(report()).rejects.toThrow();
+  const { promise: passed, resolve: passedOn } = Promise.withResolvers<boolean>();
+  const run = async (_: unknown, status: number) => void told.push(['answered', status]);
+  proxy.add({ match, fault: { kind: 'after', run, passedOn }, times: 1 });
+  expect(await report()).toBe(201);
+  expect([told, await passed]).toEqual([
+    [
+      ['lost', 201],
+      ['answered', 201],
+    ],
+    true,
+  ]);
+});
+
+test('an answer whose client has gone meanwhile was not passed on', async () => {
+  const { promise: passed, resolve: passedOn } = Promise.withResolvers<boolean>();
+  const gone = new AbortController();
+  const run = async () => {
+    gone.abort();
+    await vi.waitFor(() => expect(proxy.connections()).toBe(0), PATIENCE);
+  };
+  proxy.add({ match: () => true, fault: { kind: 'after', run, passedOn }, times: 1 });
+  await expect(call('/report', { method: 'POST', body: {}, signal: gone.signal })).rejects.toThrow();
+  expect(await passed).toBe(false);
+  await vi.waitFor(() => expect(proxy.upstreamRequests()).toBe(0), PATIENCE);
+});
