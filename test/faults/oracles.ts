@@ -167,7 +167,7 @@ function leaked({ world, before }: Looked): string[] {
 const POOLED: Readonly<Record<FaultRole, number>> = { api: 10, listener: 5, operator: 0 };
 
 const clean: Oracle = async (looked) => {
-  const lines = unhandled(looked.world);
+  const lines = [...looked.world.takeDied(), ...unhandled(looked.world)];
   if (lines.length > 0) return listed('unhandled', lines);
   const until = Date.now() + SOCKETS_WITHIN_MS;
   for (;;) {

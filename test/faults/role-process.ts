@@ -82,6 +82,15 @@ export async function startRole(options: RoleOptions): Promise<RoleProcess> {
   };
 }
 
+/** What is told of an end that the plan has not asked for; undefined: it has, by one of these signals. */
+export function endedByItself(
+  { code, signal }: Awaited<RoleProcess['ended']>,
+  sent: ReadonlySet<string>,
+): string | undefined {
+  const isAsked = signal === null ? code === 0 && sent.has('SIGTERM') : sent.has(signal);
+  return isAsked ? undefined : `ended by itself, with ${signal ?? code}`;
+}
+
 /**
  * Resolves when the process has said that it can work.
  * @throws Error with the end of its log when it ends before

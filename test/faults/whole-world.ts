@@ -160,6 +160,9 @@ export class World implements OwnedWorld {
   logs(): ReadonlyMap<string, string> {
     return this.#processes.logs();
   }
+  takeDied(): readonly string[] {
+    return this.#processes.takeDied();
+  }
 
   quiet(options?: { timeoutMs?: number; forMs?: number }): Promise<void> {
     return untilQuiet(this, options);

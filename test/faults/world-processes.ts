@@ -7,7 +7,7 @@ import type { LastFault } from './last-fault.ts';
 import type { HubProxy } from './proxies/hub-traffic.ts';
 import type { KubernetesProxy } from './proxies/kubernetes-traffic.ts';
 import type { PostgresProxy } from './proxies/postgres-traffic.ts';
-import { logText, startRole, untilReady } from './role-process.ts';
+import { endedByItself, logText, startRole, untilReady } from './role-process.ts';
 import type { FaultRole, FaultWorld, RoleProcess, StartOptions } from './world.ts';
 
 /** In the order of the data's way. */
@@ -35,6 +35,7 @@ export class WorldProcesses {
   readonly #parts: ProcessParts;
   readonly #processes = new Map<string, RoleProcess>();
   readonly #logsFrom = new Map<string, number>();
+  readonly #died: string[] = [];
   #isEnding = false;
 
   constructor(parts: ProcessParts) {
@@ -69,7 +70,18 @@ export class WorldProcesses {
     const settings = { ...this.#parts.settings, ...(await this.#waysOf(role, name)), ...options.settings };
     this.#assertInUse(name);
     const process = await startRole({ stateDir, role, name, settings, checkout });
-    const started: RoleProcess = { ...process, signal: (signal) => this.#signal(process, signal) };
+    const sent = new Set<string>();
+    const started: RoleProcess = {
+      ...process,
+      signal: (signal) => {
+        sent.add(signal);
+        this.#signal(process, signal);
+      },
+    };
+    void process.ended.then((end) => {
+      const why = endedByItself(end, sent);
+      if (why !== undefined) this.#died.push(`${name} ${why}`);
+    });
     this.#processes.set(name, started);
     faults.note(`${name} started`);
     if (this.#isEnding) started.signal('SIGKILL');
@@ -141,6 +153,11 @@ export class WorldProcesses {
     }
     for (const name of [...this.#processes.keys()]) if (!isRole(name)) this.#processes.delete(name);
     for (const role of ROLES) if (this.#processes.get(role)?.isRunning() !== true) await this.restart(role);
+  }
+
+  /** Who has ended by itself, each told once: also between two plans, and though it runs again. */
+  takeDied(): string[] {
+    return this.#died.splice(0);
   }
 
   /** What is logged from now on is `logs`. */

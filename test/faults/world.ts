@@ -94,6 +94,8 @@ export interface OwnedWorld extends FaultWorld {
   begin(): void;
   /** Takes back rules and cuts, ends what a plan has started beside the three, starts what is missing, removes all deployments. */
   reset(): Promise<void>;
+  /** Processes that have ended though no plan has asked them to, each told once: `api ended by itself, with 1`. */
+  takeDied(): readonly string[];
   /** What rules have thrown since `begin`, each told once: a plan whose rules fail has not met its fault. */
   misplayed(): readonly string[];
   /** The last fault or change of the plan since `begin`, whatever it was: from then on Berth has its time. */
