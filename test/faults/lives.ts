@@ -20,10 +20,13 @@ interface Life {
 export type Counts = ReadonlyMap<string, number>;
 
 /**
- * What a controller of Kubernetes keeps its notes in counts once a name, which tells its content: that of StatefulSets
- * writes a lost note again, also while its set is being deleted, as often as the garbage collector is ahead of it.
+ * What a controller of Kubernetes keeps its notes in. One counts once a name, which tells its content: that of StatefulSets
+ * writes a lost note again, also while its set is being deleted, as often as the garbage collector is ahead of it. Stored
+ * templates and witnesses are of the same kind, and Berth's own: each of them counts.
  */
-const NOTES: ReadonlySet<string> = new Set([RESOURCES.ControllerRevision.kind]);
+const isOwnNote = ({ kind, owners }: Life) =>
+  kind === RESOURCES.ControllerRevision.kind &&
+  owners.some((owner) => owner.startsWith(`${RESOURCES.StatefulSet.kind} `));
 
 /** Counts by the object, as `create Service shop-x-api`: each uid is a creation, and its end a deletion. */
 export class Lives {
@@ -44,10 +47,10 @@ export class Lives {
         // One that went and came again between two looks.
         updated: ({ metadata }, former) => {
           if (former.metadata.uid === metadata.uid) return this.#know(kind, metadata);
-          this.#end(kind, former.metadata);
+          this.#end(former.metadata);
           this.#begin(kind, metadata);
         },
-        deleted: ({ metadata }) => this.#end(kind, metadata),
+        deleted: ({ metadata }) => this.#end(metadata),
       });
     }
   }
@@ -62,8 +65,9 @@ export class Lives {
   }
 
   #begin(kind: string, metadata: UntypedObject['metadata']): void {
-    this.#born.set(metadata.uid ?? '', lifeOf(kind, metadata));
-    this.#add('create', kind, metadata.name);
+    const life = lifeOf(kind, metadata);
+    this.#born.set(metadata.uid ?? '', life);
+    this.#add('create', life);
   }
 
   /** Some have their owners later. */
@@ -73,16 +77,17 @@ export class Lives {
   }
 
   /** What was there before counts for the plan that made it. */
-  #end(kind: string, { uid = '', name }: UntypedObject['metadata']): void {
+  #end({ uid = '' }: UntypedObject['metadata']): void {
     const life = this.#born.get(uid);
     if (life === undefined) return;
     this.#born.delete(uid);
     this.#ended.push(life);
-    this.#add('delete', kind, name);
+    this.#add('delete', life);
   }
 
-  #add(what: 'create' | 'delete', kind: string, name: string): void {
-    if (NOTES.has(kind)) {
+  #add(what: 'create' | 'delete', life: Life): void {
+    const { kind, name } = life;
+    if (isOwnNote(life)) {
       const note = `${what} ${kind} ${name}`;
       if (this.#noted.has(note)) return;
       this.#noted.add(note);
@@ -120,10 +125,6 @@ function lifeOf(kind: string, { name, ownerReferences = [] }: UntypedObject['met
   return { kind, name, owners: ownerReferences.map((owner) => `${owner.kind} ${owner.name}`) };
 }
 
-/** What a StatefulSet notes for itself comes and goes with it. */
-const isOwnNote = ({ kind, owners }: Life) =>
-  NOTES.has(kind) && owners.some((owner) => owner.startsWith(`${RESOURCES.StatefulSet.kind} `));
-
 /** Unlike `Lives.remade`, of what it is given. */
 export function remadeOf(
   { ended, alive }: { readonly ended: readonly Life[]; readonly alive: readonly Life[] },
@@ -137,6 +138,7 @@ export function remadeOf(
       return `${MADE_KINDS.find((resource) => resource.plural === plural)?.kind ?? plural} ${name}`;
     }),
   );
+  // What a StatefulSet notes for itself comes and goes with it.
   const lines = ended
     .filter((life) => !isOwnNote(life) && !remakes.includes(life.kind))
     .filter(({ kind, name, owners }) => ![`${kind} ${name}`, ...owners].some((what) => named.has(what)))
