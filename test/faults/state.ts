@@ -3,6 +3,7 @@ import { LABELS } from '../../src/contract/names.ts';
 import type { UntypedObject } from '../../src/kube/object.ts';
 import { RESOURCES } from '../../src/kube/resources.ts';
 import { DEPLOYMENT_KINDS } from './kinds.ts';
+import { idsOf, rowsOf } from './state-rows.ts';
 import { comparableData } from './walk/secret-data.ts';
 import type { FaultWorld } from './world.ts';
 
@@ -173,42 +174,13 @@ const isMade = ({ ownerReferences }: UntypedObject['metadata']) =>
     ['Deployment', 'StatefulSet', 'ReplicaSet', 'ManagedDeployment'].includes(kind),
   );
 
-interface Row extends Record<string, unknown> {
-  id: string;
-}
-
-const DEPLOYMENTS = `
-SELECT id, name, source, source_config, source_revision_config, image_version, generation, observed_generation,
-  acknowledged_generation >= generation AS acknowledged, conditions, url, observed_off, data_ready, in_place_failure,
-  volume_gi, recorded_status, latest_revision_id, active_revision_id, delete_requested_at IS NOT NULL AS deleting,
-  (SELECT count(*)::int FROM secret_sets WHERE deployment_id = deployments.id) AS secret_sets
-FROM deployments ORDER BY name, created_at`;
-/** started_at says when it was *seen* to roll: a listener that was away for the two seconds of a rollout has not. */
-const REVISIONS = `
-SELECT r.id, d.name, r.number, r.status, r.reason, r.message, r.source_revision_config, r.environment_gone,
-  r.resolved_image, r.deployed_at IS NOT NULL AS deployed
-FROM revisions r JOIN deployments d ON d.id = r.deployment_id ORDER BY d.name, r.number`;
-/** What users did: each once, whatever was repeated. What was observed on the way depends on when one looked. */
-const EVENTS = `
-SELECT reason, count(*)::int AS times FROM events
-WHERE actor_kind = 'api_key' AND at >= $1 GROUP BY reason ORDER BY reason`;
-
 /** Cluster and database, masked. @param since of the plan: older history is another plan's */
 export async function stateOf(world: FaultWorld, since: Date): Promise<State> {
-  const [deployments, revisions, events] = await Promise.all([
-    world.sql<Row>(DEPLOYMENTS),
-    world.sql<Row & { name: string; number: number }>(REVISIONS),
-    world.sql<{ reason: string; times: number }>(EVENTS, [since]),
-  ]);
-  const ids = new Map([
-    ...deployments.map(({ id, name }) => [id, `<deployment ${String(name)}>`] as const),
-    ...revisions.map(({ id, name, number }) => [id, `<revision ${name} ${number}>`] as const),
-  ]);
-  const names = namesOf(world, ids);
+  const rows = await rowsOf(world, since);
+  const names = namesOf(world, idsOf(rows));
   const state = await clusterState(world, names);
-  for (const row of deployments) state.set(`deployment ${String(row['name'])}`, linesOf(row, names));
-  for (const row of revisions) state.set(`revision ${row.name} ${row.number}`, linesOf(row, names));
-  for (const { reason, times } of events) state.set(`event ${reason}`, [`times = ${times}`]);
+  for (const { what, row } of rows.named) state.set(what, linesOf(row, names));
+  for (const { what, times } of rows.counted) state.set(names.mask(what), [`times = ${times}`]);
   return state;
 }
 
