@@ -1,5 +1,5 @@
 /** What cannot be changed has become another, or a stranger has the name: refused or replaced, and no data is lost. */
-import { appName } from '../../../src/contract/names.ts';
+import { appName, FIELD_MANAGERS } from '../../../src/contract/names.ts';
 import type { Reason } from '../../../src/domain/conditions.ts';
 import type { UntypedObject } from '../../../src/kube/object.ts';
 import { apiVersionOf, RESOURCES, type Resource } from '../../../src/kube/resources.ts';
@@ -29,6 +29,10 @@ const STRANGERS: readonly (readonly [Resource, string, object])[] = [
     { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } },
   ],
 ];
+
+/** Of the operator's applies, of its scales, of the listener. The plan itself has another one that begins with `berth-`. */
+const isBerths = ({ manager = '' }: { manager?: string }) =>
+  Object.values(FIELD_MANAGERS).some((own) => manager.startsWith(own));
 
 const objectOf = (world: FaultWorld, resource: Resource, name: string, body: object) =>
   ({
@@ -61,9 +65,7 @@ function strangerPlan([resource, suffix, body]: (typeof STRANGERS)[number]): Fau
       const now = await live(world, resource, name);
       // What others than its own controller have done to it shows in the managers of its fields.
       const managers = (now.metadata as { managedFields?: { manager?: string }[] }).managedFields ?? [];
-      const touched =
-        now.metadata.uid !== made.metadata.uid ||
-        managers.some(({ manager }) => manager?.startsWith('berth-operator'));
+      const touched = now.metadata.uid !== made.metadata.uid || managers.some(isBerths);
       await world.kubectl('delete', resource.plural, name, '--wait=false');
       await world.until(id, 'READY after the stranger has gone', ({ status }) => status === 'READY', 90_000);
       await world.ready(id);

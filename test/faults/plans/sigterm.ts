@@ -128,6 +128,23 @@ const api: FaultPlan = {
   },
 };
 
+const apiIdle: FaultPlan = {
+  name: 'sigterm/api/idle',
+  kind: 'sigterm',
+  says: 'The API gets SIGTERM with nothing to do but the listener that waits for work: exit 0 within 10 s, and its successor takes the next change.',
+  like: workloadNamed('update'),
+  run: async (world, tell): Promise<Violation[]> => {
+    const checks = new Checks();
+    const workload = workloadNamed('update');
+    const given = await workload.prepare(world);
+    await world.quiet({ forMs: SETTLED_MS });
+    tell(`ended after ${Math.round(await end(world.process('api'), checks))} ms`);
+    await world.restart('api');
+    await workload.end(world, await workload.run(world, given));
+    return checks.violations;
+  },
+};
+
 const reporting: FaultPlan = {
   name: 'sigterm/listener/reporting',
   kind: 'sigterm',
@@ -154,6 +171,7 @@ const reporting: FaultPlan = {
 
 export const sigtermPlans: readonly FaultPlan[] = [
   api,
+  apiIdle,
   reporting,
   ...(['listener', 'operator'] as const).flatMap((role) => [leader(role, true), leader(role, false)]),
 ];
