@@ -1,13 +1,22 @@
 /** The API server refuses what operator or listener asks about one deployment: no blind retry, and no other one suffers. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EffectNotMet } from '../kill-plans.ts';
-import type { FaultPlan, Given, Violation, Workload } from '../plan.ts';
-import type { KubernetesExchange, KubernetesRequest, KubernetesVerb } from '../proxies/kubernetes-traffic.ts';
+import type { FaultPlan, Given, Violation } from '../plan.ts';
+import type { KubernetesExchange, KubernetesVerb } from '../proxies/kubernetes-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
 import { beside, broken, change, idOf, imageOf, within } from '../situations.ts';
-import { workloadNamed } from '../workloads.ts';
-import type { FaultRole, FaultWorld } from '../world.ts';
-import { blindTries, LASTING_PAUSES, type News, pathOf, watchNews } from './tries.ts';
+import type { FaultWorld } from '../world.ts';
+import { type Answers, isCommon, isOfShop, isRead, setTrap, USES, type Use } from './refusing.ts';
+import {
+  blindTries,
+  hastyTries,
+  isRefused,
+  LASTING_PAUSES,
+  type News,
+  pathOf,
+  refusedFigure,
+  watchNews,
+} from './tries.ts';
 
 const IN_SUBSET: ReadonlySet<string> = new Set([
   'status-codes/operator/apply/throttled',
@@ -24,61 +33,6 @@ const LASTS_MS = 6_000;
 /** First tries of a backoff come soon after each other; from then on about one a second would be too many. */
 const SOON = 4;
 
-/** A verb that a role uses, with the workload in which it does, and on which kind. */
-interface Use {
-  readonly role: FaultRole;
-  readonly verb: KubernetesVerb;
-  readonly resource: string;
-  readonly workload: Workload;
-}
-
-const use = (role: FaultRole, verb: KubernetesVerb, resource: string, workload: string): Use => ({
-  role,
-  verb,
-  resource,
-  workload: workloadNamed(workload),
-});
-
-const USES: readonly Use[] = [
-  use('operator', 'get', 'manageddeployments', 'create'),
-  use('operator', 'list', 'deployments', 'update'),
-  use('operator', 'watch', 'deployments', 'update'),
-  use('operator', 'create', 'persistentvolumeclaims', 'create'),
-  use('operator', 'apply', 'deployments', 'update'),
-  use('operator', 'patch', 'persistentvolumeclaims', 'storage'),
-  use('operator', 'update', 'manageddeployments', 'update'),
-  use('operator', 'delete', 'horizontalpodautoscalers', 'autoscaler-off'),
-  use('listener', 'get', 'manageddeployments', 'delete'),
-  use('listener', 'list', 'manageddeployments', 'update'),
-  use('listener', 'watch', 'manageddeployments', 'update'),
-  use('listener', 'create', 'manageddeployments', 'create'),
-  use('listener', 'apply', 'manageddeployments', 'update'),
-  use('listener', 'delete', 'manageddeployments', 'delete'),
-];
-
-/** Read for all deployments at once: all wait for it. */
-const isCommon = ({ verb }: Use) => verb === 'list' || verb === 'watch';
-const isRead = ({ verb }: Use) => verb === 'get' || verb === 'list' || verb === 'watch';
-/** Its custom resource and its objects; the deployment beside it has another name. */
-const isOfShop = (name: string) => name.startsWith('shop-');
-const isOf =
-  (used: Use) =>
-  ({ client, verb, resource, name, dryRun }: KubernetesRequest): boolean =>
-    client === used.role &&
-    verb === used.verb &&
-    resource === used.resource &&
-    !dryRun &&
-    (isCommon(used) || isOfShop(name));
-
-interface Answers {
-  readonly says: string;
-  readonly statuses: readonly number[];
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Until it is taken back, not once each. */
-  readonly lasts?: boolean;
-  readonly fits: (used: Use) => boolean;
-}
-
 const ANSWERS: Readonly<Record<string, Answers>> = {
   burst: { says: '500, 503 and 504', statuses: [500, 503, 504], fits: () => true },
   throttled: {
@@ -91,37 +45,6 @@ const ANSWERS: Readonly<Record<string, Answers>> = {
   conflict: { says: '409 three times', statuses: [409, 409, 409], fits: (used) => !isRead(used) },
 };
 
-interface Trap {
-  /** Tries that were answered by it, and the first one after. */
-  tries(): readonly KubernetesExchange[];
-  takeBack(): void;
-}
-
-function setTrap(world: FaultWorld, used: Use, { statuses, headers = {}, lasts }: Answers): Trap {
-  const from = Date.now();
-  const is = isOf(used);
-  // The newest rule is asked first.
-  const rules = statuses.toReversed().map((status) =>
-    world.kubernetes.add({
-      match: is,
-      fault: { kind: 'answer', status, headers },
-      ...(lasts ? {} : { times: 1 }),
-    }),
-  );
-  const tries = () =>
-    world.kubernetes.exchanges(used.role).filter((exchange) => exchange.at >= from && is(exchange));
-  return {
-    tries: () => {
-      const all = tries();
-      const last = all.findLastIndex(({ upstreamStatus }) => upstreamStatus === 0);
-      return all.slice(0, last + 2);
-    },
-    takeBack: () => {
-      for (const rule of rules) rule.remove();
-    },
-  };
-}
-
 /** Lists are asked for at the start alone, watches when one has ended. */
 async function provoke(world: FaultWorld, { role, verb, resource }: Use): Promise<void> {
   if (verb === 'list') await world.restart(role, { wait: false });
@@ -133,8 +56,6 @@ async function provoke(world: FaultWorld, { role, verb, resource }: Use): Promis
       times: 1,
     });
 }
-
-const isRefused = ({ upstreamStatus }: KubernetesExchange) => upstreamStatus === 0;
 
 /** What is tried again was looked at again, or some time has passed: not once and again at once. */
 function notBlind(used: Use, tries: readonly KubernetesExchange[], news: News): Violation[] {
@@ -207,8 +128,8 @@ function invalidPlan(used: Use): FaultPlan {
   return {
     name: `status-codes/${role}/${verb}/invalid`,
     kind: 'status-codes',
-    says: `${workload.name}: "${verb} ${resource}" of the ${role} is answered 422: told, not tried again and again; another deployment is READY meanwhile, and so is this one after the next change.`,
-    run: async (world): Promise<Violation[]> => {
+    says: `${workload.name}: "${verb} ${resource}" of the ${role} is answered 422: told, and tried again as seldom as what is refused; another deployment is READY meanwhile, and so is this one after the next change.`,
+    run: async (world, tell): Promise<Violation[]> => {
       const given = await like.prepare(world);
       await world.quiet({ forMs: SETTLED_MS });
       const trap = setTrap(world, used, answers);
@@ -218,7 +139,9 @@ function invalidPlan(used: Use): FaultPlan {
       trap.takeBack();
       await change(world, idOf(now), imageOf('3.0.0'));
       await world.ready(idOf(now));
-      return [...untold, ...judged(trap.tries(), answers)];
+      const tries = trap.tries();
+      tell(refusedFigure(tries));
+      return [...untold, ...hastyTries(tries).map(broken)];
     },
   };
 }

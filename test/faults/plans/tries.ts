@@ -41,6 +41,9 @@ export function watchNews(world: FaultWorld, role: FaultRole, isMeant: (event: W
   return { told, asked: () => world.kubernetes.exchanges(role).filter(({ verb }) => verb === 'get') };
 }
 
+/** Answered by the proxy in the API server's place. */
+export const isRefused = ({ upstreamStatus }: KubernetesExchange) => upstreamStatus === 0;
+
 export const pathOf = (path: string) => new URL(path, 'https://kubernetes').pathname;
 
 /** A line for each try that came at once, with no look at the object and no news of the deployment since it was decided on. */
@@ -50,7 +53,7 @@ export function blindTries(tries: readonly KubernetesExchange[], { told, asked }
   let explained = Number.NEGATIVE_INFINITY;
   return tries.flatMap((next, index) => {
     const before = tries.slice(0, index).findLast(({ path }) => pathOf(path) === pathOf(next.path));
-    if (before === undefined || before.upstreamStatus !== 0) return [];
+    if (before === undefined || !isRefused(before)) return [];
     const ms = next.at - before.endedAt;
     const since = Math.max(before.at - DECIDED_BEFORE_MS, explained + 1);
     const knowsMore =
@@ -67,4 +70,41 @@ export function blindTries(tries: readonly KubernetesExchange[], { told, asked }
     if (knowsMore || ms >= AT_ONCE_MS) return [];
     return [`tried again after ${ms} ms, and nothing was looked at between`];
   });
+}
+
+/**
+ * What was refused as it stands is tried again after 2.5 to 5 s, and then after 5 to 10 s (src/operator/refusals.ts):
+ * three times within the first 15 s at most, whatever happens meanwhile.
+ */
+const REFUSED_TRIES = 3;
+const REFUSED_SPAN_MS = 15_000;
+/** A pause is counted from the beginning of the look, which has calls before the refused one. */
+const REFUSED_PAUSE_MS = 1_500;
+
+/** Of each object by itself: what is made has its name in the body alone. */
+function refusedByObject(tries: readonly KubernetesExchange[]): KubernetesExchange[][] {
+  const byObject = Map.groupBy(tries.filter(isRefused), ({ path, name }) => `${pathOf(path)} ${name}`);
+  return [...byObject.values()];
+}
+
+/** A line for each object that was tried more often, or sooner, than what is refused may be. */
+export function hastyTries(tries: readonly KubernetesExchange[]): string[] {
+  return refusedByObject(tries).flatMap((refused) => {
+    const from = refused[0]?.at ?? 0;
+    const within = refused.filter(({ at }) => at - from <= REFUSED_SPAN_MS);
+    const pauses = refused.slice(1).map(({ at }, index) => at - (refused[index]?.endedAt ?? at));
+    const often =
+      within.length > REFUSED_TRIES ? [`${within.length} times within ${REFUSED_SPAN_MS} ms`] : [];
+    const soon = pauses.filter((ms) => ms < REFUSED_PAUSE_MS).map((ms) => `again after ${ms} ms`);
+    const what = `"${refused[0]?.verb} ${refused[0]?.resource}" was refused as invalid, and tried`;
+    return [...often, ...soon].map((found) => `${what} ${found}`);
+  });
+}
+
+/** When each object was tried that was refused. */
+export function refusedFigure(tries: readonly KubernetesExchange[]): string {
+  const times = refusedByObject(tries).map((refused) =>
+    refused.map(({ at }) => ((at - (refused[0]?.at ?? at)) / 1000).toFixed(1)).join(', '),
+  );
+  return `refused as invalid, of each object after s: ${times.join('; ')}`;
 }

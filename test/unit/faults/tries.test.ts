@@ -1,6 +1,6 @@
 /** Which tries count as made with eyes shut. */
 import { expect, test } from 'vitest';
-import { blindTries } from '../../faults/plans/tries.ts';
+import { blindTries, hastyTries, refusedFigure } from '../../faults/plans/tries.ts';
 import type { KubernetesExchange } from '../../faults/proxies/kubernetes-traffic.ts';
 
 const PATH = '/apis/apps/v1/namespaces/shop/deployments/shop-api';
@@ -59,4 +59,28 @@ test('news that came while it was on its way to the call speaks for one try', ()
 test('a look at another object, and news of long before it was decided, do not', () => {
   const other = { ...look(3), name: 'other-api' };
   expect(blindTries(tried(3), knowing([-1_500], [other]))).toHaveLength(3);
+});
+
+/** Refused at these times. */
+const refusedAt = (...times: number[]) => times.map((at, index) => exchange(index + 1, at, { status: 422 }));
+
+test('what is refused as invalid may be tried three times in 15 s, and not at once', () => {
+  expect(hastyTries([])).toEqual([]);
+  expect(hastyTries(refusedAt(0, 2_500, 7_500, 17_500))).toEqual([]);
+  const line = (found: string) => `"apply deployments" was refused as invalid, and tried ${found}`;
+  expect(hastyTries(refusedAt(0, 2_500, 7_500, 14_500))).toEqual([line('4 times within 15000 ms')]);
+  expect(hastyTries(refusedAt(0, 500, 2_500))).toEqual([line('again after 498 ms')]);
+  expect(hastyTries(refusedAt(0, 1_000, 3_000, 7_000))).toEqual([
+    line('4 times within 15000 ms'),
+    line('again after 998 ms'),
+  ]);
+});
+
+test('tries of other objects, and one that was taken, are none of the same', () => {
+  const other = exchange(9, 100, { status: 422, name: 'shop-worker' });
+  const taken = exchange(10, 200, { status: 200, upstreamStatus: 200 });
+  expect(hastyTries([...refusedAt(0), other, taken])).toEqual([]);
+  expect(refusedFigure([...refusedAt(0, 2_500), other])).toBe(
+    'refused as invalid, of each object after s: 0.0, 2.5; 0.0',
+  );
 });
