@@ -3,8 +3,10 @@
  *
  *   npm run faults [-- --list | --plan NAME | --only KIND | --json | --budget SECONDS | …] [--help]
  */
+import { cpus } from 'node:os';
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { chosen, mixed, tooSmall } from '../test/faults/choice.ts';
+import { chosen, mixed, tooSmall, worldsFor } from '../test/faults/choice.ts';
+import { readRun } from '../test/faults/finished-run.ts';
 import { GUARDS } from '../test/faults/guards/guards.ts';
 import { countLine, type GuardVerdict, runGuards } from '../test/faults/guards/run-guards.ts';
 import { writeGuards } from '../test/faults/guards/table.ts';
@@ -19,7 +21,7 @@ import {
   today,
   writeResults,
 } from '../test/faults/results.ts';
-import { record, runPlans } from '../test/faults/run.ts';
+import { type RunResult, record, runPlans } from '../test/faults/run.ts';
 
 const HELP = `usage: npm run faults -- [OPTION …]
 Runs fault plans on a Kubernetes control plane and a PostgreSQL of its own, and looks at the oracles O1 to O8 after each
@@ -35,7 +37,7 @@ begun, 2 when no plan is chosen or an option is wrong. Each half minute standard
                        left. Which ones are left out is told. Plans that have begun come to their end. The order is
                        mixed, by --seed
   --seed N             of the order under --budget; default 1
-  --parallel N         worlds side by side, 1 to 8; default 3
+  --parallel N         worlds side by side, 1 to 8; default three for each processor, 3 to 8
   --guards [NAME …]    instead of plans: takes each guard (test/faults/guards), or each of these, out of a copy of Berth, and
                        runs its plans until one breaks that holds with it. The last line counts:
                        guards: N, missed: N, not missed: N. The exit code is 0 only when all were missed
@@ -43,6 +45,8 @@ begun, 2 when no plan is chosen or an option is wrong. Each half minute standard
                        left out. The line "plans: N, held: N, broken: N" is on standard error
   --record [WORKLOAD]  record the effects that the kill plans are made of anew; runs no plan
   --write              renew the results in docs/reliability.md: for a run of all plans, or for the guards of this run
+  --from FILE          with --write: of the run that has told FILE (--json), instead of running
+  --commit COMMIT      with --from: at which it ran, where FILE does not say
   --help`;
 
 const OPTIONS = {
@@ -52,11 +56,13 @@ const OPTIONS = {
   subset: { type: 'boolean', default: false },
   budget: { type: 'string' },
   seed: { type: 'string', default: '1' },
-  parallel: { type: 'string', default: '3' },
+  parallel: { type: 'string', default: String(worldsFor(cpus().length)) },
   json: { type: 'boolean', default: false },
   guards: { type: 'boolean', default: false },
   record: { type: 'boolean', default: false },
   write: { type: 'boolean', default: false },
+  from: { type: 'string' },
+  commit: { type: 'string' },
   help: { type: 'boolean', default: false },
 } satisfies ParseArgsOptionsConfig;
 
@@ -89,6 +95,26 @@ function list(plans: readonly FaultPlan[], json: boolean): void {
   if (!json) console.log(`plans: ${plans.length}`);
 }
 
+function writeUnlessLeft({ left }: RunResult, write: () => void): void {
+  if (left.length === 0) write();
+  else
+    console.error(`nothing is written: --write is for a run of all plans, and ${left.length} were left out`);
+}
+
+/** Writes the results of a run that is over. @throws Error when it was not one of all plans, or its file does not tell it */
+function writeFrom(file: string, commit: string | undefined, every: readonly FaultPlan[]): void {
+  const { result, made, day } = readRun(file);
+  const judged = new Set(result.verdicts.map(({ plan }) => plan));
+  const missing = every.filter(({ name }) => !judged.has(name));
+  if (missing.length > 0)
+    console.error(
+      `not in ${file}, for they are younger or were left out: ${missing.map(({ name }) => name).join(', ')}`,
+    );
+  const told = made ?? { command: 'npm run faults', settings: [], commit: undefined };
+  const ran = every.filter(({ name }) => judged.has(name));
+  writeUnlessLeft(result, () => writeResults(result, ran, { ...told, commit: told.commit ?? commit }, day));
+}
+
 /** Runs the plans; true when all of them were begun as wanted and have held. */
 async function run(
   plans: readonly FaultPlan[],
@@ -97,6 +123,7 @@ async function run(
 ): Promise<boolean> {
   // What is run is what is there now, whatever is committed meanwhile.
   const made = runMade(process.argv.slice(2), process.env);
+  const day = today();
   const budgetSeconds = values.budget === undefined ? undefined : numberOf('budget', values.budget);
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort(signal));
@@ -112,10 +139,10 @@ async function run(
       else tell(verdict, done, plans.length);
     },
   });
-  if (values.write && result.left.length === 0) writeResults(result, every, made);
+  if (values.write) writeUnlessLeft(result, () => writeResults(result, every, made, day));
   if (values.json) {
     const { left, seconds } = result;
-    console.log(JSON.stringify({ ...countsOf(result), left, seconds }));
+    console.log(JSON.stringify({ ...countsOf(result), left, seconds, made, day }));
     console.error(countPlans(result));
   } else console.log(summary(result).join('\n'));
   if (stopping.signal.aborted) return false;
@@ -166,6 +193,11 @@ async function main(args: string[]): Promise<number> {
     return 0;
   }
   const every = allPlans();
+  if (values.from !== undefined) {
+    if (!values.write) throw new Error('--from is for --write');
+    writeFrom(values.from, values.commit, every);
+    return 0;
+  }
   if (values.guards) return (await takeOutGuards(positionals, every, values)) ? 0 : 1;
   const plans = chosen(every, values);
   if (values.write && plans.length < every.length) throw new Error('--write is for a run of all plans');

@@ -69,3 +69,6 @@ export function tooSmall(plans: readonly FaultPlan[], budgetSeconds: number): st
   const least = Math.min(...plans.map(neededSeconds));
   return `--budget ${budgetSeconds} has left out every plan: the least that one of them may take is ${least} s; give --budget ${least} or more`;
 }
+
+/** How many worlds so many processors carry side by side: plans mostly wait. */
+export const worldsFor = (processors: number) => Math.min(8, Math.max(3, 3 * processors));

@@ -150,16 +150,40 @@ function told({ plan, violations }: Verdict): string[] {
 /** As `2026-10-05`. */
 export const today = () => new Date().toISOString().slice(0, 'yyyy-mm-dd'.length);
 
-/** What docs/reliability.md says of a run of all plans. */
-export function resultLines(result: RunResult, plans: readonly FaultPlan[], made: RunMade): string[] {
-  const minutes = Math.round(result.seconds / 60);
-  const figures = result.verdicts.flatMap(({ plan, figures }) =>
+/** Of O7: what most plans say alike, but for a number. */
+const OFTEN = /^O7: /;
+const isOften = (figure: string) => OFTEN.test(figure);
+
+/** What many plans tell alike, with how many; numbers in it differ. */
+function oftenLines(verdicts: readonly Verdict[]): string[] {
+  const texts = verdicts.flatMap(({ figures }) =>
+    figures.filter(isOften).map((figure) => line(figure.replaceAll(/\d+(?= objects)/g, 'N'))),
+  );
+  return [...Map.groupBy(texts, (text) => text)].map(
+    ([text, all]) => `- ${text}: ${all.length} ${all.length === 1 ? 'plan' : 'plans'}`,
+  );
+}
+
+function figureLines({ verdicts }: RunResult): string[] {
+  const own = verdicts.flatMap(({ plan, figures }) =>
     figures
-      .filter((figure) => convergedSeconds(figure) === undefined)
+      .filter((figure) => convergedSeconds(figure) === undefined && !isOften(figure))
       .map((figure) => `- \`${plan}\`: ${line(figure, SHOWN_OF_FIGURE)}`),
   );
+  return [...own, ...oftenLines(verdicts)];
+}
+
+/** What docs/reliability.md says of a run of all plans. */
+export function resultLines(
+  result: RunResult,
+  plans: readonly FaultPlan[],
+  made: RunMade,
+  day = today(),
+): string[] {
+  const minutes = Math.round(result.seconds / 60);
+  const figures = figureLines(result);
   return [
-    `${howMade(made)} on ${today()}, ${cpus().length} processors, ${minutes} minutes: **${countLine(result)}**.`,
+    `${howMade(made)} on ${day}, ${cpus().length} processors, ${minutes} minutes: **${countLine(result)}**.`,
     '',
     ...table(result, plans),
     '',
@@ -169,11 +193,16 @@ export function resultLines(result: RunResult, plans: readonly FaultPlan[], made
 }
 
 /** Replaces the results on the page by those of this run, which was one of all plans. */
-export function writeResults(result: RunResult, plans: readonly FaultPlan[], made: RunMade): void {
+export function writeResults(
+  result: RunResult,
+  plans: readonly FaultPlan[],
+  made: RunMade,
+  day?: string,
+): void {
   const page = readFileSync(PAGE, 'utf8');
   const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
   if (begin === -1 || end < begin)
     throw new Error(`failed to write the results: ${PAGE} has no place for them`);
-  const section = [BEGIN, ...resultLines(result, plans, made)].join('\n').trimEnd();
+  const section = [BEGIN, ...resultLines(result, plans, made, day)].join('\n').trimEnd();
   writeFileSync(PAGE, `${page.slice(0, begin)}${section}\n${page.slice(end)}`);
 }

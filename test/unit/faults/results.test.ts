@@ -1,5 +1,6 @@
 /** What a run of all fault plans leaves in docs/reliability.md. */
 import { expect, test } from 'vitest';
+import { parseRun } from '../../faults/finished-run.ts';
 import type { FaultPlan, Verdict } from '../../faults/plan.ts';
 import { beneath, countsOf, resultLines, runMade, summary } from '../../faults/results.ts';
 
@@ -108,4 +109,41 @@ test('beneath a violation stand how states differ and what was said last', () =>
     '+ a',
     'api: b',
   ]);
+});
+
+test('what many plans tell alike is told once, with how many', () => {
+  const marked = ['O7: none of 15 objects that were marked is there any more', 'O7: nothing marked'];
+  const verdicts = [
+    held(first, [marked[0] ?? '', ...CONVERGED]),
+    held(second, ['O7: none of 3 objects that were marked is there any more']),
+    held(third, ['heap flat', marked[1] ?? '']),
+  ];
+  const made = { command: 'npm run faults', settings: [], commit: undefined };
+  const lines = resultLines({ ...RESULT, verdicts }, PLANS, made, '2026-10-05');
+  expect(lines[0]).toMatch(/^`npm run faults` on 2026-10-05, /);
+  expect(lines.filter((line) => line.startsWith('- '))).toEqual([
+    '- `soak/c`: heap flat',
+    '- O7: none of N objects that were marked is there any more: 2 plans',
+    '- O7: nothing marked: 1 plan',
+  ]);
+});
+
+test('a run that is over is read from its JSON lines, of before too, and from the last one what it was', () => {
+  const last = { plans: 3, held: 2, broken: 1, left: [], seconds: 3_900 };
+  const text = (end: object) =>
+    [
+      '',
+      '> berth@0.1.0 faults',
+      ...RESULT.verdicts.map((verdict) => JSON.stringify(verdict)),
+      JSON.stringify(end),
+    ].join('\n');
+  expect(parseRun(text(last))).toEqual({ result: RESULT });
+  const made = { command: 'npm run faults', settings: [], commit: 'abc1234' };
+  expect(parseRun(text({ ...last, made, day: '2026-10-05' }))).toEqual({
+    result: RESULT,
+    made,
+    day: '2026-10-05',
+  });
+  expect(() => parseRun(text({ ...last, plans: 4 }))).toThrow('counts 4 plans, and there are 3');
+  expect(() => parseRun(JSON.stringify(first))).toThrow('not over');
 });
