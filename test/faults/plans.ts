@@ -3,6 +3,7 @@ import { killPlans } from './kill-plans.ts';
 import type { FaultPlan, PlanKind } from './plan.ts';
 import { apiServerDownPlans } from './plans/api-server-down.ts';
 import { asleepPlans } from './plans/asleep.ts';
+import { atOncePlans } from './plans/at-once.ts';
 import { burstPlans } from './plans/burst.ts';
 import { crowdPlans } from './plans/crowd.ts';
 import { deletionPlans } from './plans/deletion.ts';
@@ -72,6 +73,7 @@ export function allPlans(): FaultPlan[] {
     ...twoOfEachPlans,
     ...deletionPlans,
     ...burstPlans,
+    ...atOncePlans,
     ...kubectlPlans,
     ...immutablePlans,
     ...crowdPlans,

@@ -146,7 +146,7 @@ export const hubGuards: readonly Guard[] = [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands so in the file
     find: '= `${FIND} FOR UPDATE OF d`;',
     replace: '= FIND;',
-    plans: ['two-of-each/api/spread'],
+    plans: ['burst/at-once'],
   },
   {
     name: 'epoch-of-renewals',
