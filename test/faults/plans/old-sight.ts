@@ -189,10 +189,11 @@ const strangerResource: FaultPlan = {
   },
 };
 
-const changedMeanwhile: FaultPlan = {
-  name: 'burst/changed-before-named',
+/** @param what the write of the operator that is held until the other change is there */
+const changedMeanwhile = (name: string, what: string): FaultPlan => ({
+  name: `burst/${name}`,
   kind: 'burst',
-  says: 'Another change reaches the cluster before the operator has named the rollout of the first one: the first one is never begun.',
+  says: `Another change reaches the cluster before the operator's "${what}" of the first one, whose rollout is not named by then: it is never begun.`,
   run: async (world): Promise<Violation[]> => {
     const { id, app } = await standing(world);
     const [first, second] = [imageOf('2.0.0'), imageOf('3.0.0')];
@@ -202,9 +203,7 @@ const changedMeanwhile: FaultPlan = {
       );
     const { promise: overtaken, resolve: goOn } = Promise.withResolvers<void>();
     const naming = world.kubernetes.add({
-      match: (request) =>
-        request.client === 'operator' &&
-        kubernetesEffect(request) === 'update manageddeployments-status shop-x',
+      match: (request) => request.client === 'operator' && kubernetesEffect(request) === what,
       fault: { kind: 'before', run: () => overtaken },
       times: 1,
     });
@@ -220,10 +219,11 @@ const changedMeanwhile: FaultPlan = {
       .filter(({ body }) => JSON.stringify(body).includes(first.source_revision_config.image_uri));
     return begun.length === 0 ? missed : [broken('what nobody wanted any more was begun')];
   },
-};
+});
 
 export const oldSightPlans: readonly FaultPlan[] = [
-  changedMeanwhile,
+  changedMeanwhile('changed-before-named', 'update manageddeployments-status shop-x'),
+  changedMeanwhile('changed-before-kept', 'create controllerrevisions shop-x-2'),
   deletedUnseen,
   ownDeleteUnseen,
   olderList,
