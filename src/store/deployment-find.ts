@@ -7,7 +7,7 @@ import { REMOTE_RECONCILED, statusIs } from './status.ts';
 
 const JOINED = 'JOIN listeners l ON l.id = d.listener_id LEFT JOIN secret_sets s ON s.id = d.secrets_id';
 const FIND = `SELECT ${DEPLOYMENT_COLUMNS} FROM deployments d ${JOINED} WHERE d.id = $2 AND d.tenant_id = $1`;
-const FIND_FOR_UPDATE = `${FIND} FOR UPDATE OF d`;
+const LOCK = 'SELECT id FROM deployments WHERE id = $2 AND tenant_id = $1 FOR UPDATE';
 
 /** The deployment; null when this tenant has none of this id. */
 export async function findDeployment(
@@ -22,14 +22,17 @@ export async function findDeployment(
 /**
  * As findDeployment, with the row locked until the transaction ends. Whoever changes a deployment or its revisions
  * takes this lock first (of several deployments: in the order of their ids), so that no two wait for each other.
+ *
+ * Read in a statement of its own: one that has waited for a lock sees the row as it is then, but what is joined to it as it
+ * was when the statement began, and of secrets that were new none.
  */
 export async function findDeploymentForUpdate(
   transaction: Transaction,
   tenantId: string,
   deploymentId: string,
 ): Promise<DeploymentRecord | null> {
-  const [row] = await transaction.query<DeploymentRow>(FIND_FOR_UPDATE, [tenantId, deploymentId]);
-  return row === undefined ? null : toDeploymentRecord(row);
+  const locked = await transaction.query<{ id: string }>(LOCK, [tenantId, deploymentId]);
+  return locked.length === 0 ? null : await findDeployment(transaction, tenantId, deploymentId);
 }
 
 /** Filters of the list; absent ones do not filter. All must hold. */

@@ -1,6 +1,7 @@
 /** Records of deployments in a real PostgreSQL: what is written together, and what concurrent writers do to each other. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { uuidv7 } from '../../src/domain/id.ts';
+import type { Transaction } from '../../src/store/database.ts';
 import {
   findDeployment,
   findDeploymentForUpdate,
@@ -13,6 +14,7 @@ import { listEvents } from '../../src/store/events.ts';
 import type { DeploymentRecord, WantedChange } from '../../src/store/records.ts';
 import { listRevisions } from '../../src/store/revisions.ts';
 import { openSecrets } from '../../src/store/secret-box.ts';
+import { waitFor } from '../cluster/wait.ts';
 import { insert, newDeployment, newTenant, type StoreFixture, startStore } from './harness/store.ts';
 
 let store: StoreFixture;
@@ -256,6 +258,39 @@ describe('updateWanted', () => {
     );
     expect(revisions[0]?.id).toBe(final?.latestRevisionId);
     expect(revisions[0]?.sourceRevisionConfig).toEqual(final?.sourceRevisionConfig);
+  });
+
+  test('a writer that waits for another one’s new secrets finds them', async () => {
+    const { tenantId, scope } = await newTenant(store);
+    const { id } = await insert(store, tenantId, 'shop');
+    const lock = async (tx: Transaction) => {
+      const current = await findDeploymentForUpdate(tx, tenantId, id);
+      if (current === null) throw new Error('gone');
+      return current;
+    };
+    const secrets = [{ name: 'TOKEN', value: 'second' }];
+    let waiting: Promise<DeploymentRecord> | undefined;
+    await scope.transaction(async (tx) => {
+      const current = await lock(tx);
+      await updateWanted(
+        tx,
+        store.box,
+        tenantId,
+        id,
+        change(current, { secrets: { kind: 'values', secrets } }),
+      );
+      waiting = scope.transaction(lock);
+      const isWaiting = async () => {
+        const [row] = await store.sql(
+          "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        );
+        return row !== undefined;
+      };
+      await waitFor('the other one to wait for the lock', isWaiting, { timeoutMs: 30_000, intervalMs: 20 });
+    });
+    const found = await waiting;
+    expect(found?.generation).toBe(2);
+    expect(openSecrets(store.box, found?.secrets ?? null)).toEqual(secrets);
   });
 
   test('writers that did not lock: exactly one of the same generation wins', async () => {

@@ -143,9 +143,8 @@ export const hubGuards: readonly Guard[] = [
     rule: 'compare-and-set',
     says: 'Changes of a deployment at the same time are made one after the other, and none is refused for another one.',
     file: 'src/store/deployment-find.ts',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands so in the file
-    find: '= `${FIND} FOR UPDATE OF d`;',
-    replace: '= FIND;',
+    find: "tenant_id = $1 FOR UPDATE';",
+    replace: "tenant_id = $1';",
     plans: ['burst/at-once'],
   },
   {

@@ -56,4 +56,22 @@ const oneWaits: FaultPlan = {
   },
 };
 
-export const atOncePlans: readonly FaultPlan[] = [oneWaits];
+const secretsStay: FaultPlan = {
+  name: 'burst/at-once/secrets',
+  kind: 'burst',
+  says: 'A change of the image arrives when one of the secrets is written and not committed: the secrets are those of that one.',
+  run: async (world): Promise<Violation[]> => {
+    const checks = new Checks();
+    const { id } = await standing(world);
+    const secrets = { secrets: [{ name: 'TOKEN', value: 'second' }] };
+    const statuses = await atOnce(world, id, secrets, imageChange('first'));
+    checks.that(statuses.join() === '200,200', `two changes at once were answered ${statuses.join()}`);
+    const { body } = await world.call<{ secrets: { name: string }[] }>('GET', `/v2/deployments/${id}`);
+    const names = body.secrets.map(({ name }) => name).join();
+    checks.that(names === 'TOKEN', `the secrets are "${names}", not those of the first change`);
+    await world.ready(id);
+    return checks.violations;
+  },
+};
+
+export const atOncePlans: readonly FaultPlan[] = [oneWaits, secretsStay];
