@@ -1,6 +1,7 @@
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import { pullSecretName } from '../contract/names.ts';
 import { contentHash } from '../domain/hash.ts';
+import { isSecretOfAnother } from '../domain/policy-references.ts';
 import { APP_CONTAINER_NAME } from '../domain/reserved.ts';
 import type { KubeObject, PodTemplates } from './desired-object.ts';
 import { INPUTS_HASH_LABEL, metadata } from './labels.ts';
@@ -49,7 +50,7 @@ export function listenerSecretsOf(resource: ManagedDeployment, templates: PodTem
   const pulls = Object.values(templates).some((template) =>
     template.spec?.imagePullSecrets?.some(({ name }) => name === pull),
   );
-  return [
-    ...new Set([...named, ...(envSecretName === undefined ? [] : [envSecretName]), ...(pulls ? [pull] : [])]),
-  ];
+  // Another deployment's is refused; whether there is one of that name is nobody's to ask.
+  const isOwn = envSecretName !== undefined && !isSecretOfAnother(envSecretName, app(resource));
+  return [...new Set([...named, ...(isOwn ? [envSecretName] : []), ...(pulls ? [pull] : [])])];
 }

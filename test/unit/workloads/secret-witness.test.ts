@@ -19,3 +19,14 @@ test('watched over are the Secrets that only the listener can make, and no other
     ]),
   ).toEqual([`${app}-env-1`, `${app}-pull`]);
 });
+
+test('nobody learns by it whether another deployment has a Secret of some name', () => {
+  const resource = resourceOf({ ...minimalRequest(), secrets: [{ name: 'A', value: 'b' }] }, SELF_HOSTED);
+  const asking = (envSecretName: string) =>
+    listenerSecretsOf(
+      { ...resource, spec: { ...resource.spec, revision: { ...resource.spec.revision, envSecretName } } },
+      {},
+    );
+  expect(asking('other-0a1b2c3d-env-1')).toEqual([]);
+  expect(asking('written-by-hand')).toEqual(['written-by-hand']);
+});
