@@ -1,0 +1,172 @@
+/** Deployments that fail, and go on failing: a revision that has failed is at rest, and nobody starves beside it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { KubeError } from '../../../src/kube/errors.ts';
+import { RESOURCES } from '../../../src/kube/resources.ts';
+import type { ObservedPod } from '../../../src/operator/observed.ts';
+import { smallDeployment } from '../../integration/harness/samples.ts';
+import { insistOk } from '../insist.ts';
+import type { TellFigure } from '../plan.ts';
+import type { FaultWorld } from '../world.ts';
+import { type Checks, changeImage, imageOf } from './checks.ts';
+
+const CLIENTS = 16;
+/**
+ * A container ends once more, of each pod in its turn. A thousand that wait for five minutes after each end change their
+ * pods some ten times a second, however many these are here: so often the operator has to look at what fails.
+ */
+const CRASH_EVERY_MS = 80;
+/**
+ * One of them is changed to another image that fails. A rollout is work for everybody, for API server, scheduler and
+ * simulated nodes most of all, and what they take of two processors is nobody's starving: so it is seldom.
+ */
+export const CHANGE_EVERY_MS = 2_000;
+/** Of what the time allows so much has come about, however slow the machine is: then they were there. */
+const LEAST_PART = 1 / 2;
+/** For a revision that fails the operator applies a workload and tells statuses and an Event; the least of these. */
+const LEAST_REQUESTS = 2;
+
+const NAME = 'failing-';
+const failingImage = (number: number) => `fail-crash-loop.${number}`;
+
+/** Without marks of another manager (O7): those are on the healthy ones. */
+export async function makeFailing(world: FaultWorld, count: number): Promise<string[]> {
+  const names = Array.from({ length: count }, (_, index) => `${NAME}${index}`);
+  const ids: string[] = [];
+  await Promise.all(
+    Array.from({ length: CLIENTS }, async () => {
+      for (let name = names.pop(); name !== undefined; name = names.pop()) {
+        const body = smallDeployment(name, { image: imageOf(failingImage(0)) });
+        ids.push((await insistOk(world, 'POST', '/v2/deployments', body)).id);
+      }
+    }),
+  );
+  return ids;
+}
+
+const FAILED = `SELECT count(*)::int AS failed FROM revisions WHERE status = 'DEPLOY_FAILED'`;
+
+/** Revisions that have failed. */
+export async function failures(world: FaultWorld): Promise<number> {
+  return (await world.sql<{ failed: number }>(FAILED))[0]?.failed ?? 0;
+}
+
+/** Of those whose simulated node has come to its end with them (`test/cluster/stages`): it does not write them any more. */
+const NODE_RESTARTS = 5;
+
+async function failingPods({ admin, namespace }: FaultWorld): Promise<ObservedPod[]> {
+  const { items } = await admin.list<ObservedPod>(RESOURCES.Pod, { namespace });
+  return items.filter(
+    ({ metadata, status }) =>
+      metadata.name.startsWith(NAME) &&
+      status?.containerStatuses?.some(({ restartCount = 0 }) => restartCount >= NODE_RESTARTS),
+  );
+}
+
+/** Has a container of the next pod end once more, as its node would tell it. */
+function crashing(world: FaultWorld): () => Promise<void> {
+  let pods: ObservedPod[] = [];
+  return async () => {
+    if (pods.length === 0) pods = await failingPods(world);
+    const { metadata, status } = pods.pop() ?? {};
+    if (metadata === undefined) return;
+    const containerStatuses = status?.containerStatuses?.map(({ restartCount = 0, ...container }) => ({
+      ...container,
+      restartCount: restartCount + 1,
+    }));
+    const at = { namespace: world.namespace, name: metadata.name };
+    try {
+      await world.admin.patchStatus(RESOURCES.Pod, at, { status: { containerStatuses } });
+    } catch (error) {
+      // Another revision has come meanwhile.
+      if (!(error instanceof KubeError) || error.kind !== 'not_found') throw error;
+    }
+  };
+}
+
+/** Again and again, at most once in `ms`, until the signal fires. Returns how often. */
+async function each(
+  ms: number,
+  signal: AbortSignal,
+  once: (number: number) => Promise<void>,
+): Promise<number> {
+  let number = 0;
+  for (; !signal.aborted; number += 1) {
+    const pause = sleep(ms, undefined, { signal }).catch(() => undefined);
+    await once(number);
+    await pause;
+  }
+  return number;
+}
+
+export interface Failed {
+  readonly seconds: number;
+  /** Changes of their pods that the operator was told of by its watch: a look for each, or for some at once. */
+  readonly told: number;
+  /** Revisions that have come to their failure. */
+  readonly revisions: number;
+  /** What the operator has asked of the API server about them. */
+  readonly requests: number;
+}
+
+/** Counts the changes of their pods that the operator is told of. */
+function countTold(world: FaultWorld): () => number {
+  let told = 0;
+  world.kubernetes.add({
+    match: ({ client, verb, resource }) => client === 'operator' && verb === 'watch' && resource === 'pods',
+    fault: {
+      kind: 'filter-watch',
+      drop: ({ type, object }) => {
+        if (type === 'MODIFIED' && object.metadata.name?.startsWith(NAME)) told += 1;
+        return false;
+      },
+    },
+  });
+  return () => told;
+}
+
+/** Has them go on failing while `meanwhile` is under way. */
+export async function whileFailing<T>(
+  world: FaultWorld,
+  ids: readonly string[],
+  meanwhile: () => Promise<T>,
+): Promise<readonly [T, Failed]> {
+  const told = countTold(world);
+  const [from, before] = [Date.now(), await failures(world)];
+  const over = new AbortController();
+  const { signal } = over;
+  const [result] = await Promise.all([
+    meanwhile().finally(() => over.abort()),
+    each(CRASH_EVERY_MS, signal, crashing(world)),
+    each(CHANGE_EVERY_MS, signal, (number) =>
+      changeImage(world, ids[number % ids.length] ?? '', failingImage(number + 1)),
+    ),
+  ]);
+  const requests = world.kubernetes
+    .exchanges('operator')
+    .filter(({ at, name }) => at >= from && name.startsWith(NAME)).length;
+  const revisions = (await failures(world)) - before;
+  return [result, { seconds: (Date.now() - from) / 1000, told: told(), revisions, requests }];
+}
+
+export function checkFailed(
+  { seconds, told, revisions, requests }: Failed,
+  checks: Checks,
+  tell: TellFigure,
+): void {
+  tell(
+    `meanwhile, in ${seconds.toFixed(0)} s, ${revisions} revisions failed; the operator was told of ${told} changes of pods that fail, and asked for ${requests} things about them`,
+  );
+  const least = (everyMs: number) => Math.floor(((seconds * 1000) / everyMs) * LEAST_PART);
+  const asks = (number: number, most: number, what: string) =>
+    checks.that(
+      number >= most,
+      `${number} ${what} in ${seconds.toFixed(0)} s, at least ${most} were expected`,
+    );
+  asks(told, least(CRASH_EVERY_MS), 'changes of pods that fail were told to the operator');
+  asks(revisions, least(CHANGE_EVERY_MS), 'revisions failed');
+  asks(
+    requests,
+    least(CHANGE_EVERY_MS) * LEAST_REQUESTS,
+    'things were asked by the operator about those that fail',
+  );
+}
