@@ -184,6 +184,15 @@ export const operatorGuards: readonly Guard[] = [
     plans: ['status-codes/operator/apply/throttled'],
   },
   {
+    name: 'refusals-stand',
+    rule: 'outcome',
+    says: 'What the cluster has refused is not sent again before its time, whatever happens meanwhile.',
+    file: 'src/operator/refusals.ts',
+    find: 'if (refusal === undefined || now >= refusal.retryAt) return undefined;',
+    replace: 'if (refusal === undefined || now >= 0) return undefined;',
+    plans: ['status-codes/operator/create/invalid'],
+  },
+  {
     name: 'growing-pauses',
     rule: 'outcome',
     says: 'Pauses between tries grow.',
