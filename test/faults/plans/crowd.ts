@@ -5,6 +5,7 @@ import type { FaultWorld } from '../world.ts';
 import { Checks, changeImage, numberFromEnvironment, serving } from './checks.ts';
 import { crowdOfFailing } from './crowd-failing.ts';
 import { checkGrowth, SLACK_BYTES } from './growth.ts';
+import { countPodChanges } from './pod-changes.ts';
 import { COLLECTING, liveUsage } from './usage.ts';
 
 const POD_EVENTS = numberFromEnvironment('FAULTS_POD_EVENTS', 10_000);
@@ -28,23 +29,6 @@ async function podEvents(world: FaultWorld, pods: readonly string[], count: numb
   );
 }
 
-/** Counts the changes by `podEvents` that the operator is told of by its watch. */
-function countTold(world: FaultWorld): () => number {
-  let told = 0;
-  world.kubernetes.add({
-    match: ({ client, verb, resource }) => client === 'operator' && verb === 'watch' && resource === 'pods',
-    fault: {
-      kind: 'filter-watch',
-      drop: ({ type, object }) => {
-        const { annotations } = object.metadata as { annotations?: Record<string, string> };
-        if (type === 'MODIFIED' && annotations?.[NUMBER] !== undefined) told += 1;
-        return false;
-      },
-    },
-  });
-  return () => told;
-}
-
 const events: FaultPlan = {
   name: 'crowd/pod-events',
   kind: 'crowd',
@@ -61,7 +45,7 @@ const events: FaultPlan = {
       .filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] !== 'api')
       .map(({ metadata }) => metadata.name);
     // As many before it is measured: a heap that has had its size once is no growth, nor what is compiled at first use.
-    const told = countTold(world);
+    const told = countPodChanges(world, ({ annotations }) => annotations?.[NUMBER] !== undefined);
     await podEvents(world, pods, POD_EVENTS);
     await world.quiet();
     const first = told();

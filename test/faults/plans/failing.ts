@@ -8,6 +8,7 @@ import { insistOk } from '../insist.ts';
 import type { TellFigure } from '../plan.ts';
 import type { FaultWorld } from '../world.ts';
 import { type Checks, changeImage, imageOf } from './checks.ts';
+import { countPodChanges } from './pod-changes.ts';
 
 const CLIENTS = 16;
 /**
@@ -108,29 +109,13 @@ export interface Failed {
   readonly requests: number;
 }
 
-/** Counts the changes of their pods that the operator is told of. */
-function countTold(world: FaultWorld): () => number {
-  let told = 0;
-  world.kubernetes.add({
-    match: ({ client, verb, resource }) => client === 'operator' && verb === 'watch' && resource === 'pods',
-    fault: {
-      kind: 'filter-watch',
-      drop: ({ type, object }) => {
-        if (type === 'MODIFIED' && object.metadata.name?.startsWith(NAME)) told += 1;
-        return false;
-      },
-    },
-  });
-  return () => told;
-}
-
 /** Has them go on failing while `meanwhile` is under way. */
 export async function whileFailing<T>(
   world: FaultWorld,
   ids: readonly string[],
   meanwhile: () => Promise<T>,
 ): Promise<readonly [T, Failed]> {
-  const told = countTold(world);
+  const told = countPodChanges(world, ({ name }) => name?.startsWith(NAME) === true);
   const [from, before] = [Date.now(), await failures(world)];
   const over = new AbortController();
   const { signal } = over;
