@@ -1,6 +1,5 @@
 import { ANNOTATIONS, FIELD_MANAGERS } from '../contract/names.ts';
 import type { Logger } from '../domain/logger.ts';
-import { hostOf } from '../domain/url-host.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import { type Outcome, runWorkers } from '../kube/controller.ts';
@@ -8,6 +7,7 @@ import { isKubeError } from '../kube/errors.ts';
 import { keyOf } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resources.ts';
 import { WorkQueue } from '../kube/work-queue.ts';
+import { wantedHost } from '../workloads/app-url.ts';
 import { tlsSecretName } from '../workloads/names.ts';
 import type { EnvSecrets } from './env-secrets.ts';
 import { TermOver } from './refusal.ts';
@@ -43,12 +43,6 @@ interface Look {
   /** ms on the clock. */
   readonly notBefore: number;
   readonly pauseMs: number;
-}
-
-/** Host of the wanted URL; null: none is wanted. */
-export function wantedHost(spec: Resource['spec'] | undefined): string | null {
-  // What is stored may lack what the CRD of today asks for.
-  return hostOf(spec?.routing?.url);
 }
 
 function isNoted({ metadata }: Resource): boolean {

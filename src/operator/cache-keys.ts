@@ -1,7 +1,7 @@
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
 import { LABELS } from '../contract/names.ts';
 import { controllerOf, type KubeObject, type UntypedObject } from '../kube/object.ts';
-import { wantedHost } from './host-claims.ts';
+import { wantedHost } from '../workloads/app-url.ts';
 
 /** What objects are filed under in the caches. */
 
@@ -13,7 +13,7 @@ export function deploymentKeys({ metadata, ...object }: UntypedObject): string[]
 
 /** Of a custom resource: the host that it wants to be reached under. */
 export function hostKeys(object: UntypedObject): string[] {
-  const host = wantedHost(object);
+  const host = wantedHost(object['spec']);
   return host === null ? [] : [host];
 }
 

@@ -4,9 +4,9 @@ import type { KubeClient } from '../kube/client.ts';
 import { type KubeObject, keyOf, type ObjectName, type UntypedObject } from '../kube/object.ts';
 import { Reflector, type ReflectorStats } from '../kube/reflector.ts';
 import { RESOURCES, type Resource } from '../kube/resources.ts';
+import { wantedHost } from '../workloads/app-url.ts';
 import { appKeys, deploymentKeys, hostKeys } from './cache-keys.ts';
 import type { ClusterView } from './cluster-view.ts';
-import { wantedHost } from './host-claims.ts';
 import { CHILD_KINDS, type ChildKindName } from './kinds.ts';
 import { slimChild, slimPod, slimResource, slimTemplates } from './slim.ts';
 
@@ -109,14 +109,14 @@ export class Caches implements ClusterView {
         },
       });
       reflector.addHandlers({
-        added: (object) => this.#tellClaimants(wantedHost(object)),
+        added: (object) => this.#tellClaimants(wantedHost(object['spec'])),
         updated: (object, old) => {
-          const [now, before] = [wantedHost(object), wantedHost(old)];
+          const [now, before] = [wantedHost(object['spec']), wantedHost(old['spec'])];
           if (now === before) return;
           this.#tellClaimants(before);
           this.#tellClaimants(now);
         },
-        deleted: (object) => this.#tellClaimants(wantedHost(object)),
+        deleted: (object) => this.#tellClaimants(wantedHost(object['spec'])),
       });
     }
     for (const byNamespace of this.#children.values()) {

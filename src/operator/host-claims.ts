@@ -1,6 +1,6 @@
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
-import { hostOf } from '../domain/url-host.ts';
 import { controllerOf, keyOf, type UntypedObject } from '../kube/object.ts';
+import { wantedHost } from '../workloads/app-url.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { ROUTE_KINDS } from './kinds.ts';
 import type { Observed } from './observed.ts';
@@ -13,19 +13,13 @@ import { hostsOf } from './route-state.ts';
 
 type Hosts = Pick<ClusterView, 'resourcesOfHost' | 'children'>;
 
-/** Host that a custom resource wants to be reached under, in lower case; null: none, or nothing that is a URL. */
-export function wantedHost(resource: UntypedObject): string | null {
-  const { routing } = (resource['spec'] ?? {}) as { routing?: { url?: unknown } };
-  return hostOf(routing?.url);
-}
-
 /**
  * Why no route may lead to the wanted host; null: one may. It is of whoever has a route with it already, else of who was
  * there first. Nothing tells whose the other one is: that may be another tenant's.
  * @param ownHost of the hub itself; null: not known
  */
 export function hostRefusal({ resource }: Observed, view: Hosts, ownHost: string | null): string | null {
-  const host = wantedHost(resource as unknown as UntypedObject);
+  const host = wantedHost(resource.spec);
   if (host === null) return null;
   if (host === ownHost) return `${host} is the platform's own host`;
   const [holder] = claimants(host, resource as unknown as UntypedObject, view);

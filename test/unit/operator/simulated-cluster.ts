@@ -9,7 +9,7 @@ import { type Resource, resourceOf } from '../../../src/kube/resources.ts';
 import { appKeys } from '../../../src/operator/cache-keys.ts';
 import type { ClusterView } from '../../../src/operator/cluster-view.ts';
 import type { WriteClient } from '../../../src/operator/execute.ts';
-import { wantedHost } from '../../../src/operator/host-claims.ts';
+import { wantedHost } from '../../../src/workloads/app-url.ts';
 import { type Fields, merge, removeDropped, removeTaken, replicasOwners } from './simulated-apply.ts';
 
 /**
@@ -84,7 +84,7 @@ export class SimulatedCluster {
             (object['spec'] as { deploymentId?: string }).deploymentId === deploymentId,
         ),
       resourcesOfHost: (host) =>
-        this.list('ManagedDeployment').filter((object) => wantedHost(object) === host),
+        this.list('ManagedDeployment').filter((object) => wantedHost(object['spec']) === host),
       children: (kind, key) =>
         [...this.#stored.values()]
           .map(({ object }) => object)
