@@ -2,11 +2,24 @@ import { createHash } from 'node:crypto';
 
 /** JSON with sorted keys: equal content gives equal text, whatever the order of keys. `undefined` members vanish. */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, member: unknown) =>
-    member !== null && typeof member === 'object' && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
-  );
+  // A replacer would be called for each member, at twice the cost: a look hashes all that a deployment wants.
+  return JSON.stringify(sorted(value));
+}
+
+function sorted(value: unknown): unknown {
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const { toJSON } = value as { toJSON?: unknown };
+  if (typeof toJSON === 'function') return sorted(toJSON.call(value));
+  const members = value as Readonly<Record<string, unknown>>;
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(members).sort()) {
+    const member = sorted(members[key]);
+    // An assignment to this one would set the prototype.
+    if (key === '__proto__') Object.defineProperty(copy, key, { value: member, enumerable: true });
+    else copy[key] = member;
+  }
+  return copy;
 }
 
 /** Content hash (64 hex digits) of any JSON value; independent of key order. Nobody finds two values that have the same. */

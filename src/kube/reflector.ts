@@ -107,7 +107,8 @@ export class Reflector<T extends KubeObject> {
 
   /** Tells of the answer to an own write: taken into the cache if newer, and `isCurrent` waits for it. */
   noteWrite(written: T): void {
-    this.#cache.noteWrite(this.#slim(structuredClone(written)));
+    // Slimming takes fields off these two; the caller's stays as it was answered.
+    this.#cache.noteWrite(this.#slim({ ...written, metadata: { ...written.metadata } }));
   }
 
   /** Tells of an own delete: `isCurrent` is false until the object of this uid is gone or marked as being deleted. */

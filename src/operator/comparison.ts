@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ANNOTATIONS } from '../contract/names.ts';
 import { type Difference, whyApply } from '../kube/compare.ts';
 import type { DesiredObject, KubeObject } from '../workloads/desired-object.ts';
@@ -32,6 +33,22 @@ function pausedByHand(live: ChildObject): Difference[] {
   ];
 }
 
+interface Found {
+  readonly object: KubeObject;
+  readonly differences: readonly Difference[];
+}
+
+/** Of cached objects, which never change: most looks want of most of them what the look before has wanted. */
+const compared = new WeakMap<ChildObject, Found>();
+
+function differencesOf(object: KubeObject, live: ChildObject): readonly Difference[] {
+  const known = compared.get(live);
+  if (known !== undefined && isDeepStrictEqual(known.object, object)) return known.differences;
+  const differences = [...whyApply(object, live, ANNOTATIONS.appliedHash), ...pausedByHand(live)];
+  compared.set(live, { object, differences });
+  return differences;
+}
+
 /** Compares what is wanted with what is there, in the order of creation. Pod counts are not compared here. */
 export function compareAll(desired: readonly DesiredObject[], observed: Observed): Comparison[] {
   const volumeIsThere = [...observed.children.values()].some(({ kind }) => kind === 'PersistentVolumeClaim');
@@ -45,10 +62,7 @@ export function compareAll(desired: readonly DesiredObject[], observed: Observed
     const live = observed.children.get(id);
     if (live === undefined) return { ...comparison, state: 'missing' };
     if (live.metadata.deletionTimestamp !== undefined) return { ...comparison, state: 'leaving', live };
-    const differences =
-      wanted.policy === 'create-only'
-        ? []
-        : [...whyApply(object, live, ANNOTATIONS.appliedHash), ...pausedByHand(live)];
+    const differences = wanted.policy === 'create-only' ? [] : differencesOf(object, live);
     return { ...comparison, live, differences, state: differences.length === 0 ? 'same' : 'different' };
   });
 }

@@ -4,7 +4,7 @@ import { canonicalJson, contentHash } from '../domain/hash.ts';
 import type { DesiredObject } from '../workloads/desired-object.ts';
 import { cacheName, databaseName } from '../workloads/names.ts';
 import { dataServiceInputs } from '../workloads/template-inputs.ts';
-import { liveChild, type Observed, type ObservedResource } from './observed.ts';
+import { type ChildObject, liveChild, type Observed, type ObservedResource } from './observed.ts';
 
 /**
  * Pod templates of database and cache are rendered once for their inputs, like those of revisions: an operator that
@@ -39,12 +39,8 @@ export function withKeptTemplates(
     const inputs = contentHash(dataServiceInputs(resource, service, images[service]));
     const kept = readKept(observed, object.kind, object.metadata.name);
     const spec = object.spec as { template: V1PodTemplateSpec };
-    const template = kept?.inputs === inputs ? kept.template : spec.template;
-    const note: KeptTemplate = { inputs, hash: contentHash(template), template };
-    const annotations = {
-      ...object.metadata.annotations,
-      [ANNOTATIONS.podTemplate]: canonicalJson(note),
-    };
+    const { template, text } = kept?.inputs === inputs ? kept : keeping(inputs, spec.template);
+    const annotations = { ...object.metadata.annotations, [ANNOTATIONS.podTemplate]: text };
     const metadata = { ...object.metadata, annotations };
     return { ...wanted, object: { ...object, metadata, spec: { ...spec, template } } };
   });
@@ -55,15 +51,39 @@ export function keptTemplate(observed: Observed, kind: string, name: string): V1
   return readKept(observed, kind, name)?.template;
 }
 
-function readKept(observed: Observed, kind: string, name: string): KeptTemplate | undefined {
-  const text = liveChild(observed, kind, name)?.metadata.annotations?.[ANNOTATIONS.podTemplate];
-  if (text === undefined) return undefined;
+type Kept = KeptTemplate & {
+  /** As the annotation has to be, whatever order somebody has given it. */
+  readonly text: string;
+};
+
+function keeping(inputs: string, template: V1PodTemplateSpec): Kept {
+  const note: KeptTemplate = { inputs, hash: contentHash(template), template };
+  return { ...note, text: canonicalJson(note) };
+}
+
+/** Of cached objects, which never change: it is asked for at each look. */
+const known = new WeakMap<ChildObject, Kept | null>();
+
+function readKept(observed: Observed, kind: string, name: string): Kept | undefined {
+  const live = liveChild(observed, kind, name);
+  if (live === undefined) return undefined;
+  let kept = known.get(live);
+  if (kept === undefined) {
+    kept = keptOn(live);
+    known.set(live, kept);
+  }
+  return kept ?? undefined;
+}
+
+function keptOn({ metadata }: ChildObject): Kept | null {
+  const text = metadata.annotations?.[ANNOTATIONS.podTemplate];
+  if (text === undefined) return null;
   try {
-    const note = JSON.parse(text) as Partial<KeptTemplate> | null;
-    const { inputs, hash, template } = note ?? {};
-    if (inputs === undefined || template === undefined || contentHash(template) !== hash) return undefined;
-    return { inputs, hash, template };
+    const { inputs, hash, template } = (JSON.parse(text) ?? {}) as Partial<KeptTemplate>;
+    if (inputs === undefined || template === undefined) return null;
+    const kept = keeping(inputs, template);
+    return kept.hash === hash ? kept : null;
   } catch {
-    return undefined;
+    return null;
   }
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import { canonicalJson } from '../domain/hash.ts';
 
@@ -8,6 +9,8 @@ export function statusChange(
   before: ManagedDeploymentStatus | undefined,
   after: ManagedDeploymentStatus,
 ): StatusChange {
+  // Most looks: without the text of either.
+  if (isDeepStrictEqual(before, after)) return 'none';
   if (canonicalJson(before ?? {}) === canonicalJson(after)) return 'none';
   return canonicalJson(withoutCounts(before ?? {})) === canonicalJson(withoutCounts(after))
     ? 'counts'
