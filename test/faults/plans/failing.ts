@@ -26,11 +26,20 @@ const LEAST_PART = 1 / 2;
 /** For a revision that fails the operator applies a workload and tells statuses and an Event; the least of these. */
 const LEAST_REQUESTS = 2;
 
-const NAME = 'failing-';
-const failingImage = (number: number) => `fail-crash-loop.${number}`;
+export const failingImage = (number: number) => `fail-crash-loop.${number}`;
 
-/** Without marks of another manager (O7): those are on the healthy ones. */
-export async function makeFailing(world: FaultWorld, count: number): Promise<string[]> {
+/** Those whose pods fail, and can be changed so that they fail anew. */
+export interface Crowd {
+  /** What the names of their pods begin with, and nobody else's. */
+  readonly prefix: string;
+  /** Changes one of them to another image that fails; `number` is a new one each time, from 1 on. */
+  failAnew(number: number): Promise<void>;
+}
+
+const NAME = 'failing-';
+
+/** Deployments of Berth's, without marks of another manager (O7): those are on the healthy ones. */
+export async function makeFailing(world: FaultWorld, count: number): Promise<Crowd> {
   const names = Array.from({ length: count }, (_, index) => `${NAME}${index}`);
   const ids: string[] = [];
   await Promise.all(
@@ -41,7 +50,10 @@ export async function makeFailing(world: FaultWorld, count: number): Promise<str
       }
     }),
   );
-  return ids;
+  return {
+    prefix: NAME,
+    failAnew: (number) => changeImage(world, ids[number % ids.length] ?? '', failingImage(number)),
+  };
 }
 
 const FAILED = `SELECT count(*)::int AS failed FROM revisions WHERE status = 'DEPLOY_FAILED'`;
@@ -54,20 +66,23 @@ export async function failures(world: FaultWorld): Promise<number> {
 /** Of those whose simulated node has come to its end with them (`test/cluster/stages`): it does not write them any more. */
 const NODE_RESTARTS = 5;
 
-async function failingPods({ admin, namespace }: FaultWorld): Promise<ObservedPod[]> {
+export async function failedPods(
+  { admin, namespace }: FaultWorld,
+  { prefix }: Pick<Crowd, 'prefix'>,
+): Promise<ObservedPod[]> {
   const { items } = await admin.list<ObservedPod>(RESOURCES.Pod, { namespace });
   return items.filter(
     ({ metadata, status }) =>
-      metadata.name.startsWith(NAME) &&
+      metadata.name.startsWith(prefix) &&
       status?.containerStatuses?.some(({ restartCount = 0 }) => restartCount >= NODE_RESTARTS),
   );
 }
 
 /** Has a container of the next pod end once more, as its node would tell it. */
-function crashing(world: FaultWorld): () => Promise<void> {
+function crashing(world: FaultWorld, crowd: Crowd): () => Promise<void> {
   let pods: ObservedPod[] = [];
   return async () => {
-    if (pods.length === 0) pods = await failingPods(world);
+    if (pods.length === 0) pods = await failedPods(world, crowd);
     const { metadata, status } = pods.pop() ?? {};
     if (metadata === undefined) return;
     const containerStatuses = status?.containerStatuses?.map(({ restartCount = 0, ...container }) => ({
@@ -99,8 +114,32 @@ async function each(
   return number;
 }
 
-export interface Failed {
+export interface GoingOn {
   readonly seconds: number;
+  /** Containers that ended once more. */
+  readonly crashes: number;
+  /** Changes to another image that fails. */
+  readonly changes: number;
+}
+
+/** Has them go on failing while `meanwhile` is under way. */
+export async function goingOn<T>(
+  world: FaultWorld,
+  crowd: Crowd,
+  meanwhile: () => Promise<T>,
+): Promise<readonly [T, GoingOn]> {
+  const from = Date.now();
+  const over = new AbortController();
+  const { signal } = over;
+  const [result, crashes, changes] = await Promise.all([
+    meanwhile().finally(() => over.abort()),
+    each(CRASH_EVERY_MS, signal, crashing(world, crowd)),
+    each(CHANGE_EVERY_MS, signal, (number) => crowd.failAnew(number + 1)),
+  ]);
+  return [result, { seconds: (Date.now() - from) / 1000, crashes, changes }];
+}
+
+export interface Failed extends GoingOn {
   /** Changes of their pods that the operator was told of by its watch: a look for each, or for some at once. */
   readonly told: number;
   /** Revisions that have come to their failure. */
@@ -109,49 +148,51 @@ export interface Failed {
   readonly requests: number;
 }
 
-/** Has them go on failing while `meanwhile` is under way. */
+/** The same for those of `makeFailing`, with what Berth has had to do with them. */
 export async function whileFailing<T>(
   world: FaultWorld,
-  ids: readonly string[],
+  crowd: Crowd,
   meanwhile: () => Promise<T>,
 ): Promise<readonly [T, Failed]> {
   const told = countPodChanges(world, ({ name }) => name?.startsWith(NAME) === true);
   const [from, before] = [Date.now(), await failures(world)];
-  const over = new AbortController();
-  const { signal } = over;
-  const [result] = await Promise.all([
-    meanwhile().finally(() => over.abort()),
-    each(CRASH_EVERY_MS, signal, crashing(world)),
-    each(CHANGE_EVERY_MS, signal, (number) =>
-      changeImage(world, ids[number % ids.length] ?? '', failingImage(number + 1)),
-    ),
-  ]);
+  const [result, gone] = await goingOn(world, crowd, meanwhile);
   const requests = world.kubernetes
     .exchanges('operator')
     .filter(({ at, name }) => at >= from && name.startsWith(NAME)).length;
   const revisions = (await failures(world)) - before;
-  return [result, { seconds: (Date.now() - from) / 1000, told: told(), revisions, requests }];
+  return [result, { ...gone, told: told(), revisions, requests }];
 }
 
+function leastOf(seconds: number, checks: Checks) {
+  return (number: number, everyMs: number, what: string, times = 1) => {
+    const least = Math.floor(((seconds * 1000) / everyMs) * LEAST_PART) * times;
+    checks.that(
+      number >= least,
+      `${number} ${what} in ${seconds.toFixed(0)} s, at least ${least} were expected`,
+    );
+  };
+}
+
+/** They were there: else nobody would starve beside them. */
+export function checkGoingOn({ seconds, crashes, changes }: GoingOn, checks: Checks, tell: TellFigure): void {
+  tell(`meanwhile, in ${seconds.toFixed(0)} s, ${crashes} containers crashed, and ${changes} were changed`);
+  const asks = leastOf(seconds, checks);
+  asks(crashes, CRASH_EVERY_MS, 'containers crashed');
+  asks(changes, CHANGE_EVERY_MS, 'were changed');
+}
+
+/** Berth has felt it. */
 export function checkFailed(
   { seconds, told, revisions, requests }: Failed,
   checks: Checks,
   tell: TellFigure,
 ): void {
   tell(
-    `meanwhile, in ${seconds.toFixed(0)} s, ${revisions} revisions failed; the operator was told of ${told} changes of pods that fail, and asked for ${requests} things about them`,
+    `${revisions} revisions failed; the operator was told of ${told} changes of pods that fail, and asked for ${requests} things about them`,
   );
-  const least = (everyMs: number) => Math.floor(((seconds * 1000) / everyMs) * LEAST_PART);
-  const asks = (number: number, most: number, what: string) =>
-    checks.that(
-      number >= most,
-      `${number} ${what} in ${seconds.toFixed(0)} s, at least ${most} were expected`,
-    );
-  asks(told, least(CRASH_EVERY_MS), 'changes of pods that fail were told to the operator');
-  asks(revisions, least(CHANGE_EVERY_MS), 'revisions failed');
-  asks(
-    requests,
-    least(CHANGE_EVERY_MS) * LEAST_REQUESTS,
-    'things were asked by the operator about those that fail',
-  );
+  const asks = leastOf(seconds, checks);
+  asks(told, CRASH_EVERY_MS, 'changes of pods that fail were told to the operator');
+  asks(revisions, CHANGE_EVERY_MS, 'revisions failed');
+  asks(requests, CHANGE_EVERY_MS, 'things were asked by the operator about those that fail', LEAST_REQUESTS);
 }

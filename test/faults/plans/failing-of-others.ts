@@ -1,0 +1,79 @@
+/** Deployments that fail and that Berth has nothing to do with: what they cost a machine is nobody's starving. */
+import type { KubeObject, UntypedObject } from '../../../src/kube/object.ts';
+import { RESOURCES } from '../../../src/kube/resources.ts';
+import { waitFor } from '../../cluster/wait.ts';
+import type { FaultWorld } from '../world.ts';
+import { imageOf } from './checks.ts';
+import { type Crowd, failedPods, failingImage } from './failing.ts';
+
+const PREFIX = 'others-';
+const MADE_WITHIN_MS = 600_000;
+
+interface Running extends KubeObject {
+  readonly spec: {
+    readonly template: { readonly spec: { readonly containers: readonly { readonly name: string }[] } };
+  };
+}
+
+const nameOf = (index: number) => `${PREFIX}${index}`;
+
+/** As what runs for a deployment of Berth's, with a name and labels of nobody's, and an image that fails. */
+function likeness({ spec }: Running, namespace: string, name: string): UntypedObject {
+  const labels = { 'faults.example/crowd': name };
+  const [first, ...sidecars] = spec.template.spec.containers;
+  const containers = [{ ...first, image: imageOf(failingImage(0)) }, ...sidecars];
+  const template = { metadata: { labels }, spec: { ...spec.template.spec, containers } };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace, labels },
+    spec: { ...spec, selector: { matchLabels: labels }, template },
+  } as unknown as UntypedObject;
+}
+
+/**
+ * Makes so many, has them all fail, and removes them after `during`.
+ * @param model the Deployment that they resemble
+ */
+export async function amongOthers<T>(
+  world: FaultWorld,
+  model: string,
+  count: number,
+  during: (crowd: Crowd) => Promise<T>,
+): Promise<T> {
+  const { admin, namespace } = world;
+  const running = await admin.get<Running>(RESOURCES.Deployment, { namespace, name: model });
+  const container = running.spec.template.spec.containers[0]?.name;
+  for (let index = 0; index < count; index += 1)
+    await admin.create(likeness(running, namespace, nameOf(index)));
+  const soon = { timeoutMs: MADE_WITHIN_MS, intervalMs: 500 };
+  const crowd: Crowd = {
+    prefix: PREFIX,
+    failAnew: async (number) => {
+      const containers = [{ name: container, image: imageOf(failingImage(number)) }];
+      const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${nameOf(number % count)}`;
+      // A merge patch would take what else a container says.
+      await admin.request('PATCH', path, {
+        contentType: 'application/strategic-merge-patch+json',
+        body: { spec: { template: { spec: { containers } } } },
+      });
+    },
+  };
+  await waitFor(
+    'those of others to fail',
+    async () => (await failedPods(world, crowd)).length >= count,
+    soon,
+  );
+  const result = await during(crowd);
+  for (let index = 0; index < count; index += 1)
+    await admin.delete(RESOURCES.Deployment, { namespace, name: nameOf(index) });
+  await waitFor(
+    'those of others to be gone',
+    async () => {
+      const { items } = await admin.list(RESOURCES.Pod, { namespace });
+      return !items.some(({ metadata }) => metadata.name.startsWith(PREFIX));
+    },
+    soon,
+  );
+  return result;
+}
