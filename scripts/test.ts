@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { resolveEveryProgram } from '../test/cluster/every-program.ts';
 
 const HELP = `usage: npm test [-- ARGUMENT …]
 Runs every test but those on a real node (npm run e2e); arguments go to vitest, for instance:
@@ -74,6 +75,19 @@ export async function runTests(args: readonly string[]): Promise<number> {
   }
 }
 
+/**
+ * Makes the programs that tests start. With arguments too few tests may run to need them all: those that do make theirs.
+ * What cannot be had is told by the tests that need it, and only those fail.
+ */
+async function makePrograms(args: readonly string[]): Promise<void> {
+  if (args.length > 0) return;
+  try {
+    await resolveEveryProgram({ log: console.log });
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error));
+  }
+}
+
 /** Containers for real take minutes and a machine that can run them: `npm run e2e` does. */
 function withoutRealNode(args: readonly string[]): readonly string[] {
   return args.some((arg) => arg.startsWith('--project')) ? args : ['--project', '!e2e', ...args];
@@ -81,5 +95,9 @@ function withoutRealNode(args: readonly string[]): readonly string[] {
 
 if (import.meta.main) {
   if (process.argv.includes('--help')) console.log(HELP);
-  else process.exitCode = await runTests(withoutRealNode(process.argv.slice(2)));
+  else {
+    const args = process.argv.slice(2);
+    await makePrograms(args);
+    process.exitCode = await runTests(withoutRealNode(args));
+  }
 }

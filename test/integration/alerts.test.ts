@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { describeMetrics } from '../../scripts/metrics-doc.ts';
 import { FIRST_TIME_MS } from '../cluster/images/tools.ts';
@@ -26,9 +26,13 @@ const known = new Set(
   ),
 );
 
+let promtool: string;
+beforeAll(async () => {
+  promtool = await resolvePromtool();
+}, FIRST_TIME_MS);
+
 /** Whether Prometheus can read each of the expressions. */
 async function expectReadable(expressions: readonly string[]): Promise<void> {
-  const promtool = await resolvePromtool();
   const asRules = expressions.map((expr, index) => ({ record: `query:${index}`, expr }));
   const checked = promisify(execFile)(promtool, ['check', 'rules'], { cwd: ROOT });
   checked.child.stdin?.end(JSON.stringify({ groups: [{ name: 'queries', rules: asRules }] }));
@@ -45,13 +49,9 @@ describe('the dashboard', () => {
     expect(new Set(dashboard.panels.map(({ id: panel }) => panel)).size).toBe(dashboard.panels.length);
   });
 
-  test(
-    'asks what Prometheus can read',
-    async () => {
-      await expectReadable(queriesOf(dashboard));
-    },
-    FIRST_TIME_MS,
-  );
+  test('asks what Prometheus can read', async () => {
+    await expectReadable(queriesOf(dashboard));
+  });
 });
 
 describe('the alerts', () => {
@@ -73,16 +73,11 @@ describe('the alerts', () => {
     }
   });
 
-  test(
-    'are rules that Prometheus takes, and fire when they should, and only then',
-    async () => {
-      const promtool = await resolvePromtool();
-      const run = (...args: string[]) => promisify(execFile)(promtool, args, { cwd: ROOT });
-      expect((await run('check', 'rules', ALERTS)).stdout).toContain(`${rules.length} rules found`);
-      expect((await run('test', 'rules', ALERT_CASES)).stdout).toContain('SUCCESS');
-    },
-    FIRST_TIME_MS,
-  );
+  test('are rules that Prometheus takes, and fire when they should, and only then', async () => {
+    const run = (...args: string[]) => promisify(execFile)(promtool, args, { cwd: ROOT });
+    expect((await run('check', 'rules', ALERTS)).stdout).toContain(`${rules.length} rules found`);
+    expect((await run('test', 'rules', ALERT_CASES)).stdout).toContain('SUCCESS');
+  });
 
   test('are each seen firing, each seen not firing, and none fires while all is well', () => {
     const { tests } = parse(readFileSync(ALERT_CASES, 'utf8')) as {
@@ -102,14 +97,10 @@ describe('the alerts', () => {
     expect(names((count) => count === 0, others)).toEqual(all);
   });
 
-  test(
-    'have runbooks whose questions Prometheus can read, of metrics that there are',
-    async () => {
-      const queries = runbookQueries();
-      expect(queries.length).toBeGreaterThan(10);
-      expect(queries.flatMap(namesIn).filter((name) => !known.has(name))).toEqual([]);
-      await expectReadable(queries);
-    },
-    FIRST_TIME_MS,
-  );
+  test('have runbooks whose questions Prometheus can read, of metrics that there are', async () => {
+    const queries = runbookQueries();
+    expect(queries.length).toBeGreaterThan(10);
+    expect(queries.flatMap(namesIn).filter((name) => !known.has(name))).toEqual([]);
+    await expectReadable(queries);
+  });
 });

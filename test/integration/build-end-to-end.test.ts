@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { crane } from '../cluster/images/crane.ts';
+import { FIRST_TIME_MS } from '../cluster/images/tools.ts';
 import { waitFor } from '../cluster/wait.ts';
 import type { BerthProcess } from '../installation/berth-process.ts';
 import { type BuildParts, startBuildParts } from '../installation/build-parts.ts';
@@ -54,7 +55,7 @@ beforeAll(async () => {
   integration = made.body.id;
   await parts.git.commitFiles('shop/node', parts.sample('node'));
   await parts.git.commitFiles('shop/python', parts.sample('python'));
-}, 900_000);
+}, FIRST_TIME_MS);
 afterAll(async () => {
   await builder?.stop();
   await berth?.stop();

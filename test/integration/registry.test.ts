@@ -13,7 +13,7 @@ import { parse } from 'yaml';
 import { createRegistryAuthority } from '../../src/registry/authority.ts';
 import { parseSigningKeys } from '../../src/registry/signing-key.ts';
 import { type LocalRegistry, startRegistry, type TokenAuth } from '../cluster/images/registry.ts';
-import { resolveImageTools } from '../cluster/images/tools.ts';
+import { FIRST_TIME_MS, resolveImageTools } from '../cluster/images/tools.ts';
 import { freePorts } from '../cluster/ports.ts';
 import { waitFor } from '../cluster/wait.ts';
 import { runBerth } from '../installation/berth-process.ts';
@@ -110,7 +110,7 @@ beforeAll(async () => {
   berth = await startWholeBerth('registry', { settings: { ...settings, BERTH_PORT: String(port) } });
   shop = await berth.create(internal('Shop'));
   search = await berth.create(internal('search'));
-}, 600_000);
+}, FIRST_TIME_MS);
 afterAll(async () => {
   await berth?.stop();
   await registry?.stop();

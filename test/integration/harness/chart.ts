@@ -1,9 +1,17 @@
 /** The chart as `helm template` renders it, for tests of its values. */
+import { beforeAll } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { CHART } from '../../../scripts/manifests.ts';
+import { resolveHelm } from '../../cluster/helm.ts';
+import { FIRST_TIME_MS } from '../../cluster/images/tools.ts';
 import { helm } from '../../installation/helm.ts';
 import type { ManifestObject } from '../../installation/install.ts';
 import { environment } from './environment.ts';
+
+// Each file that renders waits here for a Helm that has to be built first, not within the limit of its first test.
+beforeAll(async () => {
+  await resolveHelm();
+}, FIRST_TIME_MS);
 
 interface Container {
   image: string;

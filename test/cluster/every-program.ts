@@ -1,0 +1,19 @@
+/** Every program that some test needs and that is built with Go or unpacked: for runs of all tests. */
+import { type ResolveOptions, resolveBinaries } from './binaries.ts';
+import { resolveHelm } from './helm.ts';
+import { resolveImageTools, resolveRunc } from './images/tools.ts';
+import { resolvePromtool } from './promtool.ts';
+
+/**
+ * Makes what is missing, one after the other: each build has the whole machine, and no test waits for one within its
+ * own limit of time. 20 to 30 minutes where nothing is there yet, once per version; nothing where all is there.
+ *
+ * @throws BinariesMissingError where something is missing and Go, or Debian's packages, cannot be had
+ */
+export async function resolveEveryProgram(options: ResolveOptions = {}): Promise<void> {
+  await resolveBinaries(options);
+  await resolveImageTools(['registry', 'crane', 'buildkitd', 'buildctl'], options);
+  await resolveHelm(options);
+  await resolvePromtool(options);
+  await resolveRunc(options);
+}
