@@ -77,7 +77,7 @@ export async function runTests(args: readonly string[]): Promise<number> {
 
 /**
  * Makes the programs that tests start. With arguments too few tests may run to need them all: those that do make theirs.
- * What cannot be had is told by the tests that need it, and only those fail.
+ * What cannot be had fails the files that need it, and only those.
  */
 async function makePrograms(args: readonly string[]): Promise<void> {
   if (args.length > 0) return;

@@ -3,6 +3,7 @@ import { ANNOTATIONS } from '../contract/names.ts';
 import { type Difference, whyApply } from '../kube/compare.ts';
 import type { DesiredObject, KubeObject } from '../workloads/desired-object.ts';
 import { type ChildObject, idOf, type Observed } from './observed.ts';
+import { recently } from './recently.ts';
 import { workloadState } from './workload-state.ts';
 
 /** One wanted object beside what is in the cluster. */
@@ -38,8 +39,11 @@ interface Found {
   readonly differences: readonly Difference[];
 }
 
+/** Each takes some KiB; a deployment has about ten. */
+const MOST_COMPARED = 5_000;
+
 /** Of cached objects, which never change: most looks want of most of them what the look before has wanted. */
-const compared = new WeakMap<ChildObject, Found>();
+const compared = recently<ChildObject, Found>(MOST_COMPARED);
 
 function differencesOf(object: KubeObject, live: ChildObject): readonly Difference[] {
   const known = compared.get(live);

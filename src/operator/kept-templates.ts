@@ -5,6 +5,7 @@ import type { DesiredObject } from '../workloads/desired-object.ts';
 import { cacheName, databaseName } from '../workloads/names.ts';
 import { dataServiceInputs } from '../workloads/template-inputs.ts';
 import { type ChildObject, liveChild, type Observed, type ObservedResource } from './observed.ts';
+import { recently } from './recently.ts';
 
 /**
  * Pod templates of database and cache are rendered once for their inputs, like those of revisions: an operator that
@@ -61,8 +62,11 @@ function keeping(inputs: string, template: V1PodTemplateSpec): Kept {
   return { ...note, text: canonicalJson(note) };
 }
 
+/** Each takes some KiB; a deployment has up to two. */
+const MOST_KNOWN = 1_000;
+
 /** Of cached objects, which never change: it is asked for at each look. */
-const known = new WeakMap<ChildObject, Kept | null>();
+const known = recently<ChildObject, Kept | null>(MOST_KNOWN);
 
 function readKept(observed: Observed, kind: string, name: string): Kept | undefined {
   const live = liveChild(observed, kind, name);

@@ -6,7 +6,7 @@ import { resolvePromtool } from './promtool.ts';
 
 /**
  * Makes what is missing, one after the other: each build has the whole machine, and no test waits for one within its
- * own limit of time. 20 to 30 minutes where nothing is there yet, once per version; nothing where all is there.
+ * own limit of time. 10 to 25 minutes where nothing is there yet, once per version; no time where all is.
  *
  * @throws BinariesMissingError where something is missing and Go, or Debian's packages, cannot be had
  */

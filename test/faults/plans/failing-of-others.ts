@@ -4,7 +4,7 @@ import { RESOURCES } from '../../../src/kube/resources.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import type { FaultWorld } from '../world.ts';
 import { imageOf } from './checks.ts';
-import { type Crowd, failedPods, failingImage } from './failing.ts';
+import { type Crowd, failedPods, failingImage, forEach } from './failing.ts';
 
 const PREFIX = 'others-';
 const MADE_WITHIN_MS = 600_000;
@@ -14,8 +14,6 @@ interface Running extends KubeObject {
     readonly template: { readonly spec: { readonly containers: readonly { readonly name: string }[] } };
   };
 }
-
-const nameOf = (index: number) => `${PREFIX}${index}`;
 
 /** As what runs for a deployment of Berth's, with a name and labels of nobody's, and an image that fails. */
 function likeness({ spec }: Running, namespace: string, name: string): UntypedObject {
@@ -44,14 +42,14 @@ export async function amongOthers<T>(
   const { admin, namespace } = world;
   const running = await admin.get<Running>(RESOURCES.Deployment, { namespace, name: model });
   const container = running.spec.template.spec.containers[0]?.name;
-  for (let index = 0; index < count; index += 1)
-    await admin.create(likeness(running, namespace, nameOf(index)));
+  const names = Array.from({ length: count }, (_, index) => `${PREFIX}${index}`);
+  await forEach(names, (name) => admin.create(likeness(running, namespace, name)));
   const soon = { timeoutMs: MADE_WITHIN_MS, intervalMs: 500 };
   const crowd: Crowd = {
     prefix: PREFIX,
     failAnew: async (number) => {
       const containers = [{ name: container, image: imageOf(failingImage(number)) }];
-      const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${nameOf(number % count)}`;
+      const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${names[number % count]}`;
       // A merge patch would take what else a container says.
       await admin.request('PATCH', path, {
         contentType: 'application/strategic-merge-patch+json',
@@ -65,8 +63,7 @@ export async function amongOthers<T>(
     soon,
   );
   const result = await during(crowd);
-  for (let index = 0; index < count; index += 1)
-    await admin.delete(RESOURCES.Deployment, { namespace, name: nameOf(index) });
+  await forEach(names, (name) => admin.delete(RESOURCES.Deployment, { namespace, name }));
   await waitFor(
     'those of others to be gone',
     async () => {

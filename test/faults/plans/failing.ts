@@ -38,18 +38,23 @@ export interface Crowd {
 
 const NAME = 'failing-';
 
+/** Does it for each, some at once. */
+export async function forEach<T>(all: readonly T[], once: (one: T) => Promise<unknown>): Promise<void> {
+  const left = [...all];
+  const client = async () => {
+    for (let one = left.shift(); one !== undefined; one = left.shift()) await once(one);
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+}
+
 /** Deployments of Berth's, without marks of another manager (O7): those are on the healthy ones. */
 export async function makeFailing(world: FaultWorld, count: number): Promise<Crowd> {
   const names = Array.from({ length: count }, (_, index) => `${NAME}${index}`);
   const ids: string[] = [];
-  await Promise.all(
-    Array.from({ length: CLIENTS }, async () => {
-      for (let name = names.pop(); name !== undefined; name = names.pop()) {
-        const body = smallDeployment(name, { image: imageOf(failingImage(0)) });
-        ids.push((await insistOk(world, 'POST', '/v2/deployments', body)).id);
-      }
-    }),
-  );
+  await forEach(names, async (name) => {
+    const body = smallDeployment(name, { image: imageOf(failingImage(0)) });
+    ids.push((await insistOk(world, 'POST', '/v2/deployments', body)).id);
+  });
   return {
     prefix: NAME,
     failAnew: (number) => changeImage(world, ids[number % ids.length] ?? '', failingImage(number)),
@@ -78,13 +83,13 @@ export async function failedPods(
   );
 }
 
-/** Has a container of the next pod end once more, as its node would tell it. */
-function crashing(world: FaultWorld, crowd: Crowd): () => Promise<void> {
+/** Has a container of the next pod end once more, as its node would tell it. False: there is none that has failed. */
+function crashing(world: FaultWorld, crowd: Crowd): () => Promise<boolean> {
   let pods: ObservedPod[] = [];
   return async () => {
     if (pods.length === 0) pods = await failedPods(world, crowd);
     const { metadata, status } = pods.pop() ?? {};
-    if (metadata === undefined) return;
+    if (metadata === undefined) return false;
     const containerStatuses = status?.containerStatuses?.map(({ restartCount = 0, ...container }) => ({
       ...container,
       restartCount: restartCount + 1,
@@ -92,26 +97,28 @@ function crashing(world: FaultWorld, crowd: Crowd): () => Promise<void> {
     const at = { namespace: world.namespace, name: metadata.name };
     try {
       await world.admin.patchStatus(RESOURCES.Pod, at, { status: { containerStatuses } });
+      return true;
     } catch (error) {
       // Another revision has come meanwhile.
       if (!(error instanceof KubeError) || error.kind !== 'not_found') throw error;
+      return false;
     }
   };
 }
 
-/** Again and again, at most once in `ms`, until the signal fires. Returns how often. */
+/** Again and again, at most once in `ms`, until the signal fires. Returns how often there was something to do. */
 async function each(
   ms: number,
   signal: AbortSignal,
-  once: (number: number) => Promise<void>,
+  once: (number: number) => Promise<boolean>,
 ): Promise<number> {
-  let number = 0;
-  for (; !signal.aborted; number += 1) {
+  let done = 0;
+  for (let number = 0; !signal.aborted; number += 1) {
     const pause = sleep(ms, undefined, { signal }).catch(() => undefined);
-    await once(number);
+    if (await once(number)) done += 1;
     await pause;
   }
-  return number;
+  return done;
 }
 
 export interface GoingOn {
@@ -134,7 +141,10 @@ export async function goingOn<T>(
   const [result, crashes, changes] = await Promise.all([
     meanwhile().finally(() => over.abort()),
     each(CRASH_EVERY_MS, signal, crashing(world, crowd)),
-    each(CHANGE_EVERY_MS, signal, (number) => crowd.failAnew(number + 1)),
+    each(CHANGE_EVERY_MS, signal, async (number) => {
+      await crowd.failAnew(number + 1);
+      return true;
+    }),
   ]);
   return [result, { seconds: (Date.now() - from) / 1000, crashes, changes }];
 }

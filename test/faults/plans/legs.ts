@@ -18,7 +18,7 @@ export interface Legs {
   readonly listener: number;
   /** To the moment that the operator is told of it. */
   readonly taken: number;
-  /** To the operator's first apply of a Deployment. */
+  /** To the operator's first apply of a Deployment: its looks, the templates stored, the rollout named in the status. */
   readonly apply: number;
   /** To the last change of Deployment or pods that the operator is told of before it tells READY. */
   readonly cluster: number;
@@ -67,9 +67,8 @@ function legsOf(
   const sent = of(kubernetes.exchanges('listener')).find(({ verb }) => verb === 'apply')?.at;
   const seen = of(told);
   const apply = operator.find(({ verb, resource }) => verb === 'apply' && resource === 'deployments')?.at;
-  const taken = seen.findLast(
-    ({ at, resource }) => resource === 'manageddeployments' && at <= (apply ?? 0),
-  )?.at;
+  // The first: those after it are of what the operator itself has told.
+  const taken = seen.find(({ at, resource }) => resource === 'manageddeployments' && at >= (sent ?? end))?.at;
   const status = operator.findLast(({ subresource }) => subresource === 'status')?.at;
   const last = seen.findLast(
     ({ at, resource }) => resource !== 'manageddeployments' && at <= (status ?? 0),
