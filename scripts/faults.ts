@@ -6,7 +6,7 @@
 import { cpus } from 'node:os';
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { chosen, mixed, tooSmall, worldsFor } from '../test/faults/choice.ts';
-import { readRun } from '../test/faults/finished-run.ts';
+import { readRun, withLater } from '../test/faults/finished-run.ts';
 import { GUARDS } from '../test/faults/guards/guards.ts';
 import { countLine, type GuardVerdict, runGuards } from '../test/faults/guards/run-guards.ts';
 import { writeGuards } from '../test/faults/guards/table.ts';
@@ -45,7 +45,8 @@ begun, 2 when no plan is chosen or an option is wrong. Each half minute standard
                        left out. The line "plans: N, held: N, broken: N" is on standard error
   --record [WORKLOAD]  record the effects that the kill plans are made of anew; runs no plan
   --write              renew the results in docs/reliability.md: for a run of all plans, or for the guards of this run
-  --from FILE          with --write: of the run that has told FILE (--json), instead of running
+  --from FILE          with --write: of the run that has told FILE (--json), instead of running; given again: of a later
+                       run of some plans, whose verdicts take the place of those before
   --commit COMMIT      with --from: at which it ran, where FILE does not say
   --help`;
 
@@ -61,7 +62,7 @@ const OPTIONS = {
   guards: { type: 'boolean', default: false },
   record: { type: 'boolean', default: false },
   write: { type: 'boolean', default: false },
-  from: { type: 'string' },
+  from: { type: 'string', multiple: true, default: [] as string[] },
   commit: { type: 'string' },
   help: { type: 'boolean', default: false },
 } satisfies ParseArgsOptionsConfig;
@@ -101,9 +102,14 @@ function writeUnlessLeft({ left }: RunResult, write: () => void): void {
     console.error(`nothing is written: --write is for a run of all plans, and ${left.length} were left out`);
 }
 
-/** Writes the results of a run that is over. @throws Error when it was not one of all plans, or its file does not tell it */
-function writeFrom(file: string, commit: string | undefined, every: readonly FaultPlan[]): void {
-  const { result, made, day } = readRun(file);
+/** Writes the results of runs that are over. @throws Error when the first was not one of all plans, or a file does not tell it */
+function writeFrom(
+  [file = '', ...later]: readonly string[],
+  commit: string | undefined,
+  every: readonly FaultPlan[],
+): void {
+  const finished = withLater(readRun(file), later.map(readRun));
+  const { result, made, day, again } = finished;
   const judged = new Set(result.verdicts.map(({ plan }) => plan));
   const missing = every.filter(({ name }) => !judged.has(name));
   if (missing.length > 0)
@@ -112,7 +118,8 @@ function writeFrom(file: string, commit: string | undefined, every: readonly Fau
     );
   const told = made ?? { command: 'npm run faults', settings: [], commit: undefined };
   const ran = every.filter(({ name }) => judged.has(name));
-  writeUnlessLeft(result, () => writeResults(result, ran, { ...told, commit: told.commit ?? commit }, day));
+  const whole = { ...told, commit: told.commit ?? commit, again };
+  writeUnlessLeft(result, () => writeResults(result, ran, whole, day));
 }
 
 /** Runs the plans; true when all of them were begun as wanted and have held. */
@@ -193,7 +200,7 @@ async function main(args: string[]): Promise<number> {
     return 0;
   }
   const every = allPlans();
-  if (values.from !== undefined) {
+  if (values.from.length > 0) {
     if (!values.write) throw new Error('--from is for --write');
     writeFrom(values.from, values.commit, every);
     return 0;

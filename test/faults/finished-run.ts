@@ -1,7 +1,7 @@
 /** A run that has come to its end, from the JSON lines that it told. */
 import { readFileSync } from 'node:fs';
 import type { Verdict } from './plan.ts';
-import type { RunMade } from './results.ts';
+import type { RunAgain, RunMade } from './results.ts';
 import type { RunResult } from './run.ts';
 
 export interface FinishedRun {
@@ -43,3 +43,19 @@ export function parseRun(text: string): FinishedRun {
 
 /** @throws Error as `parseRun`, and when there is no such file */
 export const readRun = (file: string): FinishedRun => parseRun(readFileSync(file, 'utf8'));
+
+/** With the verdicts of later runs of some of its plans in the place of those before. */
+export function withLater(
+  first: FinishedRun,
+  later: readonly FinishedRun[],
+): FinishedRun & { again: readonly RunAgain[] } {
+  const newest = new Map(later.flatMap(({ result }) => result.verdicts.map((one) => [one.plan, one])));
+  const verdicts = first.result.verdicts.map((verdict) => newest.get(verdict.plan) ?? verdict);
+  const before = new Map(first.result.verdicts.map(({ plan, held }) => [plan, held]));
+  const again = later.flatMap(({ made, result }) => {
+    if (made === undefined) return [];
+    const broken = result.verdicts.flatMap(({ plan }) => (before.get(plan) === false ? [plan] : []));
+    return [{ made, plans: result.verdicts.length, broken }];
+  });
+  return { ...first, result: { ...first.result, verdicts }, again };
+}

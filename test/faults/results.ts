@@ -31,6 +31,15 @@ export interface RunMade {
   readonly settings: readonly string[];
   /** Of the checkout; undefined: it is none of git's. */
   readonly commit: string | undefined;
+  /** Later runs of some of its plans, whose verdicts count. */
+  readonly again?: readonly RunAgain[];
+}
+
+export interface RunAgain {
+  readonly made: RunMade;
+  readonly plans: number;
+  /** Those of them that had broken before. */
+  readonly broken: readonly string[];
 }
 
 function git(...args: string[]): string | undefined {
@@ -173,6 +182,15 @@ function figureLines({ verdicts }: RunResult): string[] {
   return [...own, ...oftenLines(verdicts)];
 }
 
+/** Which verdicts are of a later run, and which of these plans had broken in the run of all. */
+function againLines(again: readonly RunAgain[]): string[] {
+  return again.map(({ made, plans, broken }) => {
+    const before =
+      broken.length === 0 ? '' : `; broken before: ${broken.map((plan) => `\`${plan}\``).join(', ')}`;
+    return `Of these ${plans} by a later run: ${howMade(made)}${before}.`;
+  });
+}
+
 /** What docs/reliability.md says of a run of all plans. */
 export function resultLines(
   result: RunResult,
@@ -184,6 +202,7 @@ export function resultLines(
   const figures = figureLines(result);
   return [
     `${howMade(made)} on ${day}, ${cpus().length} processors, ${minutes} minutes: **${countLine(result)}**.`,
+    ...againLines(made.again ?? []),
     '',
     ...table(result, plans),
     '',

@@ -17,6 +17,8 @@ export const LASTING_PAUSES: Readonly<Record<string, string>> = {
 const AT_ONCE_MS = 150;
 /** A look decides on several calls, which go one after the other: what came meanwhile was not known when it decided. */
 const DECIDED_BEFORE_MS = 1_000;
+/** From what a look knows to its first call, which reads the custom resource wherever something is to be made. */
+const DECIDES_WITHIN_MS = 100;
 
 export interface News {
   /** Milliseconds since the epoch at which the role was told of something that the call is about. */
@@ -46,18 +48,32 @@ export const isRefused = ({ upstreamStatus }: KubernetesExchange) => upstreamSta
 
 export const pathOf = (path: string) => new URL(path, 'https://kubernetes').pathname;
 
+/** Since when news were not known yet to the look that has tried this. */
+function decidedAt({ at, name }: KubernetesExchange, looks: readonly KubernetesRequest[]): number {
+  const began = looks.findLast(
+    (look) =>
+      look.resource === 'manageddeployments' &&
+      name.startsWith(look.name) &&
+      look.at <= at &&
+      look.at >= at - DECIDED_BEFORE_MS,
+  );
+  return began === undefined ? at - DECIDED_BEFORE_MS : began.at - DECIDES_WITHIN_MS;
+}
+
 /** A line for each try that came at once, with no look at the object and no news of the deployment since it was decided on. */
 export function blindTries(tries: readonly KubernetesExchange[], { told, asked }: News): string[] {
   const looks = asked();
-  /** News explain one try, not each that follows. */
-  let explained = Number.NEGATIVE_INFINITY;
+  /** Each explains one try, the oldest first: not each that follows. */
+  const unused = [...told].sort((left, right) => left - right);
   return tries.flatMap((next, index) => {
     const before = tries.slice(0, index).findLast(({ path }) => pathOf(path) === pathOf(next.path));
     if (before === undefined || !isRefused(before)) return [];
     const ms = next.at - before.endedAt;
-    const since = Math.max(before.at - DECIDED_BEFORE_MS, explained + 1);
+    const since = decidedAt(before, looks);
+    const news = unused.findIndex((at) => at >= since && at <= next.at);
+    unused.splice(0, news + 1);
     const knowsMore =
-      told.some((at) => at >= since && at <= next.at) ||
+      news >= 0 ||
       looks.some(
         ({ seq, at, resource, name }) =>
           seq !== next.seq &&
@@ -66,7 +82,6 @@ export function blindTries(tries: readonly KubernetesExchange[], { told, asked }
           at >= before.endedAt &&
           at <= next.at,
       );
-    explained = next.at;
     if (knowsMore || ms >= AT_ONCE_MS) return [];
     return [`tried again after ${ms} ms, and nothing was looked at between`];
   });

@@ -1,6 +1,6 @@
 /** What a run of all fault plans leaves in docs/reliability.md. */
 import { expect, test } from 'vitest';
-import { parseRun } from '../../faults/finished-run.ts';
+import { parseRun, withLater } from '../../faults/finished-run.ts';
 import type { FaultPlan, Verdict } from '../../faults/plan.ts';
 import { beneath, countsOf, resultLines, runMade, summary } from '../../faults/results.ts';
 
@@ -146,4 +146,20 @@ test('a run that is over is read from its JSON lines, of before too, and from th
   });
   expect(() => parseRun(text({ ...last, plans: 4 }))).toThrow('counts 4 plans, and there are 3');
   expect(() => parseRun(JSON.stringify(first))).toThrow('not over');
+});
+
+test('verdicts of later runs take the place of those before, and the page says of which', () => {
+  const made = (command: string, commit: string) => ({ command, commit, settings: [] });
+  const again = { verdicts: [held(second), held(third)], left: [], seconds: 30 };
+  const whole = withLater({ result: RESULT, made: made('npm run faults', 'a1'), day: '2026-10-05' }, [
+    { result: again, made: made('npm run faults -- --plan kill/b', 'b2') },
+  ]);
+  expect(countsOf(whole.result)).toEqual({ plans: 3, held: 3, broken: 0 });
+  expect(whole.result.verdicts.map(({ plan: name }) => name)).toEqual(['kill/a', 'kill/b', 'soak/c']);
+  const lines = resultLines(whole.result, PLANS, { ...made('npm run faults', 'a1'), again: whole.again });
+  expect(lines[0]).toContain('**plans: 3, held: 3, broken: 0**');
+  expect(lines[1]).toBe(
+    'Of these 2 by a later run: `npm run faults -- --plan kill/b` at commit b2; broken before: `kill/b`.',
+  );
+  expect(lines.slice(2, 4)).toEqual(['', '| kind | plans | held | broken | at the latest converged after |']);
 });

@@ -56,6 +56,22 @@ test('news that came while it was on its way to the call speaks for one try', ()
   expect(blindTries(tried(3), knowing([-200]))).toHaveLength(2);
 });
 
+test('news that came after a look had begun speak for the try of the next one', () => {
+  const began = (at: number) => ({ ...look(at), resource: 'manageddeployments', name: 'shop' });
+  const tries = [
+    exchange(1, 0),
+    exchange(2, 500),
+    exchange(3, 600),
+    exchange(4, 605, { status: 200, upstreamStatus: 200 }),
+  ];
+  const looks = [began(450), began(590)];
+  // One before and one after the second look began: each has had its own look.
+  expect(blindTries(tries, knowing([440, 490], looks))).toHaveLength(1);
+  expect(blindTries(tries, knowing([300, 490, 595], looks))).toEqual([]);
+  // What the second look knew already does not speak for the third.
+  expect(blindTries(tries, knowing([200, 300], looks))).toHaveLength(2);
+});
+
 test('a look at another object, and news of long before it was decided, do not', () => {
   const other = { ...look(3), name: 'other-api' };
   expect(blindTries(tried(3), knowing([-1_500], [other]))).toHaveLength(3);
