@@ -1,4 +1,5 @@
 /** Plays one plan in a world, or a workload without a fault, and tells what did not hold. */
+import { waitFor } from '../cluster/wait.ts';
 import { lastEffect } from './convergence.ts';
 import type { GoingBack } from './going-back.ts';
 import { EffectNotMet } from './kill-plans.ts';
@@ -9,7 +10,7 @@ import { SETTLED_MS } from './record.ts';
 import { openFiles } from './role-process.ts';
 import { stateOf } from './state.ts';
 import { reasonOf, within } from './within.ts';
-import type { OwnedWorld } from './world.ts';
+import type { FaultRole, OwnedWorld } from './world.ts';
 
 const DEADLINE_SECONDS = 180;
 /** A world is as new, or a run without a fault at its end, by then: what hangs must not keep the other plans back. */
@@ -39,6 +40,7 @@ export async function playOnce(
   await goingBack.seen();
   world.begin();
   lives.clear();
+  await untilWatching(world);
   const files = new Map(world.processes().map(({ name, pid }) => [name, openFiles(pid)]));
   const before = { at: new Date(), files, goingBack, lives };
   const own = await ownViolations(plan, world, tell);
@@ -53,6 +55,17 @@ export async function playOnce(
         );
   const told = [...world.misplayed().map(brokenRule), ...violations];
   return own.length > 0 ? withStates(told, { world, before, reference }) : told;
+}
+
+/** Watches have a connection of their own, which a process that has just begun may not have yet. */
+async function untilWatching({ kubernetes }: OwnedWorld): Promise<void> {
+  const watching = (role: FaultRole) => kubernetes.openWatches(role).length > 0;
+  const bound = { timeoutMs: AGAIN_SECONDS * 1000, intervalMs: 50 };
+  await waitFor(
+    'operator and listener to watch',
+    async () => watching('operator') && watching('listener'),
+    bound,
+  );
 }
 
 async function ownViolations(
