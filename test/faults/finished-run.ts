@@ -44,6 +44,9 @@ export function parseRun(text: string): FinishedRun {
 /** @throws Error as `parseRun`, and when there is no such file */
 export const readRun = (file: string): FinishedRun => parseRun(readFileSync(file, 'utf8'));
 
+const brokenOf = ({ result }: FinishedRun): string[] =>
+  result.verdicts.flatMap(({ plan, held }) => (held ? [] : [plan]));
+
 /** With the verdicts of later runs of some of its plans in the place of those before. */
 export function withLater(
   first: FinishedRun,
@@ -51,11 +54,14 @@ export function withLater(
 ): FinishedRun & { again: readonly RunAgain[] } {
   const newest = new Map(later.flatMap(({ result }) => result.verdicts.map((one) => [one.plan, one])));
   const verdicts = first.result.verdicts.map((verdict) => newest.get(verdict.plan) ?? verdict);
-  const before = new Map(first.result.verdicts.map(({ plan, held }) => [plan, held]));
-  const again = later.flatMap(({ made, result }) => {
-    if (made === undefined) return [];
-    const broken = result.verdicts.flatMap(({ plan }) => (before.get(plan) === false ? [plan] : []));
-    return [{ made, plans: result.verdicts.length, broken }];
+  /** In any run so far. */
+  const broken = new Set(brokenOf(first));
+  const again = later.flatMap((one) => {
+    const { made, result } = one;
+    const plans = result.verdicts.map(({ plan }) => plan);
+    const before = plans.filter((plan) => broken.has(plan));
+    for (const plan of brokenOf(one)) broken.add(plan);
+    return made === undefined ? [] : [{ made, plans: plans.length, broken: before }];
   });
   return { ...first, result: { ...first.result, verdicts }, again };
 }

@@ -15,6 +15,8 @@ import type { FaultRole, OwnedWorld } from './world.ts';
 const DEADLINE_SECONDS = 180;
 /** A world is as new, or a run without a fault at its end, by then: what hangs must not keep the other plans back. */
 const AGAIN_SECONDS = 300;
+/** A lease that somebody who was killed has left runs out by then. */
+const WATCHING_SECONDS = 60;
 /** The oracles wait at most this long for what they ask. */
 const ORACLES_SECONDS = 120;
 /** What is told of a plan that is broken anyway is not waited for long. */
@@ -60,7 +62,7 @@ export async function playOnce(
 /** Watches have a connection of their own, which a process that has just begun may not have yet. */
 async function untilWatching({ kubernetes }: OwnedWorld): Promise<void> {
   const watching = (role: FaultRole) => kubernetes.openWatches(role).length > 0;
-  const bound = { timeoutMs: AGAIN_SECONDS * 1000, intervalMs: 50 };
+  const bound = { timeoutMs: WATCHING_SECONDS * 1000, intervalMs: 50 };
   await waitFor(
     'operator and listener to watch',
     async () => watching('operator') && watching('listener'),

@@ -38,7 +38,7 @@ export interface RunMade {
 export interface RunAgain {
   readonly made: RunMade;
   readonly plans: number;
-  /** Those of them that had broken before. */
+  /** Those of them that had broken in a run before. */
   readonly broken: readonly string[];
 }
 

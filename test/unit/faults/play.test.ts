@@ -19,6 +19,7 @@ function play(run: FaultPlan['run'], { sql = async () => [{ line: UNSETTLED }], 
     processes: () => [],
     misplayed: () => misplayed,
     logs: () => new Map([['operator', 'one\ntwo\n']]),
+    kubernetes: { openWatches: () => [{}] },
     sql,
   } as unknown as OwnedWorld;
   const stage = { world, goingBack: { seen: async () => [] }, lives: { clear: () => undefined } };

@@ -150,16 +150,21 @@ test('a run that is over is read from its JSON lines, of before too, and from th
 
 test('verdicts of later runs take the place of those before, and the page says of which', () => {
   const made = (command: string, commit: string) => ({ command, commit, settings: [] });
-  const again = { verdicts: [held(second), held(third)], left: [], seconds: 30 };
+  const run = (verdicts: Verdict[], command: string, commit: string) => ({
+    result: { verdicts, left: [], seconds: 30 },
+    made: made(command, commit),
+  });
   const whole = withLater({ result: RESULT, made: made('npm run faults', 'a1'), day: '2026-10-05' }, [
-    { result: again, made: made('npm run faults -- --plan kill/b', 'b2') },
+    run([held(second), { ...held(third), held: false }], 'npm run faults -- --only kill', 'b2'),
+    run([held(third)], 'npm run faults -- --plan soak', 'c3'),
   ]);
   expect(countsOf(whole.result)).toEqual({ plans: 3, held: 3, broken: 0 });
   expect(whole.result.verdicts.map(({ plan: name }) => name)).toEqual(['kill/a', 'kill/b', 'soak/c']);
   const lines = resultLines(whole.result, PLANS, { ...made('npm run faults', 'a1'), again: whole.again });
   expect(lines[0]).toContain('**plans: 3, held: 3, broken: 0**');
-  expect(lines[1]).toBe(
-    'Of these 2 by a later run: `npm run faults -- --plan kill/b` at commit b2; broken before: `kill/b`.',
-  );
-  expect(lines.slice(2, 4)).toEqual(['', '| kind | plans | held | broken | at the latest converged after |']);
+  expect(lines.slice(1, 3)).toEqual([
+    'Of these 2 by a later run: `npm run faults -- --only kill` at commit b2; broken before: `kill/b`.',
+    'Of these 1 by a later run: `npm run faults -- --plan soak` at commit c3; broken before: `soak/c`.',
+  ]);
+  expect(lines.slice(3, 5)).toEqual(['', '| kind | plans | held | broken | at the latest converged after |']);
 });
