@@ -5,7 +5,16 @@
  * look after them: the one that started them, a test worker, a later `cluster down`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -134,8 +143,26 @@ export async function stopProcess(stateDir: string, name: string, options: StopO
       if (Date.now() > deadline) signalQuietly(pid, 'SIGKILL');
       await delay(20);
     }
+    const closed = Date.now() + CLOSED_WITHIN_MS;
+    while (hasThreads(pid) && Date.now() < closed) await delay(5);
   }
   rmSync(pidPath(stateDir, name), { force: true });
+}
+
+const CLOSED_WITHIN_MS = 2_000;
+
+/**
+ * A process that ends has no command line any more while its last threads still hold its files: on a busy machine its
+ * port is taken for so long, and whoever is started in its place cannot have it.
+ */
+function hasThreads(pid: number): boolean {
+  try {
+    const [, state] = /\) (\w) /.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+    return state !== 'Z' || readdirSync(`/proc/${pid}/task`).length > 1;
+  } catch {
+    // It is gone, or there is no /proc.
+    return false;
+  }
 }
 
 function signalQuietly(pid: number, signal: NodeJS.Signals): void {
