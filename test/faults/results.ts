@@ -182,7 +182,7 @@ function figureLines({ verdicts }: RunResult): string[] {
   return [...own, ...oftenLines(verdicts)];
 }
 
-/** Which verdicts are of a later run, and which of these plans had broken in the run of all. */
+/** Which verdicts are of a later run, and which of these plans had broken before. */
 function againLines(again: readonly RunAgain[]): string[] {
   return again.map(({ made, plans, broken }) => {
     const before =

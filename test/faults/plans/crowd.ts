@@ -2,6 +2,7 @@
 import { RESOURCES } from '../../../src/kube/resources.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { FaultWorld } from '../world.ts';
+import { byClients, CLIENTS } from './by-clients.ts';
 import { Checks, changeImage, numberFromEnvironment, serving } from './checks.ts';
 import { crowdOfFailing } from './crowd-failing.ts';
 import { checkGrowth, SLACK_BYTES } from './growth.ts';
@@ -9,24 +10,17 @@ import { countPodChanges } from './pod-changes.ts';
 import { COLLECTING, liveUsage } from './usage.ts';
 
 const POD_EVENTS = numberFromEnvironment('FAULTS_POD_EVENTS', 10_000);
-const CLIENTS = 16;
 const NUMBER = 'faults.example/number';
 
 /** Changes annotations of pods, so that each is one event for whoever watches pods. */
 async function podEvents(world: FaultWorld, pods: readonly string[], count: number): Promise<void> {
   const { namespace, admin } = world;
-  let next = 0;
-  await Promise.all(
-    Array.from({ length: CLIENTS }, async () => {
-      while (next < count) {
-        const number = next;
-        next += 1;
-        const name = pods[number % pods.length] ?? '';
-        const change = { metadata: { annotations: { [NUMBER]: String(number) } } };
-        await admin.patch(RESOURCES.Pod, { namespace, name }, change, { fieldManager: 'another' });
-      }
-    }),
-  );
+  const numbers = Array.from({ length: count }, (_, number) => number);
+  await byClients(numbers, (number) => {
+    const name = pods[number % pods.length] ?? '';
+    const change = { metadata: { annotations: { [NUMBER]: String(number) } } };
+    return admin.patch(RESOURCES.Pod, { namespace, name }, change, { fieldManager: 'another' });
+  });
 }
 
 const events: FaultPlan = {

@@ -3,8 +3,9 @@ import type { KubeObject, UntypedObject } from '../../../src/kube/object.ts';
 import { RESOURCES } from '../../../src/kube/resources.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import type { FaultWorld } from '../world.ts';
+import { byClients } from './by-clients.ts';
 import { imageOf } from './checks.ts';
-import { type Crowd, failedPods, failingImage, forEach } from './failing.ts';
+import { type Crowd, failedPods, failingImage } from './failing.ts';
 
 const PREFIX = 'others-';
 const MADE_WITHIN_MS = 600_000;
@@ -43,7 +44,7 @@ export async function amongOthers<T>(
   const running = await admin.get<Running>(RESOURCES.Deployment, { namespace, name: model });
   const container = running.spec.template.spec.containers[0]?.name;
   const names = Array.from({ length: count }, (_, index) => `${PREFIX}${index}`);
-  await forEach(names, (name) => admin.create(likeness(running, namespace, name)));
+  await byClients(names, (name) => admin.create(likeness(running, namespace, name)));
   const soon = { timeoutMs: MADE_WITHIN_MS, intervalMs: 500 };
   const crowd: Crowd = {
     prefix: PREFIX,
@@ -63,7 +64,7 @@ export async function amongOthers<T>(
     soon,
   );
   const result = await during(crowd);
-  await forEach(names, (name) => admin.delete(RESOURCES.Deployment, { namespace, name }));
+  await byClients(names, (name) => admin.delete(RESOURCES.Deployment, { namespace, name }));
   await waitFor(
     'those of others to be gone',
     async () => {

@@ -7,10 +7,10 @@ import { smallDeployment } from '../../integration/harness/samples.ts';
 import { insistOk } from '../insist.ts';
 import type { TellFigure } from '../plan.ts';
 import type { FaultWorld } from '../world.ts';
+import { byClients } from './by-clients.ts';
 import { type Checks, changeImage, imageOf } from './checks.ts';
 import { countPodChanges } from './pod-changes.ts';
 
-const CLIENTS = 16;
 /**
  * A container ends once more, of each pod in its turn. A thousand that wait for five minutes after each end change their
  * pods some ten times a second, however many these are here: so often the operator has to look at what fails.
@@ -38,20 +38,11 @@ export interface Crowd {
 
 const NAME = 'failing-';
 
-/** Does it for each, some at once. */
-export async function forEach<T>(all: readonly T[], once: (one: T) => Promise<unknown>): Promise<void> {
-  const left = [...all];
-  const client = async () => {
-    for (let one = left.shift(); one !== undefined; one = left.shift()) await once(one);
-  };
-  await Promise.all(Array.from({ length: CLIENTS }, client));
-}
-
 /** Deployments of Berth's, without marks of another manager (O7): those are on the healthy ones. */
 export async function makeFailing(world: FaultWorld, count: number): Promise<Crowd> {
   const names = Array.from({ length: count }, (_, index) => `${NAME}${index}`);
   const ids: string[] = [];
-  await forEach(names, async (name) => {
+  await byClients(names, async (name) => {
     const body = smallDeployment(name, { image: imageOf(failingImage(0)) });
     ids.push((await insistOk(world, 'POST', '/v2/deployments', body)).id);
   });
