@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, describeUnknown } from './config.ts';
 import type { Logger } from './domain/logger.ts';
 import { type HealthServer, serveHealth } from './health.ts';
+import { giveBackMemory } from './idle-memory.ts';
 import { createLogger } from './logging.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import type { RoleContext, RunningRole } from './role.ts';
@@ -125,6 +126,7 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
   let health: HealthServer | null = null;
   let telemetry: Telemetry | null = null;
   const ending = new AbortController();
+  const stopGivingBack = giveBackMemory();
   stopped.then(() => ending.abort());
   try {
     const traced = { role, version, identity: config.identity, logger };
@@ -148,6 +150,7 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
     logger.info({ signal }, 'stopping');
   } finally {
     ending.abort();
+    stopGivingBack();
     await stopAll(running, health, logger);
     await telemetry?.stop();
   }

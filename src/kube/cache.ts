@@ -14,6 +14,8 @@ export interface ReflectorHandlers<T> {
 
 export interface CacheOptions<T extends KubeObject> {
   kind: string;
+  /** Objects that are kept as they are; the others are packed. Default: all. */
+  mostPlain?: number | undefined;
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
   /** Whether list and watch show such an object: what they do not show must not be taken over from a write. */
   isInView: (object: T) => boolean;
@@ -34,7 +36,7 @@ export class ObjectCache<T extends KubeObject> {
 
   constructor(options: CacheOptions<T>) {
     this.#options = options;
-    this.#store = new IndexedStore(options.indexes);
+    this.#store = new IndexedStore(options.indexes, options.mostPlain);
     this.#pending = new PendingWrites(options.clock);
   }
 
@@ -58,19 +60,35 @@ export class ObjectCache<T extends KubeObject> {
   }
 
   /**
+   * Takes over an object of a first list that is under way, so that the list need not be held as a whole. Of a later one
+   * it might be older than what was seen.
+   */
+  listed(object: T): void {
+    this.#put(object, 'list');
+  }
+
+  /** Whether this very version is here, and nothing is to be told of it. */
+  holds(object: T): boolean {
+    const key = keyOf(object);
+    const known = this.#store.versionOf(key);
+    const { uid, resourceVersion } = object.metadata;
+    const isSame = known?.uid === uid && known?.resourceVersion === resourceVersion;
+    return isSame && !this.#unechoed.has(key);
+  }
+
+  /**
    * Takes a whole list: what it lacks was deleted, unless it is newer than the list (an own write).
+   * @param items null: one that was held already when its page came
    * @param rewritten the server's history was rewritten: the list wins over anything known.
    */
-  replace(items: readonly T[], resourceVersion: string, rewritten: boolean): void {
+  replace(items: ReadonlyMap<string, T | null>, resourceVersion: string, rewritten: boolean): void {
     if (rewritten) this.#pending.clear();
-    const listed = new Set<string>();
-    for (const item of items) {
-      listed.add(keyOf(item));
-      this.#put(item, rewritten ? 'rewrite' : 'list');
-    }
-    for (const object of this.#store.list()) {
-      const newer = compareResourceVersions(object.metadata.resourceVersion, resourceVersion) > 0;
-      if (!listed.has(keyOf(object)) && (rewritten || !newer)) this.#remove(object, object);
+    for (const item of items.values()) if (item !== null) this.#put(item, rewritten ? 'rewrite' : 'list');
+    for (const key of [...this.#store.keys()]) {
+      if (items.has(key)) continue;
+      const version = this.#store.versionOf(key)?.resourceVersion;
+      const object = rewritten || !isLater(version, resourceVersion) ? this.#store.get(key) : undefined;
+      if (object !== undefined) this.#remove(object, object);
     }
     this.#streamVersion = resourceVersion;
     this.#pending.purge(resourceVersion);
@@ -123,7 +141,7 @@ export class ObjectCache<T extends KubeObject> {
       // Deleted while the read was under way, as the stream says: the read is the older news.
       if (known === undefined && before !== undefined) return;
       this.#put(found, 'list');
-    } else if (known !== undefined && known === before) {
+    } else if (known !== undefined && isSameVersion(known, before)) {
       this.#remove(known, known);
     }
   }
@@ -185,6 +203,10 @@ export class ObjectCache<T extends KubeObject> {
   }
 }
 
-function isNewer(a: KubeObject, b: KubeObject): boolean {
-  return compareResourceVersions(a.metadata.resourceVersion, b.metadata.resourceVersion) > 0;
-}
+const isLater = (a: string | undefined, b: string | undefined) => compareResourceVersions(a, b) > 0;
+
+const isNewer = (a: KubeObject, b: KubeObject) =>
+  isLater(a.metadata.resourceVersion, b.metadata.resourceVersion);
+
+const isSameVersion = (a: KubeObject, b: KubeObject | undefined) =>
+  a.metadata.uid === b?.metadata.uid && a.metadata.resourceVersion === b?.metadata.resourceVersion;

@@ -18,7 +18,9 @@ export interface ReflectorOptions<T extends KubeObject> {
   /** Slims an object before it is kept; default: drops metadata.managedFields. May change its argument. */
   transform?: (object: T) => T;
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
-  /** Page size of lists, default 500. */
+  /** Objects that are kept as they are, those last asked for; the others are packed. Default: all. */
+  mostPlain?: number;
+  /** Page size of lists, default 200. */
   pageSize?: number;
   /** A watch lasts a random time in this range; default 300–600 s. */
   watchSeconds?: { min: number; max: number };

@@ -48,6 +48,8 @@ export class Reflector<T extends KubeObject> {
   readonly #staleLists: StaleLists;
   #running: Promise<void> | undefined;
   #needsList = true;
+  /** Some list has been asked for. */
+  #hasBegun = false;
   #listedAt = 0;
   #refusals = 0;
 
@@ -59,6 +61,7 @@ export class Reflector<T extends KubeObject> {
     this.#cache = new ObjectCache({
       kind: options.resource.kind,
       indexes: options.indexes,
+      mostPlain: options.mostPlain,
       isInView: (object) => this.#isInView(object),
       clock: this.#clock,
       logger: options.logger,
@@ -157,6 +160,11 @@ export class Reflector<T extends KubeObject> {
 
   async #list(signal: AbortSignal): Promise<void> {
     const { client, namespace, labelSelector, fieldSelector, pageSize, listTimeoutMs } = this.#options;
+    const held = new WeakSet<T>();
+    const isFirst = this.#cache.streamVersion === undefined;
+    // Pages of one that broke off are in the cache: they may be of before a restore of the server, so this one wins.
+    const isAnew = isFirst && this.#hasBegun;
+    this.#hasBegun = true;
     const list = await client.listAll<T>(this.resource, {
       namespace,
       labelSelector,
@@ -164,16 +172,31 @@ export class Reflector<T extends KubeObject> {
       limit: pageSize,
       timeoutMs: listTimeoutMs ?? LIST_TIMEOUT_MS,
       signal,
-      transform: (object) => this.#slim(object),
+      transform: (object) => this.#fromList(object, held),
     });
     signal.throwIfAborted();
     const rewritten = this.#staleLists.isRewritten(list.resourceVersion, this.#cache.streamVersion);
-    this.#cache.replace(list.items, list.resourceVersion, rewritten);
+    const items = new Map(list.items.map((item) => [keyOf(item), held.has(item) ? null : item]));
+    this.#cache.replace(items, list.resourceVersion, rewritten || isAnew);
     this.#health.listed();
     this.#needsList = false;
     this.#refusals = 0;
     this.#listedAt = this.#clock.now();
     this.#sync.listed();
+  }
+
+  /**
+   * An object of a page. What the cache holds in this version is not held again until the whole list is there, or lists of
+   * what is at rest would be what takes most memory: only its name.
+   */
+  #fromList(object: T, held: WeakSet<T>): T {
+    const slim = this.#slim(object);
+    if (this.#cache.streamVersion === undefined) this.#cache.listed(slim);
+    if (!this.#cache.holds(slim)) return slim;
+    const { namespace, name } = slim.metadata;
+    const named = { apiVersion: slim.apiVersion, kind: slim.kind, metadata: { namespace, name } } as T;
+    held.add(named);
+    return named;
   }
 
   async #watch(signal: AbortSignal): Promise<void> {

@@ -19,7 +19,7 @@ import { readLog } from './pod-log.ts';
 import { apiVersionOf, type Resource, resourceOf, resourcePath } from './resources.ts';
 import { openWatch } from './watch.ts';
 
-const DEFAULT_PAGE_SIZE = 500;
+const DEFAULT_PAGE_SIZE = 200;
 
 /** {@link KubeClient} over HTTP: maps operations and kinds to calls. */
 export class RestClient implements KubeClient {

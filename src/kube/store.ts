@@ -1,4 +1,5 @@
 import { type KubeObject, keyOf } from './object.ts';
+import { type ObjectVersion, PackedObjects } from './packed-objects.ts';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
@@ -7,6 +8,8 @@ export interface Store<T extends KubeObject> {
   get(key: string): T | undefined;
   list(): T[];
   keys(): IterableIterator<string>;
+  /** Which object is there, without looking into it. */
+  versionOf(key: string): ObjectVersion | undefined;
   readonly size: number;
   /** Objects that the index function filed under `value`; throws for an index that was not declared. */
   byIndex(index: string, value: string): T[];
@@ -37,10 +40,12 @@ interface Index<T> {
 
 /** {@link Store} with its write side, which only the reflector holds. */
 export class IndexedStore<T extends KubeObject> implements Store<T> {
-  readonly #objects = new Map<string, T>();
+  readonly #objects: PackedObjects<T>;
   readonly #indexes = new Map<string, Index<T>>();
 
-  constructor(indexes: Readonly<Record<string, IndexFunction<T>>> = {}) {
+  /** @param mostPlain objects that are kept unpacked; default: all */
+  constructor(indexes: Readonly<Record<string, IndexFunction<T>>> = {}, mostPlain?: number) {
+    this.#objects = new PackedObjects(mostPlain);
     for (const [name, file] of Object.entries(indexes)) {
       this.#indexes.set(name, { file, keysByValue: new Map() });
     }
@@ -51,11 +56,15 @@ export class IndexedStore<T extends KubeObject> implements Store<T> {
   }
 
   list(): T[] {
-    return [...this.#objects.values()];
+    return [...this.keys()].flatMap((key) => this.get(key) ?? []);
   }
 
   keys(): IterableIterator<string> {
     return this.#objects.keys();
+  }
+
+  versionOf(key: string): ObjectVersion | undefined {
+    return this.#objects.versionOf(key);
   }
 
   get size(): number {

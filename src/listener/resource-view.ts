@@ -78,8 +78,9 @@ export class ResourceView {
     return this.#for(namespace) !== undefined;
   }
 
+  /** Of the namespaces that were read. */
   list(): Resource[] {
-    return this.#reflectors.flatMap((reflector) => reflector.store.list());
+    return this.#reflectors.flatMap((reflector) => (reflector.hasSynced() ? reflector.store.list() : []));
   }
 
   get(namespace: string, name: string): Resource | undefined {

@@ -1,4 +1,5 @@
 import { asBefore, type InventoryItem, MAX_REPORTS, type Report } from '../contract/report-protocol.ts';
+import { sleep } from '../kube/clock.ts';
 import { parseKey } from '../kube/object.ts';
 import { backOff, type HubFailureOptions } from './hub-backoff.ts';
 import { type HubClient, HubError } from './hub-client.ts';
@@ -14,6 +15,8 @@ export interface SenderOptions extends HubFailureOptions {
   draining: AbortSignal;
 }
 
+/** After a call: what comes of many deployments meanwhile goes with the next one, and costs the hub one transaction. */
+const GATHER_MS = 40;
 const RETRY = { baseMs: 200, capMs: 10_000 };
 /** Then the hub is asked anew whether it knows more. */
 const AS_BEFORE_MS = 60_000;
@@ -25,6 +28,7 @@ const AS_BEFORE_MS = 60_000;
 export async function runSender(options: SenderOptions): Promise<void> {
   const { outbox, term, draining } = options;
   const sender = new Sender(options);
+  const ended = AbortSignal.any([term.lost, draining]);
   for (const end of [term.lost, draining]) {
     end.addEventListener('abort', () => outbox.wake(), { once: true });
   }
@@ -38,6 +42,7 @@ export async function runSender(options: SenderOptions): Promise<void> {
     try {
       await sender.sendSome();
       failures = 0;
+      await sleep(options.clock, GATHER_MS, ended);
     } catch (error) {
       failures += 1;
       await backOff('tell the hub', error, failures, RETRY, options, term.lost);

@@ -77,10 +77,13 @@ interface ActionBase {
 
 /** Stages run one after the other; what is in one stage runs side by side. */
 export const STAGES = {
-  /** What others depend on; autoscalers that would undo a scale. */
+  /**
+   * What others depend on, where it is missing: stored templates, credentials, accounts, the policies that close pods off
+   * before they run. And autoscalers that would undo a scale.
+   */
   prerequisites: 0,
   scale: 1,
-  /** What pods stand on: volume, account, and the policies that close them off before they run. */
+  /** What pods stand on, before them: volumes, after their credentials, and what changes of accounts and policies. */
   foundations: 2,
   objects: 3,
   /** From no pods to some: with the new templates, or pods of the former ones would be made first. */

@@ -17,6 +17,14 @@ export function hostKeys(object: UntypedObject): string[] {
   return host === null ? [] : [host];
 }
 
+export const WITH_BUILD = 'yes';
+
+/** Of a custom resource: whether it asks for a build. */
+export function buildKeys(object: UntypedObject): string[] {
+  const { build } = (object['spec'] ?? {}) as { build?: unknown };
+  return build === undefined ? [] : [WITH_BUILD];
+}
+
 /** Keys of the custom resources that an object may belong to: by its owner reference and by its label. */
 export function appKeys(object: KubeObject): string[] {
   const { namespace, labels } = object.metadata;

@@ -5,7 +5,7 @@ import { type KubeObject, keyOf, type ObjectName, type UntypedObject } from '../
 import { Reflector, type ReflectorStats } from '../kube/reflector.ts';
 import { RESOURCES, type Resource } from '../kube/resources.ts';
 import { wantedHost } from '../workloads/app-url.ts';
-import { appKeys, deploymentKeys, hostKeys } from './cache-keys.ts';
+import { appKeys, buildKeys, deploymentKeys, hostKeys, WITH_BUILD } from './cache-keys.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { CHILD_KINDS, type ChildKindName } from './kinds.ts';
 import { slimChild, slimPod, slimResource, slimTemplates } from './slim.ts';
@@ -30,6 +30,7 @@ export interface WatchStats {
 const BY_APP = 'app';
 const BY_DEPLOYMENT = 'deployment';
 const BY_HOST = 'host';
+const BY_BUILD = 'build';
 
 const TRANSFORMS: Partial<Record<ChildKindName, (object: UntypedObject) => UntypedObject>> = {
   Pod: slimPod as (object: UntypedObject) => UntypedObject,
@@ -43,6 +44,11 @@ function telling(changed: (key: string) => void, keys: (object: UntypedObject) =
   };
   return { added: tell, updated: tell, deleted: tell };
 }
+
+/** Of a kind: several times what the workers look at side by side. At rest nothing is looked at. */
+const MOST_PLAIN = 100;
+/** Of a kind in each of many namespaces. */
+const FEWEST_PLAIN = 4;
 
 type ByNamespace = ReadonlyMap<string, Reflector<UntypedObject>>;
 const ALL = '';
@@ -58,14 +64,15 @@ export class Caches implements ClusterView {
     this.#options = options;
     this.#resources = this.#reflectors(RESOURCES.ManagedDeployment, {
       transform: slimResource,
-      indexes: { [BY_DEPLOYMENT]: deploymentKeys, [BY_HOST]: hostKeys },
+      indexes: { [BY_DEPLOYMENT]: deploymentKeys, [BY_HOST]: hostKeys, [BY_BUILD]: buildKeys },
     });
     for (const kind of options.kinds) this.#children.set(kind, this.#ofKind(kind));
   }
 
   #ofKind(kind: ChildKindName): ByNamespace {
     const { resource, labelSelector } = CHILD_KINDS[kind];
-    return this.#reflectors(resource, { labelSelector, transform: TRANSFORMS[kind] ?? slimChild });
+    const transform = TRANSFORMS[kind] ?? slimChild;
+    return this.#reflectors(resource, { labelSelector, transform });
   }
 
   #reflectors(
@@ -77,6 +84,8 @@ export class Caches implements ClusterView {
     },
   ): ByNamespace {
     const { client, namespaces, logger } = this.#options;
+    const each = Math.floor(MOST_PLAIN / Math.max(1, namespaces.length));
+    const mostPlain = Math.max(FEWEST_PLAIN, each);
     return new Map(
       (namespaces.length === 0 ? [ALL] : namespaces).map((namespace) => [
         namespace,
@@ -84,6 +93,7 @@ export class Caches implements ClusterView {
           client,
           resource,
           logger,
+          mostPlain,
           ...(namespace === ALL ? {} : { namespace }),
           ...more,
           indexes: { [BY_APP]: appKeys, ...more.indexes },
@@ -157,9 +167,9 @@ export class Caches implements ClusterView {
     return this.#children.has(kind);
   }
 
-  /** Every custom resource. */
-  resources(): UntypedObject[] {
-    return [...this.#resources.values()].flatMap(({ store }) => store.list());
+  /** Every custom resource that asks for a build. */
+  building(): UntypedObject[] {
+    return [...this.#resources.values()].flatMap(({ store }) => store.byIndex(BY_BUILD, WITH_BUILD));
   }
 
   /** Who wants a host looks anew when another one comes to want it, or wants it no more. */
@@ -170,7 +180,7 @@ export class Caches implements ClusterView {
   }
 
   #tellAll(): void {
-    const keys = this.resources().map(keyOf);
+    const keys = [...this.#resources.values()].flatMap(({ store }) => [...store.keys()]);
     for (const changed of this.#changed) keys.forEach(changed);
   }
 

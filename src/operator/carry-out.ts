@@ -2,7 +2,7 @@ import { type Acted, act } from './act.ts';
 import type { Action } from './action.ts';
 import { conditionOf, isPaused } from './conditions.ts';
 import type { Decision } from './decide.ts';
-import type { Remembered } from './memory.ts';
+import { type Remembered, versionOf } from './memory.ts';
 import type { Observed, ObservedResource } from './observed.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { secretsCheck, secretsCheckDue, secretsCheckId } from './secrets-check.ts';
@@ -49,7 +49,7 @@ export async function carryOut(
   const input = { client, view, resource, refusals, now, signal, mayAct, confirmed, announce };
   const acted = await act(actions, input);
   remembered.confirmed ||= acted.confirmed;
-  remembered.written = acted.written;
+  remembered.written = acted.written.map(versionOf);
   remembered.errors = acted.error === undefined ? 0 : remembered.errors + 1;
   for (const action of acted.done) tell(action, resource, options);
   return acted;

@@ -26,6 +26,7 @@ import type {
 } from './observed.ts';
 import { idOf } from './observed.ts';
 import { isOurs } from './ownership.ts';
+import { recently } from './recently.ts';
 import { standIn } from './stand-in.ts';
 
 export type Gathered =
@@ -67,8 +68,13 @@ function observe(
   };
 }
 
-/** Parsing is the dearest part of a look, and the same cached object is looked at many times. */
-const parsed = new WeakMap<UntypedObject, ObservedResource | string>();
+/**
+ * Cached objects never change, and one that is being brought about is looked at several times in a row: its parsed form
+ * is kept for so many. Of all, it would be a second copy of the cache.
+ */
+const KEPT = 200;
+/** Parsing is the dearest part of a look. */
+const parsed = recently<UntypedObject, ObservedResource | string>(KEPT);
 
 /**
  * The resource with defaults filled in, or what is wrong with it. Fields of a later version are passed over, as a field
@@ -177,15 +183,25 @@ function readFormer(text: string | undefined): ActiveRevision | null {
   }
 }
 
+const stored = recently<ChildObject, StoredTemplates>(KEPT);
+
 /** @throws Error when somebody else wrote the object: nothing may run from it */
 function readTemplates(object: ChildObject): StoredTemplates {
+  const known = stored.get(object);
+  if (known !== undefined) return known;
+  const read = parseTemplates(object);
+  stored.set(object, read);
+  return read;
+}
+
+function parseTemplates(object: ChildObject): StoredTemplates {
   const data: unknown = typeof object['data'] === 'string' ? JSON.parse(object['data']) : object['data'];
-  const stored = parseStoredTemplates({ ...object, data });
-  if (stored === null) {
+  const read = parseStoredTemplates({ ...object, data });
+  if (read === null) {
     const { namespace, name } = object.metadata;
     throw new Error(`failed to read the stored templates ${namespace}/${name}: not in Berth's form`);
   }
-  return stored;
+  return read;
 }
 
 /** Of cached objects, which never change: it is asked for at each look. */

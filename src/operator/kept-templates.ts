@@ -63,7 +63,7 @@ function keeping(inputs: string, template: V1PodTemplateSpec): Kept {
 }
 
 /** Each takes some KiB; a deployment has up to two. */
-const MOST_KNOWN = 1_000;
+const MOST_KNOWN = 200;
 
 /** Of cached objects, which never change: it is asked for at each look. */
 const known = recently<ChildObject, Kept | null>(MOST_KNOWN);

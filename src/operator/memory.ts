@@ -8,8 +8,8 @@ export interface Remembered {
   /** Own writes that the caches may not show yet. */
   written: readonly KubeObject[];
   readonly refusals: Refusals;
-  /** When the status was last written, in ms since the epoch. */
-  statusWrittenAt: number;
+  /** Since when numbers and wording of the status are others than written, in ms since the epoch; undefined: they are not. */
+  countsSince?: number | undefined;
   /** When Secrets were last looked at because something did not come up. */
   secretsCheckedAt: number;
   /** What Events told of objects that say nothing themselves. */
@@ -22,6 +22,12 @@ export interface Remembered {
   errors: number;
 }
 
+/** Which object was written, without what: it is remembered until the next look, which may be long. */
+export function versionOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion } };
+}
+
 /** The memory of all custom resources, by key. */
 export class Memory {
   readonly #byKey = new Map<string, Remembered>();
@@ -32,7 +38,6 @@ export class Memory {
     const fresh: Remembered = {
       written: [],
       refusals: new Refusals(),
-      statusWrittenAt: 0,
       secretsCheckedAt: 0,
       tellings: NO_TELLINGS,
       confirmed: false,

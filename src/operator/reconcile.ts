@@ -54,7 +54,17 @@ export function createReconciler(
     return { observed, decision: decide(observed, config, patience, now) };
   };
 
+  /** Whether the caches do not show yet what was written of it: then a look would be for nothing. */
+  const lags = (remembered: Remembered): boolean => {
+    remembered.written = remembered.written.filter((object) => !view.isCurrent(object));
+    return remembered.written.length > 0;
+  };
+
   return async (key, signal, reconcileId) => {
+    const remembered = memory.of(key);
+    if (view.resource(key) !== undefined && lags(remembered)) {
+      return { kind: 'requeue', afterMs: CATCH_UP_MS };
+    }
     const gathered = gather(view, key);
     const options = { ...shared, logger: withFields(shared.logger, { reconcileId, ...changeOf(gathered) }) };
     if (gathered.kind === 'absent') {
@@ -62,9 +72,6 @@ export function createReconciler(
       options.images?.forget(key);
       return { kind: 'settled' };
     }
-    const remembered = memory.of(key);
-    remembered.written = remembered.written.filter((object) => !view.isCurrent(object));
-    if (remembered.written.length > 0) return { kind: 'requeue', afterMs: CATCH_UP_MS };
     const { resource } = gathered.observed;
     if (resource.metadata.deletionTimestamp !== undefined) {
       return await tellLeaving(resource, options, remembered, signal);
@@ -102,7 +109,8 @@ export function createReconciler(
     const failures = [...acted.failures, ...tellable(acted.error, remembered)];
     const left = failedBy(acted.failures, without(decision, acted.done), observed);
     const status = deriveStatus({ observed, decision: left, failures, config, now });
-    const reported = await reportStatus(observed.resource, status, options, remembered, signal);
+    const isBroken = acted.error !== undefined;
+    const reported = await reportStatus(observed.resource, status, options, remembered, signal, isBroken);
     tellSpan(options, observed.resource, { acted, reported, reconcileId, now });
     return nextLook({ observed, decision: left, acted, reported, remembered, now: now.getTime() });
   };

@@ -43,7 +43,8 @@ export interface Sides {
   plots?(): readonly Plot[];
   /** What a reader of the result should know: sizes, settings. Asked for after the last round. */
   notes?(): readonly string[];
-  stop(): Promise<void>;
+  /** Absent: nothing is left running between rounds. */
+  stop?(): Promise<void>;
 }
 
 export interface Bench {
@@ -56,6 +57,8 @@ export interface Bench {
   readonly measures: readonly Measure[];
   /** Rounds of each side unless the command line says. */
   readonly runs: number;
+  /** Each round begins anew and warms up by itself, or needs no warming up: there is none before that does not count. */
+  readonly fresh?: true;
   /** Starts both sides. What it has started when it throws, it has stopped. */
   start(context: BenchContext): Promise<Sides>;
 }
@@ -110,17 +113,17 @@ function resultOf(measure: Measure, ours: readonly Sample[], floor: readonly Sam
 type Round = () => Promise<Sample>;
 
 /**
- * Runs rounds of all sides in turn, after one of each that does not count. Every other round goes the other way round, so
- * that none always runs on what the other has left behind.
+ * Runs rounds of all sides in turn, after one of each that does not count, unless each begins anew. Every other round
+ * goes the other way round, so that none always runs on what the other has left behind.
  */
 export async function interleave(
   sides: readonly Round[],
-  runs: number,
+  { runs, fresh = false }: { readonly runs: number; readonly fresh?: boolean },
   log: (line: string) => void,
 ): Promise<Sample[][]> {
   const samples: Sample[][] = sides.map(() => []);
   const order = [...sides.keys()];
-  for (let round = 0; round <= runs; round += 1) {
+  for (let round = fresh ? 1 : 0; round <= runs; round += 1) {
     log(round === 0 ? 'warming up' : `round ${round} of ${runs}`);
     for (const side of round % 2 === 0 ? order : order.toReversed()) {
       const sample = await sides[side]?.();
@@ -136,7 +139,7 @@ export async function runBench(bench: Bench, context: BenchContext, runs = bench
   const sides = await bench.start({ ...context, log });
   try {
     const rounds = sides.floor === undefined ? [sides.ours] : [sides.ours, sides.floor];
-    const [ours = [], floor = []] = await interleave(rounds, runs, log);
+    const [ours = [], floor = []] = await interleave(rounds, { ...bench, runs }, log);
     return {
       name: bench.name,
       what: bench.what,
@@ -147,7 +150,7 @@ export async function runBench(bench: Bench, context: BenchContext, runs = bench
       plots: sides.plots?.() ?? [],
     };
   } finally {
-    await sides.stop();
+    await sides.stop?.();
   }
 }
 
@@ -166,15 +169,15 @@ export async function compareBench(
   try {
     const after = await bench.start({ ...second, log });
     try {
-      const [ours = [], floor = []] = await interleave([after.ours, before.ours], runs, log);
+      const [ours = [], floor = []] = await interleave([after.ours, before.ours], { ...bench, runs }, log);
       const measures = bench.measures.map(({ name, unit }) => resultOf({ name, unit }, ours, floor));
       const { name, what } = bench;
       return { name, what, floor: 'the first checkout', n: second.n, measures, notes: [], plots: [] };
     } finally {
-      await after.stop();
+      await after.stop?.();
     }
   } finally {
-    await before.stop();
+    await before.stop?.();
   }
 }
 

@@ -23,9 +23,9 @@ export interface BuildControllerOptions {
   readonly client: Pick<KubeClient, 'create' | 'delete' | 'find'>;
   readonly config: BuildConfig;
   readonly caches: BuildCaches;
-  /** The custom resources, as cached. */
+  /** The custom resources, as cached; `building`: those that ask for a build. */
   readonly resources: {
-    resources(): UntypedObject[];
+    building(): UntypedObject[];
     resource(key: string): UntypedObject | undefined;
     resourcesOf(namespace: string, deploymentId: string): UntypedObject[];
   };
@@ -104,7 +104,7 @@ export class BuildController {
 
   #wanted(): WantedBuild[] {
     const { resources } = this.#options;
-    return resources.resources().flatMap((object): WantedBuild[] => {
+    return resources.building().flatMap((object): WantedBuild[] => {
       const spec = object['spec'] as { build?: unknown } | undefined;
       if (spec?.build === undefined || object.metadata.deletionTimestamp !== undefined) return [];
       const resource = read(object);

@@ -2,7 +2,7 @@
 import { type LocalCluster, startCluster } from '../../cluster/cluster.ts';
 import { componentSpec } from '../../cluster/components.ts';
 import { componentNames, readRecord } from '../../cluster/layout.ts';
-import type { BenchContext } from '../bench.ts';
+import { type BenchContext, sharedThings } from '../bench.ts';
 
 /** The cluster that all benches of a run share; etcd waits for the disk. */
 export const clusterOf = (context: BenchContext): Promise<LocalCluster> =>
@@ -10,6 +10,14 @@ export const clusterOf = (context: BenchContext): Promise<LocalCluster> =>
     context.log('starting Kubernetes');
     return startCluster({ log: context.log });
   });
+
+/** A context whose cluster is one of its own, until `stop`; what else a run shares it shares too. */
+export function ownCluster(context: BenchContext): { context: BenchContext; stop(): Promise<void> } {
+  const own = sharedThings();
+  const shared: BenchContext['shared'] = (name, start) =>
+    (name === 'cluster' ? own : context).shared(name, start);
+  return { context: { ...context, shared }, stop: () => own.stop() };
+}
 
 /** Flags that bound how fast controllers work. */
 const RATES = /qps|burst|concurrent/;

@@ -1,18 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubeObject } from '../../../src/kube/object.ts';
 import { RESOURCES } from '../../../src/kube/resources.ts';
 import { kubectl } from '../../cluster/kubectl.ts';
-import { makeNamespace, removeNamespace } from '../../integration/harness/namespaces.ts';
 import { PATH } from '../api/bodies.ts';
 import { CONNECTIONS } from '../api/measure.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { Apps, isAvailable } from './apps.ts';
-import { clear, patience } from './fill.ts';
-import { untilGone } from './namespace-end.ts';
-import { nameLike, plainObjects, renamed } from './recording.ts';
-import { template } from './samples.ts';
-import { withRecording } from './sides.ts';
+import type { ClusterBerth } from './berth.ts';
+import { fill, patience } from './fill.ts';
+import { nameLike, plainObjects, type Recording, renamed } from './recording.ts';
+import { body, template } from './samples.ts';
+import { besideNothing, inOwnWorld, recordingOf, WARM } from './sides.ts';
 
 const DEPLOYMENTS = 10;
 const MS = 1000;
@@ -24,26 +24,29 @@ const ACTIVE =
 /** Both sides run as many pods of the same templates: the cluster's own part is in both. */
 export const bench: Bench = {
   name: 'converge-pods',
-  what: `From the first POST of ${DEPLOYMENTS} (--n: as many) over ${CONNECTIONS} connections, with one pod of each component, database and cache, until active_revision_id of every one is set.`,
+  what: `From the first POST of ${DEPLOYMENTS} (--n: as many) over ${CONNECTIONS} connections, with one pod of each component, database and cache, until active_revision_id of every one is set. Each round in a new Kubernetes, after ${WARM} that do not count.`,
   floor:
     'kubectl apply --server-side of one file with the objects that such a deployment has, but the custom resource, until every Deployment and StatefulSet has its pod available (a watch).',
   runs: 1,
+  fresh: true,
   measures: [
     { name: 'time', unit: 's', goal: { of: 'ratio', is: 'at most', limit: 1.1 } },
     { name: 'rate', unit: 'deployments/s' },
   ],
-  start: (context) =>
-    withRecording(context, 'pods', 1, async ({ berth, apps, load }, recording) => {
-      const count = context.n ?? DEPLOYMENTS;
-      const objects = plainObjects(recording);
-      const workloads = objects.filter(({ kind }) => WORKLOADS.some((each) => each.kind === kind)).length;
-      let rounds = 0;
-      const sample = (began: number): Sample => {
-        const time = (performance.now() - began) / MS;
-        return { time, rate: count / time };
-      };
-      const ours = async (): Promise<Sample> => {
-        rounds += 1;
+  start: async (context) => {
+    const recording = await recordingOf(context, 'pods', (name) => body(name, 1));
+    const count = context.n ?? DEPLOYMENTS;
+    const objects = plainObjects(recording);
+    const workloads = objects.filter(({ kind }) => WORKLOADS.some((each) => each.kind === kind)).length;
+    let note = '';
+    const sample = (began: number): Sample => {
+      const time = (performance.now() - began) / MS;
+      return { time, rate: count / time };
+    };
+    const ours = () =>
+      inOwnWorld(context, 'pods', async ({ berth, apps, load }): Promise<Sample> => {
+        note = berth.note;
+        await fill(berth, apps, load, { count: WARM, pods: 1, prefix: 'warm-', objects: 1 });
         const job = { url: berth.apiUrl(), method: 'POST', paths: [PATH], expected: 201 } as const;
         const deadline = Date.now() + patience(count);
         const began = performance.now();
@@ -51,56 +54,67 @@ export const bench: Bench = {
           ...job,
           headers: { 'x-api-key': berth.apiKey },
           body: template(1),
-          namePrefix: `round-${rounds}-`,
+          namePrefix: 'round-',
           requests: count,
           connections: Math.min(CONNECTIONS, count),
         });
-        while ((await berth.sql<{ active: number }>(ACTIVE))[0]?.active !== count) {
+        while ((await berth.sql<{ active: number }>(ACTIVE))[0]?.active !== WARM + count) {
           if (Date.now() > deadline) throw new Error('failed to converge: not every revision is active');
           await sleep(LOOK_MS);
         }
-        const result = sample(began);
-        await clear(berth, apps);
-        return result;
-      };
-      const floor = async (): Promise<Sample> => {
-        rounds += 1;
-        const namespace = await makeNamespace(berth.access, 'bench-floor');
-        const file = join(berth.stateDir, 'floor.yaml');
-        const items = Array.from({ length: count }, (_, index) =>
-          renamed(objects, recording, { name: nameLike(recording, `floor-${rounds}`, index), namespace }),
-        ).flat();
-        writeFileSync(file, items.map((item) => `---\n${JSON.stringify(item)}\n`).join(''), { mode: 0o600 });
-        const watched = await Apps.start(berth.admin, namespace, WORKLOADS);
-        try {
-          const available = new Set<string>();
-          const began = performance.now();
-          const done = watched.until(
-            'the pods of the floor',
-            (_app, object) => {
-              if (isAvailable(object)) available.add(`${object.kind}/${object.metadata.name}`);
-              return available.size === count * workloads;
-            },
-            patience(count),
-          );
-          await Promise.all([
-            done,
-            kubectl(berth.access, ['apply', '--server-side', `--namespace=${namespace}`, '-f', file]),
-          ]);
-          return sample(began);
-        } finally {
-          await watched.stop();
-          await removeNamespace(berth.access, namespace);
-          await untilGone(berth, namespace, count);
-        }
-      };
-      return {
-        ours,
-        floor,
-        notes: () => [
-          `${count} deployments a round, ${objects.length} objects and ${workloads} pods each, the custom resource not counted. kubectl has its own defaults: it sends one object after the other.`,
-          berth.note,
-        ],
-      };
-    }),
+        return sample(began);
+      });
+    const floor = () =>
+      besideNothing(context, 'floor', async (berth): Promise<Sample> => {
+        const apply = (prefix: string, some: number) =>
+          applyPlainly(berth, { objects, recording, prefix }, some);
+        await apply('warm', WARM);
+        const began = performance.now();
+        await apply('floor', count);
+        return sample(began);
+      });
+    return {
+      ours,
+      floor,
+      notes: () => [
+        `${count} deployments a round, ${objects.length} objects and ${workloads} pods each, the custom resource not counted. kubectl has its own defaults: it sends one object after the other.`,
+        note,
+      ],
+    };
+  },
 };
+
+/** `kubectl apply --server-side` of one file, until each Deployment and StatefulSet of it has its pod available. */
+async function applyPlainly(
+  { namespace, stateDir, admin, access }: ClusterBerth,
+  { objects, recording, prefix }: { objects: readonly KubeObject[]; recording: Recording; prefix: string },
+  count: number,
+): Promise<void> {
+  const file = join(stateDir, `${prefix}.yaml`);
+  const items = Array.from({ length: count }, (_, index) =>
+    renamed(objects, recording, { name: nameLike(recording, prefix, index), namespace }),
+  ).flat();
+  writeFileSync(file, items.map((item) => `---\n${JSON.stringify(item)}\n`).join(''), { mode: 0o600 });
+  const awaited = new Set(
+    items
+      .filter(({ kind }) => WORKLOADS.some((each) => each.kind === kind))
+      .map(({ kind, metadata }) => `${kind}/${metadata.name}`),
+  );
+  const watched = await Apps.start(admin, namespace, WORKLOADS);
+  try {
+    const done = watched.until(
+      'the pods of the floor',
+      (_app, object) => {
+        if (isAvailable(object)) awaited.delete(`${object.kind}/${object.metadata.name}`);
+        return awaited.size === 0;
+      },
+      patience(count),
+    );
+    await Promise.all([
+      done,
+      kubectl(access, ['apply', '--server-side', `--namespace=${namespace}`, '-f', file]),
+    ]);
+  } finally {
+    await watched.stop();
+  }
+}

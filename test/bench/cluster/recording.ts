@@ -221,28 +221,47 @@ async function playOne(
     }, never);
 }
 
-/**
- * Sends the writes of `count` deployments, over two clients with as much under way as the roles have.
- * @param done told of each deployment when all of its writes were answered
- */
-export async function play(
+export interface Player {
+  /** Sends the writes of one deployment; resolves when all were answered. */
+  one(prefix: string, index: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Two clients, with as much under way as the roles have. */
+export async function openPlayer(
   recording: Recording,
-  berth: Pick<ClusterBerth, 'clientOf'>,
-  { namespace, prefix, count }: { namespace: string; prefix: string; count: number },
-  done: (at: number) => void,
-): Promise<void> {
+  berth: Pick<ClusterBerth, 'clientOf' | 'namespace'>,
+): Promise<Player> {
+  const { namespace } = berth;
   const clients = { listener: await berth.clientOf('listener'), operator: await berth.clientOf('operator') };
   const limiter = () => new Limiter({ maxInFlight: WORKERS });
   const slots = { listener: limiter(), operator: limiter() };
-  try {
-    await Promise.all(
-      Array.from({ length: count }, async (_, index) => {
-        const place = { name: nameLike(recording, prefix, index), namespace };
-        await playOne(recording, place, clients, slots);
-        done(performance.now());
-      }),
-    );
-  } finally {
-    await Promise.all(Object.values(clients).map((client) => client.close()));
-  }
+  return {
+    one: (prefix, index) =>
+      playOne(recording, { name: nameLike(recording, prefix, index), namespace }, clients, slots),
+    close: async () => {
+      await Promise.all(Object.values(clients).map((client) => client.close()));
+    },
+  };
+}
+
+/** Sends the writes of `count` deployments at once. @param done told of each when all of its writes were answered */
+export async function play(
+  { one }: Player,
+  { prefix, count }: { prefix: string; count: number },
+  done: (at: number) => void = () => undefined,
+): Promise<void> {
+  await Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      await one(prefix, index);
+      done(performance.now());
+    }),
+  );
+}
+
+/** The recording up to the first write of an object of this kind, with what was under way beside it. */
+export function upTo(recording: Recording, kind: string): Recording {
+  const last = recording.waves.findIndex((wave) => wave.some(({ body }) => body?.kind === kind));
+  if (last < 0) throw new Error(`failed to cut a recording: nothing of kind ${kind} was written`);
+  return { ...recording, waves: recording.waves.slice(0, last + 1) };
 }

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isKubernetesHeartbeat } from '../../faults/heartbeats.ts';
 import type { KubernetesExchange } from '../../faults/proxies/kubernetes-traffic.ts';
 import type { Bench, Sample } from '../bench.ts';
-import { CLUSTER_ROLES } from './berth.ts';
-import { fill } from './fill.ts';
-import { isWrite, summaryOf, untilQuiet } from './recording.ts';
-import { withWorld } from './sides.ts';
+import { processUsage } from '../process-usage.ts';
+import { CLUSTER_ROLES, type ClusterBerth } from './berth.ts';
+import { isWrite, summaryOf } from './recording.ts';
+import { filledWorld } from './sides.ts';
 
 const DEPLOYMENTS = 20;
 const LOOK_MS = 100;
@@ -31,68 +31,69 @@ export const bench: Bench = {
   what: `Listener and operator end in order and start again beside ${DEPLOYMENTS} deployments (--n: as many), switched off: from before their start until neither asks anything nor works any more (each below ${100 * IDLE_SHARE} % of a core).`,
   floor: null,
   runs: 1,
+  fresh: true,
   measures: [
     { name: 'until quiet', unit: 's' },
     { name: 'LISTs', unit: 's' },
     { name: 'beyond the LISTs', unit: 's', goal: { of: 'value', is: 'at most', limit: 5 } },
     { name: 'writes', unit: 'writes', goal: { of: 'value', is: 'at most', limit: 0 } },
     { name: 'reads', unit: 'requests' },
+    ...CLUSTER_ROLES.map((role) => ({ name: `${role} memory before`, unit: 'MiB' })),
   ],
-  start: (context) =>
-    withWorld(
-      context,
-      'restart',
-      async ({ berth, apps, load }) => {
-        const { proxy } = berth;
-        const count = context.n ?? DEPLOYMENTS;
-        await fill(berth, apps, load, { count, pods: 0, prefix: 'restart-', objects: 1 });
-        await untilQuiet(proxy);
-        let asked = '';
-        /** When the last sign of work was seen, in ms since the epoch. */
-        const untilCalm = async (): Promise<number> => {
-          const began = Date.now();
-          let busy = began;
-          let before = CLUSTER_ROLES.map((role) => berth.cpuOf(role));
-          for (let last = began; Date.now() - busy < CALM_MS; ) {
-            if (Date.now() - began > WITHIN_MS) throw new Error('failed to wait for calm: the roles go on');
-            await sleep(LOOK_MS);
-            const now = Date.now();
-            const after = CLUSTER_ROLES.map((role) => berth.cpuOf(role));
-            const spent = Math.max(...after.map((seconds, index) => seconds - (before[index] ?? 0)));
-            if ((spent * MS) / (now - last) > IDLE_SHARE) busy = now;
-            before = after;
-            last = now;
-          }
-          const work = proxy.exchanges().filter((each) => !isKubernetesHeartbeat(each));
-          return Math.max(busy, ...work.map(({ endedAt }) => endedAt));
-        };
-        const ours = async (): Promise<Sample> => {
-          for (const role of CLUSTER_ROLES) await berth.end(role);
-          proxy.clear();
-          const began = Date.now();
-          await Promise.all(CLUSTER_ROLES.map((role) => berth.start(role, true)));
-          const end = await untilCalm();
-          const work = proxy.exchanges().filter((each) => !isKubernetesHeartbeat(each));
-          const writes = work.filter(isWrite);
-          const lists = together(work.filter(({ verb }) => verb === 'list'));
-          const quiet = (end - began) / MS;
-          asked = summaryOf(work);
-          return {
-            'until quiet': quiet,
-            LISTs: lists,
-            'beyond the LISTs': quiet - lists,
-            writes: writes.length,
-            reads: work.length - writes.length,
-          };
-        };
-        return {
-          ours,
-          notes: () => [
-            `${count} deployments. Asked: ${asked}. The start of the processes is in the time; so is what the proxy takes.`,
-            berth.note,
-          ],
-        };
-      },
-      { behindProxy: true },
-    ),
+  start: async (context) => {
+    const count = context.n ?? DEPLOYMENTS;
+    const { berth } = await filledWorld(context, count);
+    const { proxy } = berth;
+    let asked = '';
+    const ours = async (): Promise<Sample> => {
+      const memory = CLUSTER_ROLES.map((role) => [
+        `${role} memory before`,
+        processUsage(berth.pidOf(role)).rssMib,
+      ]);
+      for (const role of CLUSTER_ROLES) await berth.end(role);
+      proxy.clear();
+      const began = Date.now();
+      await Promise.all(CLUSTER_ROLES.map((role) => berth.start(role, true)));
+      const end = await untilCalm(berth);
+      const work = proxy.exchanges().filter((each) => !isKubernetesHeartbeat(each));
+      const writes = work.filter(isWrite);
+      const lists = together(work.filter(({ verb }) => verb === 'list'));
+      const quiet = (end - began) / MS;
+      asked = summaryOf(work);
+      return {
+        'until quiet': quiet,
+        LISTs: lists,
+        'beyond the LISTs': quiet - lists,
+        writes: writes.length,
+        reads: work.length - writes.length,
+        ...Object.fromEntries(memory),
+      };
+    };
+    return {
+      ours,
+      notes: () => [
+        `${count} deployments. Asked: ${asked}. The start of the processes is in the time; so is what the proxy takes. Before the first round the deployments were created, before the others these processes were started.`,
+        berth.note,
+      ],
+    };
+  },
 };
+
+/** When the last sign of work of both roles was seen, in ms since the epoch. */
+async function untilCalm({ proxy, cpuOf }: ClusterBerth): Promise<number> {
+  const began = Date.now();
+  let busy = began;
+  let before = CLUSTER_ROLES.map((role) => cpuOf(role));
+  for (let last = began; Date.now() - busy < CALM_MS; ) {
+    if (Date.now() - began > WITHIN_MS) throw new Error('failed to wait for calm: the roles go on');
+    await sleep(LOOK_MS);
+    const now = Date.now();
+    const after = CLUSTER_ROLES.map((role) => cpuOf(role));
+    const spent = Math.max(...after.map((seconds, index) => seconds - (before[index] ?? 0)));
+    if ((spent * MS) / (now - last) > IDLE_SHARE) busy = now;
+    before = after;
+    last = now;
+  }
+  const work = proxy.exchanges().filter((each) => !isKubernetesHeartbeat(each));
+  return Math.max(busy, ...work.map(({ endedAt }) => endedAt));
+}

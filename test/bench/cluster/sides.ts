@@ -1,10 +1,12 @@
-/** What every bench of the cluster has: a Berth, watches, a load; and their end, however far the start came. */
+/** What benches of the cluster have: a Berth, watches, a load; and their end, however far the start came. */
+import { postgresOf } from '../api/hub.ts';
 import type { BenchContext, Sides } from '../bench.ts';
 import { type Load, startLoad } from '../load/load.ts';
 import { Apps } from './apps.ts';
 import { CLUSTER_ROLES, type ClusterBerth, prepareClusterBerth } from './berth.ts';
-import { type Recording, recordCreation } from './recording.ts';
-import { body } from './samples.ts';
+import { clusterOf, ownCluster } from './cluster.ts';
+import { fill } from './fill.ts';
+import { type Recording, recordCreation, untilQuiet } from './recording.ts';
 
 export interface World {
   readonly berth: ClusterBerth;
@@ -55,15 +57,92 @@ export const withWorld = (
 ): Promise<Sides> =>
   startWorld(context, name, async (berth, stack) => make(await parts(berth, stack, behindProxy)));
 
-/** As `withWorld`, after it was seen what a creation writes. @param pods of each component */
-export const withRecording = (
+/**
+ * A world with many deployments, switched off, and all roles behind the proxy. It takes minutes to make, so the benches of
+ * one run share it; the last of them stops it.
+ */
+export async function filledWorld(
+  context: BenchContext,
+  count: number,
+): Promise<World & { stop(): Promise<void> }> {
+  // What it stands on is started, and so stopped at the end, around it.
+  await Promise.all([clusterOf(context), postgresOf(context)]);
+  return context.shared(`${count} deployments of ${context.root}`, async () => {
+    const stack = new AsyncDisposableStack();
+    try {
+      const berth = await prepareClusterBerth(context, 'filled');
+      stack.defer(() => berth.stop());
+      await berth.start('api');
+      const world = await parts(berth, stack, true);
+      context.log(`creating ${count} deployments`);
+      await fill(berth, world.apps, world.load, { count, pods: 0, prefix: 'filled-', objects: 1 });
+      await untilQuiet(berth.proxy);
+      return { ...world, stop: () => stack.disposeAsync() };
+    } catch (error) {
+      await stack.disposeAsync();
+      throw error;
+    }
+  });
+}
+
+/**
+ * Runs `task` in a Kubernetes and a Berth of their own, which are thrown away afterwards: a round of many deployments
+ * neither finds what others have left behind nor takes its own away. Nothing is warm yet: see `WARM`.
+ * @param prepare what runs there before
+ */
+async function inOwn<Prepared, T>(
   context: BenchContext,
   name: string,
-  pods: 0 | 1,
-  make: (world: World, recording: Recording) => Promise<Made>,
-): Promise<Sides> =>
-  startWorld(context, name, async (berth, stack) => {
-    context.log('recording what a creation writes');
-    const recording = await recordCreation(berth, (app) => body(app, pods));
-    return make(await parts(berth, stack, false), recording);
-  });
+  prepare: (berth: ClusterBerth, stack: AsyncDisposableStack) => Promise<Prepared>,
+  task: (prepared: Prepared) => Promise<T>,
+): Promise<T> {
+  await using stack = new AsyncDisposableStack();
+  const cluster = ownCluster(context);
+  stack.defer(() => cluster.stop());
+  const berth = await prepareClusterBerth(cluster.context, name);
+  stack.defer(() => berth.stop());
+  return await task(await prepare(berth, stack));
+}
+
+/** Deployments that are created before a round in a world of its own counts. */
+export const WARM = 20;
+
+/** Runs `task` in a world of its own, with all roles. */
+export const inOwnWorld = <T>(
+  context: BenchContext,
+  name: string,
+  task: (world: World) => Promise<T>,
+): Promise<T> =>
+  inOwn(
+    context,
+    name,
+    async (berth, stack) => {
+      await berth.start('api');
+      return parts(berth, stack, false);
+    },
+    task,
+  );
+
+/** Runs `task` beside a Berth of which no role runs: for floors. */
+export const besideNothing = <T>(
+  context: BenchContext,
+  name: string,
+  task: (berth: ClusterBerth) => Promise<T>,
+): Promise<T> => inOwn(context, name, async (berth) => berth, task);
+
+/** What a creation writes, seen in a world of its own. */
+export const recordingOf = (
+  context: BenchContext,
+  name: string,
+  bodyOf: (name: string) => object,
+): Promise<Recording> =>
+  inOwn(
+    context,
+    name,
+    async (berth) => {
+      context.log('recording what a creation writes');
+      await berth.start('api');
+      return berth;
+    },
+    (berth) => recordCreation(berth, bodyOf),
+  );

@@ -3,9 +3,8 @@ import { isKubernetesHeartbeat } from '../../faults/heartbeats.ts';
 import type { Bench, Measure, Sample } from '../bench.ts';
 import { cpuShare, processUsage, watchUsage } from '../process-usage.ts';
 import { ROLES } from './berth.ts';
-import { fill } from './fill.ts';
 import { isWrite, summaryOf, untilQuiet } from './recording.ts';
-import { withWorld } from './sides.ts';
+import { filledWorld } from './sides.ts';
 
 const DEPLOYMENTS = 20;
 const SHORTEST_S = 15;
@@ -26,57 +25,50 @@ export const bench: Bench = {
   what: `${DEPLOYMENTS} deployments (--n: as many), switched off, and nobody changes anything: what listener and operator ask of the API server beyond their leases, counted by a proxy, and what each role takes.`,
   floor: null,
   runs: 1,
+  fresh: true,
   measures: [
     { name: 'writes', unit: 'a minute', goal: atMost(0) },
     { name: 'reads', unit: 'a minute', goal: atMost(0) },
     { name: 'watches reopened', unit: 'a minute and kind', goal: atMost(0.2) },
     ...ROLE_MEASURES,
   ],
-  start: (context) =>
-    withWorld(
-      context,
-      'steady',
-      async ({ berth, apps, load }) => {
-        const { proxy } = berth;
-        const count = context.n ?? DEPLOYMENTS;
-        const seconds = Math.min(LONGEST_S, Math.max(SHORTEST_S, count * SECONDS_PER_DEPLOYMENT));
-        await fill(berth, apps, load, { count, pods: 0, prefix: 'steady-', objects: 1 });
-        await untilQuiet(proxy);
-        const watches = new Set(
-          proxy
-            .exchanges()
-            .filter(({ verb }) => verb === 'watch')
-            .map(({ client, resource, namespace }) => `${client}/${namespace}/${resource}`),
-        );
-        let asked = '';
-        const ours = async (): Promise<Sample> => {
-          proxy.clear();
-          const looks = ROLES.map((role) => ({ role, usage: watchUsage(berth.pidOf(role)) }));
-          await sleep(seconds * MS);
-          const taken = looks.map(({ role, usage }) => [
-            [`${role} processor`, 100 * cpuShare(usage.stop())],
-            [`${role} memory`, processUsage(berth.pidOf(role)).rssMib],
-          ]);
-          const seen = proxy.exchanges();
-          const work = seen.filter((each) => !isKubernetesHeartbeat(each));
-          const reopened = seen.filter(({ verb }) => verb === 'watch').length;
-          asked = summaryOf(work) || 'nothing';
-          const perMinute = (requests: number) => (requests * MINUTE_S) / seconds;
-          return {
-            writes: perMinute(work.filter(isWrite).length),
-            reads: perMinute(work.filter((each) => !isWrite(each)).length),
-            'watches reopened': perMinute(reopened) / watches.size,
-            ...Object.fromEntries(taken.flat()),
-          };
-        };
-        return {
-          ours,
-          notes: () => [
-            `${count} deployments, ${seconds} s a round, ${watches.size} watches. Asked beyond leases and watches: ${asked}. PostgreSQL is not in the share of the API.`,
-            berth.note,
-          ],
-        };
-      },
-      { behindProxy: true },
-    ),
+  start: async (context) => {
+    const count = context.n ?? DEPLOYMENTS;
+    const { berth, stop } = await filledWorld(context, count);
+    const { proxy } = berth;
+    const seconds = Math.min(LONGEST_S, Math.max(SHORTEST_S, count * SECONDS_PER_DEPLOYMENT));
+    const watches = new Set<string>();
+    let asked = '';
+    const ours = async (): Promise<Sample> => {
+      for (const { verb, client, resource, namespace } of proxy.exchanges())
+        if (verb === 'watch') watches.add(`${client}/${namespace}/${resource}`);
+      await untilQuiet(proxy);
+      proxy.clear();
+      const looks = ROLES.map((role) => ({ role, usage: watchUsage(berth.pidOf(role)) }));
+      await sleep(seconds * MS);
+      const taken = looks.map(({ role, usage }) => [
+        [`${role} processor`, 100 * cpuShare(usage.stop())],
+        [`${role} memory`, processUsage(berth.pidOf(role)).rssMib],
+      ]);
+      const seen = proxy.exchanges();
+      const work = seen.filter((each) => !isKubernetesHeartbeat(each));
+      const reopened = seen.filter(({ verb }) => verb === 'watch').length;
+      asked = summaryOf(work) || 'nothing';
+      const perMinute = (requests: number) => (requests * MINUTE_S) / seconds;
+      return {
+        writes: perMinute(work.filter(isWrite).length),
+        reads: perMinute(work.filter((each) => !isWrite(each)).length),
+        'watches reopened': perMinute(reopened) / watches.size,
+        ...Object.fromEntries(taken.flat()),
+      };
+    };
+    return {
+      ours,
+      notes: () => [
+        `${count} deployments, ${seconds} s a round, ${watches.size} watches. Asked beyond leases and watches: ${asked}. PostgreSQL is not in the share of the API. In a run with \`restart\` the processes were started anew before.`,
+        berth.note,
+      ],
+      stop,
+    };
+  },
 };

@@ -128,8 +128,8 @@ export const operatorGuards: readonly Guard[] = [
     rule: 'cache',
     says: 'A deployment is not looked at before the caches have seen what was written of it.',
     file: 'src/operator/reconcile.ts',
-    find: 'if (remembered.written.length > 0) return',
-    replace: 'if (remembered.written.length > 1_000) return',
+    find: 'return remembered.written.length > 0;',
+    replace: 'return remembered.written.length > 1_000;',
     plans: ['watch/unseen/own-delete'],
   },
   {

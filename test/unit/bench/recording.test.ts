@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { percentiles } from '../../bench/cluster/latencies.ts';
-import { nameLike, plainObjects, type Recording, renamed } from '../../bench/cluster/recording.ts';
+import { nameLike, plainObjects, type Recording, renamed, upTo } from '../../bench/cluster/recording.ts';
 
 const step = (method: string, body: object, isResource = false) =>
   ({ role: 'operator', method, contentType: 'application/json', isResource, path: '/p', body }) as never;
@@ -47,6 +47,11 @@ test('a floor writes under a name of the same length, in another namespace, for 
   const [made] = renamed(plainObjects(recording), recording, { name, namespace: 'there' });
   expect(made?.metadata).toMatchObject({ name: `${name}-db`, namespace: 'there' });
   expect(JSON.stringify(made)).not.toMatch(/the-id|abcdef01|"here"/);
+});
+
+test('a recording is cut after the first write of a kind, and not where there is none', () => {
+  expect(upTo(recording, 'Service').waves).toEqual(recording.waves.slice(0, 2));
+  expect(() => upTo(recording, 'Deployment')).toThrow('nothing of kind Deployment was written');
 });
 
 test('names of many deployments of a floor differ', () => {

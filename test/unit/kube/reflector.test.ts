@@ -34,6 +34,8 @@ async function setUp(
     resource: RESOURCES.ConfigMap,
     logger,
     backoff: { baseMs: 1, capMs: 5 },
+    // Nearly everything is packed, so that each of these tests is one of that, too.
+    mostPlain: 1,
     ...options,
   });
   const told: Told = { added: [], updated: [], deleted: [] };
@@ -341,6 +343,60 @@ describe('faults of the list', () => {
     s.server.put(bareObject('new'));
     await vi.waitFor(() => expect(s.told.added).toContain('new'));
   });
+});
+
+describe('a list of what is known', () => {
+  test('of later lists only names are held of what has not changed, and nothing is told of it', async () => {
+    const s = await setUp({ relistEveryMs: 0, pageSize: 2 }, (server) => {
+      for (const name of ['a', 'b', 'c', 'd']) server.put(bareObject(name));
+    });
+    await watching(s);
+    expect(s.told.added).toEqual(['a', 'b', 'c', 'd']);
+    s.server.put(bareObject('b', { data: { changed: 'yes' } }));
+    await vi.waitFor(() => expect(s.told.updated).toEqual(['b']));
+    s.server.remove('ns/c', { silently: true });
+    s.server.endWatches();
+    await vi.waitFor(() => expect(s.reflector.stats().lists).toBe(2));
+    expect(s.told).toEqual({ added: ['a', 'b', 'c', 'd'], updated: ['b'], deleted: ['c'] });
+    expect(s.reflector.store.get('ns/a')).toEqual(s.server.objects.get('ns/a'));
+  });
+
+  test('a first list that breaks off after a page is begun anew; what is gone by then is told as deleted', async () => {
+    let lists = 0;
+    const s = await setUp({ pageSize: 2 }, (server) => {
+      for (const name of ['a', 'b', 'c', 'd']) server.put(bareObject(name));
+      server.intercept = ({ query }, response) => {
+        if (!query.has('continue')) lists += 1;
+        else if (lists === 1) response.destroy();
+        if (lists === 2) server.remove('ns/a');
+        return query.has('continue') && lists === 1;
+      };
+    });
+    await watching(s);
+    expect(names(s.reflector.store.list())).toEqual(['b', 'c', 'd']);
+    expect(s.told).toMatchObject({ added: ['a', 'b', 'c', 'd'], deleted: ['a'] });
+  });
+});
+
+test('a server that was restored while a first list had broken off is believed at once', async () => {
+  let lists = 0;
+  const s = await setUp({ pageSize: 2 }, (server) => {
+    for (const name of ['a', 'b', 'c', 'd']) server.put(bareObject(name, { data: { of: 'before' } }));
+    server.intercept = ({ query }, response) => {
+      if (!query.has('continue')) lists += 1;
+      else if (lists === 1) response.destroy();
+      if (lists !== 2 || query.has('continue')) return query.has('continue') && lists === 1;
+      server.objects.clear();
+      server.version = '10';
+      for (const name of ['b', 'c']) server.put(bareObject(name, { data: { of: 'the backup' } }));
+      server.compact();
+      return false;
+    };
+  });
+  await watching(s);
+  expect(names(s.reflector.store.list())).toEqual(['b', 'c']);
+  expect(s.reflector.store.get('ns/b')).toMatchObject({ data: { of: 'the backup' } });
+  expect(s.told.deleted).toContain('a');
 });
 
 describe('start and stop', () => {

@@ -71,6 +71,11 @@ function setUp() {
     clock,
     logger,
     done,
+    /** Turns the hands by as long as it gathers after a call. */
+    next: async () => {
+      clock.advance(40);
+      await settle();
+    },
     setResources: (now: Resource[]) => {
       resources = now;
     },
@@ -82,12 +87,15 @@ beforeEach(() => {
 });
 
 describe('the sender', () => {
-  it('sends with a seq that counts up, what came meanwhile together', async () => {
+  it('sends at once, then with a seq that counts up what came meanwhile together', async () => {
     t.outbox.addOutcome(applied(1));
     await settle();
     t.outbox.addOutcome(applied(2));
+    await settle();
     t.outbox.addOutcome(applied(1, 'b'));
     await settle();
+    expect(t.calls).toHaveLength(1);
+    await t.next();
     expect(t.calls).toMatchObject([
       { kind: 'reports', epoch: 3, seq: 1, reports: [applied(1)] },
       { kind: 'reports', epoch: 3, seq: 2, reports: [applied(2), applied(1, 'b')] },
@@ -154,7 +162,7 @@ describe('the sender', () => {
     const sent = () => t.calls.map((call) => (call.kind === 'reports' ? call.reports : []));
     expect(sent()).toEqual([[report], [report], [before]]);
     t.outbox.addObserved({ ...report, url: 'https://a.example.com' });
-    await settle();
+    await t.next();
     expect(sent().at(-1)).toEqual([{ ...before, url: 'https://a.example.com' }]);
     expect(t.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
@@ -171,7 +179,7 @@ describe('the sender', () => {
     await settle();
     t.setResources([]);
     t.outbox.touch(`${NAMESPACE}/${NAME}`, goneItem(resource));
-    await settle();
+    await t.next();
     expect(t.calls).toMatchObject([
       { kind: 'inventory', complete: false, items: [{ deployment_id: ID, uid: 'u1' }] },
       { kind: 'inventory', complete: false, items: [{ deployment_id: ID, uid: null }] },
@@ -205,9 +213,18 @@ describe('the sender', () => {
     t.clock.advance(60_000);
     await settle();
     t.outbox.touchEverything();
-    await settle();
+    await t.next();
     expect(t.calls.map(({ kind }) => kind)).toEqual(['inventory', 'inventory', 'inventory']);
     expect(t.logger.lines.filter(({ message }) => message.includes('does not know'))).toHaveLength(1);
+  });
+
+  it('drains: what it was gathering goes out at once', async () => {
+    t.outbox.addOutcome(applied(1));
+    await settle();
+    t.outbox.addOutcome(applied(2));
+    t.draining.abort();
+    await t.done;
+    expect(t.calls).toMatchObject([{ reports: [applied(1)] }, { reports: [applied(2)] }]);
   });
 
   it('drains: sends what is there, then ends', async () => {

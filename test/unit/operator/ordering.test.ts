@@ -173,7 +173,9 @@ test('a rollout is not complete while a pod of the former template is left', asy
       availableReplicas: 1,
     };
   });
-  world.now += 2_000;
+  expect(await world.look()).toEqual([]);
+  // Wording alone is written a second later.
+  world.now += 1_000;
   await world.look();
   expect(world.status.activeRevision?.number).toBe(1);
   const message = world.status.conditions?.find(({ type }) => type === 'Progressing')?.message;

@@ -165,11 +165,13 @@ const ROWS: Row[] = [
     writes: ['apply Deployment/web-api', 'create HorizontalPodAutoscaler/web-api', STATUS],
   },
   {
-    name: 'the choice of the autoscaler is left alone',
+    name: 'the choice of the autoscaler is left alone, and told a second later',
     spec: { ...MINIMAL, components: { api: scaled(1, 5) } },
-    given: ({ cluster }) => {
-      cluster.scale(childOf('Deployment', 'web-api'), 4);
-      cluster.settle();
+    given: async (world) => {
+      world.cluster.scale(childOf('Deployment', 'web-api'), 4);
+      world.cluster.settle();
+      expect(await world.look()).toEqual([]);
+      world.now += 1_000;
     },
     writes: [STATUS],
     conditions: { Ready: 'True Converged' },

@@ -202,8 +202,9 @@ test('pods that are ready, and not yet for as long as BERTH_MIN_READY_SECONDS as
   world.cluster.edit(`Deployment/${NAMESPACE}/web-api`, (object) => {
     object['status'] = { ...(object['status'] as object), availableReplicas: 0 };
   });
+  expect(await world.look()).toEqual([]);
   // Wording alone is written a second later.
-  world.now += 2_000;
+  world.now += 1_000;
   await world.look();
   expect(world.status.conditions?.find(({ type }) => type === 'Progressing')?.message).toBe(
     'revision 2: api: 0 of 1 pods are available, 1 ready for less than 10 s',
