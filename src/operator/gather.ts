@@ -7,11 +7,7 @@ import { ANNOTATIONS, LABELS } from '../contract/names.ts';
 import type { UntypedObject } from '../kube/object.ts';
 import { INPUTS_HASH_LABEL } from '../workloads/labels.ts';
 import { type NamedSecret, WITNESS_LABEL } from '../workloads/secret-witness.ts';
-import {
-  parseStoredTemplates,
-  type StoredImage,
-  type StoredTemplates,
-} from '../workloads/stored-templates.ts';
+import { parseStoredTemplates, type StoredTemplates } from '../workloads/stored-templates.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { shortened } from './conditions.ts';
 import { asFirstGiven } from './images/revision-image.ts';
@@ -154,7 +150,8 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
   if (labels?.[WITNESS_LABEL] !== undefined) return [];
   if (object.metadata.deletionTimestamp !== undefined) return [];
   const templates = () => readTemplates(object).templates;
-  const image = () => readImage(object);
+  // Whoever would run what somebody else wrote is told; of an image it says nothing.
+  const image = () => readStored(object)?.image ?? null;
   const former = () => readFormer(annotations?.[ANNOTATIONS.formerRevision]);
   return [
     {
@@ -183,10 +180,11 @@ function readFormer(text: string | undefined): ActiveRevision | null {
   }
 }
 
-const stored = recently<ChildObject, StoredTemplates>(KEPT);
+/** null: not in Berth's form. */
+const stored = recently<ChildObject, StoredTemplates | null>(KEPT);
 
-/** @throws Error when somebody else wrote the object: nothing may run from it */
-function readTemplates(object: ChildObject): StoredTemplates {
+/** null: somebody else wrote the object. */
+function readStored(object: ChildObject): StoredTemplates | null {
   const known = stored.get(object);
   if (known !== undefined) return known;
   const read = parseTemplates(object);
@@ -194,29 +192,19 @@ function readTemplates(object: ChildObject): StoredTemplates {
   return read;
 }
 
-function parseTemplates(object: ChildObject): StoredTemplates {
-  const data: unknown = typeof object['data'] === 'string' ? JSON.parse(object['data']) : object['data'];
-  const read = parseStoredTemplates({ ...object, data });
-  if (read === null) {
-    const { namespace, name } = object.metadata;
-    throw new Error(`failed to read the stored templates ${namespace}/${name}: not in Berth's form`);
+function parseTemplates(object: ChildObject): StoredTemplates | null {
+  try {
+    const data: unknown = typeof object['data'] === 'string' ? JSON.parse(object['data']) : object['data'];
+    return parseStoredTemplates({ ...object, data });
+  } catch {
+    return null;
   }
-  return read;
 }
 
-/** Of cached objects, which never change: it is asked for at each look. */
-const images = new WeakMap<ChildObject, StoredImage | null>();
-
-/** Templates that somebody else wrote say nothing of an image. */
-function readImage(object: ChildObject): StoredImage | null {
-  const known = images.get(object);
-  if (known !== undefined) return known;
-  let image: StoredImage | null = null;
-  try {
-    image = readTemplates(object).image;
-  } catch {
-    // Whoever would run them is told.
-  }
-  images.set(object, image);
-  return image;
+/** @throws Error when somebody else wrote the object: nothing may run from it */
+function readTemplates(object: ChildObject): StoredTemplates {
+  const read = readStored(object);
+  if (read !== null) return read;
+  const { namespace, name } = object.metadata;
+  throw new Error(`failed to read the stored templates ${namespace}/${name}: not in Berth's form`);
 }

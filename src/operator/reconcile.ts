@@ -91,7 +91,7 @@ export function createReconciler(
     let { observed } = sure;
     const announce = async (): Promise<boolean> => {
       const status = deriveStatus({ observed, decision, failures: [], config, now });
-      const { written } = await reportStatus(observed.resource, status, options, remembered, signal);
+      const { written } = await reportStatus(observed.resource, status, options, remembered, { signal });
       if (written === undefined) return false;
       observed = { ...observed, resource: withStatus(observed.resource, status, written) };
       return true;
@@ -109,8 +109,8 @@ export function createReconciler(
     const failures = [...acted.failures, ...tellable(acted.error, remembered)];
     const left = failedBy(acted.failures, without(decision, acted.done), observed);
     const status = deriveStatus({ observed, decision: left, failures, config, now });
-    const isBroken = acted.error !== undefined;
-    const reported = await reportStatus(observed.resource, status, options, remembered, signal, isBroken);
+    const atOnce = acted.error !== undefined;
+    const reported = await reportStatus(observed.resource, status, options, remembered, { signal, atOnce });
     tellSpan(options, observed.resource, { acted, reported, reconcileId, now });
     return nextLook({ observed, decision: left, acted, reported, remembered, now: now.getTime() });
   };

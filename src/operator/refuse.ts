@@ -27,7 +27,7 @@ export async function tellLeaving(
 ): Promise<Outcome> {
   const status = leavingStatus(resource, options.clock.date());
   try {
-    const { stale } = await reportStatus(resource, status, options, remembered, signal, true);
+    const { stale } = await reportStatus(resource, status, options, remembered, { signal, atOnce: true });
     if (stale) return staleOutcome();
   } catch (error) {
     if (!isKubeError(error, 'invalid')) throw error;
@@ -53,7 +53,7 @@ export async function refuseCopy(
 ): Promise<Outcome> {
   const message = `the ManagedDeployment ${other} has the same spec.deploymentId: leave it out, or delete this one`;
   const status = refusedStatus(resource, 'Conflict', message, options.clock.date());
-  const { stale } = await reportStatus(resource, status, options, remembered, signal, true);
+  const { stale } = await reportStatus(resource, status, options, remembered, { signal, atOnce: true });
   return stale ? staleOutcome() : { kind: 'requeue', afterMs: COPY_PAUSE_MS };
 }
 
@@ -73,7 +73,7 @@ export async function refuseSpec(
   const status = unreadableStatus(observed, message, options.clock.date());
   const { resource } = observed;
   try {
-    const { stale } = await reportStatus(resource, status, options, remembered, signal, true);
+    const { stale } = await reportStatus(resource, status, options, remembered, { signal, atOnce: true });
     if (stale) return staleOutcome();
   } catch (error) {
     if (!isKubeError(error, 'invalid')) throw error;

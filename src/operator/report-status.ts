@@ -11,17 +11,19 @@ import { transitions } from './transitions.ts';
 /** Numbers and wording wait for so long: a change of state mostly follows at once, and takes them along. */
 const COUNTS_WAIT_MS = 1_000;
 
-/**
- * Writes the status if it has changed; numbers and wording alone a second later, and so once a second at most.
- * @param atOnce those too: nothing follows that would take them along
- */
+export interface ReportStatusOptions {
+  readonly signal: AbortSignal;
+  /** Numbers and wording too: nothing follows that would take them along. */
+  readonly atOnce?: boolean;
+}
+
+/** Writes the status if it has changed; numbers and wording alone a second later, and so once a second at most. */
 export async function reportStatus(
   resource: ObservedResource,
   status: ManagedDeploymentStatus,
   { client, view, events, clock, logger }: ReconcilerOptions,
   remembered: Remembered,
-  signal: AbortSignal,
-  atOnce = false,
+  { signal, atOnce = false }: ReportStatusOptions,
 ): Promise<Reported> {
   const change = statusChange(resource.status, status);
   if (change === 'none') {

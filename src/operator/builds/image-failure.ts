@@ -27,14 +27,15 @@ const NO_SUCH_HOST = /no such host/i;
 const DENIED = /: 40[13]\b|denied|unauthorized|insufficient_scope|authorization failed/i;
 
 /**
- * The last line says why: what a RUN step could not reach is the Dockerfile's matter, what the push or the pull of a base
+ * The last error says why, and may be several lines: a registry that names two things has each on a line of its own. What a RUN step could not reach is the Dockerfile's matter, what the push or the pull of a base
  * image could not reach is not. A host that does not exist is the platform's mistake where it is the registry to push
  * to, and passes perhaps; of a base image it is one of the Dockerfile.
  */
 export function imageFailureReason(log: string): BuildFailureReason {
   const lines = log.trim().split('\n');
-  const line = lines.findLast((text) => /^error: /i.test(text)) ?? '';
-  const told = line.replace(QUOTED, '""').replace(WRAPPED, '');
+  const last = lines.findLastIndex((text) => /^error: /i.test(text));
+  const error = last < 0 ? '' : lines.slice(last).join('\n');
+  const told = error.replace(QUOTED, '""').replace(WRAPPED, '');
   if (DAEMON_LOST.test(told)) return 'BuildLost';
   const hasNoAnswer = OVERLOADED.test(told) || NO_ANSWER.test(told);
   if (PUSH.test(told)) {

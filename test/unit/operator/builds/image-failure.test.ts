@@ -30,6 +30,7 @@ describe('what BuildKit says last', () => {
     `${SOLVE}error writing layer blob: failed to copy: failed to do request: Put "http://127.0.0.1:5000/v2/x": dial tcp 127.0.0.1:5000: connect: connection refused`,
     'error: failed to push r/x: unexpected status: 503 Service Unavailable',
     `${PUSH}unexpected status from PUT request to https://registry.example/v2/x: 400 Bad Request: provided digest did not match uploaded content`,
+    `${PUSH}errors:\nunknown: provided digest did not match uploaded content\nunknown: blob unknown to registry - sha256:e1eb1d8a`,
     `${PULL}unexpected status from HEAD request to https://registry-1.docker.io/v2/library/node/manifests/24: 503 Service Unavailable`,
     `${PULL}failed to authorize: failed to fetch anonymous token: Get "https://auth.docker.io/token": net/http: TLS handshake timeout`,
     `${PULL}unexpected status code https://registry-1.docker.io/v2/library/node/manifests/24: 429 Too Many Requests - Server message: toomanyrequests`,
@@ -41,6 +42,7 @@ describe('what BuildKit says last', () => {
   test.each([
     `${PUSH}unexpected status from POST request to https://registry.example/v2/t/shop-503/blobs/uploads/: 403 Forbidden`,
     `${PUSH}server message: insufficient_scope: authorization failed`,
+    `${PUSH}errors:\ndenied: requested access to the resource is denied\nunauthorized: authentication required`,
   ])('the push is refused: %s', (line) => {
     expect(imageFailureReason(line)).toBe('RegistryRefused');
   });
