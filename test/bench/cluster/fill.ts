@@ -31,7 +31,12 @@ export interface FillOptions {
   readonly prefix: string;
   /** Of one deployment, when it is all there. */
   readonly objects: number;
+  /** Told now and then how many are all there. */
+  readonly log?: (line: string) => void;
 }
+
+/** Deployments from one word of progress to the next. */
+const TOLD_EACH = 250;
 
 /** A deployment is all there: each object of it, and its status. */
 const isWhole = (app: SeenApp, objects: number) => app.objects.size >= objects && isSettled(app);
@@ -41,7 +46,7 @@ export async function fill(
   berth: ClusterBerth,
   apps: Apps,
   load: Load,
-  { count, pods, prefix, objects }: FillOptions,
+  { count, pods, prefix, objects, log }: FillOptions,
 ): Promise<Filled> {
   const progress: [number, number][] = [];
   const whole = new Set<string>();
@@ -53,6 +58,7 @@ export async function fill(
       if (present.has(app.name) || whole.has(app.name) || !isWhole(app, objects)) return false;
       whole.add(app.name);
       progress.push([(performance.now() - began) / MS, whole.size]);
+      if (whole.size % TOLD_EACH === 0) log?.(`${whole.size} of ${count} deployments are all there`);
       return whole.size === count;
     },
     patience(count),

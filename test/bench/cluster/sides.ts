@@ -75,7 +75,8 @@ export async function filledWorld(
       await berth.start('api');
       const world = await parts(berth, stack, true);
       context.log(`creating ${count} deployments`);
-      await fill(berth, world.apps, world.load, { count, pods: 0, prefix: 'filled-', objects: 1 });
+      const { log } = context;
+      await fill(berth, world.apps, world.load, { count, pods: 0, prefix: 'filled-', objects: 1, log });
       await untilQuiet(berth.proxy);
       return { ...world, stop: () => stack.disposeAsync() };
     } catch (error) {
