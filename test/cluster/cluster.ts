@@ -42,6 +42,8 @@ export interface ClusterOptions {
   fsync?: boolean;
   /** Write a line for each request of a user other than the components to `auditLogPath`. Default false. */
   audit?: boolean;
+  /** Controllers that kube-controller-manager does not run, such as `endpointslice-controller`. Default: none. */
+  without?: readonly string[];
   /** Leave the cluster running when this process ends. Default false: it ends with this process, however that ends. */
   detached?: boolean;
   /** Receives progress, a line at a time. Default: standard error. */
@@ -84,6 +86,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<LocalC
       binaries,
       fsync: options.fsync ?? true,
       audit: options.audit ?? false,
+      ...(options.without && { without: options.without }),
     };
     writeRecord(stateDir, record);
     const watchdog = startWatchdog(stateDir, { removeState: temporary });

@@ -20,7 +20,7 @@ export function componentSpec(stateDir: string, record: ClusterRecord, name: Com
     case componentNames.apiServer:
       return { name, command, args: apiServerArgs(stateDir, record) };
     case componentNames.controllerManager:
-      return { name, command, args: controllerManagerArgs(stateDir, port, kubeconfig) };
+      return { name, command, args: controllerManagerArgs(stateDir, record, kubeconfig) };
     case componentNames.scheduler:
       return { name, command, args: schedulerArgs(stateDir, port, kubeconfig) };
     case componentNames.kwok:
@@ -96,14 +96,14 @@ function auditArgs(stateDir: string): string[] {
   ];
 }
 
-function controllerManagerArgs(stateDir: string, port: number, kubeconfig: string): string[] {
+function controllerManagerArgs(stateDir: string, record: ClusterRecord, kubeconfig: string): string[] {
   const concurrency = ['deployment', 'replicaset', 'statefulset', 'job', 'gc', 'endpoint', 'namespace'];
   return [
     `--kubeconfig=${kubeconfig}`,
     `--authentication-kubeconfig=${kubeconfig}`,
     `--authorization-kubeconfig=${kubeconfig}`,
     `--bind-address=${HOST}`,
-    `--secure-port=${port}`,
+    `--secure-port=${record.ports['kube-controller-manager']}`,
     '--leader-elect=false',
     `--service-account-private-key-file=${join(stateDir, 'pki', 'service-account.key')}`,
     `--root-ca-file=${paths.serverCertificate(stateDir)}`,
@@ -112,6 +112,9 @@ function controllerManagerArgs(stateDir: string, port: number, kubeconfig: strin
     '--kube-api-burst=1000',
     ...concurrency.map((kind) => `--concurrent-${kind}-syncs=20`),
     '--horizontal-pod-autoscaler-sync-period=5s',
+    ...(record.without
+      ? [`--controllers=${['*', ...record.without.map((name) => `-${name}`)].join(',')}`]
+      : []),
     // Simulated nodes never die by themselves: an API server that was down for a minute must not evict pods.
     '--node-monitor-grace-period=1h',
   ];

@@ -30,6 +30,8 @@ export interface ClusterRecord {
   binaries: ClusterBinaries;
   fsync: boolean;
   audit: boolean;
+  /** Controllers of kube-controller-manager that do not run; absent: all run. */
+  without?: readonly string[];
 }
 
 export const paths = {

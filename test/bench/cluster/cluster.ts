@@ -4,11 +4,14 @@ import { componentSpec } from '../../cluster/components.ts';
 import { componentNames, readRecord } from '../../cluster/layout.ts';
 import { type BenchContext, sharedThings } from '../bench.ts';
 
-/** The cluster that all benches of a run share; etcd waits for the disk. */
-export const clusterOf = (context: BenchContext): Promise<LocalCluster> =>
+/**
+ * The cluster that all benches of a run share; etcd waits for the disk.
+ * @param without controllers that do not run in it
+ */
+export const clusterOf = (context: BenchContext, without?: readonly string[]): Promise<LocalCluster> =>
   context.shared('cluster', () => {
     context.log('starting Kubernetes');
-    return startCluster({ log: context.log });
+    return startCluster({ log: context.log, ...(without && { without }) });
   });
 
 /** A context whose cluster is one of its own, until `stop`; what else a run shares it shares too. */
@@ -19,10 +22,10 @@ export function ownCluster(context: BenchContext): { context: BenchContext; stop
   return { context: { ...context, shared }, stop: () => own.stop() };
 }
 
-/** Flags that bound how fast controllers work. */
-const RATES = /qps|burst|concurrent/;
+/** Flags that bound how fast controllers work, and which of them do. */
+const RATES = /qps|burst|concurrent|controllers=/;
 
-/** How the cluster differs from one with defaults: its controllers are as fast as they can be. */
+/** How the cluster differs from one with defaults: its controllers are as fast as they can be, and some may be missing. */
 export function clusterNote({ stateDir }: LocalCluster): string {
   const record = readRecord(stateDir);
   if (record === undefined) throw new Error(`failed to describe the cluster: there is none in ${stateDir}`);

@@ -24,7 +24,13 @@ export const isWrite = ({ verb, resource, dryRun }: KubernetesExchange) =>
 /** Took effect. */
 export const isDone = ({ status }: KubernetesExchange) => status >= 200 && status < 300;
 
-/** Resolves when nothing but heartbeats has passed the proxy for a while. */
+/** The last so many requests of traffic that does not end say what it is. */
+const SHOWN_OF_TRAFFIC = 20;
+
+/**
+ * Resolves when nothing but heartbeats has passed the proxy for a while.
+ * @throws Error that names what goes on after a minute
+ */
 export async function untilQuiet(proxy: KubernetesProxy, forMs = QUIET_MS): Promise<void> {
   const began = Date.now();
   for (;;) {
@@ -33,7 +39,12 @@ export async function untilQuiet(proxy: KubernetesProxy, forMs = QUIET_MS): Prom
       .reduce((at, each) => (isKubernetesHeartbeat(each) ? at : Math.max(at, each.endedAt, each.at)), began);
     const left = last + forMs - Date.now();
     if (left <= 0) return;
-    if (Date.now() - began > QUIET_WITHIN_MS) throw new Error('failed to wait for quiet: requests go on');
+    if (Date.now() - began > QUIET_WITHIN_MS) {
+      const work = proxy.exchanges().filter((each) => !isKubernetesHeartbeat(each));
+      throw new Error(
+        `failed to wait for quiet: it goes on with ${summaryOf(work.slice(-SHOWN_OF_TRAFFIC))}`,
+      );
+    }
     await sleep(left);
   }
 }

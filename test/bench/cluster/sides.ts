@@ -58,6 +58,17 @@ export const withWorld = (
   startWorld(context, name, async (berth, stack) => make(await parts(berth, stack, behindProxy)));
 
 /**
+ * What nothing of Berth looks at, and what takes Kubernetes the longer the more there is in a namespace: of thousands, most
+ * of the time that they take to come about.
+ */
+const NOT_LOOKED_AT = [
+  'endpoints-controller',
+  'endpointslice-controller',
+  'endpointslice-mirroring-controller',
+  'persistentvolume-binder-controller',
+];
+
+/**
  * A world with many deployments, switched off, and all roles behind the proxy. It takes minutes to make, so the benches of
  * one run share it; the last of them stops it.
  */
@@ -66,18 +77,21 @@ export async function filledWorld(
   count: number,
 ): Promise<World & { stop(): Promise<void> }> {
   // What it stands on is started, and so stopped at the end, around it.
-  await Promise.all([clusterOf(context), postgresOf(context)]);
+  await postgresOf(context);
   return context.shared(`${count} deployments of ${context.root}`, async () => {
     const stack = new AsyncDisposableStack();
     try {
-      const berth = await prepareClusterBerth(context, 'filled');
+      const cluster = ownCluster(context);
+      stack.defer(() => cluster.stop());
+      await clusterOf(cluster.context, NOT_LOOKED_AT);
+      const berth = await prepareClusterBerth(cluster.context, 'filled');
       stack.defer(() => berth.stop());
       await berth.start('api');
       const world = await parts(berth, stack, true);
       context.log(`creating ${count} deployments`);
       const { log } = context;
       await fill(berth, world.apps, world.load, { count, pods: 0, prefix: 'filled-', objects: 1, log });
-      await untilQuiet(berth.proxy);
+      await untilQuiet(berth.proxy).catch((error: Error) => log(error.message));
       return { ...world, stop: () => stack.disposeAsync() };
     } catch (error) {
       await stack.disposeAsync();

@@ -42,7 +42,8 @@ export const bench: Bench = {
     const ours = async (): Promise<Sample> => {
       for (const { verb, client, resource, namespace } of proxy.exchanges())
         if (verb === 'watch') watches.add(`${client}/${namespace}/${resource}`);
-      await untilQuiet(proxy);
+      // What never ends is what is to be counted.
+      await untilQuiet(proxy).catch((error: Error) => context.log(error.message));
       proxy.clear();
       const looks = ROLES.map((role) => ({ role, usage: watchUsage(berth.pidOf(role)) }));
       await sleep(seconds * MS);
