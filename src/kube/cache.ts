@@ -131,7 +131,7 @@ export class ObjectCache<T extends KubeObject> {
   }
 
   isCurrent(key: string): boolean {
-    return this.#pending.isCurrent(key, this.#store.get(key), this.#streamVersion);
+    return this.#pending.isCurrent(key, this.#store.versionOf(key), this.#streamVersion);
   }
 
   /** The answer to a live read of an object, with what was cached when the read was sent. */

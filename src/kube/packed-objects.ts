@@ -9,10 +9,15 @@ const MOST_DICTIONARY = 2 ** WINDOW.windowBits;
 export interface ObjectVersion {
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
+  readonly isLeaving: boolean;
 }
 
 interface Versioned {
-  readonly metadata: { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined };
+  readonly metadata: {
+    readonly uid?: string | undefined;
+    readonly resourceVersion?: string | undefined;
+    readonly deletionTimestamp?: string | undefined;
+  };
 }
 
 interface Entry<T> extends ObjectVersion {
@@ -62,8 +67,9 @@ export class PackedObjects<T extends Versioned> {
   }
 
   set(key: string, object: T): void {
-    const { uid, resourceVersion } = object.metadata;
-    this.#entries.set(key, { uid, resourceVersion, object, packed: undefined });
+    const { uid, resourceVersion, deletionTimestamp } = object.metadata;
+    const isLeaving = deletionTimestamp !== undefined;
+    this.#entries.set(key, { uid, resourceVersion, isLeaving, object, packed: undefined });
     this.#asked(key);
   }
 

@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts';
-import { compareResourceVersions, type KubeObject } from './object.ts';
+import { compareResourceVersions } from './object.ts';
+import type { ObjectVersion } from './packed-objects.ts';
 
 /** An own delete whose event was never seen is forgotten after this long. */
 const DELETE_MEMORY_MS = 5 * 60_000;
@@ -30,15 +31,14 @@ export class PendingWrites {
     this.#deletes.set(key, { uid, at: this.#clock.now() });
   }
 
-  isCurrent(key: string, cached: KubeObject | undefined, streamVersion: string | undefined): boolean {
+  isCurrent(key: string, cached: ObjectVersion | undefined, streamVersion: string | undefined): boolean {
     const gone = this.#deletes.get(key);
-    if (gone !== undefined && cached?.metadata.uid === gone.uid && !cached.metadata.deletionTimestamp)
-      return false;
+    if (gone !== undefined && cached?.uid === gone.uid && !cached.isLeaving) return false;
     const written = this.#versions.get(key);
     if (written === undefined) return true;
     const caughtUp =
       compareResourceVersions(streamVersion, written) >= 0 ||
-      compareResourceVersions(cached?.metadata.resourceVersion, written) >= 0;
+      compareResourceVersions(cached?.resourceVersion, written) >= 0;
     if (caughtUp) this.#versions.delete(key);
     return caughtUp;
   }

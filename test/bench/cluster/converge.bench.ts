@@ -1,7 +1,7 @@
 import { CONNECTIONS } from '../api/measure.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { COST_MEASURES, fill, withCosts } from './fill.ts';
-import { openPlayer, play } from './recording.ts';
+import { openPlayer, play, statusesOf } from './recording.ts';
 import { body } from './samples.ts';
 import { besideNothing, inOwnWorld, recordingOf, WARM } from './sides.ts';
 
@@ -18,6 +18,7 @@ export const bench: Bench = {
   measures: [
     { name: 'time', unit: 's', goal: { of: 'ratio', is: 'at most', limit: 1.25 } },
     { name: 'rate', unit: 'deployments/s' },
+    { name: 'statuses', unit: 'writes/deployment' },
     ...COST_MEASURES,
   ],
   start: async (context) => {
@@ -35,7 +36,8 @@ export const bench: Bench = {
           fill(berth, apps, load, { count, pods: 0, prefix: 'round-', objects }),
         );
         own = [...result.progress];
-        return { time: result.seconds, rate: count / result.seconds, ...costs };
+        const { seconds, statuses } = result;
+        return { time: seconds, rate: count / seconds, statuses, ...costs };
       });
     const floor = () =>
       besideNothing(context, 'floor', async (berth): Promise<Sample> => {
@@ -48,7 +50,7 @@ export const bench: Bench = {
         });
         const seconds = (performance.now() - began) / MS;
         await player.close();
-        return { time: seconds, rate: count / seconds };
+        return { time: seconds, rate: count / seconds, statuses: statusesOf(recording) };
       });
     return {
       ours,

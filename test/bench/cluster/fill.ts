@@ -1,7 +1,7 @@
 /** Many deployments at once: their creation, what it costs, and their end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LABELS, MANAGED_BY } from '../../../src/contract/names.ts';
-import { resourcePath } from '../../../src/kube/resources.ts';
+import { RESOURCES, resourcePath } from '../../../src/kube/resources.ts';
 import { MADE_KINDS } from '../../faults/kinds.ts';
 import { PATH } from '../api/bodies.ts';
 import { CONNECTIONS } from '../api/measure.ts';
@@ -23,6 +23,8 @@ export interface Filled {
   readonly seconds: number;
   /** Deployments that are all there, by seconds since the first POST. */
   readonly progress: readonly (readonly [number, number])[];
+  /** Writes of statuses until then, for each deployment. */
+  readonly statuses: number;
 }
 
 export interface FillOptions {
@@ -51,6 +53,11 @@ export async function fill(
   const progress: [number, number][] = [];
   const whole = new Set<string>();
   const present = new Set(apps.all().map(({ name }) => name));
+  let statuses = -count;
+  const counted = apps.follow((app, object) => {
+    // Each is made once; what is written of it afterwards is its status.
+    if (!present.has(app.name) && object.kind === RESOURCES.ManagedDeployment.kind) statuses += 1;
+  });
   const began = performance.now();
   const done = apps.until(
     `${count} deployments`,
@@ -72,8 +79,8 @@ export async function fill(
     requests: count,
     connections: Math.min(CONNECTIONS, count),
   });
-  const [end] = await Promise.all([done, posting]);
-  return { seconds: (end - began) / MS, progress };
+  const [end] = await Promise.all([done, posting]).finally(counted);
+  return { seconds: (end - began) / MS, progress, statuses: statuses / count };
 }
 
 /**
