@@ -81,5 +81,5 @@ export function metricsDoc(): string {
     ].join('\n'),
   );
   const others = all.length - ours.length;
-  return `${HEAD}${sections.join('\n')}\n## Node.js and the process\n${others} metrics of prom-client, as \`process_cpu_seconds_total\`, \`process_resident_memory_bytes\`, \`nodejs_eventloop_lag_p99_seconds\`,\n\`nodejs_heap_size_used_bytes\`, \`nodejs_gc_duration_seconds\`.\n`;
+  return `${HEAD}${sections.join('\n')}\n## Node.js and the process\n${others} metrics of prom-client, as \`process_cpu_seconds_total\`, \`process_resident_memory_bytes\`, \`nodejs_eventloop_lag_p99_seconds\`,\n\`nodejs_heap_size_used_bytes\`, \`nodejs_gc_duration_seconds\`.\nThe event loop is looked at each 50 ms, and that time is in its lag: 0.05 is none.\n`;
 }

@@ -25,10 +25,11 @@ type CollectAll = (options: { type: 'major'; execution: 'sync'; flavor: 'last-re
  * Gives memory back to the system once there is nothing to do after a burst of work: V8 keeps the pages that it has once
  * had, for a heap that need never be as large again. It stops the process for as long as one whole collection takes, some
  * 100 ms with thousands of deployments: once a burst, and once in half an hour.
+ * @param sparing the heap grows less in the burst, too. It is collected the more often: not for whom requests wait for.
  * @returns a function that ends it
  */
-export function giveBackMemory(): () => void {
-  setFlagsFromString(`--heap-growing-percent=${GARBAGE_PERCENT}`);
+export function giveBackMemory({ sparing }: { readonly sparing: boolean }): () => void {
+  if (sparing) setFlagsFromString(`--heap-growing-percent=${GARBAGE_PERCENT}`);
   // The one way to ask for it that needs no argument of the command line.
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as CollectAll;

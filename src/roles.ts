@@ -126,7 +126,7 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
   let health: HealthServer | null = null;
   let telemetry: Telemetry | null = null;
   const ending = new AbortController();
-  const stopGivingBack = giveBackMemory();
+  const stopGivingBack = giveBackMemory({ sparing: role === 'operator' || role === 'listener' });
   stopped.then(() => ending.abort());
   try {
     const traced = { role, version, identity: config.identity, logger };

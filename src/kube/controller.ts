@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Logger, withFields } from '../domain/logger.ts';
 import { isKubeError } from './errors.ts';
 import { onBehalfOf } from './on-behalf.ts';
@@ -76,6 +77,9 @@ async function work(options: WorkersOptions): Promise<void> {
     } catch (error) {
       logger.error({ err: error, object: key }, 'the observer of outcomes threw; going on');
     }
+    // A look that asks nobody lets nothing else have a turn, and after a start there are thousands of them: without a
+    // pause timers and answers would wait for the last one, the renewal of the lease among them.
+    await nextTurn();
   }
 }
 

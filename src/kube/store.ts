@@ -35,7 +35,8 @@ export function byLabel(label: string): IndexFunction<KubeObject> {
 
 interface Index<T> {
   file: IndexFunction<T>;
-  keysByValue: Map<string, Set<string>>;
+  /** One key as it is: mostly there is one, and a set takes more than all else that is kept of an object. */
+  keysByValue: Map<string, string | Set<string>>;
 }
 
 /** {@link Store} with its write side, which only the reflector holds. */
@@ -75,7 +76,7 @@ export class IndexedStore<T extends KubeObject> implements Store<T> {
     const found = this.#indexes.get(index);
     if (found === undefined) throw new Error(`failed to look up objects: there is no index named ${index}`);
     const objects: T[] = [];
-    for (const key of found.keysByValue.get(value) ?? []) {
+    for (const key of keysOf(found, value)) {
       const object = this.#objects.get(key);
       if (object !== undefined) objects.push(object);
     }
@@ -104,14 +105,25 @@ export class IndexedStore<T extends KubeObject> implements Store<T> {
   }
 }
 
-function file<T>(index: Index<T>, value: string, key: string): void {
-  const keys = index.keysByValue.get(value);
-  if (keys === undefined) index.keysByValue.set(value, new Set([key]));
-  else keys.add(key);
+function keysOf<T>({ keysByValue }: Index<T>, value: string): Iterable<string> {
+  const keys = keysByValue.get(value) ?? [];
+  return typeof keys === 'string' ? [keys] : keys;
 }
 
-function unfile<T>(index: Index<T>, value: string, key: string): void {
-  const keys = index.keysByValue.get(value);
-  keys?.delete(key);
-  if (keys?.size === 0) index.keysByValue.delete(value);
+function file<T>({ keysByValue }: Index<T>, value: string, key: string): void {
+  const keys = keysByValue.get(value);
+  if (keys === undefined) keysByValue.set(value, key);
+  else if (typeof keys !== 'string') keys.add(key);
+  else if (keys !== key) keysByValue.set(value, new Set([keys, key]));
+}
+
+function unfile<T>({ keysByValue }: Index<T>, value: string, key: string): void {
+  const keys = keysByValue.get(value);
+  if (keys === undefined) return;
+  if (typeof keys === 'string') {
+    if (keys === key) keysByValue.delete(value);
+    return;
+  }
+  keys.delete(key);
+  if (keys.size === 0) keysByValue.delete(value);
 }

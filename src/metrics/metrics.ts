@@ -24,10 +24,16 @@ function once<T>(make: () => T): () => T {
   };
 }
 
+/**
+ * The event loop is looked at so often. Its delays have it in them: one of 50 ms is none. With prom-client's own 10 ms a
+ * process at rest takes half a percent of a core for it.
+ */
+const LOOK_AT_LOOP_MS = 50;
+
 /** @param about what the process is, for berth_build_info */
 export function createMetrics(about: { readonly version: string; readonly role: string }): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOK_AT_LOOP_MS });
   new Gauge({
     name: 'berth_build_info',
     help: 'Always 1; its labels tell version and role of the process.',

@@ -46,7 +46,7 @@ function telling(changed: (key: string) => void, keys: (object: UntypedObject) =
 }
 
 /** Of a kind: several times what the workers look at side by side. At rest nothing is looked at. */
-const MOST_PLAIN = 100;
+const MOST_PLAIN = 64;
 /** Of a kind in each of many namespaces. */
 const FEWEST_PLAIN = 4;
 

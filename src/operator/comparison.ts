@@ -40,7 +40,7 @@ interface Found {
 }
 
 /** Each takes some KiB; a deployment has about ten. */
-const MOST_COMPARED = 1_000;
+const MOST_COMPARED = 500;
 
 /** Of cached objects, which never change: most looks want of most of them what the look before has wanted. */
 const compared = recently<ChildObject, Found>(MOST_COMPARED);

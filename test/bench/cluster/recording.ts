@@ -29,9 +29,13 @@ const SHOWN_OF_TRAFFIC = 20;
 
 /**
  * Resolves when nothing but heartbeats has passed the proxy for a while.
- * @throws Error that names what goes on after a minute
+ * @throws Error that names what goes on after `withinMs`
  */
-export async function untilQuiet(proxy: KubernetesProxy, forMs = QUIET_MS): Promise<void> {
+export async function untilQuiet(
+  proxy: KubernetesProxy,
+  forMs = QUIET_MS,
+  withinMs = QUIET_WITHIN_MS,
+): Promise<void> {
   const began = Date.now();
   for (;;) {
     const last = proxy
@@ -39,7 +43,7 @@ export async function untilQuiet(proxy: KubernetesProxy, forMs = QUIET_MS): Prom
       .reduce((at, each) => (isKubernetesHeartbeat(each) ? at : Math.max(at, each.endedAt, each.at)), began);
     const left = last + forMs - Date.now();
     if (left <= 0) return;
-    if (Date.now() - began > QUIET_WITHIN_MS) {
+    if (Date.now() - began > withinMs) {
       const work = proxy.exchanges().filter((each) => !isKubernetesHeartbeat(each));
       throw new Error(
         `failed to wait for quiet: it goes on with ${summaryOf(work.slice(-SHOWN_OF_TRAFFIC))}`,

@@ -5,7 +5,7 @@ import { type Load, startLoad } from '../load/load.ts';
 import { Apps } from './apps.ts';
 import { CLUSTER_ROLES, type ClusterBerth, prepareClusterBerth } from './berth.ts';
 import { clusterOf, ownCluster } from './cluster.ts';
-import { fill } from './fill.ts';
+import { fill, patience } from './fill.ts';
 import { type Recording, recordCreation, untilQuiet } from './recording.ts';
 
 export interface World {
@@ -91,7 +91,9 @@ export async function filledWorld(
       context.log(`creating ${count} deployments`);
       const { log } = context;
       await fill(berth, world.apps, world.load, { count, pods: 0, prefix: 'filled-', objects: 1, log });
-      await untilQuiet(berth.proxy).catch((error: Error) => log(error.message));
+      // Its second look makes what tells of its Secrets, and comes after the first looks of all.
+      log('waiting until nothing is left to do');
+      await untilQuiet(berth.proxy, undefined, patience(count)).catch((error: Error) => log(error.message));
       return { ...world, stop: () => stack.disposeAsync() };
     } catch (error) {
       await stack.disposeAsync();

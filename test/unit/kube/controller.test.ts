@@ -48,6 +48,20 @@ test('a look is on behalf of the group of its key', async () => {
   await finished;
 });
 
+test('looks that ask nobody let others have a turn: the lease has to be renewed meanwhile', async () => {
+  const KEYS = 100;
+  const s = setUp(async () => ({ kind: 'settled' }));
+  let looksBefore = KEYS;
+  setImmediate(() => {
+    looksBefore = s.outcomes.length;
+  });
+  for (let key = 0; key < KEYS; key += 1) s.queue.add(String(key));
+  await vi.waitFor(() => expect(s.outcomes).toHaveLength(KEYS));
+  expect(looksBefore).toBeLessThan(KEYS);
+  s.stop.abort();
+  await s.finished;
+});
+
 describe('outcomes', () => {
   test('settled is left alone, requeue comes back after its time', async () => {
     let looks = 0;
