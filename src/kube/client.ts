@@ -8,6 +8,11 @@ import { createTransport } from './transport/negotiate.ts';
 export type * from './client-types.ts';
 
 const DEFAULT_WRITES_IN_FLIGHT = 16;
+/**
+ * Of one tenant: half, so that there is a place for what another one asks for. A server that has no more processor to give
+ * answers each the later the more there are, and is as busy with so few.
+ */
+const WRITES_OF_ONE_TENANT = 8;
 
 /**
  * A client for the cluster that the options name. Reads the kubeconfig (or the pod's service account) now and fails
@@ -27,7 +32,10 @@ export async function createKubeClient(options: KubeClientOptions): Promise<Kube
     transport,
     userAgent: options.userAgent,
     timeoutMs: options.requestTimeoutMs,
-    writes: new Limiter({ maxInFlight: options.maxWritesInFlight ?? DEFAULT_WRITES_IN_FLIGHT }),
+    writes: new Limiter({
+      maxInFlight: options.maxWritesInFlight ?? DEFAULT_WRITES_IN_FLIGHT,
+      maxOfGroup: WRITES_OF_ONE_TENANT,
+    }),
     observer: options.observer,
   });
   return new RestClient(executor);

@@ -8,13 +8,15 @@ const MAX_PAUSE_MS = 30_000;
 
 export interface LimiterOptions {
   maxInFlight: number;
+  /** Of one group; default: as many. The fewer, the sooner is answered what another group asks meanwhile. */
+  maxOfGroup?: number;
   clock?: Clock;
   /** Of a call that begins to wait now; default: on whose behalf it is made. */
   groupOf?: () => string;
 }
 
 /**
- * Bounds how many calls are under way. Of further ones the groups (tenants) take turns, and within a group they wait in
+ * Bounds how many calls are under way, of all and of each group. Of further ones the groups (tenants) take turns, and within a group they wait in
  * order of arrival: a thousand calls of one delay another one's by a turn, not by all of them.
  *
  * A 429 is the answer of its own call (the caller's backoff honours Retry-After). Only when the server refuses call
@@ -22,17 +24,26 @@ export interface LimiterOptions {
  */
 export class Limiter {
   readonly #maxInFlight: number;
+  readonly #maxOfGroup: number;
   readonly #clock: Clock;
   readonly #groupOf: () => string;
   /** By group, in the order of their turns; none is empty. */
   readonly #waiting = new Map<string, Set<() => void>>();
   #inFlight = 0;
+  /** Of them, by group; none is 0. */
+  readonly #byGroup = new Map<string, number>();
   #refusals = 0;
   #pausedUntil = 0;
   #resumeScheduled = false;
 
-  constructor({ maxInFlight, clock = systemClock, groupOf = presentGroup }: LimiterOptions) {
+  constructor({
+    maxInFlight,
+    maxOfGroup = maxInFlight,
+    clock = systemClock,
+    groupOf = presentGroup,
+  }: LimiterOptions) {
     this.#maxInFlight = maxInFlight;
+    this.#maxOfGroup = maxOfGroup;
     this.#clock = clock;
     this.#groupOf = groupOf;
   }
@@ -49,7 +60,8 @@ export class Limiter {
 
   /** Runs `task` when its turn comes. Rejects with the signal's reason, task not begun, when that fires first. */
   async run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    await this.#turn(signal);
+    const group = this.#groupOf();
+    await this.#turn(group, signal);
     try {
       const result = await task();
       this.#refusals = 0;
@@ -58,20 +70,26 @@ export class Limiter {
       this.#learn(error);
       throw error;
     } finally {
-      this.#inFlight -= 1;
+      this.#count(group, -1);
       this.#next();
     }
   }
 
-  #turn(signal: AbortSignal): Promise<void> {
+  #count(group: string, change: 1 | -1): void {
+    this.#inFlight += change;
+    const left = (this.#byGroup.get(group) ?? 0) + change;
+    if (left === 0) this.#byGroup.delete(group);
+    else this.#byGroup.set(group, left);
+  }
+
+  #turn(group: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       const begin = () => {
         signal.removeEventListener('abort', giveUp);
-        this.#inFlight += 1;
+        this.#count(group, 1);
         resolve();
       };
-      const group = this.#groupOf();
       const giveUp = () => {
         const calls = this.#waiting.get(group);
         calls?.delete(begin);
@@ -102,6 +120,7 @@ export class Limiter {
   /** Of the group whose turn it is, which goes to the end of the line, if it has more. */
   #take(): (() => void) | undefined {
     for (const [group, calls] of this.#waiting) {
+      if ((this.#byGroup.get(group) ?? 0) >= this.#maxOfGroup) continue;
       this.#waiting.delete(group);
       for (const begin of calls) {
         calls.delete(begin);

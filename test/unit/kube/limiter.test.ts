@@ -68,6 +68,27 @@ test('groups take turns, however many calls of one wait already', async () => {
   expect({ waiting: limiter.waiting, inFlight: limiter.inFlight }).toEqual({ waiting: 0, inFlight: 0 });
 });
 
+test('one group leaves room for what others begin meanwhile', async () => {
+  let group = 'crowd';
+  const limiter = new Limiter({ maxInFlight: 3, maxOfGroup: 2, groupOf: () => group });
+  const gate = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const call = (name: string) =>
+    limiter.run(async () => {
+      begun.push(name);
+      await gate.promise;
+    }, forever);
+  const all = ['a', 'b', 'c'].map(call);
+  group = 'other';
+  all.push(call('x'), call('y'));
+  await Promise.resolve();
+  expect({ begun: [...begun], waiting: limiter.waiting }).toEqual({ begun: ['a', 'b', 'x'], waiting: 2 });
+  gate.resolve();
+  await Promise.all(all);
+  expect(begun.toSorted()).toEqual(['a', 'b', 'c', 'x', 'y']);
+  expect({ waiting: limiter.waiting, inFlight: limiter.inFlight }).toEqual({ waiting: 0, inFlight: 0 });
+});
+
 test('a group whose only call gave up takes no turn', async () => {
   let group = 'crowd';
   const { limiter, call, open } = oneTaken(() => group);
