@@ -5,8 +5,9 @@ import type { Bench, Sample } from '../bench.ts';
 import { quantile } from '../statistics.ts';
 import { isSettled, resourceOf } from './apps.ts';
 import { patience } from './fill.ts';
+import { openPlayer, play, type Recording } from './recording.ts';
 import { body, template } from './samples.ts';
-import { inOwnWorld, type World } from './sides.ts';
+import { besideNothing, inOwnWorld, recordingOf, type World } from './sides.ts';
 
 const CROWD = 30;
 const SINGLES = 8;
@@ -16,16 +17,20 @@ const LOOK_MS = 20;
 
 export const bench: Bench = {
   name: 'fairness',
-  what: `One tenant creates ${CROWD} deployments (--n: as many) over ${CONNECTIONS} connections; until the last of them is there, another one creates one after the other. From before its POST until the status says that all of it is there. They are switched off: no pod runs. Each round in a new Kubernetes, after ${WARM} single ones that do not count.`,
+  what: `One tenant creates ${CROWD} deployments (--n: as many) over ${CONNECTIONS} connections; until the last of them is there, another one creates one after the other. From before its POST until the status says that all of it is there. They are switched off: no pod runs. Each round in a new Kubernetes, after ${WARM} single ones that do not count. writes: how long the API server takes for the writes of a single one, sent by a program that decides nothing, beside the same writes of the crowd (the floor: alone).`,
   floor: 'The same single creations, while nobody else creates any.',
   runs: 1,
   fresh: true,
   measures: [
     { name: 'time', unit: 'ms', goal: { of: 'ratio', is: 'at most', limit: 2 } },
     { name: 'p90', unit: 'ms' },
+    { name: 'writes', unit: 'ms' },
   ],
   start: async (context) => {
+    const recording = await recordingOf(context, 'fairness', (name) => body(name, 0));
     const crowd = context.n ?? CROWD;
+    const writesBeside = (count: number) =>
+      besideNothing(context, 'writes', (berth) => singleWrites(recording, berth, count));
     const beside = () =>
       inOwnWorld(context, 'fairness', async (world): Promise<Sample> => {
         const singles = await startSingles(world, patience(crowd));
@@ -55,13 +60,49 @@ export const bench: Bench = {
         while (values.length < SINGLES) values.push(await singles.next());
         return sampleOf(values);
       });
-    return { ours: beside, floor: alone };
+    return {
+      ours: async () => ({ ...(await beside()), writes: await writesBeside(crowd) }),
+      floor: async () => ({ ...(await alone()), writes: await writesBeside(0) }),
+    };
   },
 };
 
 function sampleOf(values: readonly number[]): Sample {
   const sorted = values.toSorted((a, b) => a - b);
   return { time: quantile(sorted, 0.5), p90: quantile(sorted, 0.9) };
+}
+
+/** Milliseconds for the writes of a single deployment, in the middle, until those of a crowd are over. */
+async function singleWrites(
+  recording: Recording,
+  berth: Parameters<typeof openPlayer>[1],
+  crowd: number,
+): Promise<number> {
+  const [many, single] = [await openPlayer(recording, berth), await openPlayer(recording, berth)];
+  let made = 0;
+  const next = async (): Promise<number> => {
+    made += 1;
+    const began = performance.now();
+    await single.one('single', made);
+    return performance.now() - began;
+  };
+  for (let index = 0; index < WARM; index += 1) await next();
+  let isOver = false;
+  const all = play(many, { prefix: 'crowd', count: crowd }).finally(() => {
+    isOver = true;
+  });
+  // It is told below.
+  all.catch(() => undefined);
+  const values: number[] = [];
+  // Beside a crowd as long as it is there; alone so many.
+  do values.push(await next());
+  while (crowd > 0 ? !isOver : values.length < SINGLES);
+  await all;
+  await Promise.all([many.close(), single.close()]);
+  return quantile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
 }
 
 interface Singles {
