@@ -79,6 +79,7 @@ export async function startProcess(stateDir: string, spec: ProcessSpec): Promise
       gid: spec.gid,
     });
     await spawned(child, spec.command);
+    await untilNamed(child);
     writeFileSync(pidPath(stateDir, spec.name), `${child.pid} ${spec.watchdogSignal ?? 'SIGKILL'}\n`);
     child.unref();
     return child;
@@ -94,6 +95,29 @@ function spawned(child: ChildProcess, command: string): Promise<void> {
       reject(new Error(`failed to start ${command}: ${cause.message}`, { cause })),
     );
   });
+}
+
+const commandLineOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+
+/**
+ * Waits until the kernel tells the command line of what was spawned, or until that has ended. An exec closes the pipe
+ * that "spawn" waits for before it sets the command line; where it has to read the program from the disk in between,
+ * tens of milliseconds pass, and a process that is looked for by its command line would count as ended.
+ * @param read its command line; throws where there is none to be had
+ */
+export async function untilNamed(
+  child: Pick<ChildProcess, 'pid' | 'exitCode' | 'signalCode'>,
+  read: (pid: number) => string = commandLineOf,
+): Promise<void> {
+  while (child.exitCode === null && child.signalCode === null) {
+    try {
+      if (read(child.pid ?? 0) !== '') return;
+    } catch {
+      // It is gone, or there is no /proc.
+      return;
+    }
+    await delay(1);
+  }
 }
 
 /** The pid of a running process of this state folder, or undefined if it is not running. */
@@ -114,7 +138,7 @@ function isOurs(pid: number, stateDir: string): boolean {
   if (!existsSync('/proc/self/cmdline')) return true;
   try {
     // A zombie has an empty command line and so counts as ended.
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${stateDir}/`);
+    return commandLineOf(pid).includes(`${stateDir}/`);
   } catch {
     return false;
   }

@@ -13,6 +13,7 @@ import {
   runningPid,
   startProcess,
   stopProcess,
+  untilNamed,
 } from '../../cluster/processes.ts';
 import { waitFor } from '../../cluster/wait.ts';
 
@@ -124,6 +125,30 @@ describe('processes', () => {
   test('a command that does not exist is an error that names it', async () => {
     const spec = { name: 'none', command: '/no/such/command', args: [] };
     await expect(startProcess(folder, spec)).rejects.toThrow(/failed to start \/no\/such\/command/);
+  });
+});
+
+describe('untilNamed', () => {
+  const child = { pid: 7, exitCode: null, signalCode: null };
+
+  test('waits while the kernel tells no command line yet', async () => {
+    const told = ['', '', 'node /folder/x'];
+    let looks = 0;
+    await untilNamed(child, () => told[looks++] ?? '');
+    expect(looks).toBe(3);
+  });
+
+  test.each([
+    ['it has ended', { ...child, exitCode: 1 }, () => ''],
+    [
+      'there is nothing to read',
+      child,
+      () => {
+        throw new Error('ENOENT');
+      },
+    ],
+  ])('ends where %s', async (_, which, read) => {
+    await expect(untilNamed(which, read)).resolves.toBeUndefined();
   });
 });
 
