@@ -16,8 +16,8 @@ export interface LimiterOptions {
 }
 
 /**
- * Bounds how many calls are under way, of all and of each group. Of further ones the groups (tenants) take turns, and within a group they wait in
- * order of arrival: a thousand calls of one delay another one's by a turn, not by all of them.
+ * Bounds how many calls are under way, of all and of each group. Of further ones the groups (tenants) take turns, and
+ * within a group they wait in order of arrival: a thousand calls of one delay another one's by a turn, not by all of them.
  *
  * A 429 is the answer of its own call (the caller's backoff honours Retry-After). Only when the server refuses call
  * after call does the limiter hold back new ones until Retry-After has passed: one refused object never slows the rest.

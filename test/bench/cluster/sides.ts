@@ -68,6 +68,11 @@ const NOT_LOOKED_AT = [
   'persistentvolume-binder-controller',
 ];
 
+export interface OwnOptions {
+  /** For thousands of deployments: without the controllers of `NOT_LOOKED_AT`. */
+  readonly isLarge?: boolean;
+}
+
 /**
  * A world with many deployments, switched off, and all roles behind the proxy. It takes minutes to make, so the benches of
  * one run share it; the last of them stops it.
@@ -112,10 +117,12 @@ async function inOwn<Prepared, T>(
   name: string,
   prepare: (berth: ClusterBerth, stack: AsyncDisposableStack) => Promise<Prepared>,
   task: (prepared: Prepared) => Promise<T>,
+  { isLarge = false }: OwnOptions = {},
 ): Promise<T> {
   await using stack = new AsyncDisposableStack();
   const cluster = ownCluster(context);
   stack.defer(() => cluster.stop());
+  if (isLarge) await clusterOf(cluster.context, NOT_LOOKED_AT);
   const berth = await prepareClusterBerth(cluster.context, name);
   stack.defer(() => berth.stop());
   return await task(await prepare(berth, stack));
@@ -129,6 +136,7 @@ export const inOwnWorld = <T>(
   context: BenchContext,
   name: string,
   task: (world: World) => Promise<T>,
+  options: OwnOptions = {},
 ): Promise<T> =>
   inOwn(
     context,
@@ -138,6 +146,7 @@ export const inOwnWorld = <T>(
       return parts(berth, stack, false);
     },
     task,
+    options,
   );
 
 /** Runs `task` beside a Berth of which no role runs: for floors. */
@@ -145,7 +154,8 @@ export const besideNothing = <T>(
   context: BenchContext,
   name: string,
   task: (berth: ClusterBerth) => Promise<T>,
-): Promise<T> => inOwn(context, name, async (berth) => berth, task);
+  options: OwnOptions = {},
+): Promise<T> => inOwn(context, name, async (berth) => berth, task, options);
 
 /** What a creation writes, seen in a world of its own. */
 export const recordingOf = (
