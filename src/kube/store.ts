@@ -13,6 +13,8 @@ export interface Store<T extends KubeObject> {
   readonly size: number;
   /** Objects that the index function filed under `value`; throws for an index that was not declared. */
   byIndex(index: string, value: string): T[];
+  /** Keys of the same, without looking into them. */
+  keysByIndex(index: string, value: string): string[];
 }
 
 /** Index function: uids of all owners. */
@@ -73,14 +75,13 @@ export class IndexedStore<T extends KubeObject> implements Store<T> {
   }
 
   byIndex(index: string, value: string): T[] {
+    return this.keysByIndex(index, value).flatMap((key) => this.#objects.get(key) ?? []);
+  }
+
+  keysByIndex(index: string, value: string): string[] {
     const found = this.#indexes.get(index);
     if (found === undefined) throw new Error(`failed to look up objects: there is no index named ${index}`);
-    const objects: T[] = [];
-    for (const key of keysOf(found, value)) {
-      const object = this.#objects.get(key);
-      if (object !== undefined) objects.push(object);
-    }
-    return objects;
+    return [...keysOf(found, value)];
   }
 
   set(object: T): void {

@@ -2,6 +2,7 @@ import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type KubeObject, keyOf, type ObjectName, type UntypedObject } from '../kube/object.ts';
+import type { ObjectVersion } from '../kube/packed-objects.ts';
 import { Reflector, type ReflectorStats } from '../kube/reflector.ts';
 import { RESOURCES, type Resource } from '../kube/resources.ts';
 import { wantedHost } from '../workloads/app-url.ts';
@@ -106,9 +107,8 @@ export class Caches implements ClusterView {
     return [this.#resources, ...this.#children.values()].flatMap((byNamespace) => [...byNamespace.values()]);
   }
 
-  /** Calls back with the key of each custom resource that something changed for. */
-  onChange(changed: (key: string) => void): void {
-    this.#changed.push(changed);
+  /** Calls back with the key of each custom resource that is another one now, whatever becomes of what it owns. */
+  onResourceChange(changed: (key: string) => void): void {
     for (const reflector of this.#resources.values()) {
       const { updated, ...others } = telling(changed, (object) => [keyOf(object)]);
       reflector.addHandlers({
@@ -118,6 +118,14 @@ export class Caches implements ClusterView {
           if (old.metadata.resourceVersion !== object.metadata.resourceVersion) updated(object);
         },
       });
+    }
+  }
+
+  /** Calls back with the key of each custom resource that something changed for. */
+  onChange(changed: (key: string) => void): void {
+    this.#changed.push(changed);
+    this.onResourceChange(changed);
+    for (const reflector of this.#resources.values()) {
       reflector.addHandlers({
         added: (object) => this.#tellClaimants(wantedHost(object['spec'])),
         updated: (object, old) => {
@@ -167,9 +175,20 @@ export class Caches implements ClusterView {
     return this.#children.has(kind);
   }
 
-  /** Every custom resource that asks for a build. */
-  building(): UntypedObject[] {
-    return [...this.#resources.values()].flatMap(({ store }) => store.byIndex(BY_BUILD, WITH_BUILD));
+  /** Keys of the custom resources that ask for a build. */
+  building(): string[] {
+    return [...this.#resources.values()].flatMap(({ store }) => store.keysByIndex(BY_BUILD, WITH_BUILD));
+  }
+
+  /** Which custom resource is there, without looking into it. */
+  versionOf(key: string): ObjectVersion | undefined {
+    return this.#in(this.#resources, key.slice(0, key.indexOf('/')))?.store.versionOf(key);
+  }
+
+  /** How many custom resources of this namespace carry the hub's id of a deployment. */
+  countOf(namespace: string, deploymentId: string): number {
+    const key = `${namespace}/${deploymentId}`;
+    return this.#in(this.#resources, namespace)?.store.keysByIndex(BY_DEPLOYMENT, key).length ?? 0;
   }
 
   /** Who wants a host looks anew when another one comes to want it, or wants it no more. */

@@ -10,25 +10,19 @@ import { keyOf, type UntypedObject } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resources.ts';
 import { buildJob } from '../../workloads/build-job.ts';
 import { isPaused } from '../conditions.ts';
-import { readResource } from '../gather.ts';
 import type { ObservedResource } from '../observed.ts';
-import { rightfulOther } from '../ownership.ts';
 import { type BuildCaches, buildKeyOf } from './build-caches.ts';
 import { type BuildAction, decideBuilds, type WantedBuild } from './decide-builds.ts';
 import { type Judgement, judgeBuild } from './judge-build.ts';
 import { isOfBuild, type ObservedJob, type Refusal } from './observed-build.ts';
 import { withoutPrivateHost } from './private-host.ts';
+import { type CachedResources, WantedResources } from './wanted-resources.ts';
 
 export interface BuildControllerOptions {
   readonly client: Pick<KubeClient, 'create' | 'delete' | 'find'>;
   readonly config: BuildConfig;
   readonly caches: BuildCaches;
-  /** The custom resources, as cached; `building`: those that ask for a build. */
-  readonly resources: {
-    building(): UntypedObject[];
-    resource(key: string): UntypedObject | undefined;
-    resourcesOf(namespace: string, deploymentId: string): UntypedObject[];
-  };
+  readonly resources: CachedResources;
   /** The status of a custom resource is to be written again. */
   readonly changed: (key: string) => void;
   readonly mayAct: () => boolean;
@@ -52,9 +46,11 @@ interface StandingRefusal extends Refusal {
 export class BuildController {
   readonly #options: BuildControllerOptions;
   readonly #refusals = new Map<string, StandingRefusal>();
+  readonly #resources: WantedResources;
 
   constructor(options: BuildControllerOptions) {
     this.#options = options;
+    this.#resources = new WantedResources(options.resources);
   }
 
   /** `status.build` of a resource; undefined: nothing is asked for. */
@@ -64,20 +60,21 @@ export class BuildController {
 
   /** One look at all builds. */
   async reconcile(signal: AbortSignal): Promise<Outcome> {
-    const { caches, config, clock, changed, resources } = this.#options;
+    const { caches, config, clock, changed } = this.#options;
     const now = clock.date();
     const wanted = this.#wanted();
     const { actions, lookAt } = decideBuilds({
       wanted,
       jobs: caches.jobs(),
       pods: caches.pods(),
-      resourceOf: (job) => read(resources.resource(buildKeyOf(job))),
+      resourceOf: (job) => this.#resources.of(buildKeyOf(job)),
       limits: config.limits,
       now,
     });
     for (const action of actions) await this.#act(action, signal);
     this.#forget(wanted);
-    for (const { key, resource } of this.#wanted()) {
+    // What was done is in the caches by now.
+    for (const { key, resource } of actions.length === 0 ? wanted : this.#wanted()) {
       const told = canonicalJson(resource.status?.build ?? null);
       if (told !== canonicalJson(this.statusOf(resource) ?? null)) changed(key);
     }
@@ -103,19 +100,11 @@ export class BuildController {
   }
 
   #wanted(): WantedBuild[] {
-    const { resources } = this.#options;
-    return resources.building().flatMap((object): WantedBuild[] => {
-      const spec = object['spec'] as { build?: unknown } | undefined;
-      if (spec?.build === undefined || object.metadata.deletionTimestamp !== undefined) return [];
-      const resource = read(object);
-      const { build, deploymentId } = resource?.spec ?? {};
-      if (resource === undefined || build === undefined) return [];
-      // A copy of a manifest builds nothing: see ownership.ts.
-      const { namespace } = resource.metadata;
-      const others = deploymentId === undefined ? [] : resources.resourcesOf(namespace, deploymentId);
-      if (deploymentId !== undefined && rightfulOther(resource, deploymentId, others) !== null) return [];
+    return this.#resources.all().flatMap((resource): WantedBuild[] => {
+      const { build } = resource.spec;
       const judgement = this.#judge(resource);
-      return judgement === undefined ? [] : [{ key: keyOf(resource), resource, build, judgement }];
+      if (build === undefined || judgement === undefined) return [];
+      return [{ key: keyOf(resource), resource, build, judgement }];
     });
   }
 
@@ -221,8 +210,3 @@ export class BuildController {
 }
 
 const SHORTEST_MS = 100;
-
-function read(object: UntypedObject | undefined): ObservedResource | undefined {
-  const resource = object === undefined ? undefined : readResource(object);
-  return typeof resource === 'string' ? undefined : resource;
-}

@@ -46,7 +46,7 @@ export function createBuilds(
     clock,
     logger,
   });
-  caches.onChange(wake);
+  caches.onResourceChange(wake);
   buildCaches.onChange((key) => {
     wake();
     queue.add(key);

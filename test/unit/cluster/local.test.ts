@@ -143,7 +143,7 @@ describe('untilNamed', () => {
     [
       'there is nothing to read',
       child,
-      () => {
+      (): string => {
         throw new Error('ENOENT');
       },
     ],
