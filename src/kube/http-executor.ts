@@ -35,6 +35,14 @@ export interface HttpCall {
 
 const ERROR_TEXT_LIMIT = 500;
 
+/** For its turn among the writes under way; who calls is mostly bounded more narrowly, by its look. */
+const LONGEST_WAIT_MS = 60_000;
+
+interface Answer {
+  status: number;
+  body: unknown;
+}
+
 /** Sends one call: credentials, deadline, limit on writes, errors, observation. Knows no kinds. */
 export class HttpExecutor {
   readonly #options: ExecutorOptions;
@@ -46,23 +54,35 @@ export class HttpExecutor {
   }
 
   /** Status and parsed body of a successful answer. */
-  async call(call: HttpCall): Promise<{ status: number; body: unknown }> {
-    const { writes, timeoutMs, transport } = this.#options;
-    const exchange = (signal: AbortSignal) =>
-      this.#observed(call, async () => {
-        const response = await this.#send(call, signal, 'calls');
-        const text = await readAll(response.body, signal, call.action);
-        failOnStatus(call, response, text);
-        return { status: response.status, body: parseJson(text, call.action) };
-      });
+  async call(call: HttpCall): Promise<Answer> {
+    const { writes, timeoutMs } = this.#options;
+    if (call.method === 'GET') return this.#inTime(call, call.signal);
+    // A bound of the caller's own holds for all of it. Else the server has its time from when it was asked: what waits for
+    // its turn behind a slow one is not late, and says nothing of the connection.
+    const withWait = call.timeoutMs ?? timeoutMs + LONGEST_WAIT_MS;
+    return withDeadline(call.action, withWait, call.signal, (signal) =>
+      writes.run(() => this.#inTime(call, signal), signal),
+    );
+  }
+
+  async #inTime(call: HttpCall, outer: AbortSignal | undefined): Promise<Answer> {
+    const { timeoutMs, transport } = this.#options;
+    const bound = call.timeoutMs ?? timeoutMs;
     try {
-      return await withDeadline(call.action, call.timeoutMs ?? timeoutMs, call.signal, (signal) =>
-        call.method === 'GET' ? exchange(signal) : writes.run(() => exchange(signal), signal),
-      );
+      return await withDeadline(call.action, bound, outer, (signal) => this.#exchange(call, signal));
     } catch (error) {
       if (isKubeError(error, 'timeout')) transport.suspect();
       throw error;
     }
+  }
+
+  #exchange(call: HttpCall, signal: AbortSignal): Promise<Answer> {
+    return this.#observed(call, async () => {
+      const response = await this.#send(call, signal, 'calls');
+      const text = await readAll(response.body, signal, call.action);
+      failOnStatus(call, response, text);
+      return { status: response.status, body: parseJson(text, call.action) };
+    });
   }
 
   /**

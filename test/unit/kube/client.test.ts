@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test, vi } from 'vitest';
 import type { ObservedRequest } from '../../../src/kube/client-types.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import { RESOURCES } from '../../../src/kube/resources.ts';
@@ -121,6 +122,24 @@ describe('failures', () => {
       retryable: true,
       message: 'failed to get ConfigMap ns/a: no answer within 30 ms',
     });
+  });
+
+  test('the server has its time from when it was asked: a write that waits for its turn is not late', async () => {
+    const { server, client } = await fakeServer({ maxWritesInFlight: 1, requestTimeoutMs: 2000 });
+    const held: (() => void)[] = [];
+    server.intercept = (_request, response) => {
+      held.push(() => sendStatus(response, 409, 'AlreadyExists'));
+      return true;
+    };
+    const names = ['a', 'b', 'c', 'd'];
+    const all = Promise.allSettled(names.map((name) => client.create(bareObject(name))));
+    for (const index of names.keys()) {
+      await vi.waitFor(() => expect(held).toHaveLength(index + 1), { interval: 5 });
+      // So slow that four of them take longer than one may.
+      await sleep(700);
+      held[index]?.();
+    }
+    for (const one of await all) expect(one).toMatchObject({ reason: { kind: 'already_exists' } });
   });
 
   test('an answer that stops half way is a timeout too', async () => {
