@@ -15,7 +15,7 @@ import {
 } from '../test/bench/bench.ts';
 import { type Cost, type CpuProfile, topCosts } from '../test/bench/cpu-profile.ts';
 import { busyWarning, describeMachine } from '../test/bench/machine.ts';
-import { CELL_NAMES, columns, measureCells, writeReport } from '../test/bench/report.ts';
+import { CELL_NAMES, COMPARED_NAMES, columns, measureCells, writeReport } from '../test/bench/report.ts';
 
 const HELP = `usage: npm run bench -- [NAME …] [--n N] [--runs R] [--json] [--write] [--profile D]
        npm run bench -- compare CHECKOUT_A CHECKOUT_B [NAME …] [--n N] [--runs R] [--json]
@@ -106,8 +106,8 @@ function readArguments(args: readonly string[]): Asked {
   };
 }
 
-function print({ name, measures, notes }: BenchResult): void {
-  console.log(`\n${name}\n${columns([CELL_NAMES, ...measures.map(measureCells)])}`);
+function print({ name, measures, notes }: BenchResult, cellNames: readonly string[]): void {
+  console.log(`\n${name}\n${columns([cellNames, ...measures.map(measureCells)])}`);
   for (const note of notes) console.log(`- ${note}`);
 }
 
@@ -148,7 +148,7 @@ async function measure(asked: Asked, benches: readonly Bench[], typed: string): 
           ? await runBench(bench, contextOf(root), runs)
           : await compareBench(bench, [contextOf(asked.checkouts[0]), contextOf(asked.checkouts[1])], runs);
       results.push(result);
-      if (!asked.json) print(result);
+      if (!asked.json) print(result, asked.checkouts === null ? CELL_NAMES : COMPARED_NAMES);
     }
   } finally {
     await things.stop();
@@ -172,7 +172,8 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   const benches = chooseBenches(await loadBenches(), asked.names);
-  if (asked.list) console.log(columns(benches.map(({ name, what }) => [name, what])));
+  if (asked.list)
+    console.log(columns(benches.map(({ name, what, n }) => [name, what.replaceAll('{n}', String(n))])));
   else await measure(asked, benches, args.join(' '));
 }
 

@@ -50,8 +50,12 @@ export interface Sides {
 export interface Bench {
   /** As on the command line. */
   readonly name: string;
-  /** What is measured, and how: a sentence or two. */
+  /** What is measured, and how: a sentence or two. `{n}` stands for how much there is. */
   readonly what: string;
+  /** How much there is of what it counts, unless the command line says. */
+  readonly n: number;
+  /** How much there has to be for its goals to be judged. Absent: they hold for any number. */
+  readonly goalsFrom?: number;
   /** What the floor does; null: there is none. */
   readonly floor: string | null;
   readonly measures: readonly Measure[];
@@ -80,8 +84,8 @@ export interface BenchResult {
   readonly name: string;
   readonly what: string;
   readonly floor: string | null;
-  /** null: as the bench thinks right. */
-  readonly n: number | null;
+  /** How much there was of what it counts. */
+  readonly n: number;
   readonly measures: readonly MeasureResult[];
   readonly notes: readonly string[];
   readonly plots: readonly Plot[];
@@ -90,8 +94,16 @@ export interface BenchResult {
 const valuesOf = (samples: readonly Sample[], name: string) =>
   samples.flatMap((sample) => sample[name] ?? []);
 
-/** A measure that our side does not yield in every round is a mistake of the bench. */
-function resultOf(measure: Measure, ours: readonly Sample[], floor: readonly Sample[]): MeasureResult {
+/**
+ * A measure that our side does not yield in every round is a mistake of the bench.
+ * @param isAtSize there was as much of it as its goals are for
+ */
+function resultOf(
+  measure: Measure,
+  ours: readonly Sample[],
+  floor: readonly Sample[],
+  isAtSize = true,
+): MeasureResult {
   const { name, unit, goal = null } = measure;
   const own = valuesOf(ours, name);
   if (own.length !== ours.length) throw new Error(`failed to measure ${name}: a round does not tell it`);
@@ -106,8 +118,14 @@ function resultOf(measure: Measure, ours: readonly Sample[], floor: readonly Sam
     ours: summary,
     floor: against.length === 0 ? null : summarise(against),
     ratio,
-    verdict: judge(goal, summary, ratio),
+    verdict: goal !== null && !isAtSize ? 'too few' : judge(goal, summary, ratio),
   };
+}
+
+/** What there is of a bench in this run: its number, and its description with it. */
+function sizeOf({ what, n: own, goalsFrom = 0 }: Bench, context: BenchContext) {
+  const n = context.n ?? own;
+  return { n, what: what.replaceAll('{n}', n.toLocaleString('en')), isAtSize: n >= goalsFrom };
 }
 
 type Round = () => Promise<Sample>;
@@ -140,12 +158,12 @@ export async function runBench(bench: Bench, context: BenchContext, runs = bench
   try {
     const rounds = sides.floor === undefined ? [sides.ours] : [sides.ours, sides.floor];
     const [ours = [], floor = []] = await interleave(rounds, { ...bench, runs }, log);
+    const { isAtSize, ...size } = sizeOf(bench, context);
     return {
       name: bench.name,
-      what: bench.what,
       floor: bench.floor,
-      n: context.n,
-      measures: bench.measures.map((measure) => resultOf(measure, ours, floor)),
+      ...size,
+      measures: bench.measures.map((measure) => resultOf(measure, ours, floor, isAtSize)),
       notes: sides.notes?.() ?? [],
       plots: sides.plots?.() ?? [],
     };
@@ -171,8 +189,9 @@ export async function compareBench(
     try {
       const [ours = [], floor = []] = await interleave([after.ours, before.ours], { ...bench, runs }, log);
       const measures = bench.measures.map(({ name, unit }) => resultOf({ name, unit }, ours, floor));
-      const { name, what } = bench;
-      return { name, what, floor: 'the first checkout', n: second.n, measures, notes: [], plots: [] };
+      const { n, what } = sizeOf(bench, second);
+      const notes = [`A: ${first.root}.`, `B: ${second.root}.`];
+      return { name: bench.name, what, floor: 'A, the first checkout', n, measures, notes, plots: [] };
     } finally {
       await after.stop?.();
     }

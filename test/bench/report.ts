@@ -59,6 +59,8 @@ export function columns(rows: readonly (readonly string[])[]): string {
 }
 
 export const CELL_NAMES = ['measure', 'Berth', 'floor', 'ratio', 'goal', 'verdict'];
+/** Of two checkouts. */
+export const COMPARED_NAMES = ['measure', 'B', 'A', 'B / A', 'goal', 'verdict'];
 
 const tableLine = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
 const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>
@@ -67,8 +69,8 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>
 const plotFile = (bench: string, { name }: Plot) => `${bench}-${name}.svg`;
 
 function machineText(machine: Machine): string {
-  const { cpu, cores, memoryGib, kernel, node, postgresql, kubernetes, loadAverage } = machine;
-  return `${cores} cores (${cpu}), ${memoryGib} GiB, ${kernel}; Node ${node}, PostgreSQL ${postgresql}, Kubernetes ${kubernetes}; load average at the start ${loadAverage}.`;
+  const { commit, cpu, cores, memoryGib, kernel, node, postgresql, kubernetes, loadAverage } = machine;
+  return `${commit === undefined ? '' : `Commit ${commit}. `}${cores} cores (${cpu}), ${memoryGib} GiB, ${kernel}; Node ${node}, PostgreSQL ${postgresql}, Kubernetes ${kubernetes}; load average at the start ${loadAverage}.`;
 }
 
 function section({ result, machine, command, date }: Entry): string {
@@ -89,14 +91,15 @@ const HEAD = `# Benchmarks
 
 Made by \`npm run bench -- --write\` from [${FOLDER}/${RESULTS}](${FOLDER}/${RESULTS}); do not edit by hand.
 
-Only ratios travel from one machine to another. So each measure is taken beside its floor, in rounds that take turns
-(one of each to warm up does not count, every other round begins with the other side), and a ratio is that of one round.
-Numbers are medians, with the quartiles in brackets. Everything runs on one machine: Berth, the floor, PostgreSQL, the
-load and, where there is one, the cluster share its cores. Commits wait for the disk (\`fsync\` and
-\`synchronous_commit\` on).
+Only ratios travel from one machine to another. So what has a floor is measured beside it, in rounds that take turns
+(every other round begins with the other side), and a ratio is that of one round. Rounds of the cluster begin in a new
+Kubernetes, after some deployments that do not count; of those of the API the first of each side does not count. Numbers
+are medians, with the quartiles in brackets. Everything runs on one machine: Berth, the floor, PostgreSQL, the load and,
+where there is one, the cluster share its cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` on).
 
-\`npm run bench\` measures all of it, \`npm run bench -- --help\` tells the rest; \`npm run bench -- compare\` holds two
-checkouts against each other.`;
+Where a goal is missed, [performance.md](performance.md) says where the time goes and why. \`too few\`: the goal is for
+more than there were. \`npm run bench\` measures all of it at sizes of minutes; those of the goals take \`--n\`.
+\`npm run bench -- --help\` tells the rest; \`npm run bench -- compare\` holds two checkouts against each other.`;
 
 /** The page, from results alone. */
 export function benchmarksPage(entries: readonly Entry[]): string {

@@ -41,8 +41,8 @@ export interface Goal {
   readonly limit: number;
 }
 
-/** `no floor`: the goal is a ratio, and there was nothing to divide by. */
-export type Verdict = 'reached' | 'missed' | 'no floor' | 'no goal';
+/** `no floor`: the goal is a ratio, and there was nothing to divide by. `too few`: it is a goal for more than there were. */
+export type Verdict = 'reached' | 'missed' | 'too few' | 'no floor' | 'no goal';
 
 /** Whether the median reaches the goal. */
 export function judge(goal: Goal | null, ours: Summary, ratio: Summary | null): Verdict {

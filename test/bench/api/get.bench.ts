@@ -13,6 +13,7 @@ export const bench = readBench(
     what: `GET /v2/deployments/{id} over ${CONNECTIONS} connections, one deployment after the other.`,
     floor:
       'fastify and pg that play the statements which Berth was seen to send, over as many connections, and answer as many bytes; no key, no schema, no decryption.',
+    n: REQUESTS,
     runs: 9,
     measures: requestMeasures(0.9),
   },

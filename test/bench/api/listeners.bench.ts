@@ -37,8 +37,9 @@ function arrivals() {
 
 export const bench: Bench = {
   name: 'listeners-poll',
-  what: `${LISTENERS} listeners (--n: as many) wait for work at one process of the API and renew their leases: first idle for ${IDLE_MS / 1000} s, then each gets one deployment, ${1000 / EVERY_MS} of them a second. delivery: from before the POST until the listener has the work item.`,
+  what: `{n} listeners wait for work at one process of the API and renew their leases: first idle for ${IDLE_MS / 1000} s, then each gets one deployment, ${1000 / EVERY_MS} of them a second. delivery: from before the POST until the listener has the work item.`,
   floor: null,
+  n: LISTENERS,
   runs: 3,
   measures: [
     { name: 'idle processor', unit: '% of a core' },

@@ -14,6 +14,7 @@ export const bench: Bench = {
   what: `POST /v2/deployments over ${CONNECTIONS} connections: an external image with sizes and two secrets.`,
   floor:
     'fastify and pg that play the statements which Berth was seen to send, in the same transaction over as many connections, and answer as many bytes; no key, no schema, no rule, no encryption.',
+  n: REQUESTS,
   runs: 9,
   measures: requestMeasures(0.85),
   async start(context) {

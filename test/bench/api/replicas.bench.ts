@@ -1,21 +1,27 @@
 import type { Bench, Sample } from '../bench.ts';
 import { startLoad } from '../load/load.ts';
+import { processUsage } from '../process-usage.ts';
 import { DEPLOYMENT_JSON, PATH } from './bodies.ts';
 import { type ApiProcess, prepareHub } from './hub.ts';
 import { CONNECTIONS } from './measure.ts';
 
 const REQUESTS = 400;
 const PROCESSES = 2;
+const MS = 1000;
+const PERCENT = 100;
 
 /** The load is the same: as many requests over as many connections, on one process or on all. */
 export const bench: Bench = {
   name: 'api-replicas',
-  what: `POST /v2/deployments over ${CONNECTIONS} connections, shared by ${PROCESSES} processes of the API on one database.`,
+  what: `POST /v2/deployments over ${CONNECTIONS} connections, shared by ${PROCESSES} processes of the API on one database. processor: of all of them; smallest share: of the one that has least of it. The rate is that of the machine, which they share with PostgreSQL and the load.`,
   floor: 'One process with the whole load.',
+  n: REQUESTS,
   runs: 7,
   measures: [
     { name: 'rate', unit: 'req/s' },
     { name: 'p99', unit: 'ms' },
+    { name: 'processor', unit: 'ms/req', goal: { of: 'ratio', is: 'at most', limit: 1.1 } },
+    { name: 'smallest share', unit: '%' },
   ],
   async start(context) {
     const requests = context.n ?? REQUESTS;
@@ -32,6 +38,7 @@ export const bench: Bench = {
       /** Both generators work in either case, so that they take as much of the machine. */
       const round = async (serverOf: (index: number) => ApiProcess | undefined): Promise<Sample> => {
         rounds += 1;
+        const before = apis.map(({ pid }) => processUsage(pid).cpuSeconds);
         const results = await Promise.all(
           loads.map((load, index) =>
             load.run({
@@ -47,7 +54,11 @@ export const bench: Bench = {
             }),
           ),
         );
+        const spent = apis.map(({ pid }, index) => processUsage(pid).cpuSeconds - (before[index] ?? 0));
+        const all = spent.reduce((sum, seconds) => sum + seconds, 0);
         return {
+          processor: (all * MS) / requests,
+          'smallest share': (PERCENT * Math.min(...spent)) / all,
           rate: requests / Math.max(...results.map(({ seconds }) => seconds)),
           p99: Math.max(...results.map(({ p99Ms }) => p99Ms)),
         };

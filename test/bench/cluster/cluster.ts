@@ -31,5 +31,5 @@ export function clusterNote({ stateDir }: LocalCluster): string {
   if (record === undefined) throw new Error(`failed to describe the cluster: there is none in ${stateDir}`);
   const { args } = componentSpec(stateDir, record, componentNames.controllerManager);
   const flags = args.filter((arg) => RATES.test(arg)).map((arg) => `\`${arg}\``);
-  return `kube-controller-manager with ${flags.join(' ')} (defaults: 20 calls/s, 5 workers); kube-scheduler with 500 calls/s; pods and nodes are kwok's; etcd ${record.fsync ? 'waits' : 'does not wait'} for the disk.`;
+  return `kube-controller-manager with ${flags.join(' ')} (defaults: 20 calls/s, 5 workers); kube-scheduler with 500 calls/s; pods and nodes are kwok's; etcd ${record.fsync ? 'waits' : 'does not wait'} for the disk. Berth with its defaults, but that images are not looked up at a registry (\`BERTH_RESOLVE_IMAGES\`), pods count after one second (\`BERTH_MIN_READY_SECONDS\`), and keys have no rate limit; one namespace.`;
 }

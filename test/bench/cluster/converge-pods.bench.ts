@@ -10,7 +10,8 @@ import type { Bench, Sample } from '../bench.ts';
 import { Apps, isAvailable } from './apps.ts';
 import type { ClusterBerth } from './berth.ts';
 import { fill, patience } from './fill.ts';
-import { nameLike, plainObjects, type Recording, renamed } from './recording.ts';
+import { nameLike, plainObjects, renamed } from './playing.ts';
+import type { Recording } from './recording.ts';
 import { body, template } from './samples.ts';
 import { besideNothing, inOwnWorld, recordingOf, WARM } from './sides.ts';
 
@@ -24,9 +25,11 @@ const ACTIVE =
 /** Both sides run as many pods of the same templates: the cluster's own part is in both. */
 export const bench: Bench = {
   name: 'converge-pods',
-  what: `From the first POST of ${DEPLOYMENTS} (--n: as many) over ${CONNECTIONS} connections, with one pod of each component, database and cache, until active_revision_id of every one is set. Each round in a new Kubernetes, after ${WARM} that do not count.`,
+  what: `From the first POST of {n} over ${CONNECTIONS} connections, with one pod of each component, database and cache, until active_revision_id of every one is set. Each round in a new Kubernetes, after ${WARM} that do not count.`,
   floor:
     'kubectl apply --server-side of one file with the objects that such a deployment has, but the custom resource, until every Deployment and StatefulSet has its pod available (a watch).',
+  n: DEPLOYMENTS,
+  goalsFrom: 1000,
   runs: 1,
   fresh: true,
   measures: [

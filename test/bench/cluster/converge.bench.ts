@@ -1,7 +1,8 @@
 import { CONNECTIONS } from '../api/measure.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { COST_MEASURES, fill, withCosts } from './fill.ts';
-import { openPlayer, play, statusesOf } from './recording.ts';
+import { openPlayer, play } from './playing.ts';
+import { statusesOf } from './recording.ts';
 import { body } from './samples.ts';
 import { besideNothing, inOwnWorld, recordingOf, WARM } from './sides.ts';
 
@@ -10,9 +11,11 @@ const MS = 1000;
 
 export const bench: Bench = {
   name: 'converge',
-  what: `From the first POST of ${DEPLOYMENTS} (--n: as many) over ${CONNECTIONS} connections until every object of every deployment is there and its status says so. They are switched off: no pod runs, and the Deployment of the application itself comes with the first start. Each round in a new Kubernetes, after ${WARM} that do not count.`,
+  what: `From the first POST of {n} over ${CONNECTIONS} connections until every object of every deployment is there and its status says so. They are switched off: no pod runs, and the Deployment of the application itself comes with the first start. Each round in a new Kubernetes, after ${WARM} that do not count.`,
   floor:
     'The writes that listener and operator were seen to send for such a deployment, every object and every status, under other names over two clients with their settings and as much under way; no API, no database, no decision, no read.',
+  n: DEPLOYMENTS,
+  goalsFrom: 1000,
   runs: 1,
   fresh: true,
   measures: [

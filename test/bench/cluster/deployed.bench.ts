@@ -20,8 +20,9 @@ interface Answer {
 
 export const bench: Bench = {
   name: 'deployed',
-  what: `A new image, ${CHANGES} times (--n: as many), ${DEPLOYMENTS} deployments in turn: from the watch event with which the Deployment has its one pod of the new template available until GET shows the revision as active (asked every ${LOOK_MS} ms).`,
+  what: `A new image, {n} times, ${DEPLOYMENTS} deployments in turn: from the watch event with which the Deployment has its one pod of the new template available until GET shows the revision as active (asked every ${LOOK_MS} ms).`,
   floor: null,
+  n: CHANGES,
   runs: 1,
   measures: [
     { name: 'p50', unit: 'ms' },

@@ -16,8 +16,9 @@ const apiOf = ({ objects }: SeenApp) => [...objects.values()].find(isApi);
 
 export const bench: Bench = {
   name: 'drift',
-  what: `The Deployment of an application is deleted by hand, ${DELETIONS} times (--n: as many), ${DEPLOYMENTS} deployments in turn: from before the deletion until a watch shows another one. Each has one pod.`,
+  what: `The Deployment of an application is deleted by hand, {n} times, ${DEPLOYMENTS} deployments in turn: from before the deletion until a watch shows another one. Each has one pod.`,
   floor: null,
+  n: DELETIONS,
   runs: 1,
   measures: [
     { name: 'p50', unit: 'ms' },

@@ -1,8 +1,5 @@
-/** What the way from a POST to a settled deployment writes, as it was seen, and the same writes again under other names. */
+/** What the way from a POST to a settled deployment writes, as it was seen. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { uuidv7 } from '../../../src/domain/id.ts';
-import type { KubeClient } from '../../../src/kube/client.ts';
-import { Limiter } from '../../../src/kube/limiter.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import { isKubernetesHeartbeat } from '../../faults/heartbeats.ts';
 import type { KubernetesExchange, KubernetesProxy } from '../../faults/proxies/kubernetes-traffic.ts';
@@ -16,8 +13,6 @@ const QUIET_MS = 1500;
 const QUIET_WITHIN_MS = 60_000;
 /** Deployments that are recorded, for the one with the fewest writes. */
 const RECORDED = 3;
-/** As many as each role works on side by side. */
-const WORKERS = 16;
 
 export const isWrite = ({ verb, resource, dryRun }: KubernetesExchange) =>
   !READS.has(verb) && !NOT_WRITTEN.has(resource) && !dryRun;
@@ -53,7 +48,7 @@ export async function untilQuiet(
   }
 }
 
-interface Step {
+export interface Step {
   readonly role: ClusterRole;
   readonly method: string;
   readonly contentType: string;
@@ -123,7 +118,7 @@ const stepCount = ({ waves }: Recording) => waves.flat().length;
 
 /** Writes of the status of one deployment. */
 export const statusesOf = ({ waves }: Recording) =>
-  waves.flat().filter(({ isResource, path }) => isResource && path.endsWith('/status')).length;
+  waves.flat().filter(({ isResource, path }) => isResource && /\/status(\?|$)/.test(path)).length;
 
 /** Creates some deployments, one after the other, with both roles behind the proxy; they run no more afterwards. */
 export async function recordCreation(
@@ -169,113 +164,6 @@ export async function recordCreation(
     proxy.clear();
     await apps.stop();
   }
-}
-
-/** Where the writes go on their second time. */
-export interface Place {
-  readonly name: string;
-  readonly namespace: string;
-}
-
-function rewriter(recording: Recording, { name, namespace }: Place): (text: string) => string {
-  const id = uuidv7();
-  return (text) =>
-    text
-      .replaceAll(recording.name, name)
-      .replaceAll(recording.namespace, namespace)
-      .replaceAll(recording.deploymentId, id);
-}
-
-/** A name as long as the recorded one. */
-export const nameLike = ({ name }: Recording, prefix: string, index: number) =>
-  `${prefix}-${String(index).padStart(Math.max(1, name.length - prefix.length - 1), '0')}`;
-
-const MADE = new Set(['POST', 'PATCH']);
-
-/** The objects of a deployment as somebody would write them by hand: without the custom resource that owns them, and without Events. */
-export function plainObjects({ waves }: Recording): KubeObject[] {
-  const made = new Map<string, KubeObject>();
-  for (const { method, isResource, body } of waves.flat()) {
-    if (isResource || body === undefined || !MADE.has(method) || body.kind === 'Event') continue;
-    const { name, namespace, labels, annotations } = body.metadata;
-    const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
-    const key = `${body.kind}/${name}`;
-    // What is applied again under another manager holds a part only.
-    if (!made.has(key))
-      made.set(key, {
-        ...body,
-        metadata: { ...metadata, ...(labels && { labels }), ...(annotations && { annotations }) },
-      });
-  }
-  return [...made.values()];
-}
-
-/** The same objects under another name elsewhere. */
-export const renamed = (objects: readonly KubeObject[], recording: Recording, place: Place): KubeObject[] =>
-  JSON.parse(rewriter(recording, place)(JSON.stringify(objects)));
-
-/** Sends the writes of one deployment; those of the custom resource carry its own uid and version. */
-async function playOne(
-  recording: Recording,
-  place: Place,
-  clients: Readonly<Record<ClusterRole, KubeClient>>,
-  slots: Readonly<Record<ClusterRole, Limiter>>,
-): Promise<void> {
-  const rewrite = rewriter(recording, place);
-  const never = new AbortController().signal;
-  let parent: KubeObject['metadata'] = { name: place.name };
-  const send = async ({ role, method, contentType, isResource, path, body }: Step) => {
-    const text = rewrite(JSON.stringify(body ?? null)).replaceAll(recording.uid, parent.uid ?? recording.uid);
-    const sent = JSON.parse(text) as KubeObject | null;
-    if (isResource && sent?.metadata.resourceVersion !== undefined)
-      sent.metadata.resourceVersion = parent.resourceVersion ?? '';
-    const options = { contentType, ...(sent === null ? {} : { body: sent }) };
-    const answer = await clients[role].request(method, rewrite(path), options);
-    if (isResource) parent = (answer.body as KubeObject).metadata;
-  };
-  const roles = Map.groupBy(recording.waves, (wave) => wave[0]?.role);
-  for (const role of CLUSTER_ROLES)
-    await slots[role].run(async () => {
-      for (const wave of roles.get(role) ?? []) await Promise.all(wave.map(send));
-    }, never);
-}
-
-export interface Player {
-  /** Sends the writes of one deployment; resolves when all were answered. */
-  one(prefix: string, index: number): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Two clients, with as much under way as the roles have. */
-export async function openPlayer(
-  recording: Recording,
-  berth: Pick<ClusterBerth, 'clientOf' | 'namespace'>,
-): Promise<Player> {
-  const { namespace } = berth;
-  const clients = { listener: await berth.clientOf('listener'), operator: await berth.clientOf('operator') };
-  const limiter = () => new Limiter({ maxInFlight: WORKERS });
-  const slots = { listener: limiter(), operator: limiter() };
-  return {
-    one: (prefix, index) =>
-      playOne(recording, { name: nameLike(recording, prefix, index), namespace }, clients, slots),
-    close: async () => {
-      await Promise.all(Object.values(clients).map((client) => client.close()));
-    },
-  };
-}
-
-/** Sends the writes of `count` deployments at once. @param done told of each when all of its writes were answered */
-export async function play(
-  { one }: Player,
-  { prefix, count }: { prefix: string; count: number },
-  done: (at: number) => void = () => undefined,
-): Promise<void> {
-  await Promise.all(
-    Array.from({ length: count }, async (_, index) => {
-      await one(prefix, index);
-      done(performance.now());
-    }),
-  );
 }
 
 /** The recording up to the first write of an object of this kind, with what was under way beside it. */

@@ -3,7 +3,7 @@ import { isKubernetesHeartbeat } from '../../faults/heartbeats.ts';
 import type { KubernetesExchange } from '../../faults/proxies/kubernetes-traffic.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { processUsage } from '../process-usage.ts';
-import { CLUSTER_ROLES, type ClusterBerth } from './berth.ts';
+import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 import { isWrite, summaryOf } from './recording.ts';
 import { filledWorld } from './sides.ts';
 
@@ -13,7 +13,35 @@ const LOOK_MS = 100;
 const IDLE_SHARE = 0.25;
 const CALM_MS = 1500;
 const WITHIN_MS = 180_000;
+/** A minute and a half for 5,000 deployments. */
+const REST_MS = 18;
+const LONGEST_REST_MS = 90_000;
 const MS = 1000;
+
+/** The same lists again, of each role by its own rights, with nothing done with the answers: pages of a kind one after the other. In seconds. */
+async function rawLists(berth: ClusterBerth, lists: readonly KubernetesExchange[]): Promise<number> {
+  const first = new Map(
+    lists
+      .filter(({ path }) => !path.includes('continue='))
+      .map(({ client, path }) => [`${client} ${path}`, { client: client as ClusterRole, path }]),
+  );
+  const clients = new Map(
+    await Promise.all(CLUSTER_ROLES.map(async (role) => [role, await berth.clientOf(role)] as const)),
+  );
+  const began = performance.now();
+  await Promise.all(
+    [...first.values()].map(async ({ client, path }) => {
+      for (let next: string | undefined = path; next !== undefined; ) {
+        const answer = await clients.get(client)?.request('GET', next);
+        const { metadata } = (answer?.body ?? {}) as { metadata?: { continue?: string } };
+        next = metadata?.continue ? `${path}&continue=${encodeURIComponent(metadata.continue)}` : undefined;
+      }
+    }),
+  );
+  const seconds = (performance.now() - began) / MS;
+  await Promise.all([...clients.values()].map((client) => client.close()));
+  return seconds;
+}
 
 /** Time in which at least one of them was under way, in seconds. */
 function together(exchanges: readonly KubernetesExchange[]): number {
@@ -28,17 +56,24 @@ function together(exchanges: readonly KubernetesExchange[]): number {
 
 export const bench: Bench = {
   name: 'restart',
-  what: `Listener and operator end in order and start again beside ${DEPLOYMENTS} deployments (--n: as many), switched off: from before their start until neither asks anything nor works any more (each below ${100 * IDLE_SHARE} % of a core).`,
+  what: `Listener and operator end in order and start again beside {n} deployments, switched off: from before their start until neither asks anything nor works any more (each below ${100 * IDLE_SHARE} % of a core). LISTs: the same lists, sent again by a program that does nothing with the answers; what is beyond them is held against the goal. memory before: of the processes that made all of it, after a rest of up to ${LONGEST_REST_MS / MS} s.`,
   floor: null,
+  n: DEPLOYMENTS,
+  goalsFrom: 5000,
   runs: 1,
   fresh: true,
   measures: [
     { name: 'until quiet', unit: 's' },
     { name: 'LISTs', unit: 's' },
+    { name: 'LISTs until they were read', unit: 's' },
     { name: 'beyond the LISTs', unit: 's', goal: { of: 'value', is: 'at most', limit: 5 } },
     { name: 'writes', unit: 'writes', goal: { of: 'value', is: 'at most', limit: 0 } },
     { name: 'reads', unit: 'requests' },
-    ...CLUSTER_ROLES.map((role) => ({ name: `${role} memory before`, unit: 'MiB' })),
+    ...CLUSTER_ROLES.map((role) => ({
+      name: `${role} memory before`,
+      unit: 'MiB',
+      goal: { of: 'value', is: 'at most', limit: 256 } as const,
+    })),
   ],
   start: async (context) => {
     const count = context.n ?? DEPLOYMENTS;
@@ -46,6 +81,8 @@ export const bench: Bench = {
     const { proxy } = berth;
     let asked = '';
     const ours = async (): Promise<Sample> => {
+      // Those that have made all of it have had their rest by now.
+      await sleep(Math.min(LONGEST_REST_MS, count * REST_MS));
       const memory = CLUSTER_ROLES.map((role) => [
         `${role} memory before`,
         processUsage(berth.pidOf(role)).rssMib,
@@ -57,12 +94,14 @@ export const bench: Bench = {
       const end = await untilCalm(berth);
       const work = proxy.exchanges().filter((each) => !isKubernetesHeartbeat(each));
       const writes = work.filter(isWrite);
-      const lists = together(work.filter(({ verb }) => verb === 'list'));
+      const listed = work.filter(({ verb }) => verb === 'list');
+      const lists = await rawLists(berth, listed);
       const quiet = (end - began) / MS;
       asked = summaryOf(work);
       return {
         'until quiet': quiet,
         LISTs: lists,
+        'LISTs until they were read': together(listed),
         'beyond the LISTs': quiet - lists,
         writes: writes.length,
         reads: work.length - writes.length,

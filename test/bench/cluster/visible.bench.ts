@@ -2,24 +2,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LABELS } from '../../../src/contract/names.ts';
 import { RESOURCES } from '../../../src/kube/resources.ts';
 import type { Bench, Sample } from '../bench.ts';
-import { isApi } from './apps.ts';
+import { Apps, isApi, isAvailable, isSettled, type SeenApp } from './apps.ts';
 import { patience } from './fill.ts';
 import { percentiles } from './latencies.ts';
-import { openPlayer, upTo } from './recording.ts';
+import { openPlayer } from './playing.ts';
+import { upTo } from './recording.ts';
 import { bodyAlone } from './samples.ts';
 import { besideNothing, inOwnWorld, recordingOf, WARM } from './sides.ts';
 
 const DEPLOYMENTS = 30;
 const RATE = 20;
-/** Between two idle ones: what follows a Deployment is mostly over by then. */
-const PAUSE_MS = 150;
+const LOOK_MS = 5;
+/** After an idle one whose pod is available and whose status says so: its last Events. */
+const PAUSE_MS = 100;
 const MS = 1000;
 
 export const bench: Bench = {
   name: 'visible',
-  what: `From before a POST until a watch shows the Deployment of the application. Idle: ${DEPLOYMENTS} (--n: as many), one after the other, each when nothing of the one before is left to do. Busy: as many, ${RATE} POST/s. In a new Kubernetes each round, after ${WARM} that do not count. Each has one pod, and database and cache that somebody else runs: the Deployment waits for nothing.`,
+  what: `From before a POST until a watch shows the Deployment of the application. Idle: {n}, one after the other, each when the one before serves. Busy: as many, ${RATE} POST/s. In a new Kubernetes each round, after ${WARM} that do not count. Each has one pod, and database and cache that somebody else runs: the Deployment waits for nothing.`,
   floor:
     'The writes that listener and operator were seen to send up to that Deployment, under other names, until its own was answered, as often and at the same pace; no API, no database, no decision, no read, nothing after it but what the cluster does.',
+  n: DEPLOYMENTS,
   runs: 1,
   fresh: true,
   measures: [
@@ -40,28 +43,40 @@ export const bench: Bench = {
           const id = object.metadata.labels?.[LABELS.deploymentId] ?? '';
           if (isApi(object) && !seen.has(id)) seen.set(id, at);
         });
-        return sampleOf(count, async (name) => {
-          const began = performance.now();
-          const { id } = await berth.create(bodyAlone(name));
-          const deadline = began + patience(1);
-          // What is waited for is noted by the watch; this only looks whether it has been.
-          while (!seen.has(id)) {
-            if (performance.now() > deadline) throw new Error(`failed to see the Deployment of ${id}`);
-            await sleep(5);
-          }
-          return (seen.get(id) ?? 0) - began;
-        });
+        return sampleOf(
+          count,
+          async (name) => {
+            const began = performance.now();
+            const { id } = await berth.create(bodyAlone(name));
+            const deadline = began + patience(1);
+            // What is waited for is noted by the watch; this only looks whether it has been.
+            while (!seen.has(id)) {
+              if (performance.now() > deadline) throw new Error(`failed to see the Deployment of ${id}`);
+              await sleep(LOOK_MS);
+            }
+            return (seen.get(id) ?? 0) - began;
+          },
+          () => until(apps, isSettled),
+        );
       });
     const floor = () =>
       besideNothing(context, 'floor', async (berth): Promise<Sample> => {
         const player = await openPlayer(recording, berth);
+        const apps = await Apps.start(berth.admin, berth.namespace);
+        const isUp = ({ objects }: SeenApp) =>
+          [...objects.values()].some((each) => isApi(each) && isAvailable(each));
         let played = 0;
-        const sample = await sampleOf(count, async () => {
-          played += 1;
-          const began = performance.now();
-          await player.one('floor', played);
-          return performance.now() - began;
-        });
+        const sample = await sampleOf(
+          count,
+          async () => {
+            played += 1;
+            const began = performance.now();
+            await player.one('floor', played);
+            return performance.now() - began;
+          },
+          () => until(apps, isUp),
+        );
+        await apps.stop();
         await player.close();
         return sample;
       });
@@ -76,12 +91,30 @@ export const bench: Bench = {
   },
 };
 
-/** Some that do not count, then the idle and the busy ones. @param single in ms */
-async function sampleOf(count: number, single: (name: string) => Promise<number>): Promise<Sample> {
+/** Every deployment that is there is so. */
+async function until(apps: Apps, check: (app: SeenApp) => boolean): Promise<void> {
+  const deadline = performance.now() + patience(1);
+  while (apps.size === 0 || !apps.all().every(check)) {
+    if (performance.now() > deadline) throw new Error('failed to wait until every deployment serves');
+    await sleep(LOOK_MS);
+  }
+}
+
+/**
+ * Some that do not count, then the idle and the busy ones.
+ * @param single in ms
+ * @param served resolves when all of them serve
+ */
+async function sampleOf(
+  count: number,
+  single: (name: string) => Promise<number>,
+  served: () => Promise<void>,
+): Promise<Sample> {
   const idle = async (prefix: string, some: number): Promise<number[]> => {
     const values: number[] = [];
     for (let index = 0; index < some; index += 1) {
       values.push(await single(`${prefix}-${index}`));
+      await served();
       await sleep(PAUSE_MS);
     }
     return values;
@@ -95,7 +128,8 @@ async function sampleOf(count: number, single: (name: string) => Promise<number>
     }
     return Promise.all(underWay);
   };
-  await idle('warm', WARM);
+  await Promise.all(Array.from({ length: WARM }, (_, index) => single(`warm-${index}`)));
+  await served();
   const alone = percentiles(await idle('idle', count), 'idle ');
   return { ...alone, ...percentiles(await busy(), 'busy ') };
 }

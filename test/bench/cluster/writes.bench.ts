@@ -12,6 +12,7 @@ export const bench: Bench = {
   name: 'writes',
   what: 'Writes of listener and operator that reach the API server, counted by a proxy: of a deployment with one pod of each component until it serves, of a new image until that serves, and of a PATCH that changes nothing. A visible step: a status whose conditions or revisions are others than before.',
   floor: null,
+  n: 1,
   runs: 1,
   measures: [
     {

@@ -24,6 +24,7 @@ function fake(order: string[], value: (side: string, round: number) => number): 
     name: 'fake',
     what: 'Nothing.',
     floor: 'Less.',
+    n: 10,
     runs: 4,
     measures: [
       { name: 'rate', unit: 'req/s', goal: { of: 'ratio', is: 'at least', limit: 0.9 } },

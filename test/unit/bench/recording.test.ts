@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { percentiles } from '../../bench/cluster/latencies.ts';
-import { nameLike, plainObjects, type Recording, renamed, upTo } from '../../bench/cluster/recording.ts';
+import { nameLike, plainObjects, renamed } from '../../bench/cluster/playing.ts';
+import { type Recording, upTo } from '../../bench/cluster/recording.ts';
 
 const step = (method: string, body: object, isResource = false) =>
   ({ role: 'operator', method, contentType: 'application/json', isResource, path: '/p', body }) as never;

@@ -139,7 +139,7 @@ describe('untilNamed', () => {
   });
 
   test.each([
-    ['it has ended', { ...child, exitCode: 1 }, () => ''],
+    ['it has ended', { ...child, exitCode: 1 }, (): string => ''],
     [
       'there is nothing to read',
       child,

@@ -1,0 +1,137 @@
+/** The writes of a recording again, under other names: what floors send. */
+import { uuidv7 } from '../../../src/domain/id.ts';
+import type { KubeClient } from '../../../src/kube/client.ts';
+import { Limiter } from '../../../src/kube/limiter.ts';
+import type { KubeObject } from '../../../src/kube/object.ts';
+import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
+import type { Recording, Step } from './recording.ts';
+
+/** As many as each role works on side by side. */
+const WORKERS = 16;
+
+/** Where the writes go on their second time. */
+export interface Place {
+  readonly name: string;
+  readonly namespace: string;
+}
+
+function rewriter(recording: Recording, { name, namespace }: Place): (text: string) => string {
+  const id = uuidv7();
+  return (text) =>
+    text
+      .replaceAll(recording.name, name)
+      .replaceAll(recording.namespace, namespace)
+      .replaceAll(recording.deploymentId, id);
+}
+
+/** A name as long as the recorded one. */
+export const nameLike = ({ name }: Recording, prefix: string, index: number) =>
+  `${prefix}-${String(index).padStart(Math.max(1, name.length - prefix.length - 1), '0')}`;
+
+const MADE = new Set(['POST', 'PATCH']);
+const isEvent = ({ body }: Step) => body?.kind === 'Event';
+
+/** The objects of a deployment as somebody would write them by hand: without the custom resource that owns them, and without Events. */
+export function plainObjects({ waves }: Recording): KubeObject[] {
+  const made = new Map<string, KubeObject>();
+  for (const step of waves.flat()) {
+    const { method, isResource, body } = step;
+    if (isResource || body === undefined || !MADE.has(method) || isEvent(step)) continue;
+    const { name, namespace, labels, annotations } = body.metadata;
+    const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
+    const key = `${body.kind}/${name}`;
+    // What is applied again under another manager holds a part only.
+    if (!made.has(key))
+      made.set(key, {
+        ...body,
+        metadata: { ...metadata, ...(labels && { labels }), ...(annotations && { annotations }) },
+      });
+  }
+  return [...made.values()];
+}
+
+/** The same objects under another name elsewhere. */
+export const renamed = (objects: readonly KubeObject[], recording: Recording, place: Place): KubeObject[] =>
+  JSON.parse(rewriter(recording, place)(JSON.stringify(objects)));
+
+/** Told of what nothing waits for. */
+type Beside = (sending: Promise<void>) => void;
+
+/**
+ * Sends the writes of one deployment; those of the custom resource carry its own uid and version. Events go beside the
+ * others, as the roles send them: nothing waits for one.
+ */
+async function playOne(
+  recording: Recording,
+  place: Place,
+  clients: Readonly<Record<ClusterRole, KubeClient>>,
+  slots: Readonly<Record<ClusterRole, Limiter>>,
+  beside: Beside,
+): Promise<void> {
+  const rewrite = rewriter(recording, place);
+  const never = new AbortController().signal;
+  let parent: KubeObject['metadata'] = { name: place.name };
+  const send = async ({ role, method, contentType, isResource, path, body }: Step) => {
+    const text = rewrite(JSON.stringify(body ?? null)).replaceAll(recording.uid, parent.uid ?? recording.uid);
+    const sent = JSON.parse(text) as KubeObject | null;
+    if (isResource && sent?.metadata.resourceVersion !== undefined)
+      sent.metadata.resourceVersion = parent.resourceVersion ?? '';
+    const options = { contentType, ...(sent === null ? {} : { body: sent }) };
+    const answer = await clients[role].request(method, rewrite(path), options);
+    if (isResource) parent = (answer.body as KubeObject).metadata;
+  };
+  const roles = Map.groupBy(recording.waves, (wave) => wave[0]?.role);
+  for (const role of CLUSTER_ROLES)
+    await slots[role].run(async () => {
+      for (const wave of roles.get(role) ?? []) {
+        const [events, others] = [wave.filter(isEvent), wave.filter((step) => !isEvent(step))];
+        for (const event of events) beside(send(event));
+        await Promise.all(others.map(send));
+      }
+    }, never);
+}
+
+export interface Player {
+  /** Sends the writes of one deployment; resolves when all were answered, but for Events. */
+  one(prefix: string, index: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Two clients, with as much under way as the roles have. */
+export async function openPlayer(
+  recording: Recording,
+  berth: Pick<ClusterBerth, 'clientOf' | 'namespace'>,
+): Promise<Player> {
+  const { namespace } = berth;
+  const clients = { listener: await berth.clientOf('listener'), operator: await berth.clientOf('operator') };
+  const limiter = () => new Limiter({ maxInFlight: WORKERS });
+  const slots = { listener: limiter(), operator: limiter() };
+  const underWay = new Set<Promise<void>>();
+  const beside: Beside = (sending) => {
+    // An Event that was refused is told by nobody; neither does Berth fail by one.
+    const settled = sending.catch(() => undefined).finally(() => underWay.delete(settled));
+    underWay.add(settled);
+  };
+  return {
+    one: (prefix, index) =>
+      playOne(recording, { name: nameLike(recording, prefix, index), namespace }, clients, slots, beside),
+    close: async () => {
+      await Promise.all(underWay);
+      await Promise.all(Object.values(clients).map((client) => client.close()));
+    },
+  };
+}
+
+/** Sends the writes of `count` deployments at once. @param done told of each when all of its writes were answered */
+export async function play(
+  { one }: Player,
+  { prefix, count }: { prefix: string; count: number },
+  done: (at: number) => void = () => undefined,
+): Promise<void> {
+  await Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      await one(prefix, index);
+      done(performance.now());
+    }),
+  );
+}
