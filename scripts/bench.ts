@@ -27,7 +27,8 @@ several; default: all. Use a machine that does nothing else.
 --runs R    rounds of each side, instead of the bench's own
 --json      results as JSON on standard output, instead of tables; progress is on standard error in any case
 --write     puts the results into docs/benchmarks.md, its JSON and its plots; benches that were not run stay as they are
---profile D Berth runs with node --cpu-prof: profiles go to the folder D, and what costs most is printed
+--profile D Berth runs with node --cpu-prof: profiles go to the folder D, and what costs most is printed, with the
+            statements that took PostgreSQL longest (unless DATABASE_URL names one)
 --list      the benches, with what each measures
 compare     the same bench with Berth from two folders in turn, B held against A; each needs its node_modules
 The exit code is 0 when everything could be measured, whatever came out.`;

@@ -10,6 +10,7 @@ import { type LocalPostgres, startPostgres } from '../../cluster/postgres.ts';
 import { runningPid, startWatchdog } from '../../cluster/processes.ts';
 import { startBerth } from '../../installation/berth-process.ts';
 import type { BenchContext } from '../bench.ts';
+import { COUNTING, costliestStatements } from '../statements.ts';
 
 /** Connections to PostgreSQL of each API process, and of the floor: Berth's own default. */
 export const POOL_SIZE = 10;
@@ -40,9 +41,22 @@ export interface BenchHub {
 
 /** The PostgreSQL of the run. */
 export const postgresOf = (context: BenchContext): Promise<LocalPostgres> =>
-  context.shared('postgres', () => {
+  context.shared('postgres', async () => {
     context.log('starting PostgreSQL');
-    return startPostgres({ databaseUrl: process.env['DATABASE_URL'], log: context.log });
+    const { log, profiles } = context;
+    const databaseUrl = process.env['DATABASE_URL'];
+    const counts = profiles !== null && !databaseUrl;
+    const postgres = await startPostgres({
+      ...(databaseUrl === undefined ? {} : { databaseUrl }),
+      ...(counts ? { settings: COUNTING } : {}),
+      log,
+    });
+    if (!counts) return postgres;
+    const stop = async () => {
+      console.log(`\n${await costliestStatements(postgres.url)}`);
+      await postgres.stop();
+    };
+    return { ...postgres, stop };
   });
 
 /** Settings of a process whose profile is wanted. */
