@@ -5,7 +5,8 @@ import { type Load, startLoad } from '../load/load.ts';
 import { Apps } from './apps.ts';
 import { CLUSTER_ROLES, type ClusterBerth, prepareClusterBerth } from './berth.ts';
 import { clusterOf, ownCluster } from './cluster.ts';
-import { fill, patience } from './fill.ts';
+import { patience } from './fill.ts';
+import { fillInSteps, type Growth } from './fill-steps.ts';
 import { type Recording, recordCreation, untilQuiet } from './recording.ts';
 
 export interface World {
@@ -73,14 +74,17 @@ export interface OwnOptions {
   readonly isLarge?: boolean;
 }
 
+/** A world that was filled, with how that went. */
+export interface FilledWorld extends World {
+  readonly growth: Growth;
+  stop(): Promise<void>;
+}
+
 /**
  * A world with many deployments, switched off, and all roles behind the proxy. It takes minutes to make, so the benches of
  * one run share it; the last of them stops it.
  */
-export async function filledWorld(
-  context: BenchContext,
-  count: number,
-): Promise<World & { stop(): Promise<void> }> {
+export async function filledWorld(context: BenchContext, count: number): Promise<FilledWorld> {
   // What it stands on is started, and so stopped at the end, around it.
   await postgresOf(context);
   return context.shared(`${count} deployments of ${context.root}`, async () => {
@@ -95,11 +99,11 @@ export async function filledWorld(
       const world = await parts(berth, stack, true);
       context.log(`creating ${count} deployments`);
       const { log } = context;
-      await fill(berth, world.apps, world.load, { count, pods: 0, prefix: 'filled-', objects: 1, log });
+      const growth = await fillInSteps(world, count, log);
       // Its second look makes what tells of its Secrets, and comes after the first looks of all.
       log('waiting until nothing is left to do');
       await untilQuiet(berth.proxy, undefined, patience(count)).catch((error: Error) => log(error.message));
-      return { ...world, stop: () => stack.disposeAsync() };
+      return { ...world, growth, stop: () => stack.disposeAsync() };
     } catch (error) {
       await stack.disposeAsync();
       throw error;

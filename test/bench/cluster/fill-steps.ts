@@ -1,0 +1,56 @@
+/** Many deployments, step by step: what one of them takes while there are more and more. */
+import { processUsage } from '../process-usage.ts';
+import { type BenchRole, ROLES } from './berth.ts';
+import { fill, withCosts } from './fill.ts';
+import type { World } from './sides.ts';
+
+/** Where a step ends, of all: at 5,000 deployments, 100, 1,000, 2,000 … */
+const ENDS = [0.02, 0.2, 0.4, 0.6, 0.8, 1];
+/** Of all, before the first step: what a process learns with its first deployments is no growth. */
+export const WARM_SHARE = 0.04;
+export const LEAST_WARM = 20;
+const MS = 1000;
+
+/** By how many deployments there were at a step's end, a value of the step. */
+export type Line = readonly (readonly [number, number])[];
+
+export interface Growth {
+  /** Milliseconds a deployment. */
+  readonly time: Line;
+  /** Processor time of all roles, in milliseconds a deployment. */
+  readonly processor: Line;
+  /** Of each role at a step's end, in MiB. */
+  readonly memory: ReadonlyMap<BenchRole, readonly number[]>;
+}
+
+/** @returns where steps end, after so many that do not count */
+export function stepsOf(count: number): { warm: number; steps: { end: number; count: number }[] } {
+  const warm = Math.max(LEAST_WARM, Math.round(count * WARM_SHARE));
+  const ends = ENDS.map((share) => Math.max(1, Math.round(count * share)));
+  const steps = ends.map((end, index) => ({ end, count: end - (ends[index - 1] ?? 0) }));
+  return { warm, steps: steps.filter((step) => step.count > 0) };
+}
+
+/** Creates so many deployments, switched off, and some more before them. */
+export async function fillInSteps(
+  { berth, apps, load }: World,
+  count: number,
+  log: (line: string) => void,
+): Promise<Growth> {
+  const { warm, steps } = stepsOf(count);
+  const [time, processor]: [[number, number][], [number, number][]] = [[], []];
+  const memory = new Map<BenchRole, number[]>(ROLES.map((role) => [role, []]));
+  const some = (prefix: string, number: number) =>
+    fill(berth, apps, load, { count: number, pods: 0, prefix, objects: 1, log });
+  await some('warm-', warm);
+  for (const { end, count: number } of steps) {
+    const { result, costs } = await withCosts(berth, number, () => some(`filled-${end}-`, number));
+    time.push([end, (result.seconds * MS) / number]);
+    processor.push([end, ROLES.reduce((sum, role) => sum + (costs[`${role} processor`] ?? 0), 0)]);
+    for (const role of ROLES) memory.get(role)?.push(processUsage(berth.pidOf(role)).rssMib);
+    // What was asked until now is of no more use, and takes memory.
+    berth.proxy.clear();
+    log(`${end} deployments: the last ${number} took ${((result.seconds * MS) / number).toFixed(1)} ms each`);
+  }
+  return { time, processor, memory };
+}
