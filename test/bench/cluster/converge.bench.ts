@@ -1,5 +1,6 @@
 import { CONNECTIONS } from '../api/measure.ts';
 import type { Bench, Sample } from '../bench.ts';
+import { Apps } from './apps.ts';
 import { COST_MEASURES, fill, withCosts } from './fill.ts';
 import { openPlayer, play } from './playing.ts';
 import { statusesOf } from './recording.ts';
@@ -13,7 +14,7 @@ export const bench: Bench = {
   name: 'converge',
   what: `From the first POST of {n} over ${CONNECTIONS} connections until every object of every deployment is there and its status says so. They are switched off: no pod runs, and the Deployment of the application itself comes with the first start. Each round in a new Kubernetes, after ${WARM} that do not count.`,
   floor:
-    'The writes that listener and operator were seen to send for such a deployment, every object and every status, under other names over two clients with their settings and as much under way; no API, no database, no decision, no read.',
+    'The writes that listener and operator were seen to send for such a deployment, every object and every status, under other names over two clients with their settings and as much under way; no API, no database, no decision, no read. On both sides the bench watches every kind.',
   n: DEPLOYMENTS,
   goalsFrom: 1000,
   runs: 1,
@@ -45,6 +46,7 @@ export const bench: Bench = {
     const floor = () =>
       besideNothing(context, 'floor', async (berth): Promise<Sample> => {
         const player = await openPlayer(recording, berth);
+        const apps = await Apps.start(berth.admin, berth.namespace);
         await play(player, { prefix: 'warm', count: WARM });
         others = [];
         const began = performance.now();
@@ -53,6 +55,7 @@ export const bench: Bench = {
         });
         const seconds = (performance.now() - began) / MS;
         await player.close();
+        await apps.stop();
         return { time: seconds, rate: count / seconds, statuses: statusesOf(recording) };
       });
     return {
