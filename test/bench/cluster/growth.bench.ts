@@ -7,17 +7,17 @@ import { besideNothing, filledWorld, recordingOf } from './sides.ts';
 const DEPLOYMENTS = 100;
 const LIMIT = 1.1;
 
-/** The last step beside the first one. */
+/** The last step beside the second one: the first is so short that its end, when less is under way, is much of it. */
 function measured(line: Line): Sample {
-  const [first = 0, last = 0] = [line[0]?.[1], line.at(-1)?.[1]];
-  return { 'first step': first, 'last step': last, growth: last / first };
+  const [second = 0, last = 0] = [line[1]?.[1], line.at(-1)?.[1]];
+  return { 'second step': second, 'last step': last, growth: last / second };
 }
 
 const told = (line: Line) => line.map(([n, ms]) => `${n}: ${ms.toFixed(1)} ms`).join(', ');
 
 export const bench: Bench = {
   name: 'growth',
-  what: `Time of a deployment while there are more and more: {n}, switched off, in steps to 2, 20, 40 … 100 % of them over 16 connections, each until every one is settled, after some (${100 * WARM_SHARE} %, at least ${LEAST_WARM}) that do not count. growth: the last step beside the first one. processor growth: the same of the processor time that all roles of Berth take. Listener and operator are behind the proxy of \`steady\`, which a run of both shares.`,
+  what: `Time of a deployment while there are more and more: {n}, switched off, in steps to 2, 20, 40 … 100 % of them over 16 connections, each until every one is settled, after some (${100 * WARM_SHARE} %, at least ${LEAST_WARM}) that do not count. growth: the last step beside the second one. processor growth: the same of the processor time that all roles of Berth take. Listener and operator are behind the proxy of \`steady\`, which a run of both shares.`,
   floor:
     'The same writes in the same steps, by the program of converge: what Kubernetes itself takes longer for, the more there is in it.',
   n: DEPLOYMENTS,
@@ -25,7 +25,7 @@ export const bench: Bench = {
   runs: 1,
   fresh: true,
   measures: [
-    { name: 'first step', unit: 'ms/deployment' },
+    { name: 'second step', unit: 'ms/deployment' },
     { name: 'last step', unit: 'ms/deployment' },
     { name: 'growth', unit: 'times', goal: { of: 'ratio', is: 'at most', limit: LIMIT } },
     { name: 'processor growth', unit: 'times', goal: { of: 'value', is: 'at most', limit: LIMIT } },
