@@ -10,6 +10,7 @@ import {
   type BenchContext,
   type BenchResult,
   compareBench,
+  describeBench,
   runBench,
   sharedThings,
 } from '../test/bench/bench.ts';
@@ -173,8 +174,7 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   const benches = chooseBenches(await loadBenches(), asked.names);
-  if (asked.list)
-    console.log(columns(benches.map(({ name, what, n }) => [name, what.replaceAll('{n}', String(n))])));
+  if (asked.list) console.log(columns(benches.map((bench) => [bench.name, describeBench(bench, bench.n)])));
   else await measure(asked, benches, args.join(' '));
 }
 

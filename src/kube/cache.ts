@@ -1,6 +1,7 @@
 import type { Logger } from '../domain/logger.ts';
 import type { Clock } from './clock.ts';
 import { compareResourceVersions, type KubeObject, keyOf } from './object.ts';
+import { isSameVersion } from './packed-objects.ts';
 import { PendingWrites } from './pending-writes.ts';
 import { IndexedStore, type IndexFunction, type Store } from './store.ts';
 
@@ -141,7 +142,7 @@ export class ObjectCache<T extends KubeObject> {
       // Deleted while the read was under way, as the stream says: the read is the older news.
       if (known === undefined && before !== undefined) return;
       this.#put(found, 'list');
-    } else if (known !== undefined && isSameVersion(known, before)) {
+    } else if (known !== undefined && isSameVersion(known.metadata, before?.metadata)) {
       this.#remove(known, known);
     }
   }
@@ -207,6 +208,3 @@ const isLater = (a: string | undefined, b: string | undefined) => compareResourc
 
 const isNewer = (a: KubeObject, b: KubeObject) =>
   isLater(a.metadata.resourceVersion, b.metadata.resourceVersion);
-
-const isSameVersion = (a: KubeObject, b: KubeObject | undefined) =>
-  a.metadata.uid === b?.metadata.uid && a.metadata.resourceVersion === b?.metadata.resourceVersion;

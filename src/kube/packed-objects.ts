@@ -14,12 +14,17 @@ export interface ObjectVersion {
   readonly isLeaving: boolean;
 }
 
+/** Of objects that are there: whether they are the same, in content too. */
+export const isSameVersion = (a: Identity, b: Identity | undefined) =>
+  a.uid === b?.uid && a.resourceVersion === b?.resourceVersion;
+
+interface Identity {
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+}
+
 interface Versioned {
-  readonly metadata: {
-    readonly uid?: string | undefined;
-    readonly resourceVersion?: string | undefined;
-    readonly deletionTimestamp?: string | undefined;
-  };
+  readonly metadata: Identity & { readonly deletionTimestamp?: string | undefined };
 }
 
 interface Entry<T> extends ObjectVersion {

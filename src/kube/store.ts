@@ -75,13 +75,22 @@ export class IndexedStore<T extends KubeObject> implements Store<T> {
   }
 
   byIndex(index: string, value: string): T[] {
-    return this.keysByIndex(index, value).flatMap((key) => this.#objects.get(key) ?? []);
+    const objects: T[] = [];
+    for (const key of this.#keys(index, value)) {
+      const object = this.#objects.get(key);
+      if (object !== undefined) objects.push(object);
+    }
+    return objects;
   }
 
   keysByIndex(index: string, value: string): string[] {
+    return [...this.#keys(index, value)];
+  }
+
+  #keys(index: string, value: string): Iterable<string> {
     const found = this.#indexes.get(index);
     if (found === undefined) throw new Error(`failed to look up objects: there is no index named ${index}`);
-    return [...keysOf(found, value)];
+    return keysOf(found, value);
   }
 
   set(object: T): void {

@@ -122,10 +122,13 @@ function resultOf(
   };
 }
 
+/** What is measured, of so many. */
+export const describeBench = ({ what }: Bench, n: number) => what.replaceAll('{n}', n.toLocaleString('en'));
+
 /** What there is of a bench in this run: its number, and its description with it. */
-function sizeOf({ what, n: own, goalsFrom = 0 }: Bench, context: BenchContext) {
-  const n = context.n ?? own;
-  return { n, what: what.replaceAll('{n}', n.toLocaleString('en')), isAtSize: n >= goalsFrom };
+function sizeOf(bench: Bench, context: BenchContext) {
+  const n = context.n ?? bench.n;
+  return { n, what: describeBench(bench, n), isAtSize: n >= (bench.goalsFrom ?? 0) };
 }
 
 type Round = () => Promise<Sample>;

@@ -1,11 +1,11 @@
 /** What the measures were taken on. */
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { checkoutCommit } from '../checkout-commit.ts';
 
 export interface Machine {
-  /** Of the checkout; absent in older results: not known. */
+  /** Of the checkout; absent: not known. */
   readonly commit?: string;
   readonly cpu: string;
   /** What the operating system offers, shared by everything that is measured. */
@@ -36,22 +36,12 @@ const kubernetesVersion = () =>
   /^\s*(?:require )?k8s\.io\/kubernetes v(\S+)/m.exec(read('test/cluster/control-plane/go.mod'))?.[1] ??
   'unknown';
 
-/** The commit of a checkout, with a plus sign where files of the program are others than there. */
-function commitOf(folder: string): string {
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-C', folder, ...args], { encoding: 'utf8' }).trim();
-  try {
-    return `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain', '--', 'src', 'test') === '' ? '' : '+'}`;
-  } catch {
-    return 'unknown';
-  }
-}
-
 /** The machine now; ask before anything is started. */
 export function describeMachine(): Machine {
   const [{ model } = { model: 'unknown' }, ...others] = cpus();
+  const commit = checkoutCommit(fileURLToPath(new URL('../..', import.meta.url)));
   return {
-    commit: commitOf(fileURLToPath(new URL('../..', import.meta.url))),
+    ...(commit === undefined ? {} : { commit }),
     cpu: model.trim() || 'unknown',
     cores: others.length + 1,
     memoryGib: Math.round((totalmem() / GIB) * 10) / 10,

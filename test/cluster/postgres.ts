@@ -219,7 +219,8 @@ async function dropDatabase(adminUrl: string, name: string): Promise<void> {
   );
 }
 
-async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+/** Connects as the URL says, for as long as `use` takes. */
+export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
   // A lost connection also rejects what is in flight; without a listener it would end this process.
   client.on('error', () => {});

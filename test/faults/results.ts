@@ -1,9 +1,9 @@
 /** What a run came to: its closing lines, and the section of docs/reliability.md. */
-import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { checkoutCommit } from '../checkout-commit.ts';
 import { convergedSeconds } from './convergence.ts';
 import { type FaultPlan, PLAN_KINDS, type Verdict, type Violation } from './plan.ts';
 import type { RunResult } from './run.ts';
@@ -42,31 +42,16 @@ export interface RunAgain {
   readonly broken: readonly string[];
 }
 
-function git(...args: string[]): string | undefined {
-  try {
-    const said = execFileSync('git', args, {
-      cwd: dirname(PAGE),
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    return said.trim();
-  } catch {
-    return undefined;
-  }
-}
-
 /** What the program was called with, where, and at which commit. */
 export function runMade(args: readonly string[], environment: NodeJS.ProcessEnv): RunMade {
   const told = args.filter((arg) => arg !== '--write');
-  const commit = git('rev-parse', '--short', 'HEAD');
-  const isChanged = (git('status', '--porcelain', '--', 'src', 'test', 'scripts') ?? '') !== '';
   return {
     command: ['npm run faults', ...(told.length === 0 ? [] : ['--', ...told])].join(' '),
     settings: Object.entries(environment)
       .filter(([name]) => name.startsWith('FAULTS_'))
       .map(([name, value]) => `${name}=${value}`)
       .sort(),
-    commit: commit === undefined || !isChanged ? commit : `${commit} with changes`,
+    commit: checkoutCommit(join(dirname(PAGE), '..')),
   };
 }
 

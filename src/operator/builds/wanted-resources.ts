@@ -1,5 +1,5 @@
 import type { UntypedObject } from '../../kube/object.ts';
-import type { ObjectVersion } from '../../kube/packed-objects.ts';
+import { isSameVersion, type ObjectVersion } from '../../kube/packed-objects.ts';
 import { readResource } from '../gather.ts';
 import type { ObservedResource } from '../observed.ts';
 import { rightfulOther } from '../ownership.ts';
@@ -56,7 +56,7 @@ export class WantedResources {
     const version = this.#cached.versionOf(key);
     if (version === undefined) return undefined;
     const before = this.#known.get(key);
-    if (before !== undefined && isSame(before.version, version)) return before;
+    if (before !== undefined && isSameVersion(before.version, version)) return before;
     const object = this.#cached.resource(key);
     const read = object === undefined ? null : readResource(object);
     return { version, resource: typeof read === 'string' ? null : read };
@@ -71,6 +71,3 @@ export class WantedResources {
     return rightfulOther({ ...resource, metadata }, deploymentId, all) === null;
   }
 }
-
-const isSame = (a: ObjectVersion, b: ObjectVersion) =>
-  a.uid === b.uid && a.resourceVersion === b.resourceVersion;

@@ -46,11 +46,7 @@ export const postgresOf = (context: BenchContext): Promise<LocalPostgres> =>
     const { log, profiles } = context;
     const databaseUrl = process.env['DATABASE_URL'];
     const counts = profiles !== null && !databaseUrl;
-    const postgres = await startPostgres({
-      ...(databaseUrl === undefined ? {} : { databaseUrl }),
-      ...(counts ? { settings: COUNTING } : {}),
-      log,
-    });
+    const postgres = await startPostgres({ databaseUrl, settings: counts ? COUNTING : {}, log });
     if (!counts) return postgres;
     const stop = async () => {
       console.log(`\n${await costliestStatements(postgres.url)}`);

@@ -54,20 +54,20 @@ export function plainObjects({ waves }: Recording): KubeObject[] {
 export const renamed = (objects: readonly KubeObject[], recording: Recording, place: Place): KubeObject[] =>
   JSON.parse(rewriter(recording, place)(JSON.stringify(objects)));
 
-/** Told of what nothing waits for. */
-type Beside = (sending: Promise<void>) => void;
+/** By which writes go. */
+interface Lanes {
+  readonly clients: Readonly<Record<ClusterRole, KubeClient>>;
+  /** Deployments under way at a time. */
+  readonly slots: Readonly<Record<ClusterRole, Limiter>>;
+  /** Told of what nothing waits for. */
+  beside(sending: Promise<void>): void;
+}
 
 /**
  * Sends the writes of one deployment; those of the custom resource carry its own uid and version. Events go beside the
  * others, as the roles send them: nothing waits for one.
  */
-async function playOne(
-  recording: Recording,
-  place: Place,
-  clients: Readonly<Record<ClusterRole, KubeClient>>,
-  slots: Readonly<Record<ClusterRole, Limiter>>,
-  beside: Beside,
-): Promise<void> {
+async function playOne(recording: Recording, place: Place, { clients, slots, beside }: Lanes): Promise<void> {
   const rewrite = rewriter(recording, place);
   const never = new AbortController().signal;
   let parent: KubeObject['metadata'] = { name: place.name };
@@ -107,14 +107,14 @@ export async function openPlayer(
   const limiter = () => new Limiter({ maxInFlight: WORKERS });
   const slots = { listener: limiter(), operator: limiter() };
   const underWay = new Set<Promise<void>>();
-  const beside: Beside = (sending) => {
+  const beside = (sending: Promise<void>) => {
     // An Event that was refused is told by nobody; neither does Berth fail by one.
     const settled = sending.catch(() => undefined).finally(() => underWay.delete(settled));
     underWay.add(settled);
   };
   return {
     one: (prefix, index) =>
-      playOne(recording, { name: nameLike(recording, prefix, index), namespace }, clients, slots, beside),
+      playOne(recording, { name: nameLike(recording, prefix, index), namespace }, { clients, slots, beside }),
     close: async () => {
       await Promise.all(underWay);
       await Promise.all(Object.values(clients).map((client) => client.close()));

@@ -140,7 +140,6 @@ export const inOwnWorld = <T>(
   context: BenchContext,
   name: string,
   task: (world: World) => Promise<T>,
-  options: OwnOptions = {},
 ): Promise<T> =>
   inOwn(
     context,
@@ -150,7 +149,6 @@ export const inOwnWorld = <T>(
       return parts(berth, stack, false);
     },
     task,
-    options,
   );
 
 /** Runs `task` beside a Berth of which no role runs: for floors. */
