@@ -8,11 +8,10 @@ import { createTransport } from './transport/negotiate.ts';
 export type * from './client-types.ts';
 
 const DEFAULT_WRITES_IN_FLIGHT = 16;
-/**
- * Of one tenant: half, so that there is a place for what another one asks for. A server that has no more processor to give
- * answers each the later the more there are, and is as busy with so few.
- */
+/** Of one tenant: half. A server that has no more processor to give is as busy with so few, and answers each the sooner. */
 const WRITES_OF_ONE_TENANT = 8;
+/** While another tenant is at work. Two tenants fill two processors with it (docs/decisions/0048). */
+const WRITES_BESIDE_ANOTHER = 2;
 
 /**
  * A client for the cluster that the options name. Reads the kubeconfig (or the pod's service account) now and fails
@@ -35,6 +34,7 @@ export async function createKubeClient(options: KubeClientOptions): Promise<Kube
     writes: new Limiter({
       maxInFlight: options.maxWritesInFlight ?? DEFAULT_WRITES_IN_FLIGHT,
       maxOfGroup: WRITES_OF_ONE_TENANT,
+      maxBeside: WRITES_BESIDE_ANOTHER,
     }),
     observer: options.observer,
   });

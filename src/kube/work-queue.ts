@@ -4,6 +4,8 @@ import { type Clock, systemClock } from './clock.ts';
 export interface WorkQueueOptions {
   /** Turns are taken round-robin between groups (tenants); default: all keys are one group. */
   groupOf?: (key: string) => string;
+  /** Keys of one group that workers have at once, so that a worker is free for another one's; default: any number. */
+  maxOfGroup?: number;
   /** Default 500 ms, cap 60 s. */
   backoff?: BackoffOptions;
   clock?: Clock;
@@ -16,12 +18,14 @@ const BACKOFF: BackoffOptions = { baseMs: 500, capMs: 60_000 };
  * Keyed, deduplicating queue of work (the idea of client-go's workqueue).
  *
  * - A key is with one worker at a time; added meanwhile, it is handed out once more after `done`.
- * - Groups take turns: a tenant with a thousand keys delays another's single key by one turn.
+ * - Groups take turns: a tenant with a thousand keys delays another's single key by one turn. One group has not all workers,
+ *   for what waits for a worker waits as long as the look that has it.
  * - A key handed out is no longer delayed: the look that begins now decides anew when to look again.
  * - A key that the server asked to leave alone for a while stays so, whatever happens to it meanwhile.
  */
 export class WorkQueue {
   readonly #groupOf: (key: string) => string;
+  readonly #maxOfGroup: number;
   readonly #backoff: BackoffOptions;
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -29,7 +33,10 @@ export class WorkQueue {
   readonly #ready = new Map<string, Map<string, number>>();
   /** Each once, whatever group it is of by now. */
   readonly #readyKeys = new Set<string>();
-  readonly #processing = new Set<string>();
+  /** With the group each was handed out for. */
+  readonly #processing = new Map<string, string>();
+  /** Of these, by group; none is 0. */
+  readonly #processingOf = new Map<string, number>();
   /** Added while being processed. */
   readonly #again = new Set<string>();
   readonly #delayed = new Map<string, { at: number; cancel: () => void }>();
@@ -41,6 +48,7 @@ export class WorkQueue {
 
   constructor(options: WorkQueueOptions = {}) {
     this.#groupOf = options.groupOf ?? (() => '');
+    this.#maxOfGroup = options.maxOfGroup ?? Number.POSITIVE_INFINITY;
     this.#backoff = options.backoff ?? BACKOFF;
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
@@ -100,8 +108,11 @@ export class WorkQueue {
   }
 
   done(key: string): void {
+    const group = this.#processing.get(key);
+    if (group !== undefined) this.#count(group, -1);
     this.#processing.delete(key);
     if (this.#again.delete(key)) this.add(key);
+    this.#handOut();
     if (this.#processing.size === 0) this.#drained?.resolve();
   }
 
@@ -172,12 +183,6 @@ export class WorkQueue {
   }
 
   #makeReady(key: string): void {
-    const waiter = this.#waiting.shift();
-    if (waiter !== undefined) {
-      this.#processing.add(key);
-      waiter(key);
-      return;
-    }
     if (this.#readyKeys.has(key)) return;
     this.#readyKeys.add(key);
     const group = this.#groupOf(key);
@@ -187,10 +192,21 @@ export class WorkQueue {
       this.#ready.set(group, keys);
     }
     keys.set(key, this.#clock.now());
+    this.#handOut();
+  }
+
+  /** To workers that wait. */
+  #handOut(): void {
+    while (this.#waiting.length > 0) {
+      const key = this.#take();
+      if (key === undefined) return;
+      this.#waiting.shift()?.(key);
+    }
   }
 
   #take(): string | undefined {
     for (const [group, keys] of this.#ready) {
+      if ((this.#processingOf.get(group) ?? 0) >= this.#maxOfGroup) continue;
       // The group goes to the end of the line, if it has more.
       this.#ready.delete(group);
       for (const key of keys.keys()) {
@@ -198,11 +214,18 @@ export class WorkQueue {
         this.#readyKeys.delete(key);
         if (keys.size > 0) this.#ready.set(group, keys);
         this.#cancelDelay(key);
-        this.#processing.add(key);
+        this.#processing.set(key, group);
+        this.#count(group, 1);
         return key;
       }
     }
     return undefined;
+  }
+
+  #count(group: string, change: 1 | -1): void {
+    const left = (this.#processingOf.get(group) ?? 0) + change;
+    if (left === 0) this.#processingOf.delete(group);
+    else this.#processingOf.set(group, left);
   }
 
   #cancelDelay(key: string): void {

@@ -24,6 +24,9 @@ export interface WorkTableOptions {
 /** So often a failure that may pass by itself is tried again without a word; then the hub is told and decides. */
 const SILENT_RETRIES = 3;
 
+/** At once: of 16 workers, so that one is free for another tenant's item. */
+const ITEMS_OF_ONE_TENANT = 12;
+
 const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** Which change of the hub's it is about: the same names as in the lines of hub and operator. */
@@ -49,6 +52,7 @@ export class WorkTable {
     this.#options = options;
     this.queue = new WorkQueue({
       groupOf: (key) => this.#items.get(key)?.tenant_id ?? '',
+      maxOfGroup: ITEMS_OF_ONE_TENANT,
       clock: options.clock,
       random: options.random,
     });

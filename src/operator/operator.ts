@@ -66,7 +66,7 @@ export interface OperatorOptions {
   >;
   /** Between two looks whether the Gateway API has come or gone, where routes are made of it; default 30 s. */
   readonly discoveryMs?: number;
-  /** Custom resources looked at side by side; default 16. */
+  /** Custom resources looked at side by side; default 32. */
   readonly workers?: number;
   readonly logger: Logger;
   /** Takes a span of each look that has changed something. */
@@ -75,7 +75,10 @@ export interface OperatorOptions {
   readonly clock?: Clock;
 }
 
-const WORKERS = 16;
+/** Looks wait for the server most of their time: so many that those of a few busy tenants leave some free. */
+const WORKERS = 32;
+/** At once; they have 8 writes under way all the time. */
+const LOOKS_OF_ONE_TENANT = 12;
 const DISCOVERY_MS = 30_000;
 const START_BACKOFF: BackoffOptions = { baseMs: 500, capMs: 5_000 };
 /** A reconcile that is under way may end in order for so long after a stop; then its calls are cut off. */
@@ -151,7 +154,7 @@ async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader 
   const { client, config, namespaces, logger, hooks, clock = systemClock } = options;
   hooks?.onState?.('syncing');
   const caches = new Caches({ client, namespaces, kinds, logger });
-  const queue = new WorkQueue({ groupOf: (key) => tenantOf(caches, key), clock });
+  const queue = new WorkQueue({ groupOf: (key) => tenantOf(caches, key), maxOfGroup: LOOKS_OF_ONE_TENANT, clock });
   const events = new EventRecorder({
     client,
     component: 'berth-operator',

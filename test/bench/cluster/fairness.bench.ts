@@ -11,7 +11,7 @@ import { body, template } from './samples.ts';
 import { besideNothing, inOwnWorld, recordingOf, type World } from './sides.ts';
 
 const CROWD = 30;
-const SINGLES = 8;
+const SINGLES = 24;
 /** Single creations before a round counts. */
 const WARM = 10;
 const LOOK_MS = 20;
