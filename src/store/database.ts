@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { UUID_PATTERN } from '../domain/id.ts';
 import type { Logger } from '../domain/logger.ts';
+import { NOBODY } from '../domain/turns.ts';
 import { connectionConfig, describeTarget, type PoolClient, typeParsers } from './connection.ts';
+import { ConnectionPlaces } from './connection-places.ts';
 import { drizzle, type NodePgDatabase } from './drizzle.ts';
 import { StoreContention, StoreError, StoreUnavailable, translateError } from './errors.ts';
 import { runPrepared } from './prepared-query.ts';
@@ -151,6 +153,9 @@ type Outcome<T> =
   | { readonly done: true; readonly value: T }
   | { readonly done: false; readonly error: unknown; readonly again: Again };
 
+/** Gives the connection back to the pool. */
+type Attempt<T> = (client: PoolClient) => Promise<Outcome<T>>;
+
 /** What is left of the connection after an error. */
 const connectionAfter = (error: unknown) => (error instanceof StoreUnavailable ? error.connection : 'usable');
 
@@ -201,11 +206,11 @@ async function attemptRead<T>(
  * A connection lost while idle is logged and replaced.
  */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { logger, poolSize } = options;
+  const { logger, poolSize, connectTimeoutMs = 5_000 } = options;
   const target = describeTarget(options.url);
   const pool = new pg.Pool({
     ...connectionConfig(options.url, options.statementTimeoutMs ?? 10_000),
-    connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
+    connectionTimeoutMillis: connectTimeoutMs,
     max: poolSize,
     idleTimeoutMillis: 60_000,
   });
@@ -232,10 +237,20 @@ export function openDatabase(options: DatabaseOptions): Database {
       });
     });
 
-  const run = async <T>(once: (client: PoolClient) => Promise<Outcome<T>>): Promise<T> => {
+  const places = new ConnectionPlaces({ poolSize, waitMs: connectTimeoutMs });
+  const runOnce = async <T>(tenantId: string, attempt: Attempt<T>): Promise<Outcome<T>> => {
+    const group = tenantId === PLATFORM ? NOBODY : tenantId;
+    await places.enter(group);
+    try {
+      return await attempt(await connect());
+    } finally {
+      places.leave(group);
+    }
+  };
+  const run = async <T>(tenantId: string, attempt: Attempt<T>): Promise<T> => {
     const runs = { contention: 0, dead: 0 };
     for (;;) {
-      const outcome = await once(await connect());
+      const outcome = await runOnce(tenantId, attempt);
       if (outcome.done) return outcome.value;
       const { again, error } = outcome;
       if (again === null) throw error;
@@ -248,8 +263,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 
   const scope = (tenantId: string): Scope => ({
-    transaction: (work) => run((client) => attemptTransaction(client, tenantId, work)),
-    read: (work) => run((client) => attemptRead(client, tenantId, work)),
+    transaction: (work) => run(tenantId, (client) => attemptTransaction(client, tenantId, work)),
+    read: (work) => run(tenantId, (client) => attemptRead(client, tenantId, work)),
   });
 
   let closing: Promise<void> | null = null;
@@ -261,7 +276,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
     platform,
     ping: () => platform.read(async (reader) => void (await reader.query('SELECT 1'))),
-    pool: () => ({ max: poolSize, total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    pool: () => ({ max: poolSize, total: pool.totalCount, idle: pool.idleCount, waiting: places.waiting }),
     close() {
       closing ??= pool.end();
       return closing;

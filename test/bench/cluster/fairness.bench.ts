@@ -11,15 +11,18 @@ import { body, template } from './samples.ts';
 import { besideNothing, inOwnWorld, recordingOf, type World } from './sides.ts';
 
 const CROWD = 30;
-const SINGLES = 24;
+/** Single creations, one after the other, before the crowd and as many after it: what there is makes each slower. */
+const SINGLES = 20;
 /** Single creations before a round counts. */
 const WARM = 10;
 const LOOK_MS = 20;
+/** From the end of a single one to the next: nobody is at work for the other tenant when it begins. */
+const PAUSE_MS = 1000;
 
 export const bench: Bench = {
   name: 'fairness',
-  what: `One tenant creates {n} deployments over ${CONNECTIONS} connections; until the last of them is there, another one creates one after the other. From before its POST until the status says that all of it is there. They are switched off: no pod runs. Each round in a new Kubernetes, after ${WARM} single ones that do not count. writes: how long the API server takes for the writes of a single one, sent by a program that decides nothing, beside the same writes of the crowd (the floor: alone).`,
-  floor: 'The same single creations, while nobody else creates any.',
+  what: `One tenant creates {n} deployments over ${CONNECTIONS} connections; until the last of them is there, another one creates a single one, ${PAUSE_MS / 1000} s after the one before was there. From before its POST until the status says that all of it is there. They are switched off: no pod runs. Each round in a new Kubernetes, after ${WARM} single ones that do not count. writes: how long the API server takes for the writes of a single one, sent by a program that decides nothing, beside the same writes of the crowd.`,
+  floor: `The same single creations while nobody else creates any: ${SINGLES} before the crowd and ${SINGLES} after it, in the same Kubernetes.`,
   n: CROWD,
   goalsFrom: 1000,
   runs: 1,
@@ -32,41 +35,53 @@ export const bench: Bench = {
   start: async (context) => {
     const recording = await recordingOf(context, 'fairness', (name) => body(name, 0));
     const crowd = context.n ?? CROWD;
-    const writesBeside = (count: number) =>
-      besideNothing(context, 'writes', (berth) => singleWrites(recording, berth, count));
-    const beside = () =>
-      inOwnWorld(context, 'fairness', async (world): Promise<Sample> => {
-        const singles = await startSingles(world, patience(crowd));
+    const throughBerth = () =>
+      inOwnWorld(context, 'fairness', async (world) => {
+        const { next, untilSettled } = await startSingles(world, patience(crowd));
         const { berth, load } = world;
-        const settledBefore = singles.settled();
-        const posting = load.run({
-          url: berth.apiUrl(),
-          method: 'POST',
-          paths: [PATH],
-          headers: { 'x-api-key': berth.apiKey },
-          body: template(0),
-          namePrefix: 'crowd-',
-          requests: crowd,
-          connections: CONNECTIONS,
-          expected: 201,
+        return besideAndAlone(next, async () => {
+          await load.run({
+            url: berth.apiUrl(),
+            method: 'POST',
+            paths: [PATH],
+            headers: { 'x-api-key': berth.apiKey },
+            body: template(0),
+            namePrefix: 'crowd-',
+            requests: crowd,
+            connections: CONNECTIONS,
+            expected: 201,
+          });
+          await untilSettled(crowd);
         });
-        const values: number[] = [];
-        const settledOfCrowd = () => singles.settled() - settledBefore - values.length;
-        while (values.length === 0 || settledOfCrowd() < crowd) values.push(await singles.next());
-        await posting;
-        return sampleOf(values);
       });
-    const alone = () =>
-      inOwnWorld(context, 'alone', async (world): Promise<Sample> => {
-        const singles = await startSingles(world, patience(SINGLES));
-        const values: number[] = [];
-        while (values.length < SINGLES) values.push(await singles.next());
-        return sampleOf(values);
+    const byWritesAlone = () =>
+      besideNothing(context, 'writes', async (berth) => {
+        const [many, single] = [await openPlayer(recording, berth), await openPlayer(recording, berth)];
+        let made = 0;
+        const next = async (): Promise<number> => {
+          made += 1;
+          const began = performance.now();
+          await single.one('single', made);
+          return performance.now() - began;
+        };
+        const both = await besideAndAlone(next, () => play(many, { prefix: 'crowd', count: crowd }));
+        await Promise.all([many.close(), single.close()]);
+        return both;
       });
-    return {
-      ours: async () => ({ ...(await beside()), writes: await writesBeside(crowd) }),
-      floor: async () => ({ ...(await alone()), writes: await writesBeside(0) }),
+    /** Both sides come of one round, whichever is asked for first. */
+    const left: { readonly beside: Sample[]; readonly alone: Sample[] } = { beside: [], alone: [] };
+    const sample = async (side: 'beside' | 'alone'): Promise<Sample> => {
+      const other = left[side].shift();
+      if (other !== undefined) return other;
+      const [berth, writes] = [await throughBerth(), await byWritesAlone()];
+      const of = (each: 'beside' | 'alone'): Sample => ({
+        ...sampleOf(berth[each]),
+        writes: sampleOf(writes[each])['time'] ?? 0,
+      });
+      left[side === 'beside' ? 'alone' : 'beside'].push(of(side === 'beside' ? 'alone' : 'beside'));
+      return of(side);
     };
+    return { ours: () => sample('beside'), floor: () => sample('alone') };
   },
 };
 
@@ -75,47 +90,53 @@ function sampleOf(values: readonly number[]): Sample {
   return { time: quantile(sorted, 0.5), p90: quantile(sorted, 0.9) };
 }
 
-/** Milliseconds for the writes of a single deployment, in the middle, until those of a crowd are over. */
-async function singleWrites(
-  recording: Recording,
-  berth: Parameters<typeof openPlayer>[1],
-  crowd: number,
-): Promise<number> {
-  const [many, single] = [await openPlayer(recording, berth), await openPlayer(recording, berth)];
-  let made = 0;
-  const next = async (): Promise<number> => {
-    made += 1;
-    const began = performance.now();
-    await single.one('single', made);
-    return performance.now() - began;
+/** Milliseconds of each single one. */
+interface BesideAndAlone {
+  readonly beside: readonly number[];
+  readonly alone: readonly number[];
+}
+
+/**
+ * Single ones before the crowd, while it comes about, and after it.
+ * @param next makes a single one; in milliseconds
+ * @param create the crowd; resolves when the last of it is there
+ */
+async function besideAndAlone(
+  next: () => Promise<number>,
+  create: () => Promise<void>,
+): Promise<BesideAndAlone> {
+  const spaced = async (values: number[]): Promise<void> => {
+    values.push(await next());
+    await sleep(PAUSE_MS);
+  };
+  const some = async (values: number[]) => {
+    for (let index = 0; index < SINGLES; index += 1) await spaced(values);
   };
   for (let index = 0; index < WARM; index += 1) await next();
+  const alone: number[] = [];
+  await some(alone);
   let isOver = false;
-  const all = play(many, { prefix: 'crowd', count: crowd }).finally(() => {
+  const creating = create().finally(() => {
     isOver = true;
   });
   // It is told below.
-  all.catch(() => undefined);
-  const values: number[] = [];
-  // Beside a crowd as long as it is there; alone so many.
-  do values.push(await next());
-  while (crowd > 0 ? !isOver : values.length < SINGLES);
-  await all;
-  await Promise.all([many.close(), single.close()]);
-  return quantile(
-    values.toSorted((a, b) => a - b),
-    0.5,
-  );
+  creating.catch(() => undefined);
+  const beside: number[] = [];
+  do await spaced(beside);
+  while (!isOver);
+  await creating;
+  await some(alone);
+  return { beside, alone };
 }
 
 interface Singles {
   /** Creates one and waits until it is settled; in milliseconds. */
   next(): Promise<number>;
-  /** Deployments that have been settled so far, whoever's. */
-  settled(): number;
+  /** Resolves when so many of the other tenant's have been settled. */
+  untilSettled(count: number): Promise<void>;
 }
 
-/** Another tenant, which creates one deployment after the other; some are made that do not count. */
+/** A tenant beside the first one, which creates one deployment after the other. */
 async function startSingles({ berth, apps }: World, withinMs: number): Promise<Singles> {
   const key = await berth.otherTenant('other');
   /** When each deployment was settled first, by its id. */
@@ -124,18 +145,23 @@ async function startSingles({ berth, apps }: World, withinMs: number): Promise<S
     const id = resourceOf(app)?.spec.deploymentId;
     if (id !== undefined && !settledAt.has(id) && isSettled(app)) settledAt.set(id, at);
   });
-  let made = 0;
-  const next = async (): Promise<number> => {
-    made += 1;
-    const began = performance.now();
-    const { id } = await berth.create(body(`single-${made}`, 0), key);
-    for (;;) {
-      const at = settledAt.get(id);
-      if (at !== undefined) return at - began;
-      if (performance.now() > began + withinMs) throw new Error(`failed to see ${id} settle`);
+  const until = async (what: string, check: () => boolean) => {
+    const deadline = performance.now() + withinMs;
+    while (!check()) {
+      if (performance.now() > deadline) throw new Error(`failed to see ${what} settle`);
       await sleep(LOOK_MS);
     }
   };
-  for (let index = 0; index < WARM; index += 1) await next();
-  return { next, settled: () => settledAt.size };
+  const own = new Set<string>();
+  return {
+    async next() {
+      const began = performance.now();
+      const { id } = await berth.create(body(`single-${own.size}`, 0), key);
+      own.add(id);
+      await until(id, () => settledAt.has(id));
+      return (settledAt.get(id) ?? 0) - began;
+    },
+    untilSettled: (count) =>
+      until('the crowd', () => [...settledAt.keys()].filter((id) => !own.has(id)).length >= count),
+  };
 }

@@ -89,6 +89,19 @@ test('one group leaves room for what others begin meanwhile', async () => {
   expect({ waiting: limiter.waiting, inFlight: limiter.inFlight }).toEqual({ waiting: 0, inFlight: 0 });
 });
 
+test('beside another group one has fewer calls under way', async () => {
+  let group = 'other';
+  const limiter = new Limiter({ maxInFlight: 4, maxOfGroup: 3, maxBeside: 1, groupOf: () => group });
+  const gate = Promise.withResolvers<void>();
+  const all = [limiter.run(() => gate.promise, forever)];
+  group = 'crowd';
+  for (let n = 0; n < 3; n += 1) all.push(limiter.run(() => gate.promise, forever));
+  expect({ inFlight: limiter.inFlight, waiting: limiter.waiting }).toEqual({ inFlight: 2, waiting: 2 });
+  gate.resolve();
+  await Promise.all(all);
+  expect({ inFlight: limiter.inFlight, waiting: limiter.waiting }).toEqual({ inFlight: 0, waiting: 0 });
+});
+
 test('a group whose only call gave up takes no turn', async () => {
   let group = 'crowd';
   const { limiter, call, open } = oneTaken(() => group);

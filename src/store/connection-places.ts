@@ -1,0 +1,64 @@
+import { Turns } from '../domain/turns.ts';
+import { StoreUnavailable } from './errors.ts';
+
+/** Of the connections one tenant has at most so many, in parts of all. */
+const SHARE_OF_ONE_TENANT = 0.8;
+/** While another one is at work. They take turns in the processor of one process as well (docs/decisions/0048). */
+const CONNECTIONS_BESIDE_ANOTHER = 2;
+
+export interface ConnectionPlacesOptions {
+  /** Connections of the pool. */
+  readonly poolSize: number;
+  /** Longest wait for one that others have, in milliseconds. */
+  readonly waitMs: number;
+}
+
+/**
+ * Who may have a connection of the pool next: the pool itself would go by the order of arrival, so that a tenant with a
+ * hundred requests had all of them, and a listener or another tenant waited for a hundred transactions.
+ */
+export class ConnectionPlaces {
+  readonly #turns: Turns;
+  readonly #waitMs: number;
+
+  constructor({ poolSize, waitMs }: ConnectionPlacesOptions) {
+    this.#waitMs = waitMs;
+    const maxOfGroup = Math.ceil(poolSize * SHARE_OF_ONE_TENANT);
+    this.#turns = new Turns({
+      max: poolSize,
+      maxOfGroup,
+      maxBeside: Math.min(CONNECTIONS_BESIDE_ANOTHER, maxOfGroup),
+    });
+  }
+
+  /** How many wait for one. */
+  get waiting(): number {
+    return this.#turns.waiting;
+  }
+
+  /**
+   * Resolves when the tenant may have one, which it gives back by `leave`.
+   * @param group a tenant; NOBODY: the platform
+   * @throws StoreUnavailable when it takes too long
+   */
+  enter(group: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined;
+      let isIn = false;
+      const giveUp = this.#turns.take(group, () => {
+        isIn = true;
+        clearTimeout(timer);
+        resolve();
+      });
+      if (isIn) return;
+      timer = setTimeout(() => {
+        giveUp();
+        reject(new StoreUnavailable('all connections are in use', 'usable'));
+      }, this.#waitMs);
+    });
+  }
+
+  leave(group: string): void {
+    this.#turns.leave(group);
+  }
+}
