@@ -4,21 +4,45 @@ const AT_WORK_MS = 500;
 /** What is on behalf of nobody: no other group has less for its sake, and it has no less for theirs. */
 export const NOBODY = '';
 
+/** How many places a group may take. */
+export interface Share {
+  readonly atOnce: number;
+  /** Beyond these it takes one more whenever so long none was taken, in milliseconds; absent: none. */
+  readonly everyMs?: number;
+}
+
 export interface TurnsOptions {
   /** Places in all. */
   readonly max: number;
-  /** Of one group; default: as many. */
+  /** Most of one group, however long each is held; default: as many. */
   readonly maxOfGroup?: number;
   /**
-   * Of one group while another one is at work; default: as many as else. What is shared answers each the later the more are
-   * under way: so a group with much to do leaves another one's few things nearly as quick as they are alone.
+   * Of one group. What is shared answers each the later, the more are under way, and from some number on does no more for
+   * it: with few, there is room for what another group begins. Whatever takes its time without being busy is not kept
+   * waiting for by `everyMs`. Default: `maxOfGroup`.
    */
-  readonly maxBeside?: number;
-  /** Milliseconds of a clock that never goes back. */
-  readonly now?: () => number;
+  readonly share?: Share;
+  /** The same, while another group is at work; default: as else. */
+  readonly shareBeside?: Share;
+  readonly clock?: TurnsClock;
   /** Places are given only while it holds; `open` after it holds again. */
   readonly isOpen?: () => boolean;
 }
+
+export interface TurnsClock {
+  /** Milliseconds of a clock that never goes back. */
+  now(): number;
+  /** @returns cancels it */
+  after(ms: number, task: () => void): () => void;
+}
+
+const CLOCK: TurnsClock = {
+  now: performance.now.bind(performance),
+  after(ms, task) {
+    const timer = setTimeout(task, ms);
+    return () => clearTimeout(timer);
+  },
+};
 
 /**
  * Places for a bounded number of things at once. Of those that wait the groups (tenants) take turns, and within a group
@@ -27,28 +51,33 @@ export interface TurnsOptions {
 export class Turns {
   readonly #max: number;
   readonly #maxOfGroup: number;
-  readonly #maxBeside: number;
-  readonly #now: () => number;
+  readonly #share: Share;
+  readonly #shareBeside: Share;
+  readonly #clock: TurnsClock;
   readonly #isOpen: () => boolean;
   /** By group, in the order of their turns; none is empty. */
   readonly #waiting = new Map<string, Set<() => void>>();
   #taken = 0;
-  /** Of them, by group; none is 0. */
-  readonly #byGroup = new Map<string, number>();
+  /** Of them, by group, and when the last of each was taken; none is 0. */
+  readonly #byGroup = new Map<string, { taken: number; lastAt: number }>();
   /** When each group at work asked for a place or gave one back last: the longest ago first. Some may be at work no more. */
   readonly #seenAt = new Map<string, number>();
+  /** Opens when the next group may take one more. */
+  #timer: { at: number; cancel: () => void } | undefined;
 
   constructor({
     max,
     maxOfGroup = max,
-    maxBeside = maxOfGroup,
-    now = performance.now.bind(performance),
+    share = { atOnce: maxOfGroup },
+    shareBeside = share,
+    clock = CLOCK,
     isOpen = () => true,
   }: TurnsOptions) {
     this.#max = max;
     this.#maxOfGroup = maxOfGroup;
-    this.#maxBeside = maxBeside;
-    this.#now = now;
+    this.#share = share;
+    this.#shareBeside = shareBeside;
+    this.#clock = clock;
     this.#isOpen = isOpen;
   }
 
@@ -100,8 +129,11 @@ export class Turns {
   /** Of the group whose turn it is, which goes to the end of the line, if it has more. */
   #next(): (() => void) | undefined {
     this.#forget();
+    let soonestMs = Number.POSITIVE_INFINITY;
     for (const [group, own] of this.#waiting) {
-      if ((this.#byGroup.get(group) ?? 0) >= this.#limitOf(group)) continue;
+      const waitMs = this.#waitOf(group);
+      soonestMs = Math.min(soonestMs, waitMs);
+      if (waitMs > 0) continue;
       this.#waiting.delete(group);
       for (const begin of own) {
         own.delete(begin);
@@ -110,24 +142,40 @@ export class Turns {
         return begin;
       }
     }
+    this.#openAfter(soonestMs);
     return undefined;
   }
 
-  #limitOf(group: string): number {
-    if (group === NOBODY) return this.#maxOfGroup;
+  /** Until a group may take one more; infinite: when it has left one. */
+  #waitOf(group: string): number {
+    const { taken, lastAt } = this.#byGroup.get(group) ?? { taken: 0, lastAt: 0 };
+    if (taken >= this.#maxOfGroup) return Number.POSITIVE_INFINITY;
+    if (group === NOBODY) return 0;
     const others = this.#seenAt.size - (this.#seenAt.has(group) ? 1 : 0);
-    return others > 0 ? this.#maxBeside : this.#maxOfGroup;
+    const { atOnce, everyMs = Number.POSITIVE_INFINITY } = others > 0 ? this.#shareBeside : this.#share;
+    return taken < atOnce ? 0 : Math.max(0, lastAt + everyMs - this.#clock.now());
+  }
+
+  #openAfter(ms: number): void {
+    const at = this.#clock.now() + ms;
+    if (!Number.isFinite(ms) || (this.#timer !== undefined && this.#timer.at <= at)) return;
+    this.#timer?.cancel();
+    const cancel = this.#clock.after(Math.ceil(ms), () => {
+      this.#timer = undefined;
+      this.open();
+    });
+    this.#timer = { at, cancel };
   }
 
   #see(group: string): void {
     if (group === NOBODY) return;
     this.#seenAt.delete(group);
-    this.#seenAt.set(group, this.#now());
+    this.#seenAt.set(group, this.#clock.now());
   }
 
   /** Groups that are at work no more. */
   #forget(): void {
-    const since = this.#now() - AT_WORK_MS;
+    const since = this.#clock.now() - AT_WORK_MS;
     for (const [group, at] of this.#seenAt) {
       if (at > since) return;
       if (!this.#byGroup.has(group) && !this.#waiting.has(group)) this.#seenAt.delete(group);
@@ -136,8 +184,8 @@ export class Turns {
 
   #count(group: string, change: 1 | -1): void {
     this.#taken += change;
-    const left = (this.#byGroup.get(group) ?? 0) + change;
-    if (left === 0) this.#byGroup.delete(group);
-    else this.#byGroup.set(group, left);
+    const { taken, lastAt } = this.#byGroup.get(group) ?? { taken: 0, lastAt: 0 };
+    if (taken + change === 0) this.#byGroup.delete(group);
+    else this.#byGroup.set(group, { taken: taken + change, lastAt: change > 0 ? this.#clock.now() : lastAt });
   }
 }

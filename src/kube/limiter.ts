@@ -1,4 +1,4 @@
-import { Turns } from '../domain/turns.ts';
+import { Turns, type TurnsOptions } from '../domain/turns.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { isKubeError } from './errors.ts';
 import { presentGroup } from './on-behalf.ts';
@@ -9,10 +9,8 @@ const MAX_PAUSE_MS = 30_000;
 
 export interface LimiterOptions {
   maxInFlight: number;
-  /** Of one group; default: as many. */
-  maxOfGroup?: number;
-  /** Of one group while another one is at work; default: as many. */
-  maxBeside?: number;
+  /** How many of them one group may have; default: any number. */
+  ofGroup?: Pick<TurnsOptions, 'maxOfGroup' | 'share' | 'shareBeside'>;
   clock?: Clock;
   /** Of a call that begins to wait now; default: on whose behalf it is made. */
   groupOf?: () => string;
@@ -34,8 +32,7 @@ export class Limiter {
 
   constructor({
     maxInFlight,
-    maxOfGroup,
-    maxBeside,
+    ofGroup = {},
     clock = systemClock,
     groupOf = presentGroup,
   }: LimiterOptions) {
@@ -43,9 +40,8 @@ export class Limiter {
     this.#groupOf = groupOf;
     this.#turns = new Turns({
       max: maxInFlight,
-      ...(maxOfGroup === undefined ? {} : { maxOfGroup }),
-      ...(maxBeside === undefined ? {} : { maxBeside }),
-      now: () => clock.now(),
+      ...ofGroup,
+      clock,
       isOpen: () => this.#isOpen(),
     });
   }

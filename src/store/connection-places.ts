@@ -27,7 +27,7 @@ export class ConnectionPlaces {
     this.#turns = new Turns({
       max: poolSize,
       maxOfGroup,
-      maxBeside: Math.min(CONNECTIONS_BESIDE_ANOTHER, maxOfGroup),
+      shareBeside: { atOnce: Math.min(CONNECTIONS_BESIDE_ANOTHER, maxOfGroup) },
     });
   }
 

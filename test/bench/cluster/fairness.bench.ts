@@ -6,7 +6,6 @@ import { quantile } from '../statistics.ts';
 import { isSettled, resourceOf } from './apps.ts';
 import { patience } from './fill.ts';
 import { openPlayer, play } from './playing.ts';
-import type { Recording } from './recording.ts';
 import { body, template } from './samples.ts';
 import { besideNothing, inOwnWorld, recordingOf, type World } from './sides.ts';
 
