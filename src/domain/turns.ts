@@ -1,10 +1,15 @@
-/** A group that had a place so recently is at work: between two steps of one thing, which take a moment, nobody has one. */
-const AT_WORK_MS = 500;
+/**
+ * A group that had a place so recently is at work. Other than a moment: whoever does one thing after the other finds the room
+ * that was made for the one before.
+ */
+const AT_WORK_MS = 10_000;
+/** A group that had something to do without a break for so long has much to do: the steps of a single thing have breaks. */
+const MUCH_AFTER_MS = 250;
 
-/** What is on behalf of nobody: no other group has less for its sake, and it has no less for theirs. */
+/** What is on behalf of nobody: its group has no share, and is not another one to any. */
 export const NOBODY = '';
 
-/** How many places a group may take. */
+/** How many places a group may take that has much to do. */
 export interface Share {
   readonly atOnce: number;
   /** Beyond these it takes one more whenever so long none was taken, in milliseconds; absent: none. */
@@ -14,12 +19,12 @@ export interface Share {
 export interface TurnsOptions {
   /** Places in all. */
   readonly max: number;
-  /** Most of one group, however long each is held; default: as many. */
+  /** Most of one group; default: as many. */
   readonly maxOfGroup?: number;
   /**
-   * Of one group. What is shared answers each the later, the more are under way, and from some number on does no more for
-   * it: with few, there is room for what another group begins. Whatever takes its time without being busy is not kept
-   * waiting for by `everyMs`. Default: `maxOfGroup`.
+   * Of a group that has much to do. What is shared answers each the later, the more are under way, and from some number on
+   * does no more for it: with few, what another group begins finds it free. `everyMs` is for what takes its time without
+   * being busy. Default: `maxOfGroup`.
    */
   readonly share?: Share;
   /** The same, while another group is at work; default: as else. */
@@ -44,6 +49,16 @@ const CLOCK: TurnsClock = {
   },
 };
 
+/** A group with something to do. */
+interface Group {
+  /** Since when without a break. */
+  readonly since: number;
+  /** In order of arrival. */
+  readonly waiting: Set<() => void>;
+  taken: number;
+  lastTakenAt: number;
+}
+
 /**
  * Places for a bounded number of things at once. Of those that wait the groups (tenants) take turns, and within a group
  * they go in order of arrival: a thousand of one group delay another one's by a turn, not by all of them.
@@ -55,11 +70,9 @@ export class Turns {
   readonly #shareBeside: Share;
   readonly #clock: TurnsClock;
   readonly #isOpen: () => boolean;
-  /** By group, in the order of their turns; none is empty. */
-  readonly #waiting = new Map<string, Set<() => void>>();
+  /** By name, in the order of their turns. */
+  readonly #groups = new Map<string, Group>();
   #taken = 0;
-  /** Of them, by group, and when the last of each was taken; none is 0. */
-  readonly #byGroup = new Map<string, { taken: number; lastAt: number }>();
   /** When each group at work asked for a place or gave one back last: the longest ago first. Some may be at work no more. */
   readonly #seenAt = new Map<string, number>();
   /** Opens when the next group may take one more. */
@@ -89,7 +102,7 @@ export class Turns {
   /** How many wait for one. */
   get waiting(): number {
     let sum = 0;
-    for (const each of this.#waiting.values()) sum += each.size;
+    for (const { waiting } of this.#groups.values()) sum += waiting.size;
     return sum;
   }
 
@@ -97,63 +110,66 @@ export class Turns {
    * Calls `begin` once, when there is a place: at once, or later. The place is the group's until `leave`.
    * @returns ends the wait: `begin` is not called any more. Nothing, once it was called.
    */
-  take(group: string, begin: () => void): () => void {
-    this.#see(group);
-    const own = this.#waiting.get(group);
-    if (own === undefined) this.#waiting.set(group, new Set([begin]));
-    else own.add(begin);
+  take(name: string, begin: () => void): () => void {
+    this.#see(name);
+    const group = this.#groupOf(name);
+    group.waiting.add(begin);
     this.open();
     return () => {
-      const left = this.#waiting.get(group);
-      left?.delete(begin);
-      if (left?.size === 0) this.#waiting.delete(group);
+      group.waiting.delete(begin);
+      this.#tidy(name, group);
     };
   }
 
   /** Gives back a place that was taken. */
-  leave(group: string): void {
-    this.#see(group);
-    this.#count(group, -1);
+  leave(name: string): void {
+    this.#see(name);
+    const group = this.#groupOf(name);
+    group.taken -= 1;
+    this.#taken -= 1;
+    this.#tidy(name, group);
     this.open();
   }
 
   /** Gives the places that there are to those that wait. */
   open(): void {
-    while (this.#waiting.size > 0 && this.#taken < this.#max && this.#isOpen()) {
+    while (this.#taken < this.#max && this.#isOpen()) {
       const begin = this.#next();
       if (begin === undefined) return;
       begin();
     }
   }
 
-  /** Of the group whose turn it is, which goes to the end of the line, if it has more. */
+  /** Of the group whose turn it is, which goes to the end of the line. */
   #next(): (() => void) | undefined {
     this.#forget();
     let soonestMs = Number.POSITIVE_INFINITY;
-    for (const [group, own] of this.#waiting) {
-      const waitMs = this.#waitOf(group);
+    for (const [name, group] of this.#groups) {
+      const [begin] = group.waiting;
+      if (begin === undefined) continue;
+      const waitMs = this.#waitOf(name, group);
       soonestMs = Math.min(soonestMs, waitMs);
       if (waitMs > 0) continue;
-      this.#waiting.delete(group);
-      for (const begin of own) {
-        own.delete(begin);
-        if (own.size > 0) this.#waiting.set(group, own);
-        this.#count(group, 1);
-        return begin;
-      }
+      group.waiting.delete(begin);
+      group.taken += 1;
+      group.lastTakenAt = this.#clock.now();
+      this.#taken += 1;
+      this.#groups.delete(name);
+      this.#groups.set(name, group);
+      return begin;
     }
     this.#openAfter(soonestMs);
     return undefined;
   }
 
   /** Until a group may take one more; infinite: when it has left one. */
-  #waitOf(group: string): number {
-    const { taken, lastAt } = this.#byGroup.get(group) ?? { taken: 0, lastAt: 0 };
+  #waitOf(name: string, { since, taken, lastTakenAt }: Group): number {
     if (taken >= this.#maxOfGroup) return Number.POSITIVE_INFINITY;
-    if (group === NOBODY) return 0;
-    const others = this.#seenAt.size - (this.#seenAt.has(group) ? 1 : 0);
-    const { atOnce, everyMs = Number.POSITIVE_INFINITY } = others > 0 ? this.#shareBeside : this.#share;
-    return taken < atOnce ? 0 : Math.max(0, lastAt + everyMs - this.#clock.now());
+    const now = this.#clock.now();
+    if (name === NOBODY || now - since < MUCH_AFTER_MS) return 0;
+    const isBeside = this.#seenAt.size > (this.#seenAt.has(name) ? 1 : 0);
+    const { atOnce, everyMs = Number.POSITIVE_INFINITY } = isBeside ? this.#shareBeside : this.#share;
+    return taken < atOnce ? 0 : Math.max(0, lastTakenAt + everyMs - now);
   }
 
   #openAfter(ms: number): void {
@@ -167,25 +183,32 @@ export class Turns {
     this.#timer = { at, cancel };
   }
 
-  #see(group: string): void {
-    if (group === NOBODY) return;
-    this.#seenAt.delete(group);
-    this.#seenAt.set(group, this.#clock.now());
+  #groupOf(name: string): Group {
+    const known = this.#groups.get(name);
+    if (known !== undefined) return known;
+    const group: Group = { since: this.#clock.now(), waiting: new Set(), taken: 0, lastTakenAt: 0 };
+    this.#groups.set(name, group);
+    return group;
+  }
+
+  /** A group with nothing to do is not kept. */
+  #tidy(name: string, group: Group): void {
+    if (group.taken === 0 && group.waiting.size === 0 && this.#groups.get(name) === group)
+      this.#groups.delete(name);
+  }
+
+  #see(name: string): void {
+    if (name === NOBODY) return;
+    this.#seenAt.delete(name);
+    this.#seenAt.set(name, this.#clock.now());
   }
 
   /** Groups that are at work no more. */
   #forget(): void {
     const since = this.#clock.now() - AT_WORK_MS;
-    for (const [group, at] of this.#seenAt) {
+    for (const [name, at] of this.#seenAt) {
       if (at > since) return;
-      if (!this.#byGroup.has(group) && !this.#waiting.has(group)) this.#seenAt.delete(group);
+      if (!this.#groups.has(name)) this.#seenAt.delete(name);
     }
-  }
-
-  #count(group: string, change: 1 | -1): void {
-    this.#taken += change;
-    const { taken, lastAt } = this.#byGroup.get(group) ?? { taken: 0, lastAt: 0 };
-    if (taken + change === 0) this.#byGroup.delete(group);
-    else this.#byGroup.set(group, { taken: taken + change, lastAt: change > 0 ? this.#clock.now() : lastAt });
   }
 }
