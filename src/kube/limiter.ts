@@ -30,12 +30,7 @@ export class Limiter {
   #pausedUntil = 0;
   #resumeScheduled = false;
 
-  constructor({
-    maxInFlight,
-    ofGroup = {},
-    clock = systemClock,
-    groupOf = presentGroup,
-  }: LimiterOptions) {
+  constructor({ maxInFlight, ofGroup = {}, clock = systemClock, groupOf = presentGroup }: LimiterOptions) {
     this.#clock = clock;
     this.#groupOf = groupOf;
     this.#turns = new Turns({

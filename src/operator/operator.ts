@@ -154,7 +154,11 @@ async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader 
   const { client, config, namespaces, logger, hooks, clock = systemClock } = options;
   hooks?.onState?.('syncing');
   const caches = new Caches({ client, namespaces, kinds, logger });
-  const queue = new WorkQueue({ groupOf: (key) => tenantOf(caches, key), maxOfGroup: LOOKS_OF_ONE_TENANT, clock });
+  const queue = new WorkQueue({
+    groupOf: (key) => tenantOf(caches, key),
+    maxOfGroup: LOOKS_OF_ONE_TENANT,
+    clock,
+  });
   const events = new EventRecorder({
     client,
     component: 'berth-operator',

@@ -3,7 +3,7 @@ import { StoreUnavailable } from './errors.ts';
 
 /** Of the connections one tenant has at most so many, in parts of all. */
 const SHARE_OF_ONE_TENANT = 0.8;
-/** While another one is at work. They take turns in the processor of one process as well (docs/decisions/0048). */
+/** Of one with much to do, while another one is at work: they share the processor of this process too (docs/decisions/0048). */
 const CONNECTIONS_BESIDE_ANOTHER = 2;
 
 export interface ConnectionPlacesOptions {

@@ -70,7 +70,7 @@ test('groups take turns, however many calls of one wait already', async () => {
 
 test('one group leaves room for what others begin meanwhile', async () => {
   let group = 'crowd';
-  const limiter = new Limiter({ maxInFlight: 3, maxOfGroup: 2, groupOf: () => group });
+  const limiter = new Limiter({ maxInFlight: 3, ofGroup: { maxOfGroup: 2 }, groupOf: () => group });
   const gate = Promise.withResolvers<void>();
   const begun: string[] = [];
   const call = (name: string) =>
@@ -89,14 +89,19 @@ test('one group leaves room for what others begin meanwhile', async () => {
   expect({ waiting: limiter.waiting, inFlight: limiter.inFlight }).toEqual({ waiting: 0, inFlight: 0 });
 });
 
-test('beside another group one has fewer calls under way', async () => {
-  let group = 'other';
-  const limiter = new Limiter({ maxInFlight: 4, maxOfGroup: 3, maxBeside: 1, groupOf: () => group });
+test('a group that has called without a pause has its share under way', async () => {
+  const clock = new FakeClock();
+  const limiter = new Limiter({
+    maxInFlight: 4,
+    ofGroup: { share: { atOnce: 1 } },
+    clock,
+    groupOf: () => 'crowd',
+  });
   const gate = Promise.withResolvers<void>();
   const all = [limiter.run(() => gate.promise, forever)];
-  group = 'crowd';
-  for (let n = 0; n < 3; n += 1) all.push(limiter.run(() => gate.promise, forever));
-  expect({ inFlight: limiter.inFlight, waiting: limiter.waiting }).toEqual({ inFlight: 2, waiting: 2 });
+  clock.advance(1000);
+  all.push(limiter.run(() => gate.promise, forever));
+  expect({ inFlight: limiter.inFlight, waiting: limiter.waiting }).toEqual({ inFlight: 1, waiting: 1 });
   gate.resolve();
   await Promise.all(all);
   expect({ inFlight: limiter.inFlight, waiting: limiter.waiting }).toEqual({ inFlight: 0, waiting: 0 });

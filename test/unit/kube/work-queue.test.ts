@@ -169,23 +169,23 @@ describe('fairness', () => {
 
 describe('measures and shutdown', () => {
   test('one group has not all workers: what comes of another one is handed out at once', async () => {
-  const { queue } = setUp({ groupOf: (key) => key.split('/')[0] ?? '', maxOfGroup: 2 });
-  const handedOut: (string | undefined)[] = [];
-  const work = () => void queue.get().then((key) => handedOut.push(key));
-  for (let worker = 0; worker < 4; worker += 1) work();
-  for (const key of ['crowd/1', 'crowd/2', 'crowd/3', 'crowd/4', 'other/1']) queue.add(key);
-  await Promise.resolve();
-  expect(handedOut).toEqual(['crowd/1', 'crowd/2', 'other/1']);
-  expect({ depth: queue.depth, processing: queue.processing }).toEqual({ depth: 2, processing: 3 });
-  queue.done('other/1');
-  await Promise.resolve();
-  expect(handedOut).toHaveLength(3);
-  queue.done('crowd/1');
-  await Promise.resolve();
-  expect(handedOut.at(-1)).toBe('crowd/3');
-});
+    const { queue } = setUp({ groupOf: (key) => key.split('/')[0] ?? '', maxOfGroup: 2 });
+    const handedOut: (string | undefined)[] = [];
+    const work = () => void queue.get().then((key) => handedOut.push(key));
+    for (let worker = 0; worker < 4; worker += 1) work();
+    for (const key of ['crowd/1', 'crowd/2', 'crowd/3', 'crowd/4', 'other/1']) queue.add(key);
+    await Promise.resolve();
+    expect(handedOut).toEqual(['crowd/1', 'crowd/2', 'other/1']);
+    expect({ depth: queue.depth, processing: queue.processing }).toEqual({ depth: 2, processing: 3 });
+    queue.done('other/1');
+    await Promise.resolve();
+    expect(handedOut).toHaveLength(3);
+    queue.done('crowd/1');
+    await Promise.resolve();
+    expect(handedOut.at(-1)).toBe('crowd/3');
+  });
 
-test('depth, processing and the age of the oldest', async () => {
+  test('depth, processing and the age of the oldest', async () => {
     const { queue, clock } = setUp();
     expect(queue.oldestAgeMs).toBe(0);
     queue.add('a');
