@@ -111,6 +111,26 @@ describe('transaction', () => {
     await holding;
     await database.ping();
   });
+
+  test('a tenant with many transactions leaves connections to another one and to the platform', async () => {
+    const database = open({ poolSize: 5 });
+    const [crowd, other] = [await newTenant(store), await newTenant(store)];
+    const release = Promise.withResolvers<void>();
+    let underWay = 0;
+    const all = Array.from({ length: 20 }, () =>
+      database.forTenant(crowd.tenantId).transaction(async (tx) => {
+        underWay += 1;
+        await tx.query('SELECT 1');
+        await release.promise;
+      }),
+    );
+    await insert({ ...store, database }, other.tenantId, 'shop');
+    await database.ping();
+    expect({ underWay, waiting: database.pool().waiting }).toEqual({ underWay: 4, waiting: 16 });
+    release.resolve();
+    await Promise.all(all);
+    expect(database.pool()).toMatchObject({ waiting: 0 });
+  });
 });
 
 describe('errors', () => {

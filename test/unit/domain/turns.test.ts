@@ -131,63 +131,69 @@ test('who gave up gets no place and takes none from another one', () => {
   });
 });
 
+const GROUPS = ['a', 'b', 'c', NOBODY];
+
+/** Those that have a place, and those that wait, as their callers know them. */
+class Callers {
+  readonly clock = new FakeClock();
+  readonly turns = new Turns({
+    max: 4,
+    maxOfGroup: 3,
+    share: { atOnce: 2, everyMs: 20 },
+    shareBeside: { atOnce: 1, everyMs: 20 },
+    clock: this.clock,
+  });
+  readonly held: string[] = [];
+  readonly waiting: { group: string; giveUp?: () => void }[] = [];
+
+  take(group: string): void {
+    const caller: Callers['waiting'][number] = { group };
+    this.waiting.push(caller);
+    caller.giveUp = this.turns.take(group, () => {
+      this.waiting.splice(this.waiting.indexOf(caller), 1);
+      this.held.push(group);
+    });
+  }
+
+  leave(nth: number): void {
+    const [group] = this.held.splice(nth % Math.max(1, this.held.length), 1);
+    if (group !== undefined) this.turns.leave(group);
+  }
+
+  giveUp(nth: number): void {
+    const [caller] = this.waiting.splice(nth % Math.max(1, this.waiting.length), 1);
+    caller?.giveUp?.();
+  }
+
+  check(): void {
+    const { held, waiting, turns } = this;
+    expect({ taken: turns.taken, waiting: turns.waiting }).toEqual({
+      taken: held.length,
+      waiting: waiting.length,
+    });
+    expect(held.length).toBeLessThanOrEqual(4);
+    for (const group of GROUPS) expect(held.filter((each) => each === group).length).toBeLessThanOrEqual(3);
+    for (const { group } of waiting)
+      expect(held.length === 4 || held.includes(group), 'a free place while its group has none').toBe(true);
+  }
+}
+
 test('whatever comes: bounds hold, nothing waits for a place that is free, and nothing is lost', () => {
   const step = fc.oneof(
-    fc.record({ take: fc.constantFrom('a', 'b', 'c', NOBODY) }),
-    fc.record({ leave: fc.nat() }),
-    fc.record({ giveUp: fc.nat() }),
-    fc.record({ pass: fc.constantFrom(1, 20, 250, 10_000) }),
+    fc.constantFrom(...GROUPS).map((group) => (callers: Callers) => callers.take(group)),
+    fc.nat().map((nth) => (callers: Callers) => callers.leave(nth)),
+    fc.nat().map((nth) => (callers: Callers) => callers.giveUp(nth)),
+    fc.constantFrom(1, 20, 250, 10_000).map((ms) => (callers: Callers) => callers.clock.advance(ms)),
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const { clock, turns } = setUp({
-        max: 4,
-        maxOfGroup: 3,
-        share: { atOnce: 2, everyMs: 20 },
-        shareBeside: { atOnce: 1, everyMs: 20 },
-      });
-      const held: string[] = [];
-      const waiting = new Set<{ group: string; giveUp: () => void }>();
-      const take = (group: string) => {
-        const each = { group, giveUp: () => undefined as void };
-        waiting.add(each);
-        each.giveUp = turns.take(group, () => {
-          waiting.delete(each);
-          held.push(group);
-        });
-      };
-      const leave = (index: number) => {
-        const [group] = held.splice(index, 1);
-        if (group !== undefined) turns.leave(group);
-      };
+      const callers = new Callers();
       for (const each of steps) {
-        if ('take' in each) take(each.take);
-        else if ('leave' in each && held.length > 0) leave(each.leave % held.length);
-        else if ('giveUp' in each && waiting.size > 0) {
-          const chosen = [...waiting][each.giveUp % waiting.size];
-          if (chosen !== undefined) {
-            waiting.delete(chosen);
-            chosen.giveUp();
-          }
-        } else if ('pass' in each) clock.advance(each.pass);
-        expect(held.length).toBeLessThanOrEqual(4);
-        for (const group of ['a', 'b', 'c', NOBODY])
-          expect(held.filter((other) => other === group).length).toBeLessThanOrEqual(3);
-        expect({ taken: turns.taken, waiting: turns.waiting }).toEqual({
-          taken: held.length,
-          waiting: waiting.size,
-        });
-        for (const { group } of waiting)
-          expect(held.length === 4 || held.includes(group), 'a free place while its group has none').toBe(
-            true,
-          );
+        each(callers);
+        callers.check();
       }
-      while (held.length > 0) leave(0);
-      expect({ taken: turns.taken, waiting: turns.waiting, timers: clock.timers > 1 }).toEqual({
-        taken: 0,
-        waiting: 0,
-        timers: false,
-      });
+      while (callers.held.length > 0) callers.leave(0);
+      expect({ held: callers.held, waiting: callers.waiting }).toEqual({ held: [], waiting: [] });
     }),
   );
 });
