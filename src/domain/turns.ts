@@ -1,6 +1,6 @@
 /**
- * A group that had a place so recently is at work. Other than a moment: whoever does one thing after the other finds the room
- * that was made for the one before.
+ * A group that asked for a place or had one so recently is at work. Longer than a moment: whoever does one thing after the
+ * other finds the room that was made for the one before.
  */
 const AT_WORK_MS = 10_000;
 /** A group that had something to do without a break for so long has much to do: the steps of a single thing have breaks. */

@@ -82,7 +82,7 @@ export class Limiter {
 
   #isOpen(): boolean {
     const pause = this.#pausedUntil - this.#clock.now();
-    if (pause > 0) this.#openAfter(pause);
+    if (pause > 0 && this.#turns.waiting > 0) this.#openAfter(pause);
     return pause <= 0;
   }
 

@@ -1,10 +1,10 @@
 import { Turns } from '../domain/turns.ts';
 import { StoreUnavailable } from './errors.ts';
 
-/** Of the connections one tenant has at most so many, in parts of all. */
+/** Of the connections one tenant has at most so many, in parts of all; of fewer than five it may have each. */
 const SHARE_OF_ONE_TENANT = 0.8;
 /** Of one with much to do, while another one is at work: they share the processor of this process too (docs/decisions/0048). */
-const CONNECTIONS_BESIDE_ANOTHER = 2;
+const CONNECTIONS_BESIDE_ANOTHER = { atOnce: 2, everyMs: 10 };
 
 export interface ConnectionPlacesOptions {
   /** Connections of the pool. */
@@ -27,7 +27,7 @@ export class ConnectionPlaces {
     this.#turns = new Turns({
       max: poolSize,
       maxOfGroup,
-      shareBeside: { atOnce: Math.min(CONNECTIONS_BESIDE_ANOTHER, maxOfGroup) },
+      shareBeside: CONNECTIONS_BESIDE_ANOTHER,
     });
   }
 
