@@ -42,7 +42,7 @@ export interface TurnsClock {
 }
 
 const CLOCK: TurnsClock = {
-  now: performance.now.bind(performance),
+  now: () => performance.now(),
   after(ms, task) {
     const timer = setTimeout(task, ms);
     return () => clearTimeout(timer);
