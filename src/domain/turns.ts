@@ -3,6 +3,8 @@
  * other finds the room that was made for the one before.
  */
 const AT_WORK_MS = 10_000;
+/** It is noted no more often. */
+const SEEN_EVERY_MS = 100;
 /** A group that had something to do without a break for so long has much to do: the steps of a single thing have breaks. */
 const MUCH_AFTER_MS = 250;
 
@@ -48,6 +50,8 @@ const CLOCK: TurnsClock = {
     return () => clearTimeout(timer);
   },
 };
+
+const nothing = () => undefined;
 
 /** A group with something to do. */
 interface Group {
@@ -112,7 +116,14 @@ export class Turns {
    */
   take(name: string, begin: () => void): () => void {
     this.#see(name);
+    this.#forget();
     const group = this.#groupOf(name);
+    // Mostly nothing waits, and then this costs next to nothing: each request takes several places.
+    if (group.waiting.size === 0 && this.#hasPlace() && this.#waitOf(name, group) === 0) {
+      this.#give(name, group);
+      begin();
+      return nothing;
+    }
     group.waiting.add(begin);
     this.open();
     return () => {
@@ -133,7 +144,8 @@ export class Turns {
 
   /** Gives the places that there are to those that wait. */
   open(): void {
-    while (this.#taken < this.#max && this.#isOpen()) {
+    this.#forget();
+    while (this.#hasPlace()) {
       const begin = this.#next();
       if (begin === undefined) return;
       begin();
@@ -142,7 +154,6 @@ export class Turns {
 
   /** Of the group whose turn it is, which goes to the end of the line. */
   #next(): (() => void) | undefined {
-    this.#forget();
     let soonestMs = Number.POSITIVE_INFINITY;
     for (const [name, group] of this.#groups) {
       const [begin] = group.waiting;
@@ -151,15 +162,24 @@ export class Turns {
       soonestMs = Math.min(soonestMs, waitMs);
       if (waitMs > 0) continue;
       group.waiting.delete(begin);
-      group.taken += 1;
-      group.lastTakenAt = this.#clock.now();
-      this.#taken += 1;
-      this.#groups.delete(name);
-      this.#groups.set(name, group);
+      this.#give(name, group);
       return begin;
     }
     this.#openAfter(soonestMs);
     return undefined;
+  }
+
+  #hasPlace(): boolean {
+    return this.#taken < this.#max && this.#isOpen();
+  }
+
+  #give(name: string, group: Group): void {
+    group.taken += 1;
+    group.lastTakenAt = this.#clock.now();
+    this.#taken += 1;
+    if (group.waiting.size === 0) return;
+    this.#groups.delete(name);
+    this.#groups.set(name, group);
   }
 
   /** Until a group may take one more; infinite: when it has left one. */
@@ -199,8 +219,11 @@ export class Turns {
 
   #see(name: string): void {
     if (name === NOBODY) return;
+    const now = this.#clock.now();
+    const before = this.#seenAt.get(name);
+    if (before !== undefined && now - before < SEEN_EVERY_MS) return;
     this.#seenAt.delete(name);
-    this.#seenAt.set(name, this.#clock.now());
+    this.#seenAt.set(name, now);
   }
 
   /** Groups that are at work no more. */

@@ -37,24 +37,27 @@ export class ConnectionPlaces {
   }
 
   /**
-   * Resolves when the tenant may have one, which it gives back by `leave`.
+   * When it answers, or what it answers resolves, the tenant may have one, which it gives back by `leave`. A promise only
+   * where there is something to wait for: each request comes here.
    * @param group a tenant; NOBODY: the platform
    * @throws StoreUnavailable when it takes too long
    */
-  enter(group: string): Promise<void> {
+  enter(group: string): void | Promise<void> {
+    let isIn = false;
+    let begin = () => {
+      isIn = true;
+    };
+    const giveUp = this.#turns.take(group, () => begin());
+    if (isIn) return;
     return new Promise((resolve, reject) => {
-      let timer: NodeJS.Timeout | undefined;
-      let isIn = false;
-      const giveUp = this.#turns.take(group, () => {
-        isIn = true;
-        clearTimeout(timer);
-        resolve();
-      });
-      if (isIn) return;
-      timer = setTimeout(() => {
+      const timer = setTimeout(() => {
         giveUp();
         reject(new StoreUnavailable('all connections are in use', 'usable'));
       }, this.#waitMs);
+      begin = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
   }
 

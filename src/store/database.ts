@@ -238,9 +238,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     });
 
   const places = new ConnectionPlaces({ poolSize, waitMs: connectTimeoutMs });
-  const runOnce = async <T>(tenantId: string, attempt: Attempt<T>): Promise<Outcome<T>> => {
-    const group = tenantId === PLATFORM ? NOBODY : tenantId;
-    await places.enter(group);
+  const runOnce = async <T>(group: string, attempt: Attempt<T>): Promise<Outcome<T>> => {
     try {
       return await attempt(await connect());
     } finally {
@@ -248,9 +246,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   };
   const run = async <T>(tenantId: string, attempt: Attempt<T>): Promise<T> => {
+    const group = tenantId === PLATFORM ? NOBODY : tenantId;
     const runs = { contention: 0, dead: 0 };
     for (;;) {
-      const outcome = await runOnce(tenantId, attempt);
+      const turn = places.enter(group);
+      if (turn !== undefined) await turn;
+      const outcome = await runOnce(group, attempt);
       if (outcome.done) return outcome.value;
       const { again, error } = outcome;
       if (again === null) throw error;

@@ -13,7 +13,7 @@ function setUp(poolSize: number) {
   const refused: unknown[] = [];
   const enter = (tenant: string, times = 1) => {
     for (let n = 0; n < times; n += 1)
-      places.enter(tenant).then(
+      Promise.resolve(places.enter(tenant)).then(
         () => given.push(tenant),
         (error: unknown) => refused.push(error),
       );
