@@ -239,18 +239,17 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   const places = new ConnectionPlaces({ poolSize, waitMs: connectTimeoutMs });
   const runOnce = async <T>(group: string, attempt: Attempt<T>): Promise<Outcome<T>> => {
+    const turn = places.enter(group);
+    if (turn !== undefined) await turn;
     try {
       return await attempt(await connect());
     } finally {
       places.leave(group);
     }
   };
-  const run = async <T>(tenantId: string, attempt: Attempt<T>): Promise<T> => {
-    const group = tenantId === PLATFORM ? NOBODY : tenantId;
+  const run = async <T>(group: string, attempt: Attempt<T>): Promise<T> => {
     const runs = { contention: 0, dead: 0 };
     for (;;) {
-      const turn = places.enter(group);
-      if (turn !== undefined) await turn;
       const outcome = await runOnce(group, attempt);
       if (outcome.done) return outcome.value;
       const { again, error } = outcome;
@@ -263,13 +262,13 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   };
 
-  const scope = (tenantId: string): Scope => ({
-    transaction: (work) => run(tenantId, (client) => attemptTransaction(client, tenantId, work)),
-    read: (work) => run(tenantId, (client) => attemptRead(client, tenantId, work)),
+  const scope = (tenantId: string, group = tenantId): Scope => ({
+    transaction: (work) => run(group, (client) => attemptTransaction(client, tenantId, work)),
+    read: (work) => run(group, (client) => attemptRead(client, tenantId, work)),
   });
 
   let closing: Promise<void> | null = null;
-  const platform = scope(PLATFORM);
+  const platform = scope(PLATFORM, NOBODY);
   return {
     forTenant(tenantId) {
       if (!UUID_PATTERN.test(tenantId)) throw new TypeError('failed to enter a tenant: its id is no UUID');
