@@ -1,3 +1,5 @@
+import { type MonotonicClock, monotonicClock } from './monotonic-clock.ts';
+
 /**
  * A group that asked for a place or had one so recently is at work. Longer than a moment: whoever does one thing after the
  * other finds the room that was made for the one before.
@@ -31,25 +33,10 @@ export interface TurnsOptions {
   readonly share?: Share;
   /** The same, while another group is at work; default: as else. */
   readonly shareBeside?: Share;
-  readonly clock?: TurnsClock;
+  readonly clock?: MonotonicClock;
   /** Places are given only while it holds; `open` after it holds again. */
   readonly isOpen?: () => boolean;
 }
-
-export interface TurnsClock {
-  /** Milliseconds of a clock that never goes back. */
-  now(): number;
-  /** @returns cancels it */
-  after(ms: number, task: () => void): () => void;
-}
-
-const CLOCK: TurnsClock = {
-  now: () => performance.now(),
-  after(ms, task) {
-    const timer = setTimeout(task, ms);
-    return () => clearTimeout(timer);
-  },
-};
 
 const nothing = () => undefined;
 
@@ -72,7 +59,7 @@ export class Turns {
   readonly #maxOfGroup: number;
   readonly #share: Share;
   readonly #shareBeside: Share;
-  readonly #clock: TurnsClock;
+  readonly #clock: MonotonicClock;
   readonly #isOpen: () => boolean;
   /** By name, in the order of their turns. */
   readonly #groups = new Map<string, Group>();
@@ -87,7 +74,7 @@ export class Turns {
     maxOfGroup = max,
     share = { atOnce: maxOfGroup },
     shareBeside = share,
-    clock = CLOCK,
+    clock = monotonicClock,
     isOpen = () => true,
   }: TurnsOptions) {
     this.#max = max;
@@ -116,7 +103,6 @@ export class Turns {
    */
   take(name: string, begin: () => void): () => void {
     this.#see(name);
-    this.#forget();
     const group = this.#groupOf(name);
     // Mostly nothing waits, and then this costs next to nothing: each request takes several places.
     if (group.waiting.size === 0 && this.#hasPlace() && this.#waitOf(name, group) === 0) {
@@ -144,7 +130,6 @@ export class Turns {
 
   /** Gives the places that there are to those that wait. */
   open(): void {
-    this.#forget();
     while (this.#hasPlace()) {
       const begin = this.#next();
       if (begin === undefined) return;
@@ -187,9 +172,15 @@ export class Turns {
     if (taken >= this.#maxOfGroup) return Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
     if (name === NOBODY || now - since < MUCH_AFTER_MS) return 0;
-    const isBeside = this.#seenAt.size > (this.#seenAt.has(name) ? 1 : 0);
-    const { atOnce, everyMs = Number.POSITIVE_INFINITY } = isBeside ? this.#shareBeside : this.#share;
+    const { atOnce, everyMs = Number.POSITIVE_INFINITY } = this.#isBesideAnother(name)
+      ? this.#shareBeside
+      : this.#share;
     return taken < atOnce ? 0 : Math.max(0, lastTakenAt + everyMs - now);
+  }
+
+  #isBesideAnother(name: string): boolean {
+    this.#forget();
+    return this.#seenAt.size > (this.#seenAt.has(name) ? 1 : 0);
   }
 
   #openAfter(ms: number): void {
@@ -224,6 +215,7 @@ export class Turns {
     if (before !== undefined && now - before < SEEN_EVERY_MS) return;
     this.#seenAt.delete(name);
     this.#seenAt.set(name, now);
+    this.#forget();
   }
 
   /** Groups that are at work no more. */

@@ -1,4 +1,5 @@
 import type { Logger } from '../domain/logger.ts';
+import { NOBODY } from '../domain/turns.ts';
 import type { KubeClient } from './client-types.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { isKubeError, toKubeError } from './errors.ts';
@@ -125,7 +126,7 @@ export class EventRecorder {
     series.queued = true;
     this.#queue.push(series);
     // Everybody's are sent in one go: not on behalf of whoever records the first.
-    this.#sending ??= onBehalfOf('', () => this.#sendAll()).finally(() => {
+    this.#sending ??= onBehalfOf(NOBODY, () => this.#sendAll()).finally(() => {
       this.#sending = undefined;
     });
   }

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { NOBODY } from '../domain/turns.ts';
 
 /** On whose behalf (a tenant's) calls are made: what a worker begins for a key is of the key's group, however deep. */
 
@@ -9,7 +10,7 @@ export function onBehalfOf<T>(group: string, task: () => T): T {
   return present.run(group, task);
 }
 
-/** The group of what runs now; '': nobody's in particular. */
+/** The group of what runs now; NOBODY: nobody's in particular. */
 export function presentGroup(): string {
-  return present.getStore() ?? '';
+  return present.getStore() ?? NOBODY;
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PATH } from '../api/bodies.ts';
 import { CONNECTIONS } from '../api/measure.ts';
 import type { Bench, Sample } from '../bench.ts';
-import { quantile } from '../statistics.ts';
+import { quantile, summarise } from '../statistics.ts';
 import { isSettled, resourceOf } from './apps.ts';
 import { patience } from './fill.ts';
 import { openPlayer, play } from './playing.ts';
@@ -82,22 +82,11 @@ export const bench: Bench = {
       const other = left[side].shift();
       if (other !== undefined) return other;
       const [berth, writes] = [await throughBerth(), await byWritesAlone()];
-      const median = (values: readonly number[]) => middle(values, 0.5);
-      note = `Alone: median ${Math.round(median(berth.before))} ms before the crowd, ${Math.round(median(berth.after))} after it.`;
+      note = `Alone: median ${medianOf(berth.before)} ms before the crowd, ${medianOf(berth.after)} after it.`;
       const alone = [...berth.before, ...berth.after];
       const samples = {
-        beside: {
-          time: median([...berth.soon, ...berth.rare]),
-          p90: middle([...berth.soon, ...berth.rare], 0.9),
-          rare: median(berth.rare),
-          writes: median([...writes.soon, ...writes.rare]),
-        },
-        alone: {
-          time: median(alone),
-          p90: middle(alone, 0.9),
-          rare: median(alone),
-          writes: median([...writes.before, ...writes.after]),
-        },
+        beside: sampleOf([...berth.soon, ...berth.rare], berth.rare, [...writes.soon, ...writes.rare]),
+        alone: sampleOf(alone, alone, [...writes.before, ...writes.after]),
       };
       const otherSide = side === 'beside' ? 'alone' : 'beside';
       left[otherSide].push(samples[otherSide]);
@@ -107,11 +96,17 @@ export const bench: Bench = {
   },
 };
 
-const middle = (values: readonly number[], of: number) =>
-  quantile(
-    values.toSorted((a, b) => a - b),
-    of,
-  );
+const sampleOf = (times: readonly number[], rare: readonly number[], writes: readonly number[]): Sample => ({
+  time: summarise(times).median,
+  p90: quantile(
+    times.toSorted((a, b) => a - b),
+    0.9,
+  ),
+  rare: summarise(rare).median,
+  writes: summarise(writes).median,
+});
+
+const medianOf = (values: readonly number[]) => Math.round(summarise(values).median);
 
 /** Milliseconds of each single one. */
 interface BesideAndAlone {

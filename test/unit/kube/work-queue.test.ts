@@ -165,9 +165,7 @@ describe('fairness', () => {
     ];
     expect(order).toEqual(['big/0', 'small/0', 'big/1', 'small/1', 'big/2']);
   });
-});
 
-describe('measures and shutdown', () => {
   test('one group has not all workers: what comes of another one is handed out at once', async () => {
     const { queue } = setUp({ groupOf: (key) => key.split('/')[0] ?? '', maxOfGroup: 2 });
     const handedOut: (string | undefined)[] = [];
@@ -184,7 +182,9 @@ describe('measures and shutdown', () => {
     await Promise.resolve();
     expect(handedOut.at(-1)).toBe('crowd/3');
   });
+});
 
+describe('measures and shutdown', () => {
   test('depth, processing and the age of the oldest', async () => {
     const { queue, clock } = setUp();
     expect(queue.oldestAgeMs).toBe(0);
