@@ -7,14 +7,16 @@ import { type MonotonicClock, monotonicClock } from './monotonic-clock.ts';
 const AT_WORK_MS = 10_000;
 /** It is noted no more often. */
 const SEEN_EVERY_MS = 100;
-/** A group that had something to do without a break for so long has much to do: the steps of a single thing have breaks. */
+/** The steps of a single thing have breaks. */
 const MUCH_AFTER_MS = 250;
 
 /** What is on behalf of nobody: its group has no share, and is not another one to any. */
 export const NOBODY = '';
 
-/** How many places a group may take that has much to do. */
+/** How many places a group may take that has much to do: something, without a break, for some time. */
 export interface Share {
+  /** For how long, in milliseconds; default: 250. */
+  readonly afterMs?: number;
   readonly atOnce: number;
   /** Beyond these it takes one more whenever so long none was taken, in milliseconds; absent: none. */
   readonly everyMs?: number;
@@ -59,6 +61,8 @@ export class Turns {
   readonly #maxOfGroup: number;
   readonly #share: Share;
   readonly #shareBeside: Share;
+  /** The shorter of both. */
+  readonly #muchAfterMs: number;
   readonly #clock: MonotonicClock;
   readonly #isOpen: () => boolean;
   /** By name, in the order of their turns. */
@@ -81,6 +85,7 @@ export class Turns {
     this.#maxOfGroup = maxOfGroup;
     this.#share = share;
     this.#shareBeside = shareBeside;
+    this.#muchAfterMs = Math.min(...[share, shareBeside].map(({ afterMs = MUCH_AFTER_MS }) => afterMs));
     this.#clock = clock;
     this.#isOpen = isOpen;
   }
@@ -171,10 +176,12 @@ export class Turns {
   #waitOf(name: string, { since, taken, lastTakenAt }: Group): number {
     if (taken >= this.#maxOfGroup) return Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
-    if (name === NOBODY || now - since < MUCH_AFTER_MS) return 0;
-    const { atOnce, everyMs = Number.POSITIVE_INFINITY } = this.#isBesideAnother(name)
-      ? this.#shareBeside
-      : this.#share;
+    const busyForMs = now - since;
+    // Who else is at work is not asked of a group with little to do.
+    if (name === NOBODY || busyForMs < this.#muchAfterMs) return 0;
+    const share = this.#isBesideAnother(name) ? this.#shareBeside : this.#share;
+    const { atOnce, everyMs = Number.POSITIVE_INFINITY, afterMs = MUCH_AFTER_MS } = share;
+    if (busyForMs < afterMs) return 0;
     return taken < atOnce ? 0 : Math.max(0, lastTakenAt + everyMs - now);
   }
 

@@ -14,7 +14,7 @@ const DEFAULT_WRITES_IN_FLIGHT = 16;
  */
 const WRITES_OF_ONE_TENANT = {
   maxOfGroup: 8,
-  share: { atOnce: 2, everyMs: 25 },
+  share: { atOnce: 2, everyMs: 25, afterMs: 5000 },
   shareBeside: { atOnce: 1, everyMs: 50 },
 };
 

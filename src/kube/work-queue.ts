@@ -1,5 +1,6 @@
 import { type BackoffOptions, fullJitter } from '../domain/backoff.ts';
 import { type Clock, systemClock } from './clock.ts';
+import { ReadyKeys } from './ready-keys.ts';
 
 export interface WorkQueueOptions {
   /** Turns are taken round-robin between groups (tenants); default: all keys are one group. */
@@ -12,6 +13,11 @@ export interface WorkQueueOptions {
   random?: () => number;
 }
 
+export interface AddOptions {
+  /** Before those of its group that are not: somebody waits for it. Default: no. */
+  ahead?: boolean;
+}
+
 const BACKOFF: BackoffOptions = { baseMs: 500, capMs: 60_000 };
 
 /**
@@ -20,6 +26,7 @@ const BACKOFF: BackoffOptions = { baseMs: 500, capMs: 60_000 };
  * - A key is with one worker at a time; added meanwhile, it is handed out once more after `done`.
  * - Groups take turns: a tenant with a thousand keys delays another's single key by one turn. One group has not all workers,
  *   for what waits for a worker waits as long as the look that has it.
+ * - Within a group, keys that were added as ahead come first, three of four.
  * - A key handed out is no longer delayed: the look that begins now decides anew when to look again.
  * - A key that the server asked to leave alone for a while stays so, whatever happens to it meanwhile.
  */
@@ -29,16 +36,13 @@ export class WorkQueue {
   readonly #backoff: BackoffOptions;
   readonly #clock: Clock;
   readonly #random: () => number;
-  /** Ready keys by group, with the time since when. Groups in the order of their turns, keys in order of arrival. */
-  readonly #ready = new Map<string, Map<string, number>>();
-  /** Each once, whatever group it is of by now. */
-  readonly #readyKeys = new Set<string>();
+  readonly #ready = new ReadyKeys();
   /** With the group each was handed out for. */
   readonly #processing = new Map<string, string>();
   /** Of these, by group; none is 0. */
   readonly #processingOf = new Map<string, number>();
-  /** Added while being processed. */
-  readonly #again = new Set<string>();
+  /** Added while being processed, and whether ahead. */
+  readonly #again = new Map<string, boolean>();
   readonly #delayed = new Map<string, { at: number; cancel: () => void }>();
   readonly #failures = new Map<string, number>();
   /** Until when the server asked to be left alone with a key, on the clock. */
@@ -54,11 +58,11 @@ export class WorkQueue {
     this.#random = options.random ?? Math.random;
   }
 
-  add(key: string): void {
+  add(key: string, { ahead = false }: AddOptions = {}): void {
     if (this.#drained !== undefined) return;
     this.#cancelDelay(key);
-    if (this.#processing.has(key)) this.#again.add(key);
-    else this.#makeReadyInTime(key);
+    if (this.#processing.has(key)) this.#again.set(key, ahead || this.#again.get(key) === true);
+    else this.#makeReadyInTime(key, ahead);
   }
 
   /** Adds after `ms`; of several, the earliest counts. */
@@ -111,7 +115,9 @@ export class WorkQueue {
     const group = this.#processing.get(key);
     if (group !== undefined) this.#count(group, -1);
     this.#processing.delete(key);
-    if (this.#again.delete(key)) this.add(key);
+    const ahead = this.#again.get(key);
+    this.#again.delete(key);
+    if (ahead !== undefined) this.add(key, { ahead });
     this.#handOut();
     if (this.#processing.size === 0) this.#drained?.resolve();
   }
@@ -125,7 +131,6 @@ export class WorkQueue {
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
     this.#ready.clear();
-    this.#readyKeys.clear();
     for (const resolve of this.#waiting.splice(0)) resolve(undefined);
     if (this.#processing.size === 0) this.#drained.resolve();
     return this.#drained.promise;
@@ -138,7 +143,7 @@ export class WorkQueue {
 
   /** Keys ready and waiting for a worker. */
   get depth(): number {
-    return this.#readyKeys.size;
+    return this.#ready.size;
   }
 
   get processing(): number {
@@ -157,41 +162,23 @@ export class WorkQueue {
 
   /** Age in ms of the longest waiting ready key; 0 when none waits. */
   get oldestAgeMs(): number {
-    let oldest = this.#clock.now();
-    const now = oldest;
-    for (const keys of this.#ready.values()) {
-      for (const since of keys.values()) {
-        oldest = Math.min(oldest, since);
-        break;
-      }
-    }
-    return now - oldest;
+    const now = this.#clock.now();
+    return now - (this.#ready.oldest() ?? now);
   }
 
   #isReady(key: string): boolean {
-    return this.#again.has(key) || this.#readyKeys.has(key);
+    return this.#again.has(key) || this.#ready.has(key);
   }
 
-  #makeReadyInTime(key: string): void {
-    const waitMs = (this.#notBefore.get(key) ?? 0) - this.#clock.now();
+  #makeReadyInTime(key: string, ahead: boolean): void {
+    const at = this.#clock.now();
+    const waitMs = (this.#notBefore.get(key) ?? 0) - at;
     if (waitMs > 0) {
       this.addAfter(key, waitMs);
       return;
     }
     this.#notBefore.delete(key);
-    this.#makeReady(key);
-  }
-
-  #makeReady(key: string): void {
-    if (this.#readyKeys.has(key)) return;
-    this.#readyKeys.add(key);
-    const group = this.#groupOf(key);
-    let keys = this.#ready.get(group);
-    if (keys === undefined) {
-      keys = new Map();
-      this.#ready.set(group, keys);
-    }
-    keys.set(key, this.#clock.now());
+    this.#ready.add(key, this.#groupOf(key), { ahead, at });
     this.#handOut();
   }
 
@@ -205,21 +192,13 @@ export class WorkQueue {
   }
 
   #take(): string | undefined {
-    for (const [group, keys] of this.#ready) {
-      if ((this.#processingOf.get(group) ?? 0) >= this.#maxOfGroup) continue;
-      // The group goes to the end of the line, if it has more.
-      this.#ready.delete(group);
-      for (const key of keys.keys()) {
-        keys.delete(key);
-        this.#readyKeys.delete(key);
-        if (keys.size > 0) this.#ready.set(group, keys);
-        this.#cancelDelay(key);
-        this.#processing.set(key, group);
-        this.#count(group, 1);
-        return key;
-      }
-    }
-    return undefined;
+    const next = this.#ready.take((group) => (this.#processingOf.get(group) ?? 0) < this.#maxOfGroup);
+    if (next === undefined) return undefined;
+    const { key, group } = next;
+    this.#cancelDelay(key);
+    this.#processing.set(key, group);
+    this.#count(group, 1);
+    return key;
   }
 
   #count(group: string, change: 1 | -1): void {

@@ -28,6 +28,14 @@ export interface WatchStats {
   readonly stats: ReflectorStats;
 }
 
+/**
+ * Why a custom resource is to be looked at. asked: somebody has made or changed it, and waits. seen: anything else, also
+ * that a process which has just started finds it.
+ */
+export type Cause = 'asked' | 'seen';
+
+type Changed = (key: string, cause: Cause) => void;
+
 const BY_APP = 'app';
 const BY_DEPLOYMENT = 'deployment';
 const BY_HOST = 'host';
@@ -39,9 +47,9 @@ const TRANSFORMS: Partial<Record<ChildKindName, (object: UntypedObject) => Untyp
 };
 
 /** Handlers that call back with the keys that an object concerns. */
-function telling(changed: (key: string) => void, keys: (object: UntypedObject) => string[]) {
+function telling(changed: Changed, keys: (object: UntypedObject) => string[], cause = (): Cause => 'seen') {
   const tell = (object: UntypedObject) => {
-    for (const key of keys(object)) changed(key);
+    for (const key of keys(object)) changed(key, cause());
   };
   return { added: tell, updated: tell, deleted: tell };
 }
@@ -59,7 +67,7 @@ export class Caches implements ClusterView {
   readonly #options: CachesOptions;
   readonly #resources: ByNamespace;
   readonly #children = new Map<string, ByNamespace>();
-  readonly #changed: ((key: string) => void)[] = [];
+  readonly #changed: Changed[] = [];
 
   constructor(options: CachesOptions) {
     this.#options = options;
@@ -108,9 +116,10 @@ export class Caches implements ClusterView {
   }
 
   /** Calls back with the key of each custom resource that is another one now, whatever becomes of what it owns. */
-  onResourceChange(changed: (key: string) => void): void {
+  onResourceChange(changed: Changed): void {
     for (const reflector of this.#resources.values()) {
-      const { updated, ...others } = telling(changed, (object) => [keyOf(object)]);
+      const cause = () => (reflector.hasSynced() ? 'asked' : 'seen');
+      const { updated, ...others } = telling(changed, (object) => [keyOf(object)], cause);
       reflector.addHandlers({
         ...others,
         // A status write ends its pass; its echo says nothing new.
@@ -122,7 +131,7 @@ export class Caches implements ClusterView {
   }
 
   /** Calls back with the key of each custom resource that something changed for. */
-  onChange(changed: (key: string) => void): void {
+  onChange(changed: Changed): void {
     this.#changed.push(changed);
     this.onResourceChange(changed);
     for (const reflector of this.#resources.values()) {
@@ -195,12 +204,15 @@ export class Caches implements ClusterView {
   #tellClaimants(host: string | null): void {
     if (host === null) return;
     const keys = this.resourcesOfHost(host).map(keyOf);
-    for (const changed of this.#changed) keys.forEach(changed);
+    this.#tell(keys);
   }
 
   #tellAll(): void {
-    const keys = [...this.#resources.values()].flatMap(({ store }) => [...store.keys()]);
-    for (const changed of this.#changed) keys.forEach(changed);
+    this.#tell([...this.#resources.values()].flatMap(({ store }) => [...store.keys()]));
+  }
+
+  #tell(keys: readonly string[]): void {
+    for (const changed of this.#changed) for (const key of keys) changed(key, 'seen');
   }
 
   start(): void {

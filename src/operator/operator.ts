@@ -167,7 +167,7 @@ async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader 
     clock,
     important: IMPORTANT_NEWS,
   });
-  caches.onChange((key) => queue.add(key));
+  caches.onChange((key, cause) => queue.add(key, { ahead: cause === 'asked' }));
   const builds = options.builds && createBuilds(options, options.builds, { caches, queue, isLeader });
   const images = options.images && createLooks(options, options.images, { queue, signal: term });
   hooks?.onTerm?.({
