@@ -1,4 +1,5 @@
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
+import { LABELS } from '../contract/names.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type KubeObject, keyOf, type ObjectName, type UntypedObject } from '../kube/object.ts';
@@ -59,6 +60,11 @@ const MOST_PLAIN = 64;
 /** Of a kind in each of many namespaces. */
 const FEWEST_PLAIN = 4;
 
+function tenantOf({ metadata, spec }: UntypedObject): string {
+  const { tenantId } = (spec ?? {}) as { tenantId?: string };
+  return tenantId ?? metadata.labels?.[LABELS.tenantId] ?? metadata.namespace ?? '';
+}
+
 type ByNamespace = ReadonlyMap<string, Reflector<UntypedObject>>;
 const ALL = '';
 
@@ -68,6 +74,8 @@ export class Caches implements ClusterView {
   readonly #resources: ByNamespace;
   readonly #children = new Map<string, ByNamespace>();
   readonly #changed: Changed[] = [];
+  /** Of each custom resource: it is asked for at each change of whatever it owns, which must not unpack it. */
+  readonly #tenants = new Map<string, string>();
 
   constructor(options: CachesOptions) {
     this.#options = options;
@@ -75,6 +83,11 @@ export class Caches implements ClusterView {
       transform: slimResource,
       indexes: { [BY_DEPLOYMENT]: deploymentKeys, [BY_HOST]: hostKeys, [BY_BUILD]: buildKeys },
     });
+    for (const reflector of this.#resources.values()) {
+      const note = (object: UntypedObject) => this.#tenants.set(keyOf(object), tenantOf(object));
+      const forget = (object: UntypedObject) => this.#tenants.delete(keyOf(object));
+      reflector.addHandlers({ added: note, updated: note, deleted: forget });
+    }
     for (const kind of options.kinds) this.#children.set(kind, this.#ofKind(kind));
   }
 
@@ -192,6 +205,11 @@ export class Caches implements ClusterView {
   /** Which custom resource is there, without looking into it. */
   versionOf(key: string): ObjectVersion | undefined {
     return this.#in(this.#resources, key.slice(0, key.indexOf('/')))?.store.versionOf(key);
+  }
+
+  /** Whose custom resource it is. One that is not known (yet) counts as its namespace's. */
+  tenantOf(key: string): string {
+    return this.#tenants.get(key) ?? key.slice(0, key.indexOf('/'));
   }
 
   /** How many custom resources of this namespace carry the hub's id of a deployment. */

@@ -1,5 +1,4 @@
 import type { BuildConfig } from '../contract/build-config.ts';
-import { LABELS } from '../contract/names.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 import { type BackoffOptions, fullJitter } from '../domain/backoff.ts';
 import type { Logger } from '../domain/logger.ts';
@@ -155,7 +154,8 @@ async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader 
   hooks?.onState?.('syncing');
   const caches = new Caches({ client, namespaces, kinds, logger });
   const queue = new WorkQueue({
-    groupOf: (key) => tenantOf(caches, key),
+    // A thousand resources of one do not keep another one's waiting.
+    groupOf: (key) => caches.tenantOf(key),
     maxOfGroup: LOOKS_OF_ONE_TENANT,
     clock,
   });
@@ -254,11 +254,4 @@ function cutOff(term: AbortSignal, stopping: AbortSignal): AbortSignal {
   if (term.aborted) onEnd();
   else term.addEventListener('abort', onEnd, { once: true });
   return controller.signal;
-}
-
-/** Turns are taken between tenants: a thousand resources of one do not keep another one's waiting. */
-function tenantOf(caches: Caches, key: string): string {
-  const resource = caches.resource(key);
-  const spec = resource?.['spec'] as { tenantId?: string } | undefined;
-  return spec?.tenantId ?? resource?.metadata.labels?.[LABELS.tenantId] ?? key.slice(0, key.indexOf('/'));
 }

@@ -14,13 +14,14 @@ const thing = (key: string, version: number, value: unknown): Thing => ({
 
 describe('objects of which most are packed', () => {
   test('are, whatever is set, asked for and deleted, what a map would hold', () => {
-    const key = fc.constantFrom('a', 'b', 'c', 'd', 'e');
+    // More than are packed together, several times.
+    const key = fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz');
     const step = fc.oneof(
       fc.record({ kind: fc.constant('set' as const), key, value: fc.jsonValue() }),
       fc.record({ kind: fc.constantFrom('get' as const, 'delete' as const), key }),
     );
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 4 }), fc.array(step, { maxLength: 40 }), (most, steps) => {
+      fc.property(fc.integer({ min: 0, max: 4 }), fc.array(step, { maxLength: 200, size: 'max' }), (most, steps) => {
         const objects = new PackedObjects<Thing>(most);
         const model = new Map<string, Thing>();
         for (const [version, each] of steps.entries()) {
@@ -53,6 +54,8 @@ describe('objects of which most are packed', () => {
     objects.set('c', c);
     expect(objects.get('a')).toBe(a);
     expect(objects.get('c')).toBe(c);
+    // Others with which it is packed.
+    for (const name of 'pqrstuvwxy') objects.set(name, thing(name, 1, name));
     const unpacked = objects.get('b');
     expect(unpacked).not.toBe(b);
     expect(unpacked).toEqual(b);
