@@ -24,7 +24,7 @@ function sorted(value: unknown): unknown {
 
 /** Content hash (64 hex digits) of any JSON value; independent of key order. Nobody finds two values that have the same. */
 export function fullHash(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex');
+  return sha256(canonicalJson(value));
 }
 
 /**
@@ -32,5 +32,14 @@ export function fullHash(value: unknown): string {
  * nothing is permitted by it.
  */
 export function contentHash(value: unknown): string {
-  return fullHash(value).slice(0, 16);
+  return textHash(canonicalJson(value));
+}
+
+/** The same of the canonical JSON of a value. */
+export function textHash(canonical: string): string {
+  return sha256(canonical).slice(0, 16);
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }

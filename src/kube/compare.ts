@@ -116,7 +116,8 @@ function encoded(stringData: Record<string, string>): Record<string, string> {
 
 function diffFields(desired: Fields, live: Fields, place: Place, found: Difference[]): void {
   for (const [field, wanted] of Object.entries(desired)) {
-    if (place.path === 'metadata' && SERVER_METADATA.has(field)) continue;
+    // Most are equal, and where they are need not be said.
+    if (wanted === live[field] || (place.path === 'metadata' && SERVER_METADATA.has(field))) continue;
     diffValue(wanted, live[field], inside(place, field), found);
   }
   if (!isExact(place)) return;

@@ -1,6 +1,6 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { ANNOTATIONS } from '../contract/names.ts';
-import { canonicalJson, contentHash } from '../domain/hash.ts';
+import { canonicalJson, contentHash, textHash } from '../domain/hash.ts';
 import type { DesiredObject } from '../workloads/desired-object.ts';
 import { cacheName, databaseName } from '../workloads/names.ts';
 import { dataServiceInputs } from '../workloads/template-inputs.ts';
@@ -58,8 +58,11 @@ type Kept = KeptTemplate & {
 };
 
 function keeping(inputs: string, template: V1PodTemplateSpec): Kept {
-  const note: KeptTemplate = { inputs, hash: contentHash(template), template };
-  return { ...note, text: canonicalJson(note) };
+  const canonical = canonicalJson(template);
+  const hash = textHash(canonical);
+  // As canonicalJson would have it of all three, without going over the template once more.
+  const text = `{"hash":${JSON.stringify(hash)},"inputs":${JSON.stringify(inputs)},"template":${canonical}}`;
+  return { inputs, hash, template, text };
 }
 
 /** Each takes some KiB; a deployment has up to two. */
