@@ -96,6 +96,23 @@ describe('a group with much to do', () => {
     expect(begun.join('')).toBe('12345');
   });
 
+  test('has all places of a group as long as a burst lasts, unless another one is at work', () => {
+    const shares = { share: { atOnce: 1, afterMs: 5000 }, shareBeside: { atOnce: 1 } };
+    const { clock, begun, takeAll, leave } = setUp({ max: 8, maxOfGroup: 3, ...shares });
+    takeAll('burst', 'abcdefgh');
+    clock.advance(4999);
+    leave('burst', 1);
+    expect(begun.join('')).toBe('abcd');
+    takeAll('other', '1');
+    leave('burst', 2);
+    expect(begun.join(''), 'it has one, and may have one').toBe('abcd1');
+    leave('other', 1);
+    // The other one is at work no more.
+    clock.advance(10_000);
+    leave('burst', 1);
+    expect(begun.join(''), 'it has much to do').toBe('abcd1e');
+  });
+
   test('has no share when it is nobody, and is not another one either', () => {
     const { clock, begun, takeAll } = setUp(options);
     takeAll(NOBODY, '1');

@@ -57,6 +57,50 @@ describe('keys', () => {
   });
 });
 
+describe('keys that are ahead', () => {
+  const takeAll = async (queue: WorkQueue) => {
+    const taken: (string | undefined)[] = [];
+    for (let key = await take(queue); key !== 'nothing'; key = await take(queue)) taken.push(key);
+    return taken.join('');
+  };
+
+  test('come first, but for one of four, so that nothing waits for ever', async () => {
+    const { queue } = setUp();
+    for (const key of 'abc') queue.add(key);
+    for (const key of '12345678') queue.add(key, { ahead: true });
+    expect(await takeAll(queue)).toBe('123a456b78c');
+  });
+
+  test('were there before, or are being looked at: they are so from now on', async () => {
+    const { queue } = setUp();
+    for (const key of 'abc') queue.add(key);
+    queue.add('c', { ahead: true });
+    expect([await take(queue), queue.depth]).toEqual(['c', 2]);
+    queue.add('c', { ahead: true });
+    queue.add('c');
+    queue.done('c');
+    expect(await takeAll(queue)).toBe('cab');
+  });
+
+  test('take the turns of their group all the same', async () => {
+    const { queue } = setUp({ groupOf: (key) => (/[a-z]/.test(key) ? 'letters' : 'digits') });
+    for (const key of 'abc') queue.add(key, { ahead: true });
+    for (const key of '12') queue.add(key);
+    expect(await takeAll(queue)).toBe('a1b2c');
+  });
+
+  test('do not hide how long another one waits', () => {
+    const { queue, clock } = setUp();
+    queue.add('a');
+    clock.advance(5_000);
+    queue.add('1', { ahead: true });
+    queue.add('b');
+    queue.add('b', { ahead: true });
+    clock.advance(1_000);
+    expect(queue.oldestAgeMs).toBe(6_000);
+  });
+});
+
 describe('delays', () => {
   test('the earliest of several counts', async () => {
     const { queue, clock } = setUp();
