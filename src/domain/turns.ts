@@ -6,17 +6,15 @@ import { type MonotonicClock, monotonicClock } from './monotonic-clock.ts';
  */
 const AT_WORK_MS = 10_000;
 /** It is noted no more often. */
-const SEEN_EVERY_MS = 100;
-/** The steps of a single thing have breaks. */
+const SEEN_EVERY_MS = 20;
+/** A group that had something to do without a break for so long has much to do: the steps of a single thing have breaks. */
 const MUCH_AFTER_MS = 250;
 
 /** What is on behalf of nobody: its group has no share, and is not another one to any. */
 export const NOBODY = '';
 
-/** How many places a group may take that has much to do: something, without a break, for some time. */
+/** How many places a group may take that has much to do. */
 export interface Share {
-  /** For how long, in milliseconds; default: 250. */
-  readonly afterMs?: number;
   readonly atOnce: number;
   /** Beyond these it takes one more whenever so long none was taken, in milliseconds; absent: none. */
   readonly everyMs?: number;
@@ -35,6 +33,11 @@ export interface TurnsOptions {
   readonly share?: Share;
   /** The same, while another group is at work; default: as else. */
   readonly shareBeside?: Share;
+  /**
+   * For so long after one with little to do asked for a place or gave one back, those with much to do begin nothing but what
+   * `everyMs` of their share lets them: the pauses between its steps. In milliseconds; default: 0.
+   */
+  readonly yieldMs?: number;
   readonly clock?: MonotonicClock;
   /** Places are given only while it holds; `open` after it holds again. */
   readonly isOpen?: () => boolean;
@@ -61,13 +64,14 @@ export class Turns {
   readonly #maxOfGroup: number;
   readonly #share: Share;
   readonly #shareBeside: Share;
-  /** The shorter of both. */
-  readonly #muchAfterMs: number;
+  readonly #yieldMs: number;
   readonly #clock: MonotonicClock;
   readonly #isOpen: () => boolean;
   /** By name, in the order of their turns. */
   readonly #groups = new Map<string, Group>();
   #taken = 0;
+  /** The last one with little to do that asked for a place or gave one back. */
+  #lastLittle = { name: NOBODY, at: Number.NEGATIVE_INFINITY };
   /** When each group at work asked for a place or gave one back last: the longest ago first. Some may be at work no more. */
   readonly #seenAt = new Map<string, number>();
   /** Opens when the next group may take one more. */
@@ -78,6 +82,7 @@ export class Turns {
     maxOfGroup = max,
     share = { atOnce: maxOfGroup },
     shareBeside = share,
+    yieldMs = 0,
     clock = monotonicClock,
     isOpen = () => true,
   }: TurnsOptions) {
@@ -85,7 +90,7 @@ export class Turns {
     this.#maxOfGroup = maxOfGroup;
     this.#share = share;
     this.#shareBeside = shareBeside;
-    this.#muchAfterMs = Math.min(...[share, shareBeside].map(({ afterMs = MUCH_AFTER_MS }) => afterMs));
+    this.#yieldMs = yieldMs;
     this.#clock = clock;
     this.#isOpen = isOpen;
   }
@@ -107,8 +112,8 @@ export class Turns {
    * @returns ends the wait: `begin` is not called any more. Nothing, once it was called.
    */
   take(name: string, begin: () => void): () => void {
-    this.#see(name);
     const group = this.#groupOf(name);
+    this.#see(name, group);
     // Mostly nothing waits, and then this costs next to nothing: each request takes several places.
     if (group.waiting.size === 0 && this.#hasPlace() && this.#waitOf(name, group) === 0) {
       this.#give(name, group);
@@ -125,8 +130,8 @@ export class Turns {
 
   /** Gives back a place that was taken. */
   leave(name: string): void {
-    this.#see(name);
     const group = this.#groupOf(name);
+    this.#see(name, group);
     group.taken -= 1;
     this.#taken -= 1;
     this.#tidy(name, group);
@@ -176,13 +181,18 @@ export class Turns {
   #waitOf(name: string, { since, taken, lastTakenAt }: Group): number {
     if (taken >= this.#maxOfGroup) return Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
-    const busyForMs = now - since;
-    // Who else is at work is not asked of a group with little to do.
-    if (name === NOBODY || busyForMs < this.#muchAfterMs) return 0;
+    if (name === NOBODY || now - since < MUCH_AFTER_MS) return 0;
     const share = this.#isBesideAnother(name) ? this.#shareBeside : this.#share;
-    const { atOnce, everyMs = Number.POSITIVE_INFINITY, afterMs = MUCH_AFTER_MS } = share;
-    if (busyForMs < afterMs) return 0;
-    return taken < atOnce ? 0 : Math.max(0, lastTakenAt + everyMs - now);
+    const next = Math.max(0, lastTakenAt + (share.everyMs ?? Number.POSITIVE_INFINITY) - now);
+    const yields = this.#yieldsFor(name, now);
+    if (yields > 0) return Math.min(next, yields);
+    return taken < share.atOnce ? 0 : next;
+  }
+
+  /** How long a group with much to do lets another one go first. */
+  #yieldsFor(name: string, now: number): number {
+    if (this.#lastLittle.name === name) return 0;
+    return Math.max(0, this.#lastLittle.at + this.#yieldMs - now);
   }
 
   #isBesideAnother(name: string): boolean {
@@ -215,9 +225,10 @@ export class Turns {
       this.#groups.delete(name);
   }
 
-  #see(name: string): void {
+  #see(name: string, { since }: Group): void {
     if (name === NOBODY) return;
     const now = this.#clock.now();
+    if (now - since < MUCH_AFTER_MS) this.#lastLittle = { name, at: now };
     const before = this.#seenAt.get(name);
     if (before !== undefined && now - before < SEEN_EVERY_MS) return;
     this.#seenAt.delete(name);

@@ -10,7 +10,7 @@ const MAX_PAUSE_MS = 30_000;
 export interface LimiterOptions {
   maxInFlight: number;
   /** How many of them one group may have; default: any number. */
-  ofGroup?: Pick<TurnsOptions, 'maxOfGroup' | 'share' | 'shareBeside'>;
+  ofGroup?: Pick<TurnsOptions, 'maxOfGroup' | 'share' | 'shareBeside' | 'yieldMs'>;
   clock?: Clock;
   /** Of a call that begins to wait now; default: on whose behalf it is made. */
   groupOf?: () => string;

@@ -3,7 +3,7 @@ import { LABELS } from '../contract/names.ts';
 import { controllerOf, type KubeObject, type UntypedObject } from '../kube/object.ts';
 import { wantedHost } from '../workloads/app-url.ts';
 
-/** What objects are filed under in the caches. */
+/** What objects are filed under in the caches, and whose they are. */
 
 /** Of a custom resource: the deployment that it says it is of. */
 export function deploymentKeys({ metadata, ...object }: UntypedObject): string[] {
@@ -31,4 +31,10 @@ export function appKeys(object: KubeObject): string[] {
   const owner = controllerOf(object);
   const names = [owner?.kind === MANAGED_DEPLOYMENT.kind ? owner.name : undefined, labels?.[LABELS.instance]];
   return [...new Set(names.filter((name) => name !== undefined))].map((name) => `${namespace}/${name}`);
+}
+
+/** Of a custom resource: whose it is. */
+export function tenantOf({ metadata, spec }: UntypedObject): string {
+  const { tenantId } = (spec ?? {}) as { tenantId?: string };
+  return tenantId ?? metadata.labels?.[LABELS.tenantId] ?? metadata.namespace ?? '';
 }

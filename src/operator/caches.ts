@@ -1,24 +1,26 @@
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
-import { LABELS } from '../contract/names.ts';
-import type { Logger } from '../domain/logger.ts';
-import type { KubeClient } from '../kube/client.ts';
 import { type KubeObject, keyOf, type ObjectName, type UntypedObject } from '../kube/object.ts';
 import type { ObjectVersion } from '../kube/packed-objects.ts';
-import { Reflector, type ReflectorStats } from '../kube/reflector.ts';
-import { RESOURCES, type Resource } from '../kube/resources.ts';
+import type { Reflector, ReflectorStats } from '../kube/reflector.ts';
 import { wantedHost } from '../workloads/app-url.ts';
-import { appKeys, buildKeys, deploymentKeys, hostKeys, WITH_BUILD } from './cache-keys.ts';
+import { appKeys, tenantOf, WITH_BUILD } from './cache-keys.ts';
+import {
+  ALL,
+  BY_APP,
+  BY_BUILD,
+  BY_DEPLOYMENT,
+  BY_HOST,
+  type ByNamespace,
+  childReflectors,
+  type ReflectorsOptions,
+  resourceReflectors,
+} from './cache-reflectors.ts';
 import type { ClusterView } from './cluster-view.ts';
-import { CHILD_KINDS, type ChildKindName } from './kinds.ts';
-import { slimChild, slimPod, slimResource, slimTemplates } from './slim.ts';
+import type { ChildKindName } from './kinds.ts';
 
-export interface CachesOptions {
-  client: KubeClient;
-  /** Empty: all namespaces. */
-  namespaces: readonly string[];
+export interface CachesOptions extends ReflectorsOptions {
   /** Kinds to watch: those that the cluster has. */
-  kinds: readonly ChildKindName[];
-  logger: Logger;
+  readonly kinds: readonly ChildKindName[];
 }
 
 /** Health of one cache. */
@@ -37,16 +39,6 @@ export type Cause = 'asked' | 'seen';
 
 type Changed = (key: string, cause: Cause) => void;
 
-const BY_APP = 'app';
-const BY_DEPLOYMENT = 'deployment';
-const BY_HOST = 'host';
-const BY_BUILD = 'build';
-
-const TRANSFORMS: Partial<Record<ChildKindName, (object: UntypedObject) => UntypedObject>> = {
-  Pod: slimPod as (object: UntypedObject) => UntypedObject,
-  ControllerRevision: slimTemplates,
-};
-
 /** Handlers that call back with the keys that an object concerns. */
 function telling(changed: Changed, keys: (object: UntypedObject) => string[], cause = (): Cause => 'seen') {
   const tell = (object: UntypedObject) => {
@@ -54,19 +46,6 @@ function telling(changed: Changed, keys: (object: UntypedObject) => string[], ca
   };
   return { added: tell, updated: tell, deleted: tell };
 }
-
-/** Of a kind: several times what the workers look at side by side. At rest nothing is looked at. */
-const MOST_PLAIN = 64;
-/** Of a kind in each of many namespaces. */
-const FEWEST_PLAIN = 4;
-
-function tenantOf({ metadata, spec }: UntypedObject): string {
-  const { tenantId } = (spec ?? {}) as { tenantId?: string };
-  return tenantId ?? metadata.labels?.[LABELS.tenantId] ?? metadata.namespace ?? '';
-}
-
-type ByNamespace = ReadonlyMap<string, Reflector<UntypedObject>>;
-const ALL = '';
 
 /** The reflectors of all kinds (one a kind, or one a kind and namespace) as one view. */
 export class Caches implements ClusterView {
@@ -79,49 +58,13 @@ export class Caches implements ClusterView {
 
   constructor(options: CachesOptions) {
     this.#options = options;
-    this.#resources = this.#reflectors(RESOURCES.ManagedDeployment, {
-      transform: slimResource,
-      indexes: { [BY_DEPLOYMENT]: deploymentKeys, [BY_HOST]: hostKeys, [BY_BUILD]: buildKeys },
-    });
+    this.#resources = resourceReflectors(options);
     for (const reflector of this.#resources.values()) {
       const note = (object: UntypedObject) => this.#tenants.set(keyOf(object), tenantOf(object));
       const forget = (object: UntypedObject) => this.#tenants.delete(keyOf(object));
       reflector.addHandlers({ added: note, updated: note, deleted: forget });
     }
-    for (const kind of options.kinds) this.#children.set(kind, this.#ofKind(kind));
-  }
-
-  #ofKind(kind: ChildKindName): ByNamespace {
-    const { resource, labelSelector } = CHILD_KINDS[kind];
-    const transform = TRANSFORMS[kind] ?? slimChild;
-    return this.#reflectors(resource, { labelSelector, transform });
-  }
-
-  #reflectors(
-    resource: Resource,
-    more: {
-      labelSelector?: string;
-      transform: (object: UntypedObject) => UntypedObject;
-      indexes?: Record<string, (object: UntypedObject) => string[]>;
-    },
-  ): ByNamespace {
-    const { client, namespaces, logger } = this.#options;
-    const each = Math.floor(MOST_PLAIN / Math.max(1, namespaces.length));
-    const mostPlain = Math.max(FEWEST_PLAIN, each);
-    return new Map(
-      (namespaces.length === 0 ? [ALL] : namespaces).map((namespace) => [
-        namespace,
-        new Reflector<UntypedObject>({
-          client,
-          resource,
-          logger,
-          mostPlain,
-          ...(namespace === ALL ? {} : { namespace }),
-          ...more,
-          indexes: { [BY_APP]: appKeys, ...more.indexes },
-        }),
-      ]),
-    );
+    for (const kind of options.kinds) this.#children.set(kind, childReflectors(options, kind));
   }
 
   #all(): Reflector<UntypedObject>[] {
@@ -169,7 +112,7 @@ export class Caches implements ClusterView {
    * @throws when the signal fires before that: the kind is not watched
    */
   async watch(kind: ChildKindName, signal: AbortSignal): Promise<void> {
-    const reflectors = [...this.#ofKind(kind)];
+    const reflectors = [...childReflectors(this.#options, kind)];
     for (const [, reflector] of reflectors) {
       for (const changed of this.#changed) reflector.addHandlers(telling(changed, appKeys));
       reflector.start();

@@ -34,10 +34,11 @@ const KINDS: readonly string[] = [
   'NetworkPolicy',
 ];
 
-/** The objects of the file of a profile, as users apply it. */
-export function manifestObjects(profile: string): ManifestObject[] {
-  const path = fileURLToPath(new URL(`../../manifests/${profile}.yaml`, import.meta.url));
-  return parseAllDocuments(readFileSync(path, 'utf8'))
+const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The objects of the file of a profile, as users apply it. @param checkout folder of another version of Berth; default: this one */
+export function manifestObjects(profile: string, checkout = CHECKOUT): ManifestObject[] {
+  return parseAllDocuments(readFileSync(join(checkout, 'manifests', `${profile}.yaml`), 'utf8'))
     .map((document) => document.toJS() as ManifestObject | null)
     .filter((object) => object !== null);
 }
@@ -62,13 +63,16 @@ export function grantedRights(profile: string, kind: 'Role' | 'ClusterRole', nam
 }
 
 /** What installBerth applies: of the profile with the most rights. Any other does with a part of them. */
-export function installedObjects(): ManifestObject[] {
-  return manifestObjects('cloud').filter(({ kind }) => KINDS.includes(kind));
+export function installedObjects(checkout?: string): ManifestObject[] {
+  return manifestObjects('cloud', checkout).filter(({ kind }) => KINDS.includes(kind));
 }
 
-/** Applies custom resource, namespaces and rights, and waits until the API server serves the custom resource. */
-export async function installBerth(access: KubectlAccess): Promise<void> {
-  const list = { apiVersion: 'v1', kind: 'List', items: installedObjects() };
+/**
+ * Applies custom resource, namespaces and rights, and waits until the API server serves the custom resource.
+ * @param checkout folder of another version of Berth, whose they are; default: this one
+ */
+export async function installBerth(access: KubectlAccess, checkout?: string): Promise<void> {
+  const list = { apiVersion: 'v1', kind: 'List', items: installedObjects(checkout) };
   await kubectl(
     access,
     ['apply', '--server-side', '--force-conflicts', '--field-manager=berth-install', '-f', '-'],

@@ -4,12 +4,15 @@ import { componentSpec } from '../../cluster/components.ts';
 import { componentNames, readRecord } from '../../cluster/layout.ts';
 import { type BenchContext, sharedThings } from '../bench.ts';
 
+/** Checkouts that are compared may have different custom resources. */
+const nameOf = ({ root }: BenchContext) => `cluster of ${root}`;
+
 /**
- * The cluster that all benches of a run share; etcd waits for the disk.
+ * The cluster that all benches of a checkout share; etcd waits for the disk.
  * @param without controllers that do not run in it
  */
 export const clusterOf = (context: BenchContext, without?: readonly string[]): Promise<LocalCluster> =>
-  context.shared('cluster', () => {
+  context.shared(nameOf(context), () => {
     context.log('starting Kubernetes');
     return startCluster({ log: context.log, ...(without && { without }) });
   });
@@ -18,7 +21,7 @@ export const clusterOf = (context: BenchContext, without?: readonly string[]): P
 export function ownCluster(context: BenchContext): { context: BenchContext; stop(): Promise<void> } {
   const own = sharedThings();
   const shared: BenchContext['shared'] = (name, start) =>
-    (name === 'cluster' ? own : context).shared(name, start);
+    (name === nameOf(context) ? own : context).shared(name, start);
   return { context: { ...context, shared }, stop: () => own.stop() };
 }
 

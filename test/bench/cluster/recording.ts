@@ -12,7 +12,7 @@ const NOT_WRITTEN = new Set(['leases', 'selfsubjectaccessreviews']);
 const QUIET_MS = 1500;
 const QUIET_WITHIN_MS = 60_000;
 /** Deployments that are recorded, for the one with the fewest writes. */
-const RECORDED = 3;
+const RECORDED = 6;
 
 export const isWrite = ({ verb, resource, dryRun }: KubernetesExchange) =>
   !READS.has(verb) && !NOT_WRITTEN.has(resource) && !dryRun;

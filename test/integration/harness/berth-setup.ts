@@ -74,7 +74,7 @@ export interface PrepareOptions {
   moreNamespaces?: readonly string[] | undefined;
   /** More settings. */
   settings?: Record<string, string> | undefined;
-  /** Folder of another version of Berth, which makes the schema and the key; default: this one. */
+  /** Folder of another version of Berth, whose are custom resource, rights and schema, and which makes the key; default: this one. */
   checkout?: string | undefined;
 }
 
@@ -90,7 +90,7 @@ export async function prepareBerth(prefix: string, options: PrepareOptions): Pro
   const { access } = options;
   const stateDir = mkdtempSync(join(realpathSync(tmpdir()), `berth-test-${prefix}-`));
   const watchdog = startWatchdog(stateDir, { removeState: true });
-  await installBerth(access);
+  await installBerth(access, options.checkout);
   const database = await makeDatabase(uniqueName(prefix), options);
   const own = await makeNamespace(access, `${prefix}-berth`);
   const namespace = await makeNamespace(access, prefix);

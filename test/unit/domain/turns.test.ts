@@ -96,21 +96,40 @@ describe('a group with much to do', () => {
     expect(begun.join('')).toBe('12345');
   });
 
-  test('has all places of a group as long as a burst lasts, unless another one is at work', () => {
-    const shares = { share: { atOnce: 1, afterMs: 5000 }, shareBeside: { atOnce: 1 } };
-    const { clock, begun, takeAll, leave } = setUp({ max: 8, maxOfGroup: 3, ...shares });
-    takeAll('burst', 'abcdefgh');
-    clock.advance(4999);
-    leave('burst', 1);
-    expect(begun.join('')).toBe('abcd');
+  test('lets one with little to do go first, in the pauses between its steps too, but for one now and then', () => {
+    const shareBeside = { atOnce: 2, everyMs: 100 };
+    const { clock, begun, takeAll, leave } = setUp({ max: 16, maxOfGroup: 2, shareBeside, yieldMs: 150 });
+    takeAll('crowd', 'abcdefgh');
+    clock.advance(1000);
     takeAll('other', '1');
-    leave('burst', 2);
-    expect(begun.join(''), 'it has one, and may have one').toBe('abcd1');
+    leave('crowd', 2);
+    // The last one before is long ago.
+    expect(begun.join('')).toBe('ab1c');
+    leave('crowd', 1);
     leave('other', 1);
-    // The other one is at work no more.
-    clock.advance(10_000);
-    leave('burst', 1);
-    expect(begun.join(''), 'it has much to do').toBe('abcd1e');
+    expect(begun.join('')).toBe('ab1c');
+    clock.advance(100);
+    expect(begun.join('')).toBe('ab1cd');
+    takeAll('other', '2');
+    leave('other', 1);
+    clock.advance(99);
+    expect(begun.join('')).toBe('ab1cd2');
+    clock.advance(51);
+    expect(begun.join(''), 'the other one has ended').toBe('ab1cd2e');
+    leave('crowd', 2);
+    expect(begun.join('')).toBe('ab1cd2efg');
+  });
+
+  test('does not yield to another one that has much to do as well', () => {
+    const { clock, begun, takeAll, leave } = setUp({ ...options, yieldMs: 150 });
+    takeAll('a', '12345678x');
+    takeAll('b', '90abcdefy');
+    clock.advance(250);
+    takeAll('b', 'z');
+    clock.advance(150);
+    leave('a', 8);
+    leave('b', 8);
+    expect(begun.join('')).toBe('1234567890abcdefxy');
   });
 
   test('has no share when it is nobody, and is not another one either', () => {
@@ -153,15 +172,22 @@ const GROUPS = ['a', 'b', 'c', NOBODY];
 /** Those that have a place, and those that wait, as their callers know them. */
 class Callers {
   readonly clock = new FakeClock();
-  readonly turns = new Turns({
-    max: 4,
-    maxOfGroup: 3,
-    share: { atOnce: 2, everyMs: 20 },
-    shareBeside: { atOnce: 1, everyMs: 20 },
-    clock: this.clock,
-  });
+  readonly turns: Turns;
+  readonly yieldMs: number;
   readonly held: string[] = [];
   readonly waiting: { group: string; giveUp?: () => void }[] = [];
+
+  constructor(yieldMs: number) {
+    this.yieldMs = yieldMs;
+    this.turns = new Turns({
+      max: 4,
+      maxOfGroup: 3,
+      share: { atOnce: 2, everyMs: 20 },
+      shareBeside: { atOnce: 1, everyMs: 20 },
+      yieldMs,
+      clock: this.clock,
+    });
+  }
 
   take(group: string): void {
     const caller: Callers['waiting'][number] = { group };
@@ -194,7 +220,7 @@ class Callers {
     const isHeldBack = ({ group }: { group: string }) =>
       held.length < 4 && held.filter((each) => each === group).length < 3;
     if (waiting.some(isHeldBack)) expect(this.clock.timers).toBeGreaterThan(0);
-    for (const { group } of waiting)
+    for (const { group } of this.yieldMs > 0 ? [] : waiting)
       expect(held.length === 4 || held.includes(group), 'a free place while its group has none').toBe(true);
   }
 }
@@ -207,13 +233,16 @@ test('whatever comes: bounds hold, nothing waits for a place that is free, and n
     fc.constantFrom(1, 20, 250, 10_000).map((ms) => (callers: Callers) => callers.clock.advance(ms)),
   );
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const callers = new Callers();
+    fc.property(fc.constantFrom(0, 50), fc.array(step, { maxLength: 60 }), (yieldMs, steps) => {
+      const callers = new Callers(yieldMs);
       for (const each of steps) {
         each(callers);
         callers.check();
       }
-      while (callers.held.length > 0) callers.leave(0);
+      for (let left = 1000; left > 0 && callers.held.length + callers.waiting.length > 0; left -= 1) {
+        callers.leave(0);
+        callers.clock.advance(yieldMs);
+      }
       expect({ held: callers.held, waiting: callers.waiting }).toEqual({ held: [], waiting: [] });
     }),
   );

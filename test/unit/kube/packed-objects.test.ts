@@ -21,27 +21,31 @@ describe('objects of which most are packed', () => {
       fc.record({ kind: fc.constantFrom('get' as const, 'delete' as const), key }),
     );
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 4 }), fc.array(step, { maxLength: 200, size: 'max' }), (most, steps) => {
-        const objects = new PackedObjects<Thing>(most);
-        const model = new Map<string, Thing>();
-        for (const [version, each] of steps.entries()) {
-          if (each.kind === 'set') {
-            // As it comes from the API server.
-            const given = JSON.parse(JSON.stringify(thing(each.key, version, each.value))) as Thing;
-            objects.set(each.key, given);
-            model.set(each.key, given);
-          } else if (each.kind === 'delete') {
-            objects.delete(each.key);
-            model.delete(each.key);
-          } else {
-            expect(objects.get(each.key)).toEqual(model.get(each.key));
+      fc.property(
+        fc.integer({ min: 0, max: 4 }),
+        fc.array(step, { maxLength: 200, size: 'max' }),
+        (most, steps) => {
+          const objects = new PackedObjects<Thing>(most);
+          const model = new Map<string, Thing>();
+          for (const [version, each] of steps.entries()) {
+            if (each.kind === 'set') {
+              // As it comes from the API server.
+              const given = JSON.parse(JSON.stringify(thing(each.key, version, each.value))) as Thing;
+              objects.set(each.key, given);
+              model.set(each.key, given);
+            } else if (each.kind === 'delete') {
+              objects.delete(each.key);
+              model.delete(each.key);
+            } else {
+              expect(objects.get(each.key)).toEqual(model.get(each.key));
+            }
+            expect(objects.size).toBe(model.size);
           }
-          expect(objects.size).toBe(model.size);
-        }
-        expect([...objects.keys()].sort()).toEqual([...model.keys()].sort());
-        for (const [name, { metadata }] of model) expect(objects.versionOf(name)).toMatchObject(metadata);
-        for (const [name, object] of model) expect(objects.get(name)).toEqual(object);
-      }),
+          expect([...objects.keys()].sort()).toEqual([...model.keys()].sort());
+          for (const [name, { metadata }] of model) expect(objects.versionOf(name)).toMatchObject(metadata);
+          for (const [name, object] of model) expect(objects.get(name)).toEqual(object);
+        },
+      ),
     );
   });
 

@@ -1,0 +1,77 @@
+import type { Logger } from '../domain/logger.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { UntypedObject } from '../kube/object.ts';
+import { Reflector } from '../kube/reflector.ts';
+import { RESOURCES, type Resource } from '../kube/resources.ts';
+import { appKeys, buildKeys, deploymentKeys, hostKeys } from './cache-keys.ts';
+import { CHILD_KINDS, type ChildKindName } from './kinds.ts';
+import { slimChild, slimPod, slimResource, slimTemplates } from './slim.ts';
+
+export interface ReflectorsOptions {
+  readonly client: KubeClient;
+  /** Empty: all namespaces. */
+  readonly namespaces: readonly string[];
+  readonly logger: Logger;
+}
+
+/** Reflectors of one kind: one of all namespaces, or one of each. */
+export type ByNamespace = ReadonlyMap<string, Reflector<UntypedObject>>;
+/** Stands for all namespaces. */
+export const ALL = '';
+
+/** Names of the indexes. */
+export const BY_APP = 'app';
+export const BY_DEPLOYMENT = 'deployment';
+export const BY_HOST = 'host';
+export const BY_BUILD = 'build';
+
+const TRANSFORMS: Partial<Record<ChildKindName, (object: UntypedObject) => UntypedObject>> = {
+  Pod: slimPod as (object: UntypedObject) => UntypedObject,
+  ControllerRevision: slimTemplates,
+};
+
+/** Of a kind: several times what the workers look at side by side. At rest nothing is looked at. */
+const MOST_PLAIN = 64;
+/** Of a kind in each of many namespaces. */
+const FEWEST_PLAIN = 4;
+
+/** Of the custom resources. */
+export function resourceReflectors(options: ReflectorsOptions): ByNamespace {
+  return reflectors(options, RESOURCES.ManagedDeployment, {
+    transform: slimResource,
+    indexes: { [BY_DEPLOYMENT]: deploymentKeys, [BY_HOST]: hostKeys, [BY_BUILD]: buildKeys },
+  });
+}
+
+/** Of what they own. */
+export function childReflectors(options: ReflectorsOptions, kind: ChildKindName): ByNamespace {
+  const { resource, labelSelector } = CHILD_KINDS[kind];
+  return reflectors(options, resource, { labelSelector, transform: TRANSFORMS[kind] ?? slimChild });
+}
+
+function reflectors(
+  { client, namespaces, logger }: ReflectorsOptions,
+  resource: Resource,
+  more: {
+    labelSelector?: string;
+    transform: (object: UntypedObject) => UntypedObject;
+    indexes?: Record<string, (object: UntypedObject) => string[]>;
+  },
+): ByNamespace {
+  const each = Math.floor(MOST_PLAIN / Math.max(1, namespaces.length));
+  const mostPlain = Math.max(FEWEST_PLAIN, each);
+  return new Map(
+    (namespaces.length === 0 ? [ALL] : namespaces).map((namespace) => [
+      namespace,
+      new Reflector<UntypedObject>({
+        client,
+        resource,
+        logger,
+        mostPlain,
+        ...(namespace === ALL ? {} : { namespace }),
+        ...more,
+        indexes: { [BY_APP]: appKeys, ...more.indexes },
+      }),
+    ]),
+  );
+}
