@@ -16,9 +16,12 @@ export interface PullerOptions extends HubFailureOptions {
 /**
  * The hub hands out in a fair order, which holds for what it still has: so no more is kept here to be done than the workers
  * need until the next answer. What waits for something to end counts apart. The hub looks through all that is due at each
- * call, so a call is for all that there is room for, and for no less than a portion.
+ * call, so a call is for all that there is room for, and mostly for no less than a portion. For fewer every so often: when the
+ * cluster is slow, one tenant's portion takes long to be done, and another one's item waits at the hub meanwhile.
  */
 const PORTION = 16;
+const FEWEST = 4;
+const FEW_EVERY_MS = 50;
 const MOST_BUSY = 3 * PORTION;
 const MOST_ITEMS = 200;
 const UNREACHABLE_PAUSE_MS = 1000;
@@ -30,8 +33,13 @@ export async function pullWork(options: PullerOptions): Promise<void> {
   signal.addEventListener('abort', () => table.wake(), { once: true });
   let failures = 0;
   let lost = false;
+  let answeredAt = clock.now();
+  const isRoom = () => {
+    const room = MOST_BUSY - table.busy;
+    return room >= PORTION || (room >= FEWEST && clock.now() - answeredAt >= FEW_EVERY_MS);
+  };
   while (!signal.aborted) {
-    if (table.busy > MOST_BUSY - PORTION) {
+    if (!isRoom()) {
       await table.waitForRoom();
       continue;
     }
@@ -48,6 +56,7 @@ export async function pullWork(options: PullerOptions): Promise<void> {
       const limit = Math.min(MOST_BUSY - table.busy, MOST_ITEMS - table.size);
       const query = { epoch: term.epoch, waitSeconds: MAX_WAIT_SECONDS, limit, lost };
       for (const item of await hub.work(query, { signal })) table.add(item);
+      answeredAt = clock.now();
       failures = 0;
       lost = false;
     } catch (error) {

@@ -28,12 +28,18 @@ export type HandOut<Item> =
 const REDELIVER_SECONDS = 60;
 /** What is left over of deployments that are gone comes last, but where it waits one place in so many is kept for it. */
 const LEFTOVERS_PLACE = 8;
-/** Round-robin between tenants: everybody's first, then everybody's second … */
+/**
+ * Round-robin between tenants: everybody's first, then everybody's second … What the listener has of a tenant are its first
+ * ones: a small answer is for those of whom it has the fewest, not for those who have waited longest with thousands.
+ */
 const DUE = `
 WITH due AS (
-  SELECT id, next_attempt_at, row_number() OVER (PARTITION BY tenant_id ORDER BY next_attempt_at, id) AS turn
-  FROM deployments
-  WHERE listener_id = $1 AND generation > acknowledged_generation AND next_attempt_at <= now()
+  SELECT id, next_attempt_at, turn FROM (
+    SELECT id, next_attempt_at, next_attempt_at <= now() AS is_due, row_number() OVER (
+      PARTITION BY tenant_id ORDER BY next_attempt_at <= now(), next_attempt_at, id) AS turn
+    FROM deployments
+    WHERE listener_id = $1 AND generation > acknowledged_generation AND (next_attempt_at <= now() OR handed_out)
+  ) AS waiting WHERE is_due
   ORDER BY turn, next_attempt_at, id LIMIT $2::int - (SELECT count(*) FROM (SELECT FROM tombstones
     WHERE listener_id = $1 AND due AND next_attempt_at <= now() LIMIT $2::int / ${LEFTOVERS_PLACE}) AS waiting)
 ), locked AS (

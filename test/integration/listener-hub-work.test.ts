@@ -180,6 +180,16 @@ describe('work', () => {
     expect(new Set(tenants)).toEqual(new Set([tenantId, quiet]));
   });
 
+  it('hands the next one out to whom the listener has the fewest of, however long others have waited', async () => {
+    const { tenantId: quiet } = await newTenant(hub.store);
+    for (let i = 0; i < 8; i += 1) await insert(hub.store, tenantId, `busy-${i}`);
+    await take('&limit=3');
+    await insert(hub.store, quiet, 'lonely');
+    await insert(hub.store, quiet, 'lonely-too');
+    const tenants = [await take('&limit=1'), await take('&limit=2')].flat().map((item) => item.tenant_id);
+    expect(tenants).toEqual([quiet, quiet, tenantId]);
+  });
+
   it('carries the environment of the active revision too, and names those that can go', async () => {
     const secrets = [{ name: 'A', value: '1' }];
     let record = await insert(hub.store, tenantId, 'long', { secrets });

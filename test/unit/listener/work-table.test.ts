@@ -197,6 +197,26 @@ describe('pulling work', () => {
     await pulling.done;
   });
 
+  it('asks for fewer now and then, so that one of another tenant does not wait for a portion to be done', async () => {
+    const pulling = pull([portion('a'), portion('b'), portion('c'), portion('d').slice(0, 4), []]);
+    await settle();
+    t.clock.advance(49);
+    for (let i = 0; i < 4; i += 1) await t.table.reconcile(`a${i}`, signal);
+    await settle();
+    expect([t.table.busy, pulling.asked()]).toEqual([44, 3]);
+    t.clock.advance(1);
+    await t.table.reconcile('a4', signal);
+    await settle();
+    expect([t.table.busy, pulling.asked()]).toEqual([47, 4]);
+    // Few, and not few: as long as there are as many as workers need, others have the hub's order.
+    t.clock.advance(1000);
+    await t.table.reconcile('a5', signal);
+    await settle();
+    expect(pulling.asked()).toBe(4);
+    pulling.stop();
+    await pulling.done;
+  });
+
   it('is not held up by items that wait, up to a bound', async () => {
     t.cluster.failures.set('create ManagedDeployment', Array(400).fill('network'));
     const pulling = pull(Array.from({ length: 20 }, (_, i) => portion(`${i}-`)));
