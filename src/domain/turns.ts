@@ -7,7 +7,10 @@ import { type MonotonicClock, monotonicClock } from './monotonic-clock.ts';
 const AT_WORK_MS = 10_000;
 /** It is noted no more often. */
 const SEEN_EVERY_MS = 20;
-/** A group that had something to do without a break for so long has much to do: the steps of a single thing have breaks. */
+/**
+ * A group that had something to do without a break for so long, and has taken as many places meanwhile as it may have at once,
+ * has much to do: the steps of a single thing have breaks, or are few where each takes long.
+ */
 const MUCH_AFTER_MS = 250;
 
 /** What is on behalf of nobody: its group has no share, and is not another one to any. */
@@ -49,6 +52,8 @@ const nothing = () => undefined;
 interface Group {
   /** Since when without a break. */
   readonly since: number;
+  /** Places that it has taken since then. */
+  begun: number;
   /** In order of arrival. */
   readonly waiting: Set<() => void>;
   taken: number;
@@ -170,6 +175,7 @@ export class Turns {
 
   #give(name: string, group: Group): void {
     group.taken += 1;
+    group.begun += 1;
     group.lastTakenAt = this.#clock.now();
     this.#taken += 1;
     if (group.waiting.size === 0) return;
@@ -178,15 +184,20 @@ export class Turns {
   }
 
   /** Until a group may take one more; infinite: when it has left one. */
-  #waitOf(name: string, { since, taken, lastTakenAt }: Group): number {
+  #waitOf(name: string, group: Group): number {
+    const { taken, lastTakenAt } = group;
     if (taken >= this.#maxOfGroup) return Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
-    if (name === NOBODY || now - since < MUCH_AFTER_MS) return 0;
+    if (name === NOBODY || !this.#hasMuch(group, now)) return 0;
     const share = this.#isBesideAnother(name) ? this.#shareBeside : this.#share;
     const next = Math.max(0, lastTakenAt + (share.everyMs ?? Number.POSITIVE_INFINITY) - now);
     const yields = this.#yieldsFor(name, now);
     if (yields > 0) return Math.min(next, yields);
     return taken < share.atOnce ? 0 : next;
+  }
+
+  #hasMuch({ since, begun }: Group, now: number): boolean {
+    return now - since >= MUCH_AFTER_MS && begun >= this.#maxOfGroup;
   }
 
   /** How long a group with much to do lets another one go first. */
@@ -214,7 +225,7 @@ export class Turns {
   #groupOf(name: string): Group {
     const known = this.#groups.get(name);
     if (known !== undefined) return known;
-    const group: Group = { since: this.#clock.now(), waiting: new Set(), taken: 0, lastTakenAt: 0 };
+    const group: Group = { since: this.#clock.now(), begun: 0, waiting: new Set(), taken: 0, lastTakenAt: 0 };
     this.#groups.set(name, group);
     return group;
   }
@@ -225,10 +236,10 @@ export class Turns {
       this.#groups.delete(name);
   }
 
-  #see(name: string, { since }: Group): void {
+  #see(name: string, group: Group): void {
     if (name === NOBODY) return;
     const now = this.#clock.now();
-    if (now - since < MUCH_AFTER_MS) this.#lastLittle = { name, at: now };
+    if (!this.#hasMuch(group, now)) this.#lastLittle = { name, at: now };
     const before = this.#seenAt.get(name);
     if (before !== undefined && now - before < SEEN_EVERY_MS) return;
     this.#seenAt.delete(name);

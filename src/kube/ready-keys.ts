@@ -61,13 +61,17 @@ export class ReadyKeys {
   /** Since when the key waits that waits longest; nothing: none does. */
   oldest(): number | undefined {
     let oldest: number | undefined;
+    // Those that went ahead later have kept their time.
     for (const { ahead, others } of this.#lines.values())
-      for (const waiting of [ahead, others]) {
-        const [since] = waiting.values();
-        if (since !== undefined && (oldest === undefined || since < oldest)) oldest = since;
-      }
+      for (const since of [...ahead.values(), ...firstOf(others)])
+        if (oldest === undefined || since < oldest) oldest = since;
     return oldest;
   }
+}
+
+function firstOf(waiting: ReadonlyMap<string, number>): number[] {
+  const [first] = waiting.values();
+  return first === undefined ? [] : [first];
 }
 
 function nextOf(line: Line): string | undefined {

@@ -34,13 +34,18 @@ export async function pullWork(options: PullerOptions): Promise<void> {
   let failures = 0;
   let lost = false;
   let answeredAt = clock.now();
-  const isRoom = () => {
-    const room = MOST_BUSY - table.busy;
-    return room >= PORTION || (room >= FEWEST && clock.now() - answeredAt >= FEW_EVERY_MS);
+  /** Resolves when there may be room enough to ask. */
+  const waitForRoom = async (room: number): Promise<void> => {
+    if (room < FEWEST) return await table.waitForRoom();
+    const over = new AbortController();
+    const some = sleep(clock, answeredAt + FEW_EVERY_MS - clock.now(), over.signal);
+    await Promise.race([table.waitForRoom(), some]);
+    over.abort();
   };
   while (!signal.aborted) {
-    if (!isRoom()) {
-      await table.waitForRoom();
+    const room = MOST_BUSY - table.busy;
+    if (room < PORTION && (room < FEWEST || clock.now() - answeredAt < FEW_EVERY_MS)) {
+      await waitForRoom(room);
       continue;
     }
     if (table.size > MOST_ITEMS - PORTION) {
@@ -53,7 +58,7 @@ export async function pullWork(options: PullerOptions): Promise<void> {
       continue;
     }
     try {
-      const limit = Math.min(MOST_BUSY - table.busy, MOST_ITEMS - table.size);
+      const limit = Math.min(room, MOST_ITEMS - table.size);
       const query = { epoch: term.epoch, waitSeconds: MAX_WAIT_SECONDS, limit, lost };
       for (const item of await hub.work(query, { signal })) table.add(item);
       answeredAt = clock.now();

@@ -39,10 +39,15 @@ export type Cause = 'asked' | 'seen';
 
 type Changed = (key: string, cause: Cause) => void;
 
+/** Of two versions of a custom resource: only its status or its metadata is another one. */
+const isSameWish = ({ metadata }: UntypedObject, before: UntypedObject): boolean =>
+  metadata.generation === before.metadata.generation &&
+  metadata.deletionTimestamp === before.metadata.deletionTimestamp;
+
 /** Handlers that call back with the keys that an object concerns. */
-function telling(changed: Changed, keys: (object: UntypedObject) => string[], cause = (): Cause => 'seen') {
+function telling(changed: Changed, keys: (object: UntypedObject) => string[]) {
   const tell = (object: UntypedObject) => {
-    for (const key of keys(object)) changed(key, cause());
+    for (const key of keys(object)) changed(key, 'seen');
   };
   return { added: tell, updated: tell, deleted: tell };
 }
@@ -74,13 +79,16 @@ export class Caches implements ClusterView {
   /** Calls back with the key of each custom resource that is another one now, whatever becomes of what it owns. */
   onResourceChange(changed: Changed): void {
     for (const reflector of this.#resources.values()) {
-      const cause = () => (reflector.hasSynced() ? 'asked' : 'seen');
-      const { updated, ...others } = telling(changed, (object) => [keyOf(object)], cause);
+      const tell = (object: UntypedObject) =>
+        changed(keyOf(object), reflector.hasSynced() ? 'asked' : 'seen');
       reflector.addHandlers({
-        ...others,
-        // A status write ends its pass; its echo says nothing new.
+        added: tell,
+        deleted: tell,
         updated: (object, old) => {
-          if (old.metadata.resourceVersion !== object.metadata.resourceVersion) updated(object);
+          // A status write ends its pass; its echo says nothing new.
+          if (old.metadata.resourceVersion === object.metadata.resourceVersion) return;
+          if (isSameWish(object, old)) changed(keyOf(object), 'seen');
+          else tell(object);
         },
       });
     }

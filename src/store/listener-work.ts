@@ -26,8 +26,10 @@ export type HandOut<Item> =
 
 /** An item that is not reported on comes again after this long, in seconds. */
 const REDELIVER_SECONDS = 60;
-/** What is left over of deployments that are gone comes last, but where it waits one place in so many is kept for it. */
+/** What is left over of deployments that are gone comes last, but where it waits one place in so many is kept for it, of four one. */
 const LEFTOVERS_PLACE = 8;
+/** So many at the listener count at most: more of them wait for something, and keep it from nothing. */
+const MOST_COUNTED = 12;
 /**
  * Round-robin between tenants: everybody's first, then everybody's second … What the listener has of a tenant are its first
  * ones: a small answer is for those of whom it has the fewest, not for those who have waited longest with thousands.
@@ -35,13 +37,14 @@ const LEFTOVERS_PLACE = 8;
 const DUE = `
 WITH due AS (
   SELECT id, next_attempt_at, turn FROM (
-    SELECT id, next_attempt_at, next_attempt_at <= now() AS is_due, row_number() OVER (
-      PARTITION BY tenant_id ORDER BY next_attempt_at <= now(), next_attempt_at, id) AS turn
+    SELECT id, next_attempt_at, next_attempt_at <= now() AS is_due, 
+      row_number() OVER (PARTITION BY tenant_id ORDER BY next_attempt_at <= now(), next_attempt_at, id)
+        - greatest(0, count(*) FILTER (WHERE next_attempt_at > now()) OVER (PARTITION BY tenant_id) - ${MOST_COUNTED}) AS turn
     FROM deployments
     WHERE listener_id = $1 AND generation > acknowledged_generation AND (next_attempt_at <= now() OR handed_out)
   ) AS waiting WHERE is_due
   ORDER BY turn, next_attempt_at, id LIMIT $2::int - (SELECT count(*) FROM (SELECT FROM tombstones
-    WHERE listener_id = $1 AND due AND next_attempt_at <= now() LIMIT $2::int / ${LEFTOVERS_PLACE}) AS waiting)
+    WHERE listener_id = $1 AND due AND next_attempt_at <= now() LIMIT ($2::int + ${LEFTOVERS_PLACE / 2}) / ${LEFTOVERS_PLACE}) AS waiting)
 ), locked AS (
   SELECT d.id FROM deployments d WHERE d.id IN (SELECT id FROM due)
     AND d.generation > d.acknowledged_generation AND d.next_attempt_at <= now()

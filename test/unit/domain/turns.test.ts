@@ -62,7 +62,7 @@ describe('a group with much to do', () => {
   });
 
   test('beside another one that has much to do as well, both have the share of it', () => {
-    const { clock, begun, takeAll, leave } = setUp(options);
+    const { clock, begun, takeAll, leave } = setUp({ ...options, maxOfGroup: 5 });
     takeAll('a', '12345');
     takeAll('b', '67890');
     clock.advance(250);
@@ -82,18 +82,19 @@ describe('a group with much to do', () => {
       maxOfGroup: 4,
       share: { atOnce: 1, everyMs: 25 },
     });
-    takeAll('slow', '1');
+    takeAll('slow', 'abcd');
     clock.advance(1000);
-    takeAll('slow', '23456');
-    expect(begun.join('')).toBe('12');
+    takeAll('slow', '123456');
+    for (const _each of 'abcd') turns.leave('slow');
+    expect(begun.join('')).toBe('abcd1');
     clock.advance(24);
-    expect(begun.join('')).toBe('12');
+    expect(begun.join('')).toBe('abcd1');
     clock.advance(1);
-    expect(begun.join('')).toBe('123');
+    expect(begun.join('')).toBe('abcd12');
     clock.advance(1000);
-    expect({ begun: begun.join(''), timers: clock.timers }).toEqual({ begun: '1234', timers: 0 });
+    expect({ begun: begun.join(''), timers: clock.timers }).toEqual({ begun: 'abcd1234', timers: 0 });
     turns.leave('slow');
-    expect(begun.join('')).toBe('12345');
+    expect(begun.join('')).toBe('abcd12345');
   });
 
   test('lets one with little to do go first, in the pauses between its steps too, but for one now and then', () => {
@@ -120,6 +121,17 @@ describe('a group with much to do', () => {
     expect(begun.join('')).toBe('ab1cd2efg');
   });
 
+  test('is not one that begins little, however long each takes', () => {
+    const { clock, begun, takeAll, leave } = setUp({ max: 16, maxOfGroup: 4, share: { atOnce: 1 } });
+    takeAll('slow', 'abc');
+    clock.advance(1000);
+    leave('slow', 2);
+    takeAll('slow', 'd');
+    expect(begun.join('')).toBe('abcd');
+    takeAll('slow', 'e');
+    expect(begun.join(''), 'it goes on, with as many as it may have at once').toBe('abcd');
+  });
+
   test('does not yield to another one that has much to do as well', () => {
     const { clock, begun, takeAll, leave } = setUp({ ...options, yieldMs: 150 });
     takeAll('a', '12345678x');
@@ -133,13 +145,15 @@ describe('a group with much to do', () => {
   });
 
   test('has no share when it is nobody, and is not another one either', () => {
-    const { clock, begun, takeAll } = setUp(options);
-    takeAll(NOBODY, '1');
-    takeAll('crowd', 'a');
+    const { clock, begun, takeAll, leave } = setUp({ ...options, maxOfGroup: 3 });
+    takeAll(NOBODY, '123');
+    takeAll('crowd', 'abc');
     clock.advance(1000);
-    takeAll(NOBODY, '23');
-    takeAll('crowd', 'bc');
-    expect(begun.join('')).toBe('1a23b');
+    leave(NOBODY, 2);
+    leave('crowd', 2);
+    takeAll(NOBODY, '45');
+    takeAll('crowd', 'de');
+    expect(begun.join('')).toBe('123abc45d');
   });
 });
 

@@ -93,16 +93,17 @@ test('a group that has called without a pause has its share under way', async ()
   const clock = new FakeClock();
   const limiter = new Limiter({
     maxInFlight: 4,
-    ofGroup: { share: { atOnce: 1 } },
+    ofGroup: { maxOfGroup: 2, share: { atOnce: 1 } },
     clock,
     groupOf: () => 'crowd',
   });
-  const gate = Promise.withResolvers<void>();
-  const all = [limiter.run(() => gate.promise, forever)];
+  const gates = [1, 2, 3].map(() => Promise.withResolvers<void>());
+  const all = gates.map(({ promise }) => limiter.run(() => promise, forever));
   clock.advance(1000);
-  all.push(limiter.run(() => gate.promise, forever));
+  gates[0]?.resolve();
+  await all[0];
   expect({ inFlight: limiter.inFlight, waiting: limiter.waiting }).toEqual({ inFlight: 1, waiting: 1 });
-  gate.resolve();
+  for (const { resolve } of gates) resolve();
   await Promise.all(all);
   expect({ inFlight: limiter.inFlight, waiting: limiter.waiting }).toEqual({ inFlight: 0, waiting: 0 });
 });

@@ -89,15 +89,18 @@ describe('keys that are ahead', () => {
     expect(await takeAll(queue)).toBe('a1b2c');
   });
 
-  test('do not hide how long another one waits', () => {
+  test('do not hide how long another one waits, nor how long they have waited themselves', async () => {
     const { queue, clock } = setUp();
     queue.add('a');
+    clock.advance(1_000);
+    queue.add('b');
     clock.advance(5_000);
     queue.add('1', { ahead: true });
-    queue.add('b');
-    queue.add('b', { ahead: true });
-    clock.advance(1_000);
     expect(queue.oldestAgeMs).toBe(6_000);
+    queue.add('a', { ahead: true });
+    expect(queue.oldestAgeMs).toBe(6_000);
+    expect([await take(queue), await take(queue)]).toEqual(['1', 'a']);
+    expect(queue.oldestAgeMs).toBe(5_000);
   });
 });
 

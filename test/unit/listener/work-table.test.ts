@@ -168,7 +168,7 @@ describe('pulling work', () => {
       isReachable: reachable,
       signal: stopping.signal,
     });
-    return { stop: () => stopping.abort(), done, asked: () => asked, limits: () => limits.slice(0, 3) };
+    return { stop: () => stopping.abort(), done, asked: () => asked, limits: () => limits };
   }
 
   it('fills the table and asks again', async () => {
@@ -200,19 +200,19 @@ describe('pulling work', () => {
   it('asks for fewer now and then, so that one of another tenant does not wait for a portion to be done', async () => {
     const pulling = pull([portion('a'), portion('b'), portion('c'), portion('d').slice(0, 4), []]);
     await settle();
-    t.clock.advance(49);
     for (let i = 0; i < 4; i += 1) await t.table.reconcile(`a${i}`, signal);
+    await settle();
+    t.clock.advance(49);
     await settle();
     expect([t.table.busy, pulling.asked()]).toEqual([44, 3]);
     t.clock.advance(1);
-    await t.table.reconcile('a4', signal);
     await settle();
-    expect([t.table.busy, pulling.asked()]).toEqual([47, 4]);
+    expect([t.table.busy, pulling.limits()]).toEqual([48, [48, 32, 16, 4]]);
     // Few, and not few: as long as there are as many as workers need, others have the hub's order.
     t.clock.advance(1000);
-    await t.table.reconcile('a5', signal);
+    for (const key of ['a4', 'a5', 'a6']) await t.table.reconcile(key, signal);
     await settle();
-    expect(pulling.asked()).toBe(4);
+    expect([t.table.busy, pulling.asked()]).toEqual([45, 4]);
     pulling.stop();
     await pulling.done;
   });
