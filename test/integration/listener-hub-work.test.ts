@@ -190,6 +190,17 @@ describe('work', () => {
     expect(tenants).toEqual([quiet, quiet, tenantId]);
   });
 
+  it('counts no more of a tenant at the listener than it works on: what hangs there costs the tenant no turns', async () => {
+    const { tenantId: other } = await newTenant(hub.store);
+    for (let i = 0; i < 14; i += 1) await insert(hub.store, tenantId, `hangs-${i}`);
+    for (let i = 0; i < 13; i += 1) await insert(hub.store, other, `hangs-${i}`);
+    expect(await take()).toHaveLength(27);
+    for (const name of ['first', 'second']) await insert(hub.store, other, name);
+    await insert(hub.store, tenantId, 'third');
+    const tenants = (await take('&limit=2')).map((item) => item.tenant_id);
+    expect(tenants.toSorted()).toEqual([tenantId, other].toSorted());
+  });
+
   it('carries the environment of the active revision too, and names those that can go', async () => {
     const secrets = [{ name: 'A', value: '1' }];
     let record = await insert(hub.store, tenantId, 'long', { secrets });

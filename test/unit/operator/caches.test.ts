@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import { LABELS } from '../../../src/contract/names.ts';
+import type { KubeClient, WatchEvent } from '../../../src/kube/client.ts';
+import type { UntypedObject } from '../../../src/kube/object.ts';
+import type { Resource } from '../../../src/kube/resources.ts';
+import { Caches } from '../../../src/operator/caches.ts';
+import { recordingLogger } from '../kube/support.ts';
+
+const signal = AbortSignal.timeout(10_000);
+
+function resource(name: string, version: number, generation: number, tenantId: string): UntypedObject {
+  return {
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ManagedDeployment',
+    metadata: { name, namespace: 'team', uid: name, resourceVersion: String(version), generation },
+    spec: { tenantId },
+  };
+}
+
+const service = (name: string, version: number): UntypedObject => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: {
+    name,
+    namespace: 'team',
+    uid: `service ${name}`,
+    resourceVersion: String(version),
+    labels: { [LABELS.instance]: name },
+  },
+});
+
+/** Caches of custom resources and Services, with what a server would send; notes what is to be looked at, and why. */
+async function setUp(listed: readonly UntypedObject[]) {
+  const events = new Map<string, (event: WatchEvent<UntypedObject>) => void>();
+  const client = {
+    async listAll(
+      { kind }: Resource,
+      { transform }: { transform: (object: UntypedObject) => UntypedObject },
+    ) {
+      return { items: listed.filter((each) => each.kind === kind).map(transform), resourceVersion: '10' };
+    },
+    watch({ kind }: Resource, options: { signal: AbortSignal }, onEvent: (event: never) => void) {
+      events.set(kind, onEvent as (event: WatchEvent<UntypedObject>) => void);
+      return new Promise<void>((resolve) => options.signal.addEventListener('abort', () => resolve()));
+    },
+  } as unknown as KubeClient;
+  const caches = new Caches({ client, namespaces: [], kinds: ['Service'], logger: recordingLogger() });
+  const told: string[] = [];
+  caches.onChange((key, cause) => told.push(`${key} ${cause}`));
+  caches.start();
+  await caches.waitForSync(signal);
+  await expect.poll(() => events.size).toBe(2);
+  const send = (type: 'ADDED' | 'MODIFIED' | 'DELETED', object: UntypedObject) => {
+    told.length = 0;
+    events.get(object.kind)?.({ type, object });
+    return [...told];
+  };
+  return { caches, told, send };
+}
+
+test('asked for is what somebody has made, changed or deleted since; anything else was seen', async () => {
+  const { caches, told, send } = await setUp([resource('old', 1, 1, 'a'), service('old', 2)]);
+  expect(told).toEqual(['team/old seen', 'team/old seen']);
+  expect(send('ADDED', resource('new', 11, 1, 'a'))).toEqual(['team/new asked']);
+  expect(send('MODIFIED', resource('new', 12, 2, 'a'))).toEqual(['team/new asked']);
+  expect(send('MODIFIED', resource('new', 13, 2, 'a')), 'its status').toEqual(['team/new seen']);
+  expect(send('ADDED', service('new', 14))).toEqual(['team/new seen']);
+  const leaving = resource('new', 15, 2, 'a');
+  leaving.metadata.deletionTimestamp = '2026-11-24T12:00:00Z';
+  expect(send('MODIFIED', leaving)).toEqual(['team/new asked']);
+  expect(send('DELETED', { ...leaving, metadata: { ...leaving.metadata, resourceVersion: '16' } })).toEqual([
+    'team/new asked',
+  ]);
+  await caches.stop();
+});
+
+test('whose a custom resource is, is known as long as it is there; else it counts as its namespace’s', async () => {
+  const { caches, send } = await setUp([resource('old', 1, 1, 'a')]);
+  expect([caches.tenantOf('team/old'), caches.tenantOf('team/new')]).toEqual(['a', 'team']);
+  send('ADDED', resource('new', 11, 1, 'b'));
+  expect(caches.tenantOf('team/new')).toBe('b');
+  send('DELETED', resource('new', 12, 1, 'b'));
+  expect(caches.tenantOf('team/new')).toBe('team');
+  await caches.stop();
+});
