@@ -34,18 +34,22 @@ export async function pullWork(options: PullerOptions): Promise<void> {
   let failures = 0;
   let lost = false;
   let answeredAt = clock.now();
-  /** Resolves when there may be room enough to ask. */
-  const waitForRoom = async (room: number): Promise<void> => {
-    if (room < FEWEST) return await table.waitForRoom();
+  /** Until some room is enough to ask; infinite: more has to be done first. In milliseconds. */
+  const pauseFor = (room: number): number => {
+    if (room >= PORTION) return 0;
+    return room >= FEWEST ? answeredAt + FEW_EVERY_MS - clock.now() : Number.POSITIVE_INFINITY;
+  };
+  const waitForRoom = async (mostMs: number): Promise<void> => {
+    if (!Number.isFinite(mostMs)) return await table.waitForRoom();
     const over = new AbortController();
-    const some = sleep(clock, answeredAt + FEW_EVERY_MS - clock.now(), over.signal);
-    await Promise.race([table.waitForRoom(), some]);
+    await Promise.race([table.waitForRoom(), sleep(clock, mostMs, over.signal)]);
     over.abort();
   };
   while (!signal.aborted) {
     const room = MOST_BUSY - table.busy;
-    if (room < PORTION && (room < FEWEST || clock.now() - answeredAt < FEW_EVERY_MS)) {
-      await waitForRoom(room);
+    const pauseMs = pauseFor(room);
+    if (pauseMs > 0) {
+      await waitForRoom(pauseMs);
       continue;
     }
     if (table.size > MOST_ITEMS - PORTION) {
