@@ -2,6 +2,7 @@
 import pg from 'pg';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client.ts';
 import type { KubectlAccess } from '../../cluster/kubectl.ts';
+import { startOrder } from '../../cluster/layout.ts';
 import { runningPid } from '../../cluster/processes.ts';
 import { startKubernetesProxy } from '../../faults/proxies/kubernetes-proxy.ts';
 import type { KubernetesProxy } from '../../faults/proxies/kubernetes-traffic.ts';
@@ -44,6 +45,8 @@ export interface ClusterBerth {
   pidOf(role: BenchRole): number;
   /** Processor time of a role since its start, in seconds. */
   cpuOf(role: BenchRole): number;
+  /** Processor time of all components of Kubernetes since their start, in seconds. */
+  cpuOfKubernetes(): number;
   /** Starts a role. @param behindProxy its requests to the API server are noted */
   start(role: BenchRole, behindProxy?: boolean): Promise<void>;
   /** SIGTERM; resolves when it is gone. Its leases are given back. */
@@ -58,6 +61,11 @@ export interface ClusterBerth {
   /** Asks the API for the deletion of every deployment. */
   deleteAll(): Promise<void>;
   stop(): Promise<void>;
+}
+
+function cpuOfComponents(stateDir: string): number {
+  const pids = startOrder.map((name) => runningPid(stateDir, name)).filter((pid) => pid !== undefined);
+  return pids.reduce((sum, pid) => sum + processUsage(pid).cpuSeconds, 0);
 }
 
 /** Runs a task of each item, some at a time. */
@@ -125,6 +133,7 @@ export async function prepareClusterBerth(context: BenchContext, name: string): 
     apiUrl,
     pidOf,
     cpuOf: (role) => processUsage(pidOf(role)).cpuSeconds,
+    cpuOfKubernetes: () => cpuOfComponents(cluster.stateDir),
     async start(role, behindProxy = false) {
       const settings = { ...prepared.settings, ...(await waysOf(role, behindProxy)) };
       running.set(role, await startBerth({ stateDir, name: role, role, settings, checkout: context.root }));

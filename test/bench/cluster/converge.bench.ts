@@ -1,7 +1,8 @@
 import { CONNECTIONS } from '../api/measure.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { Apps } from './apps.ts';
-import { COST_MEASURES, fill, withCosts } from './fill.ts';
+import { MACHINE_COSTS, ROLE_COSTS, withMachineCosts, withRoleCosts } from './costs.ts';
+import { fill } from './fill.ts';
 import { openPlayer, play } from './playing.ts';
 import { statusesOf } from './recording.ts';
 import { body } from './samples.ts';
@@ -23,7 +24,8 @@ export const bench: Bench = {
     { name: 'time', unit: 's', goal: { of: 'ratio', is: 'at most', limit: 1.25 } },
     { name: 'rate', unit: 'deployments/s' },
     { name: 'statuses', unit: 'writes/deployment' },
-    ...COST_MEASURES,
+    ...ROLE_COSTS,
+    ...MACHINE_COSTS,
   ],
   start: async (context) => {
     const recording = await recordingOf(context, 'converge', (name) => body(name, 0));
@@ -36,12 +38,15 @@ export const bench: Bench = {
       inOwnWorld(context, 'converge', async ({ berth, apps, load }): Promise<Sample> => {
         note = berth.note;
         await fill(berth, apps, load, { count: WARM, pods: 0, prefix: 'warm-', objects });
-        const { result, costs } = await withCosts(berth, count, () =>
-          fill(berth, apps, load, { count, pods: 0, prefix: 'round-', objects }),
+        const { result: whole, costs: machine } = await withMachineCosts(berth, count, () =>
+          withRoleCosts(berth, count, () =>
+            fill(berth, apps, load, { count, pods: 0, prefix: 'round-', objects }),
+          ),
         );
+        const { result, costs } = whole;
         own = [...result.progress];
         const { seconds, statuses } = result;
-        return { time: seconds, rate: count / seconds, statuses, ...costs };
+        return { time: seconds, rate: count / seconds, statuses, ...costs, ...machine };
       });
     const floor = () =>
       besideNothing(context, 'floor', async (berth): Promise<Sample> => {
@@ -50,13 +55,15 @@ export const bench: Bench = {
         await play(player, { prefix: 'warm', count: WARM });
         others = [];
         const began = performance.now();
-        await play(player, { prefix: 'floor', count }, (at) => {
-          others.push([(at - began) / MS, others.length + 1]);
-        });
+        const { costs } = await withMachineCosts(berth, count, () =>
+          play(player, { prefix: 'floor', count }, (at) => {
+            others.push([(at - began) / MS, others.length + 1]);
+          }),
+        );
         const seconds = (performance.now() - began) / MS;
         await player.close();
         await apps.stop();
-        return { time: seconds, rate: count / seconds, statuses: statusesOf(recording) };
+        return { time: seconds, rate: count / seconds, statuses: statusesOf(recording), ...costs };
       });
     return {
       ours,

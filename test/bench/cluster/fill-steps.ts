@@ -1,7 +1,8 @@
 /** Many deployments, step by step: what one of them takes while there are more and more. */
 import { processUsage } from '../process-usage.ts';
 import { type BenchRole, ROLES } from './berth.ts';
-import { fill, withCosts } from './fill.ts';
+import { withRoleCosts } from './costs.ts';
+import { fill } from './fill.ts';
 import type { World } from './sides.ts';
 
 /** Where a step ends, of all: at 5,000 deployments, 100, 1,000, 2,000 … */
@@ -44,7 +45,7 @@ export async function fillInSteps(
     fill(berth, apps, load, { count: number, pods: 0, prefix, objects: 1, log });
   await some('warm-', warm);
   for (const { end, count: number } of steps) {
-    const { result, costs } = await withCosts(berth, number, () => some(`filled-${end}-`, number));
+    const { result, costs } = await withRoleCosts(berth, number, () => some(`filled-${end}-`, number));
     time.push([end, (result.seconds * MS) / number]);
     processor.push([end, ROLES.reduce((sum, role) => sum + (costs[`${role} processor`] ?? 0), 0)]);
     for (const role of ROLES) memory.get(role)?.push(processUsage(berth.pidOf(role)).rssMib);

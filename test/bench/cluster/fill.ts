@@ -1,14 +1,13 @@
-/** Many deployments at once: their creation, what it costs, and their end. */
+/** Many deployments at once: their creation and their end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LABELS, MANAGED_BY } from '../../../src/contract/names.ts';
 import { RESOURCES, resourcePath } from '../../../src/kube/resources.ts';
 import { MADE_KINDS } from '../../faults/kinds.ts';
 import { PATH } from '../api/bodies.ts';
 import { CONNECTIONS } from '../api/measure.ts';
-import type { Measure, Sample } from '../bench.ts';
 import type { Load } from '../load/load.ts';
 import { type Apps, isSettled, resourceOf, type SeenApp } from './apps.ts';
-import { type ClusterBerth, ROLES } from './berth.ts';
+import type { ClusterBerth } from './berth.ts';
 import { template } from './samples.ts';
 
 const MS = 1000;
@@ -106,24 +105,4 @@ export async function clear(berth: ClusterBerth, apps: Apps): Promise<void> {
       { timeoutMs: patience(before) },
     );
   await until(() => apps.size === 0);
-}
-
-export const COST_MEASURES: readonly Measure[] = ROLES.map((role) => ({
-  name: `${role} processor`,
-  unit: 'ms/deployment',
-}));
-
-/** Processor time of each role for a round of so many deployments. */
-export async function withCosts<T>(
-  berth: ClusterBerth,
-  count: number,
-  round: () => Promise<T>,
-): Promise<{ result: T; costs: Sample }> {
-  const before = ROLES.map((role) => berth.cpuOf(role));
-  const result = await round();
-  const costs = ROLES.map((role, index) => [
-    `${role} processor`,
-    ((berth.cpuOf(role) - (before[index] ?? 0)) * MS) / count,
-  ]);
-  return { result, costs: Object.fromEntries(costs) };
 }
