@@ -44,9 +44,20 @@ export async function carryOut(
       : decided;
   if (actions.length === 0) return NOTHING;
   const { client, view } = options;
-  const { refusals, confirmed } = remembered;
+  const { refusals, confirmed, credentials } = remembered;
   const { mayAct } = options;
-  const input = { client, view, resource, refusals, now, signal, mayAct, confirmed, announce };
+  const input = {
+    client,
+    view,
+    resource,
+    refusals,
+    credentials,
+    now,
+    signal,
+    mayAct,
+    confirmed,
+    announce,
+  };
   const acted = await act(actions, input);
   remembered.confirmed ||= acted.confirmed;
   remembered.written = acted.written.map(versionOf);

@@ -9,6 +9,7 @@ import type { KubeObject as DesiredKubeObject } from '../workloads/desired-objec
 import { ownerReferences } from '../workloads/owner.ts';
 import type { Action } from './action.ts';
 import type { ClusterView } from './cluster-view.ts';
+import type { CredentialsNote } from './credentials-note.ts';
 import type { Posts } from './posted-too-late.ts';
 import { checkSecrets, ensureCredentials, ownCredentials } from './secrets.ts';
 
@@ -21,6 +22,7 @@ export interface Execution {
   readonly signal: AbortSignal;
   /** Every POST of what has no owner goes through it. */
   readonly posts: Posts;
+  readonly credentials: CredentialsNote;
 }
 
 type ActionOf<Kind extends Action['kind']> = Extract<Action, { kind: Kind }>;
@@ -37,7 +39,7 @@ export async function execute(action: Action, execution: Execution): Promise<Kub
     case 'volume':
       return await noted(volumeChanged(action, execution), execution);
     case 'credentials':
-      await ensureCredentials(true, execution);
+      execution.credentials.note(execution.resource, await ensureCredentials(true, execution));
       return undefined;
     case 'secrets':
       return await checkSecrets(action, execution);

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../kube/object.ts';
 import type { Checked } from './confinement.ts';
+import { CredentialsNote } from './credentials-note.ts';
 import { Refusals } from './refusals.ts';
 import { NO_TELLINGS, type Tellings } from './tellings.ts';
 
@@ -12,6 +13,7 @@ export interface Remembered {
   countsSince?: number | undefined;
   /** When Secrets were last looked at because something did not come up. */
   secretsCheckedAt: number;
+  readonly credentials: CredentialsNote;
   /** What Events told of objects that say nothing themselves. */
   tellings: Tellings;
   /** What may not be of its spec; undefined: not looked for yet. */
@@ -39,6 +41,7 @@ export class Memory {
       written: [],
       refusals: new Refusals(),
       secretsCheckedAt: 0,
+      credentials: new CredentialsNote(),
       tellings: NO_TELLINGS,
       confirmed: false,
       errors: 0,

@@ -96,7 +96,8 @@ export async function checkSecrets(
 ): Promise<KubeObject | undefined> {
   const { client, resource, view, signal } = execution;
   const { namespace } = resource.metadata;
-  const secrets = database ? await ensureCredentials(false, execution) : [];
+  const made = execution.credentials.take(resource);
+  const secrets = database ? [...(made ?? (await ensureCredentials(false, execution)))] : [];
   for (const name of environments) {
     const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });
     if (found === undefined) {

@@ -30,7 +30,7 @@ export const bench: Bench = {
   start: async (context) => {
     const recording = await recordingOf(context, 'converge', (name) => body(name, 0));
     const count = context.n ?? DEPLOYMENTS;
-    const { objects, waves, summary } = recording;
+    const { objects, waves, summary, reads } = recording;
     let note = '';
     let own: (readonly [number, number])[] = [];
     let others: [number, number][] = [];
@@ -69,7 +69,7 @@ export const bench: Bench = {
       ours,
       floor,
       notes: () => [
-        `${count} deployments a round, ${objects} objects each, by ${waves.flat().length} writes: ${summary}.`,
+        `${count} deployments a round, ${objects} objects each, by ${waves.flat().length} writes: ${summary}. Berth reads besides: ${reads}.`,
         note,
       ],
       plots: () => [

@@ -64,6 +64,8 @@ export interface Recording {
   readonly objects: number;
   /** How many writes of what, in words. */
   readonly summary: string;
+  /** Of reads the same. */
+  readonly reads: string;
   /** What stands for this deployment in them. */
   readonly name: string;
   readonly namespace: string;
@@ -139,13 +141,13 @@ export async function recordCreation(
       await untilQuiet(proxy);
       const app = apps.all().find((each) => resourceOf(each)?.spec.deploymentId === id);
       if (app === undefined) throw new Error('failed to record: the deployment is not in the cluster');
-      const writes = proxy
-        .exchanges()
-        .filter((each) => isWrite(each) && isDone(each) && JSON.stringify(each).includes(app.name));
+      const about = proxy.exchanges().filter((each) => JSON.stringify(each).includes(app.name));
+      const writes = about.filter((each) => isWrite(each) && isDone(each));
       recordings.push({
         waves: wavesOf(writes),
         objects: app.objects.size,
         summary: summaryOf(writes),
+        reads: summaryOf(about.filter(({ verb }) => READS.has(verb))),
         name: app.name,
         namespace,
         deploymentId: id,

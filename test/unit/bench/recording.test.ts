@@ -27,6 +27,7 @@ const recording: Recording = {
   ],
   objects: 2,
   summary: '',
+  reads: '',
   name: 'shop-01-abcdef01',
   namespace: 'here',
   deploymentId: 'the-id',
