@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** JSON with sorted keys: equal content gives equal text, whatever the order of keys. `undefined` members vanish. */
 export function canonicalJson(value: unknown): string {
@@ -41,5 +41,5 @@ export function textHash(canonical: string): string {
 }
 
 function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text, 'hex');
 }

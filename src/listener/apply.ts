@@ -16,7 +16,7 @@ import type { TenantNamespaces } from './tenant-namespace.ts';
 
 export interface ApplyDeps {
   client: Pick<KubeClient, 'create' | 'apply'>;
-  view: Pick<ResourceView, 'covers' | 'trouble' | 'getSure' | 'refresh' | 'noteWrite'>;
+  view: Pick<ResourceView, 'covers' | 'trouble' | 'getSure' | 'refresh' | 'creating' | 'noteWrite'>;
   secrets: EnvSecrets;
   pullSecrets: PullSecrets;
   /** Absent: nothing is built in this cluster. */
@@ -90,10 +90,8 @@ function isLate(live: Resource, item: ApplyWork): boolean {
 async function create(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<StepResult> {
   deps.guard();
   try {
-    const written = await deps.client.create(desired(item), {
-      fieldManager: FIELD_MANAGERS.listener,
-      signal,
-    });
+    const options = { fieldManager: FIELD_MANAGERS.listener, signal };
+    const written = await deps.view.creating(item, () => deps.client.create(desired(item), options));
     noteWritten(written, item, deps);
     return DONE;
   } catch (error) {

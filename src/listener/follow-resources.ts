@@ -27,7 +27,7 @@ export function followResources(
     added: (resource) => {
       observe(resource);
       // It may be one whose deployment is long gone.
-      if (!view.isOwnWrite) compare(resource);
+      if (!view.isOwnWrite(resource)) compare(resource);
     },
     updated: (resource, old) => {
       observe(resource);

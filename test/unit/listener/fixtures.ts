@@ -159,6 +159,7 @@ export class FakeCluster {
         this.calls.push(`find ManagedDeployment ${name}`);
         return live(namespace, name);
       },
+      creating: (_at: unknown, send: () => Promise<Resource>) => send(),
       noteWrite: () => {},
       noteDelete: () => {},
     };

@@ -90,3 +90,21 @@ it('where nothing can be read, it is waited for, and the cluster counts as unrea
   clock.advance(60_000);
   await waiting;
 });
+
+it('what the watch tells of a creation before its answer comes is an own write, and nothing after it or beside it', async () => {
+  setUp(['open'], new Set());
+  await view.waitForSync(signal);
+  const [seen] = view.list();
+  if (seen === undefined) throw new Error('nothing is listed');
+  const other = { ...seen, metadata: { ...seen.metadata, name: 'blog' } };
+  const answer = Promise.withResolvers<Resource>();
+  const created = view.creating({ namespace: 'open', name: 'shop' }, () => answer.promise);
+  expect([view.isOwnWrite(seen), view.isOwnWrite(other)]).toEqual([true, false]);
+  answer.resolve(seen);
+  expect(await created).toBe(seen);
+  expect(view.isOwnWrite(seen)).toBe(false);
+  const refused = view.creating({ namespace: 'open', name: 'shop' }, () => Promise.reject(new Error('no')));
+  expect(view.isOwnWrite(seen)).toBe(true);
+  await expect(refused).rejects.toThrow('no');
+  expect(view.isOwnWrite(seen)).toBe(false);
+});
