@@ -81,14 +81,30 @@ export async function eachOf<T>(
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
 }
 
-/** Makes database, namespaces, rights and a tenant; no role runs yet. */
-export async function prepareClusterBerth(context: BenchContext, name: string): Promise<ClusterBerth> {
+/** Node's options of both. */
+function together(
+  settings: Readonly<Record<string, string>>,
+  more: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const options = [settings, more].flatMap(({ NODE_OPTIONS }) => NODE_OPTIONS ?? []);
+  return { ...settings, ...more, ...(options.length === 0 ? {} : { NODE_OPTIONS: options.join(' ') }) };
+}
+
+/**
+ * Makes database, namespaces, rights and a tenant; no role runs yet.
+ * @param settings of every role, beside those of the bench
+ */
+export async function prepareClusterBerth(
+  context: BenchContext,
+  name: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<ClusterBerth> {
   const cluster = await clusterOf(context);
   const postgres = await postgresOf(context);
   const prepared = await prepareBerth(`bench-${name}`, {
     access: cluster,
     postgres,
-    settings: { BERTH_RATE_LIMIT: 'off', ...profileSettings(context) },
+    settings: together({ BERTH_RATE_LIMIT: 'off', ...profileSettings(context) }, settings),
     checkout: context.root,
   });
   const { stateDir, apiKey, namespace } = prepared;

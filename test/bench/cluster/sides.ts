@@ -1,4 +1,5 @@
 /** What benches of the cluster have: a Berth, watches, a load; and their end, however far the start came. */
+import { COLLECTING } from '../../faults/plans/usage.ts';
 import { postgresOf } from '../api/hub.ts';
 import type { BenchContext, Sides } from '../bench.ts';
 import { type Load, startLoad } from '../load/load.ts';
@@ -93,7 +94,7 @@ export async function filledWorld(context: BenchContext, count: number): Promise
       const cluster = ownCluster(context);
       stack.defer(() => cluster.stop());
       await clusterOf(cluster.context, NOT_LOOKED_AT);
-      const berth = await prepareClusterBerth(cluster.context, 'filled');
+      const berth = await prepareClusterBerth(cluster.context, 'filled', COLLECTING);
       stack.defer(() => berth.stop());
       await berth.start('api');
       const world = await parts(berth, stack, true);

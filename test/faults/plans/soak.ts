@@ -5,7 +5,7 @@ import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
 import { QUIET_MS } from '../quiet.ts';
 import type { FaultWorld } from '../world.ts';
 import { Checks, changeImage, numberFromEnvironment, serving } from './checks.ts';
-import { COLLECTING, liveUsage, MIB, mib, type Usage } from './usage.ts';
+import { COLLECTING, liveUsage, MIB, mib, slopeAnHour, type Usage } from './usage.ts';
 
 const SECONDS = numberFromEnvironment('FAULTS_SOAK_SECONDS', 600);
 const DEPLOYMENTS = 4;
@@ -85,15 +85,6 @@ function median(samples: readonly Usage[], what: Figure): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** Bytes an hour, by least squares. */
-function slope(samples: readonly Usage[], what: Figure): number {
-  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-  const hours = samples.map(({ at }) => at / 3_600_000);
-  const [x, y] = [mean(hours), mean(samples.map((found) => found[what]))];
-  const above = samples.reduce((sum, found, index) => sum + ((hours[index] ?? 0) - x) * (found[what] - y), 0);
-  return above / hours.reduce((sum, hour) => sum + (hour - x) ** 2, 0);
-}
-
 const LIMITS = [
   { what: 'heap', name: 'live heap', most: MOST_GROWTH_BYTES, told: mib },
   { what: 'rss', name: 'RSS', most: MOST_RSS_GROWTH_BYTES, told: mib },
@@ -114,7 +105,10 @@ function judge(role: string, samples: readonly Usage[], checks: Checks, tell: Te
     const [before, after] = [median(middle, what), median(last, what)];
     const all = warm.map((found) => found[what]);
     const range = `from ${told(Math.min(...all))} to ${told(Math.max(...all))}`;
-    const hourly = what === 'heap' ? `, ${mib(slope(warm, what))} an hour through all of them` : '';
+    const hourly =
+      what === 'heap'
+        ? `, ${mib(slopeAnHour(warm, (sample) => sample[what]))} an hour through all of them`
+        : '';
     tell(`${role}: ${name} at its median ${told(before)}, later ${told(after)}; samples ${range}${hourly}`);
     // Written so that what was not measured does not hold.
     checks.that(after - before <= most, `${role}: ${name} has grown from ${told(before)} to ${told(after)}`);

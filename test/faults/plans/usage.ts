@@ -70,8 +70,8 @@ export const COLLECTING: Readonly<Record<string, string>> = {
   FAULTS_LIVE_HEAP: LIVE_HEAP,
 };
 
-/** What lives in heap and buffers: it collects its garbage first. */
-async function liveHeapOf({ name, pid }: RoleProcess): Promise<number> {
+/** What lives in heap and buffers, in bytes, of a process with `COLLECTING`: it collects its garbage first. */
+export async function liveHeapOf({ name, pid }: Pick<RoleProcess, 'name' | 'pid'>): Promise<number> {
   const file = `${LIVE_HEAP}${pid}`;
   rmSync(file, { force: true });
   // It does no harm, so that it is no fault that Berth is given its time after (`RoleProcess.signal`).
@@ -89,3 +89,16 @@ export function liveUsage(world: FaultWorld): Promise<Usage[]> {
 }
 
 export const mib = (bytes: number) => `${(bytes / MIB).toFixed(1)} MiB`;
+
+/** How much more there is with each hour, by least squares. @param samples with milliseconds */
+export function slopeAnHour<T extends { readonly at: number }>(
+  samples: readonly T[],
+  measured: (sample: T) => number,
+): number {
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const hours = samples.map(({ at }) => at / 3_600_000);
+  const values = samples.map(measured);
+  const [x, y] = [mean(hours), mean(values)];
+  const above = hours.reduce((sum, hour, index) => sum + (hour - x) * ((values[index] ?? 0) - y), 0);
+  return above / hours.reduce((sum, hour) => sum + (hour - x) ** 2, 0);
+}

@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { liveHeapOf, MIB, slopeAnHour } from '../../faults/plans/usage.ts';
+import type { Bench, BenchContext, Sample } from '../bench.ts';
+import { processUsage } from '../process-usage.ts';
+import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
+import { untilQuiet } from './recording.ts';
+import { filledWorld } from './sides.ts';
+
+const DEPLOYMENTS = 20;
+const SHORTEST_S = 30;
+const LONGEST_S = 900;
+/** 5,000 deployments are looked at for a quarter of an hour. */
+const SECONDS_PER_DEPLOYMENT = 0.18;
+const CUT_EVERY_MS = 3_000;
+/** Every watch that is open, each time; after the last of them all is listed anew, and a sample taken. */
+const CYCLE = ['end', 'reset', 'end', 'reset', 'end', 'reset', 'end', 'gone-event'] as const;
+const QUIET_MS = 1_500;
+const MS = 1000;
+
+/** What lived at the end of a cycle, in MiB. */
+interface Live {
+  /** Milliseconds. */
+  readonly at: number;
+  readonly heap: number;
+}
+
+export const bench: Bench = {
+  name: 'soak',
+  what: `{n} deployments, switched off, and nobody changes anything, but every watch of listener and operator breaks every ${CUT_EVERY_MS / MS} s: in order or by a reset, and once in ${CYCLE.length} times because the server has forgotten its version, so that all is listed anew. growth: of what lives after a whole collection, at the end of each such cycle, by least squares over the last two thirds of the time.`,
+  floor: null,
+  n: DEPLOYMENTS,
+  goalsFrom: 5000,
+  runs: 1,
+  fresh: true,
+  measures: [
+    { name: 'breaks', unit: 'of each watch' },
+    ...CLUSTER_ROLES.flatMap((role) => [
+      {
+        name: `${role} growth`,
+        unit: 'MiB an hour',
+        goal: { of: 'value', is: 'at most', limit: 1 } as const,
+      },
+      { name: `${role} live heap`, unit: 'MiB' },
+      { name: `${role} memory`, unit: 'MiB' },
+    ]),
+  ],
+  start: async (context) => {
+    const count = context.n ?? DEPLOYMENTS;
+    const { berth } = await filledWorld(context, count);
+    const seconds = Math.min(LONGEST_S, Math.max(SHORTEST_S, count * SECONDS_PER_DEPLOYMENT));
+    let lines = new Map<ClusterRole, Live[]>();
+    const ours = async (): Promise<Sample> => {
+      lines = new Map(CLUSTER_ROLES.map((role) => [role, []]));
+      const open = berth.proxy.openWatches().length;
+      const broken = await soak(context, berth, seconds, lines);
+      const figures = [...lines].flatMap(([role, line]) => {
+        const warm = line.slice(Math.floor(line.length / 3));
+        return [
+          [`${role} growth`, slopeAnHour(warm, ({ heap }) => heap)],
+          [`${role} live heap`, line.at(-1)?.heap ?? Number.NaN],
+          [`${role} memory`, processUsage(berth.pidOf(role)).rssMib],
+        ];
+      });
+      return { breaks: broken / open, ...Object.fromEntries(figures) };
+    };
+    return {
+      ours,
+      notes: () => [
+        `${count} deployments, ${seconds} s a round. What lived at the end of each cycle, in MiB: ${[...lines].map(([role, line]) => `${role} ${line.map(({ heap }) => heap.toFixed(1)).join(', ')}`).join('; ')}.`,
+        berth.note,
+      ],
+    };
+  },
+};
+
+/** @returns how many watches were broken */
+async function soak(
+  { log }: BenchContext,
+  { proxy, pidOf }: ClusterBerth,
+  seconds: number,
+  lines: ReadonlyMap<ClusterRole, Live[]>,
+): Promise<number> {
+  const until = performance.now() + seconds * MS;
+  let broken = 0;
+  const onCut = () => {
+    broken += 1;
+  };
+  while (performance.now() < until) {
+    for (const how of CYCLE) {
+      const rule = proxy.add({
+        match: ({ verb }) => verb === 'watch',
+        fault: { kind: 'cut-watch', afterEvents: 0, how, onCut },
+      });
+      await sleep(0);
+      rule.remove();
+      await sleep(CUT_EVERY_MS);
+    }
+    await untilQuiet(proxy, QUIET_MS).catch((error: Error) => log(error.message));
+    // What passed is not needed any more.
+    proxy.clear();
+    for (const [role, line] of lines)
+      line.push({ at: performance.now(), heap: (await liveHeapOf({ name: role, pid: pidOf(role) })) / MIB });
+  }
+  return broken;
+}
