@@ -91,7 +91,8 @@ async function create(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Pr
   deps.guard();
   try {
     const options = { fieldManager: FIELD_MANAGERS.listener, signal };
-    const written = await deps.view.creating(item, () => deps.client.create(desired(item), options));
+    const resource = desired(item);
+    const written = await deps.view.creating(resource, () => deps.client.create(resource, options));
     noteWritten(written, item, deps);
     return DONE;
   } catch (error) {

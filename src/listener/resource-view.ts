@@ -2,7 +2,7 @@ import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../contract/names.ts';
 import type { Reason } from '../domain/conditions.ts';
 import { contentHash } from '../domain/hash.ts';
-import { type KubeObject, keyOf, type ObjectName } from '../kube/object.ts';
+import { type KubeObject, keyOf } from '../kube/object.ts';
 import type { Reflector, ReflectorHandlers, ReflectorStats } from '../kube/reflector.ts';
 
 /** The custom resource as a Kubernetes object of the client. */
@@ -13,8 +13,8 @@ export class ResourceView {
   readonly #reflectors: readonly Reflector<Resource>[];
   readonly #byNamespace: ReadonlyMap<string, Reflector<Resource>>;
   #noting = false;
-  /** Keys of what this listener is creating just now: the watch may tell of it before the answer comes. */
-  readonly #creating = new Set<string>();
+  /** Of which deployment this listener is creating the resource just now, by key: the watch may tell of it before the answer comes. */
+  readonly #creating = new Map<string, string | undefined>();
 
   /** @param reflectors by namespace; '' for the one over all namespaces */
   constructor(reflectors: ReadonlyMap<string, Reflector<Resource>>) {
@@ -115,10 +115,10 @@ export class ResourceView {
     }
   }
 
-  /** Sends a creation. Whoever else has made it meanwhile, the answer says so. */
-  async creating(at: ObjectName, send: () => Promise<Resource>): Promise<Resource> {
-    const key = keyOf(at);
-    this.#creating.add(key);
+  /** Sends a creation. If another replica has made it meanwhile, the answer says so. */
+  async creating({ metadata, spec }: Resource, send: () => Promise<Resource>): Promise<Resource> {
+    const key = keyOf(metadata);
+    this.#creating.set(key, spec.deploymentId);
     try {
       return await send();
     } finally {
@@ -128,7 +128,9 @@ export class ResourceView {
 
   /** For handlers: this that they are told of just now is an own write. */
   isOwnWrite(resource: Resource): boolean {
-    return this.#noting || this.#creating.has(keyOf(resource.metadata));
+    const { metadata, spec } = resource;
+    const id = this.#creating.get(keyOf(metadata));
+    return this.#noting || (id !== undefined && id === spec?.deploymentId);
   }
 
   noteDelete(resource: Resource): void {

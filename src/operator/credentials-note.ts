@@ -1,21 +1,28 @@
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import type { NamedSecret } from '../workloads/secret-witness.ts';
 
+/** A witness follows within a second or two; later than this, what was made may be gone, and nobody would have told. */
+const KEPT_MS = 10_000;
+
 /**
- * Which credentials this process has just made, so that they are not read again to be witnessed. It is told once: of
- * whatever was deleted in between the witness names a uid that is gone, which the garbage collector takes out, and the
- * look which that wakes reads them.
+ * Which credentials this process has just made, so that their first witness needs no read of them. It is told once. Of
+ * what was deleted in between the witness names a uid that is gone, which the garbage collector takes out, and the look
+ * which that wakes reads them.
  */
 export class CredentialsNote {
-  #made: { readonly owner: string | undefined; readonly secrets: readonly NamedSecret[] } | undefined;
+  #made:
+    | { readonly owner: string | undefined; readonly secrets: readonly NamedSecret[]; readonly at: number }
+    | undefined;
 
   note({ metadata }: ManagedDeployment, secrets: readonly NamedSecret[]): void {
-    this.#made = { owner: metadata.uid, secrets };
+    this.#made = { owner: metadata.uid, secrets, at: performance.now() };
   }
 
   take({ metadata }: ManagedDeployment): readonly NamedSecret[] | undefined {
     const made = this.#made;
     this.#made = undefined;
-    return made?.owner === metadata.uid ? made?.secrets : undefined;
+    if (made === undefined || made.owner !== metadata.uid || performance.now() - made.at > KEPT_MS)
+      return undefined;
+    return made.secrets;
   }
 }

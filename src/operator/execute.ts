@@ -39,7 +39,7 @@ export async function execute(action: Action, execution: Execution): Promise<Kub
     case 'volume':
       return await noted(volumeChanged(action, execution), execution);
     case 'credentials':
-      execution.credentials.note(execution.resource, await ensureCredentials(true, execution));
+      await ensureCredentials(true, execution);
       return undefined;
     case 'secrets':
       return await checkSecrets(action, execution);

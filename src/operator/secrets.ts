@@ -30,6 +30,7 @@ export async function ensureCredentials(mayInvent: boolean, execution: Execution
   const found = await Promise.all(names.map((name) => findOurs(name, execution)));
   const known = found.map(passwordOf).find((password) => password !== undefined);
   if (known === undefined && !mayInvent) throw credentialsLost(execution);
+  const areNew = found.every((secret) => secret === undefined);
   const password = known ?? randomBytes(PASSWORD_BYTES).toString('base64url');
   const secrets: NamedSecret[] = [];
   for (const [index, name] of names.entries()) {
@@ -37,6 +38,7 @@ export async function ensureCredentials(mayInvent: boolean, execution: Execution
       found[index] ?? (await posts.create(databaseCredentials(resource, password, name), execution));
     secrets.push({ name, uid: secret.metadata.uid ?? '' });
   }
+  if (areNew) execution.credentials.note(resource, secrets);
   return secrets;
 }
 
@@ -96,7 +98,7 @@ export async function checkSecrets(
 ): Promise<KubeObject | undefined> {
   const { client, resource, view, signal } = execution;
   const { namespace } = resource.metadata;
-  const made = execution.credentials.take(resource);
+  const made = witnessed.length === 0 ? execution.credentials.take(resource) : undefined;
   const secrets = database ? [...(made ?? (await ensureCredentials(false, execution)))] : [];
   for (const name of environments) {
     const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });

@@ -96,14 +96,17 @@ it('what the watch tells of a creation before its answer comes is an own write, 
   await view.waitForSync(signal);
   const [seen] = view.list();
   if (seen === undefined) throw new Error('nothing is listed');
-  const other = { ...seen, metadata: { ...seen.metadata, name: 'blog' } };
+  const others = [
+    { ...seen, metadata: { ...seen.metadata, name: 'blog' } },
+    { ...seen, spec: { ...seen.spec, deploymentId: 'another' } },
+  ];
   const answer = Promise.withResolvers<Resource>();
-  const created = view.creating({ namespace: 'open', name: 'shop' }, () => answer.promise);
-  expect([view.isOwnWrite(seen), view.isOwnWrite(other)]).toEqual([true, false]);
+  const created = view.creating(seen, () => answer.promise);
+  expect([seen, ...others].map((each) => view.isOwnWrite(each))).toEqual([true, false, false]);
   answer.resolve(seen);
   expect(await created).toBe(seen);
   expect(view.isOwnWrite(seen)).toBe(false);
-  const refused = view.creating({ namespace: 'open', name: 'shop' }, () => Promise.reject(new Error('no')));
+  const refused = view.creating(seen, () => Promise.reject(new Error('no')));
   expect(view.isOwnWrite(seen)).toBe(true);
   await expect(refused).rejects.toThrow('no');
   expect(view.isOwnWrite(seen)).toBe(false);

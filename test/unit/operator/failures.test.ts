@@ -469,6 +469,17 @@ describe('lost credentials', () => {
     expect(world.condition('Ready')).toBe('True Converged');
   });
 
+  test('that were there when the volume was made again are read when one goes later', async () => {
+    const world = await settled(MINIMAL);
+    const before = password(world);
+    world.cluster.remove(`PersistentVolumeClaim/${NAMESPACE}/web-db`);
+    await world.converge();
+    expect(world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`)).toBeDefined();
+    world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
+    expect(await world.look()).toContain('create Secret/web-db');
+    expect(password(world)).toBe(before);
+  });
+
   test('are not read while all is well', async () => {
     const world = await settled(MINIMAL);
     world.cluster.client.find = () => Promise.reject(new Error('must not be asked'));
