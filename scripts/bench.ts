@@ -1,7 +1,7 @@
 /**
  * Measures Berth beside floors on this machine: npm run bench -- --help
  */
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -26,11 +26,13 @@ Measures Berth, each time beside its floor, in rounds that take turns. NAME: a b
 several; default: all. Use a machine that does nothing else.
 --n N       how much there is of what the bench counts (requests, rows, deployments), instead of the bench's own
 --runs R    rounds of each side, instead of the bench's own
---json      results as JSON on standard output, instead of tables; progress is on standard error in any case
---write     puts the results into docs/benchmarks.md, its JSON and its plots; benches that were not run stay as they are
+--json      results as JSON on standard output, instead of tables; progress is on standard error in any case. npm adds lines
+            of its own there, unless it runs as npm run --silent bench -- …
+--write     puts the results into docs/benchmarks.md, its JSON and its plots, each bench as it ends; benches that were
+            not run stay as they are
 --profile D Berth runs with node --cpu-prof: profiles go to the folder D, and what costs most is printed, with the
             statements that took PostgreSQL longest (unless DATABASE_URL names one)
---list      the benches, with what each measures
+--list      the benches, with what each measures, and from which --n on its goals are judged
 compare     the same bench with Berth from two folders in turn, B held against A; each needs its node_modules
 The exit code is 0 when everything could be measured, whatever came out.`;
 
@@ -80,6 +82,17 @@ interface Asked {
   readonly help: boolean;
 }
 
+/** What a checkout has to have, so that its Berth can be started. */
+const NEEDED = ['src/main.ts', 'package.json', 'node_modules'];
+
+/** @throws Error that names what is missing */
+export function assertCheckout(folder: string): void {
+  const missing = NEEDED.find((path) => !existsSync(join(folder, path)));
+  if (missing === undefined) return;
+  const next = missing === 'node_modules' ? ': run npm ci there' : ': it is no checkout of Berth';
+  throw new Error(`failed to compare with ${folder}: there is no ${missing} in it${next}`);
+}
+
 function readArguments(args: readonly string[]): Asked {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -113,6 +126,12 @@ function print({ name, measures, notes }: BenchResult, cellNames: readonly strin
   for (const note of notes) console.log(`- ${note}`);
 }
 
+const listed = (bench: Bench): string[] => [
+  bench.name,
+  `--n ${bench.goalsFrom ?? bench.n}`,
+  describeBench(bench, bench.n),
+];
+
 const log = (line: string) => console.error(line);
 
 /** Profiles that hold little are of processes that did nothing but start. */
@@ -141,6 +160,8 @@ async function measure(asked: Asked, benches: readonly Bench[], typed: string): 
     log,
     shared: things.shared,
   });
+  const date = new Date().toISOString().slice(0, 10);
+  const command = `npm run bench -- ${typed}`.trim();
   const results: BenchResult[] = [];
   try {
     for (const bench of benches) {
@@ -150,21 +171,14 @@ async function measure(asked: Asked, benches: readonly Bench[], typed: string): 
           ? await runBench(bench, contextOf(root), runs)
           : await compareBench(bench, [contextOf(asked.checkouts[0]), contextOf(asked.checkouts[1])], runs);
       results.push(result);
+      if (asked.write) writeReport(join(root, 'docs'), [{ result, machine, date, command }]);
       if (!asked.json) print(result, asked.checkouts === null ? CELL_NAMES : COMPARED_NAMES);
     }
   } finally {
     await things.stop();
   }
-  const date = new Date().toISOString().slice(0, 10);
   if (asked.json) console.log(JSON.stringify({ machine, date, results }, null, 2));
-  const entries = results.map((result) => ({
-    result,
-    machine,
-    date,
-    command: `npm run bench -- ${typed}`.trim(),
-  }));
   if (asked.profile !== null) printProfiles(asked.profile);
-  if (asked.write) writeReport(join(root, 'docs'), entries);
 }
 
 async function main(args: readonly string[]): Promise<void> {
@@ -173,16 +187,24 @@ async function main(args: readonly string[]): Promise<void> {
     console.log(HELP);
     return;
   }
+  for (const folder of asked.checkouts ?? []) assertCheckout(folder);
   const benches = chooseBenches(await loadBenches(), asked.names);
-  if (asked.list) console.log(columns(benches.map((bench) => [bench.name, describeBench(bench, bench.n)])));
+  if (asked.list) console.log(columns(benches.map(listed)));
   else await measure(asked, benches, args.join(' '));
+}
+
+/** Of an unknown option Node says more than helps. */
+function messageOf(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  const message = error instanceof Error ? error.message : String(error);
+  return code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? `${message.split('. ')[0]}; see --help` : message;
 }
 
 if (import.meta.main) {
   try {
     await main(process.argv.slice(2));
   } catch (error) {
-    console.error(`npm run bench: ${error instanceof Error ? error.message : String(error)}`);
+    console.error(`npm run bench: ${messageOf(error)}`);
     process.exitCode = 1;
   }
 }

@@ -2,6 +2,7 @@
  * The frame of benchmarks. A bench is a file `*.bench.ts` below this folder that exports `bench`; nothing else needs to
  * know of it. It starts what it measures and the floor beside it; the frame runs rounds of both in turn.
  */
+import { checkoutCommit } from '../checkout-commit.ts';
 import type { Plot } from './plot.ts';
 import { type Goal, judge, ratios, type Summary, summarise, type Verdict } from './statistics.ts';
 
@@ -131,6 +132,12 @@ function sizeOf(bench: Bench, context: BenchContext) {
   return { n, what: describeBench(bench, n), isAtSize: n >= (bench.goalsFrom ?? 0) };
 }
 
+/** A checkout's folder, with its commit. */
+function placeOf({ root }: BenchContext): string {
+  const commit = checkoutCommit(root);
+  return commit === undefined ? root : `${root}, commit ${commit}`;
+}
+
 type Round = () => Promise<Sample>;
 
 /**
@@ -193,7 +200,7 @@ export async function compareBench(
       const [ours = [], floor = []] = await interleave([after.ours, before.ours], { ...bench, runs }, log);
       const measures = bench.measures.map(({ name, unit }) => resultOf({ name, unit }, ours, floor));
       const { n, what } = sizeOf(bench, second);
-      const notes = [`A: ${first.root}.`, `B: ${second.root}.`];
+      const notes = [`A: ${placeOf(first)}.`, `B: ${placeOf(second)}.`];
       return { name: bench.name, what, floor: 'A, the first checkout', n, measures, notes, plots: [] };
     } finally {
       await after.stop?.();

@@ -27,8 +27,9 @@ export function shortNumber(value: number): string {
   return String(Number(value.toFixed(digits)));
 }
 
-const withSpread = ({ median, q1, q3 }: Summary) =>
-  `${shortNumber(median)} (${shortNumber(q1)}–${shortNumber(q3)})`;
+/** One round has no spread. */
+const withSpread = ({ median, q1, q3, rounds }: Summary) =>
+  rounds === 1 ? shortNumber(median) : `${shortNumber(median)} (${shortNumber(q1)}–${shortNumber(q3)})`;
 
 const goalText = ({ of, is, limit }: Goal, unit: string) =>
   `${is === 'at least' ? '≥' : '≤'} ${limit}${of === 'ratio' ? ' × floor' : ` ${unit}`}`;
@@ -73,13 +74,18 @@ function machineText(machine: Machine): string {
   return `${commit === undefined ? '' : `Commit ${commit}. `}${cores} cores (${cpu}), ${memoryGib} GiB, ${kernel}; Node ${node}, PostgreSQL ${postgresql}, Kubernetes ${kubernetes}; load average at the start ${loadAverage}.`;
 }
 
+const roundsText = ({ measures }: BenchResult) => {
+  const rounds = measures[0]?.ours.rounds ?? 0;
+  return rounds === 1 ? '1 round' : `${rounds} rounds`;
+};
+
 function section({ result, machine, command, date }: Entry): string {
   const warning = busyWarning(machine);
   const parts = [
     `## ${result.name}`,
     `${result.what}${result.floor === null ? '' : ` Floor: ${result.floor}`}`,
     table(CELL_NAMES, result.measures.map(measureCells)),
-    `\`${command}\`, ${date}, ${result.measures[0]?.ours.rounds ?? 0} rounds. ${machineText(machine)}`,
+    `\`${command}\`, ${date}, ${roundsText(result)}. ${machineText(machine)}`,
     ...(warning === null ? [] : [`Mind: ${warning}.`]),
     ...(result.notes.length === 0 ? [] : [result.notes.map((note) => `- ${note}`).join('\n')]),
     ...result.plots.map((plot) => `![${plot.title}](${FOLDER}/${plotFile(result.name, plot)})`),
@@ -94,7 +100,7 @@ Made by \`npm run bench -- --write\` from [${FOLDER}/${RESULTS}](${FOLDER}/${RES
 Only ratios travel from one machine to another. So what has a floor is measured beside it, in rounds that take turns
 (every other round begins with the other side), and a ratio is that of one round. Rounds of the cluster begin in a new
 Kubernetes, after some deployments that do not count; of those of the API the first of each side does not count. Numbers
-are medians, with the quartiles in brackets. Everything runs on one machine: Berth, the floor, PostgreSQL, the load and,
+are medians, with the quartiles in brackets where there was more than one round. Everything runs on one machine: Berth, the floor, PostgreSQL, the load and,
 where there is one, the cluster share its cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` on).
 
 Where a goal is missed, [performance.md](performance.md) says where the time goes and why. \`too few\`: the goal is for

@@ -30,8 +30,8 @@ export const bench: Bench = {
   ],
   async start(context) {
     const crowd = context.n ?? CROWD;
-    const load = startLoad();
     const hub = await prepareHub(context);
+    const load = startLoad();
     let listener: ListenerClient | undefined;
     const stop = async () => {
       await load.stop();

@@ -19,9 +19,9 @@ export const bench: Bench = {
   measures: requestMeasures(0.85),
   async start(context) {
     const requests = context.n ?? REQUESTS;
-    const load = startLoad();
     const hub = await prepareHub(context);
     const beside = await prepareHub(context);
+    const load = startLoad();
     const stop = async () => {
       await load.stop();
       await Promise.all([hub.stop(), beside.stop()]);

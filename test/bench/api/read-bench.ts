@@ -23,8 +23,8 @@ const LIST_QUERY = '?limit=100';
 export const LIST_PATH = `${PATH}${LIST_QUERY}`;
 
 async function startReads(context: BenchContext, reads: Reads): Promise<Sides> {
-  const load = startLoad();
   const hub = await prepareHub(context);
+  const load = startLoad();
   const stop = async () => {
     await load.stop();
     await hub.stop();

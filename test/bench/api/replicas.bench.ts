@@ -13,7 +13,7 @@ const PERCENT = 100;
 /** The load is the same: as many requests over as many connections, on one process or on all. */
 export const bench: Bench = {
   name: 'api-replicas',
-  what: `POST /v2/deployments over ${CONNECTIONS} connections, shared by ${PROCESSES} processes of the API on one database. processor: of all of them; smallest share: of the one that has least of it. The rate is that of the machine, which they share with PostgreSQL and the load.`,
+  what: `POST /v2/deployments over ${CONNECTIONS} connections, one part of them on each of ${PROCESSES} processes of the API on one database. processor: of all of them; smallest share: of the one that has least of it, so that what one does for the other would be seen. The rate is that of the machine, which they share with PostgreSQL and the load.`,
   floor: 'One process with the whole load.',
   n: REQUESTS,
   runs: 7,
@@ -21,12 +21,12 @@ export const bench: Bench = {
     { name: 'rate', unit: 'req/s' },
     { name: 'p99', unit: 'ms' },
     { name: 'processor', unit: 'ms/req' },
-    { name: 'smallest share', unit: '%', goal: { of: 'value', is: 'at least', limit: 40 } },
+    { name: 'smallest share', unit: '%' },
   ],
   async start(context) {
     const requests = context.n ?? REQUESTS;
-    const loads = Array.from({ length: PROCESSES }, startLoad);
     const hub = await prepareHub(context);
+    const loads = Array.from({ length: PROCESSES }, startLoad);
     const stop = async () => {
       await Promise.all(loads.map((load) => load.stop()));
       await hub.stop();

@@ -23,6 +23,7 @@ export const bench: Bench = {
   what: `A new image, {n} times, ${DEPLOYMENTS} deployments in turn: from the watch event with which the Deployment has its one pod of the new template available until GET shows the revision as active (asked every ${LOOK_MS} ms).`,
   floor: null,
   n: CHANGES,
+  goalsFrom: 100,
   runs: 1,
   measures: [
     { name: 'p50', unit: 'ms' },

@@ -19,6 +19,7 @@ export const bench: Bench = {
   what: `The Deployment of an application is deleted by hand, {n} times, ${DEPLOYMENTS} deployments in turn: from before the deletion until a watch shows another one. Each has one pod.`,
   floor: null,
   n: DELETIONS,
+  goalsFrom: 100,
   runs: 1,
   measures: [
     { name: 'p50', unit: 'ms' },

@@ -20,6 +20,8 @@ export interface Growth {
   readonly time: Line;
   /** Processor time of all roles, in milliseconds a deployment. */
   readonly processor: Line;
+  /** The same of each role. */
+  readonly processorOf: ReadonlyMap<BenchRole, Line>;
   /** Of each role at a step's end, in MiB. */
   readonly memory: ReadonlyMap<BenchRole, readonly number[]>;
 }
@@ -40,18 +42,20 @@ export async function fillInSteps(
 ): Promise<Growth> {
   const { warm, steps } = stepsOf(count);
   const [time, processor]: [[number, number][], [number, number][]] = [[], []];
+  const processorOf = new Map<BenchRole, [number, number][]>(ROLES.map((role) => [role, []]));
   const memory = new Map<BenchRole, number[]>(ROLES.map((role) => [role, []]));
   const some = (prefix: string, number: number) =>
     fill(berth, apps, load, { count: number, pods: 0, prefix, objects: 1, log });
   await some('warm-', warm);
   for (const { end, count: number } of steps) {
     const { result, costs } = await withRoleCosts(berth, number, () => some(`filled-${end}-`, number));
-    time.push([end, (result.seconds * MS) / number]);
-    processor.push([end, ROLES.reduce((sum, role) => sum + (costs[`${role} processor`] ?? 0), 0)]);
+    time.push([warm + end, (result.seconds * MS) / number]);
+    for (const role of ROLES) processorOf.get(role)?.push([warm + end, costs[`${role} processor`] ?? 0]);
+    processor.push([warm + end, ROLES.reduce((sum, role) => sum + (costs[`${role} processor`] ?? 0), 0)]);
     for (const role of ROLES) memory.get(role)?.push(processUsage(berth.pidOf(role)).rssMib);
     // What was asked until now is of no more use, and takes memory.
     berth.proxy.clear();
     log(`${end} deployments: the last ${number} took ${((result.seconds * MS) / number).toFixed(1)} ms each`);
   }
-  return { time, processor, memory };
+  return { time, processor, processorOf, memory };
 }

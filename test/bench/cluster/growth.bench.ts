@@ -1,4 +1,5 @@
 import type { Bench, Sample } from '../bench.ts';
+import { Apps } from './apps.ts';
 import { LEAST_WARM, type Line, stepsOf, WARM_SHARE } from './fill-steps.ts';
 import { openPlayer, play } from './playing.ts';
 import { body } from './samples.ts';
@@ -19,7 +20,7 @@ export const bench: Bench = {
   name: 'growth',
   what: `Time of a deployment while there are more and more: {n}, switched off, in steps to 2, 20, 40 … 100 % of them over 16 connections, each until every one is settled, after some (${100 * WARM_SHARE} %, at least ${LEAST_WARM}) that do not count. growth: the last step beside the second one. processor growth: the same of the processor time that all roles of Berth take. Listener and operator are behind the proxy of \`steady\`, which a run of both shares.`,
   floor:
-    'The same writes in the same steps, by the program of converge: what Kubernetes itself takes longer for, the more there is in it.',
+    'The same writes in the same steps, by the program of converge, with the same watches of the bench: what Kubernetes itself takes longer for, the more there is in it.',
   n: DEPLOYMENTS,
   goalsFrom: 5000,
   runs: 1,
@@ -47,14 +48,16 @@ export const bench: Bench = {
         async (place) => {
           beside = [];
           const player = await openPlayer(recording, place);
+          const apps = await Apps.start(place.admin, place.namespace);
           await play(player, { prefix: 'warm', count: warm });
           for (const { end, count: number } of steps) {
             const began = performance.now();
             await play(player, { prefix: `grow${end}`, count: number });
-            beside.push([end, (performance.now() - began) / number]);
+            beside.push([warm + end, (performance.now() - began) / number]);
             context.log(`${end} deployments are written`);
           }
           await player.close();
+          await apps.stop();
           return measured(beside);
         },
         { isLarge: true },
@@ -66,7 +69,7 @@ export const bench: Bench = {
       ours,
       floor,
       notes: () => [
-        `By the number of deployments at a step's end: ${told(growth.time)}; the same writes: ${told(beside)}; processor of Berth: ${told(growth.processor)}.`,
+        `By the number of deployments at a step's end: ${told(growth.time)}; the same writes: ${told(beside)}; processor of Berth: ${told(growth.processor)}, of each role: ${[...growth.processorOf].map(([role, line]) => `${role} ${told(line)}`).join('; ')}.`,
         `Memory at a step's end, in the midst of work: ${memory.join('; ')}.`,
         berth.note,
       ],

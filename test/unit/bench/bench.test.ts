@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { chooseBenches, loadBenches } from '../../../scripts/bench.ts';
+import { assertCheckout, chooseBenches, loadBenches } from '../../../scripts/bench.ts';
 import { type Bench, type BenchContext, compareBench, runBench, type Sample } from '../../bench/bench.ts';
 import { busyWarning, describeMachine } from '../../bench/machine.ts';
 import { drawPlot, ticks } from '../../bench/plot.ts';
@@ -187,4 +187,20 @@ test('a report replaces what was measured anew and keeps the rest', async () => 
 test('docs/benchmarks.md is what its results make', () => {
   const docs = new URL('../../../docs', import.meta.url).pathname;
   expect(readFileSync(join(docs, 'benchmarks.md'), 'utf8')).toBe(benchmarksPage(readEntries(docs)));
+});
+
+test('a folder that is no checkout is named before anything starts, with what to do', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+  try {
+    expect(() => assertCheckout(folder)).toThrow(
+      `${folder}: there is no src/main.ts in it: it is no checkout`,
+    );
+    mkdirSync(join(folder, 'src'));
+    for (const file of ['src/main.ts', 'package.json']) writeFileSync(join(folder, file), '');
+    expect(() => assertCheckout(folder)).toThrow('there is no node_modules in it: run npm ci there');
+    mkdirSync(join(folder, 'node_modules'));
+    assertCheckout(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
