@@ -100,8 +100,8 @@ Made by \`npm run bench -- --write\` from [${FOLDER}/${RESULTS}](${FOLDER}/${RES
 Only ratios travel from one machine to another. So what has a floor is measured beside it, in rounds that take turns
 (every other round begins with the other side), and a ratio is that of one round. Rounds of the cluster begin in a new
 Kubernetes, after some deployments that do not count; of those of the API the first of each side does not count. Numbers
-are medians, with the quartiles in brackets where there was more than one round. Everything runs on one machine: Berth, the floor, PostgreSQL, the load and,
-where there is one, the cluster share its cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` on).
+are medians, with the quartiles in brackets where there was more than one round. Everything runs on one machine: Berth,
+the floor, PostgreSQL, the load and, where there is one, the cluster share its cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` on).
 
 Where a goal is missed, [performance.md](performance.md) says where the time goes and why. \`too few\`: the goal is for
 more than there were. \`npm run bench\` measures all of it at sizes of minutes; those of the goals take \`--n\`.

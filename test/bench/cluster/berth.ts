@@ -81,8 +81,8 @@ export async function eachOf<T>(
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
 }
 
-/** Node's options of both. */
-function together(
+/** Settings with more of them, where both may have options for Node. */
+function withMore(
   settings: Readonly<Record<string, string>>,
   more: Readonly<Record<string, string>>,
 ): Record<string, string> {
@@ -104,7 +104,7 @@ export async function prepareClusterBerth(
   const prepared = await prepareBerth(`bench-${name}`, {
     access: cluster,
     postgres,
-    settings: together({ BERTH_RATE_LIMIT: 'off', ...profileSettings(context) }, settings),
+    settings: withMore({ BERTH_RATE_LIMIT: 'off', ...profileSettings(context) }, settings),
     checkout: context.root,
   });
   const { stateDir, apiKey, namespace } = prepared;

@@ -1,7 +1,8 @@
 import { CONNECTIONS } from '../api/measure.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { Apps } from './apps.ts';
-import { MACHINE_COSTS, ROLE_COSTS, withMachineCosts, withRoleCosts } from './costs.ts';
+import { ROLES } from './berth.ts';
+import { MACHINE_COSTS, ROLE_COSTS, withCosts } from './costs.ts';
 import { fill } from './fill.ts';
 import { openPlayer, play } from './playing.ts';
 import { statusesOf } from './recording.ts';
@@ -38,15 +39,12 @@ export const bench: Bench = {
       inOwnWorld(context, 'converge', async ({ berth, apps, load }): Promise<Sample> => {
         note = berth.note;
         await fill(berth, apps, load, { count: WARM, pods: 0, prefix: 'warm-', objects });
-        const { result: whole, costs: machine } = await withMachineCosts(berth, count, () =>
-          withRoleCosts(berth, count, () =>
-            fill(berth, apps, load, { count, pods: 0, prefix: 'round-', objects }),
-          ),
+        const { result, costs } = await withCosts({ berth, count, roles: ROLES }, () =>
+          fill(berth, apps, load, { count, pods: 0, prefix: 'round-', objects }),
         );
-        const { result, costs } = whole;
         own = [...result.progress];
         const { seconds, statuses } = result;
-        return { time: seconds, rate: count / seconds, statuses, ...costs, ...machine };
+        return { time: seconds, rate: count / seconds, statuses, ...costs };
       });
     const floor = () =>
       besideNothing(context, 'floor', async (berth): Promise<Sample> => {
@@ -55,7 +53,7 @@ export const bench: Bench = {
         await play(player, { prefix: 'warm', count: WARM });
         others = [];
         const began = performance.now();
-        const { costs } = await withMachineCosts(berth, count, () =>
+        const { costs } = await withCosts({ berth, count, roles: [] }, () =>
           play(player, { prefix: 'floor', count }, (at) => {
             others.push([(at - began) / MS, others.length + 1]);
           }),

@@ -1,7 +1,7 @@
 /** What a round of many deployments takes of the processors, and whom. */
 import { cpus } from 'node:os';
 import type { Measure, Sample } from '../bench.ts';
-import { type ClusterBerth, ROLES } from './berth.ts';
+import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
 
 const MS = 1000;
 const PERCENT = 100;
@@ -21,35 +21,26 @@ export const MACHINE_COSTS: readonly Measure[] = [
 /** Processor time that nothing used since the machine started, of all processors, in ms. */
 const idleMs = () => cpus().reduce((sum, { times }) => sum + times.idle, 0);
 
-/** Processor time of Kubernetes for a round of so many deployments, and the share of all processors that had nothing to do. */
-export async function withMachineCosts<T>(
-  berth: ClusterBerth,
-  count: number,
+/**
+ * What a round of so many deployments takes: processor time of Kubernetes and of the roles that run, and the share of all
+ * processors that had nothing to do.
+ */
+export async function withCosts<T>(
+  { berth, count, roles }: { berth: ClusterBerth; count: number; roles: readonly BenchRole[] },
   round: () => Promise<T>,
 ): Promise<{ result: T; costs: Sample }> {
-  const [before, idle, began] = [berth.cpuOfKubernetes(), idleMs(), performance.now()];
+  const clocks = [
+    { name: 'kubernetes', cpuSeconds: () => berth.cpuOfKubernetes() },
+    ...roles.map((role) => ({ name: role, cpuSeconds: () => berth.cpuOf(role) })),
+  ];
+  const before = clocks.map(({ cpuSeconds }) => cpuSeconds());
+  const [idle, began] = [idleMs(), performance.now()];
   const result = await round();
   const whole = (performance.now() - began) * cpus().length;
-  return {
-    result,
-    costs: {
-      'kubernetes processor': ((berth.cpuOfKubernetes() - before) * MS) / count,
-      'processors at rest': ((idleMs() - idle) / whole) * PERCENT,
-    },
-  };
-}
-
-/** Processor time of each role for a round of so many deployments. */
-export async function withRoleCosts<T>(
-  berth: ClusterBerth,
-  count: number,
-  round: () => Promise<T>,
-): Promise<{ result: T; costs: Sample }> {
-  const before = ROLES.map((role) => berth.cpuOf(role));
-  const result = await round();
-  const costs = ROLES.map((role, index) => [
-    `${role} processor`,
-    ((berth.cpuOf(role) - (before[index] ?? 0)) * MS) / count,
+  const rest = ((idleMs() - idle) / whole) * PERCENT;
+  const spent = clocks.map(({ name, cpuSeconds }, index) => [
+    `${name} processor`,
+    ((cpuSeconds() - (before[index] ?? 0)) * MS) / count,
   ]);
-  return { result, costs: Object.fromEntries(costs) };
+  return { result, costs: { 'processors at rest': rest, ...Object.fromEntries(spent) } };
 }

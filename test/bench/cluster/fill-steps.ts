@@ -1,7 +1,7 @@
 /** Many deployments, step by step: what one of them takes while there are more and more. */
 import { processUsage } from '../process-usage.ts';
 import { type BenchRole, ROLES } from './berth.ts';
-import { withRoleCosts } from './costs.ts';
+import { withCosts } from './costs.ts';
 import { fill } from './fill.ts';
 import type { World } from './sides.ts';
 
@@ -30,7 +30,7 @@ export interface Growth {
 export function stepsOf(count: number): { warm: number; steps: { end: number; count: number }[] } {
   const warm = Math.max(LEAST_WARM, Math.round(count * WARM_SHARE));
   const ends = ENDS.map((share) => Math.max(1, Math.round(count * share)));
-  const steps = ends.map((end, index) => ({ end, count: end - (ends[index - 1] ?? 0) }));
+  const steps = ends.map((end, index) => ({ end: warm + end, count: end - (ends[index - 1] ?? 0) }));
   return { warm, steps: steps.filter((step) => step.count > 0) };
 }
 
@@ -41,21 +41,26 @@ export async function fillInSteps(
   log: (line: string) => void,
 ): Promise<Growth> {
   const { warm, steps } = stepsOf(count);
-  const [time, processor]: [[number, number][], [number, number][]] = [[], []];
+  const time: [number, number][] = [];
   const processorOf = new Map<BenchRole, [number, number][]>(ROLES.map((role) => [role, []]));
   const memory = new Map<BenchRole, number[]>(ROLES.map((role) => [role, []]));
   const some = (prefix: string, number: number) =>
     fill(berth, apps, load, { count: number, pods: 0, prefix, objects: 1, log });
   await some('warm-', warm);
   for (const { end, count: number } of steps) {
-    const { result, costs } = await withRoleCosts(berth, number, () => some(`filled-${end}-`, number));
-    time.push([warm + end, (result.seconds * MS) / number]);
-    for (const role of ROLES) processorOf.get(role)?.push([warm + end, costs[`${role} processor`] ?? 0]);
-    processor.push([warm + end, ROLES.reduce((sum, role) => sum + (costs[`${role} processor`] ?? 0), 0)]);
+    const { result, costs } = await withCosts({ berth, count: number, roles: ROLES }, () =>
+      some(`filled-${end}-`, number),
+    );
+    time.push([end, (result.seconds * MS) / number]);
+    for (const role of ROLES) processorOf.get(role)?.push([end, costs[`${role} processor`] ?? 0]);
     for (const role of ROLES) memory.get(role)?.push(processUsage(berth.pidOf(role)).rssMib);
     // What was asked until now is of no more use, and takes memory.
     berth.proxy.clear();
     log(`${end} deployments: the last ${number} took ${((result.seconds * MS) / number).toFixed(1)} ms each`);
   }
+  const lines = [...processorOf.values()];
+  const processor = time.map(
+    ([end], index) => [end, lines.reduce((sum, line) => sum + (line[index]?.[1] ?? 0), 0)] as const,
+  );
   return { time, processor, processorOf, memory };
 }

@@ -53,7 +53,7 @@ export const bench: Bench = {
           for (const { end, count: number } of steps) {
             const began = performance.now();
             await play(player, { prefix: `grow${end}`, count: number });
-            beside.push([warm + end, (performance.now() - began) / number]);
+            beside.push([end, (performance.now() - began) / number]);
             context.log(`${end} deployments are written`);
           }
           await player.close();

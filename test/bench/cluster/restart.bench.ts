@@ -5,9 +5,8 @@ import type { Bench, Sample } from '../bench.ts';
 import { processUsage } from '../process-usage.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 import { isWrite, summaryOf } from './recording.ts';
-import { filledWorld } from './sides.ts';
+import { BESIDE_MANY, filledWorld } from './sides.ts';
 
-const DEPLOYMENTS = 20;
 const LOOK_MS = 100;
 /** Less than this in a look is what leases and long polls take. */
 const IDLE_SHARE = 0.25;
@@ -57,11 +56,7 @@ function together(exchanges: readonly KubernetesExchange[]): number {
 export const bench: Bench = {
   name: 'restart',
   what: `Listener and operator end in order and start again beside {n} deployments, switched off: from before their start until neither asks anything nor works any more (each below ${100 * IDLE_SHARE} % of a core). LISTs: the same lists, sent again by a program that does nothing with the answers; what is beyond them is held against the goal. memory before: of the processes that made all of it, after a rest of up to ${LONGEST_REST_MS / MS} s.`,
-  floor: null,
-  n: DEPLOYMENTS,
-  goalsFrom: 5000,
-  runs: 1,
-  fresh: true,
+  ...BESIDE_MANY,
   measures: [
     { name: 'until quiet', unit: 's' },
     { name: 'LISTs', unit: 's' },
@@ -76,7 +71,7 @@ export const bench: Bench = {
     })),
   ],
   start: async (context) => {
-    const count = context.n ?? DEPLOYMENTS;
+    const count = context.n ?? BESIDE_MANY.n;
     const { berth } = await filledWorld(context, count);
     const { proxy } = berth;
     let asked = '';

@@ -75,6 +75,13 @@ export interface OwnOptions {
   readonly isLarge?: boolean;
 }
 
+/** What benches beside a filled world have alike: their goals are for 5,000 deployments. */
+export const BESIDE_MANY = { floor: null, n: 20, goalsFrom: 5000, runs: 1, fresh: true } as const;
+
+/** How long a filled world is looked at, in seconds: the longest at the size of the goals, in proportion below it. */
+export const secondsBeside = (count: number, [shortest, longest]: readonly [number, number]): number =>
+  Math.min(longest, Math.max(shortest, (count * longest) / BESIDE_MANY.goalsFrom));
+
 /** A world that was filled, with how that went. */
 export interface FilledWorld extends World {
   readonly growth: Growth;

@@ -4,13 +4,10 @@ import type { Bench, BenchContext, Sample } from '../bench.ts';
 import { processUsage } from '../process-usage.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 import { untilQuiet } from './recording.ts';
-import { filledWorld } from './sides.ts';
+import { BESIDE_MANY, filledWorld, secondsBeside } from './sides.ts';
 
-const DEPLOYMENTS = 20;
-const SHORTEST_S = 30;
-const LONGEST_S = 900;
-/** 5,000 deployments are looked at for a quarter of an hour. */
-const SECONDS_PER_DEPLOYMENT = 0.18;
+/** The shortest and the longest time; 5,000 deployments are looked at for a quarter of an hour. */
+const SECONDS = [30, 900] as const;
 const CUT_EVERY_MS = 3_000;
 /** Every watch that is open, each time; after the last of them all is listed anew, and a sample taken. */
 const CYCLE = ['end', 'reset', 'end', 'reset', 'end', 'reset', 'end', 'gone-event'] as const;
@@ -27,11 +24,7 @@ interface Live {
 export const bench: Bench = {
   name: 'soak',
   what: `{n} deployments, switched off, and nobody changes anything, but every watch of listener and operator breaks every ${CUT_EVERY_MS / MS} s: in order or by a reset, and once in ${CYCLE.length} times because the server has forgotten its version, so that all is listed anew. growth: of what lives after a whole collection, at the end of each such cycle, by least squares over the last two thirds of the time.`,
-  floor: null,
-  n: DEPLOYMENTS,
-  goalsFrom: 5000,
-  runs: 1,
-  fresh: true,
+  ...BESIDE_MANY,
   measures: [
     { name: 'breaks', unit: 'of each watch' },
     ...CLUSTER_ROLES.flatMap((role) => [
@@ -45,9 +38,9 @@ export const bench: Bench = {
     ]),
   ],
   start: async (context) => {
-    const count = context.n ?? DEPLOYMENTS;
+    const count = context.n ?? BESIDE_MANY.n;
     const { berth } = await filledWorld(context, count);
-    const seconds = Math.min(LONGEST_S, Math.max(SHORTEST_S, count * SECONDS_PER_DEPLOYMENT));
+    const seconds = secondsBeside(count, SECONDS);
     let lines = new Map<ClusterRole, Live[]>();
     const ours = async (): Promise<Sample> => {
       lines = new Map(CLUSTER_ROLES.map((role) => [role, []]));

@@ -4,13 +4,10 @@ import type { Bench, Measure, Sample } from '../bench.ts';
 import { cpuShare, processUsage, watchUsage } from '../process-usage.ts';
 import { ROLES } from './berth.ts';
 import { isWrite, summaryOf, untilQuiet } from './recording.ts';
-import { filledWorld } from './sides.ts';
+import { BESIDE_MANY, filledWorld, secondsBeside } from './sides.ts';
 
-const DEPLOYMENTS = 20;
-const SHORTEST_S = 15;
-const LONGEST_S = 300;
-/** A window as long as the watches that end in it: 5,000 deployments are looked at for five minutes. */
-const SECONDS_PER_DEPLOYMENT = 0.06;
+/** The shortest and the longest time, as long as the watches that end in it: 5,000 deployments are looked at for five minutes. */
+const SECONDS = [15, 300] as const;
 const MINUTE_S = 60;
 const MS = 1000;
 
@@ -23,11 +20,7 @@ const ROLE_MEASURES: readonly Measure[] = ROLES.flatMap((role) => [
 export const bench: Bench = {
   name: 'steady',
   what: `{n} deployments, switched off, and nobody changes anything: what listener and operator ask of the API server beyond their leases, counted by a proxy, and what each role takes.`,
-  floor: null,
-  n: DEPLOYMENTS,
-  goalsFrom: 5000,
-  runs: 1,
-  fresh: true,
+  ...BESIDE_MANY,
   measures: [
     { name: 'writes', unit: 'a minute', goal: atMost(0) },
     { name: 'reads', unit: 'a minute', goal: atMost(0) },
@@ -35,10 +28,10 @@ export const bench: Bench = {
     ...ROLE_MEASURES,
   ],
   start: async (context) => {
-    const count = context.n ?? DEPLOYMENTS;
+    const count = context.n ?? BESIDE_MANY.n;
     const { berth, stop } = await filledWorld(context, count);
     const { proxy } = berth;
-    const seconds = Math.min(LONGEST_S, Math.max(SHORTEST_S, count * SECONDS_PER_DEPLOYMENT));
+    const seconds = secondsBeside(count, SECONDS);
     let watches = 0;
     let asked = '';
     const ours = async (): Promise<Sample> => {
