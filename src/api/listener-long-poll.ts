@@ -29,6 +29,8 @@ const LOOK_AGAIN_MS = 5000;
 const BUSY_MS = 100;
 /** An answer is full at this size, in bytes of JSON. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+/** What is noted of items that are handed out may be lost: they are due as before then, and come again. */
+const HANDING_OUT = { durable: false } as const;
 /** Renders due items until the answer is full. A record that cannot be rendered is put off, not in the way. */
 function renderer(deps: WorkDeps) {
   let bytes = 0;
@@ -115,7 +117,7 @@ export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkReq
         ? await scope.transaction(async (transaction) => {
             await checkEpoch(transaction, listenerId, epoch);
             return takeWork(transaction, listenerId, limit, renderer(deps));
-          })
+          }, HANDING_OUT)
         : [];
     for (const item of items) tell(deps, listenerId, item, lookedAt);
     const left = end - performance.now();

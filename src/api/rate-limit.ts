@@ -1,7 +1,7 @@
 import { isIP, isIPv4 } from 'node:net';
 import type { FastifyRequest } from 'fastify';
+import { type Rate, TokenBuckets } from '../domain/token-buckets.ts';
 import { ApiError } from './errors.ts';
-import { type Rate, TokenBuckets } from './token-buckets.ts';
 
 /** How often a key may call, a webhook be delivered, and an address fail to authenticate (docs/decisions/0017). */
 

@@ -30,11 +30,13 @@ export class Outbox {
   readonly #touched = new Map<string, InventoryItem | null>();
   #everything = false;
   #content = Promise.withResolvers<void>();
+  #urgent = Promise.withResolvers<void>();
 
   /** How a work item ended. */
   addOutcome(outcome: Outcome): void {
     this.#outcomes.set(outcome.deployment_id, outcome);
-    this.wake();
+    if (isUrgent(outcome)) this.wake();
+    else this.#wakeForContent();
   }
 
   addObserved(report: ObservedReport): void {
@@ -70,6 +72,17 @@ export class Outbox {
   /** Resolves when there is something to tell, and with the next `wake`. */
   waitForContent(): Promise<void> {
     return this.isEmpty ? this.#content.promise : Promise.resolve();
+  }
+
+  /** There is more to tell than that items were applied, which nobody waits for. */
+  get isUrgent(): boolean {
+    if (this.#observed.size + this.#touched.size > 0 || this.#everything) return true;
+    return [...this.#outcomes.values()].some(isUrgent);
+  }
+
+  /** Resolves when there is such, and with the next `wake`. */
+  waitForUrgent(): Promise<void> {
+    return this.isUrgent ? Promise.resolve() : this.#urgent.promise;
   }
 
   /** Takes out up to `limit` reports, outcomes before statuses. */
@@ -108,11 +121,21 @@ export class Outbox {
     return taken;
   }
 
-  /** Ends the present wait for content. */
+  /** Ends the present waits. */
   wake(): void {
+    this.#urgent.resolve();
+    this.#urgent = Promise.withResolvers();
+    this.#wakeForContent();
+  }
+
+  #wakeForContent(): void {
     this.#content.resolve();
     this.#content = Promise.withResolvers();
   }
+}
+
+function isUrgent({ kind }: Outcome): boolean {
+  return kind !== 'applied';
 }
 
 /** Without those whose follower tells of the same revisions; the latest of them. */

@@ -1,4 +1,5 @@
 import { asBefore, type InventoryItem, MAX_REPORTS, type Report } from '../contract/report-protocol.ts';
+import { type Rate, TokenBuckets } from '../domain/token-buckets.ts';
 import { sleep } from '../kube/clock.ts';
 import { parseKey } from '../kube/object.ts';
 import { backOff, type HubFailureOptions } from './hub-backoff.ts';
@@ -17,6 +18,10 @@ export interface SenderOptions extends HubFailureOptions {
 
 /** After a call: what comes of many deployments meanwhile goes with the next one, and costs the hub one transaction. */
 const GATHER_MS = 40;
+/** Call after call, each carries more: it costs the hub a transaction and its disk a commit, however much is in it. */
+const PACE: Rate = { perSecond: 4, burst: 8 };
+/** The word that an item was applied goes along with the status that mostly follows, if that comes within this time. */
+const COMPANY_MS = 100;
 const RETRY = { baseMs: 200, capMs: 10_000 };
 /** Then the hub is asked anew whether it knows more. */
 const AS_BEFORE_MS = 60_000;
@@ -32,6 +37,7 @@ export async function runSender(options: SenderOptions): Promise<void> {
   for (const end of [term.lost, draining]) {
     end.addEventListener('abort', () => outbox.wake(), { once: true });
   }
+  const waits = { outbox, clock: options.clock, pace: new TokenBuckets(PACE, 1), ended };
   let failures = 0;
   while (!term.lost.aborted) {
     if (outbox.isEmpty) {
@@ -39,6 +45,7 @@ export async function runSender(options: SenderOptions): Promise<void> {
       await outbox.waitForContent();
       continue;
     }
+    await untilDue(waits);
     try {
       await sender.sendSome();
       failures = 0;
@@ -47,6 +54,27 @@ export async function runSender(options: SenderOptions): Promise<void> {
       failures += 1;
       await backOff('tell the hub', error, failures, RETRY, options, term.lost);
     }
+  }
+}
+
+interface Waits extends Pick<SenderOptions, 'outbox' | 'clock'> {
+  readonly pace: TokenBuckets;
+  /** Fires: there is no time to wait. */
+  readonly ended: AbortSignal;
+}
+
+/** Resolves when what there is to tell has waited for company, and the pace allows a call. */
+async function untilDue({ outbox, clock, pace, ended }: Waits): Promise<void> {
+  if (!ended.aborted) {
+    const over = new AbortController();
+    // The end wakes the outbox.
+    await Promise.race([outbox.waitForUrgent(), sleep(clock, COMPANY_MS, over.signal)]);
+    over.abort();
+  }
+  while (!ended.aborted) {
+    const waitSeconds = pace.take('', clock.now());
+    if (waitSeconds === 0) return;
+    await sleep(clock, waitSeconds * 1000, ended);
   }
 }
 

@@ -14,18 +14,19 @@ import { type ChildKindName, childKindOf } from './kinds.ts';
 import { assertMayAct } from './may-act.ts';
 import type { ObservedResource } from './observed.ts';
 import { isOurs } from './ownership.ts';
-import { Posts } from './posted-too-late.ts';
 import type { Refusals } from './refusals.ts';
 
-export interface ActInput extends Omit<Execution, 'view' | 'resource' | 'posts'> {
+export interface ActInput extends Omit<Execution, 'view' | 'resource'> {
   readonly resource: ObservedResource;
   readonly view: ClusterView;
   readonly refusals: Refusals;
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly mayAct: () => boolean;
-  /** Whether the custom resource was read from the server since this operator began. */
+  /** Whether the server itself has said what the custom resource is since this operator began. */
   readonly confirmed: boolean;
+  /** Whether it has said so of this one just now: it need not be asked again. */
+  readonly confirmedLately: boolean;
   /**
    * To be called when the prerequisites are there and something is about to be changed that runs; false: nothing may be,
    * because the custom resource is not what it was.
@@ -74,36 +75,16 @@ export async function act(actions: readonly Action[], input: ActInput): Promise<
     if (failure !== undefined) results.set(action, { kind: 'refused', failure });
     return failure === undefined;
   });
-  const reads = due.length > 0 && (!input.confirmed || due.some(isCreation));
+  const creates = due.some(isCreation) && !input.confirmedLately;
+  const reads = due.length > 0 && (!input.confirmed || creates);
   if (reads && !(await isParentUnchanged(input))) return { ...summary(results), outdated: true };
-  const posts = new Posts();
-  let acted: Acted;
-  try {
-    acted = await actInStages(due, results, { ...input, posts });
-  } catch (error) {
-    await posts.lookAgain(input).catch(() => undefined);
-    throw error;
-  }
-  const error = await secondLook(posts, input);
-  return { ...acted, confirmed: reads, error: acted.error ?? error };
-}
-
-type Acting = ActInput & Pick<Execution, 'posts'>;
-
-async function secondLook(posts: Posts, input: ActInput): Promise<KubeError | undefined> {
-  try {
-    await posts.lookAgain(input);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof KubeError) || error.kind === 'aborted') throw error;
-    return error;
-  }
+  return { ...(await actInStages(due, results, input)), confirmed: reads };
 }
 
 async function actInStages(
   due: readonly Action[],
   results: Map<Action, Result>,
-  input: Acting,
+  input: ActInput,
 ): Promise<Acted> {
   let { announce } = input;
   for (const stage of [...new Set(due.map((action) => action.stage))].sort((a, b) => a - b)) {
@@ -139,7 +120,7 @@ async function isParentUnchanged({ client, resource, signal }: ActInput): Promis
   );
 }
 
-async function attempt(action: Action, input: Acting): Promise<Result> {
+async function attempt(action: Action, input: ActInput): Promise<Result> {
   try {
     assertMayAct(input);
     const written = await execute(action, input);
@@ -163,7 +144,7 @@ function unmet({ id: actionId }: Action, { reason, message }: Unmet): Result {
 /** Nothing helps but a change of the object, or of our rights. */
 const REFUSALS: ReadonlySet<KubeErrorKind> = new Set(['invalid', 'bad_request', 'forbidden']);
 
-async function classify(action: Action, error: KubeError, input: Acting): Promise<Result> {
+async function classify(action: Action, error: KubeError, input: ActInput): Promise<Result> {
   if (error.kind === 'aborted') throw error;
   if (error.causes.some(({ reason }) => reason === 'NamespaceTerminating')) return { kind: 'leaving' };
   const exists = error.kind === 'conflict' || error.kind === 'already_exists';
@@ -176,7 +157,7 @@ async function classify(action: Action, error: KubeError, input: Acting): Promis
 }
 
 /** What was to be made is there already: ours (the cache lags, or lost sight of it), or somebody else's. */
-async function explainExisting(action: Action, input: Acting): Promise<Result> {
+async function explainExisting(action: Action, input: ActInput): Promise<Result> {
   const { view, resource, signal } = input;
   // A Secret: whoever made it meanwhile, the next look reads it.
   if (action.kind !== 'create') return { kind: 'stale' };
@@ -211,7 +192,7 @@ function isStripped(found: UntypedObject, wanted: KubeObject): boolean {
 async function takeBack(
   { object, id, reason, stage, after }: Extract<Action, { kind: 'create' }>,
   found: UntypedObject,
-  input: Acting,
+  input: ActInput,
 ): Promise<Result> {
   const { uid = '' } = found.metadata;
   // The number of pods stays: who decides it is looked at next.

@@ -2,8 +2,9 @@ import { type Acted, act } from './act.ts';
 import type { Action } from './action.ts';
 import { conditionOf, isPaused } from './conditions.ts';
 import type { Decision } from './decide.ts';
-import { type Remembered, versionOf } from './memory.ts';
+import { confirmedAs, isConfirmedLately, type Remembered, versionOf } from './memory.ts';
 import type { Observed, ObservedResource } from './observed.ts';
+import type { Posts } from './posted-too-late.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { secretsCheck, secretsCheckDue, secretsCheckId } from './secrets-check.ts';
 
@@ -18,17 +19,22 @@ const NOTHING: Acted = {
   leaving: false,
 };
 
+export interface CarryOut {
+  readonly observed: Observed;
+  readonly decision: Decision;
+  readonly remembered: Remembered;
+  readonly posts: Posts;
+  readonly announce: (() => Promise<boolean>) | undefined;
+}
+
 /**
  * Does what was decided, unless the resource is paused, and tells of what was done.
  * @param announce names the rollout in the status, before a workload is touched; undefined: none begins
  */
 export async function carryOut(
-  observed: Observed,
-  decision: Decision,
+  { observed, decision, remembered, posts, announce }: CarryOut,
   options: ReconcilerOptions,
-  remembered: Remembered,
   signal: AbortSignal,
-  announce: (() => Promise<boolean>) | undefined,
 ): Promise<Acted> {
   const { resource } = observed;
   if (isPaused(resource)) return NOTHING;
@@ -43,23 +49,25 @@ export async function carryOut(
       ? [secretsCheck(observed, decision.target, 'something lacks a Secret'), ...decided]
       : decided;
   if (actions.length === 0) return NOTHING;
-  const { client, view } = options;
+  const { client, view, mayAct, clock } = options;
   const { refusals, confirmed, credentials } = remembered;
-  const { mayAct } = options;
+  const asked = clock.now();
   const input = {
     client,
     view,
     resource,
     refusals,
     credentials,
+    posts,
     now,
     signal,
     mayAct,
-    confirmed,
+    confirmed: confirmed !== undefined,
+    confirmedLately: isConfirmedLately(resource, confirmed, asked),
     announce,
   };
   const acted = await act(actions, input);
-  remembered.confirmed ||= acted.confirmed;
+  if (acted.confirmed) remembered.confirmed = confirmedAs(resource, asked);
   remembered.written = acted.written.map(versionOf);
   remembered.errors = acted.error === undefined ? 0 : remembered.errors + 1;
   for (const action of acted.done) tell(action, resource, options);

@@ -10,9 +10,17 @@ const KEPT_MS = 10_000;
  * which that wakes reads them.
  */
 export class CredentialsNote {
+  #inventedFor: string | undefined;
   #made:
     | { readonly owner: string | undefined; readonly secrets: readonly NamedSecret[]; readonly at: number }
     | undefined;
+
+  /** Whether this process makes them for the first time: later ones may meet what an earlier one has made. */
+  isFirstTime({ metadata: { uid } }: ManagedDeployment): boolean {
+    const isFirst = this.#inventedFor !== uid;
+    this.#inventedFor = uid;
+    return isFirst;
+  }
 
   note({ metadata }: ManagedDeployment, secrets: readonly NamedSecret[]): void {
     this.#made = { owner: metadata.uid, secrets, at: performance.now() };

@@ -10,6 +10,7 @@ import { assertMayAct, type MayAct } from './may-act.ts';
 import { isOurs } from './ownership.ts';
 
 type Caller = Pick<Execution, 'client' | 'resource' | 'signal'>;
+type Fenced = Caller & MayAct;
 
 /** One POST of what has no owner. */
 interface Post {
@@ -41,14 +42,22 @@ const BACKOFF = { baseMs: 200, capMs: 5_000 };
  * An operator that dies in between leaves it to the hub, which has each deletion looked at a second time.
  */
 export class Posts {
+  readonly #mayAct: MayAct['mayAct'];
   readonly #sent = new Set<Post>();
+  #caller: Caller | undefined;
+
+  constructor(mayAct: MayAct['mayAct']) {
+    this.#mayAct = mayAct;
+  }
 
   /** @throws KubeError */
-  async create(object: KubeObject, { client, signal }: Caller): Promise<KubeObject> {
+  async create(object: KubeObject, caller: Caller): Promise<KubeObject> {
+    const { client, signal } = caller;
     const options = { fieldManager: FIELD_MANAGERS.operator, signal };
     if (object.metadata.ownerReferences !== undefined) return await client.create(object, options);
     const { name, namespace } = object.metadata;
     const post: Post = { kind: resourceOf(object), at: { name, namespace } };
+    this.#caller = caller;
     this.#sent.add(post);
     try {
       const made = await client.create(object, options);
@@ -61,11 +70,22 @@ export class Posts {
   }
 
   /**
+   * The server has just taken a write of the custom resource as it was read: it is there, and so are the objects that the
+   * server had made before. That is as good as the second look.
+   */
+  resourceIsThere(): void {
+    for (const post of this.#sent) if (post.uid !== undefined) this.#sent.delete(post);
+  }
+
+  /**
    * The second look. What passes by itself is tried again until the signal: nobody else comes back to a resource that is
    * gone.
    * @throws KubeError
    */
-  async lookAgain(caller: Caller & MayAct): Promise<void> {
+  async lookAgain(): Promise<void> {
+    if (this.#caller === undefined) return;
+    const { client, resource, signal } = this.#caller;
+    const caller = { client, resource, signal, mayAct: this.#mayAct };
     for (let failures = 0; this.#sent.size > 0; failures += 1) {
       assertMayAct(caller);
       try {
@@ -79,7 +99,7 @@ export class Posts {
     }
   }
 
-  async #leave(caller: Caller & MayAct): Promise<void> {
+  async #leave(caller: Fenced): Promise<void> {
     if (await isThere(caller)) return this.#sent.clear();
     const errors: KubeError[] = [];
     for (const post of [...this.#sent].sort((a, b) => Number(isClaim(b)) - Number(isClaim(a)))) {
@@ -101,7 +121,7 @@ export class Posts {
    * The object is read before the custom resource: whoever adopts it after that, and changes it, has a later version than
    * the patch names.
    */
-  async #giveAway(post: Post, caller: Caller & MayAct): Promise<void> {
+  async #giveAway(post: Post, caller: Fenced): Promise<void> {
     const { client, resource, signal } = caller;
     const object = await client.find<UntypedObject>(post.kind, post.at, { signal });
     if (object !== undefined && !isOwnedBy(resource, object)) {

@@ -1,7 +1,7 @@
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import { withFields } from '../domain/logger.ts';
 import type { Outcome } from '../kube/controller.ts';
-import type { KubeError } from '../kube/errors.ts';
+import { isKubeError, type KubeError } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/object.ts';
 import type { Acted } from './act.ts';
 import type { Action } from './action.ts';
@@ -18,6 +18,7 @@ import { imageAsked } from './images/image-asked.ts';
 import { Memory, type Remembered } from './memory.ts';
 import { nextLook, type Reported, staleOutcome } from './next-look.ts';
 import type { Observed, ObservedResource } from './observed.ts';
+import { Posts } from './posted-too-late.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { otherOwner, refuseCopy, refuseSpec, tellLeaving } from './refuse.ts';
 import { failedBy } from './refused-rollout.ts';
@@ -60,7 +61,12 @@ export function createReconciler(
     return remembered.written.length > 0;
   };
 
-  return async (key, signal, reconcileId) => {
+  const look = async (
+    key: string,
+    signal: AbortSignal,
+    reconcileId: string | undefined,
+    posts: Posts,
+  ): Promise<Outcome> => {
     const remembered = memory.of(key);
     if (view.resource(key) !== undefined && lags(remembered)) {
       return { kind: 'requeue', afterMs: CATCH_UP_MS };
@@ -89,31 +95,56 @@ export function createReconciler(
     const sure = await decideSurely(told, now, signal);
     const { decision } = sure;
     let { observed } = sure;
+    const report = async (status: ManagedDeploymentStatus, atOnce = false): Promise<Reported> => {
+      const reported = await reportStatus(observed.resource, status, options, remembered, { signal, atOnce });
+      if (reported.written !== undefined) posts.resourceIsThere();
+      return reported;
+    };
     const announce = async (): Promise<boolean> => {
       const status = deriveStatus({ observed, decision, failures: [], config, now });
-      const { written } = await reportStatus(observed.resource, status, options, remembered, { signal });
+      const { written } = await report(status);
       if (written === undefined) return false;
       observed = { ...observed, resource: withStatus(observed.resource, status, written) };
       return true;
     };
+    const beginning = begins(observed, decision) ? announce : undefined;
     const acted = await carryOut(
-      observed,
-      decision,
+      { observed, decision, remembered, posts, announce: beginning },
       options,
-      remembered,
       signal,
-      begins(observed, decision) ? announce : undefined,
     );
     if (acted.leaving) return { kind: 'requeue', afterMs: LEAVING_MS };
     if (acted.outdated) return staleOutcome(acted.error);
     const failures = [...acted.failures, ...tellable(acted.error, remembered)];
     const left = failedBy(acted.failures, without(decision, acted.done), observed);
     const status = deriveStatus({ observed, decision: left, failures, config, now });
-    const atOnce = acted.error !== undefined;
-    const reported = await reportStatus(observed.resource, status, options, remembered, { signal, atOnce });
+    const reported = await report(status, acted.error !== undefined);
     tellSpan(options, observed.resource, { acted, reported, reconcileId, now });
     return nextLook({ observed, decision: left, acted, reported, remembered, now: now.getTime() });
   };
+
+  return async (key, signal, reconcileId) => {
+    const posts = new Posts(shared.mayAct);
+    let outcome: Outcome;
+    try {
+      outcome = await look(key, signal, reconcileId, posts);
+    } catch (error) {
+      await posts.lookAgain().catch(() => undefined);
+      throw error;
+    }
+    return (await secondLook(posts)) ?? outcome;
+  };
+}
+
+/** What was made without an owner is looked at again, unless the look has seen its custom resource afterwards. */
+async function secondLook(posts: Posts): Promise<Outcome | undefined> {
+  try {
+    await posts.lookAgain();
+    return undefined;
+  } catch (error) {
+    if (!isKubeError(error) || error.kind === 'aborted') throw error;
+    return { kind: 'retry', error };
+  }
 }
 
 /** With how far builds and looks at registries are, which go on beside the workers. */

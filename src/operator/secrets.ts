@@ -24,23 +24,45 @@ const PASSWORD_BYTES = 24;
  * @throws Unmet CredentialsLost when both are gone and `mayInvent` is false; Conflict for somebody else's Secret
  */
 export async function ensureCredentials(mayInvent: boolean, execution: Execution): Promise<NamedSecret[]> {
-  const { resource, posts } = execution;
+  const { resource, credentials } = execution;
+  const [copyName, name] = [credentialsCopyName(resource), databaseName(resource)];
+  const found = await findOurs(name, execution);
   // The copy first: no password is ever in use that has none.
-  const names = [credentialsCopyName(resource), databaseName(resource)];
-  const found = await Promise.all(names.map((name) => findOurs(name, execution)));
-  const known = found.map(passwordOf).find((password) => password !== undefined);
-  if (known === undefined && !mayInvent) throw credentialsLost(execution);
-  const areNew = found.every((secret) => secret === undefined);
-  const password = known ?? randomBytes(PASSWORD_BYTES).toString('base64url');
-  const secrets: NamedSecret[] = [];
-  for (const [index, name] of names.entries()) {
-    const secret =
-      found[index] ?? (await posts.create(databaseCredentials(resource, password, name), execution));
-    secrets.push({ name, uid: secret.metadata.uid ?? '' });
-  }
-  if (areNew) execution.credentials.note(resource, secrets);
+  const isNew = found === undefined && mayInvent && credentials.isFirstTime(resource);
+  const invented = isNew ? await inventCopy(copyName, execution) : undefined;
+  const copy = invented?.copy ?? (await findOurs(copyName, execution));
+  const password = invented?.password ?? passwordOf(copy) ?? passwordOf(found);
+  if (password === undefined && !mayInvent) throw credentialsLost(execution);
+  const make = (missing: string) => makeCredentials(missing, password ?? newPassword(), execution);
+  const secrets = [named(copy ?? (await make(copyName))), named(found ?? (await make(name)))];
+  if (invented !== undefined) credentials.note(resource, secrets);
   return secrets;
 }
+
+const newPassword = () => randomBytes(PASSWORD_BYTES).toString('base64url');
+
+/**
+ * The copy, with a new password. That of a new deployment is mostly not there yet, and making it tells so: it is not read.
+ * @returns undefined when there is a Secret of the name
+ */
+async function inventCopy(
+  name: string,
+  execution: Execution,
+): Promise<{ copy: KubeObject; password: string } | undefined> {
+  const password = newPassword();
+  try {
+    return { copy: await makeCredentials(name, password, execution), password };
+  } catch (error) {
+    if (isKubeError(error, 'already_exists')) return undefined;
+    throw error;
+  }
+}
+
+function makeCredentials(name: string, password: string, execution: Execution): Promise<KubeObject> {
+  return execution.posts.create(databaseCredentials(execution.resource, password, name), execution);
+}
+
+const named = ({ metadata: { name, uid = '' } }: KubeObject): NamedSecret => ({ name, uid });
 
 async function findOurs(
   name: string,
@@ -71,8 +93,9 @@ export async function ownCredentials(
   }
 }
 
-function passwordOf(secret: UntypedObject | undefined): string | undefined {
-  const encoded = (secret?.['data'] as { password?: string } | undefined)?.password;
+function passwordOf(secret: KubeObject | undefined): string | undefined {
+  const encoded = ((secret as UntypedObject | undefined)?.['data'] as { password?: string } | undefined)
+    ?.password;
   return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString();
 }
 

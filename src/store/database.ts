@@ -26,6 +26,14 @@ export interface Transaction extends Reader {
   readonly inTransaction: true;
 }
 
+export interface TransactionOptions {
+  /**
+   * false: COMMIT does not wait for the disk. A crash of PostgreSQL within about half a second may take back what was
+   * written, all of it and nothing that was committed before; a later commit that waits keeps it as well. Default: true.
+   */
+  readonly durable?: boolean;
+}
+
 /** Access on behalf of one tenant or of the platform. */
 export interface Scope {
   /**
@@ -33,7 +41,7 @@ export interface Scope {
    * whole is run again (at most 5 times), so `work` must have no effect outside of the database.
    * @throws StoreError; StoreUnavailable when the connection broke: at COMMIT, the outcome is unknown
    */
-  transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  transaction<T>(work: (transaction: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Runs `work`, which only reads: each statement sees its own snapshot. Run again if the connection turns out dead. */
   read<T>(work: (reader: Reader) => Promise<T>): Promise<T>;
 }
@@ -117,9 +125,14 @@ class Session implements Transaction {
   }
 }
 
-async function begin(client: PoolClient, tenantId: string): Promise<void> {
+async function begin(
+  client: PoolClient,
+  tenantId: string,
+  { durable = true }: TransactionOptions,
+): Promise<void> {
+  const waiting = durable ? '' : '; SET LOCAL synchronous_commit = off';
   // One round trip; tenantId is `*` or a UUID (checked in forTenant), so it is safe as a literal.
-  await client.query(`BEGIN; SET LOCAL berth.tenant_id = '${tenantId}'`);
+  await client.query(`BEGIN; SET LOCAL berth.tenant_id = '${tenantId}'${waiting}`);
 }
 
 async function commit(client: PoolClient): Promise<void> {
@@ -163,10 +176,11 @@ async function attemptTransaction<T>(
   client: PoolClient,
   tenantId: string,
   work: (transaction: Transaction) => Promise<T>,
+  options: TransactionOptions,
 ): Promise<Outcome<T>> {
   let begun = false;
   try {
-    await begin(client, tenantId);
+    await begin(client, tenantId, options);
     begun = true;
     const value = await work(new Session(client, tenantId));
     await commit(client);
@@ -263,7 +277,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 
   const scope = (tenantId: string, group = tenantId): Scope => ({
-    transaction: (work) => run(group, (client) => attemptTransaction(client, tenantId, work)),
+    transaction: (work, options = {}) =>
+      run(group, (client) => attemptTransaction(client, tenantId, work, options)),
     read: (work) => run(group, (client) => attemptRead(client, tenantId, work)),
   });
 

@@ -64,21 +64,28 @@ interface Lanes {
 }
 
 /**
- * Sends the writes of one deployment; those of the custom resource carry its own uid and version. Events go beside the
+ * Sends the writes of one deployment; those of the custom resource carry its own uid and version, and owners are the
+ * objects that were made for it: the garbage collector would take away what has another owner. Events go beside the
  * others, as the roles send them: nothing waits for one.
  */
 async function playOne(recording: Recording, place: Place, { clients, slots, beside }: Lanes): Promise<void> {
   const rewrite = rewriter(recording, place);
   const never = new AbortController().signal;
   let parent: KubeObject['metadata'] = { name: place.name };
+  /** By kind and name. */
+  const uids = new Map<string, string | undefined>();
   const send = async ({ role, method, contentType, isResource, path, body }: Step) => {
     const text = rewrite(JSON.stringify(body ?? null)).replaceAll(recording.uid, parent.uid ?? recording.uid);
     const sent = JSON.parse(text) as KubeObject | null;
     if (isResource && sent?.metadata.resourceVersion !== undefined)
       sent.metadata.resourceVersion = parent.resourceVersion ?? '';
+    for (const owner of sent?.metadata.ownerReferences ?? [])
+      owner.uid = uids.get(`${owner.kind}/${owner.name}`) ?? owner.uid;
     const options = { contentType, ...(sent === null ? {} : { body: sent }) };
-    const answer = await clients[role].request(method, rewrite(path), options);
-    if (isResource) parent = (answer.body as KubeObject).metadata;
+    const { kind, metadata } = (await clients[role].request(method, rewrite(path), options))
+      .body as KubeObject;
+    uids.set(`${kind}/${metadata.name}`, metadata.uid);
+    if (isResource) parent = metadata;
   };
   const roles = Map.groupBy(recording.waves, (wave) => wave[0]?.role);
   for (const role of CLUSTER_ROLES)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/api/errors.ts';
 import { createLimiter, networkOf } from '../../../src/api/rate-limit.ts';
-import { TokenBuckets } from '../../../src/api/token-buckets.ts';
+import { TokenBuckets } from '../../../src/domain/token-buckets.ts';
 
 describe('token buckets', () => {
   const taken = (buckets: TokenBuckets, key: string, times: number, now: number) =>

@@ -1,5 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { InventoryRequest, ReportsRequest } from '../../../src/contract/report-protocol.ts';
+import type {
+  InventoryRequest,
+  ObservedReport,
+  ReportsRequest,
+} from '../../../src/contract/report-protocol.ts';
 import { HubError } from '../../../src/listener/hub-client.ts';
 import { goneItem } from '../../../src/listener/observe.ts';
 import { Outbox } from '../../../src/listener/outbox.ts';
@@ -16,6 +20,32 @@ const resource: Resource = {
 };
 const applied = (generation: number, id = ID) =>
   ({ kind: 'applied', deployment_id: id, generation }) as const;
+const refused = (id = ID) =>
+  ({
+    kind: 'refused',
+    deployment_id: id,
+    generation: 1,
+    reason: 'Conflict',
+    message: 'no',
+    retryable: true,
+  }) as const;
+const observed: ObservedReport = {
+  kind: 'observed',
+  deployment_id: ID,
+  name: NAME,
+  namespace: NAMESPACE,
+  observed_spec_generation: 1,
+  conditions: [],
+  off: false,
+  url: null,
+  active_revision: null,
+  rollout_revision: null,
+  failed_revision: null,
+};
+/** As long as it gathers after a call. */
+const GATHER_MS = 40;
+/** So long the word that an item was applied waits for a status. */
+const COMPANY_MS = 100;
 
 function setUp() {
   const calls: (({ kind: 'reports' } & ReportsRequest) | ({ kind: 'inventory' } & InventoryRequest))[] = [];
@@ -71,9 +101,10 @@ function setUp() {
     clock,
     logger,
     done,
-    /** Turns the hands by as long as it gathers after a call. */
-    next: async () => {
-      clock.advance(40);
+    /** Turns the hands. */
+    pass: async (ms: number) => {
+      await settle();
+      clock.advance(ms);
       await settle();
     },
     setResources: (now: Resource[]) => {
@@ -88,27 +119,69 @@ beforeEach(() => {
 
 describe('the sender', () => {
   it('sends at once, then with a seq that counts up what came meanwhile together', async () => {
-    t.outbox.addOutcome(applied(1));
+    t.outbox.addOutcome(refused('a'));
     await settle();
     t.outbox.addOutcome(applied(2));
     await settle();
-    t.outbox.addOutcome(applied(1, 'b'));
+    t.outbox.addOutcome(refused('b'));
     await settle();
     expect(t.calls).toHaveLength(1);
-    await t.next();
+    await t.pass(GATHER_MS);
     expect(t.calls).toMatchObject([
-      { kind: 'reports', epoch: 3, seq: 1, reports: [applied(1)] },
-      { kind: 'reports', epoch: 3, seq: 2, reports: [applied(2), applied(1, 'b')] },
+      { kind: 'reports', epoch: 3, seq: 1, reports: [refused('a')] },
+      { kind: 'reports', epoch: 3, seq: 2, reports: [applied(2), refused('b')] },
     ]);
+  });
+
+  it('has the word that an item was applied wait for the status that follows', async () => {
+    t.outbox.addOutcome(applied(1));
+    await t.pass(COMPANY_MS - 1);
+    expect(t.calls).toEqual([]);
+    t.outbox.addObserved(observed);
+    await settle();
+    expect(t.calls).toMatchObject([{ reports: [applied(1), observed] }]);
+  });
+
+  it('does not wait for a status for ever, nor longer the more is applied', async () => {
+    t.outbox.addOutcome(applied(1));
+    await t.pass(COMPANY_MS - 1);
+    t.outbox.addOutcome(applied(1, 'b'));
+    await t.pass(1);
+    expect(t.calls).toMatchObject([{ reports: [applied(1), applied(1, 'b')] }]);
+  });
+
+  it('calls less often, with more, when there is always something to tell', async () => {
+    const SECONDS = 10;
+    let told = 0;
+    for (let ms = 0; ms < SECONDS * 1000; ms += GATHER_MS) {
+      t.outbox.addOutcome(refused(`id-${told}`));
+      told += 1;
+      await settle();
+      await t.pass(GATHER_MS);
+    }
+    const PER_SECOND = 4;
+    const BURST = 8;
+    expect(t.calls.length).toBeGreaterThan(SECONDS * PER_SECOND);
+    expect(t.calls.length).toBeLessThanOrEqual(SECONDS * PER_SECOND + BURST);
+    await t.pass(1000 / PER_SECOND);
+    expect(t.calls.flatMap((call) => (call.kind === 'reports' ? call.reports : []))).toHaveLength(told);
+    // After a rest it is as quick as before.
+    await t.pass((BURST * 1000) / PER_SECOND);
+    const before = t.calls.length;
+    t.outbox.addOutcome(refused('late'));
+    await settle();
+    t.outbox.addOutcome(refused('later'));
+    await t.pass(GATHER_MS);
+    expect(t.calls.length).toBe(before + 2);
   });
 
   it('sends what failed again under the next seq, after a while, with what is newer', async () => {
     t.failures.push(new HubError('unavailable', 'away', 503));
     t.outbox.addOutcome(applied(1));
-    await settle();
+    await t.pass(COMPANY_MS);
     t.outbox.addOutcome(applied(2));
-    t.clock.advance(60_000);
-    await settle();
+    await t.pass(60_000);
+    await t.pass(COMPANY_MS);
     expect(t.calls).toMatchObject([
       { seq: 1, reports: [applied(1)] },
       { seq: 2, reports: [applied(2)] },
@@ -118,21 +191,19 @@ describe('the sender', () => {
 
   it('waits as long as the hub asks for', async () => {
     t.failures.push(new HubError('unavailable', 'busy', 429, 5000));
-    t.outbox.addOutcome(applied(1));
+    t.outbox.addOutcome(refused());
     await settle();
-    t.clock.advance(4999);
-    await settle();
+    await t.pass(4999);
     expect(t.calls).toHaveLength(1);
-    t.clock.advance(1);
-    await settle();
+    await t.pass(1);
     expect(t.calls).toHaveLength(2);
   });
 
   it('finds the one report that the hub does not take, and drops only that', async () => {
-    const refused = new HubError('refused', 'no', 422);
-    t.failures.push(refused, undefined, refused, undefined);
+    const refusal = new HubError('refused', 'no', 422);
+    t.failures.push(refusal, undefined, refusal, undefined);
     for (const id of ['a', 'b', 'c']) t.outbox.addOutcome(applied(1, id));
-    await settle();
+    await t.pass(COMPANY_MS);
     expect(t.calls.slice(1)).toMatchObject(['a', 'b', 'c'].map((id) => ({ reports: [applied(1, id)] })));
     expect(t.logger.lines.filter(({ level }) => level === 'error')).toMatchObject([
       { fields: { deploymentId: 'b' } },
@@ -141,35 +212,22 @@ describe('the sender', () => {
   });
 
   it('tells a hub of the version before what that knows, and the next reports at once', async () => {
-    const refused = new HubError('refused', 'unrecognized key: routes', 422);
-    const before = {
-      kind: 'observed' as const,
-      deployment_id: ID,
-      name: NAME,
-      namespace: NAMESPACE,
-      observed_spec_generation: 1,
-      conditions: [],
-      off: false,
-      url: null,
-      active_revision: null,
-      rollout_revision: null,
-      failed_revision: null,
-    };
-    const report = { ...before, routes: { generation: 1, hosts: [] } };
-    t.failures.push(refused, refused);
+    const refusal = new HubError('refused', 'unrecognized key: routes', 422);
+    const report = { ...observed, routes: { generation: 1, hosts: [] } };
+    t.failures.push(refusal, refusal);
     t.outbox.addObserved(report);
     await settle();
     const sent = () => t.calls.map((call) => (call.kind === 'reports' ? call.reports : []));
-    expect(sent()).toEqual([[report], [report], [before]]);
+    expect(sent()).toEqual([[report], [report], [observed]]);
     t.outbox.addObserved({ ...report, url: 'https://a.example.com' });
-    await t.next();
-    expect(sent().at(-1)).toEqual([{ ...before, url: 'https://a.example.com' }]);
+    await t.pass(GATHER_MS);
+    expect(sent().at(-1)).toEqual([{ ...observed, url: 'https://a.example.com' }]);
     expect(t.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
   it('ends the term when the hub says that the lease is another’s', async () => {
     t.failures.push(new HubError('conflict', 'stale', 409));
-    t.outbox.addOutcome(applied(1));
+    t.outbox.addOutcome(refused());
     await t.done;
     expect(t.term.endedBecause).toBe('stale');
   });
@@ -179,7 +237,7 @@ describe('the sender', () => {
     await settle();
     t.setResources([]);
     t.outbox.touch(`${NAMESPACE}/${NAME}`, goneItem(resource));
-    await t.next();
+    await t.pass(GATHER_MS);
     expect(t.calls).toMatchObject([
       { kind: 'inventory', complete: false, items: [{ deployment_id: ID, uid: 'u1' }] },
       { kind: 'inventory', complete: false, items: [{ deployment_id: ID, uid: null }] },
@@ -200,7 +258,7 @@ describe('the sender', () => {
 
   it('sends a complete inventory when the hub asks for one with its answer to a report', async () => {
     t.want(true);
-    t.outbox.addOutcome(applied(1));
+    t.outbox.addOutcome(refused());
     await settle();
     expect(t.calls.map(({ kind }) => kind)).toEqual(['reports', 'inventory']);
     expect(t.calls[1]).toMatchObject({ complete: true });
@@ -213,18 +271,27 @@ describe('the sender', () => {
     t.clock.advance(60_000);
     await settle();
     t.outbox.touchEverything();
-    await t.next();
+    await t.pass(GATHER_MS);
     expect(t.calls.map(({ kind }) => kind)).toEqual(['inventory', 'inventory', 'inventory']);
     expect(t.logger.lines.filter(({ message }) => message.includes('does not know'))).toHaveLength(1);
   });
 
   it('drains: what it was gathering goes out at once', async () => {
-    t.outbox.addOutcome(applied(1));
+    t.outbox.addOutcome(refused());
     await settle();
     t.outbox.addOutcome(applied(2));
     t.draining.abort();
     await t.done;
-    expect(t.calls).toMatchObject([{ reports: [applied(1)] }, { reports: [applied(2)] }]);
+    expect(t.calls).toMatchObject([{ reports: [refused()] }, { reports: [applied(2)] }]);
+  });
+
+  it('drains: what waits for company goes out at once', async () => {
+    t.outbox.addOutcome(applied(1));
+    await settle();
+    t.draining.abort();
+    await t.done;
+    expect(t.calls).toMatchObject([{ reports: [applied(1)] }]);
+    expect(t.clock.timers).toBe(0);
   });
 
   it('drains: sends what is there, then ends', async () => {
