@@ -23,10 +23,8 @@ export interface ActInput extends Omit<Execution, 'view' | 'resource'> {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly mayAct: () => boolean;
-  /** Whether the server itself has said what the custom resource is since this operator began. */
+  /** Whether the custom resource was read from the server since this operator began. */
   readonly confirmed: boolean;
-  /** Whether it has said so of this one just now: it need not be asked again. */
-  readonly confirmedLately: boolean;
   /**
    * To be called when the prerequisites are there and something is about to be changed that runs; false: nothing may be,
    * because the custom resource is not what it was.
@@ -75,8 +73,7 @@ export async function act(actions: readonly Action[], input: ActInput): Promise<
     if (failure !== undefined) results.set(action, { kind: 'refused', failure });
     return failure === undefined;
   });
-  const creates = due.some(isCreation) && !input.confirmedLately;
-  const reads = due.length > 0 && (!input.confirmed || creates);
+  const reads = due.length > 0 && (!input.confirmed || due.some(isCreation));
   if (reads && !(await isParentUnchanged(input))) return { ...summary(results), outdated: true };
   return { ...(await actInStages(due, results, input)), confirmed: reads };
 }

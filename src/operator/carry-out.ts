@@ -2,7 +2,7 @@ import { type Acted, act } from './act.ts';
 import type { Action } from './action.ts';
 import { conditionOf, isPaused } from './conditions.ts';
 import type { Decision } from './decide.ts';
-import { confirmedAs, isConfirmedLately, type Remembered, versionOf } from './memory.ts';
+import { type Remembered, versionOf } from './memory.ts';
 import type { Observed, ObservedResource } from './observed.ts';
 import type { Posts } from './posted-too-late.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
@@ -49,9 +49,8 @@ export async function carryOut(
       ? [secretsCheck(observed, decision.target, 'something lacks a Secret'), ...decided]
       : decided;
   if (actions.length === 0) return NOTHING;
-  const { client, view, mayAct, clock } = options;
+  const { client, view, mayAct } = options;
   const { refusals, confirmed, credentials } = remembered;
-  const asked = clock.now();
   const input = {
     client,
     view,
@@ -62,12 +61,11 @@ export async function carryOut(
     now,
     signal,
     mayAct,
-    confirmed: confirmed !== undefined,
-    confirmedLately: isConfirmedLately(resource, confirmed, asked),
+    confirmed,
     announce,
   };
   const acted = await act(actions, input);
-  if (acted.confirmed) remembered.confirmed = confirmedAs(resource, asked);
+  remembered.confirmed ||= acted.confirmed;
   remembered.written = acted.written.map(versionOf);
   remembered.errors = acted.error === undefined ? 0 : remembered.errors + 1;
   for (const action of acted.done) tell(action, resource, options);

@@ -18,38 +18,10 @@ export interface Remembered {
   tellings: Tellings;
   /** What may not be of its spec; undefined: not looked for yet. */
   checked?: Checked;
-  /** What the server itself has said last of the custom resource; undefined: nothing yet. The first list may be one of before. */
-  confirmed?: Confirmed;
+  /** Whether the custom resource was read from the server since: the first list may be one of before. */
+  confirmed: boolean;
   /** Looks in a row that ended with a failed call. */
   errors: number;
-}
-
-/** The server was asked for the custom resource, or took a write of it: it is this one. */
-export interface Confirmed {
-  readonly uid: string | undefined;
-  readonly generation: number | undefined;
-  /** On the monotonic clock, in ms. */
-  readonly at: number;
-}
-
-/**
- * What is made within this time, in ms, needs no other word of the server: one look follows the other. A process that
- * stood still meanwhile asks anew, for the clock goes on.
- */
-const CONFIRMED_FOR_MS = 2_000;
-
-export function confirmedAs({ metadata: { uid, generation } }: KubeObject, at: number): Confirmed {
-  return { uid, generation, at };
-}
-
-/** Whether the server has said just now that this is what the custom resource is. */
-export function isConfirmedLately(
-  { metadata: { uid, generation } }: KubeObject,
-  confirmed: Confirmed | undefined,
-  now: number,
-): boolean {
-  if (confirmed === undefined || now - confirmed.at > CONFIRMED_FOR_MS) return false;
-  return confirmed.uid === uid && confirmed.generation === generation;
 }
 
 /** Which object was written, without what: it is remembered until the next look, which may be long. */
@@ -71,6 +43,7 @@ export class Memory {
       secretsCheckedAt: 0,
       credentials: new CredentialsNote(),
       tellings: NO_TELLINGS,
+      confirmed: false,
       errors: 0,
     };
     this.#byKey.set(key, fresh);

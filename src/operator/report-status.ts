@@ -1,7 +1,7 @@
 import { MANAGED_DEPLOYMENT, type ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import { isKubeError } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/object.ts';
-import { confirmedAs, type Remembered, versionOf } from './memory.ts';
+import { type Remembered, versionOf } from './memory.ts';
 import type { Reported } from './next-look.ts';
 import type { ObservedResource } from './observed.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
@@ -38,7 +38,6 @@ export async function reportStatus(
   }
   const { apiVersion, kind } = MANAGED_DEPLOYMENT;
   const { name, namespace, uid, resourceVersion } = resource.metadata;
-  const asked = clock.now();
   let written: KubeObject;
   try {
     written = await client.replaceStatus(
@@ -47,8 +46,6 @@ export async function reportStatus(
     );
     view.noteWrite(written);
     remembered.written = [...remembered.written, versionOf(written)];
-    // It carried the version that was read: nothing had changed, nor been deleted.
-    remembered.confirmed = confirmedAs(resource, asked);
   } catch (error) {
     if (isKubeError(error, 'conflict', 'not_found')) return { stale: true };
     throw error;

@@ -61,7 +61,7 @@ export class World {
       config: this.config,
       policy: this.policy,
       events: { record: (_object, type, reason, message) => this.events.push({ type, reason, message }) },
-      clock: { date: () => new Date(this.now), now: () => this.now },
+      clock: { date: () => new Date(this.now) },
       logger: silent,
       mayAct: () => this.mayAct,
       ownHost: this.ownHost,
