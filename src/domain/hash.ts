@@ -6,20 +6,29 @@ export function canonicalJson(value: unknown): string {
   return JSON.stringify(sorted(value));
 }
 
+/** The value itself where its keys are in order, else a copy: most parts of what is hashed are in order, and a copy costs. */
 function sorted(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map(sorted);
+  if (Array.isArray(value)) return sortedItems(value);
   const { toJSON } = value as { toJSON?: unknown };
   if (typeof toJSON === 'function') return sorted(toJSON.call(value));
   const members = value as Readonly<Record<string, unknown>>;
+  const keys = Object.keys(members);
+  const isInOrder = keys.every((key, at) => at === 0 || (keys[at - 1] ?? '') < key);
+  const inside = (isInOrder ? keys : keys.sort()).map((key) => sorted(members[key]));
+  if (isInOrder && inside.every((member, at) => member === members[keys[at] ?? ''])) return value;
   const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(members).sort()) {
-    const member = sorted(members[key]);
+  for (const [at, key] of keys.entries()) {
     // An assignment to this one would set the prototype.
-    if (key === '__proto__') Object.defineProperty(copy, key, { value: member, enumerable: true });
-    else copy[key] = member;
+    if (key === '__proto__') Object.defineProperty(copy, key, { value: inside[at], enumerable: true });
+    else copy[key] = inside[at];
   }
   return copy;
+}
+
+function sortedItems(items: readonly unknown[]): readonly unknown[] {
+  const inside = items.map(sorted);
+  return inside.every((item, at) => item === items[at]) ? items : inside;
 }
 
 /** Content hash (64 hex digits) of any JSON value; independent of key order. Nobody finds two values that have the same. */

@@ -1,6 +1,6 @@
 import { contentHash } from '../domain/hash.ts';
+import { entryOf, inside, isExact, isMetadata, type Place, pathOf } from './compare-place.ts';
 import {
-  ATOMIC_FIELDS,
   DROPPED_WHEN_ZERO,
   isQuantity,
   mergeKeysOf,
@@ -34,19 +34,6 @@ export interface Difference {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-/** Where we are in the object: field names decide how values are compared. */
-interface Place {
-  path: string;
-  field: string;
-  parent: string;
-  /** The object is a Secret: no value is shown. */
-  secret: boolean;
-  /** Path under which nothing of others is left alone: fields and entries beside ours are differences. */
-  exactUnder: string | undefined;
-  /** Within a field that is applied as one: as under `exactUnder`. */
-  atomic: boolean;
-}
 
 export interface CompareOptions {
   /**
@@ -102,7 +89,16 @@ export function subsetDiff(desired: object, live: object, { exactUnder }: Compar
   diffFields(
     wanted as Fields,
     live as Fields,
-    { path: '', field: '', parent: '', secret: isSecret, exactUnder, atomic: false },
+    {
+      around: undefined,
+      step: '',
+      isEntry: false,
+      field: '',
+      parent: '',
+      secret: isSecret,
+      exactUnder,
+      atomic: false,
+    },
     found,
   );
   return found;
@@ -115,47 +111,30 @@ function encoded(stringData: Record<string, string>): Record<string, string> {
 }
 
 function diffFields(desired: Fields, live: Fields, place: Place, found: Difference[]): void {
-  for (const [field, wanted] of Object.entries(desired)) {
-    // Most are equal, and where they are need not be said.
-    if (wanted === live[field] || (place.path === 'metadata' && SERVER_METADATA.has(field))) continue;
+  for (const field of Object.keys(desired)) {
+    const wanted = desired[field];
+    if (wanted === live[field] || (SERVER_METADATA.has(field) && isMetadata(place))) continue;
     diffValue(wanted, live[field], inside(place, field), found);
   }
   if (!isExact(place)) return;
   for (const [field, present] of Object.entries(live)) {
     if (desired[field] !== undefined || present === null || isAbsence(present, field)) continue;
-    found.push({ path: inside(place, field).path, why: 'is not wanted' });
+    found.push({ path: pathOf(inside(place, field)), why: 'is not wanted' });
   }
-}
-
-function isExact({ path, exactUnder, atomic }: Place): boolean {
-  if (atomic) return true;
-  return exactUnder !== undefined && (path === exactUnder || path.startsWith(`${exactUnder}.`));
-}
-
-function inside(place: Place, field: string): Place {
-  const step = /^[\w-]+$/.test(field) ? `.${field}` : `[${field}]`;
-  const atomic = place.atomic || ATOMIC_FIELDS.has(field);
-  return {
-    ...place,
-    path: place.path === '' ? field : place.path + step,
-    field,
-    parent: place.field,
-    atomic,
-  };
 }
 
 function diffValue(desired: unknown, live: unknown, place: Place, found: Difference[]): void {
   if (desired === undefined || desired === null) return;
   if (live === undefined || live === null) {
-    if (!isAbsence(desired, place.field)) found.push({ path: place.path, why: 'is missing' });
+    if (!isAbsence(desired, place.field)) found.push({ path: pathOf(place), why: 'is missing' });
   } else if (Array.isArray(desired)) {
     if (Array.isArray(live)) diffList(desired, live, place, found);
-    else found.push({ path: place.path, why: 'is no list' });
+    else found.push({ path: pathOf(place), why: 'is no list' });
   } else if (isFields(desired)) {
     if (isFields(live)) diffFields(desired, live, place, found);
-    else found.push({ path: place.path, why: 'is no object' });
+    else found.push({ path: pathOf(place), why: 'is no object' });
   } else if (!isSameScalar(desired, live, place)) {
-    found.push({ path: place.path, why: describe(desired, live, place) });
+    found.push({ path: pathOf(place), why: describe(desired, live, place) });
   }
 }
 
@@ -184,7 +163,7 @@ function diffList(
 ): void {
   if (SET_LISTS.has(place.field)) {
     for (const item of desired) {
-      if (!live.includes(item)) found.push({ path: place.path, why: `lacks ${String(item)}` });
+      if (!live.includes(item)) found.push({ path: pathOf(place), why: `lacks ${String(item)}` });
     }
     return;
   }
@@ -203,11 +182,11 @@ function diffWholeList(
   found: Difference[],
 ): void {
   if (desired.length !== live.length) {
-    found.push({ path: place.path, why: `has ${live.length} entries, should have ${desired.length}` });
+    found.push({ path: pathOf(place), why: `has ${live.length} entries, should have ${desired.length}` });
     return;
   }
   for (const [index, item] of desired.entries()) {
-    diffValue(item, live[index], { ...place, path: `${place.path}[${index}]` }, found);
+    diffValue(item, live[index], entryOf(place, String(index)), found);
   }
 }
 
@@ -219,20 +198,20 @@ function diffMergedList(
   found: Difference[],
 ): void {
   if (isExact(place) && live.length > desired.length) {
-    found.push({ path: place.path, why: `has ${live.length} entries, should have ${desired.length}` });
+    found.push({ path: pathOf(place), why: `has ${live.length} entries, should have ${desired.length}` });
   }
   const positions = new Map(live.map((item, index) => [mergeKeyText(keys, item), index]));
   let last = -1;
   for (const item of desired) {
     const key = mergeKeyText(keys, item);
     const position = positions.get(key);
-    const at = { ...place, path: `${place.path}[${key}]` };
+    const at = entryOf(place, key);
     if (position === undefined) {
-      found.push({ path: at.path, why: 'is missing' });
+      found.push({ path: pathOf(at), why: 'is missing' });
       continue;
     }
     if (ORDERED_LISTS.has(place.field) && position < last)
-      found.push({ path: at.path, why: 'is out of order' });
+      found.push({ path: pathOf(at), why: 'is out of order' });
     last = Math.max(last, position);
     diffFields(item, live[position] ?? {}, at, found);
   }

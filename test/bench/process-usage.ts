@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 export interface Usage {
   /** Resident memory in MiB. */
   readonly rssMib: number;
+  /** The most that was ever resident, in MiB. */
+  readonly peakMib: number;
   /** Processor time since its start, in seconds. */
   readonly cpuSeconds: number;
 }
@@ -21,8 +23,11 @@ export function processUsage(pid: number): Usage {
   // The name stands in brackets and may hold blanks.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const mib = (field: string) =>
+    Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0) / KIB_PER_MIB;
   return {
-    rssMib: Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / KIB_PER_MIB,
+    rssMib: mib('VmRSS'),
+    peakMib: mib('VmHWM'),
     cpuSeconds: (Number(fields[UTIME]) + Number(fields[STIME])) / TICKS_PER_SECOND,
   };
 }

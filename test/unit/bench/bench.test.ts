@@ -134,7 +134,7 @@ test('the usage of a process is read from /proc; its share of a core is taken be
   const usage = processUsage(process.pid);
   expect(usage.rssMib).toBeGreaterThan(10);
   expect(usage.cpuSeconds).toBeGreaterThan(0);
-  const at = (seconds: number, cpuSeconds: number) => ({ seconds, cpuSeconds, rssMib: 1 });
+  const at = (seconds: number, cpuSeconds: number) => ({ seconds, cpuSeconds, rssMib: 1, peakMib: 1 });
   expect(cpuShare([at(0, 1), at(1, 9), at(4, 2)])).toBe(0.25);
   expect(cpuShare([at(0, 1)])).toBe(0);
 });

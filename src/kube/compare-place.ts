@@ -1,0 +1,62 @@
+import { ATOMIC_FIELDS } from './compare-rules.ts';
+
+/**
+ * Where we are in the object: field names decide how values are compared. The path is put together where there is a
+ * difference to tell of: mostly there is none.
+ */
+export interface Place {
+  /** undefined: this is the object itself. */
+  readonly around: Place | undefined;
+  /** Name of the field, or what tells the entry of the list `field` from the others. */
+  readonly step: string;
+  readonly isEntry: boolean;
+  readonly field: string;
+  readonly parent: string;
+  /** The object is a Secret: no value is shown. */
+  readonly secret: boolean;
+  /** Path under which nothing of others is left alone: fields and entries beside ours are differences. */
+  readonly exactUnder: string | undefined;
+  /** Within a field that is applied as one: as under `exactUnder`. */
+  readonly atomic: boolean;
+}
+
+export function pathOf({ around, step, isEntry }: Place): string {
+  if (around === undefined) return '';
+  const before = pathOf(around);
+  if (isEntry) return `${before}[${step}]`;
+  if (before === '') return step;
+  return /^[\w-]+$/.test(step) ? `${before}.${step}` : `${before}[${step}]`;
+}
+
+/** The object's own metadata. */
+export const isMetadata = ({ around, step }: Place) =>
+  around !== undefined && around.around === undefined && step === 'metadata';
+
+export function isExact(place: Place): boolean {
+  const { exactUnder, atomic } = place;
+  if (atomic) return true;
+  if (exactUnder === undefined) return false;
+  const path = pathOf(place);
+  return path === exactUnder || path.startsWith(`${exactUnder}.`);
+}
+
+export function inside(place: Place, field: string): Place {
+  const { secret, exactUnder } = place;
+  const atomic = place.atomic || ATOMIC_FIELDS.has(field);
+  return {
+    around: place,
+    step: field,
+    isEntry: false,
+    field,
+    parent: place.field,
+    secret,
+    exactUnder,
+    atomic,
+  };
+}
+
+/** @param step what tells the entry from the others of the list */
+export function entryOf(place: Place, step: string): Place {
+  const { field, parent, secret, exactUnder, atomic } = place;
+  return { around: place, step, isEntry: true, field, parent, secret, exactUnder, atomic };
+}
