@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Logger } from '../domain/logger.ts';
+import { serializerFor } from './answer-json.ts';
 import { authenticate, knownCaller } from './auth.ts';
 import { changeSubject } from './change-subject.ts';
 import { tellClosing } from './closing.ts';
@@ -150,8 +151,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   app.server.on('checkExpectation', answerExpectation);
   addParser(app);
   app.setValidatorCompiler(validatorCompiler);
-  // Answers are typed by their schemas and held against them in tests; checking each again would cost more than all else.
-  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  app.setSerializerCompiler(serializerFor);
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(({ url }) => {
     throw nothingHere(pathOf(url));

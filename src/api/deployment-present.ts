@@ -4,6 +4,7 @@ import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../domain/resource-spec
 import { maskSecrets } from '../domain/secret-list.ts';
 import type { DeploymentRecord } from '../store/records.ts';
 import type { SecretBox } from '../store/secret-box.ts';
+import { lasting } from './answer-json.ts';
 import { secretsUnreadable, shownConditions } from './deployment-conditions.ts';
 import type { ShownDeployment, ShownResourceSpec } from './deployment-schema.ts';
 import { readableSecrets } from './deployment-secrets.ts';
@@ -41,6 +42,35 @@ function shownSourceConfig(config: SourceConfig): ShownDeployment['source_config
   };
 }
 
+type Configured = Pick<ShownDeployment, 'source_config' | 'effective_resource_spec'>;
+
+function configuredBy(config: SourceConfig): Configured {
+  const { resource_spec: spec, deployment_type: type, default_ceilings: ceilings } = config;
+  return {
+    source_config: shownSourceConfig(config),
+    effective_resource_spec: effectiveSpec(spec ?? {}, type, ceilings),
+  };
+}
+
+/** Of what the store shares between answers. */
+const configured = new WeakMap<SourceConfig, Configured>();
+
+/** What follows from source_config alone: most of an answer. */
+function shownConfigured(config: SourceConfig): Configured {
+  const known = configured.get(config);
+  if (known !== undefined) return known;
+  const made = configuredBy(config);
+  // What is not frozen is not shared, and somebody may still change it.
+  if (!Object.isFrozen(config)) return made;
+  const { source_config, effective_resource_spec } = made;
+  const kept = {
+    source_config: lasting(source_config),
+    effective_resource_spec: lasting(effective_resource_spec),
+  };
+  configured.set(config, kept);
+  return kept;
+}
+
 export interface PresentOptions {
   readonly box: SecretBox;
   /** Answer the values of secrets; else they are masked. */
@@ -53,14 +83,15 @@ export interface PresentOptions {
 export function presentDeployment(record: DeploymentRecord, options: PresentOptions): ShownDeployment {
   const stored = options.secrets === undefined ? readableSecrets(options.box, record) : [...options.secrets];
   const secrets = stored ?? [];
-  const { observation, sourceConfig } = record;
+  const { observation } = record;
+  const { source_config, effective_resource_spec } = shownConfigured(record.sourceConfig);
   const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = record.sourceRevisionConfig;
   return {
     id: record.id,
     tenant_id: record.tenantId,
     name: record.name,
     source: record.source,
-    source_config: shownSourceConfig(sourceConfig),
+    source_config,
     source_revision_config: { repo_ref, workflow_config_path, image_uri, repo_commit_sha },
     secrets: options.showSecrets ? secrets : maskSecrets(secrets),
     created_at: record.createdAt.toISOString(),
@@ -76,10 +107,6 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
     conditions: [...shownConditions(record), ...(stored === null ? [secretsUnreadable(record)] : [])],
     url: observation?.url ?? null,
     tracing_project_id: record.tracingProjectId,
-    effective_resource_spec: effectiveSpec(
-      sourceConfig.resource_spec ?? {},
-      sourceConfig.deployment_type,
-      sourceConfig.default_ceilings,
-    ),
+    effective_resource_spec,
   };
 }

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { NodePgDatabase } from './drizzle.ts';
+import { sharedJson } from './shared-json.ts';
 
 /** A connection of the pool, with what is remembered of it. */
 export type PoolClient = pg.PoolClient & {
@@ -11,6 +12,7 @@ export type PoolClient = pg.PoolClient & {
 
 const INT8 = 20;
 const TIMESTAMPTZ = 1184;
+const JSONB = 3802;
 
 /** As a session in UTC tells nearly all times. */
 const UTC_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?\+00$/;
@@ -27,6 +29,16 @@ export const typeParsers: pg.CustomTypesConfig = {
     if (oid === INT8) return Number;
     return oid === TIMESTAMPTZ && format !== 'binary' ? parseTime : pg.types.getTypeParser(oid, format);
   },
+};
+
+/** Those of some thousand deployments: some MiB. */
+const SHARED_CHARACTERS = 2 ** 20;
+
+const parseShared = sharedJson(SHARED_CHARACTERS);
+
+/** As typeParsers, for rows that are read over and over: values of jsonb are shared and frozen. */
+export const sharingParsers: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) => (oid === JSONB ? parseShared : typeParsers.getTypeParser(oid, format)),
 };
 
 /** `host:port/name` of a database URL, for messages: no user, no password. */

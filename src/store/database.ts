@@ -3,7 +3,13 @@ import pg from 'pg';
 import { UUID_PATTERN } from '../domain/id.ts';
 import type { Logger } from '../domain/logger.ts';
 import { NOBODY } from '../domain/turns.ts';
-import { connectionConfig, describeTarget, type PoolClient, typeParsers } from './connection.ts';
+import {
+  connectionConfig,
+  describeTarget,
+  type PoolClient,
+  sharingParsers,
+  typeParsers,
+} from './connection.ts';
 import { ConnectionPlaces } from './connection-places.ts';
 import { drizzle, type NodePgDatabase } from './drizzle.ts';
 import { StoreContention, StoreError, StoreUnavailable, translateError } from './errors.ts';
@@ -19,6 +25,8 @@ export interface Reader {
   readonly drizzle: NodePgDatabase;
   /** Runs one statement, prepared once a connection. `text` must be one of few constants, values go in parameters. */
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** As `query`, for what is read over and over: values of jsonb are frozen, and the same for the same text. */
+  queryShared<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
 /** A Reader inside of a transaction: functions that write ask for this. */
@@ -111,10 +119,18 @@ class Session implements Transaction {
     this.drizzle = client.builder;
   }
 
-  async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+  query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return this.#query(text, values, typeParsers);
+  }
+
+  queryShared<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return this.#query(text, values, sharingParsers);
+  }
+
+  async #query<Row>(text: string, values: readonly unknown[], types: pg.CustomTypesConfig): Promise<Row[]> {
     try {
       const name = statementName(text);
-      const statement = { text, values: values as unknown[], types: typeParsers };
+      const statement = { text, values: values as unknown[], types };
       const result = await (name === undefined
         ? this.#client.query(statement)
         : runPrepared(this.#client, { ...statement, name }));

@@ -15,7 +15,7 @@ export async function findDeployment(
   tenantId: string,
   deploymentId: string,
 ): Promise<DeploymentRecord | null> {
-  const [row] = await reader.query<DeploymentRow>(FIND, [tenantId, deploymentId]);
+  const [row] = await reader.queryShared<DeploymentRow>(FIND, [tenantId, deploymentId]);
   return row === undefined ? null : toDeploymentRecord(row);
 }
 
@@ -105,6 +105,6 @@ export async function listDeployments(
   page: Page,
 ): Promise<DeploymentRecord[]> {
   const { text, values } = listStatement(tenantId, filter, page);
-  const rows = await reader.query<DeploymentRow>(text, values);
+  const rows = await reader.queryShared<DeploymentRow>(text, values);
   return rows.map(toDeploymentRecord);
 }

@@ -30,8 +30,20 @@ async function copyRows(
   );
 }
 
+interface Original {
+  readonly secrets_id: string;
+  readonly tenant_id: string;
+  readonly source_config: { readonly resource_spec: { readonly annotations?: object } };
+}
+
+/** Of each its own: what a server keeps of equal ones is no use to it. */
+function configOf({ source_config: config }: Original, name: string): object {
+  const annotations = { ...config.resource_spec.annotations, 'example.com/name': name };
+  return { ...config, resource_spec: { ...config.resource_spec, annotations } };
+}
+
 /**
- * Makes `count` copies of a deployment, with secrets of their own that can be opened; project and revision are shared.
+ * Makes `count` copies of a deployment, with a configuration and secrets of their own; project and revision are shared.
  * @returns their ids, oldest first
  */
 export async function seedDeployments(
@@ -41,8 +53,8 @@ export async function seedDeployments(
   prefix = 'seeded',
 ): Promise<string[]> {
   const box = createSecretBox({ keys: [hub.encryptionKey], primary: hub.encryptionKey.id });
-  const [original] = await hub.sql<{ secrets_id: string; tenant_id: string }>(
-    'SELECT secrets_id, tenant_id FROM deployments WHERE id = $1',
+  const [original] = await hub.sql<Original>(
+    'SELECT secrets_id, tenant_id, source_config FROM deployments WHERE id = $1',
     [pattern],
   );
   if (original === undefined) throw new Error('failed to seed deployments: there is none to copy');
@@ -58,6 +70,7 @@ export async function seedDeployments(
       name,
       app_name: name,
       secrets_id: secrets?.id,
+      source_config: configOf(original, name),
     }));
     await copyRows(hub, 'deployments', pattern, deployments);
     const sets = made.map(({ id, secrets }) => ({
