@@ -71,14 +71,22 @@ describe('the JSON of a deployment', () => {
     const shown = present({ sourceConfig: config });
     expect(serializerFor({ schema: deploymentSchema })(shown)).toBe(JSON.stringify(shown));
     const page = { resources: [shown, present({ name: 'other' })], offset: 2 };
-    expect(serializerFor({ schema: deploymentListSchema })(page)).toBe(JSON.stringify(page));
+    expect(String(serializerFor({ schema: deploymentListSchema })(page))).toBe(JSON.stringify(page));
   });
 
   test('an empty page, and an answer of another schema', () => {
     const page = { resources: [], offset: 7 };
-    expect(serializerFor({ schema: deploymentListSchema })(page)).toBe(JSON.stringify(page));
+    expect(String(serializerFor({ schema: deploymentListSchema })(page))).toBe(JSON.stringify(page));
     const dry = { ...present(), manifests: null, new_revision: true, builds: false, pods_roll: false };
     expect(serializerFor({ schema: dryRunSchema })(dry)).toBe(JSON.stringify(dry));
+  });
+
+  test('a page of long texts, of more than one byte a letter', () => {
+    const name = 'ü€😀'.repeat(5000);
+    const long = parse(JSON.stringify({ ...sourceConfig, install_command: name })) as SourceConfig;
+    const more = { name, sourceConfig: long };
+    const page = { resources: Array.from({ length: 20 }, () => present(more)), offset: 20 };
+    expect(String(serializerFor({ schema: deploymentListSchema })(page))).toBe(JSON.stringify(page));
   });
 
   test('what follows from a shared configuration is made once; from one that may change, each time', () => {
