@@ -3,19 +3,14 @@ import { deploymentListSchema, deploymentSchema } from './deployment-schema.ts';
 
 /** The JSON of answers. V8's own, but for parts of a deployment that are the same in each answer: most of its text. */
 
-interface Kept {
-  readonly text: string;
-  readonly bytes: Buffer;
-}
-
-const kept = new WeakMap<object, Kept>();
+const texts = new WeakMap<object, string>();
 
 /** Keeps the JSON of a part of answers for as long as the part itself is kept; nobody may change it any more. */
-export function lasting<Part extends object>(part: Part): Part {
-  const text = JSON.stringify(part);
-  kept.set(part, { text, bytes: Buffer.from(text) });
-  return part;
+export function lasting(part: object): void {
+  texts.set(part, JSON.stringify(part));
 }
+
+const textOf = (part: object) => texts.get(part) ?? JSON.stringify(part);
 
 /** A deployment's text around the two parts that last. */
 function aroundParts(shown: ShownDeployment): readonly [head: string, middle: string, end: string] {
@@ -27,7 +22,6 @@ function aroundParts(shown: ShownDeployment): readonly [head: string, middle: st
 
 function deploymentJson(shown: ShownDeployment): string {
   const [head, middle, end] = aroundParts(shown);
-  const textOf = (part: object) => kept.get(part)?.text ?? JSON.stringify(part);
   return head + textOf(shown.source_config) + middle + textOf(shown.effective_resource_spec) + end;
 }
 
@@ -51,16 +45,6 @@ class Bytes {
     this.#length += this.#buffer.write(text, this.#length);
   }
 
-  part(part: object): void {
-    const bytes = kept.get(part)?.bytes;
-    if (bytes === undefined) {
-      this.text(JSON.stringify(part));
-      return;
-    }
-    this.#makeRoom(bytes.length);
-    this.#length += bytes.copy(this.#buffer, this.#length);
-  }
-
   whole(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
@@ -80,9 +64,9 @@ function pageJson({ resources, offset }: Page): Buffer {
   for (const [at, shown] of resources.entries()) {
     const [head, middle, end] = aroundParts(shown);
     page.text(at === 0 ? head : `,${head}`);
-    page.part(shown.source_config);
+    page.text(textOf(shown.source_config));
     page.text(middle);
-    page.part(shown.effective_resource_spec);
+    page.text(textOf(shown.effective_resource_spec));
     page.text(end);
   }
   page.text(`],"offset":${offset}}`);

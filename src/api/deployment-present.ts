@@ -52,23 +52,24 @@ function configuredBy(config: SourceConfig): Configured {
   };
 }
 
-/** Of what the store shares between answers. */
-const configured = new WeakMap<SourceConfig, Configured>();
+/** Of what the store shares between answers. 'once': asked for once, so that who reads each deployment once keeps nothing. */
+const configured = new WeakMap<SourceConfig, Configured | 'once'>();
 
 /** What follows from source_config alone: most of an answer. */
 function shownConfigured(config: SourceConfig): Configured {
   const known = configured.get(config);
-  if (known !== undefined) return known;
+  if (known !== undefined && known !== 'once') return known;
   const made = configuredBy(config);
   // What is not frozen is not shared, and somebody may still change it.
   if (!Object.isFrozen(config)) return made;
-  const { source_config, effective_resource_spec } = made;
-  const kept = {
-    source_config: lasting(source_config),
-    effective_resource_spec: lasting(effective_resource_spec),
-  };
-  configured.set(config, kept);
-  return kept;
+  if (known === undefined) {
+    configured.set(config, 'once');
+    return made;
+  }
+  lasting(made.source_config);
+  lasting(made.effective_resource_spec);
+  configured.set(config, made);
+  return made;
 }
 
 export interface PresentOptions {

@@ -31,7 +31,7 @@ export const typeParsers: pg.CustomTypesConfig = {
   },
 };
 
-/** Those of some thousand deployments: some MiB. */
+/** Those of some thousand deployments; with what hangs on the values, some tens of MiB. */
 const SHARED_CHARACTERS = 2 ** 20;
 
 const parseShared = sharedJson(SHARED_CHARACTERS);

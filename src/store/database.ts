@@ -95,14 +95,21 @@ const RETRY_BASE_MS = 5;
 const MAX_STATEMENT_NAMES = 400;
 const PLATFORM = '*';
 
-const statementNames = new Map<string, string>();
+/** By how values are parsed, which a connection remembers with the name. */
+const statementNames = new Map([
+  [typeParsers, new Map<string, string>()],
+  [sharingParsers, new Map<string, string>()],
+]);
+let namedStatements = 0;
 
 /** Name of the prepared statement of a text; beyond a bound, new texts run unnamed rather than fill the server. */
-function statementName(text: string): string | undefined {
-  const known = statementNames.get(text);
-  if (known !== undefined || statementNames.size >= MAX_STATEMENT_NAMES) return known;
-  const name = `berth_${statementNames.size}`;
-  statementNames.set(text, name);
+function statementName(text: string, types: pg.CustomTypesConfig): string | undefined {
+  const names = statementNames.get(types);
+  const known = names?.get(text);
+  if (known !== undefined || namedStatements >= MAX_STATEMENT_NAMES) return known;
+  const name = `berth_${namedStatements}`;
+  names?.set(text, name);
+  namedStatements += 1;
   return name;
 }
 
@@ -129,7 +136,7 @@ class Session implements Transaction {
 
   async #query<Row>(text: string, values: readonly unknown[], types: pg.CustomTypesConfig): Promise<Row[]> {
     try {
-      const name = statementName(text);
+      const name = statementName(text, types);
       const statement = { text, values: values as unknown[], types };
       const result = await (name === undefined
         ? this.#client.query(statement)

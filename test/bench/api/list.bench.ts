@@ -1,6 +1,6 @@
 import { PATH } from './bodies.ts';
 import { CONNECTIONS, requestMeasures } from './measure.ts';
-import { LIST_PATH, readBench } from './read-bench.ts';
+import { LIST_PATH, READ_FLOOR, readBench } from './read-bench.ts';
 
 const ROWS = 100_000;
 /** Long enough that what the compiler does for a young process is a small part. */
@@ -9,9 +9,8 @@ const REQUESTS = 500;
 export const bench = readBench(
   {
     name: 'api-list',
-    what: `GET ${LIST_PATH} over ${CONNECTIONS} connections, of a tenant with {n} deployments.`,
-    floor:
-      'fastify and pg that play the statements which Berth was seen to send, over as many connections, and answer as many bytes; no key, no schema, no decryption.',
+    what: `GET ${LIST_PATH} over ${CONNECTIONS} connections, of a tenant with {n} deployments: its first page, as clients poll it.`,
+    floor: READ_FLOOR,
     n: ROWS,
     goalsFrom: 100_000,
     runs: 9,

@@ -4,7 +4,7 @@ import { startLoad } from '../load/load.ts';
 import { call, create, PATH } from './bodies.ts';
 import { checkSizes, type ProbedRequest, scriptOf, startFloor } from './floor.ts';
 import { type ApiProcess, prepareHub } from './hub.ts';
-import { requestRound } from './measure.ts';
+import { CONNECTIONS, requestMeasures, requestRound } from './measure.ts';
 import { seedDeployments } from './seed.ts';
 
 interface Reads {
@@ -74,4 +74,34 @@ async function startReads(context: BenchContext, reads: Reads): Promise<Sides> {
 /** A bench of reads. @param reads what it reads, by --n */
 export function readBench(bench: Omit<Bench, 'start'>, reads: (n: number | null) => Reads): Bench {
   return { ...bench, start: (context) => startReads(context, reads(context.n)) };
+}
+
+/** What the benches of reads are held against. */
+export const READ_FLOOR =
+  'fastify and pg that play the statements which Berth was seen to send, over as many connections, and answer as many bytes; no key, no schema, no decryption.';
+
+/** Deployments of the tenant, where single ones are read. */
+export const ROWS = 10_000;
+/** Long enough that what the compiler does for a young process is a small part. */
+const REQUESTS = 8000;
+
+/** A bench of single deployments. @param read how many of them, in turn */
+export function getBench({ name, what, read }: { name: string; what: string; read: number }): Bench {
+  return readBench(
+    {
+      name,
+      what: `GET /v2/deployments/{id} over ${CONNECTIONS} connections, ${what}`,
+      floor: READ_FLOOR,
+      n: REQUESTS,
+      runs: 9,
+      measures: requestMeasures(0.9),
+    },
+    (n) => ({
+      rows: ROWS,
+      requests: n ?? REQUESTS,
+      paths: (ids) => ids.slice(0, read).map((id) => `${PATH}/${id}`),
+      route: `${PATH}/:id`,
+      list: false,
+    }),
+  );
 }

@@ -89,7 +89,8 @@ describe('the JSON of a deployment', () => {
     expect(String(serializerFor({ schema: deploymentListSchema })(page))).toBe(JSON.stringify(page));
   });
 
-  test('what follows from a shared configuration is made once; from one that may change, each time', () => {
+  test('what follows from a shared configuration is made once it is asked for again; from one that may change, each time', () => {
+    present();
     expect(present().effective_resource_spec).toBe(present().effective_resource_spec);
     const own = structuredClone(sourceConfig);
     const before = present({ sourceConfig: own });
