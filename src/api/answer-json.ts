@@ -12,17 +12,11 @@ export function lasting(part: object): void {
 
 const textOf = (part: object) => texts.get(part) ?? JSON.stringify(part);
 
-/** A deployment's text around the two parts that last. */
-function aroundParts(shown: ShownDeployment): readonly [head: string, middle: string, end: string] {
-  const { id, tenant_id, name, source, source_config: _, effective_resource_spec: __, ...others } = shown;
+function deploymentJson(shown: ShownDeployment): string {
+  const { id, tenant_id, name, source, source_config, effective_resource_spec, ...others } = shown;
   const head = JSON.stringify({ id, tenant_id, name, source }).slice(0, -1);
   const middle = JSON.stringify(others).slice(1, -1);
-  return [`${head},"source_config":`, `,${middle},"effective_resource_spec":`, '}'];
-}
-
-function deploymentJson(shown: ShownDeployment): string {
-  const [head, middle, end] = aroundParts(shown);
-  return head + textOf(shown.source_config) + middle + textOf(shown.effective_resource_spec) + end;
+  return `${head},"source_config":${textOf(source_config)},${middle},"effective_resource_spec":${textOf(effective_resource_spec)}}`;
 }
 
 /** A UTF-16 unit takes no more of UTF-8. */
@@ -62,12 +56,8 @@ function pageJson({ resources, offset }: Page): Buffer {
   const page = new Bytes((resources.length + 1) * USUAL_BYTES);
   page.text('{"resources":[');
   for (const [at, shown] of resources.entries()) {
-    const [head, middle, end] = aroundParts(shown);
-    page.text(at === 0 ? head : `,${head}`);
-    page.text(textOf(shown.source_config));
-    page.text(middle);
-    page.text(textOf(shown.effective_resource_spec));
-    page.text(end);
+    if (at > 0) page.text(',');
+    page.text(deploymentJson(shown));
   }
   page.text(`],"offset":${offset}}`);
   return page.whole();

@@ -20,6 +20,11 @@ export interface Place {
   readonly atomic: boolean;
 }
 
+export function wholeObject(secret: boolean, exactUnder: string | undefined): Place {
+  const nowhere = { around: undefined, step: '', isEntry: false, field: '', parent: '' };
+  return { ...nowhere, secret, exactUnder, atomic: false };
+}
+
 export function pathOf({ around, step, isEntry }: Place): string {
   if (around === undefined) return '';
   const before = pathOf(around);

@@ -1,5 +1,5 @@
 import { contentHash } from '../domain/hash.ts';
-import { entryOf, inside, isExact, isMetadata, type Place, pathOf } from './compare-place.ts';
+import { entryOf, inside, isExact, isMetadata, type Place, pathOf, wholeObject } from './compare-place.ts';
 import {
   DROPPED_WHEN_ZERO,
   isQuantity,
@@ -86,21 +86,7 @@ export function subsetDiff(desired: object, live: object, { exactUnder }: Compar
   // stringData is written only; the server keeps it in data.
   const wanted =
     isSecret && stringData ? { ...rest, data: { ...rest.data, ...encoded(stringData) } } : desired;
-  diffFields(
-    wanted as Fields,
-    live as Fields,
-    {
-      around: undefined,
-      step: '',
-      isEntry: false,
-      field: '',
-      parent: '',
-      secret: isSecret,
-      exactUnder,
-      atomic: false,
-    },
-    found,
-  );
+  diffFields(wanted as Fields, live as Fields, wholeObject(isSecret, exactUnder), found);
   return found;
 }
 
