@@ -1,5 +1,5 @@
 /** What a creation reads from the server itself, and when that has to be read again. */
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { NAMESPACE, revised, World } from './fixtures.ts';
 
 const SPEC = revised('web:1', 1, { suspend: true });
@@ -46,6 +46,36 @@ describe('the custom resource', () => {
       expect.stringContaining('create ControllerRevision/web-secrets'),
     );
     expect(reads.filter((read) => read === PARENT)).toEqual([PARENT, PARENT]);
+  });
+});
+
+describe('credentials that were just made', () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  const MINUTE_MS = 60_000;
+
+  /** What is read of Secrets by the look that makes the witness, so long after the one that made them. */
+  async function readLater(minutes: number): Promise<string[]> {
+    const world = new World(SPEC);
+    await world.look();
+    world.cluster.settle();
+    const reads = readsOf(world);
+    const later = performance.now() + minutes * MINUTE_MS;
+    vi.spyOn(performance, 'now').mockReturnValue(later);
+    expect(await world.look()).toContainEqual(
+      expect.stringContaining('create ControllerRevision/web-secrets'),
+    );
+    return reads.filter((read) => read.startsWith('Secret'));
+  }
+
+  test('are not read again, however many others had their turn before the witness', async () => {
+    expect(await readLater(5)).toEqual([]);
+  });
+
+  test('are read when that was long ago', async () => {
+    expect(await readLater(20)).toEqual(['Secret/web-db', 'Secret/web-db-copy']);
   });
 });
 
