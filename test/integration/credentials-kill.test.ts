@@ -1,6 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { KubeClient } from '../../src/kube/client.ts';
+import type { KubeObject } from '../../src/kube/object.ts';
 import { RESOURCES } from '../../src/kube/resources.ts';
 import { waitFor } from '../cluster/wait.ts';
 import { kubectlAsAdmin } from './harness/environment.ts';
@@ -36,6 +38,11 @@ const shop = (name: string, revision = 1) =>
     revision: { number: revision, image: `registry.test/app:${revision}` },
     cache: { external: true },
   });
+const secretOf = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name, namespace: world.namespace },
+});
 const dataOf = async (name: string) => (await world.get('secret', name))?.['data'];
 const uidOf = async (kind: string, name: string) => (await world.get(kind, name))?.metadata.uid;
 const witnessesOf = (name: string) =>
@@ -146,4 +153,34 @@ test('one of the two and the witness lost while no operator runs: made again, th
     await waitFor(secret, async () => (await uidOf('secret', secret)) !== undefined, { timeoutMs: 60_000 });
   }
   expect(await states()).toEqual(before);
+});
+
+test('Secrets that went before their witness was made: the garbage collector takes them out of it, or it with the last', async () => {
+  const { namespace } = world;
+  const there = await client.create<KubeObject>(secretOf('stays'));
+  const gone = { name: 'gone', uid: randomUUID() };
+  const witness = (name: string, secrets: readonly { name: string; uid: string }[]) =>
+    client.create({
+      apiVersion: 'apps/v1',
+      kind: 'ControllerRevision',
+      metadata: {
+        name,
+        namespace,
+        ownerReferences: secrets.map((secret) => ({ apiVersion: 'v1', kind: 'Secret', ...secret })),
+      },
+      revision: 0,
+      data: {},
+    });
+  const stays = { name: 'stays', uid: there.metadata.uid ?? '' };
+  await Promise.all([witness('half-there', [stays, gone]), witness('not-there', [gone])]);
+  const look = async (name: string) => await world.get('controllerrevisions.apps', name);
+  await waitFor(
+    'only the one that is there',
+    async () => {
+      const half = await look('half-there');
+      return half?.metadata.ownerReferences?.length === 1 && (await look('not-there')) === undefined;
+    },
+    { timeoutMs: 60_000, intervalMs: 100 },
+  );
+  expect((await look('half-there'))?.metadata.ownerReferences).toMatchObject([stays]);
 });
