@@ -44,6 +44,7 @@ export async function carryOut(
   if (isDue) remembered.secretsCheckedAt = now;
   const decided = [...decision.plan.actions, ...decision.housekeeping];
   const isAsked = isDue || remembered.refusals.has(secretsCheckId(resource));
+  if (isAsked) remembered.credentials.forget();
   const actions =
     isAsked && !decided.some(({ kind }) => kind === 'secrets')
       ? [secretsCheck(observed, decision.target, 'something lacks a Secret'), ...decided]

@@ -29,9 +29,14 @@ export class CredentialsNote {
     this.#made = { owner: metadata.uid, secrets, at: performance.now() };
   }
 
+  /** Something lacks a Secret, or they are made anew: what was noted may be gone. */
+  forget(): void {
+    this.#made = undefined;
+  }
+
   take({ metadata }: ManagedDeployment): readonly NamedSecret[] | undefined {
     const made = this.#made;
-    this.#made = undefined;
+    this.forget();
     if (made === undefined || made.owner !== metadata.uid || performance.now() - made.at > KEPT_MS)
       return undefined;
     return made.secrets;

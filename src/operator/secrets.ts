@@ -25,6 +25,7 @@ const PASSWORD_BYTES = 24;
  */
 export async function ensureCredentials(mayInvent: boolean, execution: Execution): Promise<NamedSecret[]> {
   const { resource, credentials } = execution;
+  credentials.forget();
   const [copyName, name] = [credentialsCopyName(resource), databaseName(resource)];
   const found = await findOurs(name, execution);
   // The copy first: no password is ever in use that has none.

@@ -52,13 +52,13 @@ export const bench: Bench = {
         const apps = await Apps.start(berth.admin, berth.namespace);
         await play(player, { prefix: 'warm', count: WARM });
         others = [];
-        const began = performance.now();
-        const { costs } = await withCosts({ berth, count, roles: [] }, () =>
-          play(player, { prefix: 'floor', count }, (at) => {
+        const { result: seconds, costs } = await withCosts({ berth, count, roles: [] }, async () => {
+          const began = performance.now();
+          await play(player, { prefix: 'floor', count }, (at) => {
             others.push([(at - began) / MS, others.length + 1]);
-          }),
-        );
-        const seconds = (performance.now() - began) / MS;
+          });
+          return (performance.now() - began) / MS;
+        });
         await player.close();
         await apps.stop();
         return { time: seconds, rate: count / seconds, statuses: statusesOf(recording), ...costs };

@@ -407,6 +407,23 @@ describe('lost credentials', () => {
     expect(password(world)).toBe(before);
   });
 
+  test('are looked for where they went before any witness was made, though this process has just made them', async () => {
+    const world = new World(MINIMAL);
+    world.cluster.stuck.set('database', 'ContainerCreating');
+    await world.look();
+    const before = password(world);
+    world.cluster.settle();
+    await world.look();
+    world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
+    world.cluster.settle();
+    world.now += 31_000;
+    expect(await world.look()).toContain('create Secret/web-db');
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(password(world)).toBe(before);
+  });
+
   test('both of them: no other password is made up while the volume is there; it is said, and what mends it', async () => {
     const world = await settled(MINIMAL);
     const before = password(world) ?? '';
