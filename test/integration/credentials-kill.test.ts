@@ -38,11 +38,6 @@ const shop = (name: string, revision = 1) =>
     revision: { number: revision, image: `registry.test/app:${revision}` },
     cache: { external: true },
   });
-const secretOf = (name: string) => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  metadata: { name, namespace: world.namespace },
-});
 const dataOf = async (name: string) => (await world.get('secret', name))?.['data'];
 const uidOf = async (kind: string, name: string) => (await world.get(kind, name))?.metadata.uid;
 const witnessesOf = (name: string) =>
@@ -157,7 +152,11 @@ test('one of the two and the witness lost while no operator runs: made again, th
 
 test('Secrets that went before their witness was made: the garbage collector takes them out of it, or it with the last', async () => {
   const { namespace } = world;
-  const there = await client.create<KubeObject>(secretOf('stays'));
+  const there = await client.create<KubeObject>({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'stays', namespace },
+  });
   const gone = { name: 'gone', uid: randomUUID() };
   const witness = (name: string, secrets: readonly { name: string; uid: string }[]) =>
     client.create({

@@ -378,6 +378,16 @@ describe('lost credentials', () => {
     (world.cluster.get(`Secret/${NAMESPACE}/${name}`)?.['data'] as { password?: string } | undefined)
       ?.password;
 
+  /** The database does not come up, which nobody tells the reason of: it is looked for, and found. */
+  async function expectMendedAfterAWhile(world: World, before: string | undefined): Promise<void> {
+    world.now += 31_000;
+    expect(await world.look()).toContain('create Secret/web-db');
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(password(world)).toBe(before);
+  }
+
   test.each(['web-db', 'web-db-copy'])('%s comes back at once, with the same password', async (name) => {
     const world = await settled(MINIMAL);
     const before = password(world);
@@ -399,12 +409,7 @@ describe('lost credentials', () => {
     world.cluster.stuck.set('database', 'ContainerCreating');
     world.cluster.settle();
     expect(await world.look()).not.toContain('create Secret/web-db');
-    world.now += 31_000;
-    expect(await world.look()).toContain('create Secret/web-db');
-    world.cluster.stuck.clear();
-    await world.converge();
-    expect(world.condition('Ready')).toBe('True Converged');
-    expect(password(world)).toBe(before);
+    await expectMendedAfterAWhile(world, before);
   });
 
   test('are looked for where they went before any witness was made, though this process has just made them', async () => {
@@ -416,12 +421,7 @@ describe('lost credentials', () => {
     await world.look();
     world.cluster.remove(`Secret/${NAMESPACE}/web-db`);
     world.cluster.settle();
-    world.now += 31_000;
-    expect(await world.look()).toContain('create Secret/web-db');
-    world.cluster.stuck.clear();
-    await world.converge();
-    expect(world.condition('Ready')).toBe('True Converged');
-    expect(password(world)).toBe(before);
+    await expectMendedAfterAWhile(world, before);
   });
 
   test('both of them: no other password is made up while the volume is there; it is said, and what mends it', async () => {
