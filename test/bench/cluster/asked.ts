@@ -1,5 +1,6 @@
 /** What the API server was asked, by its own count and whoever asked: Berth, the bench, Kubernetes' own controllers. */
 import { type KubectlAccess, kubectl } from '../../cluster/kubectl.ts';
+import type { Measure, Sample } from '../bench.ts';
 
 /** The API server's counters, by what a bench calls them. */
 const COUNTERS = {
@@ -7,7 +8,13 @@ const COUNTERS = {
   'watch events': 'apiserver_watch_events_total',
 } as const;
 
-export type Asked = Readonly<Record<keyof typeof COUNTERS, number>>;
+/** What Kubernetes' processor time is for. */
+export const ASKED: readonly Measure[] = Object.keys(COUNTERS).map((name) => ({
+  name,
+  unit: 'a deployment',
+}));
+
+type Asked = Readonly<Record<keyof typeof COUNTERS, number>>;
 
 function sumOf(text: string, counter: string): number {
   return text
@@ -25,6 +32,18 @@ export function askedIn(text: string): Asked {
 }
 
 /** @throws Error with kubectl's message */
-export async function askedOf(access: KubectlAccess): Promise<Asked> {
+async function askedOf(access: KubectlAccess): Promise<Asked> {
   return askedIn(await kubectl(access, ['get', '--raw', '/metrics']));
+}
+
+/** Runs a round of so many deployments, which takes its own time: to count takes the API server a while. */
+export async function withAsked<T>(
+  { access, count }: { access: KubectlAccess; count: number },
+  round: () => Promise<T>,
+): Promise<{ result: T; asked: Sample }> {
+  const before = await askedOf(access);
+  const result = await round();
+  const after = await askedOf(access);
+  const each = (name: keyof Asked) => (after[name] - before[name]) / count;
+  return { result, asked: { requests: each('requests'), 'watch events': each('watch events') } };
 }

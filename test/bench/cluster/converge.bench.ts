@@ -1,7 +1,8 @@
 import { CONNECTIONS } from '../api/measure.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { Apps } from './apps.ts';
-import { ROLES } from './berth.ts';
+import { ASKED, withAsked } from './asked.ts';
+import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
 import { MACHINE_COSTS, ROLE_COSTS, withCosts } from './costs.ts';
 import { fill } from './fill.ts';
 import { openPlayer, play } from './playing.ts';
@@ -11,6 +12,19 @@ import { besideNothing, inOwnWorld, recordingOf, WARM } from './sides.ts';
 
 const DEPLOYMENTS = 20;
 const MS = 1000;
+
+/** A round of so many, with what it takes of the processors and asks of Kubernetes. */
+async function measured<T>(
+  berth: ClusterBerth,
+  count: number,
+  roles: readonly BenchRole[],
+  round: () => Promise<T>,
+): Promise<{ result: T; costs: Sample }> {
+  const { result: whole, asked } = await withAsked({ access: berth.access, count }, () =>
+    withCosts({ berth, count, roles }, round),
+  );
+  return { result: whole.result, costs: { ...whole.costs, ...asked } };
+}
 
 export const bench: Bench = {
   name: 'converge',
@@ -26,6 +40,7 @@ export const bench: Bench = {
     { name: 'rate', unit: 'deployments/s' },
     { name: 'statuses', unit: 'writes/deployment' },
     ...ROLE_COSTS,
+    ...ASKED,
     ...MACHINE_COSTS,
   ],
   start: async (context) => {
@@ -39,7 +54,7 @@ export const bench: Bench = {
       inOwnWorld(context, 'converge', async ({ berth, apps, load }): Promise<Sample> => {
         note = berth.note;
         await fill(berth, apps, load, { count: WARM, pods: 0, prefix: 'warm-', objects });
-        const { result, costs } = await withCosts({ berth, count, roles: ROLES }, () =>
+        const { result, costs } = await measured(berth, count, ROLES, () =>
           fill(berth, apps, load, { count, pods: 0, prefix: 'round-', objects }),
         );
         own = [...result.progress];
@@ -52,7 +67,7 @@ export const bench: Bench = {
         const apps = await Apps.start(berth.admin, berth.namespace);
         await play(player, { prefix: 'warm', count: WARM });
         others = [];
-        const { result: seconds, costs } = await withCosts({ berth, count, roles: [] }, async () => {
+        const { result: seconds, costs } = await measured(berth, count, [], async () => {
           const began = performance.now();
           await play(player, { prefix: 'floor', count }, (at) => {
             others.push([(at - began) / MS, others.length + 1]);

@@ -1,7 +1,6 @@
 /** What a round of many deployments takes of the processors, and whom. */
 import { cpus } from 'node:os';
 import type { Measure, Sample } from '../bench.ts';
-import { askedOf } from './asked.ts';
 import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
 
 const MS = 1000;
@@ -13,13 +12,8 @@ export const ROLE_COSTS: readonly Measure[] = ROLES.map((role) => ({
   unit: 'ms/deployment',
 }));
 
-/**
- * Of what the round shares the machine with, so that waiting can be told from working; and what Kubernetes was asked, which
- * its processor time is for.
- */
+/** Of what the round shares the machine with, so that waiting can be told from working. */
 export const MACHINE_COSTS: readonly Measure[] = [
-  { name: 'requests', unit: 'a deployment' },
-  { name: 'watch events', unit: 'a deployment' },
   { name: 'kubernetes processor', unit: 'ms/deployment' },
   { name: 'processors at rest', unit: '%' },
 ];
@@ -28,8 +22,8 @@ export const MACHINE_COSTS: readonly Measure[] = [
 const idleMs = () => cpus().reduce((sum, { times }) => sum + times.idle, 0);
 
 /**
- * What a round of so many deployments takes: processor time of Kubernetes and of the roles that run, the share of all
- * processors that had nothing to do, and what the API server was asked.
+ * What a round of so many deployments takes: processor time of Kubernetes and of the roles that run, and the share of all
+ * processors that had nothing to do.
  */
 export async function withCosts<T>(
   { berth, count, roles }: { berth: ClusterBerth; count: number; roles: readonly BenchRole[] },
@@ -39,8 +33,6 @@ export async function withCosts<T>(
     { name: 'kubernetes', cpuSeconds: () => berth.cpuOfKubernetes() },
     ...roles.map((role) => ({ name: role, cpuSeconds: () => berth.cpuOf(role) })),
   ];
-  // Around what is timed: to count takes the API server a while.
-  const asked = await askedOf(berth.access);
   const before = clocks.map(({ cpuSeconds }) => cpuSeconds());
   const [idle, began] = [idleMs(), performance.now()];
   const result = await round();
@@ -50,10 +42,5 @@ export async function withCosts<T>(
     `${name} processor`,
     ((cpuSeconds() - (before[index] ?? 0)) * MS) / count,
   ]);
-  const { requests, 'watch events': events } = await askedOf(berth.access);
-  const each = {
-    requests: (requests - asked.requests) / count,
-    'watch events': (events - asked['watch events']) / count,
-  };
-  return { result, costs: { ...each, 'processors at rest': rest, ...Object.fromEntries(spent) } };
+  return { result, costs: { 'processors at rest': rest, ...Object.fromEntries(spent) } };
 }
