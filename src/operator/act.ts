@@ -15,6 +15,7 @@ import { assertMayAct } from './may-act.ts';
 import type { ObservedResource } from './observed.ts';
 import { isOurs } from './ownership.ts';
 import type { Refusals } from './refusals.ts';
+import { isWitnessAlone } from './secrets.ts';
 
 export interface ActInput extends Omit<Execution, 'view' | 'resource'> {
   readonly resource: ObservedResource;
@@ -73,7 +74,7 @@ export async function act(actions: readonly Action[], input: ActInput): Promise<
     if (failure !== undefined) results.set(action, { kind: 'refused', failure });
     return failure === undefined;
   });
-  const reads = due.length > 0 && (!input.confirmed || due.some(isCreation));
+  const reads = due.length > 0 && (!input.confirmed || due.some((action) => mayOutlive(action, input)));
   if (reads && !(await isParentUnchanged(input))) return { ...summary(results), outdated: true };
   return { ...(await actInStages(due, results, input)), confirmed: reads };
 }
@@ -103,6 +104,14 @@ async function actInStages(
 
 function isCreation({ kind }: Action): boolean {
   return kind === 'create' || kind === 'credentials' || kind === 'secrets';
+}
+
+/**
+ * Whether it may make something that stays behind where the custom resource is gone. A witness does not: it is its
+ * Secrets' own, and goes with the last of them.
+ */
+function mayOutlive(action: Action, input: ActInput): boolean {
+  return isCreation(action) && !(action.kind === 'secrets' && isWitnessAlone(action, input));
 }
 
 /** @throws KubeError when the server does not answer */

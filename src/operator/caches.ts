@@ -3,6 +3,7 @@ import { type KubeObject, keyOf, type ObjectName, type UntypedObject } from '../
 import type { ObjectVersion } from '../kube/packed-objects.ts';
 import type { Reflector, ReflectorStats } from '../kube/reflector.ts';
 import { wantedHost } from '../workloads/app-url.ts';
+import { isSecretWitness } from '../workloads/secret-witness.ts';
 import { appKeys, tenantOf, WITH_BUILD } from './cache-keys.ts';
 import {
   ALL,
@@ -44,12 +45,22 @@ const isSameWish = ({ metadata }: UntypedObject, before: UntypedObject): boolean
   metadata.generation === before.metadata.generation &&
   metadata.deletionTimestamp === before.metadata.deletionTimestamp;
 
-/** Handlers that call back with the keys that an object concerns. */
+/** The echo of an own write: what it led to was told by `noteWrite`. */
+const isEcho = ({ metadata }: UntypedObject, before: UntypedObject): boolean =>
+  metadata.resourceVersion === before.metadata.resourceVersion;
+
+/**
+ * Handlers that call back with the keys that an object concerns. The echo of most writes is what the next look waits for;
+ * after a witness mostly nothing is left to do, and `nextLook` knows where something is.
+ */
 function telling(changed: Changed, keys: (object: UntypedObject) => string[]) {
   const tell = (object: UntypedObject) => {
     for (const key of keys(object)) changed(key, 'seen');
   };
-  return { added: tell, updated: tell, deleted: tell };
+  const updated = (object: UntypedObject, before: UntypedObject) => {
+    if (!isEcho(object, before) || !isSecretWitness(object)) tell(object);
+  };
+  return { added: tell, updated, deleted: tell };
 }
 
 /** The reflectors of all kinds (one a kind, or one a kind and namespace) as one view. */
@@ -86,7 +97,7 @@ export class Caches implements ClusterView {
         deleted: tell,
         updated: (object, old) => {
           // A status write ends its pass; its echo says nothing new.
-          if (old.metadata.resourceVersion === object.metadata.resourceVersion) return;
+          if (isEcho(object, old)) return;
           if (isSameWish(object, old)) changed(keyOf(object), 'seen');
           else tell(object);
         },

@@ -34,9 +34,19 @@ export class CredentialsNote {
     this.#made = undefined;
   }
 
-  take({ metadata }: ManagedDeployment): readonly NamedSecret[] | undefined {
-    const made = this.#made;
+  /** Whether they need no read, nor anything made. */
+  has(resource: ManagedDeployment): boolean {
+    return this.#madeFor(resource) !== undefined;
+  }
+
+  take(resource: ManagedDeployment): readonly NamedSecret[] | undefined {
+    const made = this.#madeFor(resource);
     this.forget();
+    return made;
+  }
+
+  #madeFor({ metadata }: ManagedDeployment): readonly NamedSecret[] | undefined {
+    const made = this.#made;
     if (made === undefined || made.owner !== metadata.uid || performance.now() - made.at > KEPT_MS)
       return undefined;
     return made.secrets;

@@ -6,7 +6,7 @@ import {
 import { ANNOTATIONS, LABELS } from '../contract/names.ts';
 import type { UntypedObject } from '../kube/object.ts';
 import { INPUTS_HASH_LABEL } from '../workloads/labels.ts';
-import { type NamedSecret, WITNESS_LABEL } from '../workloads/secret-witness.ts';
+import { isSecretWitness, type NamedSecret } from '../workloads/secret-witness.ts';
 import { parseStoredTemplates, type StoredTemplates } from '../workloads/stored-templates.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { shortened } from './conditions.ts';
@@ -124,8 +124,8 @@ function asResource(object: UntypedObject): ObservedResource {
   return object as UntypedObject & ObservedResource;
 }
 
-function isWitness({ metadata }: ChildObject): boolean {
-  return metadata.labels?.[WITNESS_LABEL] !== undefined && metadata.deletionTimestamp === undefined;
+function isWitness(object: ChildObject): boolean {
+  return isSecretWitness(object) && object.metadata.deletionTimestamp === undefined;
 }
 
 function owningSecrets({ metadata }: ChildObject): NamedSecret[] {
@@ -147,7 +147,7 @@ function observedTemplates(object: ChildObject): ObservedTemplates[] {
   const inputsHash = labels?.[INPUTS_HASH_LABEL];
   const revisionNumber = object['revision'];
   if (inputsHash === undefined || typeof revisionNumber !== 'number') return [];
-  if (labels?.[WITNESS_LABEL] !== undefined) return [];
+  if (isSecretWitness(object)) return [];
   if (object.metadata.deletionTimestamp !== undefined) return [];
   const templates = () => readTemplates(object).templates;
   // Whoever would run what somebody else wrote is told; of an image it says nothing.

@@ -1,6 +1,7 @@
 import type { Outcome } from '../kube/controller.ts';
 import { KubeError } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/object.ts';
+import { isSecretWitness } from '../workloads/secret-witness.ts';
 import type { Acted } from './act.ts';
 import { isPaused } from './conditions.ts';
 import type { Decision } from './decide.ts';
@@ -61,6 +62,8 @@ export function nextLook({ observed, decision, acted, reported, remembered, now 
         // It has arrived, and what is wanted has still failed.
         verdict.kind === 'complete' && target.instead !== null ? now : undefined,
         secretsCheckDue(observed, remembered.secretsCheckedAt, now),
+        // The echo of a witness wakes nobody, and the one whose place it takes has to go.
+        observed.witnesses.length > 0 && acted.written.some(isSecretWitness) ? now : undefined,
       ];
   const toReport = [
     tellingsDue(suspectsOf(observed), remembered.tellings),

@@ -112,12 +112,22 @@ function credentialsLost({ resource }: Execution): Unmet {
   );
 }
 
+type SecretsAction = Extract<Action, { kind: 'secrets' }>;
+
+/** Whether nothing but a witness is made: of credentials there are none, or they are known to be there. */
+export function isWitnessAlone(
+  { database, witnessed }: SecretsAction,
+  { credentials, resource }: Pick<Execution, 'credentials' | 'resource'>,
+): boolean {
+  return !database || (witnessed.length === 0 && credentials.has(resource));
+}
+
 /**
  * Looks at the Secrets, mends those of the database, and has a witness for all of them.
  * @throws Unmet EnvironmentMissing: only the listener, or whoever wrote the resource, can make it again
  */
 export async function checkSecrets(
-  { database, environments, witnessed }: Extract<Action, { kind: 'secrets' }>,
+  { database, environments, witnessed }: SecretsAction,
   execution: Execution,
 ): Promise<KubeObject | undefined> {
   const { client, resource, view, signal } = execution;

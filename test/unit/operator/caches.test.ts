@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
-import { LABELS } from '../../../src/contract/names.ts';
+import { LABELS, MANAGED_BY } from '../../../src/contract/names.ts';
 import type { KubeClient, WatchEvent } from '../../../src/kube/client.ts';
 import type { UntypedObject } from '../../../src/kube/object.ts';
 import type { Resource } from '../../../src/kube/resources.ts';
 import { Caches } from '../../../src/operator/caches.ts';
+import { INPUTS_HASH_LABEL } from '../../../src/workloads/labels.ts';
+import { WITNESS_LABEL } from '../../../src/workloads/secret-witness.ts';
 import { recordingLogger } from '../kube/support.ts';
 
 const signal = AbortSignal.timeout(10_000);
@@ -25,11 +27,29 @@ const service = (name: string, version: number): UntypedObject => ({
     namespace: 'team',
     uid: `service ${name}`,
     resourceVersion: String(version),
-    labels: { [LABELS.instance]: name },
+    labels: { [LABELS.instance]: name, [LABELS.managedBy]: MANAGED_BY },
   },
 });
 
-/** Caches of custom resources and Services, with what a server would send; notes what is to be looked at, and why. */
+/** Stored templates, or a witness of Secrets. */
+const revision = (name: string, version: number, isWitness: boolean): UntypedObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'ControllerRevision',
+  metadata: {
+    name,
+    namespace: 'team',
+    uid: `revision ${name}`,
+    resourceVersion: String(version),
+    labels: {
+      [LABELS.instance]: 'app',
+      [LABELS.managedBy]: MANAGED_BY,
+      [INPUTS_HASH_LABEL]: 'hash',
+      ...(isWitness ? { [WITNESS_LABEL]: 'secrets' } : {}),
+    },
+  },
+});
+
+/** Caches of custom resources, Services and ControllerRevisions, with what a server would send; notes what is to be looked at, and why. */
 async function setUp(listed: readonly UntypedObject[]) {
   const events = new Map<string, (event: WatchEvent<UntypedObject>) => void>();
   const client = {
@@ -44,12 +64,13 @@ async function setUp(listed: readonly UntypedObject[]) {
       return new Promise<void>((resolve) => options.signal.addEventListener('abort', () => resolve()));
     },
   } as unknown as KubeClient;
-  const caches = new Caches({ client, namespaces: [], kinds: ['Service'], logger: recordingLogger() });
+  const kinds = ['Service', 'ControllerRevision'] as const;
+  const caches = new Caches({ client, namespaces: [], kinds, logger: recordingLogger() });
   const told: string[] = [];
   caches.onChange((key, cause) => told.push(`${key} ${cause}`));
   caches.start();
   await caches.waitForSync(signal);
-  await expect.poll(() => events.size).toBe(2);
+  await expect.poll(() => events.size).toBe(3);
   const send = (type: 'ADDED' | 'MODIFIED' | 'DELETED', object: UntypedObject) => {
     told.length = 0;
     events.get(object.kind)?.({ type, object });
@@ -81,5 +102,19 @@ test('whose a custom resource is, is known as long as it is there; else it count
   expect(caches.tenantOf('team/new')).toBe('b');
   send('DELETED', resource('new', 12, 1, 'b'));
   expect(caches.tenantOf('team/new')).toBe('team');
+  await caches.stop();
+});
+
+test('the echo of an own write asks for the next look, but that of a witness does not', async () => {
+  const { caches, send } = await setUp([]);
+  caches.noteWrite(service('app', 11));
+  expect(send('ADDED', service('app', 11))).toEqual(['team/app seen']);
+  caches.noteWrite(revision('templates', 12, false));
+  expect(send('ADDED', revision('templates', 12, false))).toEqual(['team/app seen']);
+  caches.noteWrite(revision('witness', 13, true));
+  expect(send('ADDED', revision('witness', 13, true))).toEqual([]);
+  expect(send('MODIFIED', revision('witness', 14, true)), 'a Secret went').toEqual(['team/app seen']);
+  expect(send('DELETED', revision('witness', 15, true)), 'the last one went').toEqual(['team/app seen']);
+  expect(send('ADDED', revision('foreign', 16, true)), 'another process made it').toEqual(['team/app seen']);
   await caches.stop();
 });
