@@ -25,7 +25,7 @@ export interface WorkTableOptions {
 const SILENT_RETRIES = 3;
 
 /** At once: of 16 workers, so that one is free for another tenant's item. */
-const ITEMS_OF_ONE_TENANT = 12;
+export const ITEMS_OF_ONE_TENANT = 12;
 
 const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error));
 

@@ -77,7 +77,7 @@ export interface OperatorOptions {
 /** Looks wait for the server most of their time: so many that those of a few busy tenants leave some free. */
 const WORKERS = 32;
 /** At once: whatever waits for a worker waits as long as the look that has it (docs/decisions/0048). */
-const LOOKS_OF_ONE_TENANT = 12;
+export const LOOKS_OF_ONE_TENANT = 12;
 const DISCOVERY_MS = 30_000;
 const START_BACKOFF: BackoffOptions = { baseMs: 500, capMs: 5_000 };
 /** A reconcile that is under way may end in order for so long after a stop; then its calls are cut off. */

@@ -5,7 +5,7 @@ import { ASKED, withAsked } from './asked.ts';
 import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
 import { MACHINE_COSTS, ROLE_COSTS, withCosts } from './costs.ts';
 import { fill } from './fill.ts';
-import { openPlayer, play } from './playing.ts';
+import { ONE_TENANT, openPlayer, play } from './playing.ts';
 import { statusesOf } from './recording.ts';
 import { body } from './samples.ts';
 import { besideNothing, inOwnWorld, recordingOf, WARM } from './sides.ts';
@@ -30,7 +30,7 @@ export const bench: Bench = {
   name: 'converge',
   what: `From the first POST of {n} over ${CONNECTIONS} connections until every object of every deployment is there and its status says so. They are switched off: no pod runs, and the Deployment of the application itself comes with the first start. Each round in a new Kubernetes, after ${WARM} that do not count.`,
   floor:
-    'The writes that listener and operator were seen to send for such a deployment, every object and every status, under other names over two clients with their settings and as much under way; no API, no database, no decision, no read. On both sides the bench watches every kind.',
+    'The writes that listener and operator were seen to send for such a deployment, every object and every status, under other names over two clients with their settings and as much under way as they have of one tenant (decision 0048); no API, no database, no decision, no read. On both sides the bench watches every kind.',
   n: DEPLOYMENTS,
   goalsFrom: 1000,
   runs: 1,
@@ -63,7 +63,7 @@ export const bench: Bench = {
       });
     const floor = () =>
       besideNothing(context, 'floor', async (berth): Promise<Sample> => {
-        const player = await openPlayer(recording, berth);
+        const player = await openPlayer(recording, berth, ONE_TENANT);
         const apps = await Apps.start(berth.admin, berth.namespace);
         await play(player, { prefix: 'warm', count: WARM });
         others = [];

@@ -1,7 +1,7 @@
 import type { Bench, Sample } from '../bench.ts';
 import { Apps } from './apps.ts';
 import { LEAST_WARM, type Line, stepsOf, WARM_SHARE } from './fill-steps.ts';
-import { openPlayer, play } from './playing.ts';
+import { ONE_TENANT, openPlayer, play } from './playing.ts';
 import { body } from './samples.ts';
 import { besideNothing, filledWorld, recordingOf } from './sides.ts';
 
@@ -47,7 +47,7 @@ export const bench: Bench = {
         'floor',
         async (place) => {
           beside = [];
-          const player = await openPlayer(recording, place);
+          const player = await openPlayer(recording, place, ONE_TENANT);
           const apps = await Apps.start(place.admin, place.namespace);
           await play(player, { prefix: 'warm', count: warm });
           for (const { end, count: number } of steps) {

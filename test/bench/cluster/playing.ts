@@ -1,13 +1,18 @@
 /** The writes of a recording again, under other names: what floors send. */
 import { uuidv7 } from '../../../src/domain/id.ts';
+import { NOBODY } from '../../../src/domain/turns.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import { Limiter } from '../../../src/kube/limiter.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
+import { onBehalfOf } from '../../../src/kube/on-behalf.ts';
+import { ITEMS_OF_ONE_TENANT } from '../../../src/listener/work-table.ts';
+import { LOOKS_OF_ONE_TENANT } from '../../../src/operator/operator.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 import type { Recording, Step } from './recording.ts';
 
-/** As many as each role works on side by side. */
+/** As many as each role works on side by side, of all and of one tenant. */
 const WORKERS = 16;
+const OF_ONE_TENANT = { listener: ITEMS_OF_ONE_TENANT, operator: LOOKS_OF_ONE_TENANT };
 
 /** Where the writes go on their second time. */
 export interface Place {
@@ -54,6 +59,9 @@ export function plainObjects({ waves }: Recording): KubeObject[] {
 export const renamed = (objects: readonly KubeObject[], recording: Recording, place: Place): KubeObject[] =>
   JSON.parse(rewriter(recording, place)(JSON.stringify(objects)));
 
+/** Whose deployments a floor writes that stands beside Berth's of one tenant. */
+export const ONE_TENANT = 'floor';
+
 /** By which writes go. */
 interface Lanes {
   readonly clients: Readonly<Record<ClusterRole, KubeClient>>;
@@ -66,7 +74,7 @@ interface Lanes {
 /**
  * Sends the writes of one deployment; those of the custom resource carry its own uid and version, and owners are the
  * objects that were made for it: the garbage collector would take away what has another owner. Events go beside the
- * others, as the roles send them: nothing waits for one.
+ * others, as the roles send them: on behalf of nobody, and nothing waits for one.
  */
 async function playOne(recording: Recording, place: Place, { clients, slots, beside }: Lanes): Promise<void> {
   const rewrite = rewriter(recording, place);
@@ -92,7 +100,7 @@ async function playOne(recording: Recording, place: Place, { clients, slots, bes
     await slots[role].run(async () => {
       for (const wave of roles.get(role) ?? []) {
         const [events, others] = [wave.filter(isEvent), wave.filter((step) => !isEvent(step))];
-        for (const event of events) beside(send(event));
+        for (const event of events) beside(onBehalfOf(NOBODY, () => send(event)));
         await Promise.all(others.map(send));
       }
     }, never);
@@ -104,15 +112,20 @@ export interface Player {
   close(): Promise<void>;
 }
 
-/** Two clients, with as much under way as the roles have. */
+/**
+ * Two clients, with as much under way as the roles have.
+ * @param tenant whose writes they are: of one tenant's the roles have few under way (decision 0048); default: nobody's
+ */
 export async function openPlayer(
   recording: Recording,
   berth: Pick<ClusterBerth, 'clientOf' | 'namespace'>,
+  tenant = NOBODY,
 ): Promise<Player> {
   const { namespace } = berth;
   const clients = { listener: await berth.clientOf('listener'), operator: await berth.clientOf('operator') };
-  const limiter = () => new Limiter({ maxInFlight: WORKERS });
-  const slots = { listener: limiter(), operator: limiter() };
+  const limiter = (role: ClusterRole) =>
+    new Limiter({ maxInFlight: tenant === NOBODY ? WORKERS : OF_ONE_TENANT[role], groupOf: () => NOBODY });
+  const slots = { listener: limiter('listener'), operator: limiter('operator') };
   const underWay = new Set<Promise<void>>();
   const beside = (sending: Promise<void>) => {
     // An Event that was refused is told by nobody; neither does Berth fail by one.
@@ -121,7 +134,13 @@ export async function openPlayer(
   };
   return {
     one: (prefix, index) =>
-      playOne(recording, { name: nameLike(recording, prefix, index), namespace }, { clients, slots, beside }),
+      onBehalfOf(tenant, () =>
+        playOne(
+          recording,
+          { name: nameLike(recording, prefix, index), namespace },
+          { clients, slots, beside },
+        ),
+      ),
     close: async () => {
       await Promise.all(underWay);
       await Promise.all(Object.values(clients).map((client) => client.close()));
