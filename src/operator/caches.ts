@@ -45,7 +45,7 @@ const isSameWish = ({ metadata }: UntypedObject, before: UntypedObject): boolean
   metadata.generation === before.metadata.generation &&
   metadata.deletionTimestamp === before.metadata.deletionTimestamp;
 
-/** The echo of an own write: what it led to was told by `noteWrite`. */
+/** The echo of an own write, which `noteWrite` has put into the cache: the look that wrote it knows of it. */
 const isEcho = ({ metadata }: UntypedObject, before: UntypedObject): boolean =>
   metadata.resourceVersion === before.metadata.resourceVersion;
 

@@ -1,3 +1,4 @@
+import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import type { Outcome } from '../kube/controller.ts';
 import { KubeError } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/object.ts';
@@ -30,6 +31,8 @@ interface Looked {
   readonly decision: Decision;
   readonly acted: Acted;
   readonly reported: Reported;
+  /** What was to be reported. */
+  readonly status: ManagedDeploymentStatus;
   readonly remembered: Remembered;
   /** ms since the epoch. */
   readonly now: number;
@@ -43,7 +46,7 @@ export function staleOutcome(error = new KubeError({ kind: 'conflict', message: 
 }
 
 /** When to look again, if nothing happens before. */
-export function nextLook({ observed, decision, acted, reported, remembered, now }: Looked): Outcome {
+export function nextLook({ observed, decision, acted, reported, status, remembered, now }: Looked): Outcome {
   const { plan, housekeeping, target, verdict, turnsAt } = decision;
   if (acted.error !== undefined) return { kind: 'retry', error: acted.error };
   if (acted.stale) return staleOutcome();
@@ -62,6 +65,8 @@ export function nextLook({ observed, decision, acted, reported, remembered, now 
         // It has arrived, and what is wanted has still failed.
         verdict.kind === 'complete' && target.instead !== null ? now : undefined,
         secretsCheckDue(observed, remembered.secretsCheckedAt, now),
+        // What only the former revision used may go, and the echo of the status that says so wakes nobody.
+        hasMovedOn(observed.resource.status, status) ? now : undefined,
         // The echo of a witness wakes nobody, and the one whose place it takes has to go.
         observed.witnesses.length > 0 && acted.written.some(isSecretWitness) ? now : undefined,
       ];
@@ -73,4 +78,12 @@ export function nextLook({ observed, decision, acted, reported, remembered, now 
   const times = [...toAct, ...toReport].filter((time) => time !== undefined);
   if (times.length === 0) return { kind: 'settled' };
   return { kind: 'requeue', afterMs: Math.max(SHORTEST_PAUSE_MS, Math.min(...times) - now) };
+}
+
+function hasMovedOn(
+  before: ManagedDeploymentStatus | undefined,
+  { activeRevision }: ManagedDeploymentStatus,
+): boolean {
+  const former = before?.activeRevision ?? null;
+  return former !== null && former.templates !== activeRevision?.templates;
 }

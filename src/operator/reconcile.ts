@@ -120,7 +120,7 @@ export function createReconciler(
     const status = deriveStatus({ observed, decision: left, failures, config, now });
     const reported = await report(status, acted.error !== undefined);
     tellSpan(options, observed.resource, { acted, reported, reconcileId, now });
-    return nextLook({ observed, decision: left, acted, reported, remembered, now: now.getTime() });
+    return nextLook({ observed, decision: left, acted, reported, status, remembered, now: now.getTime() });
   };
 
   return async (key, signal, reconcileId) => {

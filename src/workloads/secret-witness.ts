@@ -39,11 +39,13 @@ export function secretWitness(resource: ManagedDeployment, secrets: readonly Nam
 
 /** Whether it is a witness, also one that is on its way out. */
 export function isSecretWitness({
+  kind,
   metadata: { labels },
 }: {
+  kind?: string;
   metadata: { labels?: Record<string, string> };
 }): boolean {
-  return labels?.[WITNESS_LABEL] !== undefined;
+  return kind === 'ControllerRevision' && labels?.[WITNESS_LABEL] !== undefined;
 }
 
 /** Secrets that pods of these templates need and that only the listener can make: environments, and the one to pull with. */

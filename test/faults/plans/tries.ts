@@ -17,7 +17,7 @@ export const LASTING_PAUSES: Readonly<Record<string, string>> = {
 const AT_ONCE_MS = 150;
 /** A look decides on several calls, which go one after the other: what came meanwhile was not known when it decided. */
 const DECIDED_BEFORE_MS = 1_000;
-/** From what a look knows to its first call, which reads the custom resource wherever something is to be made. */
+/** From what a look knows to its first call, which reads the custom resource wherever more than a witness is to be made. */
 const DECIDES_WITHIN_MS = 100;
 
 export interface News {

@@ -90,8 +90,14 @@ describe('a witness', () => {
     throw new Error('no witness was made');
   }
 
-  test('ends what there is to do where it is the first', async () => {
-    expect(await witness(new World(SPEC))).toEqual({ kind: 'settled' });
+  test.each([
+    ['switched off', SPEC],
+    ['running', revised('web:1', 1)],
+  ])('ends what there is to do where it is the first: %s', async (_, spec) => {
+    const world = new World(spec);
+    expect(await witness(world)).toEqual({ kind: 'settled' });
+    world.cluster.settle();
+    expect(await world.look()).toEqual([]);
   });
 
   test('is followed by a look where it takes the place of another, which goes', async () => {

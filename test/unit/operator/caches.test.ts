@@ -113,6 +113,10 @@ test('the echo of an own write asks for the next look, but that of a witness doe
   expect(send('ADDED', revision('templates', 12, false))).toEqual(['team/app seen']);
   caches.noteWrite(revision('witness', 13, true));
   expect(send('ADDED', revision('witness', 13, true))).toEqual([]);
+  const marked = service('app', 14);
+  marked.metadata.labels = { ...marked.metadata.labels, [WITNESS_LABEL]: 'by hand' };
+  caches.noteWrite(marked);
+  expect(send('MODIFIED', marked), 'no witness, whatever its label says').toEqual(['team/app seen']);
   expect(send('MODIFIED', revision('witness', 14, true)), 'a Secret went').toEqual(['team/app seen']);
   expect(send('DELETED', revision('witness', 15, true)), 'the last one went').toEqual(['team/app seen']);
   expect(send('ADDED', revision('foreign', 16, true)), 'another process made it').toEqual(['team/app seen']);

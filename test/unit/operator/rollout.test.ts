@@ -47,6 +47,20 @@ describe('a new revision', () => {
     expect(world.status.activeRevision?.number).toBe(2);
   });
 
+  test('is followed by a look when it has become active: what only the former one used may go then', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:2', 2));
+    let outcome = await world.reconcile();
+    for (let look = 0; look < 20 && world.status.activeRevision?.number === 1; look += 1) {
+      world.cluster.settle();
+      world.now += 2_000;
+      outcome = await world.reconcile();
+    }
+    expect(world.status.activeRevision?.number).toBe(2);
+    expect(outcome).toMatchObject({ kind: 'requeue', afterMs: 100 });
+    expect([await world.look(), await world.reconcile()]).toEqual([[], { kind: 'settled' }]);
+  });
+
   test('an image change is two writes beside the status: the stored templates and the Deployment', async () => {
     const world = await settled(spec('web:1', 1));
     world.change(spec('web:2', 2));
