@@ -63,9 +63,9 @@ type Result =
  * Carries out actions, stage by stage. A failure holds up only what depends on it.
  *
  * Before anything is made that could outlive it, the custom resource is read from the server itself: a replica that slept
- * and woke must not bring back what was deleted meanwhile. So it is before the first change of all: an operator that has just begun may have
- * been given a list of before, and every change has its own effect. Every other call carries the uid of the object that it
- * was decided for.
+ * and woke must not bring back what was deleted meanwhile. So it is before the first change of all: an operator that has
+ * just begun may have been given a list of before, and every change has its own effect. Every other call carries the uid of
+ * the object that it was decided for.
  */
 export async function act(actions: readonly Action[], input: ActInput): Promise<Acted> {
   const results = new Map<Action, Result>();
