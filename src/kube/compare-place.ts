@@ -14,15 +14,13 @@ export interface Place {
   readonly parent: string;
   /** The object is a Secret: no value is shown. */
   readonly secret: boolean;
-  /** Path under which nothing of others is left alone: fields and entries beside ours are differences. */
-  readonly exactUnder: string | undefined;
-  /** Within a field that is applied as one: as under `exactUnder`. */
+  /** Within a field that is applied as one, nothing of others is left alone: fields and entries beside ours are differences. */
   readonly atomic: boolean;
 }
 
-export function wholeObject(secret: boolean, exactUnder: string | undefined): Place {
+export function wholeObject(secret: boolean): Place {
   const nowhere = { around: undefined, step: '', isEntry: false, field: '', parent: '' };
-  return { ...nowhere, secret, exactUnder, atomic: false };
+  return { ...nowhere, secret, atomic: false };
 }
 
 export function pathOf({ around, step, isEntry }: Place): string {
@@ -37,16 +35,8 @@ export function pathOf({ around, step, isEntry }: Place): string {
 export const isMetadata = ({ around, step }: Place) =>
   around !== undefined && around.around === undefined && step === 'metadata';
 
-export function isExact(place: Place): boolean {
-  const { exactUnder, atomic } = place;
-  if (atomic) return true;
-  if (exactUnder === undefined) return false;
-  const path = pathOf(place);
-  return path === exactUnder || path.startsWith(`${exactUnder}.`);
-}
-
 export function inside(place: Place, field: string): Place {
-  const { secret, exactUnder } = place;
+  const { secret } = place;
   const atomic = place.atomic || ATOMIC_FIELDS.has(field);
   return {
     around: place,
@@ -55,13 +45,12 @@ export function inside(place: Place, field: string): Place {
     field,
     parent: place.field,
     secret,
-    exactUnder,
     atomic,
   };
 }
 
 /** @param step what tells the entry from the others of the list */
 export function entryOf(place: Place, step: string): Place {
-  const { field, parent, secret, exactUnder, atomic } = place;
-  return { around: place, step, isEntry: true, field, parent, secret, exactUnder, atomic };
+  const { field, parent, secret, atomic } = place;
+  return { around: place, step, isEntry: true, field, parent, secret, atomic };
 }

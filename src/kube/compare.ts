@@ -1,5 +1,5 @@
 import { contentHash } from '../domain/hash.ts';
-import { entryOf, inside, isExact, isMetadata, type Place, pathOf, wholeObject } from './compare-place.ts';
+import { entryOf, inside, isMetadata, type Place, pathOf, wholeObject } from './compare-place.ts';
 import {
   DROPPED_WHEN_ZERO,
   isQuantity,
@@ -35,22 +35,9 @@ export interface Difference {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export interface CompareOptions {
-  /**
-   * For a field with `x-kubernetes-map-type: atomic` (applied as one, like `spec` of ManagedDeployment): what live has
-   * there beyond what is wanted is a difference too. What the server fills in must then be in `desired`.
-   */
-  exactUnder?: string;
-}
-
 /** Why `desired` must be applied over `live`; empty: nothing to write. `annotation` holds the hash of what was applied. */
-export function whyApply(
-  desired: KubeObject,
-  live: KubeObject,
-  annotation: string,
-  options?: CompareOptions,
-): Difference[] {
-  const drift = subsetDiff(desired, live, options);
+export function whyApply(desired: KubeObject, live: KubeObject, annotation: string): Difference[] {
+  const drift = subsetDiff(desired, live);
   if (live.metadata.annotations?.[annotation] === desiredHash(desired, annotation)) return drift;
   return [{ path: `metadata.annotations[${annotation}]`, why: 'what is wanted has changed' }, ...drift];
 }
@@ -79,14 +66,14 @@ export function desiredHash(desired: KubeObject, annotation?: string): string {
 }
 
 /** Where the live object differs from what we would apply, on our own fields; empty: no drift. */
-export function subsetDiff(desired: object, live: object, { exactUnder }: CompareOptions = {}): Difference[] {
+export function subsetDiff(desired: object, live: object): Difference[] {
   const found: Difference[] = [];
   const isSecret = (desired as Partial<KubeObject>).kind === 'Secret';
   const { stringData, ...rest } = desired as { stringData?: Record<string, string>; data?: object };
   // stringData is written only; the server keeps it in data.
   const wanted =
     isSecret && stringData ? { ...rest, data: { ...rest.data, ...encoded(stringData) } } : desired;
-  diffFields(wanted as Fields, live as Fields, wholeObject(isSecret, exactUnder), found);
+  diffFields(wanted as Fields, live as Fields, wholeObject(isSecret), found);
   return found;
 }
 
@@ -102,7 +89,7 @@ function diffFields(desired: Fields, live: Fields, place: Place, found: Differen
     if (wanted === live[field] || (SERVER_METADATA.has(field) && isMetadata(place))) continue;
     diffValue(wanted, live[field], inside(place, field), found);
   }
-  if (!isExact(place)) return;
+  if (!place.atomic) return;
   for (const [field, present] of Object.entries(live)) {
     if (desired[field] !== undefined || present === null || isAbsence(present, field)) continue;
     found.push({ path: pathOf(inside(place, field)), why: 'is not wanted' });
@@ -183,7 +170,7 @@ function diffMergedList(
   place: Place,
   found: Difference[],
 ): void {
-  if (isExact(place) && live.length > desired.length) {
+  if (place.atomic && live.length > desired.length) {
     found.push({ path: pathOf(place), why: `has ${live.length} entries, should have ${desired.length}` });
   }
   const positions = new Map(live.map((item, index) => [mergeKeyText(keys, item), index]));
