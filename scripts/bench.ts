@@ -23,7 +23,7 @@ const HELP = `usage: npm run bench -- [NAME …] [--n N] [--runs R] [--json] [--
        npm run bench -- --list
 
 Measures Berth, each time beside its floor, in rounds that take turns. NAME: a bench, or the beginning of the names of
-several, measured in the order in which they are named; default: all. Use a machine that does nothing else.
+several; default: all. Use a machine that does nothing else.
 --n N       how much there is of what the bench counts (requests, rows, deployments), instead of the bench's own
 --runs R    rounds of each side, instead of the bench's own
 --json      results as JSON on standard output, instead of tables; progress is on standard error in any case. npm adds lines
@@ -47,22 +47,18 @@ export async function loadBenches(): Promise<Bench[]> {
   return modules.map(({ bench }) => bench).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/**
- * In the order in which they are named.
- * @throws Error for a name that no bench begins with
- */
+/** @throws Error for a name that no bench begins with */
 export function chooseBenches(benches: readonly Bench[], names: readonly string[]): Bench[] {
   const unknown = names.find((name) => !benches.some((bench) => bench.name.startsWith(name)));
   if (unknown !== undefined)
     throw new Error(
       `there is no bench "${unknown}"; there are ${benches.map(({ name }) => name).join(', ')}`,
     );
-  if (names.length === 0) return [...benches];
   const isWhole = (word: string) => benches.some(({ name }) => name === word);
-  const chosen = names.flatMap((word) =>
-    benches.filter(({ name }) => (isWhole(word) ? name === word : name.startsWith(word))),
+  return benches.filter(
+    ({ name }) =>
+      names.length === 0 || names.some((word) => (isWhole(word) ? name === word : name.startsWith(word))),
   );
-  return [...new Set(chosen)];
 }
 
 function positive(name: string, text: string | undefined): number | null {

@@ -119,10 +119,6 @@ test('benches are chosen by the beginning of their names; every one has a name o
   expect(chooseBenches(named, ['fa'])).toEqual(named);
   const longer = { ...fake([], () => 1), name: 'fakes' };
   expect(chooseBenches([...named, longer], ['fake'])).toEqual(named);
-  expect(chooseBenches([...named, longer], [longer.name, 'fa']), 'as they are named').toEqual([
-    longer,
-    ...named,
-  ]);
   expect(() => chooseBenches(named, ['nothing'])).toThrow('there is no bench "nothing"; there are fake');
 });
 
