@@ -14,7 +14,7 @@ export interface Place {
   readonly parent: string;
   /** The object is a Secret: no value is shown. */
   readonly secret: boolean;
-  /** Within a field that is applied as one, nothing of others is left alone: fields and entries beside ours are differences. */
+  /** Within a field that is applied as one: fields and entries beside ours are differences there. */
   readonly atomic: boolean;
 }
 
@@ -36,17 +36,9 @@ export const isMetadata = ({ around, step }: Place) =>
   around !== undefined && around.around === undefined && step === 'metadata';
 
 export function inside(place: Place, field: string): Place {
-  const { secret } = place;
+  const { field: parent, secret } = place;
   const atomic = place.atomic || ATOMIC_FIELDS.has(field);
-  return {
-    around: place,
-    step: field,
-    isEntry: false,
-    field,
-    parent: place.field,
-    secret,
-    atomic,
-  };
+  return { around: place, step: field, isEntry: false, field, parent, secret, atomic };
 }
 
 /** @param step what tells the entry from the others of the list */

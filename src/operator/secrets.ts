@@ -127,12 +127,13 @@ export function isWitnessAlone(
  * @throws Unmet EnvironmentMissing: only the listener, or whoever wrote the resource, can make it again
  */
 export async function checkSecrets(
-  { database, environments, witnessed }: SecretsAction,
+  action: SecretsAction,
   execution: Execution,
 ): Promise<KubeObject | undefined> {
-  const { client, resource, view, signal } = execution;
+  const { database, environments, witnessed } = action;
+  const { client, resource, view, credentials, signal } = execution;
   const { namespace } = resource.metadata;
-  const made = witnessed.length === 0 ? execution.credentials.take(resource) : undefined;
+  const made = isWitnessAlone(action, execution) ? credentials.take(resource) : undefined;
   const secrets = database ? [...(made ?? (await ensureCredentials(false, execution)))] : [];
   for (const name of environments) {
     const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });

@@ -124,7 +124,7 @@ export async function openPlayer(
   const { namespace } = berth;
   const clients = { listener: await berth.clientOf('listener'), operator: await berth.clientOf('operator') };
   const limiter = (role: ClusterRole) =>
-    new Limiter({ maxInFlight: tenant === NOBODY ? WORKERS : OF_ONE_TENANT[role], groupOf: () => NOBODY });
+    new Limiter({ maxInFlight: tenant === NOBODY ? WORKERS : OF_ONE_TENANT[role] });
   const slots = { listener: limiter('listener'), operator: limiter('operator') };
   const underWay = new Set<Promise<void>>();
   const beside = (sending: Promise<void>) => {

@@ -6,7 +6,10 @@ import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 import { untilQuiet } from './recording.ts';
 import { BESIDE_MANY, filledWorld, secondsBeside } from './sides.ts';
 
-/** The shortest and the longest time, before what counts and again for that; 5,000 deployments are looked at for a quarter of an hour. */
+/**
+ * The shortest and the longest time, before what counts and again for that: with 5,000 deployments a quarter of an hour
+ * each.
+ */
 const SECONDS = [30, 900] as const;
 const CUT_EVERY_MS = 3_000;
 /** Every watch that is open, each time; after the last of them all is listed anew, and a sample taken. */
@@ -48,13 +51,11 @@ export const bench: Bench = {
       lines = new Map(CLUSTER_ROLES.map((role) => [role, []]));
       const open = berth.proxy.openWatches().length;
       const broken = await soak(context, berth, seconds, lines);
-      const figures = [...lines].flatMap(([role, line]) => {
-        return [
-          [`${role} growth`, slopeAnHour(line, ({ heap }) => heap)],
-          [`${role} live heap`, line.at(-1)?.heap ?? Number.NaN],
-          [`${role} memory`, processUsage(berth.pidOf(role)).rssMib],
-        ];
-      });
+      const figures = [...lines].flatMap(([role, line]) => [
+        [`${role} growth`, slopeAnHour(line, ({ heap }) => heap)],
+        [`${role} live heap`, line.at(-1)?.heap ?? Number.NaN],
+        [`${role} memory`, processUsage(berth.pidOf(role)).rssMib],
+      ]);
       return { breaks: broken / open, ...Object.fromEntries(figures) };
     };
     return {

@@ -49,7 +49,10 @@ const revision = (name: string, version: number, isWitness: boolean): UntypedObj
   },
 });
 
-/** Caches of custom resources, Services and ControllerRevisions, with what a server would send; notes what is to be looked at, and why. */
+/**
+ * Caches of custom resources, Services and ControllerRevisions, with what a server would send; notes what is to be looked
+ * at, and why.
+ */
 async function setUp(listed: readonly UntypedObject[]) {
   const events = new Map<string, (event: WatchEvent<UntypedObject>) => void>();
   const client = {
