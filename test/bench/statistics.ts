@@ -61,3 +61,11 @@ export function ratios(ours: readonly number[], floor: readonly number[]): numbe
     return against === undefined || against === 0 ? [] : [value / against];
   });
 }
+
+/** Which round has the median of the ratios; of an even number the lower of the two in the middle. 0 without any. */
+export function medianRound(ours: readonly number[], floor: readonly number[]): number {
+  const ranked = ratios(ours, floor)
+    .map((ratio, round) => ({ ratio, round }))
+    .sort((a, b) => a.ratio - b.ratio);
+  return ranked[Math.floor((ranked.length - 1) / 2)]?.round ?? 0;
+}

@@ -8,7 +8,7 @@ import { busyWarning, describeMachine } from '../../bench/machine.ts';
 import { drawPlot, ticks } from '../../bench/plot.ts';
 import { cpuShare, processUsage } from '../../bench/process-usage.ts';
 import { benchmarksPage, type Entry, readEntries, shortNumber, writeReport } from '../../bench/report.ts';
-import { judge, quantile, ratios, summarise } from '../../bench/statistics.ts';
+import { judge, medianRound, quantile, ratios, summarise } from '../../bench/statistics.ts';
 
 const context = (root = '/a'): BenchContext => ({
   root,
@@ -50,6 +50,13 @@ function fake(order: string[], value: (side: string, round: number) => number): 
     },
   };
 }
+
+test('the round of the median ratio is the one to show', () => {
+  expect(medianRound([3, 10, 4], [2, 4, 4])).toBe(0);
+  expect(medianRound([3, 10, 4, 20], [2, 4, 4, 4])).toBe(0);
+  expect(medianRound([5], [4])).toBe(0);
+  expect(medianRound([], [])).toBe(0);
+});
 
 test('quantiles lie between their neighbours; quartiles, ends and the number of rounds are told', () => {
   expect(quantile([1, 2, 4], 0.25)).toBe(1.5);
