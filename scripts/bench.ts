@@ -148,7 +148,12 @@ function printProfiles(folder: string): void {
   }
 }
 
-async function measure(asked: Asked, benches: readonly Bench[], typed: string): Promise<void> {
+/** @param all benches that there are: by their goals the page is judged */
+async function measure(
+  asked: Asked,
+  benches: readonly Bench[],
+  { all, typed }: { readonly all: readonly Bench[]; readonly typed: string },
+): Promise<void> {
   const machine = describeMachine();
   const warning = busyWarning(machine);
   if (warning !== null) log(`Mind: ${warning}.`);
@@ -171,7 +176,7 @@ async function measure(asked: Asked, benches: readonly Bench[], typed: string): 
           ? await runBench(bench, contextOf(root), runs)
           : await compareBench(bench, [contextOf(asked.checkouts[0]), contextOf(asked.checkouts[1])], runs);
       results.push(result);
-      if (asked.write) writeReport(join(root, 'docs'), [{ result, machine, date, command }]);
+      if (asked.write) writeReport(join(root, 'docs'), [{ result, machine, date, command }], all);
       if (!asked.json) print(result, asked.checkouts === null ? CELL_NAMES : COMPARED_NAMES);
     }
   } finally {
@@ -188,9 +193,10 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   for (const folder of asked.checkouts ?? []) assertCheckout(folder);
-  const benches = chooseBenches(await loadBenches(), asked.names);
+  const all = await loadBenches();
+  const benches = chooseBenches(all, asked.names);
   if (asked.list) console.log(columns(benches.map(listed)));
-  else await measure(asked, benches, args.join(' '));
+  else await measure(asked, benches, { all, typed: args.join(' ') });
 }
 
 /** Of an unknown option Node says more than helps. */

@@ -97,13 +97,13 @@ const valuesOf = (samples: readonly Sample[], name: string) =>
 
 /**
  * A measure that our side does not yield in every round is a mistake of the bench.
- * @param isAtSize there was as much of it as its goals are for
+ * @param isLarge there was as much of it as its goals are for
  */
-function resultOf(
+export function resultOf(
   measure: Measure,
   ours: readonly Sample[],
   floor: readonly Sample[],
-  isAtSize = true,
+  isLarge = true,
 ): MeasureResult {
   const { name, unit, goal = null } = measure;
   const own = valuesOf(ours, name);
@@ -119,17 +119,20 @@ function resultOf(
     ours: summary,
     floor: against.length === 0 ? null : summarise(against),
     ratio,
-    verdict: goal !== null && !isAtSize ? 'too few' : judge(goal, summary, ratio),
+    verdict: judge(goal, { ours: summary, ratio }, isLarge),
   };
 }
 
 /** What is measured, of so many. */
 export const describeBench = ({ what }: Bench, n: number) => what.replaceAll('{n}', n.toLocaleString('en'));
 
+/** There is as much of what it counts as its goals are for. */
+export const isAtSize = ({ goalsFrom = 0 }: Pick<Bench, 'goalsFrom'>, n: number) => n >= goalsFrom;
+
 /** What there is of a bench in this run: its number, and its description with it. */
-function sizeOf(bench: Bench, context: BenchContext) {
+export function sizeOf(bench: Bench, context: BenchContext) {
   const n = context.n ?? bench.n;
-  return { n, what: describeBench(bench, n), isAtSize: n >= (bench.goalsFrom ?? 0) };
+  return { n, what: describeBench(bench, n) };
 }
 
 /** A checkout's folder, with its commit. */
@@ -168,12 +171,12 @@ export async function runBench(bench: Bench, context: BenchContext, runs = bench
   try {
     const rounds = sides.floor === undefined ? [sides.ours] : [sides.ours, sides.floor];
     const [ours = [], floor = []] = await interleave(rounds, { ...bench, runs }, log);
-    const { isAtSize, ...size } = sizeOf(bench, context);
+    const size = sizeOf(bench, context);
     return {
       name: bench.name,
       floor: bench.floor,
       ...size,
-      measures: bench.measures.map((measure) => resultOf(measure, ours, floor, isAtSize)),
+      measures: bench.measures.map((measure) => resultOf(measure, ours, floor, isAtSize(bench, size.n))),
       notes: sides.notes?.() ?? [],
       plots: sides.plots?.() ?? [],
     };
