@@ -9,11 +9,11 @@ import {
   type Bench,
   type BenchContext,
   type BenchResult,
-  compareBench,
   describeBench,
   runBench,
   sharedThings,
 } from '../test/bench/bench.ts';
+import { comparable, compareBench } from '../test/bench/compare.ts';
 import { type Cost, type CpuProfile, topCosts } from '../test/bench/cpu-profile.ts';
 import { busyWarning, describeMachine } from '../test/bench/machine.ts';
 import { CELL_NAMES, COMPARED_NAMES, columns, measureCells, writeReport } from '../test/bench/report.ts';
@@ -194,7 +194,8 @@ async function main(args: readonly string[]): Promise<void> {
   }
   for (const folder of asked.checkouts ?? []) assertCheckout(folder);
   const all = await loadBenches();
-  const benches = chooseBenches(all, asked.names);
+  const chosen = chooseBenches(all, asked.names);
+  const benches = asked.checkouts === null ? chosen : comparable(chosen, asked.names.length > 0, log);
   if (asked.list) console.log(columns(benches.map(listed)));
   else await measure(asked, benches, { all, typed: args.join(' ') });
 }

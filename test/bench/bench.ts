@@ -2,7 +2,6 @@
  * The frame of benchmarks. A bench is a file `*.bench.ts` below this folder that exports `bench`; nothing else needs to
  * know of it. It starts what it measures and the floor beside it; the frame runs rounds of both in turn.
  */
-import { checkoutCommit } from '../checkout-commit.ts';
 import type { Plot } from './plot.ts';
 import { type Goal, judge, ratios, type Summary, summarise, type Verdict } from './statistics.ts';
 
@@ -64,6 +63,11 @@ export interface Bench {
   readonly runs: number;
   /** Each round begins anew and warms up by itself, or needs no warming up: there is none before that does not count. */
   readonly fresh?: true;
+  /**
+   * Its start is what it measures, of which there is one: a further round would tell the same again, and of two checkouts
+   * the second one would start beside what the first one has left.
+   */
+  readonly startIsMeasured?: true;
   /** Starts both sides. What it has started when it throws, it has stopped. */
   start(context: BenchContext): Promise<Sides>;
 }
@@ -135,12 +139,6 @@ export function sizeOf(bench: Bench, context: BenchContext) {
   return { n, what: describeBench(bench, n) };
 }
 
-/** A checkout's folder, with its commit. */
-function placeOf({ root }: BenchContext): string {
-  const commit = checkoutCommit(root);
-  return commit === undefined ? root : `${root}, commit ${commit}`;
-}
-
 type Round = () => Promise<Sample>;
 
 /**
@@ -167,10 +165,12 @@ export async function interleave(
 /** Measures one bench from its start to its stop. */
 export async function runBench(bench: Bench, context: BenchContext, runs = bench.runs): Promise<BenchResult> {
   const log = (line: string) => context.log(`${bench.name}: ${line}`);
+  if (bench.startIsMeasured && runs > 1) log(`1 round in place of ${runs}: its start is what it measures`);
+  const rounds = bench.startIsMeasured ? 1 : runs;
   const sides = await bench.start({ ...context, log });
   try {
-    const rounds = sides.floor === undefined ? [sides.ours] : [sides.ours, sides.floor];
-    const [ours = [], floor = []] = await interleave(rounds, { ...bench, runs }, log);
+    const each = sides.floor === undefined ? [sides.ours] : [sides.ours, sides.floor];
+    const [ours = [], floor = []] = await interleave(each, { ...bench, runs: rounds }, log);
     const size = sizeOf(bench, context);
     return {
       name: bench.name,
@@ -182,34 +182,6 @@ export async function runBench(bench: Bench, context: BenchContext, runs = bench
     };
   } finally {
     await sides.stop?.();
-  }
-}
-
-/**
- * Measures one bench with the Berth of two checkouts in turn: `floor` of the result is the first one, `ours` the second.
- * Goals are not judged.
- */
-export async function compareBench(
-  bench: Bench,
-  contexts: readonly [BenchContext, BenchContext],
-  runs = bench.runs,
-): Promise<BenchResult> {
-  const [first, second] = contexts;
-  const log = (line: string) => second.log(`${bench.name}: ${line}`);
-  const before = await bench.start({ ...first, log });
-  try {
-    const after = await bench.start({ ...second, log });
-    try {
-      const [ours = [], floor = []] = await interleave([after.ours, before.ours], { ...bench, runs }, log);
-      const measures = bench.measures.map(({ name, unit }) => resultOf({ name, unit }, ours, floor));
-      const { n, what } = sizeOf(bench, second);
-      const notes = [`A: ${placeOf(first)}.`, `B: ${placeOf(second)}.`];
-      return { name: bench.name, what, floor: 'A, the first checkout', n, measures, notes, plots: [] };
-    } finally {
-      await after.stop?.();
-    }
-  } finally {
-    await before.stop?.();
   }
 }
 

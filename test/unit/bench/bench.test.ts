@@ -3,53 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { assertCheckout, chooseBenches, loadBenches } from '../../../scripts/bench.ts';
-import { type Bench, type BenchContext, compareBench, runBench, type Sample } from '../../bench/bench.ts';
+import { runBench } from '../../bench/bench.ts';
 import { busyWarning, describeMachine } from '../../bench/machine.ts';
 import { drawPlot, ticks } from '../../bench/plot.ts';
 import { cpuShare, processUsage } from '../../bench/process-usage.ts';
 import { type Entry, readEntries, shortNumber, writeReport } from '../../bench/report.ts';
 import { judge, quantile, ratios, type Summary, summarise } from '../../bench/statistics.ts';
-
-const context = (root = '/a'): BenchContext => ({
-  root,
-  n: null,
-  profiles: null,
-  log: () => undefined,
-  shared: (_name, start) => start(),
-});
-
-/** A bench that notes the order of its rounds; values come from `value`. */
-function fake(order: string[], value: (side: string, round: number) => number): Bench {
-  return {
-    name: 'fake',
-    what: 'Nothing.',
-    floor: 'Less.',
-    n: 10,
-    runs: 4,
-    measures: [
-      { name: 'rate', unit: 'req/s', goal: { of: 'ratio', is: 'at least', limit: 0.9 } },
-      { name: 'own', unit: 'ms' },
-    ],
-    async start({ root }) {
-      const counts = new Map<string, number>();
-      const round = (side: string) => async (): Promise<Sample> => {
-        const at = counts.get(side) ?? 0;
-        counts.set(side, at + 1);
-        order.push(`${root} ${side}`);
-        const rate = value(side, at);
-        return side === 'ours' ? { rate, own: 1 } : { rate };
-      };
-      return {
-        ours: round('ours'),
-        floor: round('floor'),
-        plots: () => [
-          { name: 'p', title: 'T < U', x: 'n', y: 's', lines: [{ name: 'l', points: [[1, 2]] }] },
-        ],
-        stop: async () => void order.push('stop'),
-      };
-    },
-  };
-}
+import { context, fake } from './fake.ts';
 
 test('quantiles lie between their neighbours; quartiles, ends and the number of rounds are told', () => {
   expect(quantile([1, 2, 4], 0.25)).toBe(1.5);
@@ -97,20 +57,6 @@ test('what was started is stopped when a round fails', async () => {
   });
   await expect(runBench(failing, context())).rejects.toThrow('failed');
   expect(order.at(-1)).toBe('stop');
-});
-
-test('compare runs two checkouts in turn, the second one held against the first, and judges nothing', async () => {
-  const order: string[] = [];
-  const result = await compareBench(
-    fake(order, () => 5),
-    [context('/a'), context('/b')],
-    1,
-  );
-  expect(order).toEqual(['/b ours', '/a ours', '/a ours', '/b ours', 'stop', 'stop']);
-  expect(result.measures.map(({ verdict, ratio }) => [verdict, ratio?.median])).toEqual([
-    ['no goal', 1],
-    ['no goal', 1],
-  ]);
 });
 
 test('benches are chosen by the beginning of their names; every one has a name of its own', async () => {
