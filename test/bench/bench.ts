@@ -12,6 +12,8 @@ export interface Measure {
   /** Such as `req/s`, `ms`, `MiB`. */
   readonly unit: string;
   readonly goal?: Goal;
+  /** It is of something else than Berth: a comparison of checkouts is without it. */
+  readonly besideBerth?: true;
 }
 
 /** What one round of one side yields: values by the name of the measure. */
@@ -24,6 +26,8 @@ export interface BenchContext {
   readonly n: number | null;
   /** Folder for CPU profiles of the Berth processes that are measured; null: none are made. */
   readonly profiles: string | null;
+  /** Two checkouts take turns: no floor runs, and no measure `besideBerth` is asked for. */
+  readonly isComparison?: true;
   /** Tells what is going on. */
   log(line: string): void;
   /**

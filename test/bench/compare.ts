@@ -45,12 +45,15 @@ export async function compareBench(
   assertComparable(bench);
   const [first, second] = contexts;
   const log = (line: string) => second.log(`${bench.name}: ${line}`);
-  const before = await bench.start({ ...first, log });
+  const startOf = (context: BenchContext) => bench.start({ ...context, log, isComparison: true });
+  const before = await startOf(first);
   try {
-    const after = await bench.start({ ...second, log });
+    const after = await startOf(second);
     try {
       const [ours = [], floor = []] = await interleave([after.ours, before.ours], { ...bench, runs }, log);
-      const measures = bench.measures.map(({ name, unit }) => resultOf({ name, unit }, ours, floor));
+      const measures = bench.measures
+        .filter(({ besideBerth }) => !besideBerth)
+        .map(({ name, unit }) => resultOf({ name, unit }, ours, floor));
       const { n, what } = sizeOf(bench, second);
       const notes = [`A: ${placeOf(first)}.`, `B: ${placeOf(second)}.`];
       return { name: bench.name, what, floor: 'A, the first checkout', n, measures, notes, plots: [] };

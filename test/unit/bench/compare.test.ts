@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { loadBenches } from '../../../scripts/bench.ts';
-import { runBench } from '../../bench/bench.ts';
+import { type Bench, runBench, type Sample } from '../../bench/bench.ts';
 import { comparable, compareBench } from '../../bench/compare.ts';
 import { context, fake } from './fake.ts';
 
@@ -16,6 +16,26 @@ test('compare runs two checkouts in turn, the second one held against the first,
     ['no goal', 1],
     ['no goal', 1],
   ]);
+});
+
+test('a bench is told that it is compared, and a measure that is not of Berth is left out', async () => {
+  const told: unknown[] = [];
+  const bench: Bench = {
+    ...fake([], () => 5),
+    measures: [
+      { name: 'rate', unit: 'req/s' },
+      { name: 'writes', unit: 'ms', besideBerth: true },
+    ],
+    async start({ isComparison }) {
+      told.push(isComparison);
+      return { ours: async (): Promise<Sample> => ({ rate: 1, ...(isComparison ? {} : { writes: 2 }) }) };
+    },
+  };
+  const compared = await compareBench(bench, [context('/a'), context('/b')], 1);
+  expect(compared.measures.map(({ name }) => name)).toEqual(['rate']);
+  const alone = await runBench(bench, context(), 1);
+  expect(alone.measures.map(({ name }) => name)).toEqual(['rate', 'writes']);
+  expect(told).toEqual([true, true, undefined]);
 });
 
 const measuredByStart = (order: string[]) => ({
