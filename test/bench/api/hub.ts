@@ -22,6 +22,8 @@ export interface ApiProcess {
 }
 
 export interface BenchHub {
+  /** Folder of the checkout whose Berth runs. */
+  readonly root: string;
   readonly databaseUrl: string;
   /** Key of the tenant with all scopes. */
   readonly apiKey: string;
@@ -98,6 +100,7 @@ export async function prepareHub(context: BenchContext): Promise<BenchHub> {
     await client.connect();
     await client.query("SET berth.tenant_id = '*'");
     const hub: BenchHub = {
+      root: context.root,
       databaseUrl: database.url,
       apiKey,
       stateDir,
