@@ -25,7 +25,7 @@ const HELP = `usage: npm run bench -- [NAME …] [--n N] [--runs R] [--json] [--
 Measures Berth, each time beside its floor, in rounds that take turns. NAME: a bench, or the beginning of the names of
 several; default: all. Use a machine that does nothing else.
 --n N       how much there is of what the bench counts (requests, rows, deployments), instead of the bench's own
---runs R    rounds of each side, instead of the bench's own
+--runs R    rounds of each side, instead of the bench's own; one whose start is what it measures has one
 --json      results as JSON on standard output, instead of tables; progress, and what --profile tells, is on standard error
             in any case. npm adds lines of its own to the output, unless it runs as npm run --silent bench -- …
 --write     puts the results into docs/benchmarks.md, its JSON and its plots, each bench as it ends; benches that were
@@ -33,8 +33,9 @@ several; default: all. Use a machine that does nothing else.
 --profile D Berth runs with node --cpu-prof: profiles go to the folder D, named by what the process is (of two checkouts
             to its folders A and B), and what costs most is told, with the statements that took PostgreSQL longest
             (unless DATABASE_URL names one)
---list      the benches, with what each measures, and from which --n on its goals are judged
-compare     the same bench with Berth from two folders in turn, B held against A; each needs its node_modules
+--list      the benches: n without --n, from which --n on the goals are judged, and what is measured
+compare     the same bench with Berth from two folders in turn, B held against A; each needs its node_modules. Not those
+            whose start is what they measure
 The exit code is 0 when everything could be measured, whatever came out.`;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -127,11 +128,17 @@ function print({ name, measures, notes }: BenchResult, cellNames: readonly strin
   for (const note of notes) console.log(`- ${note}`);
 }
 
-const listed = (bench: Bench): string[] => [
-  bench.name,
-  `--n ${bench.goalsFrom ?? bench.n}`,
-  describeBench(bench, bench.n),
-];
+/** The benches as a table. The description is of as many as there are without --n. */
+export const listed = (benches: readonly Bench[]): string =>
+  columns([
+    ['bench', 'n', 'goals from', 'what is measured, of n'],
+    ...benches.map((bench) => [
+      bench.name,
+      String(bench.n),
+      bench.goalsFrom === undefined ? 'any' : `--n ${bench.goalsFrom}`,
+      describeBench(bench, bench.n),
+    ]),
+  ]);
 
 const log = (line: string) => console.error(line);
 
@@ -189,7 +196,7 @@ async function main(args: readonly string[]): Promise<void> {
   const all = await loadBenches();
   const chosen = chooseBenches(all, asked.names);
   const benches = asked.checkouts === null ? chosen : comparable(chosen, asked.names.length > 0, log);
-  if (asked.list) console.log(columns(benches.map(listed)));
+  if (asked.list) console.log(listed(benches));
   else await measure(asked, benches, { all, typed: args.join(' ') });
 }
 

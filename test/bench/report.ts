@@ -95,17 +95,20 @@ function section({ result, machine, command, date }: Entry): string {
 
 const HEAD = `# Benchmarks
 
-Made by \`npm run bench -- --write\` from [${FOLDER}/${RESULTS}](${FOLDER}/${RESULTS}); do not edit by hand.
+Made by \`npm run bench -- --write\` from [${FOLDER}/${RESULTS}](${FOLDER}/${RESULTS}); do not edit by hand. Goals and verdicts
+are by the goals that the benches have now (\`npm run docs\` judges anew), in the JSON by those of the day of a measure.
 
 Only ratios travel from one machine to another. So what has a floor is measured beside it, in rounds that take turns
 (every other round begins with the other side), and a ratio is that of one round. Rounds of the cluster begin in a new
-Kubernetes, after some deployments that do not count; of those of the API the first of each side does not count. Numbers
-are medians, with the quartiles in brackets where there was more than one round. Everything runs on one machine: Berth,
-the floor, PostgreSQL, the load and, where there is one, the cluster share its cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` on).
+Kubernetes, after some deployments that do not count. But \`writes\`, \`deployed\` and \`drift\` have one Kubernetes for all
+their rounds, of which the first does not count, as of those of the API; and Berth in \`growth\`, \`restart\`, \`soak\` and
+\`steady\` is in a world that is filled once a run. Numbers are medians, with the quartiles in brackets where there was more
+than one round. Everything runs on one machine: Berth, the floor, PostgreSQL, the load and, where there is one, the cluster
+share its cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` on).
 
 Where a goal is missed, [performance.md](performance.md) says where the time goes and why. \`too few\`: the goal is for
-more than there were. \`npm run bench\` measures all of it at sizes of minutes; those of the goals take \`--n\`.
-\`npm run bench -- --help\` tells the rest; \`npm run bench -- compare\` holds two checkouts against each other.`;
+more than there were. [CONTRIBUTING.md](../CONTRIBUTING.md#benchmarks) has the commands that make the whole page, how long they
+take, and how a change is judged.`;
 
 /** What a stored result is judged by. */
 export type Judging = Pick<Bench, 'name' | 'measures' | 'goalsFrom'>;

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { assertCheckout, chooseBenches, loadBenches } from '../../../scripts/bench.ts';
+import { assertCheckout, chooseBenches, listed, loadBenches } from '../../../scripts/bench.ts';
 import { runBench } from '../../bench/bench.ts';
 import { busyWarning, describeMachine } from '../../bench/machine.ts';
 import { drawPlot, ticks } from '../../bench/plot.ts';
@@ -68,6 +68,16 @@ test('benches are chosen by the beginning of their names; every one has a name o
   const longer = { ...fake([], () => 1), name: 'fakes' };
   expect(chooseBenches([...named, longer], ['fake'])).toEqual(named);
   expect(() => chooseBenches(named, ['nothing'])).toThrow('there is no bench "nothing"; there are fake');
+});
+
+test('the list tells how many there are without --n apart from how many the goals are for', () => {
+  const [many, any] = [fake([], () => 1), { ...fake([], () => 1), name: 'other' }];
+  const lines = listed([{ ...many, what: 'Of {n}.', goalsFrom: 5000 }, any]).split('\n');
+  expect(lines.map((line) => line.split(/ {2,}/))).toEqual([
+    ['bench', 'n', 'goals from', 'what is measured, of n'],
+    ['fake', '10', '--n 5000', 'Of 10.'],
+    ['other', '10', 'any', 'Nothing.'],
+  ]);
 });
 
 test('a busy machine is warned of, an idle one is not', () => {
