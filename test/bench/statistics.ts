@@ -44,9 +44,17 @@ export interface Goal {
 /** `no floor`: the goal is a ratio, and there was nothing to divide by. `too few`: it is a goal for more than there were. */
 export type Verdict = 'reached' | 'missed' | 'too few' | 'no floor' | 'no goal';
 
-/** Whether the median reaches the goal. */
-export function judge(goal: Goal | null, ours: Summary, ratio: Summary | null): Verdict {
+/**
+ * Whether the median reaches the goal.
+ * @param isAtSize there was as much of it as the goal is for
+ */
+export function judge(
+  goal: Goal | null,
+  { ours, ratio }: { readonly ours: Summary; readonly ratio: Summary | null },
+  isAtSize = true,
+): Verdict {
   if (goal === null) return 'no goal';
+  if (!isAtSize) return 'too few';
   const judged = goal.of === 'value' ? ours : ratio;
   if (judged === null) return 'no floor';
   return (goal.is === 'at least' ? judged.median >= goal.limit : judged.median <= goal.limit)
