@@ -86,7 +86,7 @@ test('killed between the copy and the Secret that the database reads: the one is
   await waitFor('the copy', async () => (await dataOf('half-db-copy')) !== undefined, { timeoutMs: 60_000 });
   // Refused, and told: the operator is past the one and before the other.
   await world.until('half', 'refused', ({ conditions = [] }) =>
-    conditions.some(({ message }) => message.includes("refuses the database's Secret")),
+    conditions.some(({ message }) => message.includes('refuses to create Secret')),
   );
   const before = await dataOf('half-db-copy');
   await kill(first);
