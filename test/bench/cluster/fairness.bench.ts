@@ -6,6 +6,7 @@ import { quantile, summarise } from '../statistics.ts';
 import { isSettled, resourceOf } from './apps.ts';
 import { patience } from './fill.ts';
 import { openPlayer, play } from './playing.ts';
+import { whenAsked } from './recording.ts';
 import { body, template } from './samples.ts';
 import { besideNothing, inOwnWorld, recordingOf, type World } from './sides.ts';
 
@@ -37,10 +38,10 @@ export const bench: Bench = {
     { name: 'rare', unit: 'ms', goal: { of: 'ratio', is: 'at most', limit: 2 } },
     { name: 'time, alone before', unit: 'ms' },
     { name: 'time, alone after', unit: 'ms' },
-    { name: 'writes', unit: 'ms' },
+    { name: 'writes', unit: 'ms', besideBerth: true },
   ],
   start: async (context) => {
-    const recording = await recordingOf(context, 'fairness', (name) => body(name, 0));
+    const recorded = whenAsked(() => recordingOf(context, 'fairness', (name) => body(name, 0)));
     const crowd = context.n ?? CROWD;
     const throughBerth = () =>
       inOwnWorld(context, 'fairness', async (world) => {
@@ -61,8 +62,9 @@ export const bench: Bench = {
           await untilSettled(crowd);
         });
       });
-    const byWritesAlone = () =>
-      besideNothing(context, 'writes', async (berth) => {
+    const byWritesAlone = async () => {
+      const recording = await recorded();
+      return besideNothing(context, 'writes', async (berth) => {
         const [many, single] = [await openPlayer(recording, berth), await openPlayer(recording, berth)];
         let made = 0;
         const next = async (): Promise<number> => {
@@ -77,22 +79,26 @@ export const bench: Bench = {
           await Promise.all([many.close(), single.close()]);
         }
       });
+    };
     /** Both sides come of one round, whichever is asked for first. */
     const left: { readonly beside: Sample[]; readonly alone: Sample[] } = { beside: [], alone: [] };
     const sample = async (side: 'beside' | 'alone'): Promise<Sample> => {
       const other = left[side].shift();
       if (other !== undefined) return other;
-      const [berth, writes] = [await throughBerth(), await byWritesAlone()];
+      const berth = await throughBerth();
+      const writes = context.isComparison ? undefined : await byWritesAlone();
       const alone = [...berth.before, ...berth.after];
       const beside = [...berth.soon, ...berth.rare];
       const samples = {
         beside: {
-          ...sampleOf(beside, berth.rare, [...writes.soon, ...writes.rare]),
+          ...sampleOf(beside, berth.rare),
           ...halves(beside, beside),
+          ...(writes && { writes: summarise([...writes.soon, ...writes.rare]).median }),
         },
         alone: {
-          ...sampleOf(alone, alone, [...writes.before, ...writes.after]),
+          ...sampleOf(alone, alone),
           ...halves(berth.before, berth.after),
+          ...(writes && { writes: summarise([...writes.before, ...writes.after]).median }),
         },
       };
       const otherSide = side === 'beside' ? 'alone' : 'beside';
@@ -103,14 +109,13 @@ export const bench: Bench = {
   },
 };
 
-const sampleOf = (times: readonly number[], rare: readonly number[], writes: readonly number[]): Sample => ({
+const sampleOf = (times: readonly number[], rare: readonly number[]): Sample => ({
   time: summarise(times).median,
   p90: quantile(
     times.toSorted((a, b) => a - b),
     0.9,
   ),
   rare: summarise(rare).median,
-  writes: summarise(writes).median,
 });
 
 const halves = (before: readonly number[], after: readonly number[]): Sample => ({

@@ -8,7 +8,7 @@ import { Apps, isApi, isAvailable, isSettled, type SeenApp } from './apps.ts';
 import { patience } from './fill.ts';
 import { percentiles } from './latencies.ts';
 import { nameLike, openPlayer } from './playing.ts';
-import { upTo } from './recording.ts';
+import { upTo, whenAsked } from './recording.ts';
 import { bodyAlone } from './samples.ts';
 import { besideNothing, inOwnWorld, recordingOf, WARM } from './sides.ts';
 
@@ -38,8 +38,11 @@ export const bench: Bench = {
   ],
   start: async (context) => {
     const count = context.n ?? DEPLOYMENTS;
-    const recording = upTo(await recordingOf(context, 'visible', bodyAlone), RESOURCES.Deployment.kind);
+    const recorded = whenAsked(async () =>
+      upTo(await recordingOf(context, 'visible', bodyAlone), RESOURCES.Deployment.kind),
+    );
     let note = '';
+    let steps = '';
     const ours = () =>
       inOwnWorld(context, 'visible', async ({ berth, apps }): Promise<Sample> => {
         note = berth.note;
@@ -55,8 +58,10 @@ export const bench: Bench = {
           () => until(apps, isSettled),
         );
       });
-    const floor = () =>
-      besideNothing(context, 'floor', async (berth): Promise<Sample> => {
+    const floor = async () => {
+      const recording = await recorded();
+      steps = `${recording.waves.flat().length} writes in ${recording.waves.length} steps`;
+      return besideNothing(context, 'floor', async (berth): Promise<Sample> => {
         const player = await openPlayer(recording, berth);
         const apps = await Apps.start(berth.admin, berth.namespace);
         const isUp = ({ objects }: SeenApp) =>
@@ -79,11 +84,12 @@ export const bench: Bench = {
         await player.close();
         return sample;
       });
+    };
     return {
       ours,
       floor,
       notes: () => [
-        `Of ${count} deployments each. Up to the Deployment ${recording.waves.flat().length} writes in ${recording.waves.length} steps, each waiting for the one before; Berth has two commits of PostgreSQL before them.`,
+        `Of ${count} deployments each. Up to the Deployment ${steps}, each waiting for the one before; Berth has two commits of PostgreSQL before them.`,
         note,
       ],
     };
