@@ -1,7 +1,7 @@
 /**
  * Measures Berth beside floors on this machine: npm run bench -- --help
  */
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -9,31 +9,33 @@ import {
   type Bench,
   type BenchContext,
   type BenchResult,
-  compareBench,
   describeBench,
   runBench,
   sharedThings,
 } from '../test/bench/bench.ts';
-import { type Cost, type CpuProfile, topCosts } from '../test/bench/cpu-profile.ts';
+import { comparable, compareBench } from '../test/bench/compare.ts';
 import { busyWarning, describeMachine } from '../test/bench/machine.ts';
+import { toldProfiles } from '../test/bench/profiles.ts';
 import { CELL_NAMES, COMPARED_NAMES, columns, measureCells, writeReport } from '../test/bench/report.ts';
 
 const HELP = `usage: npm run bench -- [NAME …] [--n N] [--runs R] [--json] [--write] [--profile D]
-       npm run bench -- compare CHECKOUT_A CHECKOUT_B [NAME …] [--n N] [--runs R] [--json]
+       npm run bench -- compare CHECKOUT_A CHECKOUT_B [NAME …] [--n N] [--runs R] [--json] [--profile D]
        npm run bench -- --list
 
 Measures Berth, each time beside its floor, in rounds that take turns. NAME: a bench, or the beginning of the names of
 several; default: all. Use a machine that does nothing else.
 --n N       how much there is of what the bench counts (requests, rows, deployments), instead of the bench's own
---runs R    rounds of each side, instead of the bench's own
---json      results as JSON on standard output, instead of tables; progress is on standard error in any case. npm adds lines
-            of its own there, unless it runs as npm run --silent bench -- …
+--runs R    rounds of each side, instead of the bench's own; one whose start is what it measures has one
+--json      results as JSON on standard output, instead of tables; progress, and what --profile tells, is on standard error
+            in any case. npm adds lines of its own to the output, unless it runs as npm run --silent bench -- …
 --write     puts the results into docs/benchmarks.md, its JSON and its plots, each bench as it ends; benches that were
             not run stay as they are
---profile D Berth runs with node --cpu-prof: profiles go to the folder D, and what costs most is printed, with the
-            statements that took PostgreSQL longest (unless DATABASE_URL names one)
---list      the benches, with what each measures, and from which --n on its goals are judged
-compare     the same bench with Berth from two folders in turn, B held against A; each needs its node_modules
+--profile D Berth runs with node --cpu-prof: profiles go to the folder D, named by what the process is (of two checkouts
+            to its folders A and B), and what costs most is told, with the statements that took PostgreSQL longest
+            (unless DATABASE_URL names one)
+--list      the benches: n without --n, from which --n on the goals are judged, and what is measured
+compare     the same bench with Berth from two folders in turn, B held against A; each needs its node_modules. Not those
+            whose start is what they measure
 The exit code is 0 when everything could be measured, whatever came out.`;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -68,7 +70,7 @@ function positive(name: string, text: string | undefined): number | null {
   return value;
 }
 
-interface Asked {
+export interface Asked {
   readonly names: readonly string[];
   /** Two checkouts to compare; null: this one beside its floors. */
   readonly checkouts: readonly [string, string] | null;
@@ -126,40 +128,39 @@ function print({ name, measures, notes }: BenchResult, cellNames: readonly strin
   for (const note of notes) console.log(`- ${note}`);
 }
 
-const listed = (bench: Bench): string[] => [
-  bench.name,
-  `--n ${bench.goalsFrom ?? bench.n}`,
-  describeBench(bench, bench.n),
-];
+/** The benches as a table. The description is of as many as there are without --n. */
+export const listed = (benches: readonly Bench[]): string =>
+  columns([
+    ['bench', 'n', 'goals from', 'what is measured, of n'],
+    ...benches.map((bench) => [
+      bench.name,
+      String(bench.n),
+      bench.goalsFrom === undefined ? 'any' : `--n ${bench.goalsFrom}`,
+      describeBench(bench, bench.n),
+    ]),
+  ]);
 
 const log = (line: string) => console.error(line);
 
-/** Profiles that hold little are of processes that did nothing but start. */
-const LEAST_SAMPLES = 2000;
-
-function printProfiles(folder: string): void {
-  for (const file of globSync('*.cpuprofile', { cwd: folder })) {
-    const profile = JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile;
-    if (profile.samples.length < LEAST_SAMPLES) continue;
-    const { functions, places } = topCosts(profile);
-    const lines = (costs: readonly Cost[]) =>
-      costs.map(({ name, share }) => [`${(share * 100).toFixed(1)} %`, name]);
-    console.log(`\n${file}\n${columns(lines(places))}\n\n${columns(lines(functions))}`);
-  }
-}
-
-async function measure(asked: Asked, benches: readonly Bench[], typed: string): Promise<void> {
+/** @param all benches that there are: by their goals the page is judged */
+export async function measure(
+  asked: Asked,
+  benches: readonly Bench[],
+  { all, typed }: { readonly all: readonly Bench[]; readonly typed: string },
+): Promise<void> {
   const machine = describeMachine();
   const warning = busyWarning(machine);
   if (warning !== null) log(`Mind: ${warning}.`);
   const things = sharedThings();
-  const contextOf = (folder: string): BenchContext => ({
+  const contextOf = (folder: string, profiles = asked.profile): BenchContext => ({
     root: folder,
     n: asked.n,
-    profiles: asked.profile,
+    profiles,
     log,
     shared: things.shared,
   });
+  const sideOf = (folder: string, side: string) =>
+    contextOf(folder, asked.profile === null ? null : join(asked.profile, side));
   const date = new Date().toISOString().slice(0, 10);
   const command = `npm run bench -- ${typed}`.trim();
   const results: BenchResult[] = [];
@@ -169,16 +170,20 @@ async function measure(asked: Asked, benches: readonly Bench[], typed: string): 
       const result =
         asked.checkouts === null
           ? await runBench(bench, contextOf(root), runs)
-          : await compareBench(bench, [contextOf(asked.checkouts[0]), contextOf(asked.checkouts[1])], runs);
+          : await compareBench(
+              bench,
+              [sideOf(asked.checkouts[0], 'A'), sideOf(asked.checkouts[1], 'B')],
+              runs,
+            );
       results.push(result);
-      if (asked.write) writeReport(join(root, 'docs'), [{ result, machine, date, command }]);
+      if (asked.write) writeReport(join(root, 'docs'), [{ result, machine, date, command }], all);
       if (!asked.json) print(result, asked.checkouts === null ? CELL_NAMES : COMPARED_NAMES);
     }
   } finally {
     await things.stop();
   }
   if (asked.json) console.log(JSON.stringify({ machine, date, results }, null, 2));
-  if (asked.profile !== null) printProfiles(asked.profile);
+  for (const text of asked.profile === null ? [] : toldProfiles(asked.profile)) log(`\n${text}`);
 }
 
 async function main(args: readonly string[]): Promise<void> {
@@ -188,9 +193,11 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   for (const folder of asked.checkouts ?? []) assertCheckout(folder);
-  const benches = chooseBenches(await loadBenches(), asked.names);
-  if (asked.list) console.log(columns(benches.map(listed)));
-  else await measure(asked, benches, args.join(' '));
+  const all = await loadBenches();
+  const chosen = chooseBenches(all, asked.names);
+  const benches = asked.checkouts === null ? chosen : comparable(chosen, asked.names.length > 0, log);
+  if (asked.list) console.log(listed(benches));
+  else await measure(asked, benches, { all, typed: args.join(' ') });
 }
 
 /** Of an unknown option Node says more than helps. */

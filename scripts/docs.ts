@@ -5,20 +5,26 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { benchmarksPage, readEntries } from '../test/bench/report.ts';
+import { loadBenches } from './bench.ts';
 import { dashboard } from './dashboard.ts';
 import { lifecycleDoc } from './lifecycle-doc.ts';
 import { metricsDoc } from './metrics-doc.ts';
 import { resourceSpecDoc } from './resource-spec-doc.ts';
 
+const pathOf = (page: string) => fileURLToPath(new URL(`../${page}`, import.meta.url));
+
+const benches = await loadBenches();
+
 /** Each page with what it is to say. */
 export const PAGES: Readonly<Record<string, () => string>> = {
+  // Measures nothing: what was measured is judged by the goals of today.
+  'docs/benchmarks.md': () => benchmarksPage(readEntries(pathOf('docs')), benches),
   'docs/lifecycle.md': lifecycleDoc,
   'docs/metrics.md': metricsDoc,
   'docs/resource-spec.md': resourceSpecDoc,
   'manifests/monitoring/berth-dashboard.json': dashboard,
 };
-
-const pathOf = (page: string) => fileURLToPath(new URL(`../${page}`, import.meta.url));
 
 /** Pages that do not say what they should. */
 export function stalePages(): string[] {

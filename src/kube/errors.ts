@@ -42,13 +42,17 @@ export interface Status {
 export interface KubeErrorFields {
   kind: KubeErrorKind;
   message: string;
+  /** What was tried, without a word of the server's, which may quote what was sent: `apply Deployment a/b`. */
+  action?: string | undefined;
+  /** Of what, by its plural: `deployments`. */
+  resource?: string | undefined;
   /** HTTP status, where there was an answer. */
   status?: number;
   /** `reason` of the Status body, e.g. `AlreadyExists`. */
   reason?: string;
   causes?: KubeErrorCause[];
   /** How long the server asked to be left alone, in milliseconds. */
-  retryAfterMs?: number;
+  retryAfterMs?: number | undefined;
   /** True when the server surely has not acted on the request: it may be sent again whatever it was. */
   notProcessed?: boolean;
   cause?: unknown;
@@ -75,6 +79,9 @@ const RETRYABLE: ReadonlySet<KubeErrorKind> = new Set([
 export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly kind: KubeErrorKind;
+  /** Of the call; undefined: there was no answer. */
+  readonly action: string | undefined;
+  readonly resource: string | undefined;
   readonly retryable: boolean;
   readonly status: number | undefined;
   readonly reason: string | undefined;
@@ -85,6 +92,8 @@ export class KubeError extends Error {
   constructor(fields: KubeErrorFields) {
     super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
     this.kind = fields.kind;
+    this.action = fields.action;
+    this.resource = fields.resource;
     this.retryable = RETRYABLE.has(fields.kind);
     this.status = fields.status;
     this.reason = fields.reason;
@@ -135,12 +144,19 @@ function kindOf(code: number, { reason, details }: Status): KubeErrorKind {
 /**
  * The error for a Status body (of an HTTP answer, or of an ERROR event of a watch).
  * @param action what was tried, e.g. `apply Deployment a/b`; the message becomes "failed to <action>: <server's text>".
- * @param retryAfterMs from the Retry-After header; Status.details.retryAfterSeconds stands in for it.
+ * @param more.retryAfterMs from the Retry-After header; Status.details.retryAfterSeconds stands in for it.
  */
-export function statusError(action: string, code: number, status: Status, retryAfterMs?: number): KubeError {
+export function statusError(
+  action: string,
+  code: number,
+  status: Status,
+  { resource, retryAfterMs }: Pick<KubeErrorFields, 'resource' | 'retryAfterMs'> = {},
+): KubeError {
   const seconds = status.details?.retryAfterSeconds;
   return new KubeError({
     kind: kindOf(code, status),
+    action,
+    resource,
     status: code,
     reason: status.reason,
     message: `failed to ${action}: ${status.message || status.reason || `HTTP ${code}`}`,

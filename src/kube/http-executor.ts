@@ -242,7 +242,8 @@ function failOnStatus(call: HttpCall, response: TransportResponse, text: string)
   if (response.status >= 200 && response.status < 300) return;
   const status = statusOf(text);
   if (call.confidential && response.status === 400) status.message = 'the server could not read the object';
-  throw statusError(call.action, response.status, status, retryAfterMs(response));
+  const { action, resource } = call;
+  throw statusError(action, response.status, status, { resource, retryAfterMs: retryAfterMs(response) });
 }
 
 function statusOf(text: string): Status {

@@ -13,7 +13,8 @@ import { runSender } from './sender.ts';
 import type { Term } from './term.ts';
 import { WorkTable } from './work-table.ts';
 
-const WORKERS = 16;
+/** Items that are under way at a time, of all tenants. */
+export const ITEMS_AT_ONCE = 16;
 const ITEM_DEADLINE_MS = 45_000;
 const INVENTORY_EVERY_MS = 600_000;
 /** On stop: work under way may finish, then reports are sent, then the lease is released; together below 10 s. */
@@ -82,7 +83,7 @@ export async function act(parts: ListenerParts, term: Term, stopping: AbortSigna
   const working = runWorkers({
     queue: table.queue,
     reconcile: (key, signal, reconcileId) => table.reconcile(key, signal, reconcileId),
-    workers: WORKERS,
+    workers: ITEMS_AT_ONCE,
     deadlineMs: ITEM_DEADLINE_MS,
     logger,
     signal: ending,

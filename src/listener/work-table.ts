@@ -24,7 +24,7 @@ export interface WorkTableOptions {
 /** So often a failure that may pass by itself is tried again without a word; then the hub is told and decides. */
 const SILENT_RETRIES = 3;
 
-/** At once: of 16 workers, so that one is free for another tenant's item. */
+/** At once: fewer than `ITEMS_AT_ONCE`, so that one is free for another tenant's item. */
 export const ITEMS_OF_ONE_TENANT = 12;
 
 const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error));

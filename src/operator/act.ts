@@ -9,12 +9,12 @@ import type { ClusterView } from './cluster-view.ts';
 import { isPaused } from './conditions.ts';
 import { type Execution, execute } from './execute.ts';
 import { type Failure, Unmet } from './failure.ts';
-import { QUOTA } from './failure-rules.ts';
 import { type ChildKindName, childKindOf } from './kinds.ts';
 import { assertMayAct } from './may-act.ts';
 import type { ObservedResource } from './observed.ts';
 import { isOurs } from './ownership.ts';
 import type { Refusals } from './refusals.ts';
+import { refusal } from './refused-call.ts';
 import { isWitnessAlone } from './secrets.ts';
 
 export interface ActInput extends Omit<Execution, 'view' | 'resource'> {
@@ -158,7 +158,7 @@ async function classify(action: Action, error: KubeError, input: ActInput): Prom
   // Another object has the name now: the server calls that an invalid change of its uid.
   const otherUid = error.kind === 'invalid' && error.causes.some(({ field }) => field === 'metadata.uid');
   if (exists || otherUid || error.kind === 'not_found') return { kind: 'stale' };
-  if (REFUSALS.has(error.kind)) return refused(action, error);
+  if (REFUSALS.has(error.kind)) return { kind: 'refused', failure: refusal(action, error) };
   return { kind: 'error', error };
 }
 
@@ -211,42 +211,6 @@ async function takeBack(
     if (error instanceof KubeError) return { kind: 'error', error };
     throw error;
   }
-}
-
-/** What Kubernetes says of a storage class without allowVolumeExpansion. */
-const RIGID = /must support resize/i;
-
-/** Quotas, storage classes, admission rules and missing rights all forbid: only the text tells which. */
-function reasonOf(action: Action, { kind, message }: KubeError): Failure['reason'] {
-  if (kind !== 'forbidden') return 'Refused';
-  if (QUOTA.test(message)) return 'QuotaExceeded';
-  return action.kind === 'volume' && RIGID.test(message) ? 'VolumeNotExpandable' : 'Refused';
-}
-
-function refused(action: Action, error: KubeError): Result {
-  const reason = reasonOf(action, error);
-  const message = refusalText(action, error);
-  return { kind: 'refused', failure: { actionId: action.id, reason, final: isFinal(error), message } };
-}
-
-/** An admission rule says that it denies; without rights one is only told that one may not. */
-const DENIED = /denied the request|denied request|violates PodSecurity/i;
-
-function isFinal({ kind, message }: KubeError): boolean {
-  return kind !== 'forbidden' || DENIED.test(message);
-}
-
-const SHOWN_CAUSES = 3;
-
-/** Object, field and what the cluster says. Of a Secret nothing that the cluster says is repeated. */
-function refusalText(action: Action, error: KubeError): string {
-  if (!('object' in action)) return `the cluster refuses the database's Secret (${error.kind})`;
-  const causes = error.causes
-    .filter(({ field }) => field !== '')
-    .slice(0, SHOWN_CAUSES)
-    .map(({ field, message }) => `${field}: ${message}`);
-  const { kind, metadata } = action.object;
-  return causes.length === 0 ? error.message : `${kind} ${metadata.name}: ${causes.join('; ')}`;
 }
 
 function summary(results: ReadonlyMap<Action, Result>): Acted {

@@ -50,15 +50,15 @@ const isEcho = ({ metadata }: UntypedObject, before: UntypedObject): boolean =>
   metadata.resourceVersion === before.metadata.resourceVersion;
 
 /**
- * Handlers that call back with the keys that an object concerns. The echo of most writes is what the next look waits for;
- * after a witness mostly nothing is left to do, and `nextLook` knows where something is.
+ * Handlers that call back with the keys that an object concerns, or did until its label was edited. The echo of most
+ * writes is what the next look waits for; after a witness mostly nothing is left to do, and `nextLook` knows where something is.
  */
 function telling(changed: Changed, keys: (object: UntypedObject) => string[]) {
-  const tell = (object: UntypedObject) => {
-    for (const key of keys(object)) changed(key, 'seen');
+  const tell = (...versions: UntypedObject[]) => {
+    for (const key of new Set(versions.flatMap(keys))) changed(key, 'seen');
   };
   const updated = (object: UntypedObject, before: UntypedObject) => {
-    if (!isEcho(object, before) || !isSecretWitness(object)) tell(object);
+    if (!isEcho(object, before) || !isSecretWitness(object)) tell(object, before);
   };
   return { added: tell, updated, deleted: tell };
 }

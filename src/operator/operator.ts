@@ -75,7 +75,7 @@ export interface OperatorOptions {
 }
 
 /** Looks wait for the server most of their time: so many that those of a few busy tenants leave some free. */
-const WORKERS = 32;
+export const LOOKS_AT_ONCE = 32;
 /** At once: whatever waits for a worker waits as long as the look that has it (docs/decisions/0048). */
 export const LOOKS_OF_ONE_TENANT = 12;
 const DISCOVERY_MS = 30_000;
@@ -208,7 +208,7 @@ async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader 
         ...(options.span === undefined ? {} : { span: options.span }),
         ...(hooks?.onAction === undefined ? {} : { onAction: hooks.onAction }),
       }),
-      workers: options.workers ?? WORKERS,
+      workers: options.workers ?? LOOKS_AT_ONCE,
       logger,
       signal: term,
       abort: cutOff(term, stopping),

@@ -6,11 +6,12 @@ import { RESOURCES } from '../kube/resources.ts';
 import { databaseCredentials } from '../workloads/database-credentials.ts';
 import { deploymentId } from '../workloads/labels.ts';
 import { credentialsCopyName, databaseName } from '../workloads/names.ts';
-import { type NamedSecret, secretWitness } from '../workloads/secret-witness.ts';
+import type { NamedSecret } from '../workloads/secret-witness.ts';
 import type { Action } from './action.ts';
 import type { Execution } from './execute.ts';
 import { Unmet } from './failure.ts';
 import { isOurs } from './ownership.ts';
+import { ensureWitness } from './witness.ts';
 
 /**
  * The only place that sees a secret value: the database's password goes from one Secret into another, and nowhere else.
@@ -131,7 +132,7 @@ export async function checkSecrets(
   execution: Execution,
 ): Promise<KubeObject | undefined> {
   const { database, environments, witnessed } = action;
-  const { client, resource, view, credentials, signal } = execution;
+  const { client, resource, credentials, signal } = execution;
   const { namespace } = resource.metadata;
   const made = isWitnessAlone(action, execution) ? credentials.take(resource) : undefined;
   const secrets = database ? [...(made ?? (await ensureCredentials(false, execution)))] : [];
@@ -150,13 +151,5 @@ export async function checkSecrets(
     secrets.every(({ uid }) => known.some((secret) => secret.uid === uid)),
   );
   if (isKnown || secrets.length === 0) return undefined;
-  try {
-    const options = { fieldManager: FIELD_MANAGERS.operator, signal };
-    const written = await client.create<KubeObject>(secretWitness(resource, secrets), options);
-    view.noteWrite(written);
-    return written;
-  } catch (error) {
-    if (isKubeError(error, 'already_exists')) return undefined;
-    throw error;
-  }
+  return await ensureWitness(secrets, execution);
 }

@@ -2,7 +2,6 @@
  * The frame of benchmarks. A bench is a file `*.bench.ts` below this folder that exports `bench`; nothing else needs to
  * know of it. It starts what it measures and the floor beside it; the frame runs rounds of both in turn.
  */
-import { checkoutCommit } from '../checkout-commit.ts';
 import type { Plot } from './plot.ts';
 import { type Goal, judge, ratios, type Summary, summarise, type Verdict } from './statistics.ts';
 
@@ -13,6 +12,8 @@ export interface Measure {
   /** Such as `req/s`, `ms`, `MiB`. */
   readonly unit: string;
   readonly goal?: Goal;
+  /** It is of something else than Berth: a comparison of checkouts is without it. */
+  readonly besideBerth?: true;
 }
 
 /** What one round of one side yields: values by the name of the measure. */
@@ -25,6 +26,8 @@ export interface BenchContext {
   readonly n: number | null;
   /** Folder for CPU profiles of the Berth processes that are measured; null: none are made. */
   readonly profiles: string | null;
+  /** Two checkouts take turns: no floor runs, and no measure `besideBerth` is asked for. */
+  readonly isComparison?: true;
   /** Tells what is going on. */
   log(line: string): void;
   /**
@@ -64,6 +67,11 @@ export interface Bench {
   readonly runs: number;
   /** Each round begins anew and warms up by itself, or needs no warming up: there is none before that does not count. */
   readonly fresh?: true;
+  /**
+   * Its start is what it measures, of which there is one: a further round would tell the same again, and of two checkouts
+   * the second one would start beside what the first one has left.
+   */
+  readonly startIsMeasured?: true;
   /** Starts both sides. What it has started when it throws, it has stopped. */
   start(context: BenchContext): Promise<Sides>;
 }
@@ -97,13 +105,13 @@ const valuesOf = (samples: readonly Sample[], name: string) =>
 
 /**
  * A measure that our side does not yield in every round is a mistake of the bench.
- * @param isAtSize there was as much of it as its goals are for
+ * @param isLarge there was as much of it as its goals are for
  */
-function resultOf(
+export function resultOf(
   measure: Measure,
   ours: readonly Sample[],
   floor: readonly Sample[],
-  isAtSize = true,
+  isLarge = true,
 ): MeasureResult {
   const { name, unit, goal = null } = measure;
   const own = valuesOf(ours, name);
@@ -119,23 +127,20 @@ function resultOf(
     ours: summary,
     floor: against.length === 0 ? null : summarise(against),
     ratio,
-    verdict: goal !== null && !isAtSize ? 'too few' : judge(goal, summary, ratio),
+    verdict: judge(goal, { ours: summary, ratio }, isLarge),
   };
 }
 
 /** What is measured, of so many. */
 export const describeBench = ({ what }: Bench, n: number) => what.replaceAll('{n}', n.toLocaleString('en'));
 
-/** What there is of a bench in this run: its number, and its description with it. */
-function sizeOf(bench: Bench, context: BenchContext) {
-  const n = context.n ?? bench.n;
-  return { n, what: describeBench(bench, n), isAtSize: n >= (bench.goalsFrom ?? 0) };
-}
+/** There is as much of what it counts as its goals are for. */
+export const isAtSize = ({ goalsFrom = 0 }: Pick<Bench, 'goalsFrom'>, n: number) => n >= goalsFrom;
 
-/** A checkout's folder, with its commit. */
-function placeOf({ root }: BenchContext): string {
-  const commit = checkoutCommit(root);
-  return commit === undefined ? root : `${root}, commit ${commit}`;
+/** What there is of a bench in this run: its number, and its description with it. */
+export function sizeOf(bench: Bench, context: BenchContext) {
+  const n = context.n ?? bench.n;
+  return { n, what: describeBench(bench, n) };
 }
 
 type Round = () => Promise<Sample>;
@@ -164,49 +169,23 @@ export async function interleave(
 /** Measures one bench from its start to its stop. */
 export async function runBench(bench: Bench, context: BenchContext, runs = bench.runs): Promise<BenchResult> {
   const log = (line: string) => context.log(`${bench.name}: ${line}`);
+  if (bench.startIsMeasured && runs > 1) log(`1 round in place of ${runs}: its start is what it measures`);
+  const rounds = bench.startIsMeasured ? 1 : runs;
   const sides = await bench.start({ ...context, log });
   try {
-    const rounds = sides.floor === undefined ? [sides.ours] : [sides.ours, sides.floor];
-    const [ours = [], floor = []] = await interleave(rounds, { ...bench, runs }, log);
-    const { isAtSize, ...size } = sizeOf(bench, context);
+    const each = sides.floor === undefined ? [sides.ours] : [sides.ours, sides.floor];
+    const [ours = [], floor = []] = await interleave(each, { ...bench, runs: rounds }, log);
+    const size = sizeOf(bench, context);
     return {
       name: bench.name,
       floor: bench.floor,
       ...size,
-      measures: bench.measures.map((measure) => resultOf(measure, ours, floor, isAtSize)),
+      measures: bench.measures.map((measure) => resultOf(measure, ours, floor, isAtSize(bench, size.n))),
       notes: sides.notes?.() ?? [],
       plots: sides.plots?.() ?? [],
     };
   } finally {
     await sides.stop?.();
-  }
-}
-
-/**
- * Measures one bench with the Berth of two checkouts in turn: `floor` of the result is the first one, `ours` the second.
- * Goals are not judged.
- */
-export async function compareBench(
-  bench: Bench,
-  contexts: readonly [BenchContext, BenchContext],
-  runs = bench.runs,
-): Promise<BenchResult> {
-  const [first, second] = contexts;
-  const log = (line: string) => second.log(`${bench.name}: ${line}`);
-  const before = await bench.start({ ...first, log });
-  try {
-    const after = await bench.start({ ...second, log });
-    try {
-      const [ours = [], floor = []] = await interleave([after.ours, before.ours], { ...bench, runs }, log);
-      const measures = bench.measures.map(({ name, unit }) => resultOf({ name, unit }, ours, floor));
-      const { n, what } = sizeOf(bench, second);
-      const notes = [`A: ${placeOf(first)}.`, `B: ${placeOf(second)}.`];
-      return { name: bench.name, what, floor: 'A, the first checkout', n, measures, notes, plots: [] };
-    } finally {
-      await after.stop?.();
-    }
-  } finally {
-    await before.stop?.();
   }
 }
 

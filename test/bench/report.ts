@@ -1,10 +1,10 @@
 /** Results as JSON, and docs/benchmarks.md made from it. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BenchResult, MeasureResult } from './bench.ts';
+import { type Bench, type BenchResult, isAtSize, type MeasureResult } from './bench.ts';
 import { busyWarning, type Machine } from './machine.ts';
 import { drawPlot, type Plot } from './plot.ts';
-import type { Goal, Summary } from './statistics.ts';
+import { type Goal, judge, type Summary } from './statistics.ts';
 
 /** A bench as it was measured: benches of one document may come from several runs. */
 export interface Entry {
@@ -95,20 +95,46 @@ function section({ result, machine, command, date }: Entry): string {
 
 const HEAD = `# Benchmarks
 
-Made by \`npm run bench -- --write\` from [${FOLDER}/${RESULTS}](${FOLDER}/${RESULTS}); do not edit by hand.
+Made by \`npm run bench -- --write\` from [${FOLDER}/${RESULTS}](${FOLDER}/${RESULTS}); do not edit by hand. Goals and verdicts
+are by the goals that the benches have now (\`npm run docs\` judges anew), in the JSON by those of the day of a measure.
 
 Only ratios travel from one machine to another. So what has a floor is measured beside it, in rounds that take turns
 (every other round begins with the other side), and a ratio is that of one round. Rounds of the cluster begin in a new
-Kubernetes, after some deployments that do not count; of those of the API the first of each side does not count. Numbers
-are medians, with the quartiles in brackets where there was more than one round. Everything runs on one machine: Berth,
-the floor, PostgreSQL, the load and, where there is one, the cluster share its cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` on).
+Kubernetes, after some deployments that do not count. But \`writes\`, \`deployed\` and \`drift\` have one Kubernetes for all
+their rounds, of which the first does not count, as of those of the API; and Berth in \`growth\`, \`restart\`, \`soak\` and
+\`steady\` is in a world that is filled once a run. Numbers are medians, with the quartiles in brackets where there was more
+than one round. Everything runs on one machine: Berth, the floor, PostgreSQL, the load and, where there is one, the cluster
+share its cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` on).
 
 Where a goal is missed, [performance.md](performance.md) says where the time goes and why. \`too few\`: the goal is for
-more than there were. \`npm run bench\` measures all of it at sizes of minutes; those of the goals take \`--n\`.
-\`npm run bench -- --help\` tells the rest; \`npm run bench -- compare\` holds two checkouts against each other.`;
+more than there were. [CONTRIBUTING.md](../CONTRIBUTING.md#benchmarks) has the commands that make the whole page, how long they
+take, and how a change is judged.`;
 
-/** The page, from results alone. */
-export function benchmarksPage(entries: readonly Entry[]): string {
+/** What a stored result is judged by. */
+export type Judging = Pick<Bench, 'name' | 'measures' | 'goalsFrom'>;
+
+/**
+ * A result by the goals that its bench has now: a goal that changes does not wait for the next hour of measuring. A measure
+ * that there is no more, or that is told in another unit, stays as it was judged when it was taken.
+ */
+export function judgedAnew(result: BenchResult, benches: readonly Judging[]): BenchResult {
+  const bench = benches.find(({ name }) => name === result.name);
+  if (bench === undefined) return result;
+  const measures = result.measures.map((measure): MeasureResult => {
+    const now = bench.measures.find(({ name, unit }) => name === measure.name && unit === measure.unit);
+    if (now === undefined) return measure;
+    const { goal = null } = now;
+    return { ...measure, goal, verdict: judge(goal, measure, isAtSize(bench, result.n)) };
+  });
+  return { ...result, measures };
+}
+
+/**
+ * The page, from what was measured.
+ * @param benches those that there are now, whose goals count
+ */
+export function benchmarksPage(stored: readonly Entry[], benches: readonly Judging[]): string {
+  const entries = stored.map((entry) => ({ ...entry, result: judgedAnew(entry.result, benches) }));
   const goals = entries.flatMap(({ result }) =>
     result.measures
       .filter(({ goal }) => goal !== null)
@@ -124,8 +150,11 @@ export function readEntries(docs: string): Entry[] {
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Entry[]) : [];
 }
 
-/** Replaces what was measured anew, keeps the rest, and writes JSON, plots and page. */
-export function writeReport(docs: string, measured: readonly Entry[]): void {
+/**
+ * Replaces what was measured anew, keeps the rest, and writes JSON, plots and page.
+ * @param benches those that there are now, whose goals count
+ */
+export function writeReport(docs: string, measured: readonly Entry[], benches: readonly Judging[]): void {
   const names = new Set(measured.map(({ result }) => result.name));
   const kept = readEntries(docs).filter(({ result }) => !names.has(result.name));
   const entries = [...kept, ...measured].toSorted((a, b) => (a.result.name < b.result.name ? -1 : 1));
@@ -135,5 +164,5 @@ export function writeReport(docs: string, measured: readonly Entry[]): void {
     for (const plot of result.plots)
       writeFileSync(join(docs, FOLDER, plotFile(result.name, plot)), drawPlot(plot));
   }
-  writeFileSync(join(docs, PAGE), benchmarksPage(entries));
+  writeFileSync(join(docs, PAGE), benchmarksPage(entries, benches));
 }

@@ -46,5 +46,21 @@ export async function costliestStatements(url: string): Promise<string> {
     await client.query('CREATE EXTENSION IF NOT EXISTS pg_stat_statements');
     return (await client.query<Statement>(COSTLIEST)).rows;
   });
-  return `What took PostgreSQL longest:\n${columns(rows.map(cells))}`;
+  return `What took PostgreSQL longest in this run:\n${columns(rows.map(cells))}`;
+}
+
+/**
+ * The server, which tells what took it longest before it stops.
+ * @param log and not standard output, where results are
+ */
+export function tellingAtEnd<T extends { readonly url: string; stop(): Promise<void> }>(
+  postgres: T,
+  log: (line: string) => void,
+  costliest = costliestStatements,
+): T {
+  const stop = async () => {
+    log(await costliest(postgres.url));
+    await postgres.stop();
+  };
+  return { ...postgres, stop };
 }

@@ -44,9 +44,17 @@ export interface Goal {
 /** `no floor`: the goal is a ratio, and there was nothing to divide by. `too few`: it is a goal for more than there were. */
 export type Verdict = 'reached' | 'missed' | 'too few' | 'no floor' | 'no goal';
 
-/** Whether the median reaches the goal. */
-export function judge(goal: Goal | null, ours: Summary, ratio: Summary | null): Verdict {
+/**
+ * Whether the median reaches the goal.
+ * @param isAtSize there was as much of it as the goal is for
+ */
+export function judge(
+  goal: Goal | null,
+  { ours, ratio }: { readonly ours: Summary; readonly ratio: Summary | null },
+  isAtSize = true,
+): Verdict {
   if (goal === null) return 'no goal';
+  if (!isAtSize) return 'too few';
   const judged = goal.of === 'value' ? ours : ratio;
   if (judged === null) return 'no floor';
   return (goal.is === 'at least' ? judged.median >= goal.limit : judged.median <= goal.limit)
@@ -60,4 +68,12 @@ export function ratios(ours: readonly number[], floor: readonly number[]): numbe
     const against = floor[round];
     return against === undefined || against === 0 ? [] : [value / against];
   });
+}
+
+/** Which round has the median of the ratios; of an even number the lower of the two in the middle. 0 without any. */
+export function medianRound(ours: readonly number[], floor: readonly number[]): number {
+  const ranked = ratios(ours, floor)
+    .map((ratio, round) => ({ ratio, round }))
+    .sort((a, b) => a.ratio - b.ratio);
+  return ranked[Math.floor((ranked.length - 1) / 2)]?.round ?? 0;
 }

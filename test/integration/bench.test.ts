@@ -1,11 +1,16 @@
 /** The frame of benchmarks, to the end, with little to measure: what it says of time is not looked at. */
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { create, PATH } from '../bench/api/bodies.ts';
 import { recordRequests, scriptOf, startFloor } from '../bench/api/floor.ts';
 import { prepareHub } from '../bench/api/hub.ts';
+import { bench as listing } from '../bench/api/list.bench.ts';
 import { bench } from '../bench/api/post.bench.ts';
 import { recordStatements } from '../bench/api/statement-recorder.ts';
 import { type BenchContext, runBench, sharedThings } from '../bench/bench.ts';
+import { compareBench } from '../bench/compare.ts';
 import { type LocalPostgres, startPostgres } from '../cluster/postgres.ts';
 
 /** Several processes start in each, which takes its time where others want the processor. */
@@ -77,6 +82,32 @@ test(
     } finally {
       await recorder.stop();
       await hub.stop();
+    }
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'two checkouts are compared to the end: each runs from its own folder, reads what was seeded for it, and tells every measure',
+  async () => {
+    await usePostgres();
+    const folder = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+    try {
+      const other = join(folder, 'other');
+      symlinkSync(context.root, other);
+      // As few rows as fill a page.
+      const small = { ...context, n: 100 };
+      const result = await compareBench(listing, [small, { ...small, root: other }], 1);
+      expect(result).toMatchObject({ n: 100, floor: 'A, the first checkout' });
+      expect(result.measures.map(({ name, floor, verdict }) => [name, floor !== null, verdict])).toEqual(
+        ['rate', 'p50', 'p99', 'processor', 'memory'].map((name) => [name, true, 'no goal']),
+      );
+      expect(result.notes).toEqual([
+        expect.stringContaining(`A: ${context.root}`),
+        expect.stringContaining(`B: ${other}`),
+      ]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
     }
   },
   TIMEOUT_MS,

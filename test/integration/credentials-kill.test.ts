@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { KubeClient } from '../../src/kube/client.ts';
 import type { KubeObject } from '../../src/kube/object.ts';
@@ -85,7 +86,7 @@ test('killed between the copy and the Secret that the database reads: the one is
   await waitFor('the copy', async () => (await dataOf('half-db-copy')) !== undefined, { timeoutMs: 60_000 });
   // Refused, and told: the operator is past the one and before the other.
   await world.until('half', 'refused', ({ conditions = [] }) =>
-    conditions.some(({ message }) => message.includes("refuses the database's Secret")),
+    conditions.some(({ message }) => message.includes('refuses to create Secret')),
   );
   const before = await dataOf('half-db-copy');
   await kill(first);
@@ -148,6 +149,38 @@ test('one of the two and the witness lost while no operator runs: made again, th
     await waitFor(secret, async () => (await uidOf('secret', secret)) !== undefined, { timeoutMs: 60_000 });
   }
   expect(await states()).toEqual(before);
+});
+
+test('a witness whose labels somebody takes off has them again: a Secret that goes after that is seen to go', async () => {
+  await started('first');
+  await shop('stripped');
+  const before = await inOrder('stripped');
+  const [name = ''] = await witnessesOf('stripped');
+  const look = async () => (await world.get('controllerrevisions.apps', name))?.metadata;
+  const witness = await look();
+  const strippings = [
+    ['app.kubernetes.io/managed-by'],
+    ['app.kubernetes.io/instance'],
+    ['berth.dev/inputs-hash'],
+    ['berth.dev/witness'],
+    Object.keys(witness?.labels ?? {}),
+  ];
+  for (const labels of strippings) {
+    await world.kubectl('label', 'controllerrevision', name, ...labels.map((label) => `${label}-`));
+    await waitFor(`${labels} again`, async () => isDeepStrictEqual((await look())?.labels, witness?.labels), {
+      timeoutMs: 60_000,
+      intervalMs: 100,
+    });
+  }
+  expect(await look()).toMatchObject({ uid: witness?.uid, ownerReferences: witness?.ownerReferences });
+  const former = await uidOf('secret', 'stripped-db');
+  await world.kubectl('delete', 'secret', 'stripped-db');
+  await waitFor(
+    'another Secret',
+    async () => ![undefined, former].includes(await uidOf('secret', 'stripped-db')),
+    { timeoutMs: 60_000 },
+  );
+  expect(await inOrder('stripped')).toEqual(before);
 });
 
 test('Secrets that went before their witness was made: the garbage collector takes them out of it, or it with the last', async () => {

@@ -10,7 +10,8 @@ import { type LocalPostgres, startPostgres } from '../../cluster/postgres.ts';
 import { runningPid, startWatchdog } from '../../cluster/processes.ts';
 import { startBerth } from '../../installation/berth-process.ts';
 import type { BenchContext } from '../bench.ts';
-import { COUNTING, costliestStatements } from '../statements.ts';
+import { profiled } from '../profiles.ts';
+import { COUNTING, tellingAtEnd } from '../statements.ts';
 
 /** Connections to PostgreSQL of each API process, and of the floor: Berth's own default. */
 export const POOL_SIZE = 10;
@@ -22,6 +23,8 @@ export interface ApiProcess {
 }
 
 export interface BenchHub {
+  /** Folder of the checkout whose Berth runs. */
+  readonly root: string;
   readonly databaseUrl: string;
   /** Key of the tenant with all scopes. */
   readonly apiKey: string;
@@ -47,17 +50,8 @@ export const postgresOf = (context: BenchContext): Promise<LocalPostgres> =>
     const databaseUrl = process.env['DATABASE_URL'];
     const counts = profiles !== null && !databaseUrl;
     const postgres = await startPostgres({ databaseUrl, settings: counts ? COUNTING : {}, log });
-    if (!counts) return postgres;
-    const stop = async () => {
-      console.log(`\n${await costliestStatements(postgres.url)}`);
-      await postgres.stop();
-    };
-    return { ...postgres, stop };
+    return counts ? tellingAtEnd(postgres, log) : postgres;
   });
-
-/** Settings of a process whose profile is wanted. */
-export const profileSettings = ({ profiles }: BenchContext): Record<string, string> =>
-  profiles === null ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles} --cpu-prof-interval=500` };
 
 /** Of the checkout that is measured. */
 type Migrations = Pick<typeof import('../../../src/store/migrate.ts'), 'migrate'>;
@@ -81,7 +75,6 @@ export async function prepareHub(context: BenchContext): Promise<BenchHub> {
     BERTH_ENCRYPTION_KEYS: `${encryptionKey.id}:${encryptionKey.key.toString('base64')}`,
     BERTH_BOOTSTRAP_API_KEY: apiKey,
     BERTH_RATE_LIMIT: 'off',
-    ...profileSettings(context),
   };
   const client = new pg.Client({ connectionString: database.url });
   const processes: ApiProcess[] = [];
@@ -98,6 +91,7 @@ export async function prepareHub(context: BenchContext): Promise<BenchHub> {
     await client.connect();
     await client.query("SET berth.tenant_id = '*'");
     const hub: BenchHub = {
+      root: context.root,
       databaseUrl: database.url,
       apiKey,
       stateDir,
@@ -115,7 +109,7 @@ export async function prepareHub(context: BenchContext): Promise<BenchHub> {
           stateDir,
           name,
           role: 'api',
-          settings: { ...settings, ...more },
+          settings: profiled(context, name, { ...settings, ...more }),
           checkout: context.root,
         });
         const pid = runningPid(stateDir, name);

@@ -1,6 +1,6 @@
 /** A listener as the hub sees it: holds its lease, waits for work, says that it was applied. It has no cluster. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WorkItem } from '../../../src/contract/work-protocol.ts';
+import { MAX_WAIT_SECONDS, type WorkItem } from '../../../src/contract/work-protocol.ts';
 import { call } from './bodies.ts';
 
 export interface ListenerClient {
@@ -18,7 +18,7 @@ interface ListenerOptions {
 }
 
 /** As Berth's own listener. */
-const WAIT_SECONDS = 25;
+export const WAIT_SECONDS = MAX_WAIT_SECONDS;
 const RENEW_EVERY_MS = 5000;
 
 /** Takes the lease and begins to poll. A failure is thrown by `stop`. */

@@ -2,25 +2,43 @@
 import type { Bench, BenchContext, Sides } from '../bench.ts';
 import { startLoad } from '../load/load.ts';
 import { call, create, PATH } from './bodies.ts';
-import { checkSizes, type ProbedRequest, scriptOf, startFloor } from './floor.ts';
+import { checkSizes, scriptOf, startFloor } from './floor.ts';
 import { type ApiProcess, prepareHub } from './hub.ts';
 import { CONNECTIONS, requestMeasures, requestRound } from './measure.ts';
 import { seedDeployments } from './seed.ts';
+
+/** One thing to read. The floor has `id` in its path in any case, and puts it where Berth's statement has it. */
+interface Target {
+  readonly path: string;
+  readonly floorPath: string;
+  readonly id: string;
+}
 
 interface Reads {
   /** Deployments in the tenant. */
   readonly rows: number;
   /** Requests a round. */
   readonly requests: number;
-  /** Paths to read, given the ids of all deployments. */
-  paths(ids: readonly string[]): string[];
+  /** What is read, in turn, given the ids of all deployments. */
+  targets(ids: readonly string[]): Target[];
   /** The floor's route. */
   readonly route: string;
   readonly list: boolean;
 }
 
-const LIST_QUERY = '?limit=100';
-export const LIST_PATH = `${PATH}${LIST_QUERY}`;
+type Row = { readonly id: string };
+type Answer = Row | { readonly resources: readonly Row[] };
+const idsOf = (answer: Answer) => ('resources' in answer ? answer.resources : [answer]).map(({ id }) => id);
+
+/** @throws Error when the floor does not answer the rows that Berth answers */
+export function checkRows(ours: Answer, floor: Answer): void {
+  const [own, other] = [idsOf(ours), idsOf(floor)];
+  const at = own.findIndex((id, index) => id !== other[index]);
+  if (at >= 0 || own.length !== other.length)
+    throw new Error(
+      `failed to make a floor: it reads other rows, ${other.length} of them, Berth ${own.length}; row ${at} differs`,
+    );
+}
 
 async function startReads(context: BenchContext, reads: Reads): Promise<Sides> {
   const hub = await prepareHub(context);
@@ -34,29 +52,31 @@ async function startReads(context: BenchContext, reads: Reads): Promise<Sides> {
     const { id } = await create(api.url, hub.apiKey, 'pattern');
     context.log(`seeding ${reads.rows} deployments`);
     const ids = await seedDeployments(hub, id, reads.rows);
-    const idOf = (index: number) => ids[index % ids.length] ?? id;
-    const probe = ({ url }: ApiProcess, index: number): ProbedRequest => {
-      const pathId = reads.list ? null : idOf(index);
-      const path = pathId === null ? LIST_PATH : `${PATH}/${pathId}`;
-      return { name: null, pathId, send: () => call(url, hub.apiKey, 'GET', path) };
-    };
-    const script = await scriptOf(hub, probe);
-    const answer = await call<Record<string, unknown>>(api.url, hub.apiKey, 'GET', `${PATH}/${idOf(0)}`);
+    const targets = reads.targets(ids);
+    const [first] = targets;
+    if (first === undefined) throw new Error('failed to start a bench of reads: there is nothing to read');
+    const read = ({ url }: ApiProcess, path: string) => call<Answer>(url, hub.apiKey, 'GET', path);
+    const script = await scriptOf(hub, (recorded, index) => {
+      const target = targets[index % targets.length] ?? first;
+      return { name: null, pathId: target.id, send: () => read(recorded, target.path) };
+    });
+    const template = `${PATH}/${ids[0] ?? id}`;
+    const answer = await call<Record<string, unknown>>(api.url, hub.apiKey, 'GET', template);
     const { list } = reads;
     const floor = await startFloor(hub, hub, [
       { method: 'GET', url: reads.route, status: 200, script, answer, list },
     ]);
-    await checkSizes(probe(api, 0).send(), probe(floor, 0).send());
-    const job = {
-      method: 'GET',
-      paths: reads.paths(ids),
-      body: null,
-      requests: reads.requests,
-      expected: 200,
-    } as const;
+    for (const { path, floorPath } of [first, targets.at(-1) ?? first]) {
+      const [ours, played] = [await read(api, path), await read(floor, floorPath)];
+      checkRows(ours, played);
+      await checkSizes(Promise.resolve(ours), Promise.resolve(played));
+    }
+    const job = { method: 'GET', body: null, requests: reads.requests, expected: 200 } as const;
+    const paths = targets.map(({ path }) => path);
+    const floorPaths = targets.map(({ floorPath }) => floorPath);
     return {
-      ours: () => requestRound(load, api, { ...job, headers: { 'x-api-key': hub.apiKey } }),
-      floor: () => requestRound(load, floor, { ...job, headers: {} }),
+      ours: () => requestRound(load, api, { ...job, paths, headers: { 'x-api-key': hub.apiKey } }),
+      floor: () => requestRound(load, floor, { ...job, paths: floorPaths, headers: {} }),
       notes: () => [
         `${reads.requests} requests a round, ${reads.rows} deployments in the tenant, each with two secrets that are answered in plain; ${script.length} statement(s) each.`,
       ],
@@ -71,37 +91,90 @@ async function startReads(context: BenchContext, reads: Reads): Promise<Sides> {
   }
 }
 
-/** A bench of reads. @param reads what it reads, by --n */
-export function readBench(bench: Omit<Bench, 'start'>, reads: (n: number | null) => Reads): Bench {
-  return { ...bench, start: (context) => startReads(context, reads(context.n)) };
+/** A bench of reads. @param reads what it reads, by its number */
+function readBench(bench: Omit<Bench, 'start'>, reads: (n: number) => Reads): Bench {
+  return { ...bench, start: (context) => startReads(context, reads(context.n ?? bench.n)) };
 }
 
 /** What the benches of reads are held against. */
-export const READ_FLOOR =
+const READ_FLOOR =
   'fastify and pg that play the statements which Berth was seen to send, over as many connections, and answer as many bytes; no key, no schema, no decryption.';
 
 /** Deployments of the tenant, where single ones are read. */
 export const ROWS = 10_000;
-/** Long enough that what the compiler does for a young process is a small part. */
-const REQUESTS = 8000;
 
-/** A bench of single deployments. @param read how many of them, in turn */
-export function getBench({ name, what, read }: { name: string; what: string; read: number }): Bench {
+type Named = Pick<Bench, 'name' | 'what'>;
+
+interface SingleReads extends Pick<Bench, 'n' | 'goalsFrom'> {
+  /** How many of the deployments are read, in turn. */
+  readonly read: number;
+}
+
+/** A bench of single deployments; it counts requests. */
+export function getBench({ what, read, ...bench }: Named & SingleReads): Bench {
   return readBench(
     {
-      name,
-      what: `GET /v2/deployments/{id} over ${CONNECTIONS} connections, ${what}`,
+      ...bench,
+      what: `GET ${PATH}/{id} over ${CONNECTIONS} connections, ${what}`,
       floor: READ_FLOOR,
-      n: REQUESTS,
       runs: 9,
       measures: requestMeasures(0.9),
     },
     (n) => ({
       rows: ROWS,
-      requests: n ?? REQUESTS,
-      paths: (ids) => ids.slice(0, read).map((id) => `${PATH}/${id}`),
+      requests: n,
+      targets: (ids) =>
+        ids.slice(0, read).map((id) => ({ path: `${PATH}/${id}`, floorPath: `${PATH}/${id}`, id })),
       route: `${PATH}/:id`,
       list: false,
     }),
+  );
+}
+
+/** Deployments of the tenant, where pages are read. */
+const LIST_ROWS = 100_000;
+export const PAGE_ROWS = 100;
+const LIST_QUERY = `?limit=${PAGE_ROWS}`;
+
+function pageAfter(offset: number): Target {
+  const path = `${PATH}${LIST_QUERY}${offset === 0 ? '' : `&offset=${offset}`}`;
+  return { path, floorPath: `${PATH}/after/${offset}${LIST_QUERY}`, id: String(offset) };
+}
+
+/** The first pages of so many rows, no more than there are. */
+export const firstPages = (most: number, rows: number): Target[] =>
+  Array.from({ length: Math.min(most, Math.ceil(rows / PAGE_ROWS)) }, (_, page) =>
+    pageAfter(page * PAGE_ROWS),
+  );
+
+interface PageReads {
+  /** How many pages are read, in turn, from the first one on. */
+  readonly pages: number;
+  /** How often a round reads each. A round ends with the last page, so that the next one goes on in turn. */
+  readonly turns: number;
+}
+
+/** A bench of pages of a list; it counts the rows of the tenant. */
+export function listBench({ name, what, pages, turns }: Named & PageReads): Bench {
+  return readBench(
+    {
+      name,
+      what: `GET ${PATH}${LIST_QUERY} over ${CONNECTIONS} connections, of a tenant with {n} deployments: ${what}`,
+      floor: READ_FLOOR,
+      n: LIST_ROWS,
+      goalsFrom: LIST_ROWS,
+      runs: 9,
+      measures: requestMeasures(0.9),
+    },
+    (rows) => {
+      const targets = firstPages(pages, rows);
+      return {
+        rows,
+        requests: targets.length * turns,
+        targets: () => targets,
+        route: `${PATH}/after/:id`,
+        list: true,
+      };
+    },
   );
 }

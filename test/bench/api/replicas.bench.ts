@@ -1,20 +1,78 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Bench, Sample } from '../bench.ts';
-import { startLoad } from '../load/load.ts';
+import { type LoadResult, startLoad } from '../load/load.ts';
 import { processUsage } from '../process-usage.ts';
-import { DEPLOYMENT_JSON, PATH } from './bodies.ts';
+import { quantile } from '../statistics.ts';
+import { call, DEPLOYMENT_JSON, PATH } from './bodies.ts';
 import { type ApiProcess, prepareHub } from './hub.ts';
 import { CONNECTIONS } from './measure.ts';
 
-const REQUESTS = 400;
 const PROCESSES = 2;
+/** For each process long enough that what the compiler does for a young one is a small part. */
+const REQUESTS = PROCESSES * 3000;
+/** Then the clients connect anew. Many times a round, so that chance evens out; seldom for a request. */
+const BURST = 500;
 const MS = 1000;
 const PERCENT = 100;
 
-/** The load is the same: as many requests over as many connections, on one process or on all. */
+/** Hands each new connection to one of several servers, as a Service does: by chance, and there it stays. */
+export interface Balancer {
+  readonly url: string;
+  /** From now on connections go to these, and are counted anew. */
+  balance(urls: readonly string[]): void;
+  /** How many connections each of them was given. */
+  given(): readonly number[];
+  stop(): Promise<void>;
+}
+
+/** On loopback. @param chance at least 0, less than 1 */
+export async function startBalancer(chance: () => number = Math.random): Promise<Balancer> {
+  let targets: readonly URL[] = [];
+  let given: number[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer({ noDelay: true }, (client) => {
+    const index = Math.floor(chance() * targets.length);
+    const target = targets[index];
+    if (target === undefined) {
+      client.destroy();
+      return;
+    }
+    given[index] = (given[index] ?? 0) + 1;
+    const backend = connect({ host: target.hostname, port: Number(target.port), noDelay: true });
+    for (const [from, to] of [
+      [client, backend],
+      [backend, client],
+    ] as const) {
+      sockets.add(from);
+      from.pipe(to);
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    balance(urls) {
+      targets = urls.map((url) => new URL(url));
+      given = urls.map(() => 0);
+    },
+    given: () => [...given],
+    stop() {
+      for (const socket of sockets) socket.destroy();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** The load is the same, and comes the same way: to one process, or to all. */
 export const bench: Bench = {
   name: 'api-replicas',
-  what: `POST /v2/deployments over ${CONNECTIONS} connections, one part of them on each of ${PROCESSES} processes of the API on one database. processor: of all of them; smallest share: of the one that has least of it, so that what one does for the other would be seen. The rate is that of the machine, which they share with PostgreSQL and the load.`,
-  floor: 'One process with the whole load.',
+  what: `POST /v2/deployments over ${CONNECTIONS} connections to ${PROCESSES} processes of the API on one database, through a balancer that hands each new connection to one of them by chance, as a Service does; the clients connect anew after every ${BURST} requests. processor: of all processes. smallest share: of the processor time, that of the process which had least; its connections: those that chance gave it. The first follows the second as long as no process works for another one; how near to half it is, is chance and says nothing of Berth. p99: of the burst in the middle. The rate is that of the machine, which the processes share with PostgreSQL, the load and the balancer.`,
+  floor:
+    'The same load through the same balancer, all of it to one process; its smallest share is that of the idle one.',
   n: REQUESTS,
   runs: 7,
   measures: [
@@ -22,51 +80,81 @@ export const bench: Bench = {
     { name: 'p99', unit: 'ms' },
     { name: 'processor', unit: 'ms/req' },
     { name: 'smallest share', unit: '%' },
+    { name: 'its connections', unit: '%' },
   ],
   async start(context) {
     const requests = context.n ?? REQUESTS;
     const hub = await prepareHub(context);
-    const loads = Array.from({ length: PROCESSES }, startLoad);
+    const load = startLoad();
+    let started: Balancer | undefined;
     const stop = async () => {
-      await Promise.all(loads.map((load) => load.stop()));
+      await load.stop();
+      await started?.stop();
       await hub.stop();
     };
     try {
+      const balancer = await startBalancer();
+      started = balancer;
       const apis: ApiProcess[] = [];
       for (let index = 0; index < PROCESSES; index += 1) apis.push(await hub.startApi(`api-${index}`));
+      /** Key of a tenant that has nothing yet: what a POST costs depends on how much its tenant has. */
+      const newTenant = async (name: string): Promise<string> => {
+        const make = (path: string, body: object, more = {}) =>
+          call<{ id: string; key: string }>(
+            apis[0]?.url ?? '',
+            hub.apiKey,
+            'POST',
+            path,
+            JSON.stringify(body),
+            more,
+          );
+        const { id } = await make('/v2/tenants', { name });
+        const scopes = ['deployments:read', 'deployments:write'];
+        return (await make('/v2/api-keys', { name, scopes }, { tenantId: id })).key;
+      };
       let rounds = 0;
-      /** Both generators work in either case, so that they take as much of the machine. */
-      const round = async (serverOf: (index: number) => ApiProcess | undefined): Promise<Sample> => {
+      const round = async (among: readonly ApiProcess[]): Promise<Sample> => {
         rounds += 1;
+        const key = await newTenant(`round-${rounds}`);
+        balancer.balance(among.map(({ url }) => url));
         const before = apis.map(({ pid }) => processUsage(pid).cpuSeconds);
-        const results = await Promise.all(
-          loads.map((load, index) =>
-            load.run({
-              url: serverOf(index)?.url ?? '',
+        const bursts: LoadResult[] = [];
+        for (let sent = 0; sent < requests; sent += BURST)
+          bursts.push(
+            await load.run({
+              url: balancer.url,
               method: 'POST',
               paths: [PATH],
-              headers: { 'x-api-key': hub.apiKey },
+              headers: { 'x-api-key': key },
               body: DEPLOYMENT_JSON,
-              namePrefix: `shared-${rounds}-${index}-`,
-              requests: requests / PROCESSES,
-              connections: CONNECTIONS / PROCESSES,
+              namePrefix: `shared-${sent}-`,
+              requests: Math.min(BURST, requests - sent),
+              connections: CONNECTIONS,
               expected: 201,
             }),
-          ),
-        );
+          );
         const spent = apis.map(({ pid }, index) => processUsage(pid).cpuSeconds - (before[index] ?? 0));
         const all = spent.reduce((sum, seconds) => sum + seconds, 0);
+        const least = Math.min(...spent);
+        const given = balancer.given();
+        const connections = given.reduce((sum, count) => sum + count, 0);
         return {
           processor: (all * MS) / requests,
-          'smallest share': (PERCENT * Math.min(...spent)) / all,
-          rate: requests / Math.max(...results.map(({ seconds }) => seconds)),
-          p99: Math.max(...results.map(({ p99Ms }) => p99Ms)),
+          'smallest share': (PERCENT * least) / all,
+          'its connections': (PERCENT * (given[spent.indexOf(least)] ?? 0)) / connections,
+          rate: requests / bursts.reduce((sum, { seconds }) => sum + seconds, 0),
+          p99: quantile(
+            bursts.map(({ p99Ms }) => p99Ms).toSorted((a, b) => a - b),
+            0.5,
+          ),
         };
       };
       return {
-        ours: () => round((index) => apis[index]),
-        floor: () => round(() => apis[0]),
-        notes: () => [`${requests} requests a round; all were answered 201, by each process its share.`],
+        ours: () => round(apis),
+        floor: () => round(apis.slice(0, 1)),
+        notes: () => [
+          `${requests} requests a round, for a new tenant, over ${CONNECTIONS * Math.ceil(requests / BURST)} connections one after the other, ${CONNECTIONS} at a time; all were answered 201.`,
+        ],
         stop,
       };
     } catch (error) {

@@ -1,10 +1,13 @@
 /** Many deployments at once, past the API: rows as it would have written them. */
+import { join } from 'node:path';
 import { uuidv7 } from '../../../src/domain/id.ts';
-import { createSecretBox, sealSecrets } from '../../../src/store/secret-box.ts';
 import { DEPLOYMENT } from './bodies.ts';
 import type { BenchHub } from './hub.ts';
 
 const BATCH = 5000;
+
+/** Of the checkout that is measured: it has to open what was sealed. */
+type SecretBoxes = Pick<typeof import('../../../src/store/secret-box.ts'), 'createSecretBox' | 'sealSecrets'>;
 
 /** Columns that can be written: others may come with later schemas, some are computed. */
 const COLUMNS = `
@@ -13,7 +16,7 @@ WHERE table_schema = current_schema() AND table_name = $1 AND is_generated = 'NE
 
 /** Copies a row with some of its columns replaced by those of `rows`. */
 async function copyRows(
-  hub: BenchHub,
+  hub: Pick<BenchHub, 'sql'>,
   table: string,
   pattern: string,
   rows: readonly Record<string, unknown>[],
@@ -47,11 +50,14 @@ function configOf({ source_config: config }: Original, name: string): object {
  * @returns their ids, oldest first
  */
 export async function seedDeployments(
-  hub: BenchHub,
+  hub: Pick<BenchHub, 'root' | 'encryptionKey' | 'sql'>,
   pattern: string,
   count: number,
   prefix = 'seeded',
 ): Promise<string[]> {
+  const { createSecretBox, sealSecrets } = (await import(
+    join(hub.root, 'src/store/secret-box.ts')
+  )) as SecretBoxes;
   const box = createSecretBox({ keys: [hub.encryptionKey], primary: hub.encryptionKey.id });
   const [original] = await hub.sql<Original>(
     'SELECT secrets_id, tenant_id, source_config FROM deployments WHERE id = $1',

@@ -9,9 +9,10 @@ import type { KubernetesProxy } from '../../faults/proxies/kubernetes-traffic.ts
 import { runBerth, startBerth } from '../../installation/berth-process.ts';
 import { prepareBerth } from '../../integration/harness/berth-setup.ts';
 import { call, PATH } from '../api/bodies.ts';
-import { postgresOf, profileSettings } from '../api/hub.ts';
+import { postgresOf } from '../api/hub.ts';
 import type { BenchContext } from '../bench.ts';
 import { processUsage } from '../process-usage.ts';
+import { profiled } from '../profiles.ts';
 import { clusterNote, clusterOf } from './cluster.ts';
 
 export const ROLES = ['api', 'listener', 'operator'] as const;
@@ -81,15 +82,6 @@ export async function eachOf<T>(
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
 }
 
-/** Settings with more of them, where both may have options for Node. */
-function withMore(
-  settings: Readonly<Record<string, string>>,
-  more: Readonly<Record<string, string>>,
-): Record<string, string> {
-  const options = [settings, more].flatMap(({ NODE_OPTIONS }) => NODE_OPTIONS ?? []);
-  return { ...settings, ...more, ...(options.length === 0 ? {} : { NODE_OPTIONS: options.join(' ') }) };
-}
-
 /**
  * Makes database, namespaces, rights and a tenant; no role runs yet.
  * @param settings of every role, beside those of the bench
@@ -104,7 +96,7 @@ export async function prepareClusterBerth(
   const prepared = await prepareBerth(`bench-${name}`, {
     access: cluster,
     postgres,
-    settings: withMore({ BERTH_RATE_LIMIT: 'off', ...profileSettings(context) }, settings),
+    settings: { BERTH_RATE_LIMIT: 'off', ...settings },
     checkout: context.root,
   });
   const { stateDir, apiKey, namespace } = prepared;
@@ -151,7 +143,8 @@ export async function prepareClusterBerth(
     cpuOf: (role) => processUsage(pidOf(role)).cpuSeconds,
     cpuOfKubernetes: () => cpuOfComponents(cluster.stateDir),
     async start(role, behindProxy = false) {
-      const settings = { ...prepared.settings, ...(await waysOf(role, behindProxy)) };
+      const ways = await waysOf(role, behindProxy);
+      const settings = profiled(context, `${name}-${role}`, { ...prepared.settings, ...ways });
       running.set(role, await startBerth({ stateDir, name: role, role, settings, checkout: context.root }));
     },
     async end(role) {

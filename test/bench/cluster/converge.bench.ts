@@ -1,5 +1,6 @@
 import { CONNECTIONS } from '../api/measure.ts';
 import type { Bench, Sample } from '../bench.ts';
+import { medianRound } from '../statistics.ts';
 import { Apps } from './apps.ts';
 import { ASKED, withAsked } from './asked.ts';
 import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
@@ -12,6 +13,10 @@ import { besideNothing, inOwnWorld, recordingOf, WARM } from './sides.ts';
 
 const DEPLOYMENTS = 20;
 const MS = 1000;
+
+type Line = readonly (readonly [number, number])[];
+
+const secondsOf = (line: Line) => line.at(-1)?.[0] ?? Number.NaN;
 
 /** A round of so many, with what it takes of the processors and asks of Kubernetes. */
 async function measured<T>(
@@ -48,8 +53,8 @@ export const bench: Bench = {
     const count = context.n ?? DEPLOYMENTS;
     const { objects, waves, summary, reads } = recording;
     let note = '';
-    let own: (readonly [number, number])[] = [];
-    let others: [number, number][] = [];
+    /** Of each round, how many were all there by when. */
+    const lines: { readonly ours: Line[]; readonly floor: Line[] } = { ours: [], floor: [] };
     const ours = () =>
       inOwnWorld(context, 'converge', async ({ berth, apps, load }): Promise<Sample> => {
         note = berth.note;
@@ -57,7 +62,7 @@ export const bench: Bench = {
         const { result, costs } = await measured(berth, count, ROLES, () =>
           fill(berth, apps, load, { count, pods: 0, prefix: 'round-', objects }),
         );
-        own = [...result.progress];
+        lines.ours.push(result.progress);
         const { seconds, statuses } = result;
         return { time: seconds, rate: count / seconds, statuses, ...costs };
       });
@@ -66,11 +71,12 @@ export const bench: Bench = {
         const player = await openPlayer(recording, berth, ONE_TENANT);
         const apps = await Apps.start(berth.admin, berth.namespace);
         await play(player, { prefix: 'warm', count: WARM });
-        others = [];
+        const line: [number, number][] = [];
+        lines.floor.push(line);
         const { result: seconds, costs } = await measured(berth, count, [], async () => {
           const began = performance.now();
           await play(player, { prefix: 'floor', count }, (at) => {
-            others.push([(at - began) / MS, others.length + 1]);
+            line.push([(at - began) / MS, line.length + 1]);
           });
           return (performance.now() - began) / MS;
         });
@@ -85,18 +91,22 @@ export const bench: Bench = {
         `${count} deployments a round, ${objects} objects each, by ${waves.flat().length} writes: ${summary}. Berth reads besides: ${reads}.`,
         note,
       ],
-      plots: () => [
-        {
-          name: 'progress',
-          title: `${count} deployments: how many are all there`,
-          x: 'seconds since the first POST, or the first write',
-          y: 'deployments',
-          lines: [
-            { name: 'Berth', points: own },
-            { name: 'the same writes', points: others },
-          ],
-        },
-      ],
+      plots: () => {
+        const round = medianRound(lines.ours.map(secondsOf), lines.floor.map(secondsOf));
+        const which = lines.ours.length === 1 ? '' : ', in the round whose ratio is the median';
+        return [
+          {
+            name: 'progress',
+            title: `${count} deployments: how many are all there${which}`,
+            x: 'seconds since the first POST, or the first write',
+            y: 'deployments',
+            lines: [
+              { name: 'Berth', points: lines.ours[round] ?? [] },
+              { name: 'the same writes', points: lines.floor[round] ?? [] },
+            ],
+          },
+        ];
+      },
     };
   },
 };

@@ -6,6 +6,7 @@ import { quantile, summarise } from '../statistics.ts';
 import { isSettled, resourceOf } from './apps.ts';
 import { patience } from './fill.ts';
 import { openPlayer, play } from './playing.ts';
+import { whenAsked } from './recording.ts';
 import { body, template } from './samples.ts';
 import { besideNothing, inOwnWorld, recordingOf, type World } from './sides.ts';
 
@@ -26,7 +27,7 @@ const AFTER_MS = 10_000;
 export const bench: Bench = {
   name: 'fairness',
   what: `One tenant creates {n} deployments over ${CONNECTIONS} connections; until the last of them is there, another one creates a single one, ${PAUSES_MS.soon / 1000} s after the one before was there, and ${PAUSES_MS.rare / 1000} s after it, in turn (rare: the latter alone, when its tenant has not been at work). From before its POST until the status says that all of it is there. They are switched off: no pod runs. Each round in a new Kubernetes, after ${WARM} single ones that do not count. writes: how long the API server takes for the writes of a single one, sent by a program that decides nothing, beside the same writes of the crowd.`,
-  floor: `The same single creations while nobody else creates any: ${SINGLES} before the crowd and ${SINGLES} after it, in the same Kubernetes; the median is of all of them.`,
+  floor: `The same single creations while nobody else creates any: ${SINGLES} before the crowd and ${SINGLES} after it, in the same Kubernetes; the median is of all of them, for there are none, some or all of the crowd while the others come. alone before, alone after: held against each half by itself.`,
   n: CROWD,
   goalsFrom: 1000,
   runs: 1,
@@ -35,10 +36,12 @@ export const bench: Bench = {
     { name: 'time', unit: 'ms', goal: { of: 'ratio', is: 'at most', limit: 2 } },
     { name: 'p90', unit: 'ms', goal: { of: 'ratio', is: 'at most', limit: 2 } },
     { name: 'rare', unit: 'ms', goal: { of: 'ratio', is: 'at most', limit: 2 } },
-    { name: 'writes', unit: 'ms' },
+    { name: 'time, alone before', unit: 'ms' },
+    { name: 'time, alone after', unit: 'ms' },
+    { name: 'writes', unit: 'ms', besideBerth: true },
   ],
   start: async (context) => {
-    const recording = await recordingOf(context, 'fairness', (name) => body(name, 0));
+    const recorded = whenAsked(() => recordingOf(context, 'fairness', (name) => body(name, 0)));
     const crowd = context.n ?? CROWD;
     const throughBerth = () =>
       inOwnWorld(context, 'fairness', async (world) => {
@@ -59,8 +62,9 @@ export const bench: Bench = {
           await untilSettled(crowd);
         });
       });
-    const byWritesAlone = () =>
-      besideNothing(context, 'writes', async (berth) => {
+    const byWritesAlone = async () => {
+      const recording = await recorded();
+      return besideNothing(context, 'writes', async (berth) => {
         const [many, single] = [await openPlayer(recording, berth), await openPlayer(recording, berth)];
         let made = 0;
         const next = async (): Promise<number> => {
@@ -75,38 +79,49 @@ export const bench: Bench = {
           await Promise.all([many.close(), single.close()]);
         }
       });
+    };
     /** Both sides come of one round, whichever is asked for first. */
     const left: { readonly beside: Sample[]; readonly alone: Sample[] } = { beside: [], alone: [] };
-    let note = '';
     const sample = async (side: 'beside' | 'alone'): Promise<Sample> => {
       const other = left[side].shift();
       if (other !== undefined) return other;
-      const [berth, writes] = [await throughBerth(), await byWritesAlone()];
-      note = `Alone: median ${medianOf(berth.before)} ms before the crowd, ${medianOf(berth.after)} after it.`;
+      const berth = await throughBerth();
+      const writes = context.isComparison ? undefined : await byWritesAlone();
       const alone = [...berth.before, ...berth.after];
+      const beside = [...berth.soon, ...berth.rare];
       const samples = {
-        beside: sampleOf([...berth.soon, ...berth.rare], berth.rare, [...writes.soon, ...writes.rare]),
-        alone: sampleOf(alone, alone, [...writes.before, ...writes.after]),
+        beside: {
+          ...sampleOf(beside, berth.rare),
+          ...halves(beside, beside),
+          ...(writes && { writes: summarise([...writes.soon, ...writes.rare]).median }),
+        },
+        alone: {
+          ...sampleOf(alone, alone),
+          ...halves(berth.before, berth.after),
+          ...(writes && { writes: summarise([...writes.before, ...writes.after]).median }),
+        },
       };
       const otherSide = side === 'beside' ? 'alone' : 'beside';
       left[otherSide].push(samples[otherSide]);
       return samples[side];
     };
-    return { ours: () => sample('beside'), floor: () => sample('alone'), notes: () => [note] };
+    return { ours: () => sample('beside'), floor: () => sample('alone') };
   },
 };
 
-const sampleOf = (times: readonly number[], rare: readonly number[], writes: readonly number[]): Sample => ({
+const sampleOf = (times: readonly number[], rare: readonly number[]): Sample => ({
   time: summarise(times).median,
   p90: quantile(
     times.toSorted((a, b) => a - b),
     0.9,
   ),
   rare: summarise(rare).median,
-  writes: summarise(writes).median,
 });
 
-const medianOf = (values: readonly number[]) => Math.round(summarise(values).median);
+const halves = (before: readonly number[], after: readonly number[]): Sample => ({
+  'time, alone before': summarise(before).median,
+  'time, alone after': summarise(after).median,
+});
 
 /** Milliseconds of each single one. */
 interface BesideAndAlone {

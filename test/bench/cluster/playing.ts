@@ -5,13 +5,14 @@ import type { KubeClient } from '../../../src/kube/client.ts';
 import { Limiter } from '../../../src/kube/limiter.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import { onBehalfOf } from '../../../src/kube/on-behalf.ts';
+import { ITEMS_AT_ONCE } from '../../../src/listener/act.ts';
 import { ITEMS_OF_ONE_TENANT } from '../../../src/listener/work-table.ts';
-import { LOOKS_OF_ONE_TENANT } from '../../../src/operator/operator.ts';
+import { LOOKS_AT_ONCE, LOOKS_OF_ONE_TENANT } from '../../../src/operator/operator.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 import type { Recording, Step } from './recording.ts';
 
 /** As many as each role works on side by side, of all and of one tenant. */
-const WORKERS = 16;
+const OF_ALL = { listener: ITEMS_AT_ONCE, operator: LOOKS_AT_ONCE };
 const OF_ONE_TENANT = { listener: ITEMS_OF_ONE_TENANT, operator: LOOKS_OF_ONE_TENANT };
 
 /** Where the writes go on their second time. */
@@ -124,7 +125,7 @@ export async function openPlayer(
   const { namespace } = berth;
   const clients = { listener: await berth.clientOf('listener'), operator: await berth.clientOf('operator') };
   const limiter = (role: ClusterRole) =>
-    new Limiter({ maxInFlight: tenant === NOBODY ? WORKERS : OF_ONE_TENANT[role] });
+    new Limiter({ maxInFlight: (tenant === NOBODY ? OF_ALL : OF_ONE_TENANT)[role] });
   const slots = { listener: limiter('listener'), operator: limiter('operator') };
   const underWay = new Set<Promise<void>>();
   const beside = (sending: Promise<void>) => {

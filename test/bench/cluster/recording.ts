@@ -168,6 +168,18 @@ export async function recordCreation(
   }
 }
 
+/**
+ * Makes it when it is first asked for, and once. A recording is of use to a floor alone, and none runs in a comparison of
+ * checkouts: its Kubernetes and its deployments would be for nothing.
+ */
+export function whenAsked<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
 /** The recording up to the first write of an object of this kind, with what was under way beside it. */
 export function upTo(recording: Recording, kind: string): Recording {
   const last = recording.waves.findIndex((wave) => wave.some(({ body }) => body?.kind === kind));

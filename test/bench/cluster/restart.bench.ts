@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { logPath } from '../../cluster/processes.ts';
 import { isKubernetesHeartbeat } from '../../faults/heartbeats.ts';
 import type { KubernetesExchange } from '../../faults/proxies/kubernetes-traffic.ts';
+import { logText } from '../../faults/role-process.ts';
+import { logLines } from '../../installation/berth-process.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { processUsage } from '../process-usage.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
@@ -44,10 +47,13 @@ async function rawLists(berth: ClusterBerth, lists: readonly KubernetesExchange[
 
 export const bench: Bench = {
   name: 'restart',
-  what: `Listener and operator end in order and start again beside {n} deployments, switched off: first behind a proxy that counts what they ask, then without it: from before that start until neither works any more (each below ${100 * IDLE_SHARE} % of a core). LISTs: the same lists, sent again by a program that does nothing with the answers; what is beyond them is held against the goal. memory before: of the processes that made all of it, after a rest of up to ${LONGEST_REST_MS / MS} s; memory after: of those that have started beside it for the second time, at its largest.`,
+  what: `Listener and operator end in order and start again beside {n} deployments, switched off: first behind a proxy that counts what they ask, then without it: from before that start until neither works any more (each below ${100 * IDLE_SHARE} % of a core). LISTs: the same lists, sent again by a program that does nothing with the answers; what is beyond them is held against the goal. start, lists, looks: the parts of the time until quiet, by the operator's log: until it leads, until its caches are filled, and the rest. memory before: of the processes that made all of it, after a rest of up to ${LONGEST_REST_MS / MS} s; memory after: of those that have started beside it for the second time, at its largest.`,
   ...BESIDE_MANY,
   measures: [
     { name: 'until quiet', unit: 's' },
+    { name: 'start', unit: 's' },
+    { name: 'lists', unit: 's' },
+    { name: 'looks', unit: 's' },
     { name: 'LISTs', unit: 's' },
     { name: 'beyond the LISTs', unit: 's', goal: { of: 'value', is: 'at most', limit: 5 } },
     { name: 'writes', unit: 'writes', goal: { of: 'value', is: 'at most', limit: 0 } },
@@ -76,7 +82,7 @@ export const bench: Bench = {
       const work = proxy.exchanges().filter((each) => !isKubernetesHeartbeat(each));
       const writes = work.filter(isWrite);
       // What counts takes both processors to pass on all that is listed: it is not there while time is taken.
-      const quiet = await restarted(berth, false);
+      const phases = await restarted(berth, false);
       const largest = CLUSTER_ROLES.map((role) => [
         `${role} memory after`,
         processUsage(berth.pidOf(role)).peakMib,
@@ -89,9 +95,9 @@ export const bench: Bench = {
       await restarted(berth, true);
       asked = summaryOf(work);
       return {
-        'until quiet': quiet,
+        ...phases,
         LISTs: lists,
-        'beyond the LISTs': quiet - lists,
+        'beyond the LISTs': phases['until quiet'] - lists,
         writes: writes.length,
         reads: work.length - writes.length,
         ...Object.fromEntries(memory),
@@ -108,12 +114,32 @@ export const bench: Bench = {
   },
 };
 
-/** Ends both roles and starts them again. In seconds, until they have nothing to do. */
-async function restarted(berth: ClusterBerth, behindProxy: boolean): Promise<number> {
+/** Ends both roles and starts them again. In seconds, until they have nothing to do, and of what that is made. */
+async function restarted(berth: ClusterBerth, behindProxy: boolean) {
   for (const role of CLUSTER_ROLES) await berth.end(role);
+  const log = logPath(berth.stateDir, 'operator');
+  const from = logText(log, 0).length;
   const began = Date.now();
   await Promise.all(CLUSTER_ROLES.map((role) => berth.start(role, behindProxy)));
-  return ((await untilCalm(berth)) - began) / MS;
+  const quiet = await untilCalm(berth);
+  const lines = logLines(log, from);
+  const leads = whenTold(lines, 'leading');
+  const filled = whenTold(lines, 'caches are filled; reconciling');
+  return {
+    'until quiet': (quiet - began) / MS,
+    start: (leads - began) / MS,
+    lists: (filled - leads) / MS,
+    // Where there is little, all of it may be between two looks at the processes.
+    looks: Math.max(0, quiet - filled) / MS,
+  };
+}
+
+/** In ms since the epoch. @throws Error when the log does not say so */
+function whenTold(lines: readonly Record<string, unknown>[], message: string): number {
+  const at = Date.parse(String(lines.find(({ msg }) => msg === message)?.['time']));
+  if (Number.isNaN(at))
+    throw new Error(`failed to tell the parts of a restart: the operator's log has no "${message}"`);
+  return at;
 }
 
 /** When the last sign of work of both roles was seen, in ms since the epoch. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { liveHeapOf, MIB, slopeAnHour } from '../../faults/plans/usage.ts';
+import { openFiles } from '../../faults/role-process.ts';
 import type { Bench, BenchContext, Sample } from '../bench.ts';
 import { processUsage } from '../process-usage.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
@@ -17,16 +18,20 @@ const CYCLE = ['end', 'reset', 'end', 'reset', 'end', 'reset', 'end', 'gone-even
 const QUIET_MS = 1_500;
 const MS = 1000;
 
-/** What lived at the end of a cycle, in MiB. */
+/** Of a process at the end of a cycle. */
 interface Live {
   /** Milliseconds. */
   readonly at: number;
+  /** What lives in heap and buffers, in MiB. */
   readonly heap: number;
+  /** Resident, in MiB. */
+  readonly memory: number;
+  readonly sockets: number;
 }
 
 export const bench: Bench = {
   name: 'soak',
-  what: `{n} deployments, switched off, and nobody changes anything, but every watch of listener and operator breaks every ${CUT_EVERY_MS / MS} s: in order or by a reset, and once in ${CYCLE.length} times because the server has forgotten its version, so that all is listed anew. growth: of what lives after a whole collection, at the end of each such cycle, by the median of what lies between every two, after as long of the same that does not count.`,
+  what: `{n} deployments, switched off, and nobody changes anything, but every watch of listener and operator breaks every ${CUT_EVERY_MS / MS} s: in order or by a reset, and once in ${CYCLE.length} times because the server has forgotten its version, so that all is listed anew. growth: of what lives after a whole collection, at the end of each such cycle, by the median of what lies between every two, after as long of the same that does not count. memory, sockets: resident and open at the end of the first cycle and of the last, for what is kept outside of the heap.`,
   ...BESIDE_MANY,
   measures: [
     { name: 'breaks', unit: 'of each watch' },
@@ -37,7 +42,10 @@ export const bench: Bench = {
         goal: { of: 'value', is: 'at most', limit: 1 } as const,
       },
       { name: `${role} live heap`, unit: 'MiB' },
+      { name: `${role} memory at first`, unit: 'MiB' },
       { name: `${role} memory`, unit: 'MiB' },
+      { name: `${role} sockets at first`, unit: 'open' },
+      { name: `${role} sockets`, unit: 'open' },
     ]),
   ],
   start: async (context) => {
@@ -51,11 +59,17 @@ export const bench: Bench = {
       lines = new Map(CLUSTER_ROLES.map((role) => [role, []]));
       const open = berth.proxy.openWatches().length;
       const broken = await soak(context, berth, seconds, lines);
-      const figures = [...lines].flatMap(([role, line]) => [
-        [`${role} growth`, slopeAnHour(line, ({ heap }) => heap)],
-        [`${role} live heap`, line.at(-1)?.heap ?? Number.NaN],
-        [`${role} memory`, processUsage(berth.pidOf(role)).rssMib],
-      ]);
+      const figures = [...lines].flatMap(([role, line]) => {
+        const [first, last] = [line[0], line.at(-1)];
+        return [
+          [`${role} growth`, slopeAnHour(line, ({ heap }) => heap)],
+          [`${role} live heap`, last?.heap ?? Number.NaN],
+          [`${role} memory at first`, first?.memory ?? Number.NaN],
+          [`${role} memory`, last?.memory ?? Number.NaN],
+          [`${role} sockets at first`, first?.sockets ?? Number.NaN],
+          [`${role} sockets`, last?.sockets ?? Number.NaN],
+        ];
+      });
       return { breaks: broken / open, ...Object.fromEntries(figures) };
     };
     return {
@@ -93,8 +107,14 @@ async function soak(
     await untilQuiet(proxy, QUIET_MS).catch((error: Error) => log(error.message));
     // What passed is not needed any more.
     proxy.clear();
-    for (const [role, line] of lines)
-      line.push({ at: performance.now(), heap: (await liveHeapOf({ name: role, pid: pidOf(role) })) / MIB });
+    for (const [role, line] of lines) line.push(await liveOf(role, pidOf(role)));
   }
   return broken;
+}
+
+async function liveOf(name: ClusterRole, pid: number): Promise<Live> {
+  // Before anything is collected: a socket that only a collection closes counts.
+  const { sockets } = openFiles(pid);
+  const heap = (await liveHeapOf({ name, pid })) / MIB;
+  return { at: performance.now(), heap, memory: processUsage(pid).rssMib, sockets };
 }

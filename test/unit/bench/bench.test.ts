@@ -2,54 +2,21 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { assertCheckout, chooseBenches, loadBenches } from '../../../scripts/bench.ts';
-import { type Bench, type BenchContext, compareBench, runBench, type Sample } from '../../bench/bench.ts';
+import { assertCheckout, chooseBenches, listed, loadBenches } from '../../../scripts/bench.ts';
+import { runBench } from '../../bench/bench.ts';
 import { busyWarning, describeMachine } from '../../bench/machine.ts';
 import { drawPlot, ticks } from '../../bench/plot.ts';
 import { cpuShare, processUsage } from '../../bench/process-usage.ts';
-import { benchmarksPage, type Entry, readEntries, shortNumber, writeReport } from '../../bench/report.ts';
-import { judge, quantile, ratios, summarise } from '../../bench/statistics.ts';
+import { type Entry, readEntries, shortNumber, writeReport } from '../../bench/report.ts';
+import { judge, medianRound, quantile, ratios, type Summary, summarise } from '../../bench/statistics.ts';
+import { context, fake } from './fake.ts';
 
-const context = (root = '/a'): BenchContext => ({
-  root,
-  n: null,
-  profiles: null,
-  log: () => undefined,
-  shared: (_name, start) => start(),
+test('the round of the median ratio is the one to show', () => {
+  expect(medianRound([3, 10, 4], [2, 4, 4])).toBe(0);
+  expect(medianRound([3, 10, 4, 20], [2, 4, 4, 4])).toBe(0);
+  expect(medianRound([5], [4])).toBe(0);
+  expect(medianRound([], [])).toBe(0);
 });
-
-/** A bench that notes the order of its rounds; values come from `value`. */
-function fake(order: string[], value: (side: string, round: number) => number): Bench {
-  return {
-    name: 'fake',
-    what: 'Nothing.',
-    floor: 'Less.',
-    n: 10,
-    runs: 4,
-    measures: [
-      { name: 'rate', unit: 'req/s', goal: { of: 'ratio', is: 'at least', limit: 0.9 } },
-      { name: 'own', unit: 'ms' },
-    ],
-    async start({ root }) {
-      const counts = new Map<string, number>();
-      const round = (side: string) => async (): Promise<Sample> => {
-        const at = counts.get(side) ?? 0;
-        counts.set(side, at + 1);
-        order.push(`${root} ${side}`);
-        const rate = value(side, at);
-        return side === 'ours' ? { rate, own: 1 } : { rate };
-      };
-      return {
-        ours: round('ours'),
-        floor: round('floor'),
-        plots: () => [
-          { name: 'p', title: 'T < U', x: 'n', y: 's', lines: [{ name: 'l', points: [[1, 2]] }] },
-        ],
-        stop: async () => void order.push('stop'),
-      };
-    },
-  };
-}
 
 test('quantiles lie between their neighbours; quartiles, ends and the number of rounds are told', () => {
   expect(quantile([1, 2, 4], 0.25)).toBe(1.5);
@@ -61,12 +28,14 @@ test('quantiles lie between their neighbours; quartiles, ends and the number of 
 
 test('a goal is judged by the median: of the ratio, or of the value; without a floor a ratio is not', () => {
   const [low, high] = [summarise([0.8]), summarise([0.9])];
+  const both = (ours: Summary, of: Summary | null) => ({ ours, ratio: of });
   const ratio = { of: 'ratio', is: 'at least', limit: 0.9 } as const;
-  expect(judge(ratio, low, high)).toBe('reached');
-  expect(judge(ratio, high, low)).toBe('missed');
-  expect(judge(ratio, high, null)).toBe('no floor');
-  expect(judge({ of: 'value', is: 'at most', limit: 0.8 }, low, null)).toBe('reached');
-  expect(judge(null, low, high)).toBe('no goal');
+  expect(judge(ratio, both(low, high))).toBe('reached');
+  expect(judge(ratio, both(high, low))).toBe('missed');
+  expect(judge(ratio, both(high, null))).toBe('no floor');
+  expect(judge({ of: 'value', is: 'at most', limit: 0.8 }, both(low, null))).toBe('reached');
+  expect(judge(null, both(low, high), false)).toBe('no goal');
+  expect(judge(ratio, both(low, high), false)).toBe('too few');
 });
 
 test('ratios are taken round by round; a floor of nothing gives none', () => {
@@ -97,20 +66,6 @@ test('what was started is stopped when a round fails', async () => {
   expect(order.at(-1)).toBe('stop');
 });
 
-test('compare runs two checkouts in turn, the second one held against the first, and judges nothing', async () => {
-  const order: string[] = [];
-  const result = await compareBench(
-    fake(order, () => 5),
-    [context('/a'), context('/b')],
-    1,
-  );
-  expect(order).toEqual(['/b ours', '/a ours', '/a ours', '/b ours', 'stop', 'stop']);
-  expect(result.measures.map(({ verdict, ratio }) => [verdict, ratio?.median])).toEqual([
-    ['no goal', 1],
-    ['no goal', 1],
-  ]);
-});
-
 test('benches are chosen by the beginning of their names; every one has a name of its own', async () => {
   const benches = await loadBenches();
   const names = benches.map(({ name }) => name);
@@ -120,6 +75,16 @@ test('benches are chosen by the beginning of their names; every one has a name o
   const longer = { ...fake([], () => 1), name: 'fakes' };
   expect(chooseBenches([...named, longer], ['fake'])).toEqual(named);
   expect(() => chooseBenches(named, ['nothing'])).toThrow('there is no bench "nothing"; there are fake');
+});
+
+test('the list tells how many there are without --n apart from how many the goals are for', () => {
+  const [many, any] = [fake([], () => 1), { ...fake([], () => 1), name: 'other' }];
+  const lines = listed([{ ...many, what: 'Of {n}.', goalsFrom: 5000 }, any]).split('\n');
+  expect(lines.map((line) => line.split(/ {2,}/))).toEqual([
+    ['bench', 'n', 'goals from', 'what is measured, of n'],
+    ['fake', '10', '--n 5000', 'Of 10.'],
+    ['other', '10', 'any', 'Nothing.'],
+  ]);
 });
 
 test('a busy machine is warned of, an idle one is not', () => {
@@ -171,8 +136,8 @@ test('a report replaces what was measured anew and keeps the rest', async () => 
       command,
       date: '2026-01-01',
     });
-    writeReport(docs, [entry('b', 'old'), entry('a', 'kept')]);
-    writeReport(docs, [entry('b', 'new')]);
+    writeReport(docs, [entry('b', 'old'), entry('a', 'kept')], []);
+    writeReport(docs, [entry('b', 'new')], []);
     expect(readEntries(docs).map(({ command }) => command)).toEqual(['kept', 'new']);
     const page = readFileSync(join(docs, 'benchmarks.md'), 'utf8');
     expect(page).toContain(
@@ -182,11 +147,6 @@ test('a report replaces what was measured anew and keeps the rest', async () => 
   } finally {
     rmSync(docs, { recursive: true, force: true });
   }
-});
-
-test('docs/benchmarks.md is what its results make', () => {
-  const docs = new URL('../../../docs', import.meta.url).pathname;
-  expect(readFileSync(join(docs, 'benchmarks.md'), 'utf8')).toBe(benchmarksPage(readEntries(docs)));
 });
 
 test('a folder that is no checkout is named before anything starts, with what to do', () => {

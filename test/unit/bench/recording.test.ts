@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { percentiles } from '../../bench/cluster/latencies.ts';
 import { nameLike, plainObjects, renamed } from '../../bench/cluster/playing.ts';
-import { type Recording, upTo } from '../../bench/cluster/recording.ts';
+import { type Recording, upTo, whenAsked } from '../../bench/cluster/recording.ts';
 
 const step = (method: string, body: object, isResource = false) =>
   ({ role: 'operator', method, contentType: 'application/json', isResource, path: '/p', body }) as never;
@@ -54,6 +54,17 @@ test('a floor writes under a name of the same length, in another namespace, for 
 test('a recording is cut after the first write of a kind, and not where there is none', () => {
   expect(upTo(recording, 'Service').waves).toEqual(recording.waves.slice(0, 2));
   expect(() => upTo(recording, 'Deployment')).toThrow('nothing of kind Deployment was written');
+});
+
+test('what only a floor needs is made when it is asked for, and once', async () => {
+  let made = 0;
+  const asked = whenAsked(async () => {
+    made += 1;
+    return made;
+  });
+  expect(made).toBe(0);
+  expect(await Promise.all([asked(), asked()])).toEqual([1, 1]);
+  expect(await asked()).toBe(1);
 });
 
 test('names of many deployments of a floor differ', () => {

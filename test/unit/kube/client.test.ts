@@ -223,6 +223,8 @@ describe('failures', () => {
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: at, data: {} };
     await expect(client.create(secret)).rejects.toMatchObject({
       message: 'failed to create Secret ns/a: the server could not read the object',
+      action: 'create Secret ns/a',
+      resource: 'secrets',
     });
   });
 });

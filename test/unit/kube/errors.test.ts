@@ -56,7 +56,7 @@ describe('answers', () => {
       { field: 'spec.replicas', message: 'Invalid value: -1', reason: 'FieldValueInvalid' },
     ]);
     expect(error.retryAfterMs).toBe(3_000);
-    expect(statusError('x', 429, {}, 500).retryAfterMs).toBe(500);
+    expect(statusError('x', 429, {}, { retryAfterMs: 500 }).retryAfterMs).toBe(500);
   });
 });
 

@@ -125,3 +125,21 @@ test('the echo of an own write asks for the next look, but that of a witness doe
   expect(send('ADDED', revision('foreign', 16, true)), 'another process made it').toEqual(['team/app seen']);
   await caches.stop();
 });
+
+test('who had an object until its label was edited is told of it, and so is who has it now', async () => {
+  const { caches, send } = await setUp([revision('witness', 1, true)]);
+  const labelled = (version: number, instance: string | undefined) => {
+    const object = revision('witness', version, true);
+    const { [LABELS.instance]: _, ...labels } = object.metadata.labels ?? {};
+    object.metadata.labels = {
+      ...labels,
+      ...(instance === undefined ? {} : { [LABELS.instance]: instance }),
+    };
+    return object;
+  };
+  expect(send('MODIFIED', labelled(11, undefined))).toEqual(['team/app seen']);
+  expect(send('MODIFIED', labelled(12, undefined)), 'nobody’s').toEqual([]);
+  expect(send('MODIFIED', labelled(13, 'app'))).toEqual(['team/app seen']);
+  expect(send('MODIFIED', labelled(14, 'other'))).toEqual(['team/other seen', 'team/app seen']);
+  await caches.stop();
+});

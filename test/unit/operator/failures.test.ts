@@ -72,6 +72,46 @@ describe('an object that the cluster refuses', () => {
     expect(first).not.toContain('create PersistentVolumeClaim/web-db');
     expect(JSON.stringify([world.status, world.events])).not.toContain('hunter2');
     expect(world.condition('Ready')).toBe('False Refused');
+    expect(message(world, 'Ready')).toContain('the cluster refuses to create Secret web-db (forbidden)');
+  });
+
+  test('a volume whose Secrets are not let follow it: nothing that the server says about them is told', async () => {
+    const world = await settled(MINIMAL);
+    world.cluster.faults = [{ when: on('patch', 'Secret/web-db'), error: 'forbidden', message: 'hunter2' }];
+    world.change({ ...MINIMAL, database: { volumePolicy: 'Delete' } });
+    await world.look();
+    expect(JSON.stringify([world.status, world.events])).not.toContain('hunter2');
+    expect(message(world, 'Ready')).toContain('the cluster refuses to patch Secret web-db (forbidden)');
+  });
+
+  test('a witness is told as what it is, also where there is no database', async () => {
+    const QUOTA = 'exceeded quota: q, requested: count/controllerrevisions.apps=1, used: 1, limited: 1';
+    const environment = 'web-env-1';
+    const { revision } = MINIMAL;
+    const world = new World({
+      revision: { ...revision, envSecretName: environment },
+      database: { external: true },
+      cache: { external: true },
+    });
+    world.cluster.put({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: environment, namespace: NAMESPACE },
+    });
+    const isWitness = ({ id }: { id: string }) => id.startsWith('ControllerRevision/web-secrets');
+    world.cluster.faults = Array.from({ length: 20 }, () => ({
+      when: isWitness,
+      error: 'forbidden' as const,
+      message: QUOTA,
+    }));
+    await steps(world, 4);
+    expect(world.condition('Ready')).toBe('False QuotaExceeded');
+    expect(message(world, 'Ready')).toMatch(/create ControllerRevision web-secrets-.*exceeded quota: q/);
+    expect(message(world, 'Ready')).not.toContain('database');
+    world.cluster.faults = [];
+    world.now += 300_000;
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
   });
 
   test('a volume that cannot grow', async () => {

@@ -5,7 +5,7 @@ import type { KubeClient } from '../../../src/kube/client.ts';
 import { subsetDiff } from '../../../src/kube/compare.ts';
 import { KubeError, type KubeErrorKind } from '../../../src/kube/errors.ts';
 import { type KubeObject, keyOf, type ObjectName, type UntypedObject } from '../../../src/kube/object.ts';
-import { type Resource, resourceOf } from '../../../src/kube/resources.ts';
+import { type KnownKind, RESOURCES, type Resource, resourceOf } from '../../../src/kube/resources.ts';
 import { appKeys } from '../../../src/operator/cache-keys.ts';
 import type { ClusterView } from '../../../src/operator/cluster-view.ts';
 import type { WriteClient } from '../../../src/operator/execute.ts';
@@ -147,7 +147,7 @@ export class SimulatedCluster {
     const fault = this.faults.find(({ when }) => when(write));
     if (fault !== undefined && fault.afterCommit !== true) {
       this.faults = this.faults.filter((other) => other !== fault);
-      fail(fault.error, fault.message ?? write.id);
+      fail(fault.error, fault.message ?? write.id, write);
     }
     this.writes.push(write);
     return fault;
@@ -374,8 +374,15 @@ function as<T>(value: unknown): T {
   return value as T;
 }
 
-function fail(kind: KubeErrorKind, message: string): never {
-  throw new KubeError({ kind, message: `failed to write: ${message}` });
+function fail(kind: KubeErrorKind, message: string, write?: Write): never {
+  const call = write === undefined ? { action: 'write' } : callOf(write);
+  throw new KubeError({ kind, message: `failed to ${call.action}: ${message}`, ...call });
+}
+
+/** As the client names it in its errors. */
+function callOf({ verb, id }: Write): { action: string; resource: string } {
+  const [kind = '', name] = id.split('/');
+  return { action: `${verb} ${kind} ${name}`, resource: RESOURCES[kind as KnownKind].plural };
 }
 
 function masked({ metadata: { resourceVersion: _, generation: _generation, ...rest } }: KubeObject): object {

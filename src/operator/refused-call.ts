@@ -1,0 +1,46 @@
+import type { KubeError } from '../kube/errors.ts';
+import { RESOURCES } from '../kube/resources.ts';
+import type { Action } from './action.ts';
+import type { Failure } from './failure.ts';
+import { QUOTA } from './failure-rules.ts';
+
+/** That the cluster refuses a call which the action needs: what is told of it, and whether another object alone can help. */
+export function refusal(action: Action, error: KubeError): Failure {
+  const reason = reasonOf(action, error);
+  return { actionId: action.id, reason, final: isFinal(error), message: refusalText(action, error) };
+}
+
+/** What Kubernetes says of a storage class without allowVolumeExpansion. */
+const RIGID = /must support resize/i;
+
+/** Quotas, storage classes, admission rules and missing rights all forbid: only the text tells which. */
+function reasonOf(action: Action, { kind, message }: KubeError): Failure['reason'] {
+  if (kind !== 'forbidden') return 'Refused';
+  if (QUOTA.test(message)) return 'QuotaExceeded';
+  return action.kind === 'volume' && RIGID.test(message) ? 'VolumeNotExpandable' : 'Refused';
+}
+
+/** An admission rule says that it denies; without rights one is only told that one may not. */
+const DENIED = /denied the request|denied request|violates PodSecurity/i;
+
+function isFinal({ kind, message }: KubeError): boolean {
+  return kind !== 'forbidden' || DENIED.test(message);
+}
+
+const SHOWN_CAUSES = 3;
+
+/**
+ * Object, field and what the cluster says. An action may need calls of several kinds: it is told which one was refused. Of a
+ * Secret nothing that the cluster says is repeated.
+ */
+function refusalText(action: Action, error: KubeError): string {
+  if (error.resource === RESOURCES.Secret.plural)
+    return `the cluster refuses to ${error.action} (${error.kind})`;
+  if (!('object' in action)) return error.message;
+  const causes = error.causes
+    .filter(({ field }) => field !== '')
+    .slice(0, SHOWN_CAUSES)
+    .map(({ field, message }) => `${field}: ${message}`);
+  const { kind, metadata } = action.object;
+  return causes.length === 0 ? error.message : `${kind} ${metadata.name}: ${causes.join('; ')}`;
+}

@@ -1,0 +1,66 @@
+/** The same bench with the Berth of two checkouts: how a change is judged. */
+import { checkoutCommit } from '../checkout-commit.ts';
+import { type Bench, type BenchContext, type BenchResult, interleave, resultOf, sizeOf } from './bench.ts';
+
+/** @throws Error for a bench with which two checkouts cannot take turns */
+function assertComparable({ name, startIsMeasured }: Bench): void {
+  if (!startIsMeasured) return;
+  throw new Error(
+    `failed to compare with ${name}: its start is what it measures, so two checkouts cannot take turns: the second one would start beside what the first one has left. Run npm run bench -- ${name} in each of them, some times in turn, and hold their ratios against each other`,
+  );
+}
+
+/**
+ * Of the benches that were chosen, those with which two checkouts can take turns.
+ * @param isNamed somebody asked for just these; otherwise the others are left out, and told
+ * @throws Error for a named one with which they cannot
+ */
+export function comparable(
+  benches: readonly Bench[],
+  isNamed: boolean,
+  log: (line: string) => void,
+): readonly Bench[] {
+  if (isNamed) benches.forEach(assertComparable);
+  return benches.filter(({ name, startIsMeasured }) => {
+    if (startIsMeasured) log(`${name}: left out, its start is what it measures`);
+    return !startIsMeasured;
+  });
+}
+
+/** A checkout's folder, with its commit. */
+function placeOf({ root }: BenchContext): string {
+  const commit = checkoutCommit(root);
+  return commit === undefined ? root : `${root}, commit ${commit}`;
+}
+
+/**
+ * Measures one bench with the Berth of two checkouts in turn: `floor` of the result is the first one, `ours` the second.
+ * Goals are not judged.
+ */
+export async function compareBench(
+  bench: Bench,
+  contexts: readonly [BenchContext, BenchContext],
+  runs = bench.runs,
+): Promise<BenchResult> {
+  assertComparable(bench);
+  const [first, second] = contexts;
+  const log = (line: string) => second.log(`${bench.name}: ${line}`);
+  const startOf = (context: BenchContext) => bench.start({ ...context, log, isComparison: true });
+  const before = await startOf(first);
+  try {
+    const after = await startOf(second);
+    try {
+      const [ours = [], floor = []] = await interleave([after.ours, before.ours], { ...bench, runs }, log);
+      const measures = bench.measures
+        .filter(({ besideBerth }) => !besideBerth)
+        .map(({ name, unit }) => resultOf({ name, unit }, ours, floor));
+      const { n, what } = sizeOf(bench, second);
+      const notes = [`A: ${placeOf(first)}.`, `B: ${placeOf(second)}.`];
+      return { name: bench.name, what, floor: 'A, the first checkout', n, measures, notes, plots: [] };
+    } finally {
+      await after.stop?.();
+    }
+  } finally {
+    await before.stop?.();
+  }
+}

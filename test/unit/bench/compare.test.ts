@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { loadBenches } from '../../../scripts/bench.ts';
+import { type Bench, runBench, type Sample } from '../../bench/bench.ts';
+import { comparable, compareBench } from '../../bench/compare.ts';
+import { context, fake } from './fake.ts';
+
+test('compare runs two checkouts in turn, the second one held against the first, and judges nothing', async () => {
+  const order: string[] = [];
+  const result = await compareBench(
+    fake(order, () => 5),
+    [context('/a'), context('/b')],
+    1,
+  );
+  expect(order).toEqual(['/b ours', '/a ours', '/a ours', '/b ours', 'stop', 'stop']);
+  expect(result.measures.map(({ verdict, ratio }) => [verdict, ratio?.median])).toEqual([
+    ['no goal', 1],
+    ['no goal', 1],
+  ]);
+});
+
+test('a bench is told that it is compared, and a measure that is not of Berth is left out', async () => {
+  const told: unknown[] = [];
+  const bench: Bench = {
+    ...fake([], () => 5),
+    measures: [
+      { name: 'rate', unit: 'req/s' },
+      { name: 'writes', unit: 'ms', besideBerth: true },
+    ],
+    async start({ isComparison }) {
+      told.push(isComparison);
+      return { ours: async (): Promise<Sample> => ({ rate: 1, ...(isComparison ? {} : { writes: 2 }) }) };
+    },
+  };
+  const compared = await compareBench(bench, [context('/a'), context('/b')], 1);
+  expect(compared.measures.map(({ name }) => name)).toEqual(['rate']);
+  const alone = await runBench(bench, context(), 1);
+  expect(alone.measures.map(({ name }) => name)).toEqual(['rate', 'writes']);
+  expect(told).toEqual([true, true, undefined]);
+});
+
+const measuredByStart = (order: string[]) => ({
+  ...fake(order, () => 5),
+  name: 'grows',
+  startIsMeasured: true as const,
+});
+
+test('a bench whose start is what it measures is not compared: before anything starts, with what to do instead', async () => {
+  const order: string[] = [];
+  const grows = measuredByStart(order);
+  await expect(compareBench(grows, [context('/a'), context('/b')])).rejects.toThrow(
+    /failed to compare with grows: its start is what it measures.*npm run bench -- grows in each/,
+  );
+  expect(order).toEqual([]);
+});
+
+test('asked for by its name it is refused; of all benches it is left out, and that is told', () => {
+  const [grows, other] = [measuredByStart([]), fake([], () => 5)];
+  const told: string[] = [];
+  const log = (line: string) => told.push(line);
+  expect(() => comparable([grows, other], true, log)).toThrow('failed to compare with grows');
+  expect(comparable([other], true, log)).toEqual([other]);
+  expect(told).toEqual([]);
+  expect(comparable([grows, other], false, log)).toEqual([other]);
+  expect(told).toEqual(['grows: left out, its start is what it measures']);
+});
+
+test('it has one round, however many are asked for, and says so', async () => {
+  const told: string[] = [];
+  const grows = { ...measuredByStart([]), fresh: true as const };
+  const { measures } = await runBench(grows, { ...context(), log: (line) => told.push(line) }, 5);
+  expect(measures[0]?.ours.rounds).toBe(1);
+  expect(told[0]).toBe('grows: 1 round in place of 5: its start is what it measures');
+});
+
+test('growth is such a bench: its world is filled by its start', async () => {
+  const names = (await loadBenches())
+    .filter(({ startIsMeasured }) => startIsMeasured)
+    .map(({ name }) => name);
+  expect(names).toEqual(['growth']);
+});
