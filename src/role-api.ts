@@ -6,6 +6,7 @@ import { createWorkHints } from './api/work-hints.ts';
 import { untilMigrated } from './await-migration.ts';
 import { type Config, ConfigError } from './config.ts';
 import { checkDatabaseRole } from './database-role.ts';
+import { KnownRoom } from './domain/known-room.ts';
 import type { Logger } from './domain/logger.ts';
 import type { Policy } from './domain/policy.ts';
 import { checkEncryptionKeys, configuredBox, KEYS_MISSING } from './encryption.ts';
@@ -180,6 +181,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     pushTokenSeconds: config.pushTokenSeconds,
     gitHost: createGitHost({ allowPrivate: config.gitAllowPrivate }),
     rateLimits: config.rateLimits,
+    projectRoom: new KnownRoom(),
     trustProxy: config.trustProxy,
     internalKey: { hash: hashApiKey(internalKey), scopes: ['listeners:run'], platform: true },
     observer: metrics.observer,

@@ -1,4 +1,5 @@
 import type { GitHost } from '../domain/git-host.ts';
+import type { KnownRoom } from '../domain/known-room.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { HostingMode } from '../domain/source.ts';
@@ -58,6 +59,8 @@ export interface ApiDeps {
   readonly rateLimits?: RateLimits | null;
   /** Addresses and networks of proxies whose X-Forwarded-For is believed; absent: nobody's. */
   readonly trustProxy?: readonly string[];
+  /** Tenants whose tracing projects need no count for now; absent: they are counted for each deployment. */
+  readonly projectRoom?: KnownRoom;
   /** Largest request body in bytes; default: the policy's. */
   readonly bodyLimit?: number;
   readonly clock?: () => Date;

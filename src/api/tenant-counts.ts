@@ -6,7 +6,7 @@ import { type ApiError, brokenRules } from './errors.ts';
 
 /** Holds what a tenant makes against the policy's tenant_counts. */
 
-type CountDeps = Pick<ApiDeps, 'policy'>;
+type CountDeps = Pick<ApiDeps, 'policy' | 'projectRoom'>;
 
 function full(thing: CountedThing, most: number, loc: readonly string[]): ApiError {
   const words = thing.replaceAll('_', ' ');
@@ -33,12 +33,12 @@ export async function checkCount(
  * @throws ApiError 400
  */
 export async function checkTracingProject(
-  { policy }: CountDeps,
+  { policy, projectRoom }: CountDeps,
   transaction: Transaction,
   tenantId: string,
   name: string,
 ): Promise<void> {
   const most = policy.tenant_counts.tracing_projects;
-  if (await needsProjectBeyond(transaction, tenantId, name, most))
+  if (await needsProjectBeyond(transaction, tenantId, name, most, projectRoom))
     throw full('tracing_projects', most, ['name']);
 }

@@ -1,3 +1,4 @@
+import type { KnownRoom } from '../domain/known-room.ts';
 import type { CountedThing } from '../domain/tenant-counts.ts';
 import type { Transaction } from './database.ts';
 
@@ -27,17 +28,18 @@ export async function hasAll(
   most: number,
 ): Promise<boolean> {
   await transaction.query(LOCK, [tenantId]);
-  return isFull(transaction, tenantId, thing, most);
+  return (await roomFor(transaction, tenantId, thing, most)) <= 0;
 }
 
-async function isFull(
+/** For how many more there is room; 0 where there are more than `most`, too. */
+async function roomFor(
   transaction: Transaction,
   tenantId: string,
   thing: CountedThing,
   most: number,
-): Promise<boolean> {
+): Promise<number> {
   const [row] = await transaction.query<{ n: number }>(COUNTS[thing], [tenantId, most]);
-  return (row?.n ?? 0) >= most;
+  return most - (row?.n ?? 0);
 }
 
 const NAMED = 'SELECT 1 FROM tracing_projects WHERE tenant_id = $1 AND name = $2';
@@ -45,13 +47,19 @@ const NAMED = 'SELECT 1 FROM tracing_projects WHERE tenant_id = $1 AND name = $2
 /**
  * Whether a deployment of this name would need one tracing project more than `most`. Nothing is locked: of many at once
  * a few may pass beyond it, where no quota makes them wait for each other.
+ * @param known tenants that are not counted, with what is found; absent: it is counted each time. Of 18,000 the count was a
+ *   third of what PostgreSQL did for a creation.
  */
 export async function needsProjectBeyond(
   transaction: Transaction,
   tenantId: string,
   name: string,
   most: number,
+  known?: KnownRoom,
 ): Promise<boolean> {
-  if (!(await isFull(transaction, tenantId, 'tracing_projects', most))) return false;
+  if (known?.has(tenantId)) return false;
+  const room = await roomFor(transaction, tenantId, 'tracing_projects', most);
+  known?.note(tenantId, room);
+  if (room > 0) return false;
   return (await transaction.query(NAMED, [tenantId, name])).length === 0;
 }
