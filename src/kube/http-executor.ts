@@ -2,7 +2,8 @@ import type { Readable } from 'node:stream';
 import type { ClusterAccess } from './access/cluster-access.ts';
 import type { RequestObserver } from './client-types.ts';
 import { withDeadline } from './deadline.ts';
-import { isKubeError, KubeError, type Status, statusError, toKubeError } from './errors.ts';
+import { isKubeError, KubeError, toKubeError } from './errors.ts';
+import { failOnStatus } from './failed-answer.ts';
 import type { Limiter } from './limiter.ts';
 import type { Transport, TransportResponse } from './transport/transport.ts';
 
@@ -32,8 +33,6 @@ export interface HttpCall {
   timeoutMs?: number;
   signal?: AbortSignal;
 }
-
-const ERROR_TEXT_LIMIT = 500;
 
 /** For its turn among the writes under way; who calls is mostly bounded more narrowly, by its look. */
 const LONGEST_WAIT_MS = 60_000;
@@ -236,32 +235,4 @@ function parseJson(text: string, action: string): unknown {
       cause: error,
     });
   }
-}
-
-function failOnStatus(call: HttpCall, response: TransportResponse, text: string): void {
-  if (response.status >= 200 && response.status < 300) return;
-  const status = statusOf(text);
-  if (call.confidential && response.status === 400) status.message = 'the server could not read the object';
-  const { action, resource } = call;
-  throw statusError(action, response.status, status, { resource, retryAfterMs: retryAfterMs(response) });
-}
-
-function statusOf(text: string): Status {
-  try {
-    const parsed = JSON.parse(text) as Status | null;
-    if (parsed?.kind === 'Status') return parsed;
-  } catch {
-    // A proxy's or a webhook's page; its text is still the best there is.
-  }
-  return { message: text.slice(0, ERROR_TEXT_LIMIT) };
-}
-
-/** Retry-After in ms: seconds, or an HTTP date. */
-function retryAfterMs({ headers }: TransportResponse): number | undefined {
-  const value = headers['retry-after'];
-  if (typeof value !== 'string') return undefined;
-  const seconds = Number(value);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
 }

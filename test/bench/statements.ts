@@ -59,8 +59,13 @@ export function tellingAtEnd<T extends { readonly url: string; stop(): Promise<v
   costliest = costliestStatements,
 ): T {
   const stop = async () => {
-    log(await costliest(postgres.url));
-    await postgres.stop();
+    try {
+      log(await costliest(postgres.url));
+    } catch (error) {
+      log(`failed to tell what took PostgreSQL longest: ${(error as Error).message}`);
+    } finally {
+      await postgres.stop();
+    }
   };
   return { ...postgres, stop };
 }

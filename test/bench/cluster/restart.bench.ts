@@ -47,7 +47,7 @@ async function rawLists(berth: ClusterBerth, lists: readonly KubernetesExchange[
 
 export const bench: Bench = {
   name: 'restart',
-  what: `Listener and operator end in order and start again beside {n} deployments, switched off: first behind a proxy that counts what they ask, then without it: from before that start until neither works any more (each below ${100 * IDLE_SHARE} % of a core). LISTs: the same lists, sent again by a program that does nothing with the answers; what is beyond them is held against the goal. start, lists, looks: the parts of the time until quiet, by the operator's log: until it leads, until its caches are filled, and the rest. memory before: of the processes that made all of it, after a rest of up to ${LONGEST_REST_MS / MS} s; memory after: of those that have started beside it for the second time, at its largest.`,
+  what: `Listener and operator end in order and start again beside {n} deployments, switched off: first behind a proxy that counts what they ask, then without it: from before that start until neither works any more (each below ${100 * IDLE_SHARE} % of a core). LISTs: the same lists, sent again by a program that does nothing with the answers; what is beyond them is held against the goal. start, lists, looks: the parts of the time until quiet, by the operator's log: until it leads, until its caches are filled, and the rest. memory before: of the processes that made all of it (in later rounds of those that were started anew), after a rest of up to ${LONGEST_REST_MS / MS} s; memory after: of those that have started beside it for the second time, at its largest.`,
   ...BESIDE_MANY,
   measures: [
     { name: 'until quiet', unit: 's' },

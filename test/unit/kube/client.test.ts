@@ -227,6 +227,23 @@ describe('failures', () => {
       resource: 'secrets',
     });
   });
+
+  test('what a webhook in trouble quotes of a Secret stays out of the error, page or Status', async () => {
+    const { server, client } = await fakeServer();
+    const texts = [
+      'cannot reach hunter2',
+      JSON.stringify({ kind: 'Status', message: 'cannot reach hunter2' }),
+    ];
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: at, data: {} };
+    for (const text of texts) {
+      server.intercept = (_request, response) => {
+        response.writeHead(500).end(text);
+        return true;
+      };
+      const error = await client.create(secret).catch((thrown: unknown) => thrown as Error);
+      expect(error).toMatchObject({ kind: 'server', message: 'failed to create Secret ns/a: HTTP 500' });
+    }
+  });
 });
 
 describe('observation and limits', () => {
