@@ -1,8 +1,9 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { listen } from '../../faults/proxies/client-port.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { type LoadResult, startLoad } from '../load/load.ts';
 import { processUsage } from '../process-usage.ts';
-import { quantile } from '../statistics.ts';
+import { summarise } from '../statistics.ts';
 import { call, DEPLOYMENT_JSON, PATH } from './bodies.ts';
 import { type ApiProcess, prepareHub } from './hub.ts';
 import { CONNECTIONS } from './measure.ts';
@@ -52,7 +53,7 @@ export async function startBalancer(chance: () => number = Math.random): Promise
       });
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await listen(server);
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     balance(urls) {
@@ -144,10 +145,7 @@ export const bench: Bench = {
           'smallest share': all === 0 ? 0 : (PERCENT * least) / all,
           'its connections': (PERCENT * (given[spent.indexOf(least)] ?? 0)) / connections,
           rate: requests / bursts.reduce((sum, { seconds }) => sum + seconds, 0),
-          p99: quantile(
-            bursts.map(({ p99Ms }) => p99Ms).toSorted((a, b) => a - b),
-            0.5,
-          ),
+          p99: summarise(bursts.map(({ p99Ms }) => p99Ms)).median,
         };
       };
       return {

@@ -2,6 +2,7 @@
 
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
+import { listen } from '../../faults/proxies/client-port.ts';
 
 /** A value on its way: text as PostgreSQL reads it, bytes, or null. */
 export type SentValue = string | Buffer | null;
@@ -122,7 +123,7 @@ export async function recordStatements(databaseUrl: string): Promise<StatementRe
       });
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await listen(server);
   const url = new URL(databaseUrl);
   url.hostname = '127.0.0.1';
   url.port = String((server.address() as AddressInfo).port);

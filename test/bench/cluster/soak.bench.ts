@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { liveHeapOf, MIB, slopeAnHour } from '../../faults/plans/usage.ts';
-import { openFiles } from '../../faults/role-process.ts';
+import { liveUsageOf, MIB, slopeAnHour, type Usage } from '../../faults/plans/usage.ts';
 import type { Bench, BenchContext, Sample } from '../bench.ts';
-import { processUsage } from '../process-usage.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 import { untilQuiet } from './recording.ts';
 import { BESIDE_MANY, filledWorld, secondsBeside } from './sides.ts';
@@ -17,17 +15,6 @@ const CUT_EVERY_MS = 3_000;
 const CYCLE = ['end', 'reset', 'end', 'reset', 'end', 'reset', 'end', 'gone-event'] as const;
 const QUIET_MS = 1_500;
 const MS = 1000;
-
-/** Of a process at the end of a cycle. */
-interface Live {
-  /** Milliseconds. */
-  readonly at: number;
-  /** What lives in heap and buffers, in MiB. */
-  readonly heap: number;
-  /** Resident, in MiB. */
-  readonly memory: number;
-  readonly sockets: number;
-}
 
 export const bench: Bench = {
   name: 'soak',
@@ -54,7 +41,7 @@ export const bench: Bench = {
     const seconds = secondsBeside(count, SECONDS);
     context.log(`${seconds} s that do not count: what grows until it is warm is not what grows with time`);
     await soak(context, berth, seconds, new Map());
-    let lines = new Map<ClusterRole, Live[]>();
+    let lines = new Map<ClusterRole, Usage[]>();
     const ours = async (): Promise<Sample> => {
       lines = new Map(CLUSTER_ROLES.map((role) => [role, []]));
       const open = berth.proxy.openWatches().length;
@@ -62,10 +49,10 @@ export const bench: Bench = {
       const figures = [...lines].flatMap(([role, line]) => {
         const [first, last] = [line[0], line.at(-1)];
         return [
-          [`${role} growth`, slopeAnHour(line, ({ heap }) => heap)],
-          [`${role} live heap`, last?.heap ?? Number.NaN],
-          [`${role} memory at first`, first?.memory ?? Number.NaN],
-          [`${role} memory`, last?.memory ?? Number.NaN],
+          [`${role} growth`, slopeAnHour(line, ({ heap }) => heap / MIB)],
+          [`${role} live heap`, (last?.heap ?? Number.NaN) / MIB],
+          [`${role} memory at first`, (first?.rss ?? Number.NaN) / MIB],
+          [`${role} memory`, (last?.rss ?? Number.NaN) / MIB],
           [`${role} sockets at first`, first?.sockets ?? Number.NaN],
           [`${role} sockets`, last?.sockets ?? Number.NaN],
         ];
@@ -75,7 +62,7 @@ export const bench: Bench = {
     return {
       ours,
       notes: () => [
-        `${count} deployments, ${seconds} s a round. What lived at the end of each cycle, in MiB: ${[...lines].map(([role, line]) => `${role} ${line.map(({ heap }) => heap.toFixed(1)).join(', ')}`).join('; ')}.`,
+        `${count} deployments, ${seconds} s a round. What lived at the end of each cycle, in MiB: ${[...lines].map(([role, line]) => `${role} ${line.map(({ heap }) => (heap / MIB).toFixed(1)).join(', ')}`).join('; ')}.`,
         berth.note,
       ],
     };
@@ -87,7 +74,7 @@ async function soak(
   { log }: BenchContext,
   { proxy, pidOf }: ClusterBerth,
   seconds: number,
-  lines: ReadonlyMap<ClusterRole, Live[]>,
+  lines: ReadonlyMap<ClusterRole, Usage[]>,
 ): Promise<number> {
   const until = performance.now() + seconds * MS;
   let broken = 0;
@@ -107,14 +94,7 @@ async function soak(
     await untilQuiet(proxy, QUIET_MS).catch((error: Error) => log(error.message));
     // What passed is not needed any more.
     proxy.clear();
-    for (const [role, line] of lines) line.push(await liveOf(role, pidOf(role)));
+    for (const [role, line] of lines) line.push(await liveUsageOf({ name: role, pid: pidOf(role) }));
   }
   return broken;
-}
-
-async function liveOf(name: ClusterRole, pid: number): Promise<Live> {
-  // Before anything is collected: a socket that only a collection closes counts.
-  const { sockets } = openFiles(pid);
-  const heap = (await liveHeapOf({ name, pid })) / MIB;
-  return { at: performance.now(), heap, memory: processUsage(pid).rssMib, sockets };
 }

@@ -48,9 +48,9 @@ async function heapOf(process: RoleProcess): Promise<number> {
   return told(await response.text(), HEAP, `/metrics of ${process.name}`);
 }
 
-async function usageOf(
-  process: RoleProcess,
-  measure: (process: RoleProcess) => Promise<number>,
+async function usageOf<P extends Pick<RoleProcess, 'name' | 'pid'>>(
+  process: P,
+  measure: (process: P) => Promise<number>,
 ): Promise<Usage> {
   // Before anything is collected: what only a collection closes counts.
   const { sockets, others: files } = openFiles(process.pid);
@@ -73,7 +73,7 @@ export const COLLECTING: Readonly<Record<string, string>> = {
 };
 
 /** What lives in heap and buffers, in bytes, of a process with `COLLECTING`: it collects its garbage first. */
-export async function liveHeapOf({ name, pid }: Pick<RoleProcess, 'name' | 'pid'>): Promise<number> {
+async function liveHeapOf({ name, pid }: Pick<RoleProcess, 'name' | 'pid'>): Promise<number> {
   const file = `${LIVE_HEAP}${pid}`;
   rmSync(file, { force: true });
   // It does no harm, so that it is no fault that Berth is given its time after (`RoleProcess.signal`).
@@ -85,9 +85,12 @@ export async function liveHeapOf({ name, pid }: Pick<RoleProcess, 'name' | 'pid'
   return heap;
 }
 
+/** Of a process with `COLLECTING`: its heap is what lives. */
+export const liveUsageOf = (process: Pick<RoleProcess, 'name' | 'pid'>) => usageOf(process, liveHeapOf);
+
 /** Of every role, in a world with the settings of `COLLECTING`. */
 export function liveUsage(world: FaultWorld): Promise<Usage[]> {
-  return Promise.all(world.processes().map((process) => usageOf(process, liveHeapOf)));
+  return Promise.all(world.processes().map(liveUsageOf));
 }
 
 export const mib = (bytes: number) => `${(bytes / MIB).toFixed(1)} MiB`;
