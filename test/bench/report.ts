@@ -101,7 +101,7 @@ are by the goals that the benches have now (\`npm run docs\` judges anew), in th
 Only ratios travel from one machine to another. So what has a floor is measured beside it, in rounds that take turns
 (every other round begins with the other side), and a ratio is that of one round. Rounds of the cluster begin in a new
 Kubernetes, after some deployments that do not count. But \`writes\`, \`deployed\` and \`drift\` have one Kubernetes for all
-their rounds, of which the first does not count, as of those of the API; and Berth in \`growth\`, \`restart\`, \`soak\` and
+their rounds; of \`writes\` the first does not count, as of those of the API; and Berth in \`growth\`, \`restart\`, \`soak\` and
 \`steady\` is in a world that is filled once a run. Numbers are medians, with the quartiles in brackets where there was more
 than one round. Everything runs on one machine: Berth, the floor, PostgreSQL, the load and, where there is one, the cluster
 share its cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` on).

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { message, scaled, settled, revised as spec, steps, World } from './fixtures.ts';
+
+/** When a status is written that says little that is new. */
+
+/** The database starts, and its status has said so once. */
+async function starting(): Promise<World> {
+  const world = new World(spec('web:1', 1));
+  world.cluster.stuck.set('database', 'ContainerCreating');
+  await steps(world, 8);
+  expect(message(world, 'DatabaseReady')).toMatch(/: ContainerCreating$/);
+  return world;
+}
+
+const STATUS = 'status ManagedDeployment/web';
+
+describe('wording alone', () => {
+  test('is written three seconds after it was first other than written', async () => {
+    const world = await starting();
+    world.cluster.stuck.set('database', 'PodInitializing');
+    world.cluster.settle();
+    expect(await world.look()).toEqual([]);
+    world.now += 2_900;
+    expect(await world.look()).toEqual([]);
+    world.now += 100;
+    expect(await world.look()).toEqual([STATUS]);
+    expect(message(world, 'DatabaseReady')).toMatch(/: Pending$/);
+  });
+
+  test('that is again as it was written begins to wait anew', async () => {
+    const world = await starting();
+    for (const [word, then] of [
+      ['PodInitializing', 2_000],
+      ['ContainerCreating', 2_000],
+      ['PodInitializing', 2_000],
+    ] as const) {
+      world.cluster.stuck.set('database', word);
+      world.cluster.settle();
+      expect(await world.look()).toEqual([]);
+      world.now += then;
+    }
+    expect(await world.look()).toEqual([]);
+  });
+
+  test('goes with a change of state, which waits for nothing', async () => {
+    const world = await starting();
+    world.cluster.stuck.set('database', 'PodInitializing');
+    world.cluster.settle();
+    expect(await world.look()).toEqual([]);
+    world.cluster.stuck.set('database', 'ErrImagePull');
+    world.cluster.settle();
+    expect(await world.look()).toEqual([STATUS]);
+    expect(world.condition('Ready')).toBe('False ImagePullFailed');
+  });
+});
+
+test('numbers of pods are written a second after they were first other than written', async () => {
+  const two = { components: { api: scaled(2, 2) } };
+  const world = await settled(spec('web:1', 1, two));
+  const before = world.status;
+  expect(before.components).toMatchObject([{ name: 'api', ready: 2 }]);
+  world.cluster.edit('Deployment/shop/web-api', (object) => {
+    object['status'] = { ...(object['status'] as object), readyReplicas: 1 };
+  });
+  expect(await world.look()).toEqual([]);
+  world.now += 900;
+  expect(await world.look()).toEqual([]);
+  world.now += 100;
+  expect(await world.look()).toEqual([STATUS]);
+  expect(world.status).toEqual({ ...before, components: [expect.objectContaining({ name: 'api', ready: 1 })] });
+});
