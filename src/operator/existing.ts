@@ -24,7 +24,8 @@ export async function explainExisting(action: Creation, input: ActInput): Promis
   if (found === undefined || found.metadata.deletionTimestamp !== undefined) return { kind: 'stale' };
   const isInSight = appKeys(found).includes(keyOf(resource));
   if (isOurs(found, resource) && isInSight) return { kind: 'stale' };
-  if (isOurs(found, resource) || isStripped(found, action.object)) return await takeBack(action, found, input);
+  if (isOurs(found, resource) || isStripped(found, action.object))
+    return await takeBack(action, found, input);
   const owner = controllerOf(found);
   // Left from an earlier custom resource of this name; the garbage collector is about to remove it.
   if (owner?.kind === MANAGED_DEPLOYMENT.kind && owner.name === resource.metadata.name)

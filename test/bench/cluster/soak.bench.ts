@@ -39,7 +39,9 @@ export const bench: Bench = {
     const { berth } = await filledWorld(context, count);
     const warmSeconds = secondsBeside(count, WARM_SECONDS);
     const seconds = COUNTED * warmSeconds;
-    context.log(`${warmSeconds} s that do not count: what grows until it is warm is not what grows with time`);
+    context.log(
+      `${warmSeconds} s that do not count: what grows until it is warm is not what grows with time`,
+    );
     await soak(context, berth, warmSeconds, new Map());
     context.log(`${seconds} s that count`);
     let lines = new Map<ClusterRole, Usage[]>();
