@@ -1,18 +1,14 @@
-import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
-import { ANNOTATIONS } from '../contract/names.ts';
-import { desiredHash } from '../kube/compare.ts';
 import { KubeError, type KubeErrorKind } from '../kube/errors.ts';
-import { controllerOf, type KubeObject, type UntypedObject } from '../kube/object.ts';
+import type { KubeObject, UntypedObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resources.ts';
 import { type Action, STAGES } from './action.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { isPaused } from './conditions.ts';
 import { type Execution, execute } from './execute.ts';
+import { explainExisting } from './existing.ts';
 import { type Failure, Unmet } from './failure.ts';
-import { type ChildKindName, childKindOf } from './kinds.ts';
 import { assertMayAct } from './may-act.ts';
 import type { ObservedResource } from './observed.ts';
-import { isOurs } from './ownership.ts';
 import type { Refusals } from './refusals.ts';
 import { refusal } from './refused-call.ts';
 import { isWitnessAlone } from './secrets.ts';
@@ -50,7 +46,7 @@ export interface Acted {
   readonly leaving: boolean;
 }
 
-type Result =
+export type Result =
   | { kind: 'done'; written: KubeObject | undefined }
   | { kind: 'refused'; failure: Failure }
   | { kind: 'stale' }
@@ -154,63 +150,13 @@ async function classify(action: Action, error: KubeError, input: ActInput): Prom
   if (error.kind === 'aborted') throw error;
   if (error.causes.some(({ reason }) => reason === 'NamespaceTerminating')) return { kind: 'leaving' };
   const exists = error.kind === 'conflict' || error.kind === 'already_exists';
-  if (exists && isCreation(action)) return await explainExisting(action, input);
+  // A Secret: whoever made it meanwhile, the next look reads it.
+  if (exists && action.kind === 'create') return await explainExisting(action, input);
   // Another object has the name now: the server calls that an invalid change of its uid.
   const otherUid = error.kind === 'invalid' && error.causes.some(({ field }) => field === 'metadata.uid');
   if (exists || otherUid || error.kind === 'not_found') return { kind: 'stale' };
   if (REFUSALS.has(error.kind)) return { kind: 'refused', failure: refusal(action, error) };
   return { kind: 'error', error };
-}
-
-/** What was to be made is there already: ours (the cache lags, or lost sight of it), or somebody else's. */
-async function explainExisting(action: Action, input: ActInput): Promise<Result> {
-  const { view, resource, signal } = input;
-  // A Secret: whoever made it meanwhile, the next look reads it.
-  if (action.kind !== 'create') return { kind: 'stale' };
-  const { namespace } = resource.metadata;
-  const { object } = action;
-  const { kind } = object;
-  const { name } = object.metadata;
-  const found = childKindOf(kind) && (await view.refresh(kind as ChildKindName, { namespace, name }, signal));
-  if (found === undefined || found.metadata.deletionTimestamp !== undefined) return { kind: 'stale' };
-  if (isOurs(found, resource)) return { kind: 'stale' };
-  if (isStripped(found, action.object)) return await takeBack(action, found, input);
-  const owner = controllerOf(found);
-  // Left from an earlier custom resource of this name; the garbage collector is about to remove it.
-  if (owner?.kind === MANAGED_DEPLOYMENT.kind && owner.name === resource.metadata.name)
-    return { kind: 'stale' };
-  const labels = Object.entries(object.metadata.labels).map(([key, value]) => `${key}=${value}`);
-  const message =
-    `${kind} ${name} exists and was not made by Berth for this deployment: rename or remove it. ` +
-    `If it is Berth's and somebody took its labels off: kubectl label ${kind.toLowerCase()} ${name} ${labels.join(' ')}`;
-  return { kind: 'refused', failure: { actionId: action.id, reason: 'Conflict', final: false, message } };
-}
-
-/**
- * Ours, although its labels and its owner reference were taken off: it still notes the hash of exactly what is to be made,
- * in which both are counted, down to the uid of the custom resource.
- */
-function isStripped(found: UntypedObject, wanted: KubeObject): boolean {
-  const note = found.metadata.annotations?.[ANNOTATIONS.appliedHash];
-  return note !== undefined && note === desiredHash(wanted, ANNOTATIONS.appliedHash);
-}
-
-async function takeBack(
-  { object, id, reason, stage, after }: Extract<Action, { kind: 'create' }>,
-  found: UntypedObject,
-  input: ActInput,
-): Promise<Result> {
-  const { uid = '' } = found.metadata;
-  // The number of pods stays: who decides it is looked at next.
-  const { replicas } = (found['spec'] ?? {}) as { replicas?: number };
-  const count = replicas === undefined ? {} : { replicas };
-  const apply = { kind: 'apply', id, reason, stage, after, object, uid, drift: false, ...count } as const;
-  try {
-    return { kind: 'done', written: await execute(apply, input) };
-  } catch (error) {
-    if (error instanceof KubeError) return { kind: 'error', error };
-    throw error;
-  }
 }
 
 function summary(results: ReadonlyMap<Action, Result>): Acted {

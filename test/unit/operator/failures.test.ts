@@ -296,6 +296,23 @@ describe('foreign objects of the same name', () => {
   });
 });
 
+test.each([
+  ['a volume claim', 'PersistentVolumeClaim/shop/web-db'],
+  ['stored templates', 'ControllerRevision/shop/web-1'],
+])('%s that nobody owns, and that lost the label with the name: has it again', async (_, id) => {
+  const world = await settled(MINIMAL);
+  const before = world.cluster.get(id);
+  world.cluster.edit(id, ({ metadata }) => {
+    metadata.labels = { ...metadata.labels, 'app.kubernetes.io/instance': 'another' };
+    delete metadata.ownerReferences;
+  });
+  await world.converge();
+  const after = world.cluster.get(id);
+  expect(after?.metadata.labels).toEqual(before?.metadata.labels);
+  expect(after?.['spec']).toEqual(before?.['spec']);
+  expect(world.condition('Ready')).toBe('True Converged');
+});
+
 describe('failures that pass', () => {
   test.each(['server', 'timeout', 'network', 'too_many_requests'] as const)(
     '%s: retried, nothing else suffers',

@@ -67,5 +67,8 @@ test('numbers of pods are written a second after they were first other than writ
   expect(await world.look()).toEqual([]);
   world.now += 100;
   expect(await world.look()).toEqual([STATUS]);
-  expect(world.status).toEqual({ ...before, components: [expect.objectContaining({ name: 'api', ready: 1 })] });
+  expect(world.status).toEqual({
+    ...before,
+    components: [expect.objectContaining({ name: 'api', ready: 1 })],
+  });
 });
