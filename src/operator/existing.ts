@@ -1,9 +1,10 @@
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
-import { ANNOTATIONS, FIELD_MANAGERS } from '../contract/names.ts';
+import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from '../contract/names.ts';
 import { desiredHash } from '../kube/compare.ts';
 import { KubeError } from '../kube/errors.ts';
 import { controllerOf, type KubeObject, keyOf, type UntypedObject } from '../kube/object.ts';
 import { resourceOf } from '../kube/resources.ts';
+import { parseStoredTemplates } from '../workloads/stored-templates.ts';
 import type { ActInput, Result } from './act.ts';
 import type { Action } from './action.ts';
 import { appKeys } from './cache-keys.ts';
@@ -22,19 +23,37 @@ export async function explainExisting(action: Creation, input: ActInput): Promis
   const { name } = object.metadata;
   const found = childKindOf(kind) && (await view.refresh(kind as ChildKindName, { namespace, name }, signal));
   if (found === undefined || found.metadata.deletionTimestamp !== undefined) return { kind: 'stale' };
-  const isInSight = appKeys(found).includes(keyOf(resource));
-  if (isOurs(found, resource) && isInSight) return { kind: 'stale' };
-  if (isOurs(found, resource) || isStripped(found, action.object))
-    return await takeBack(action, found, input);
+  if (isOurs(found, resource)) return await known(action, found, input);
+  if (isStripped(found, action.object)) return await takeBack(action, found, input);
   const owner = controllerOf(found);
   // Left from an earlier custom resource of this name; the garbage collector is about to remove it.
   if (owner?.kind === MANAGED_DEPLOYMENT.kind && owner.name === resource.metadata.name)
     return { kind: 'stale' };
   const labels = Object.entries(object.metadata.labels).map(([key, value]) => `${key}=${value}`);
-  const message =
+  return conflict(
+    action,
     `${kind} ${name} exists and was not made by Berth for this deployment: rename or remove it. ` +
-    `If it is Berth's and somebody took its labels off: kubectl label ${kind.toLowerCase()} ${name} ${labels.join(' ')}`;
-  return { kind: 'refused', failure: { actionId: action.id, reason: 'Conflict', final: false, message } };
+      `If it is Berth's and somebody took its labels off: kubectl label ${kind.toLowerCase()} ${name} ${labels.join(' ')}`,
+  );
+}
+
+function conflict({ id: actionId }: Creation, message: string): Result {
+  return { kind: 'refused', failure: { actionId, reason: 'Conflict', final: false, message } };
+}
+
+/** Ours by what it carries. By the label of our name, or an owner, it is found; what it holds is for the next look to judge. */
+async function known(action: Creation, found: UntypedObject, input: ActInput): Promise<Result> {
+  const isInSight = appKeys(found).includes(keyOf(input.resource));
+  if (!isInSight)
+    return action.once ? await named(action, found, input) : await takeBack(action, found, input);
+  const { kind, metadata } = action.object;
+  if (kind !== 'ControllerRevision' || parseStoredTemplates(found) !== null) return { kind: 'stale' };
+  // What was stored in it is of some earlier wish, of which nothing else tells.
+  return conflict(
+    action,
+    `the stored templates ${metadata.name} have lost a label, so nobody knows what they are of: ` +
+      `kubectl delete controllerrevision ${metadata.name}`,
+  );
 }
 
 /**
@@ -46,30 +65,37 @@ function isStripped(found: UntypedObject, wanted: KubeObject): boolean {
   return note !== undefined && note === desiredHash(wanted, ANNOTATIONS.appliedHash);
 }
 
-async function takeBack(action: Creation, found: UntypedObject, input: ActInput): Promise<Result> {
-  try {
-    return { kind: 'done', written: await (action.once ? labelled : appliedAnew)(action, found, input) };
-  } catch (error) {
-    if (error instanceof KubeError) return { kind: 'error', error };
-    throw error;
-  }
-}
-
-/** What is made once, and changed by nobody, keeps all but its labels. */
-async function labelled({ object }: Creation, { metadata }: UntypedObject, input: ActInput) {
-  const { client, view, signal } = input;
-  const { uid, resourceVersion } = metadata;
-  const patch = { metadata: { uid, resourceVersion, labels: object.metadata.labels } };
-  const options = { fieldManager: FIELD_MANAGERS.operator, signal };
-  const written = await client.patch<KubeObject>(resourceOf(object), object.metadata, patch, options);
-  view.noteWrite(written);
-  return written;
-}
-
-function appliedAnew({ object, id, reason, stage, after }: Creation, found: UntypedObject, input: ActInput) {
+async function takeBack(
+  { object, id, reason, stage, after }: Creation,
+  found: UntypedObject,
+  input: ActInput,
+): Promise<Result> {
   const { uid = '' } = found.metadata;
   // The number of pods stays: who decides it is looked at next.
   const { replicas } = (found['spec'] ?? {}) as { replicas?: number };
   const count = replicas === undefined ? {} : { replicas };
-  return execute({ kind: 'apply', id, reason, stage, after, object, uid, drift: false, ...count }, input);
+  const apply = { kind: 'apply', id, reason, stage, after, object, uid, drift: false, ...count } as const;
+  return await attempted(async () => ({ kind: 'done', written: await execute(apply, input) }));
+}
+
+/** What is made once keeps all that it holds, and what it says of it: it is not what would be made now. */
+async function named({ object }: Creation, { metadata }: UntypedObject, input: ActInput): Promise<Result> {
+  const { client, view, signal } = input;
+  const { uid, resourceVersion } = metadata;
+  const labels = { [LABELS.instance]: object.metadata.labels[LABELS.instance] };
+  const options = { fieldManager: FIELD_MANAGERS.operator, signal };
+  return await attempted(async () => {
+    const patch = { metadata: { uid, resourceVersion, labels } };
+    view.noteWrite(await client.patch<UntypedObject>(resourceOf(object), object.metadata, patch, options));
+    return { kind: 'stale' };
+  });
+}
+
+async function attempted(attempt: () => Promise<Result>): Promise<Result> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!(error instanceof KubeError) || error.kind === 'aborted') throw error;
+    return { kind: 'error', error };
+  }
 }

@@ -10,7 +10,7 @@ export interface Remembered {
   written: readonly KubeObject[];
   readonly refusals: Refusals;
   /** Since when numbers and wording of the status are others than written, in ms since the epoch; undefined: they are not. */
-  differsSince?: number | undefined;
+  countsSince?: number | undefined;
   /** When Secrets were last looked at because something did not come up. */
   secretsCheckedAt: number;
   readonly credentials: CredentialsNote;

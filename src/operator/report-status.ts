@@ -8,8 +8,8 @@ import type { ReconcilerOptions } from './reconciler-options.ts';
 import { statusChange } from './status-change.ts';
 import { transitions } from './transitions.ts';
 
-/** So long numbers and wording wait: a change of state mostly follows, and takes them along. */
-const WAIT_MS = { counts: 1_000, wording: 3_000 } as const;
+/** Numbers and wording wait for so long: a change of state mostly follows at once, and takes them along. */
+const COUNTS_WAIT_MS = 1_000;
 
 export interface ReportStatusOptions {
   readonly signal: AbortSignal;
@@ -17,7 +17,7 @@ export interface ReportStatusOptions {
   readonly atOnce?: boolean;
 }
 
-/** Writes the status if it has changed; numbers or wording alone after a while, and so once in that time at most. */
+/** Writes the status if it has changed; numbers and wording alone a second later, and so once a second at most. */
 export async function reportStatus(
   resource: ObservedResource,
   status: ManagedDeploymentStatus,
@@ -27,13 +27,13 @@ export async function reportStatus(
 ): Promise<Reported> {
   const change = statusChange(resource.status, status);
   if (change === 'none') {
-    remembered.differsSince = undefined;
+    remembered.countsSince = undefined;
     return {};
   }
   const now = clock.date().getTime();
-  if (change !== 'state' && !atOnce) {
-    remembered.differsSince ??= now;
-    const dueAt = remembered.differsSince + WAIT_MS[change];
+  if (change === 'counts' && !atOnce) {
+    remembered.countsSince ??= now;
+    const dueAt = remembered.countsSince + COUNTS_WAIT_MS;
     if (dueAt > now) return { dueAt };
   }
   const { apiVersion, kind } = MANAGED_DEPLOYMENT;
@@ -50,7 +50,7 @@ export async function reportStatus(
     if (isKubeError(error, 'conflict', 'not_found')) return { stale: true };
     throw error;
   }
-  remembered.differsSince = undefined;
+  remembered.countsSince = undefined;
   for (const { type, reason, message } of transitions(resource.status, status)) {
     events.record(resource, type, reason, message);
     logger.info({ resource: `${namespace}/${name}`, reason }, 'told in the status');

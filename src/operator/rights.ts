@@ -16,7 +16,7 @@ const CHILD_VERBS: Readonly<Record<ChildKindName, readonly string[]>> = {
   HTTPRoute: MANAGED,
   // Data: made, grown, never deleted.
   PersistentVolumeClaim: ['get', 'list', 'watch', 'create', 'patch'],
-  // `patch`: their owners, and of a witness the labels; of Secrets their owners alone.
+  // `patch`: their owners and the label that names whose they are, and of a witness all labels; of Secrets their owners alone.
   ControllerRevision: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
   Pod: ['list', 'watch'],
 };

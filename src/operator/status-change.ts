@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import { canonicalJson } from '../domain/hash.ts';
 
-export type StatusChange = 'none' | 'wording' | 'counts' | 'state';
+export type StatusChange = 'none' | 'counts' | 'state';
 
-/** What has to be written of a status. `counts`: pods of components have moved at most; `wording`: not even those. Both may wait. */
+/** Whether a status has to be written. `counts`: only numbers and wording moved, which may wait a moment. */
 export function statusChange(
   before: ManagedDeploymentStatus | undefined,
   after: ManagedDeploymentStatus,
@@ -12,15 +12,11 @@ export function statusChange(
   // Most looks: without the text of either.
   if (isDeepStrictEqual(before, after)) return 'none';
   if (canonicalJson(before ?? {}) === canonicalJson(after)) return 'none';
-  const [former, latter] = [withoutWording(before ?? {}), withoutWording(after)];
-  if (canonicalJson(former) === canonicalJson(latter)) return 'wording';
-  return canonicalJson(withoutPods(former)) === canonicalJson(withoutPods(latter)) ? 'counts' : 'state';
+  return canonicalJson(withoutCounts(before ?? {})) === canonicalJson(withoutCounts(after))
+    ? 'counts'
+    : 'state';
 }
 
-function withoutWording({ conditions, ...rest }: ManagedDeploymentStatus) {
+function withoutCounts({ components: _, conditions, ...rest }: ManagedDeploymentStatus): object {
   return { ...rest, conditions: conditions?.map(({ message: _message, ...condition }) => condition) };
-}
-
-function withoutPods({ components: _, ...rest }: Pick<ManagedDeploymentStatus, 'components'>): object {
-  return rest;
 }

@@ -45,7 +45,7 @@ export const operatorGuards: readonly Guard[] = [
     name: 'mark-before-adopting',
     rule: 'cache',
     says: 'An object without our mark is not taken over, but told as a conflict.',
-    file: 'src/operator/act.ts',
+    file: 'src/operator/existing.ts',
     find: 'if (isStripped(found, action.object)) return',
     replace: 'if (isStripped(found, action.object) || found !== undefined) return',
     plans: ['immutable/stranger/services', 'immutable/stranger/deployments'],

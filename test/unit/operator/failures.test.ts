@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import type { KubeObject } from '../../../src/kube/object.ts';
-import { message, NAMESPACE, revised, type Spec, scaled, settled, steps, World } from './fixtures.ts';
+import type { KubeObject, UntypedObject } from '../../../src/kube/object.ts';
+import {
+  message,
+  NAMESPACE,
+  revised,
+  type Spec,
+  scaled,
+  settled,
+  steps,
+  template,
+  World,
+} from './fixtures.ts';
 
 const MINIMAL: Spec = { revision: { image: 'web:1' } };
 const on = (verb: string, id: string) => (write: { verb: string; id: string }) =>
@@ -296,21 +306,60 @@ describe('foreign objects of the same name', () => {
   });
 });
 
-test.each([
-  ['a volume claim', 'PersistentVolumeClaim/shop/web-db'],
-  ['stored templates', 'ControllerRevision/shop/web-1'],
-])('%s that nobody owns, and that lost the label with the name: has it again', async (_, id) => {
-  const world = await settled(MINIMAL);
-  const before = world.cluster.get(id);
-  world.cluster.edit(id, ({ metadata }) => {
-    metadata.labels = { ...metadata.labels, 'app.kubernetes.io/instance': 'another' };
-    delete metadata.ownerReferences;
+describe('what is made once, and is not known by its label any more', () => {
+  const STORED = 'ControllerRevision/shop/web-1';
+  const instance = (world: World, id: string) =>
+    world.cluster.edit(id, ({ metadata }) => {
+      metadata.labels = { ...metadata.labels, 'app.kubernetes.io/instance': 'another' };
+      delete metadata.ownerReferences;
+    });
+  const labelled = (team: string, more: object = {}) =>
+    revised('web:1', 1, { podTemplate: { labels: { team } }, ...more });
+
+  test.each(['PersistentVolumeClaim/shop/web-db', STORED])(
+    '%s: has it again, and nothing else',
+    async (id) => {
+      const world = await settled(MINIMAL);
+      const { metadata, ...before } = world.cluster.get(id) as UntypedObject;
+      instance(world, id);
+      await world.converge();
+      const { metadata: now, ...after } = world.cluster.get(id) as UntypedObject;
+      expect(now.labels).toEqual(metadata.labels);
+      expect(after).toEqual(before);
+      expect(world.condition('Ready')).toBe('True Converged');
+      expect(world.events.map(({ reason }) => reason)).not.toContain('ObjectRecreated');
+    },
+  );
+
+  test('stored templates are not taken for those of a later wish', async () => {
+    const world = await settled(labelled('a'));
+    world.change(labelled('a', { suspend: true }));
+    await world.converge();
+    const { data, metadata } = world.cluster.get(STORED) as UntypedObject;
+    instance(world, STORED);
+    world.change(labelled('b'));
+    await world.converge();
+    expect(world.cluster.get(STORED)).toMatchObject({ data, metadata: { labels: metadata.labels } });
+    expect(template(world, 'api')).toMatchObject({ metadata: { labels: { team: 'b' } } });
+    expect([world.condition('Ready'), world.status.activeRevision?.templates]).toEqual([
+      'True Converged',
+      'web-1-2',
+    ]);
   });
-  await world.converge();
-  const after = world.cluster.get(id);
-  expect(after?.metadata.labels).toEqual(before?.metadata.labels);
-  expect(after?.['spec']).toEqual(before?.['spec']);
-  expect(world.condition('Ready')).toBe('True Converged');
+
+  test('stored templates without the label that says what they are of are told, and made anew once they are gone', async () => {
+    const world = await settled(MINIMAL);
+    world.cluster.edit(STORED, ({ metadata }) => {
+      delete metadata.labels?.['berth.dev/inputs-hash'];
+    });
+    await world.converge();
+    expect(world.condition('Ready')).toBe('False Conflict');
+    expect(message(world, 'Ready')).toContain('kubectl delete controllerrevision web-1');
+    world.cluster.remove(STORED);
+    world.now += 300_000;
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
 });
 
 describe('failures that pass', () => {
