@@ -1,7 +1,7 @@
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from '../contract/names.ts';
 import { desiredHash } from '../kube/compare.ts';
-import { KubeError } from '../kube/errors.ts';
+import { isKubeError, KubeError } from '../kube/errors.ts';
 import { controllerOf, type KubeObject, keyOf, type UntypedObject } from '../kube/object.ts';
 import { resourceOf } from '../kube/resources.ts';
 import { parseStoredTemplates } from '../workloads/stored-templates.ts';
@@ -96,6 +96,7 @@ async function attempted(attempt: () => Promise<Result>): Promise<Result> {
     return await attempt();
   } catch (error) {
     if (!(error instanceof KubeError) || error.kind === 'aborted') throw error;
-    return { kind: 'error', error };
+    const isOther = isKubeError(error, 'conflict', 'not_found');
+    return isOther ? { kind: 'stale' } : { kind: 'error', error };
   }
 }
