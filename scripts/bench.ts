@@ -30,8 +30,8 @@ several; default: all. Use a machine that does nothing else.
             in any case. npm adds lines of its own to the output, unless it runs as npm run --silent bench -- …
 --write     puts the results into docs/benchmarks.md, its JSON and its plots, each bench as it ends; benches that were
             not run stay as they are
---profile D Berth runs with node --cpu-prof: profiles go to the folder D, named by what the process is (of two checkouts
-            to its folders A and B), and what costs most is told, with the statements that took PostgreSQL longest
+--profile D Berth and the API's floor run with node --cpu-prof: profiles go to the folder D, named by what the process is
+            (of two checkouts to its folders A and B), and what costs most is told, with the statements that took PostgreSQL longest
             (unless DATABASE_URL names one)
 --list      the benches: n without --n, from which --n on the goals are judged, and what is measured
 compare     the same bench with Berth from two folders in turn, B held against A; each needs its node_modules. Not those

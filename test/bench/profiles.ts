@@ -1,4 +1,4 @@
-/** CPU profiles of the Berth that is measured: which processes make them, and what they say. */
+/** CPU profiles of the Berth that is measured, and of the floor of the API: which processes make them, and what they say. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BenchContext } from './bench.ts';
@@ -16,13 +16,17 @@ const LEAST_SAMPLES = 2000;
 export function profiled(
   { profiles }: Pick<BenchContext, 'profiles'>,
   name: string,
-  settings: Readonly<Record<string, string>>,
+  settings: Readonly<NodeJS.ProcessEnv>,
 ): Record<string, string> {
-  if (profiles === null) return { ...settings };
+  const given = Object.entries(settings).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  if (profiles === null) return Object.fromEntries(given);
   const file = `${name}.\${pid}.cpuprofile`;
   const options = `--cpu-prof --cpu-prof-dir=${profiles} --cpu-prof-name=${file} --cpu-prof-interval=${EVERY_US}`;
   const others = settings['NODE_OPTIONS'];
-  return { ...settings, NODE_OPTIONS: others === undefined ? options : `${options} ${others}` };
+  return {
+    ...Object.fromEntries(given),
+    NODE_OPTIONS: others === undefined ? options : `${options} ${others}`,
+  };
 }
 
 const lines = (costs: readonly Cost[]) =>

@@ -59,8 +59,8 @@ test(
         pathId: null,
         send: () => create(api.url, hub.apiKey, `probe-${index}-deployment`),
       }));
-      const through = { databaseUrl: recorder.url, tenantId: hub.tenantId };
-      const floor = await startFloor(hub, through, [
+      const through = { ...hub, databaseUrl: recorder.url };
+      const floor = await startFloor(context, through, [
         { method: 'POST', url: PATH, status: 201, script, answer: {}, list: false },
       ]);
       const [played] = await recordRequests(recorder, (index) => ({

@@ -11,6 +11,8 @@ import {
   tailOfLog,
 } from '../../cluster/processes.ts';
 import { waitFor } from '../../cluster/wait.ts';
+import type { BenchContext } from '../bench.ts';
+import { profiled } from '../profiles.ts';
 import { mostCommon, type RecordedRequest, type Script, toScript } from './floor-script.ts';
 import type { FloorRoute, FloorSettings } from './floor-server.ts';
 import { type ApiProcess, type BenchHub, POOL_SIZE } from './hub.ts';
@@ -62,20 +64,19 @@ export async function scriptOf(
   }
 }
 
-/** Starts the floor; it ends with the hub's folder. */
+/** Starts the floor; it ends with the hub's folder. With a profile, if one of Berth is made: what both do is told by both alone. */
 export async function startFloor(
-  hub: Pick<BenchHub, 'stateDir'>,
-  database: Pick<BenchHub, 'databaseUrl' | 'tenantId'>,
+  context: Pick<BenchContext, 'profiles'>,
+  { stateDir, databaseUrl, ...database }: Pick<BenchHub, 'stateDir' | 'databaseUrl' | 'tenantId'>,
   routes: readonly FloorRoute[],
 ): Promise<ApiProcess> {
-  const { stateDir } = hub;
   const name = 'floor';
   const file = join(stateDir, 'floor.json');
-  const { databaseUrl } = database;
   const tenantId = await database.tenantId();
   const settings: FloorSettings = { databaseUrl, tenantId, poolSize: POOL_SIZE, routes };
   writeFileSync(file, JSON.stringify(settings), { mode: 0o600 });
-  await startProcess(stateDir, { name, command: process.execPath, args: [SERVER, file] });
+  const env = profiled(context, name, process.env);
+  await startProcess(stateDir, { name, command: process.execPath, args: [SERVER, file], env });
   const url = await waitFor(
     'the floor to be ready',
     async () => /"floor is ready","url":"([^"]+)"/.exec(tailOfLog(stateDir, name, 5))?.[1],

@@ -35,7 +35,7 @@ export const bench: Bench = {
       }));
       const api = await hub.startApi('api');
       const answer = await create(api.url, hub.apiKey, 'template');
-      const floor = await startFloor(beside, beside, [
+      const floor = await startFloor(context, beside, [
         { method: 'POST', url: PATH, status: 201, script, answer, list: false },
       ]);
       await checkSizes(create(api.url, hub.apiKey, 'sized'), create(floor.url, '', 'sized'));

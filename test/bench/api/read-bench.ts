@@ -63,7 +63,7 @@ async function startReads(context: BenchContext, reads: Reads): Promise<Sides> {
     const template = `${PATH}/${ids[0] ?? id}`;
     const answer = await call<Record<string, unknown>>(api.url, hub.apiKey, 'GET', template);
     const { list } = reads;
-    const floor = await startFloor(hub, hub, [
+    const floor = await startFloor(context, hub, [
       { method: 'GET', url: reads.route, status: 200, script, answer, list },
     ]);
     for (const { path, floorPath } of [first, targets.at(-1) ?? first]) {
