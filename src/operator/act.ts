@@ -147,14 +147,25 @@ function unmet({ id: actionId }: Action, { reason, message }: Unmet): Result {
 const REFUSALS: ReadonlySet<KubeErrorKind> = new Set(['invalid', 'bad_request', 'forbidden']);
 
 async function classify(action: Action, error: KubeError, input: ActInput): Promise<Result> {
+  // A Secret: whoever made it meanwhile, the next look reads it.
+  if (action.kind !== 'create' || !isTaken(error)) return answerTo(action, error);
+  try {
+    return await explainExisting(action, input);
+  } catch (failed) {
+    if (failed instanceof KubeError) return answerTo(action, failed);
+    throw failed;
+  }
+}
+
+const isTaken = ({ kind }: KubeError) => kind === 'conflict' || kind === 'already_exists';
+
+/** @throws KubeError when the call was given up */
+function answerTo(action: Action, error: KubeError): Result {
   if (error.kind === 'aborted') throw error;
   if (error.causes.some(({ reason }) => reason === 'NamespaceTerminating')) return { kind: 'leaving' };
-  const exists = error.kind === 'conflict' || error.kind === 'already_exists';
-  // A Secret: whoever made it meanwhile, the next look reads it.
-  if (exists && action.kind === 'create') return await explainExisting(action, input);
   // Another object has the name now: the server calls that an invalid change of its uid.
   const otherUid = error.kind === 'invalid' && error.causes.some(({ field }) => field === 'metadata.uid');
-  if (exists || otherUid || error.kind === 'not_found') return { kind: 'stale' };
+  if (isTaken(error) || otherUid || error.kind === 'not_found') return { kind: 'stale' };
   if (REFUSALS.has(error.kind)) return { kind: 'refused', failure: refusal(action, error) };
   return { kind: 'error', error };
 }

@@ -1,7 +1,6 @@
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from '../contract/names.ts';
 import { desiredHash } from '../kube/compare.ts';
-import { isKubeError, KubeError } from '../kube/errors.ts';
 import { controllerOf, type KubeObject, keyOf, type UntypedObject } from '../kube/object.ts';
 import { resourceOf } from '../kube/resources.ts';
 import { parseStoredTemplates } from '../workloads/stored-templates.ts';
@@ -14,7 +13,10 @@ import { isOurs } from './ownership.ts';
 
 type Creation = Extract<Action, { kind: 'create' }>;
 
-/** What was to be made is there already: ours (the cache lags, or lost sight of it), or somebody else's. */
+/**
+ * What was to be made is there already: ours (the cache lags, or lost sight of it), or somebody else's.
+ * @throws KubeError of a call on the way
+ */
 export async function explainExisting(action: Creation, input: ActInput): Promise<Result> {
   const { view, resource, signal } = input;
   const { namespace } = resource.metadata;
@@ -33,7 +35,7 @@ export async function explainExisting(action: Creation, input: ActInput): Promis
   return conflict(
     action,
     `${kind} ${name} exists and was not made by Berth for this deployment: rename or remove it. ` +
-      `If it is Berth's and somebody took its labels off: kubectl label ${kind.toLowerCase()} ${name} ${labels.join(' ')}`,
+      `If it is Berth's and somebody took its labels off: kubectl label --overwrite -n ${namespace} ${kind.toLowerCase()} ${name} ${labels.join(' ')}`,
   );
 }
 
@@ -52,7 +54,7 @@ async function known(action: Creation, found: UntypedObject, input: ActInput): P
   return conflict(
     action,
     `the stored templates ${metadata.name} have lost a label, so nobody knows what they are of: ` +
-      `kubectl delete controllerrevision ${metadata.name}`,
+      `kubectl delete controllerrevision -n ${metadata.namespace} ${metadata.name}`,
   );
 }
 
@@ -75,28 +77,24 @@ async function takeBack(
   const { replicas } = (found['spec'] ?? {}) as { replicas?: number };
   const count = replicas === undefined ? {} : { replicas };
   const apply = { kind: 'apply', id, reason, stage, after, object, uid, drift: false, ...count } as const;
-  return await attempted(async () => ({ kind: 'done', written: await execute(apply, input) }));
+  return { kind: 'done', written: await execute(apply, input) };
 }
 
 /** What is made once keeps all that it holds, and what it says of it: it is not what would be made now. */
-async function named({ object }: Creation, { metadata }: UntypedObject, input: ActInput): Promise<Result> {
-  const { client, view, signal } = input;
+async function named(action: Creation, { metadata }: UntypedObject, input: ActInput): Promise<Result> {
+  const { client, resource, view, signal } = input;
+  const { object } = action;
+  const { name, namespace } = object.metadata;
   const { uid, resourceVersion } = metadata;
   const labels = { [LABELS.instance]: object.metadata.labels[LABELS.instance] };
   const options = { fieldManager: FIELD_MANAGERS.operator, signal };
-  return await attempted(async () => {
-    const patch = { metadata: { uid, resourceVersion, labels } };
-    view.noteWrite(await client.patch<UntypedObject>(resourceOf(object), object.metadata, patch, options));
-    return { kind: 'stale' };
-  });
-}
-
-async function attempted(attempt: () => Promise<Result>): Promise<Result> {
-  try {
-    return await attempt();
-  } catch (error) {
-    if (!(error instanceof KubeError) || error.kind === 'aborted') throw error;
-    const isOther = isKubeError(error, 'conflict', 'not_found');
-    return isOther ? { kind: 'stale' } : { kind: 'error', error };
-  }
+  const patch = { metadata: { uid, resourceVersion, labels } };
+  const written = await client.patch<UntypedObject>(resourceOf(object), object.metadata, patch, options);
+  view.noteWrite(written);
+  if (appKeys(written).includes(keyOf(resource))) return { kind: 'stale' };
+  return conflict(
+    action,
+    `${object.kind} ${name} in ${namespace} loses its label ${LABELS.instance} as often as it is put back: ` +
+      'somebody or something (an admission webhook, another controller) takes it off, and has to leave it',
+  );
 }

@@ -320,16 +320,42 @@ describe('what is made once, and is not known by its label any more', () => {
     '%s: has it again, and nothing else',
     async (id) => {
       const world = await settled(MINIMAL);
-      const { metadata, ...before } = world.cluster.get(id) as UntypedObject;
+      const labels = world.cluster.get(id)?.metadata.labels;
       instance(world, id);
-      await world.converge();
+      const { metadata, ...before } = world.cluster.get(id) as UntypedObject;
+      const writes = await world.converge();
       const { metadata: now, ...after } = world.cluster.get(id) as UntypedObject;
-      expect(now.labels).toEqual(metadata.labels);
       expect(after).toEqual(before);
+      expect({ ...now, resourceVersion: '' }).toEqual({ ...metadata, labels, resourceVersion: '' });
+      expect(writes.filter((write) => write.startsWith('patch '))).toHaveLength(1);
       expect(world.condition('Ready')).toBe('True Converged');
       expect(world.events.map(({ reason }) => reason)).not.toContain('ObjectRecreated');
     },
   );
+
+  test('what takes it off again is told of, and not fought without end', async () => {
+    const world = await settled(MINIMAL);
+    const { client } = world.cluster;
+    const patch = client.patch.bind(client);
+    client.patch = (async (...args: Parameters<typeof patch>) => {
+      await patch(...args);
+      instance(world, STORED);
+      return world.cluster.get(STORED);
+    }) as typeof patch;
+    instance(world, STORED);
+    await world.converge();
+    expect(world.condition('Ready')).toBe('False Conflict');
+    expect(message(world, 'Ready')).toContain('loses its label app.kubernetes.io/instance');
+  });
+
+  test('while the server refuses to give it back that is told, with the object', async () => {
+    const world = await settled(MINIMAL);
+    instance(world, STORED);
+    world.cluster.faults = [{ when: on('patch', 'ControllerRevision/web-1'), error: 'forbidden' }];
+    await world.converge();
+    expect(world.condition('Ready')).toMatch(/^False /);
+    expect(message(world, 'Ready')).toContain('ControllerRevision web-1');
+  });
 
   test('stored templates are not taken for those of a later wish', async () => {
     const world = await settled(labelled('a'));
@@ -354,7 +380,7 @@ describe('what is made once, and is not known by its label any more', () => {
     });
     await world.converge();
     expect(world.condition('Ready')).toBe('False Conflict');
-    expect(message(world, 'Ready')).toContain('kubectl delete controllerrevision web-1');
+    expect(message(world, 'Ready')).toContain('kubectl delete controllerrevision -n shop web-1');
     world.cluster.remove(STORED);
     world.now += 300_000;
     await world.converge();

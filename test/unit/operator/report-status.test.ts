@@ -19,11 +19,13 @@ describe('wording alone', () => {
     const world = await starting();
     world.cluster.stuck.set('database', 'PodInitializing');
     world.cluster.settle();
-    expect(await world.look()).toEqual([]);
+    // A look is asked for when it is due: nothing else may happen until then.
+    expect(await world.reconcile()).toEqual({ kind: 'requeue', afterMs: 1_000 });
     world.now += 900;
     expect(await world.look()).toEqual([]);
     world.now += 100;
     expect(await world.look()).toEqual([STATUS]);
+    // Of a container that waits for those before it, only the pod's phase says something.
     expect(message(world, 'DatabaseReady')).toMatch(/: Pending$/);
   });
 
@@ -36,6 +38,8 @@ describe('wording alone', () => {
       world.now += 600;
     }
     expect(await world.look()).toEqual([]);
+    world.now += 400;
+    expect(await world.look()).toEqual([STATUS]);
   });
 
   test('goes with a change of state, which waits for nothing', async () => {
