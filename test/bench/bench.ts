@@ -24,9 +24,9 @@ export interface BenchContext {
   readonly root: string;
   /** How much there is of whatever the bench counts; null: as the bench thinks right. */
   readonly n: number | null;
-  /** Folder for CPU profiles of the Berth processes that are measured; null: none are made. */
+  /** Folder for CPU profiles of the Berth processes that are measured, and of the API's floor; null: none are made. */
   readonly profiles: string | null;
-  /** Two checkouts take turns: no floor runs, and no measure `besideBerth` is asked for. */
+  /** Two checkouts take turns: no round of a floor is run, and no measure `besideBerth` is asked for. */
   readonly isComparison?: true;
   /** Tells what is going on. */
   log(line: string): void;

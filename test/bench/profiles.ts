@@ -6,7 +6,7 @@ import { type Cost, type CpuProfile, topCosts } from './cpu-profile.ts';
 import { columns } from './report.ts';
 
 const EVERY_US = 500;
-/** Profiles that hold little are of processes that did nothing but start. */
+/** Profiles that hold little, a second of samples, are of processes that did little but start. */
 const LEAST_SAMPLES = 2000;
 
 /**

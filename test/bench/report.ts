@@ -105,7 +105,8 @@ Kubernetes, after some deployments that do not count. But \`writes\`, \`deployed
 their rounds; of \`writes\` the first does not count, as of those of the API; and Berth in \`growth\`, \`restart\`, \`soak\` and
 \`steady\` is in a world that is filled once a run. Numbers are medians, with the quartiles in brackets where there was more
 than one round. Everything runs on one machine: Berth, the floor, PostgreSQL, the load and, where there is one, the cluster
-share its cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` on).
+share its cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` on; but for what the hub notes as it hands out work, which is
+done again if it is lost).
 
 Where a goal is missed, [performance.md](performance.md) says where the time goes and why. \`too few\`: the goal is for
 more than there were. [CONTRIBUTING.md](../CONTRIBUTING.md#benchmarks) has the commands that make the whole page, how long they

@@ -64,7 +64,7 @@ export async function scriptOf(
   }
 }
 
-/** Starts the floor; it ends with the hub's folder. With a profile, if one of Berth is made: what both do is told by both alone. */
+/** Starts the floor; it ends with the hub's folder. It makes a profile if Berth does, so that the two can be held against each other. */
 export async function startFloor(
   context: Pick<BenchContext, 'profiles'>,
   { stateDir, databaseUrl, ...database }: Pick<BenchHub, 'stateDir' | 'databaseUrl' | 'tenantId'>,

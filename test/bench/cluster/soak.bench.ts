@@ -17,7 +17,7 @@ const MS = 1000;
 
 export const bench: Bench = {
   name: 'soak',
-  what: `{n} deployments, switched off, and nobody changes anything, but every watch of listener and operator breaks every ${CUT_EVERY_MS / MS} s: in order or by a reset, and once in ${CYCLE.length} times because the server has forgotten its version, so that all is listed anew. growth: of what lives after a whole collection, at the end of each such cycle, by the median of what lies between every two, after half as long of the same that does not count. memory, sockets: resident and open at the end of the first cycle and of the last, for what is kept outside of the heap.`,
+  what: `{n} deployments, switched off, and nobody changes anything, but every watch of listener and operator breaks, ${CUT_EVERY_MS / MS} s after the time before (and a rest after every ${CYCLE.length}th): in order or by a reset, and once in ${CYCLE.length} times because the server has forgotten its version, so that all is listed anew. growth: of what lives after a whole collection, at the end of each such cycle, by the median of what lies between every two, after half as long of the same that does not count. memory, sockets: resident and open at the end of the first cycle and of the last, for what is kept outside of the heap.`,
   ...BESIDE_MANY,
   measures: [
     { name: 'breaks', unit: 'of each watch' },
@@ -47,8 +47,7 @@ export const bench: Bench = {
     let lines = new Map<ClusterRole, Usage[]>();
     const ours = async (): Promise<Sample> => {
       lines = new Map(CLUSTER_ROLES.map((role) => [role, []]));
-      const open = berth.proxy.openWatches().length;
-      const broken = await soak(context, berth, seconds, lines);
+      const breaks = await soak(context, berth, seconds, lines);
       const figures = [...lines].flatMap(([role, line]) => {
         const [first, last] = [line[0], line.at(-1)];
         return [
@@ -60,19 +59,22 @@ export const bench: Bench = {
           [`${role} sockets`, last?.sockets ?? Number.NaN],
         ];
       });
-      return { breaks: broken / open, ...Object.fromEntries(figures) };
+      return { breaks, ...Object.fromEntries(figures) };
     };
     return {
       ours,
       notes: () => [
-        `${count} deployments, ${seconds} s a round. What lived at the end of each cycle, in MiB: ${[...lines].map(([role, line]) => `${role} ${line.map(({ heap }) => (heap / MIB).toFixed(1)).join(', ')}`).join('; ')}.`,
+        `${count} deployments, ${seconds} s a round. What lived at the end of each cycle, in MiB: ${told(lines, ({ heap }) => (heap / MIB).toFixed(1))}. Resident then: ${told(lines, ({ rss }) => (rss / MIB).toFixed(0))}.`,
         berth.note,
       ],
     };
   },
 };
 
-/** @returns how many watches were broken */
+const told = (lines: ReadonlyMap<ClusterRole, Usage[]>, what: (usage: Usage) => string) =>
+  [...lines].map(([role, line]) => `${role} ${line.map(what).join(', ')}`).join('; ');
+
+/** @returns how often each watch was broken */
 async function soak(
   { log }: BenchContext,
   { proxy, pidOf }: ClusterBerth,
@@ -81,11 +83,14 @@ async function soak(
 ): Promise<number> {
   const until = performance.now() + seconds * MS;
   let broken = 0;
+  // At one time some are between two connections.
+  let watches = 0;
   const onCut = () => {
     broken += 1;
   };
   while (performance.now() < until) {
     for (const how of CYCLE) {
+      watches = Math.max(watches, proxy.openWatches().length);
       const rule = proxy.add({
         match: ({ verb }) => verb === 'watch',
         fault: { kind: 'cut-watch', afterEvents: 0, how, onCut },
@@ -99,5 +104,5 @@ async function soak(
     proxy.clear();
     for (const [role, line] of lines) line.push(await liveUsageOf({ name: role, pid: pidOf(role) }));
   }
-  return broken;
+  return broken / watches;
 }
