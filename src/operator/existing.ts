@@ -43,10 +43,12 @@ function conflict({ id: actionId }: Creation, message: string): Result {
   return { kind: 'refused', failure: { actionId, reason: 'Conflict', final: false, message } };
 }
 
-/** Ours by what it carries. By the label of our name, or an owner, it is found; what it holds is for the next look to judge. */
+/** Looks find it, by the label of our name or by an owner. */
+const isInSight = (object: KubeObject, { resource }: ActInput) => appKeys(object).includes(keyOf(resource));
+
+/** Ours by what it carries. What it holds is for the next look to judge, once that finds it. */
 async function known(action: Creation, found: UntypedObject, input: ActInput): Promise<Result> {
-  const isInSight = appKeys(found).includes(keyOf(input.resource));
-  if (!isInSight)
+  if (!isInSight(found, input))
     return action.once ? await named(action, found, input) : await takeBack(action, found, input);
   const { kind, metadata } = action.object;
   if (kind !== 'ControllerRevision' || parseStoredTemplates(found) !== null) return { kind: 'stale' };
@@ -82,7 +84,7 @@ async function takeBack(
 
 /** What is made once keeps all that it holds, and what it says of it: it is not what would be made now. */
 async function named(action: Creation, { metadata }: UntypedObject, input: ActInput): Promise<Result> {
-  const { client, resource, view, signal } = input;
+  const { client, view, signal } = input;
   const { object } = action;
   const { name, namespace } = object.metadata;
   const { uid, resourceVersion } = metadata;
@@ -91,7 +93,7 @@ async function named(action: Creation, { metadata }: UntypedObject, input: ActIn
   const patch = { metadata: { uid, resourceVersion, labels } };
   const written = await client.patch<UntypedObject>(resourceOf(object), object.metadata, patch, options);
   view.noteWrite(written);
-  if (appKeys(written).includes(keyOf(resource))) return { kind: 'stale' };
+  if (isInSight(written, input)) return { kind: 'stale' };
   return conflict(
     action,
     `${object.kind} ${name} in ${namespace} loses its label ${LABELS.instance} as often as it is put back: ` +

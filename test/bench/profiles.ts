@@ -13,20 +13,16 @@ const LEAST_SAMPLES = 2000;
  * The settings of a process, with those of its profile where one is wanted.
  * @param name of the process: its profile's file begins with it; the pid follows, since it may start again
  */
-export function profiled(
+export function profiled<Value extends string | undefined>(
   { profiles }: Pick<BenchContext, 'profiles'>,
   name: string,
-  settings: Readonly<NodeJS.ProcessEnv>,
-): Record<string, string> {
-  const given = Object.entries(settings).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  if (profiles === null) return Object.fromEntries(given);
+  settings: Readonly<Record<string, Value>>,
+): Record<string, Value | string> {
+  if (profiles === null) return { ...settings };
   const file = `${name}.\${pid}.cpuprofile`;
   const options = `--cpu-prof --cpu-prof-dir=${profiles} --cpu-prof-name=${file} --cpu-prof-interval=${EVERY_US}`;
   const others = settings['NODE_OPTIONS'];
-  return {
-    ...Object.fromEntries(given),
-    NODE_OPTIONS: others === undefined ? options : `${options} ${others}`,
-  };
+  return { ...settings, NODE_OPTIONS: others === undefined ? options : `${options} ${others}` };
 }
 
 const lines = (costs: readonly Cost[]) =>

@@ -26,7 +26,7 @@ export interface ProcessSpec {
   /** Must name a path in the state folder: that is how a pid is recognised as ours and not a reused number. */
   args: string[];
   /** The whole environment; default: that of this process. */
-  env?: Record<string, string>;
+  env?: NodeJS.ProcessEnv;
   uid?: number;
   gid?: number;
   /** How the watchdog ends it. Default SIGKILL: nothing of it is worth keeping then. */
