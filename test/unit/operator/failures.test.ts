@@ -351,10 +351,16 @@ describe('what is made once, and is not known by its label any more', () => {
   test('while the server refuses to give it back that is told, with the object', async () => {
     const world = await settled(MINIMAL);
     instance(world, STORED);
-    world.cluster.faults = [{ when: on('patch', 'ControllerRevision/web-1'), error: 'forbidden' }];
+    // Each refuses one call, and how long the next one waits is drawn by lot: as many as there may be.
+    const refused = { when: on('patch', 'ControllerRevision/web-1'), error: 'forbidden' } as const;
+    world.cluster.faults = Array.from({ length: 100 }, () => ({ ...refused }));
     await world.converge();
     expect(world.condition('Ready')).toMatch(/^False /);
     expect(message(world, 'Ready')).toContain('ControllerRevision web-1');
+    world.cluster.faults = [];
+    world.now += 300_000;
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
   });
 
   test('stored templates are not taken for those of a later wish', async () => {
