@@ -4,7 +4,7 @@ import { StoreUnavailable } from './errors.ts';
 /** Of the connections one tenant has at most so many, in parts of all; of fewer than five it may have each. */
 const SHARE_OF_ONE_TENANT = 0.8;
 /** Of one with much to do, while another one is at work: they share the processor of this process too (docs/decisions/0048). */
-const CONNECTIONS_BESIDE_ANOTHER = { atOnce: 2, everyMs: 10 };
+const CONNECTIONS_BESIDE_ANOTHER = { atOnce: 1, everyMs: 10 };
 
 export interface ConnectionPlacesOptions {
   /** Connections of the pool. */

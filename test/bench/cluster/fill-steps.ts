@@ -1,4 +1,5 @@
 /** Many deployments, step by step: what one of them takes while there are more and more. */
+import { watchMachineSpeed } from '../machine-speed.ts';
 import { processUsage } from '../process-usage.ts';
 import { type BenchRole, ROLES } from './berth.ts';
 import { withCosts } from './costs.ts';
@@ -22,6 +23,8 @@ export interface Growth {
   readonly processor: Line;
   /** The same of each role. */
   readonly processorOf: ReadonlyMap<BenchRole, Line>;
+  /** Processor time of a fixed computation beside the step, in milliseconds: how quick the machine was. */
+  readonly machine: Line;
   /** Of each role at a step's end, in MiB. */
   readonly memory: ReadonlyMap<BenchRole, readonly number[]>;
 }
@@ -42,16 +45,21 @@ export async function fillInSteps(
 ): Promise<Growth> {
   const { warm, steps } = stepsOf(count);
   const time: [number, number][] = [];
+  const machine: [number, number][] = [];
   const processorOf = new Map<BenchRole, [number, number][]>(ROLES.map((role) => [role, []]));
   const memory = new Map<BenchRole, number[]>(ROLES.map((role) => [role, []]));
   const some = (prefix: string, number: number) =>
     fill(berth, apps, load, { count: number, pods: 0, prefix, objects: 1, log });
   await some('warm-', warm);
+  await using stack = new AsyncDisposableStack();
+  const speed = watchMachineSpeed();
+  stack.defer(() => speed.stop());
   for (const { end, count: number } of steps) {
     const { result, costs } = await withCosts({ berth, count: number, roles: ROLES }, () =>
       some(`filled-${end}-`, number),
     );
     time.push([end, (result.seconds * MS) / number]);
+    machine.push([end, await speed.take()]);
     for (const role of ROLES) processorOf.get(role)?.push([end, costs[`${role} processor`] ?? 0]);
     for (const role of ROLES) memory.get(role)?.push(processUsage(berth.pidOf(role)).rssMib);
     // What was asked until now is of no more use, and takes memory.
@@ -62,5 +70,5 @@ export async function fillInSteps(
   const processor = time.map(
     ([end], index) => [end, lines.reduce((sum, line) => sum + (line[index]?.[1] ?? 0), 0)] as const,
   );
-  return { time, processor, processorOf, memory };
+  return { time, processor, processorOf, machine, memory };
 }

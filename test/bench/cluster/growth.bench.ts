@@ -9,16 +9,18 @@ const DEPLOYMENTS = 100;
 const LIMIT = 1.1;
 
 /** The last step beside the second one: the first is so short that its end, when less is under way, is much of it. */
-function measured(line: Line): Sample {
+function measured(line: Line): Sample & { growth: number } {
   const [second = 0, last = 0] = [line[1]?.[1], line.at(-1)?.[1]];
   return { 'second step': second, 'last step': last, growth: last / second };
 }
 
-const told = (line: Line) => line.map(([n, ms]) => `${n}: ${ms.toFixed(1)} ms`).join(', ');
+const growthOf = (line: Line) => measured(line).growth;
+
+const told = (line: Line, digits = 1) => line.map(([n, ms]) => `${n}: ${ms.toFixed(digits)} ms`).join(', ');
 
 export const bench: Bench = {
   name: 'growth',
-  what: `Time of a deployment while there are more and more: {n}, switched off, in steps to 2, 20, 40 … 100 % of them over 16 connections, each until every one is settled, after some (${100 * WARM_SHARE} %, at least ${LEAST_WARM}) that do not count. growth: the last step beside the second one. processor growth: the same of the processor time that all roles of Berth take. Listener and operator are behind the proxy of \`steady\`, which a run of both shares.`,
+  what: `Time of a deployment while there are more and more: {n}, switched off, in steps to 2, 20, 40 … 100 % of them over 16 connections, each until every one is settled, after some (${100 * WARM_SHARE} %, at least ${LEAST_WARM}) that do not count. growth: the last step beside the second one. processor growth: the same of the processor time that all roles of Berth take; its floor: of a fixed computation beside the same steps of Berth, which takes longer only when the machine is slower. Listener and operator are behind the proxy of \`steady\`, which a run of both shares.`,
   floor:
     'The same writes in the same steps, by the program of converge, with the same watches of the bench and in its process, which the requests of listener and operator pass as well: what Kubernetes itself takes longer for, the more there is in it. The one fills a Kubernetes after the other.',
   n: DEPLOYMENTS,
@@ -40,7 +42,7 @@ export const bench: Bench = {
     let beside: [number, number][] = [];
     const ours = async (): Promise<Sample> => ({
       ...measured(growth.time),
-      'processor growth': measured(growth.processor)['growth'] ?? Number.NaN,
+      'processor growth': growthOf(growth.processor),
     });
     const floor = () =>
       besideNothing(
@@ -59,7 +61,7 @@ export const bench: Bench = {
           }
           await player.close();
           await apps.stop();
-          return measured(beside);
+          return { ...measured(beside), 'processor growth': growthOf(growth.machine) };
         },
         { isLarge: true },
       );
@@ -70,7 +72,7 @@ export const bench: Bench = {
       ours,
       floor,
       notes: () => [
-        `By the number of deployments at a step's end: ${told(growth.time)}; the same writes: ${told(beside)}; processor of Berth: ${told(growth.processor)}, of each role: ${[...growth.processorOf].map(([role, line]) => `${role} ${told(line)}`).join('; ')}.`,
+        `By the number of deployments at a step's end: ${told(growth.time)}; the same writes: ${told(beside)}; processor of Berth: ${told(growth.processor)}, of each role: ${[...growth.processorOf].map(([role, line]) => `${role} ${told(line)}`).join('; ')}; a fixed computation meanwhile: ${told(growth.machine, 3)}.`,
         `Memory at a step's end, in the midst of work: ${memory.join('; ')}.`,
         berth.note,
       ],
