@@ -52,20 +52,16 @@ function configuredBy(config: SourceConfig): Configured {
   };
 }
 
-/** Of what the store shares between answers. 'once': asked for once, so that who reads each deployment once keeps nothing. */
-const configured = new WeakMap<SourceConfig, Configured | 'once'>();
+/** Of what the store keeps between answers. */
+const configured = new WeakMap<SourceConfig, Configured>();
 
 /** What follows from source_config alone: most of an answer. */
 function shownConfigured(config: SourceConfig): Configured {
+  // What is not frozen is not kept, and somebody may still change it.
+  if (!Object.isFrozen(config)) return configuredBy(config);
   const known = configured.get(config);
-  if (known !== undefined && known !== 'once') return known;
+  if (known !== undefined) return known;
   const made = configuredBy(config);
-  // What is not frozen is not shared, and somebody may still change it.
-  if (!Object.isFrozen(config)) return made;
-  if (known === undefined) {
-    configured.set(config, 'once');
-    return made;
-  }
   lasting(made.source_config);
   lasting(made.effective_resource_spec);
   configured.set(config, made);

@@ -36,7 +36,7 @@ const SHARED_CHARACTERS = 2 ** 20;
 
 const parseShared = sharedJson(SHARED_CHARACTERS);
 
-/** As typeParsers, for rows that are read over and over: values of jsonb are shared and frozen. */
+/** As typeParsers, for rows that are read over and over: values of jsonb are nobody's to change. */
 export const sharingParsers: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === JSONB ? parseShared : typeParsers.getTypeParser(oid, format)),
 };

@@ -25,7 +25,7 @@ export interface Reader {
   readonly drizzle: NodePgDatabase;
   /** Runs one statement, prepared once a connection. `text` must be one of few constants, values go in parameters. */
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-  /** As `query`, for what is read over and over: values of jsonb are frozen, and the same for the same text. */
+  /** As `query`, for what is read over and over: a text of jsonb that comes again is the same value, frozen (`shared-json.ts`). */
   queryShared<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 

@@ -1,4 +1,4 @@
-/** Parses text; the same text gives the same value, as long as it is remembered. */
+/** Parses text; a text that is asked for again and again gives the same value, as long as it is remembered. */
 export type SharedJson = (text: string) => unknown;
 
 /** Longer texts are few, and would push out many others. */
@@ -12,29 +12,68 @@ function frozen(value: unknown): unknown {
   return value;
 }
 
+/** What was asked for lately, of so many characters, of twice as many at most. */
+class Lately<Key, Value> {
+  readonly #most: number;
+  #young = new Map<Key, Value>();
+  #old = new Map<Key, Value>();
+  #characters = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get(key: Key, characters: number): Value | undefined {
+    const young = this.#young.get(key);
+    if (young !== undefined) return young;
+    const old = this.#old.get(key);
+    if (old !== undefined) this.set(key, old, characters);
+    return old;
+  }
+
+  set(key: Key, value: Value, characters: number): void {
+    this.#characters += characters;
+    if (this.#characters > this.#most) {
+      this.#old = this.#young;
+      this.#young = new Map();
+      this.#characters = characters;
+    }
+    this.#young.set(key, value);
+  }
+}
+
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+/** FNV-1a, of UTF-16 units. */
+function hashOf(text: string): number {
+  let hash = FNV_OFFSET;
+  for (let index = 0; index < text.length; index += 1)
+    hash = Math.imul(hash ^ text.charCodeAt(index), FNV_PRIME);
+  return hash;
+}
+
 /**
  * JSON of columns that are read over and over, parsed once a text: what the same deployments are polled for costs a
- * look-up, and whoever makes something of such a value may keep it with the value. Nobody may change one: they are frozen.
+ * look-up, and whoever makes something of such a value may keep it with the value. Nobody may change one.
+ *
+ * A value is kept, frozen, from the second time on. Of the first only a hash is noted: who reads each deployment once would
+ * pay for keeping all of them, and garbage collection for what is kept beside them, more than for parsing.
  * @param most of so many characters, of those lately asked for; of twice as many at most
  */
 export function sharedJson(most: number): SharedJson {
-  let young = new Map<string, unknown>();
-  let old = new Map<string, unknown>();
-  let characters = 0;
-  const remember = (text: string, value: unknown) => {
-    characters += text.length;
-    if (characters > most) {
-      old = young;
-      young = new Map();
-      characters = text.length;
-    }
-    young.set(text, value);
-    return value;
-  };
+  const kept = new Lately<string, unknown>(most);
+  /** Two texts of one hash are a text that is kept at its first time. */
+  const seen = new Lately<number, true>(most);
   return (text) => {
-    if (text.length > LONGEST) return frozen(JSON.parse(text));
-    const known = young.get(text);
+    const { length } = text;
+    if (length > LONGEST) return JSON.parse(text);
+    const known = kept.get(text, length);
     if (known !== undefined) return known;
-    return remember(text, old.get(text) ?? frozen(JSON.parse(text)));
+    const value: unknown = JSON.parse(text);
+    const hash = hashOf(text);
+    if (seen.get(hash, length)) kept.set(text, frozen(value), length);
+    else seen.set(hash, true, length);
+    return value;
   };
 }
