@@ -12,7 +12,7 @@ function frozen(value: unknown): unknown {
   return value;
 }
 
-/** What was asked for lately, of so many characters, of twice as many at most. */
+/** What was asked for lately: of the last so many characters, of twice as many at most. */
 class Lately<Key, Value> {
   readonly #most: number;
   #young = new Map<Key, Value>();
@@ -54,8 +54,8 @@ function hashOf(text: string): number {
 }
 
 /**
- * JSON of columns that are read over and over, parsed once a text: what the same deployments are polled for costs a
- * look-up, and whoever makes something of such a value may keep it with the value. Nobody may change one.
+ * JSON of columns that are read over and over: what the same deployments are polled for costs a look-up, and whoever makes
+ * something of such a value may keep it with the value. Nobody may change one, kept or not.
  *
  * A value is kept, frozen, from the second time on. Of the first only a hash is noted: who reads each deployment once would
  * pay for keeping all of them, and garbage collection for what is kept beside them, more than for parsing.
@@ -63,8 +63,9 @@ function hashOf(text: string): number {
  */
 export function sharedJson(most: number): SharedJson {
   const kept = new Lately<string, unknown>(most);
-  /** Two texts of one hash are a text that is kept at its first time. */
-  const seen = new Lately<number, true>(most);
+  // Half as far back: what comes again only after more than can be kept would be kept in vain, each time. Of two texts with
+  // one hash the second is kept at its first time.
+  const seen = new Lately<number, true>(most / 2);
   return (text) => {
     const { length } = text;
     if (length > LONGEST) return JSON.parse(text);

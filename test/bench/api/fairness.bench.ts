@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { PLATFORM_LISTENER_ID } from '../../../src/domain/source.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { startLoad } from '../load/load.ts';
@@ -49,26 +50,32 @@ export const bench: Bench = {
       const other = await admin('/v2/tenants', { name: 'other' });
       const scopes = ['deployments:read', 'deployments:write'];
       const { key } = await admin('/v2/api-keys', { name: 'other', scopes }, { tenantId: other.id });
-      let waited: { id: string; arrived(at: number): void } | null = null;
+      /** When each came first, of both tenants. */
       const seen = new Map<string, number>();
-      listener = await startListener({
+      const arrivals = new EventEmitter();
+      const running = await startListener({
         url: api.url,
         apiKey: hub.apiKey,
         id: PLATFORM_LISTENER_ID,
-        onItem: ({ deployment_id: id, tenant_id: tenant }, at) => {
-          if (tenant !== other.id) return;
+        onItem: ({ deployment_id: id }, at) => {
+          if (seen.has(id)) return;
           seen.set(id, at);
-          if (waited?.id === id) waited.arrived(at);
+          arrivals.emit('item');
         },
       });
+      listener = running;
+      /** @throws Error when the listener cannot go on */
+      const until = async (holds: () => boolean) => {
+        while (!holds()) await Promise.race([once(arrivals, 'item'), running.running]);
+      };
       let made = 0;
       const single = async (): Promise<Single> => {
         made += 1;
         const began = performance.now();
         const { id } = await create(api.url, key, `single-${made}`);
         const posted = performance.now() - began;
-        const at = seen.get(id) ?? (await new Promise<number>((arrived) => (waited = { id, arrived })));
-        return { posted, delivered: at - began };
+        await until(() => seen.has(id));
+        return { posted, delivered: (seen.get(id) ?? Number.NaN) - began };
       };
       const sample = (values: readonly Single[]): Sample => {
         const delivered = values.map((each) => each.delivered).toSorted((a, b) => a - b);
@@ -98,9 +105,13 @@ export const bench: Bench = {
           .finally(() => {
             over = true;
           });
+        // It is told by the await below.
+        creating.catch(() => undefined);
         const values: Single[] = [];
         while (!over || values.length === 0) values.push(await single());
         const { seconds } = await creating;
+        // What is left of the crowd is not beside those who come alone.
+        await until(() => seen.size >= made + rounds * crowd);
         return { ...sample(values), crowd: crowd / seconds };
       };
       const alone = async (): Promise<Sample> => {

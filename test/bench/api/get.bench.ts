@@ -6,6 +6,6 @@ export const bench = getBench({
   name: 'api-get',
   what: `of ${READ} deployments in turn, as clients poll: what Berth remembers of a configuration is of use.`,
   // Long enough that what the compiler does for a young process is a small part.
-  n: 8000,
+  n: 40_000,
   read: READ,
 });

@@ -6,6 +6,8 @@ import { call } from './bodies.ts';
 export interface ListenerClient {
   /** Polls that were answered. */
   readonly polls: number;
+  /** Rejects when it cannot go on, so that nobody waits for its items. */
+  readonly running: Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -74,6 +76,7 @@ export async function startListener({ url, apiKey, id, onItem }: ListenerOptions
   // Whoever stops it is told.
   running.catch(() => undefined);
   return {
+    running,
     get polls() {
       return polls;
     },

@@ -88,7 +88,7 @@ describe('the JSON of a deployment', () => {
   });
 
   test('a page of long texts, of more than one byte a letter', () => {
-    const name = 'ü€😀'.repeat(5000);
+    const name = 'ü€😀'.repeat(3000);
     const long = again({ ...sourceConfig, install_command: name });
     const more = { name, sourceConfig: long };
     const page = { resources: Array.from({ length: 20 }, () => present(more)), offset: 20 };

@@ -21,9 +21,10 @@ function configuration(name: string): string {
   return JSON.stringify({ ...config, resource_spec: { ...config.resource_spec, annotations } });
 }
 
-/** How many of the configurations that are read in turn are remembered from one turn to the next. */
+/** How many of the configurations that are read in turn are remembered from the second turn to the third. */
 function rememberedOf(count: number): number {
   const turn = () => Array.from({ length: count }, (_, index) => parse(configuration(`${count}-${index}`)));
+  turn();
   const before = turn();
   return turn().filter((value, index) => value === before[index]).length;
 }
