@@ -8,4 +8,5 @@ test('each take tells what a computation took since the one before, and waits fo
   } finally {
     await speed.stop();
   }
+  await expect(speed.take()).rejects.toThrow('the computing was ended');
 });
