@@ -7,8 +7,11 @@ import { kubectl } from '../../cluster/kubectl.ts';
 import { PATH } from '../api/bodies.ts';
 import { CONNECTIONS } from '../api/measure.ts';
 import type { Bench, Sample } from '../bench.ts';
+import type { Load } from '../load/load.ts';
 import { Apps, isAvailable } from './apps.ts';
-import type { ClusterBerth } from './berth.ts';
+import { ASKED } from './asked.ts';
+import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
+import { MACHINE_COSTS, measured, ROLE_COSTS } from './costs.ts';
 import { fill, patience } from './fill.ts';
 import { nameLike, plainObjects, renamed } from './playing.ts';
 import { type Recording, whenAsked } from './recording.ts';
@@ -35,36 +38,34 @@ export const bench: Bench = {
   measures: [
     { name: 'time', unit: 's', goal: { of: 'ratio', is: 'at most', limit: 1.1 } },
     { name: 'rate', unit: 'deployments/s' },
+    ...ROLE_COSTS,
+    ...ASKED,
+    ...MACHINE_COSTS,
   ],
   start: async (context) => {
     const recorded = whenAsked(() => recordingOf(context, 'pods', (name) => body(name, 1)));
     const count = context.n ?? DEPLOYMENTS;
     let note = '';
     let applied = '';
-    const sample = (began: number): Sample => {
-      const time = (performance.now() - began) / MS;
-      return { time, rate: count / time };
+    const sampled = async (
+      berth: ClusterBerth,
+      roles: readonly BenchRole[],
+      round: () => Promise<void>,
+    ): Promise<Sample> => {
+      const { result: time, costs } = await measured(berth, count, roles, async () => {
+        const began = performance.now();
+        await round();
+        return (performance.now() - began) / MS;
+      });
+      return { time, rate: count / time, ...costs };
     };
     const ours = () =>
       inOwnWorld(context, 'pods', async ({ berth, apps, load }): Promise<Sample> => {
         note = berth.note;
         await fill(berth, apps, load, { count: WARM, pods: 1, prefix: 'warm-', objects: 1 });
-        const job = { url: berth.apiUrl(), method: 'POST', paths: [PATH], expected: 201 } as const;
-        const deadline = Date.now() + patience(count);
-        const began = performance.now();
-        await load.run({
-          ...job,
-          headers: { 'x-api-key': berth.apiKey },
-          body: template(1),
-          namePrefix: 'round-',
-          requests: count,
-          connections: Math.min(CONNECTIONS, count),
-        });
-        while ((await berth.sql<{ active: number }>(ACTIVE))[0]?.active !== WARM + count) {
-          if (Date.now() > deadline) throw new Error('failed to converge: not every revision is active');
-          await sleep(LOOK_MS);
-        }
-        return sample(began);
+        // The database tells the end. Watches of the bench would be work for Kubernetes, of which the floor has less.
+        await apps.stop();
+        return sampled(berth, ROLES, () => converge(berth, load, count));
       });
     const floor = async () => {
       const recording = await recorded();
@@ -75,9 +76,7 @@ export const bench: Bench = {
         const apply = (prefix: string, some: number) =>
           applyPlainly(berth, { objects, recording, prefix }, some);
         await apply('warm', WARM);
-        const began = performance.now();
-        await apply('floor', count);
-        return sample(began);
+        return sampled(berth, [], () => apply('floor', count));
       });
     };
     return {
@@ -90,6 +89,26 @@ export const bench: Bench = {
     };
   },
 };
+
+/** Creates so many beside those that are there, and waits until the revision of every one is active. */
+async function converge(berth: ClusterBerth, load: Load, count: number): Promise<void> {
+  const deadline = Date.now() + patience(count);
+  await load.run({
+    url: berth.apiUrl(),
+    method: 'POST',
+    paths: [PATH],
+    expected: 201,
+    headers: { 'x-api-key': berth.apiKey },
+    body: template(1),
+    namePrefix: 'round-',
+    requests: count,
+    connections: Math.min(CONNECTIONS, count),
+  });
+  while ((await berth.sql<{ active: number }>(ACTIVE))[0]?.active !== WARM + count) {
+    if (Date.now() > deadline) throw new Error('failed to converge: not every revision is active');
+    await sleep(LOOK_MS);
+  }
+}
 
 /** `kubectl apply --server-side` of one file, until each Deployment and StatefulSet of it has its pod available. */
 async function applyPlainly(

@@ -2,9 +2,9 @@ import { CONNECTIONS } from '../api/measure.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { medianRound } from '../statistics.ts';
 import { Apps } from './apps.ts';
-import { ASKED, withAsked } from './asked.ts';
-import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
-import { MACHINE_COSTS, ROLE_COSTS, withCosts } from './costs.ts';
+import { ASKED } from './asked.ts';
+import { ROLES } from './berth.ts';
+import { MACHINE_COSTS, measured, ROLE_COSTS } from './costs.ts';
 import { fill } from './fill.ts';
 import { ONE_TENANT, openPlayer, play } from './playing.ts';
 import { statusesOf } from './recording.ts';
@@ -17,19 +17,6 @@ const MS = 1000;
 type Line = readonly (readonly [number, number])[];
 
 const secondsOf = (line: Line) => line.at(-1)?.[0] ?? Number.NaN;
-
-/** A round of so many, with what it takes of the processors and asks of Kubernetes. */
-async function measured<T>(
-  berth: ClusterBerth,
-  count: number,
-  roles: readonly BenchRole[],
-  round: () => Promise<T>,
-): Promise<{ result: T; costs: Sample }> {
-  const { result: whole, asked } = await withAsked({ access: berth.access, count }, () =>
-    withCosts({ berth, count, roles }, round),
-  );
-  return { result: whole.result, costs: { ...whole.costs, ...asked } };
-}
 
 export const bench: Bench = {
   name: 'converge',

@@ -1,6 +1,7 @@
 /** What a round of many deployments takes of the processors, and whom. */
 import { cpus } from 'node:os';
 import type { Measure, Sample } from '../bench.ts';
+import { withAsked } from './asked.ts';
 import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
 
 const MS = 1000;
@@ -43,4 +44,17 @@ export async function withCosts<T>(
     ((cpuSeconds() - (before[index] ?? 0)) * MS) / count,
   ]);
   return { result, costs: { 'processors at rest': rest, ...Object.fromEntries(spent) } };
+}
+
+/** As `withCosts`, with what the round asks of Kubernetes. */
+export async function measured<T>(
+  berth: ClusterBerth,
+  count: number,
+  roles: readonly BenchRole[],
+  round: () => Promise<T>,
+): Promise<{ result: T; costs: Sample }> {
+  const { result: whole, asked } = await withAsked({ access: berth.access, count }, () =>
+    withCosts({ berth, count, roles }, round),
+  );
+  return { result: whole.result, costs: { ...whole.costs, ...asked } };
 }
