@@ -2,34 +2,35 @@
 import { type KubectlAccess, kubectl } from '../../cluster/kubectl.ts';
 import type { Measure, Sample } from '../bench.ts';
 
-/** The API server's counters, by what a bench calls them. */
+const REQUESTS = 'apiserver_request_total';
+
+/** The API server's counters, by what a bench calls them, and what is to be in a line of them. */
 const COUNTERS = {
-  requests: 'apiserver_request_total',
-  'watch events': 'apiserver_watch_events_total',
+  requests: { counter: REQUESTS, labels: [] },
+  'of these to ManagedDeployments': { counter: REQUESTS, labels: ['resource="manageddeployments"'] },
+  'of these Events': { counter: REQUESTS, labels: ['resource="events"'] },
+  'watch events': { counter: 'apiserver_watch_events_total', labels: [] },
 } as const;
 
+const NAMES = Object.keys(COUNTERS) as (keyof typeof COUNTERS)[];
+
 /** What Kubernetes' processor time is for. */
-export const ASKED: readonly Measure[] = Object.keys(COUNTERS).map((name) => ({
-  name,
-  unit: 'a deployment',
-}));
+export const ASKED: readonly Measure[] = NAMES.map((name) => ({ name, unit: 'a deployment' }));
 
 type Asked = Readonly<Record<keyof typeof COUNTERS, number>>;
 
-function sumOf(text: string, counter: string): number {
+function sumOf(text: string, counter: string, labels: readonly string[]): number {
   return text
     .split('\n')
-    .filter((line) => line.startsWith(`${counter}{`))
+    .filter((line) => line.startsWith(`${counter}{`) && labels.every((label) => line.includes(label)))
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
 
 /** All that was counted since the API server began. @param text of its `/metrics` */
-export function askedIn(text: string): Asked {
-  return {
-    requests: sumOf(text, COUNTERS.requests),
-    'watch events': sumOf(text, COUNTERS['watch events']),
-  };
-}
+export const askedIn = (text: string): Asked =>
+  Object.fromEntries(
+    NAMES.map((name) => [name, sumOf(text, COUNTERS[name].counter, COUNTERS[name].labels)]),
+  ) as Asked;
 
 /** @throws Error with kubectl's message */
 async function askedOf(access: KubectlAccess): Promise<Asked> {
@@ -44,6 +45,6 @@ export async function withAsked<T>(
   const before = await askedOf(access);
   const result = await round();
   const after = await askedOf(access);
-  const each = (name: keyof Asked) => (after[name] - before[name]) / count;
-  return { result, asked: { requests: each('requests'), 'watch events': each('watch events') } };
+  const asked = Object.fromEntries(NAMES.map((name) => [name, (after[name] - before[name]) / count]));
+  return { result, asked };
 }

@@ -20,7 +20,8 @@ import { besideNothing, inOwnWorld, recordingOf, WARM } from './sides.ts';
 
 const DEPLOYMENTS = 10;
 const MS = 1000;
-const LOOK_MS = 50;
+/** Seldom enough to be no work beside that of thousands. */
+const LOOK_MS = 250;
 const WORKLOADS = [RESOURCES.Deployment, RESOURCES.StatefulSet];
 const ACTIVE =
   'SELECT count(*)::int AS active FROM deployments WHERE active_revision_id = latest_revision_id';
