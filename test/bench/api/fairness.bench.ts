@@ -1,12 +1,13 @@
 import { EventEmitter, once } from 'node:events';
 import { PLATFORM_LISTENER_ID } from '../../../src/domain/source.ts';
-import type { Bench, BenchContext, Sample, Sides } from '../bench.ts';
-import { type Load, type LoadResult, startLoad } from '../load/load.ts';
+import type { Bench, Sample, Sides } from '../bench.ts';
+import type { Load, LoadResult } from '../load/load.ts';
 import { quantile } from '../statistics.ts';
 import { call, create, DEPLOYMENT_JSON, PATH } from './bodies.ts';
-import { type ApiProcess, type BenchHub, prepareHub } from './hub.ts';
+import type { ApiProcess, BenchHub } from './hub.ts';
 import { startListener } from './listener-client.ts';
 import { CONNECTIONS } from './measure.ts';
+import { withHub } from './sides.ts';
 
 const CROWD = 1000;
 const SINGLE = 20;
@@ -91,10 +92,16 @@ async function singlesBeside(
   return { values, seconds };
 }
 
-async function sidesOf(hub: BenchHub, load: Load, crowd: number): Promise<Sides> {
+async function sidesOf(
+  hub: BenchHub,
+  load: Load,
+  stack: AsyncDisposableStack,
+  crowd: number,
+): Promise<Omit<Sides, 'stop'>> {
   const api = await hub.startApi('api');
   const key = await otherTenant(api, hub);
   const deliveries = await startDeliveries(api, hub.apiKey);
+  stack.defer(() => deliveries.stop());
   let made = 0;
   let rounds = 0;
   const single = async (): Promise<Single> => {
@@ -131,33 +138,7 @@ async function sidesOf(hub: BenchHub, load: Load, crowd: number): Promise<Sides>
       while (values.length < SINGLE) values.push(await single());
       return sampleOf(values);
     },
-    stop: () => deliveries.stop(),
   };
-}
-
-async function start(context: BenchContext): Promise<Sides> {
-  const hub = await prepareHub(context);
-  const load = startLoad();
-  const stop = async () => {
-    await load.stop();
-    await hub.stop();
-  };
-  try {
-    const sides = await sidesOf(hub, load, context.n ?? CROWD);
-    return {
-      ...sides,
-      async stop() {
-        try {
-          await sides.stop?.();
-        } finally {
-          await stop();
-        }
-      },
-    };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
 }
 
 export const bench: Bench = {
@@ -174,5 +155,5 @@ export const bench: Bench = {
     { name: 'crowd', unit: 'req/s' },
     { name: 'turn', unit: 'ms' },
   ],
-  start,
+  start: (context) => withHub(context, (hub, load, stack) => sidesOf(hub, load, stack, context.n ?? CROWD)),
 };

@@ -1,11 +1,11 @@
 /** What the benches of GET and LIST have in common: rows that are there, and two servers that read them. */
 import type { Bench, BenchContext, Sides } from '../bench.ts';
-import { startLoad } from '../load/load.ts';
 import { call, create, PATH } from './bodies.ts';
 import { checkSizes, scriptOf, startFloor } from './floor.ts';
-import { type ApiProcess, prepareHub } from './hub.ts';
+import type { ApiProcess } from './hub.ts';
 import { CONNECTIONS, requestMeasures, requestRound } from './measure.ts';
 import { seedDeployments } from './seed.ts';
+import { withHub } from './sides.ts';
 
 /** One thing to read. The floor has `id` in its path in any case, and puts it where Berth's statement has it. */
 interface Target {
@@ -40,14 +40,8 @@ export function checkRows(ours: Answer, floor: Answer): void {
     );
 }
 
-async function startReads(context: BenchContext, reads: Reads): Promise<Sides> {
-  const hub = await prepareHub(context);
-  const load = startLoad();
-  const stop = async () => {
-    await load.stop();
-    await hub.stop();
-  };
-  try {
+const startReads = (context: BenchContext, reads: Reads): Promise<Sides> =>
+  withHub(context, async (hub, load, stack) => {
     const api = await hub.startApi('api');
     const { id } = await create(api.url, hub.apiKey, 'pattern');
     context.log(`seeding ${reads.rows} deployments`);
@@ -66,6 +60,7 @@ async function startReads(context: BenchContext, reads: Reads): Promise<Sides> {
     const floor = await startFloor(context, hub, [
       { method: 'GET', url: reads.route, status: 200, script, answer, list },
     ]);
+    stack.defer(() => floor.stop());
     for (const { path, floorPath } of [first, targets.at(-1) ?? first]) {
       const [ours, played] = [await read(api, path), await read(floor, floorPath)];
       checkRows(ours, played);
@@ -80,16 +75,8 @@ async function startReads(context: BenchContext, reads: Reads): Promise<Sides> {
       notes: () => [
         `${reads.requests} requests a round, ${reads.rows} deployments in the tenant, each with two secrets that are answered in plain; ${script.length} statement(s) each.`,
       ],
-      stop: async () => {
-        await floor.stop();
-        await stop();
-      },
     };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-}
+  });
 
 /** A bench of reads. @param reads what it reads, by its number */
 function readBench(bench: Omit<Bench, 'start'>, reads: (n: number) => Reads): Bench {

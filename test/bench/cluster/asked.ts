@@ -6,10 +6,10 @@ const REQUESTS = 'apiserver_request_total';
 
 /** The API server's counters, by what a bench calls them, and what is to be in a line of them. */
 const COUNTERS = {
-  requests: { counter: REQUESTS, labels: [] },
-  'of these to ManagedDeployments': { counter: REQUESTS, labels: ['resource="manageddeployments"'] },
-  'of these Events': { counter: REQUESTS, labels: ['resource="events"'] },
-  'watch events': { counter: 'apiserver_watch_events_total', labels: [] },
+  requests: { counter: REQUESTS, label: '' },
+  'of these to ManagedDeployments': { counter: REQUESTS, label: 'resource="manageddeployments"' },
+  'of these Events': { counter: REQUESTS, label: 'resource="events"' },
+  'watch events': { counter: 'apiserver_watch_events_total', label: '' },
 } as const;
 
 const NAMES = Object.keys(COUNTERS) as (keyof typeof COUNTERS)[];
@@ -19,18 +19,16 @@ export const ASKED: readonly Measure[] = NAMES.map((name) => ({ name, unit: 'a d
 
 type Asked = Readonly<Record<keyof typeof COUNTERS, number>>;
 
-function sumOf(text: string, counter: string, labels: readonly string[]): number {
+function sumOf(text: string, { counter, label }: { counter: string; label: string }): number {
   return text
     .split('\n')
-    .filter((line) => line.startsWith(`${counter}{`) && labels.every((label) => line.includes(label)))
+    .filter((line) => line.startsWith(`${counter}{`) && line.includes(label))
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
 
 /** All that was counted since the API server began. @param text of its `/metrics` */
 export const askedIn = (text: string): Asked =>
-  Object.fromEntries(
-    NAMES.map((name) => [name, sumOf(text, COUNTERS[name].counter, COUNTERS[name].labels)]),
-  ) as Asked;
+  Object.fromEntries(NAMES.map((name) => [name, sumOf(text, COUNTERS[name])])) as Asked;
 
 /** @throws Error with kubectl's message */
 async function askedOf(access: KubectlAccess): Promise<Asked> {

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/kube/object.ts';
 import { RESOURCES } from '../../../src/kube/resources.ts';
 import { kubectl } from '../../cluster/kubectl.ts';
-import { PATH } from '../api/bodies.ts';
 import { CONNECTIONS } from '../api/measure.ts';
 import type { Bench, Sample } from '../bench.ts';
 import type { Load } from '../load/load.ts';
@@ -12,10 +11,10 @@ import { Apps, isAvailable } from './apps.ts';
 import { ASKED } from './asked.ts';
 import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
 import { MACHINE_COSTS, measured, ROLE_COSTS } from './costs.ts';
-import { fill, patience } from './fill.ts';
+import { fill, patience, postAll } from './fill.ts';
 import { nameLike, plainObjects, renamed } from './playing.ts';
 import { type Recording, whenAsked } from './recording.ts';
-import { body, template } from './samples.ts';
+import { body } from './samples.ts';
 import { besideNothing, inOwnWorld, recordingOf, WARM } from './sides.ts';
 
 const DEPLOYMENTS = 10;
@@ -94,17 +93,7 @@ export const bench: Bench = {
 /** Creates so many beside those that are there, and waits until the revision of every one is active. */
 async function converge(berth: ClusterBerth, load: Load, count: number): Promise<void> {
   const deadline = Date.now() + patience(count);
-  await load.run({
-    url: berth.apiUrl(),
-    method: 'POST',
-    paths: [PATH],
-    expected: 201,
-    headers: { 'x-api-key': berth.apiKey },
-    body: template(1),
-    namePrefix: 'round-',
-    requests: count,
-    connections: Math.min(CONNECTIONS, count),
-  });
+  await postAll(berth, load, { count, pods: 1, prefix: 'round-' });
   while ((await berth.sql<{ active: number }>(ACTIVE))[0]?.active !== WARM + count) {
     if (Date.now() > deadline) throw new Error('failed to converge: not every revision is active');
     await sleep(LOOK_MS);

@@ -5,7 +5,7 @@ import { RESOURCES, resourcePath } from '../../../src/kube/resources.ts';
 import { MADE_KINDS } from '../../faults/kinds.ts';
 import { PATH } from '../api/bodies.ts';
 import { CONNECTIONS } from '../api/measure.ts';
-import type { Load } from '../load/load.ts';
+import type { Load, LoadResult } from '../load/load.ts';
 import { type Apps, isSettled, resourceOf, type SeenApp } from './apps.ts';
 import type { ClusterBerth } from './berth.ts';
 import { template } from './samples.ts';
@@ -42,6 +42,24 @@ const TOLD_EACH = 250;
 /** A deployment is all there: each object of it, and its status. */
 const isWhole = (app: SeenApp, objects: number) => app.objects.size >= objects && isSettled(app);
 
+/** Creates deployments over some connections; ends with the last answer. */
+export const postAll = (
+  berth: ClusterBerth,
+  load: Load,
+  { count, pods, prefix }: Pick<FillOptions, 'count' | 'pods' | 'prefix'>,
+): Promise<LoadResult> =>
+  load.run({
+    url: berth.apiUrl(),
+    method: 'POST',
+    paths: [PATH],
+    expected: 201,
+    headers: { 'x-api-key': berth.apiKey },
+    body: template(pods),
+    namePrefix: prefix,
+    requests: count,
+    connections: Math.min(CONNECTIONS, count),
+  });
+
 /** Creates deployments over some connections and waits until all of each is there. */
 export async function fill(
   berth: ClusterBerth,
@@ -69,15 +87,7 @@ export async function fill(
     },
     patience(count),
   );
-  const job = { url: berth.apiUrl(), method: 'POST', paths: [PATH], expected: 201 } as const;
-  const posting = load.run({
-    ...job,
-    headers: { 'x-api-key': berth.apiKey },
-    body: template(pods),
-    namePrefix: prefix,
-    requests: count,
-    connections: Math.min(CONNECTIONS, count),
-  });
+  const posting = postAll(berth, load, { count, pods, prefix });
   const [end] = await Promise.all([done, posting]).finally(counted);
   return { seconds: (end - began) / MS, progress, statuses: statuses / count };
 }

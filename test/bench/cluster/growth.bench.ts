@@ -20,7 +20,7 @@ const told = (line: Line, digits = 1) => line.map(([n, ms]) => `${n}: ${ms.toFix
 
 export const bench: Bench = {
   name: 'growth',
-  what: `Time of a deployment while there are more and more: {n}, switched off, in steps to 2, 20, 40 … 100 % of them over 16 connections, each until every one is settled, after some (${100 * WARM_SHARE} %, at least ${LEAST_WARM}) that do not count. growth: the last step beside the second one. processor growth: the same of the processor time that all roles of Berth take; its floor: of a fixed computation beside the same steps of Berth, which takes longer only when the machine is slower. Listener and operator are behind the proxy of \`steady\`, which a run of both shares.`,
+  what: `Time of a deployment while there are more and more: {n}, switched off, in steps to 2, 20, 40 … 100 % of them over 16 connections, each until every one is settled, after some (${100 * WARM_SHARE} %, at least ${LEAST_WARM}) that do not count. growth: the last step beside the second one. processor growth: the same of the processor time that all roles of Berth take; its floor: of a fixed computation beside the same steps of Berth, which takes longer when the machine is slower, or what else runs fills its caches. Listener and operator are behind the proxy of \`steady\`, which a run of both shares.`,
   floor:
     'The same writes in the same steps, by the program of converge, with the same watches of the bench and in its process, which the requests of listener and operator pass as well: what Kubernetes itself takes longer for, the more there is in it. The one fills a Kubernetes after the other.',
   n: DEPLOYMENTS,

@@ -41,7 +41,7 @@ test('one with much to do has one beside another one, and more of them where eac
   await vi.advanceTimersByTimeAsync(0);
   // One at the first leave, for none was taken for long.
   expect(countOf('crowd')).toBe(9);
-  // Two are under way, the ninth and the eighth. With one left there is still no room, with none for one.
+  // Two are under way. While one of them is, there is no room; then there is, for one.
   places.leave('crowd');
   await vi.advanceTimersByTimeAsync(0);
   expect(countOf('crowd')).toBe(9);
