@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { createKubeClient, type KubeClient } from '../../../src/kube/client.ts';
 import type { KubectlAccess } from '../../cluster/kubectl.ts';
-import { startOrder } from '../../cluster/layout.ts';
+import { type ComponentName, startOrder } from '../../cluster/layout.ts';
 import { runningPid } from '../../cluster/processes.ts';
 import { startKubernetesProxy } from '../../faults/proxies/kubernetes-proxy.ts';
 import type { KubernetesProxy } from '../../faults/proxies/kubernetes-traffic.ts';
@@ -46,8 +46,8 @@ export interface ClusterBerth {
   pidOf(role: BenchRole): number;
   /** Processor time of a role since its start, in seconds. */
   cpuOf(role: BenchRole): number;
-  /** Processor time of all components of Kubernetes since their start, in seconds. */
-  cpuOfKubernetes(): number;
+  /** Processor time of each component of Kubernetes since its start, in seconds. */
+  cpuOfKubernetes(): ReadonlyMap<ComponentName, number>;
   /** Starts a role. @param behindProxy its requests to the API server are noted */
   start(role: BenchRole, behindProxy?: boolean): Promise<void>;
   /** SIGTERM; resolves when it is gone. Its leases are given back. */
@@ -64,9 +64,9 @@ export interface ClusterBerth {
   stop(): Promise<void>;
 }
 
-function cpuOfComponents(stateDir: string): number {
-  const pids = startOrder.map((name) => runningPid(stateDir, name)).filter((pid) => pid !== undefined);
-  return pids.reduce((sum, pid) => sum + processUsage(pid).cpuSeconds, 0);
+function cpuOfComponents(stateDir: string): Map<ComponentName, number> {
+  const pids = startOrder.map((name) => ({ name, pid: runningPid(stateDir, name) }));
+  return new Map(pids.map(({ name, pid }) => [name, pid === undefined ? 0 : processUsage(pid).cpuSeconds]));
 }
 
 /** Runs a task of each item, some at a time. */
