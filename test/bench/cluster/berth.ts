@@ -64,9 +64,15 @@ export interface ClusterBerth {
   stop(): Promise<void>;
 }
 
+/** @throws Error where a component does not run: what it had taken is not known any more */
 function cpuOfComponents(stateDir: string): Map<ComponentName, number> {
-  const pids = startOrder.map((name) => ({ name, pid: runningPid(stateDir, name) }));
-  return new Map(pids.map(({ name, pid }) => [name, pid === undefined ? 0 : processUsage(pid).cpuSeconds]));
+  return new Map(
+    startOrder.map((name) => {
+      const pid = runningPid(stateDir, name);
+      if (pid === undefined) throw new Error(`failed to measure ${name}: it does not run`);
+      return [name, processUsage(pid).cpuSeconds];
+    }),
+  );
 }
 
 /** Runs a task of each item, some at a time. */
