@@ -64,15 +64,11 @@ export interface ClusterBerth {
   stop(): Promise<void>;
 }
 
-/** @throws Error where a component does not run: what it had taken is not known any more */
-function cpuOfComponents(stateDir: string): Map<ComponentName, number> {
-  return new Map(
-    startOrder.map((name) => {
-      const pid = runningPid(stateDir, name);
-      if (pid === undefined) throw new Error(`failed to measure ${name}: it does not run`);
-      return [name, processUsage(pid).cpuSeconds];
-    }),
-  );
+/** @throws Error when it does not run: what it had taken of anything is not known any more */
+function pidIn(stateDir: string, name: BenchRole | ComponentName): number {
+  const pid = runningPid(stateDir, name);
+  if (pid === undefined) throw new Error(`failed to find ${name}: it does not run`);
+  return pid;
 }
 
 /** Runs a task of each item, some at a time. */
@@ -124,11 +120,7 @@ export async function prepareClusterBerth(
     if (url === undefined) throw new Error('failed to find the API: it does not run');
     return url;
   };
-  const pidOf = (role: BenchRole) => {
-    const pid = runningPid(stateDir, role);
-    if (pid === undefined) throw new Error(`failed to find the ${role}: it does not run`);
-    return pid;
-  };
+  const pidOf = (role: BenchRole) => pidIn(stateDir, role);
   const waysOf = async (role: BenchRole, behindProxy: boolean): Promise<Record<string, string>> => {
     if (role === 'api') return {};
     const setting = kubeconfigName(role);
@@ -147,7 +139,8 @@ export async function prepareClusterBerth(
     apiUrl,
     pidOf,
     cpuOf: (role) => processUsage(pidOf(role)).cpuSeconds,
-    cpuOfKubernetes: () => cpuOfComponents(cluster.stateDir),
+    cpuOfKubernetes: () =>
+      new Map(startOrder.map((name) => [name, processUsage(pidIn(cluster.stateDir, name)).cpuSeconds])),
     async start(role, behindProxy = false) {
       const ways = await waysOf(role, behindProxy);
       const settings = profiled(context, `${name}-${role}`, { ...prepared.settings, ...ways });
