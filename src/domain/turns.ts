@@ -21,6 +21,8 @@ export interface Share {
   readonly atOnce: number;
   /** Beyond these it takes one more whenever so long none was taken, in milliseconds; absent: none. */
   readonly everyMs?: number;
+  /** Only of one that has had something to do for so long without a break, in milliseconds; default: of any. */
+  readonly afterMs?: number;
 }
 
 export interface TurnsOptions {
@@ -185,7 +187,7 @@ export class Turns {
 
   /** Until a group may take one more; infinite: when it has left one. */
   #waitOf(name: string, group: Group): number {
-    const { taken, lastTakenAt } = group;
+    const { since, taken, lastTakenAt } = group;
     if (taken >= this.#maxOfGroup) return Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
     if (name === NOBODY || !this.#hasMuch(group, now)) return 0;
@@ -193,7 +195,8 @@ export class Turns {
     const next = Math.max(0, lastTakenAt + (share.everyMs ?? Number.POSITIVE_INFINITY) - now);
     const yields = this.#yieldsFor(name, now);
     if (yields > 0) return Math.min(next, yields);
-    return taken < share.atOnce ? 0 : next;
+    const isWithin = taken < share.atOnce || now - since < (share.afterMs ?? 0);
+    return isWithin ? 0 : next;
   }
 
   #hasMuch({ since, begun }: Group, now: number): boolean {

@@ -35,6 +35,28 @@ describe('a group with much to do', () => {
     expect(begun.join('')).toBe('abcdefghij');
   });
 
+  test('may have its share only after so long; beside another one it has that one at once', () => {
+    const share = { atOnce: 2, afterMs: 5_000 };
+    const { clock, turns, begun, takeAll, leave } = setUp({ ...options, share });
+    takeAll('crowd', 'abcdefghijklmno');
+    clock.advance(4_999);
+    leave('crowd', 1);
+    expect(begun.join('')).toBe('abcdefghi');
+    clock.advance(1);
+    leave('crowd', 6);
+    expect(begun.join(''), 'two are under way still').toBe('abcdefghi');
+    leave('crowd', 2);
+    expect(begun.join('')).toBe('abcdefghijk');
+    leave('crowd', 6);
+    expect({ taken: turns.taken, waiting: turns.waiting }).toEqual({ taken: 0, waiting: 0 });
+
+    takeAll('burst', 'ABCDEFGHIJKLMNO');
+    clock.advance(300);
+    takeAll('other', '1');
+    leave('burst', 7);
+    expect(begun.join(''), 'one of the burst is under way').toBe('abcdefghijklmnoABCDEFGH1');
+  });
+
   test('has its share no more after a break', () => {
     const { clock, begun, takeAll, leave } = setUp(options);
     takeAll('crowd', 'abc');
