@@ -2,7 +2,7 @@ import { LABELS } from '../contract/names.ts';
 import { labelValue } from '../workloads/labels.ts';
 import { type Finding, no, yes } from './conditions.ts';
 import type { Facts } from './facts.ts';
-import type { Observed } from './observed.ts';
+import type { ChildObject, Observed } from './observed.ts';
 import { isReadyPod, podsOf } from './pod-trouble.ts';
 import { revisionName } from './rollout-findings.ts';
 import type { RevisionRef } from './target.ts';
@@ -54,7 +54,13 @@ export function isOff({ resource, pods, children }: Observed): boolean {
   const workloads = [...children.values()].filter(
     ({ kind }) => kind === 'Deployment' || kind === 'StatefulSet',
   );
-  return workloads.map(workloadState).every(({ wanted, pods: counted, current }) => {
-    return current && wanted === 0 && counted === 0;
+  return workloads.every((workload) => {
+    const { wanted, pods: counted, current } = workloadState(workload);
+    return wanted === 0 && counted === 0 && (current || isAsMade(workload));
   });
+}
+
+/** Its spec is what it was made with: one that was made with no pods has none, before its controller has seen it too. */
+function isAsMade({ metadata }: ChildObject): boolean {
+  return metadata.generation === 1;
 }

@@ -320,6 +320,17 @@ describe('from nothing', () => {
     expect(world.condition('Progressing')).toBe('False SwitchedOff');
   });
 
+  test('switched off from the start: told once, whenever the controllers of Kubernetes see what was made', async () => {
+    const world = new World({ ...MINIMAL, suspend: true });
+    expect((await world.look()).filter((write) => write === STATUS)).toEqual([STATUS]);
+    expect(world.status).toMatchObject({ status: 'UNUSED', suspended: true });
+    expect(world.replicas('cache')).toBe(0);
+    expect(await world.look(), 'its Deployment has no status yet').not.toContain(STATUS);
+    world.cluster.settle();
+    expect(await world.look()).not.toContain(STATUS);
+    expect(world.status).toMatchObject({ status: 'UNUSED', suspended: true });
+  });
+
   test('no image yet: UNUSED until there is one', async () => {
     const world = await settled({ revision: {}, source: 'internal_image' });
     expect(world.status.status).toBe('UNUSED');
