@@ -21,7 +21,7 @@ export interface Share {
   readonly atOnce: number;
   /** Beyond these it takes one more whenever so long none was taken, in milliseconds; absent: none. */
   readonly everyMs?: number;
-  /** Only of one that has had something to do for so long without a break, in milliseconds; default: of any. */
+  /** Only of one that has been at work for so long, in milliseconds; default: of any. */
   readonly afterMs?: number;
 }
 
@@ -79,8 +79,11 @@ export class Turns {
   #taken = 0;
   /** The last one with little to do that asked for a place or gave one back. */
   #lastLittle = { name: NOBODY, at: Number.NEGATIVE_INFINITY };
-  /** When each group at work asked for a place or gave one back last: the longest ago first. Some may be at work no more. */
-  readonly #seenAt = new Map<string, number>();
+  /**
+   * Since when each group is at work, and when it asked for a place or gave one back last: the longest ago first. Some may
+   * be at work no more.
+   */
+  readonly #seen = new Map<string, { readonly since: number; readonly at: number }>();
   /** Opens when the next group may take one more. */
   #timer: { at: number; cancel: () => void } | undefined;
 
@@ -187,7 +190,7 @@ export class Turns {
 
   /** Until a group may take one more; infinite: when it has left one. */
   #waitOf(name: string, group: Group): number {
-    const { since, taken, lastTakenAt } = group;
+    const { taken, lastTakenAt } = group;
     if (taken >= this.#maxOfGroup) return Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
     if (name === NOBODY || !this.#hasMuch(group, now)) return 0;
@@ -195,8 +198,7 @@ export class Turns {
     const next = Math.max(0, lastTakenAt + (share.everyMs ?? Number.POSITIVE_INFINITY) - now);
     const yields = this.#yieldsFor(name, now);
     if (yields > 0) return Math.min(next, yields);
-    const isWithin = taken < share.atOnce || now - since < (share.afterMs ?? 0);
-    return isWithin ? 0 : next;
+    return taken < share.atOnce || this.#atWorkFor(name, now) < (share.afterMs ?? 0) ? 0 : next;
   }
 
   #hasMuch({ since, begun }: Group, now: number): boolean {
@@ -211,7 +213,12 @@ export class Turns {
 
   #isBesideAnother(name: string): boolean {
     this.#forget();
-    return this.#seenAt.size > (this.#seenAt.has(name) ? 1 : 0);
+    return this.#seen.size > (this.#seen.has(name) ? 1 : 0);
+  }
+
+  /** For how long a group has been at work: a burst of many things has breaks, and so has what follows of each. */
+  #atWorkFor(name: string, now: number): number {
+    return now - (this.#seen.get(name)?.since ?? now);
   }
 
   #openAfter(ms: number): void {
@@ -243,19 +250,20 @@ export class Turns {
     if (name === NOBODY) return;
     const now = this.#clock.now();
     if (!this.#hasMuch(group, now)) this.#lastLittle = { name, at: now };
-    const before = this.#seenAt.get(name);
-    if (before !== undefined && now - before < SEEN_EVERY_MS) return;
-    this.#seenAt.delete(name);
-    this.#seenAt.set(name, now);
+    const before = this.#seen.get(name);
+    if (before !== undefined && now - before.at < SEEN_EVERY_MS) return;
+    const isStill = before !== undefined && (now - before.at < AT_WORK_MS || group.since <= before.at);
+    this.#seen.delete(name);
+    this.#seen.set(name, { since: isStill ? before.since : now, at: now });
     this.#forget();
   }
 
   /** Groups that are at work no more. */
   #forget(): void {
     const since = this.#clock.now() - AT_WORK_MS;
-    for (const [name, at] of this.#seenAt) {
+    for (const [name, { at }] of this.#seen) {
       if (at > since) return;
-      if (!this.#groups.has(name)) this.#seenAt.delete(name);
+      if (!this.#groups.has(name)) this.#seen.delete(name);
     }
   }
 }
