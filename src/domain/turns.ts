@@ -21,8 +21,6 @@ export interface Share {
   readonly atOnce: number;
   /** Beyond these it takes one more whenever so long none was taken, in milliseconds; absent: none. */
   readonly everyMs?: number;
-  /** Only of one that has been at work for so long, in milliseconds; default: of any. */
-  readonly afterMs?: number;
 }
 
 export interface TurnsOptions {
@@ -79,11 +77,8 @@ export class Turns {
   #taken = 0;
   /** The last one with little to do that asked for a place or gave one back. */
   #lastLittle = { name: NOBODY, at: Number.NEGATIVE_INFINITY };
-  /**
-   * Since when each group is at work, and when it asked for a place or gave one back last: the longest ago first. Some may
-   * be at work no more.
-   */
-  readonly #seen = new Map<string, { readonly since: number; readonly at: number }>();
+  /** When each group at work asked for a place or gave one back last: the longest ago first. Some may be at work no more. */
+  readonly #seenAt = new Map<string, number>();
   /** Opens when the next group may take one more. */
   #timer: { at: number; cancel: () => void } | undefined;
 
@@ -198,7 +193,7 @@ export class Turns {
     const next = Math.max(0, lastTakenAt + (share.everyMs ?? Number.POSITIVE_INFINITY) - now);
     const yields = this.#yieldsFor(name, now);
     if (yields > 0) return Math.min(next, yields);
-    return taken < share.atOnce || this.#atWorkFor(name, now) < (share.afterMs ?? 0) ? 0 : next;
+    return taken < share.atOnce ? 0 : next;
   }
 
   #hasMuch({ since, begun }: Group, now: number): boolean {
@@ -213,12 +208,7 @@ export class Turns {
 
   #isBesideAnother(name: string): boolean {
     this.#forget();
-    return this.#seen.size > (this.#seen.has(name) ? 1 : 0);
-  }
-
-  /** For how long a group has been at work: a burst of many things has breaks, and so has what follows of each. */
-  #atWorkFor(name: string, now: number): number {
-    return now - (this.#seen.get(name)?.since ?? now);
+    return this.#seenAt.size > (this.#seenAt.has(name) ? 1 : 0);
   }
 
   #openAfter(ms: number): void {
@@ -250,20 +240,19 @@ export class Turns {
     if (name === NOBODY) return;
     const now = this.#clock.now();
     if (!this.#hasMuch(group, now)) this.#lastLittle = { name, at: now };
-    const before = this.#seen.get(name);
-    if (before !== undefined && now - before.at < SEEN_EVERY_MS) return;
-    const isStill = before !== undefined && (now - before.at < AT_WORK_MS || group.since <= before.at);
-    this.#seen.delete(name);
-    this.#seen.set(name, { since: isStill ? before.since : now, at: now });
+    const before = this.#seenAt.get(name);
+    if (before !== undefined && now - before < SEEN_EVERY_MS) return;
+    this.#seenAt.delete(name);
+    this.#seenAt.set(name, now);
     this.#forget();
   }
 
   /** Groups that are at work no more. */
   #forget(): void {
     const since = this.#clock.now() - AT_WORK_MS;
-    for (const [name, { at }] of this.#seen) {
+    for (const [name, at] of this.#seenAt) {
       if (at > since) return;
-      if (!this.#groups.has(name)) this.#seen.delete(name);
+      if (!this.#groups.has(name)) this.#seenAt.delete(name);
     }
   }
 }

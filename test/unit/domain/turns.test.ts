@@ -35,52 +35,6 @@ describe('a group with much to do', () => {
     expect(begun.join('')).toBe('abcdefghij');
   });
 
-  describe('that has its share only after so long', () => {
-    const share = { atOnce: 2, afterMs: 5_000 };
-
-    test('has all that a group may have until then', () => {
-      const { clock, begun, takeAll, leave } = setUp({ ...options, share });
-      takeAll('crowd', 'abcdefghijklmno');
-      clock.advance(4_999);
-      leave('crowd', 1);
-      expect(begun.join('')).toBe('abcdefghi');
-      clock.advance(1);
-      leave('crowd', 6);
-      expect(begun.join(''), 'two are under way still').toBe('abcdefghi');
-      leave('crowd', 2);
-      expect(begun.join('')).toBe('abcdefghijk');
-    });
-
-    test('counts across breaks in which it is at work still, and anew after a longer one', () => {
-      const { clock, begun, takeAll, leave } = setUp({ ...options, share });
-      takeAll('crowd', 'a');
-      leave('crowd', 1);
-      clock.advance(4_900);
-      takeAll('crowd', 'bcdefghijklm');
-      clock.advance(300);
-      leave('crowd', 7);
-      expect(begun.join(''), 'one is under way, one more may be').toBe('abcdefghij');
-      leave('crowd', 2);
-      leave('crowd', 1);
-      leave('crowd', 1);
-      leave('crowd', 1);
-      clock.advance(10_000);
-      takeAll('crowd', 'ABCDEFGHIJ');
-      clock.advance(300);
-      leave('crowd', 4);
-      expect(begun.join('')).toBe('abcdefghijklmABCDEFGHIJ');
-    });
-
-    test('beside another one has that share at once', () => {
-      const { clock, begun, takeAll, leave } = setUp({ ...options, share });
-      takeAll('burst', 'abcdefghijklmno');
-      clock.advance(300);
-      takeAll('other', '1');
-      leave('burst', 7);
-      expect(begun.join(''), 'one of the burst is under way').toBe('abcdefgh1');
-    });
-  });
-
   test('has its share no more after a break', () => {
     const { clock, begun, takeAll, leave } = setUp(options);
     takeAll('crowd', 'abc');
