@@ -331,6 +331,35 @@ describe('from nothing', () => {
     expect(world.status).toMatchObject({ status: 'UNUSED', suspended: true });
   });
 
+  test.each([
+    {
+      name: 'asked for a pod and then for none, before its controller has seen it',
+      change: ({ cluster }: World) => {
+        for (const replicas of [1, 0])
+          cluster.edit(childOf('Deployment', 'web-cache'), (object) => {
+            object['spec'] = { ...(object['spec'] as object), replicas };
+          });
+      },
+    },
+    {
+      name: 'beside a pod of ours',
+      change: ({ cluster }: World) => {
+        const labels = cluster.get(childOf('Deployment', 'web-cache'))?.metadata.labels ?? {};
+        cluster.put({
+          apiVersion: 'v1',
+          kind: 'Pod',
+          metadata: { namespace: NAMESPACE, name: 'web-cache-x', labels },
+        });
+      },
+    },
+  ])('a workload without status is not off: $name', async ({ change }) => {
+    const world = new World({ ...MINIMAL, suspend: true });
+    await world.look();
+    change(world);
+    await world.look();
+    expect(world.status.suspended).toBe(false);
+  });
+
   test('no image yet: UNUSED until there is one', async () => {
     const world = await settled({ revision: {}, source: 'internal_image' });
     expect(world.status.status).toBe('UNUSED');
