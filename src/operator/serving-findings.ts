@@ -60,7 +60,10 @@ export function isOff({ resource, pods, children }: Observed): boolean {
   });
 }
 
-/** Its spec is what it was made with: one that was made with no pods has none, before its controller has seen it too. */
+/**
+ * Its spec is what it was made with: one that was made with no pods has none, before its controller has seen it too. A
+ * generation that has risen for whatever reason waits for the controller.
+ */
 function isAsMade({ metadata }: ChildObject): boolean {
   return metadata.generation === 1;
 }
