@@ -324,6 +324,8 @@ describe.concurrent('off and on', PATIENT, () => {
     await shop.scaled(fixed(2));
     expect(await shop.revisions()).toMatchObject([{}, {}, { number: 3, status: 'DEPLOYED' }]);
     expect(shop.ever()).toEqual({ api: 4, database: 2, cache: 2 });
+    // The hub may have been told before this watch was.
+    await shop.course.until(({ activeRevision }) => activeRevision?.number === 3);
     expect(shop.course.active).toEqual([1, 3]);
   });
 
@@ -336,6 +338,7 @@ describe.concurrent('off and on', PATIENT, () => {
     expect((await shop.revisions())[1]).toEqual({ number: 2, status: 'QUEUED' });
     const ever = shop.ever();
     await shop.scaled(fixed(2));
+    await shop.course.until(({ activeRevision }) => activeRevision?.number === 2);
     expect(shop.course.active).toEqual([1, 2]);
     expect(shop.ever()['api']).toBe((ever['api'] ?? 0) + 2);
     expect((await shop.revisions())[1]).toEqual({ number: 2, status: 'DEPLOYED' });
