@@ -335,10 +335,7 @@ describe('from nothing', () => {
     {
       name: 'asked for a pod and then for none, before its controller has seen it',
       change: ({ cluster }: World) => {
-        for (const replicas of [1, 0])
-          cluster.edit(childOf('Deployment', 'web-cache'), (object) => {
-            object['spec'] = { ...(object['spec'] as object), replicas };
-          });
+        for (const replicas of [1, 0]) cluster.scale(childOf('Deployment', 'web-cache'), replicas);
       },
     },
     {
