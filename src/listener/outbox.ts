@@ -35,8 +35,7 @@ export class Outbox {
   /** How a work item ended. */
   addOutcome(outcome: Outcome): void {
     this.#outcomes.set(outcome.deployment_id, outcome);
-    if (isUrgent(outcome)) this.wake();
-    else this.#wakeForContent();
+    this.#wakeFor(outcome);
   }
 
   addObserved(report: ObservedReport): void {
@@ -44,7 +43,7 @@ export class Outbox {
     const waiting = this.#observed.get(id);
     if (waiting === undefined && this.#known.get(id) === contentHash(report)) return;
     this.#observed.set(id, withoutRepetitions([...(waiting ?? []), report]));
-    this.wake();
+    this.#wakeFor(report);
   }
 
   /** A custom resource is gone for good: nothing is remembered of it, and nothing more is told. */
@@ -74,10 +73,10 @@ export class Outbox {
     return this.isEmpty ? this.#content.promise : Promise.resolve();
   }
 
-  /** There is more to tell than that items were applied, which nobody waits for. */
+  /** There is something to tell that somebody waits for. */
   get isUrgent(): boolean {
-    if (this.#observed.size + this.#touched.size > 0 || this.#everything) return true;
-    return [...this.#outcomes.values()].some(isUrgent);
+    if (this.#touched.size > 0 || this.#everything) return true;
+    return [...this.#outcomes.values(), ...[...this.#observed.values()].flat()].some(isUrgent);
   }
 
   /** Resolves when there is such, and with the next `wake`. */
@@ -128,14 +127,21 @@ export class Outbox {
     this.#wakeForContent();
   }
 
+  #wakeFor(report: Report): void {
+    if (isUrgent(report)) this.wake();
+    else this.#wakeForContent();
+  }
+
   #wakeForContent(): void {
     this.#content.resolve();
     this.#content = Promise.withResolvers();
   }
 }
 
-function isUrgent({ kind }: Outcome): boolean {
-  return kind !== 'applied';
+/** Nobody waits for the word that an item was applied, or how far a rollout is: only for how they end. */
+function isUrgent(report: Report): boolean {
+  if (report.kind === 'applied') return false;
+  return report.kind !== 'observed' || report.rollout_revision === null;
 }
 
 /** Without those whose follower tells of the same revisions; the latest of them. */

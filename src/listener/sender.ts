@@ -20,7 +20,10 @@ export interface SenderOptions extends HubFailureOptions {
 const GATHER_MS = 40;
 /** Call after call, each carries more: it costs the hub a transaction and its disk a commit, however much is in it. */
 const PACE: Rate = { perSecond: 4, burst: 8 };
-/** The word that an item was applied goes along with the status that mostly follows, if that comes within this time. */
+/**
+ * The word that an item was applied, and how far a rollout is, go along with what mostly follows, if that comes within this
+ * time: told at once, they would take hub and disk just when the operator writes what somebody waits for.
+ */
 const COMPANY_MS = 100;
 const RETRY = { baseMs: 200, capMs: 10_000 };
 /** Then the hub is asked anew whether it knows more. */

@@ -1,6 +1,5 @@
 import { KubeError, type KubeErrorKind } from '../kube/errors.ts';
-import type { KubeObject, UntypedObject } from '../kube/object.ts';
-import { RESOURCES } from '../kube/resources.ts';
+import type { KubeObject } from '../kube/object.ts';
 import { type Action, STAGES } from './action.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { isPaused } from './conditions.ts';
@@ -9,6 +8,7 @@ import { explainExisting } from './existing.ts';
 import { type Failure, Unmet } from './failure.ts';
 import { assertMayAct } from './may-act.ts';
 import type { ObservedResource } from './observed.ts';
+import { type Parent, readParent } from './parent.ts';
 import type { Refusals } from './refusals.ts';
 import { refusal } from './refused-call.ts';
 import { isWitnessAlone } from './secrets.ts';
@@ -22,6 +22,8 @@ export interface ActInput extends Omit<Execution, 'view' | 'resource'> {
   readonly mayAct: () => boolean;
   /** Whether the custom resource was read from the server since this operator began. */
   readonly confirmed: boolean;
+  /** It was asked for already, since what was decided on was gathered. */
+  readonly parent?: Parent | undefined;
   /**
    * To be called when the prerequisites are there and something is about to be changed that runs; false: nothing may be,
    * because the custom resource is not what it was.
@@ -111,8 +113,9 @@ function mayOutlive(action: Action, input: ActInput): boolean {
 }
 
 /** @throws KubeError when the server does not answer */
-async function isParentUnchanged({ client, resource, signal }: ActInput): Promise<boolean> {
-  const live = await client.find<UntypedObject>(RESOURCES.ManagedDeployment, resource.metadata, { signal });
+async function isParentUnchanged(input: ActInput): Promise<boolean> {
+  const { resource, parent } = input;
+  const live = await (parent?.answer ?? readParent(input));
   return (
     live !== undefined &&
     live.metadata.uid === resource.metadata.uid &&

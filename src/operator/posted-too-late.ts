@@ -8,6 +8,7 @@ import { ownerReferences } from '../workloads/owner.ts';
 import type { Execution } from './execute.ts';
 import { assertMayAct, type MayAct } from './may-act.ts';
 import { isOurs } from './ownership.ts';
+import { readParent } from './parent.ts';
 
 type Caller = Pick<Execution, 'client' | 'resource' | 'signal'>;
 type Fenced = Caller & MayAct;
@@ -142,8 +143,9 @@ function isClaim({ kind }: Post): boolean {
 }
 
 /** Whether the deployment has a custom resource: this one, or one that was made again. */
-async function isThere({ client, resource, signal }: Caller): Promise<boolean> {
-  const live = await client.find<UntypedObject>(RESOURCES.ManagedDeployment, resource.metadata, { signal });
+async function isThere(caller: Caller): Promise<boolean> {
+  const { resource } = caller;
+  const live = await readParent(caller);
   const spec = live?.['spec'] as { deploymentId?: string } | undefined;
   return live !== undefined && spec?.deploymentId === resource.spec.deploymentId;
 }

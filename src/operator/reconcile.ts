@@ -18,6 +18,7 @@ import { imageAsked } from './images/image-asked.ts';
 import { Memory, type Remembered } from './memory.ts';
 import { nextLook, type Reported, staleOutcome } from './next-look.ts';
 import type { Observed, ObservedResource } from './observed.ts';
+import { readParentAhead } from './parent.ts';
 import { Posts } from './posted-too-late.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { otherOwner, refuseCopy, refuseSpec, tellLeaving } from './refuse.ts';
@@ -87,6 +88,7 @@ export function createReconciler(
     }
     const other = otherOwner(resource, view);
     if (other !== null) return await refuseCopy(resource, other, options, remembered, signal);
+    const parent = await readParentAhead({ client, resource, signal });
     const now = clock.date();
     remembered.checked = checked(resource, options.policy, remembered.checked);
     const confined = { ...gathered.observed, forbidden: remembered.checked.forbidden };
@@ -109,7 +111,7 @@ export function createReconciler(
     };
     const beginning = begins(observed, decision) ? announce : undefined;
     const acted = await carryOut(
-      { observed, decision, remembered, posts, announce: beginning },
+      { observed, decision, remembered, posts, announce: beginning, parent },
       options,
       signal,
     );

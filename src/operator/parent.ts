@@ -1,0 +1,37 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { KubeClient } from '../kube/client.ts';
+import type { KubeObject, UntypedObject } from '../kube/object.ts';
+import { RESOURCES } from '../kube/resources.ts';
+import type { ObservedResource } from './observed.ts';
+
+interface Question {
+  readonly client: Pick<KubeClient, 'find'>;
+  readonly resource: Pick<KubeObject, 'metadata'>;
+  readonly signal: AbortSignal;
+}
+
+/** An answer that is on its way. */
+export interface Parent {
+  readonly answer: Promise<UntypedObject | undefined>;
+}
+
+/** The custom resource as the server itself has it. */
+export function readParent({ client, resource, signal }: Question): Promise<UntypedObject | undefined> {
+  return client.find<UntypedObject>(RESOURCES.ManagedDeployment, resource.metadata, { signal });
+}
+
+/**
+ * The same, asked for before it is decided what to do, where something surely is: of a resource that has no status yet. The
+ * server answers while this process decides.
+ */
+export async function readParentAhead(
+  question: Question & { readonly resource: Pick<ObservedResource, 'status'> },
+): Promise<Parent | undefined> {
+  if (question.resource.status !== undefined) return undefined;
+  const answer = readParent(question);
+  // Whoever needs it is told of a failure.
+  answer.catch(() => undefined);
+  // What was sent leaves the process when this turn ends.
+  await nextTurn();
+  return { answer };
+}
