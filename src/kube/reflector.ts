@@ -160,7 +160,7 @@ export class Reflector<T extends KubeObject> {
 
   async #list(signal: AbortSignal): Promise<void> {
     const { client, namespace, labelSelector, fieldSelector, pageSize, listTimeoutMs } = this.#options;
-    const held = new Set<T>();
+    const held = new WeakSet<T>();
     const isFirst = this.#cache.streamVersion === undefined;
     // Pages of one that broke off are in the cache: they may be of before a restore of the server, so this one wins.
     const isAnew = isFirst && this.#hasBegun;
@@ -189,7 +189,7 @@ export class Reflector<T extends KubeObject> {
    * An object of a page. What the cache holds in this version is not held again until the whole list is there, or lists of
    * what is at rest would be what takes most memory: only its name.
    */
-  #fromList(object: T, held: Set<T>): T {
+  #fromList(object: T, held: WeakSet<T>): T {
     const slim = this.#slim(object);
     if (this.#cache.streamVersion === undefined) this.#cache.listed(slim);
     if (!this.#cache.holds(slim)) return slim;

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type {
   ApplyOptions,
   CallOptions,
@@ -83,27 +82,19 @@ export class RestClient implements KubeClient {
   ): Promise<ObjectList<T>> {
     const limit = options.limit ?? DEFAULT_PAGE_SIZE;
     const items: T[] = [];
-    let asked = this.list<T>(resource, { ...options, limit });
-    for (let isFirst = true; ; isFirst = false) {
-      let page: ObjectList<T>;
+    let page: ObjectList<T> | undefined;
+    do {
       try {
-        page = await asked;
+        page = await this.list<T>(resource, { ...options, limit, continue: page?.continue });
       } catch (error) {
         // The snapshot behind the page token was compacted away: take everything in one answer, as client-go does.
-        if (isFirst || !isKubeError(error, 'gone')) throw error;
+        if (page === undefined || !isKubeError(error, 'gone')) throw error;
         const whole = await this.list<T>(resource, { ...options, limit: undefined });
         return { ...whole, items: whole.items.map(transform) };
       }
-      const { resourceVersion, continue: next } = page;
-      if (next !== undefined) {
-        asked = this.list<T>(resource, { ...options, limit, continue: next });
-        asked.catch(() => undefined);
-        // It is on its way before this one is gone through: the server works on it meanwhile.
-        await setImmediate();
-      }
       for (const item of page.items) items.push(transform(item));
-      if (next === undefined) return { items, resourceVersion };
-    }
+    } while (page.continue !== undefined);
+    return { items, resourceVersion: page.resourceVersion };
   }
 
   async create<T extends KubeObject>(object: T, options: WriteOptions = {}): Promise<T> {

@@ -24,7 +24,7 @@ const PACE: Rate = { perSecond: 4, burst: 8 };
  * The word that an item was applied, and how far a rollout is, go along with what mostly follows, if that comes within this
  * time: told at once, they would take hub and disk just when the operator writes what somebody waits for.
  */
-const COMPANY_MS = 100;
+const COMPANY_MS = 250;
 const RETRY = { baseMs: 200, capMs: 10_000 };
 /** Then the hub is asked anew whether it knows more. */
 const AS_BEFORE_MS = 60_000;

@@ -34,17 +34,28 @@ export function actorColumns(actor: Actor) {
   };
 }
 
-/** Appends events, in their order, in one statement. */
+const APPEND = `
+INSERT INTO events (id, tenant_id, deployment_id, revision_id, listener_id, actor_kind, actor_id, actor_name, reason, message, details)
+SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::uuid[], $8::text[], $9::text[],
+  $10::text[], $11::jsonb[])`;
+
+/** Appends events, in their order, in one statement: prepared, for each hand-out and most reports have some. */
 export async function appendEvents(transaction: Transaction, added: readonly NewEvent[]): Promise<void> {
   if (added.length === 0) return;
-  await transaction.drizzle.insert(events).values(
-    added.map(({ actor, details, ...event }) => ({
-      id: uuidv7(),
-      ...event,
-      ...actorColumns(actor),
-      details: details ?? {},
-    })),
-  );
+  const actors = added.map(({ actor }) => actorColumns(actor));
+  await transaction.query(APPEND, [
+    added.map(() => uuidv7()),
+    added.map(({ tenantId }) => tenantId),
+    added.map(({ deploymentId }) => deploymentId ?? null),
+    added.map(({ revisionId }) => revisionId ?? null),
+    added.map(({ listenerId }) => listenerId ?? null),
+    actors.map(({ actorKind }) => actorKind),
+    actors.map(({ actorId }) => actorId),
+    actors.map(({ actorName }) => actorName),
+    added.map(({ reason }) => reason),
+    added.map(({ message }) => message),
+    added.map(({ details }) => JSON.stringify(details ?? {})),
+  ]);
 }
 
 /** History of a tenant, its deployments' included, or of all tenants and the platform (`null`), newest first. */

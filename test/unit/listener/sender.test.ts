@@ -44,8 +44,8 @@ const observed: ObservedReport = {
 };
 /** As long as it gathers after a call. */
 const GATHER_MS = 40;
-/** So long the word that an item was applied waits for a status. */
-const COMPANY_MS = 100;
+/** So long the word that an item was applied, or how far a rollout is, waits for what follows. */
+const COMPANY_MS = 250;
 
 function setUp() {
   const calls: (({ kind: 'reports' } & ReportsRequest) | ({ kind: 'inventory' } & InventoryRequest))[] = [];
@@ -140,6 +140,20 @@ describe('the sender', () => {
     t.outbox.addObserved(observed);
     await settle();
     expect(t.calls).toMatchObject([{ reports: [applied(1), observed] }]);
+  });
+
+  it('has how far a rollout is wait for what follows; how it ends is told at once', async () => {
+    const rolling = { ...observed, rollout_revision: { id: 'r1', number: 1 } };
+    t.outbox.addObserved(rolling);
+    await t.pass(COMPANY_MS - 1);
+    expect(t.calls).toEqual([]);
+    t.outbox.addObserved({ ...observed, active_revision: { id: 'r1', number: 1 } });
+    await settle();
+    expect(t.calls).toMatchObject([{ reports: [rolling, { active_revision: { id: 'r1' } }] }]);
+    t.outbox.addObserved(rolling);
+    await t.pass(GATHER_MS);
+    await t.pass(COMPANY_MS);
+    expect(t.calls.slice(1)).toMatchObject([{ reports: [rolling] }]);
   });
 
   it('does not wait for a status for ever, nor longer the more is applied', async () => {

@@ -1,5 +1,6 @@
 /** What a creation reads from the server itself, and when that has to be read again. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { KubeError } from '../../../src/kube/errors.ts';
 import { NAMESPACE, revised, World } from './fixtures.ts';
 
 const SPEC = revised('web:1', 1, { suspend: true });
@@ -44,6 +45,40 @@ describe('the custom resource', () => {
     const reads = readsOf(world);
     expect(await world.look()).toEqual(['create Service/web-db']);
     expect(reads.filter((read) => read === PARENT)).toEqual([PARENT]);
+  });
+
+  test('is not read where there is nothing to do, by an operator that has just begun neither', async () => {
+    const world = new World(SPEC);
+    await world.converge();
+    world.restart();
+    const reads = readsOf(world);
+    expect(await world.look()).toEqual([]);
+    expect(reads).toEqual([]);
+  });
+
+  test('is asked for before it is decided what to make: what is gone by the answer is made nothing for', async () => {
+    const world = new World(SPEC);
+    const { find } = world.cluster.client;
+    world.cluster.client.find = async (resource, at, options) => {
+      if (resource.kind === 'ManagedDeployment') return undefined;
+      return await find(resource, at, options);
+    };
+    expect(await world.look()).toEqual([]);
+  });
+
+  test('is asked for again by the next look where the server did not answer', async () => {
+    const world = new World(SPEC);
+    const { find } = world.cluster.client;
+    let failures = 1;
+    world.cluster.client.find = async (resource, at, options) => {
+      if (resource.kind === 'ManagedDeployment' && failures > 0) {
+        failures -= 1;
+        throw new KubeError({ kind: 'server', message: 'failed to get: out of order' });
+      }
+      return await find(resource, at, options);
+    };
+    await expect(world.look()).rejects.toThrow('out of order');
+    expect(await world.look()).toContain('create Secret/web-db');
   });
 });
 
