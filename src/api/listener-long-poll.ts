@@ -110,14 +110,13 @@ export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkReq
     const look = await scope.read((reader) => lookForWork(reader, listenerId));
     if (look?.epoch !== epoch) throw new StaleEpoch(epoch, look?.epoch ?? 0);
     const due = look.dueInMs !== null && look.dueInMs <= 0;
-    const withLeftovers = look.hasLeftovers;
     const lookedAt = Date.now();
     // Work is not handed to nobody: it would come again only when it is missed.
     const items =
       due && !signal.aborted
         ? await scope.transaction(async (transaction) => {
             await checkEpoch(transaction, listenerId, epoch);
-            return takeWork(transaction, listenerId, { limit, withLeftovers }, renderer(deps));
+            return takeWork(transaction, listenerId, limit, renderer(deps));
           }, HANDING_OUT)
         : [];
     for (const item of items) tell(deps, listenerId, item, lookedAt);

@@ -168,6 +168,23 @@ export const TROUBLES: readonly Reason[] = [
   'RouteUnsupported',
 ];
 
+const TROUBLED: ReadonlySet<string> = new Set(TROUBLES);
+
+/** Conditions whose reasons are told; of two that say the same, the first. */
+const TELLING: readonly string[] = [
+  'Ready',
+  'DatabaseReady',
+  'CacheReady',
+  'RouteReady',
+] satisfies ConditionType[];
+
+/** Those that tell of trouble, each reason once. */
+export function troublesOf(conditions: readonly Condition[]): Condition[] {
+  return TELLING.flatMap((wanted) => conditions.filter(({ type }) => type === wanted))
+    .filter(({ status, reason }) => status === 'False' && TROUBLED.has(reason))
+    .filter(({ reason }, index, all) => all.findIndex((other) => other.reason === reason) === index);
+}
+
 /** Said of the volume of a database that answers. */
 const ANSWERING: ReadonlySet<string> = new Set<Reason>(['VolumeNotExpandable', 'VolumeBeingDeleted']);
 

@@ -10,7 +10,7 @@ import type {
   ReportOutcome,
   RevisionRef,
 } from './cluster-report.ts';
-import { type Condition, type ConditionType, isDataReady, type Reason, TROUBLES } from './conditions.ts';
+import { type Condition, isDataReady, type Reason, troublesOf } from './conditions.ts';
 import type { ToldFailure } from './culprit.ts';
 import { canonicalJson } from './hash.ts';
 import { activeAfter, move, observedSteps, reasonOr, type Step } from './revision-steps.ts';
@@ -199,22 +199,6 @@ function inPlaceEvents(
       details: culprit === undefined ? {} : { culprit },
     },
   ];
-}
-
-const TROUBLED: ReadonlySet<string> = new Set(TROUBLES);
-
-/** Conditions whose reasons are told; of two that say the same, the first. */
-const TELLING: readonly string[] = [
-  'Ready',
-  'DatabaseReady',
-  'CacheReady',
-  'RouteReady',
-] satisfies ConditionType[];
-
-function troublesOf(conditions: readonly Condition[]): Condition[] {
-  return TELLING.flatMap((wanted) => conditions.filter(({ type }) => type === wanted))
-    .filter(({ status, reason }) => status === 'False' && TROUBLED.has(reason))
-    .filter(({ reason }, index, all) => all.findIndex((other) => other.reason === reason) === index);
 }
 
 /** Trouble that was not there before. What failed for it says so itself. */

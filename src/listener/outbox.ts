@@ -1,4 +1,5 @@
 import type { InventoryItem, ObservedReport, Report } from '../contract/report-protocol.ts';
+import { troublesOf } from '../domain/conditions.ts';
 import { contentHash } from '../domain/hash.ts';
 
 type Outcome = Exclude<Report, ObservedReport>;
@@ -17,8 +18,8 @@ const KEPT_STATUSES = 20;
 
 /**
  * What the hub is to be told of each deployment: newer ones replace older ones, so nothing piles up while the hub is
- * away. A status that tells of other revisions than the one after it is kept: it may be all that says that a revision
- * has rolled, or was active. Statuses that the hub has already are not sent again.
+ * away. A status that tells of other revisions or other trouble than the one after it is kept: it may be all that says that a
+ * revision has rolled, or was active, or that there was trouble. Statuses that the hub has already are not sent again.
  */
 export class Outbox {
   readonly #outcomes = new Map<string, Outcome>();
@@ -138,22 +139,26 @@ export class Outbox {
   }
 }
 
-/** Nobody waits for the word that an item was applied, or how far a rollout is: only for how they end. */
+/** Nobody waits for the word that an item was applied, or how far a rollout is: only for how they end, and for trouble. */
 function isUrgent(report: Report): boolean {
-  if (report.kind === 'applied') return false;
-  return report.kind !== 'observed' || report.rollout_revision === null;
+  if (report.kind !== 'observed') return report.kind !== 'applied';
+  return report.rollout_revision === null || troublesOf(report.conditions).length > 0;
 }
 
-/** Without those whose follower tells of the same revisions; the latest of them. */
+/** Without those whose follower tells of the same; the latest of them. */
 function withoutRepetitions(reports: readonly ObservedReport[]): readonly ObservedReport[] {
   return reports
     .filter((report, index) => {
       const next = reports[index + 1];
-      return next === undefined || revisionsOf(report) !== revisionsOf(next);
+      return next === undefined || newsOf(report) !== newsOf(next);
     })
     .slice(-KEPT_STATUSES);
 }
 
-function revisionsOf({ active_revision, rollout_revision, failed_revision }: ObservedReport): string {
-  return [active_revision, rollout_revision, failed_revision].map((revision) => revision?.id ?? '').join();
+/** What must not be lost of a status although a later one is there: its revisions, and trouble, which the history tells. */
+function newsOf({ active_revision, rollout_revision, failed_revision, conditions }: ObservedReport): string {
+  const revisions = [active_revision, rollout_revision, failed_revision].map(
+    (revision) => revision?.id ?? '',
+  );
+  return [...revisions, ...troublesOf(conditions).map(({ reason }) => reason)].join();
 }

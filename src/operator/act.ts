@@ -8,7 +8,7 @@ import { explainExisting } from './existing.ts';
 import { type Failure, Unmet } from './failure.ts';
 import { assertMayAct } from './may-act.ts';
 import type { ObservedResource } from './observed.ts';
-import { type Parent, readParent } from './parent.ts';
+import { type ParentRead, readParent } from './parent.ts';
 import type { Refusals } from './refusals.ts';
 import { refusal } from './refused-call.ts';
 import { isWitnessAlone } from './secrets.ts';
@@ -23,7 +23,7 @@ export interface ActInput extends Omit<Execution, 'view' | 'resource'> {
   /** Whether the custom resource was read from the server since this operator began. */
   readonly confirmed: boolean;
   /** It was asked for already, since what was decided on was gathered. */
-  readonly parent?: Parent | undefined;
+  readonly parentRead?: ParentRead | undefined;
   /**
    * To be called when the prerequisites are there and something is about to be changed that runs; false: nothing may be,
    * because the custom resource is not what it was.
@@ -114,8 +114,8 @@ function mayOutlive(action: Action, input: ActInput): boolean {
 
 /** @throws KubeError when the server does not answer */
 async function isParentUnchanged(input: ActInput): Promise<boolean> {
-  const { resource, parent } = input;
-  const live = await (parent?.answer ?? readParent(input));
+  const { resource, parentRead } = input;
+  const live = await (parentRead?.answer ?? readParent(input));
   return (
     live !== undefined &&
     live.metadata.uid === resource.metadata.uid &&

@@ -4,7 +4,7 @@ import { conditionOf, isPaused } from './conditions.ts';
 import type { Decision } from './decide.ts';
 import { type Remembered, versionOf } from './memory.ts';
 import type { Observed, ObservedResource } from './observed.ts';
-import type { Parent } from './parent.ts';
+import type { ParentRead } from './parent.ts';
 import type { Posts } from './posted-too-late.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { secretsCheck, secretsCheckDue, secretsCheckId } from './secrets-check.ts';
@@ -26,7 +26,7 @@ export interface CarryOut {
   readonly remembered: Remembered;
   readonly posts: Posts;
   readonly announce: (() => Promise<boolean>) | undefined;
-  readonly parent: Parent | undefined;
+  readonly parentRead: ParentRead | undefined;
 }
 
 /**
@@ -34,7 +34,7 @@ export interface CarryOut {
  * @param announce names the rollout in the status, before a workload is touched; undefined: none begins
  */
 export async function carryOut(
-  { observed, decision, remembered, posts, announce, parent }: CarryOut,
+  { observed, decision, remembered, posts, announce, parentRead }: CarryOut,
   options: ReconcilerOptions,
   signal: AbortSignal,
 ): Promise<Acted> {
@@ -66,7 +66,7 @@ export async function carryOut(
     mayAct,
     confirmed,
     announce,
-    parent,
+    parentRead,
   };
   const acted = await act(actions, input);
   remembered.confirmed ||= acted.confirmed;

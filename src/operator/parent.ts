@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KubeClient } from '../kube/client.ts';
 import type { KubeObject, UntypedObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resources.ts';
+import { isPaused } from './conditions.ts';
 import type { ObservedResource } from './observed.ts';
 
 interface Question {
@@ -11,7 +12,7 @@ interface Question {
 }
 
 /** An answer that is on its way. */
-export interface Parent {
+export interface ParentRead {
   readonly answer: Promise<UntypedObject | undefined>;
 }
 
@@ -21,13 +22,14 @@ export function readParent({ client, resource, signal }: Question): Promise<Unty
 }
 
 /**
- * The same, asked for before it is decided what to do, where something surely is: of a resource that has no status yet. The
- * server answers while this process decides.
+ * The same, asked for while it is decided what to do, where something mostly is: of a resource that has no status yet. Only
+ * after what is decided on was gathered: it is what the answer confirms.
  */
 export async function readParentAhead(
-  question: Question & { readonly resource: Pick<ObservedResource, 'status'> },
-): Promise<Parent | undefined> {
-  if (question.resource.status !== undefined) return undefined;
+  question: Question & { readonly resource: ObservedResource },
+): Promise<ParentRead | undefined> {
+  const { resource } = question;
+  if (resource.status !== undefined || isPaused(resource)) return undefined;
   const answer = readParent(question);
   // Whoever needs it is told of a failure.
   answer.catch(() => undefined);

@@ -48,12 +48,15 @@ export function createReconciler(
   };
   const memory = new Memory();
 
-  /** A failure is decided on what the server says itself. */
+  /** A failure is decided on what the server says itself: then what was read of the custom resource before is older. */
   const decideSurely = async (cached: Observed, now: Date, signal: AbortSignal) => {
+    const parentRead = await readParentAhead({ client, resource: cached.resource, signal });
     const decision = decide(cached, config, patience, now);
-    if (decision.verdict.kind !== 'failed' || !decision.verdict.seen) return { observed: cached, decision };
+    if (decision.verdict.kind !== 'failed' || !decision.verdict.seen) {
+      return { observed: cached, decision, parentRead };
+    }
     const observed = await withLiveComponents(cached, decision, view, signal);
-    return { observed, decision: decide(observed, config, patience, now) };
+    return { observed, decision: decide(observed, config, patience, now), parentRead: undefined };
   };
 
   /** Whether the caches do not show yet what was written of it: then a look would be for nothing. */
@@ -88,14 +91,13 @@ export function createReconciler(
     }
     const other = otherOwner(resource, view);
     if (other !== null) return await refuseCopy(resource, other, options, remembered, signal);
-    const parent = await readParentAhead({ client, resource, signal });
     const now = clock.date();
     remembered.checked = checked(resource, options.policy, remembered.checked);
     const confined = { ...gathered.observed, forbidden: remembered.checked.forbidden };
     const whole = withHost(withWorkElsewhere(confined, key, options), options);
     const told = await withTellings(whole, { client, remembered, now: now.getTime(), signal });
     const sure = await decideSurely(told, now, signal);
-    const { decision } = sure;
+    const { decision, parentRead } = sure;
     let { observed } = sure;
     const report = async (status: ManagedDeploymentStatus, atOnce = false): Promise<Reported> => {
       const reported = await reportStatus(observed.resource, status, options, remembered, { signal, atOnce });
@@ -111,7 +113,7 @@ export function createReconciler(
     };
     const beginning = begins(observed, decision) ? announce : undefined;
     const acted = await carryOut(
-      { observed, decision, remembered, posts, announce: beginning, parent },
+      { observed, decision, remembered, posts, announce: beginning, parentRead },
       options,
       signal,
     );

@@ -160,12 +160,11 @@ async function leftovers(transaction: Transaction, listenerId: string, limit: nu
 /**
  * Hands out what is due: calls `handOut` for each item, in a fair order, and notes what was given, in one transaction.
  * `handOut` must not have effects: the transaction may run again.
- * @param withLeftovers also what deployments have left over that are gone, for which there is a statement more
  */
 export async function takeWork<Item>(
   transaction: Transaction,
   listenerId: string,
-  { limit, withLeftovers }: { limit: number; withLeftovers: boolean },
+  limit: number,
   handOut: (due: DueWork) => HandOut<Item>,
 ): Promise<Item[]> {
   const due = await transaction.query<{ id: string }>(DUE, [listenerId, limit]);
@@ -184,8 +183,7 @@ export async function takeWork<Item>(
   }
   if (given.length > 0) await noteHandOut(transaction, listenerId, given);
   await appendEvents(transaction, failures);
-  const purges = withLeftovers ? await leftovers(transaction, listenerId, limit - given.length) : [];
-  for (const purge of purges) {
+  for (const purge of await leftovers(transaction, listenerId, limit - given.length)) {
     const result = handOut(purge);
     if (result.kind === 'item') items.push(result.item);
   }
@@ -193,35 +191,19 @@ export async function takeWork<Item>(
 }
 
 const NEXT_DUE = `
-SELECT l.lease_epoch,
-  (SELECT extract(epoch FROM min(next_attempt_at) - now())::float8 * 1000 FROM deployments
-    WHERE listener_id = $1 AND generation > acknowledged_generation) AS in_ms,
-  (SELECT extract(epoch FROM min(next_attempt_at) - now())::float8 * 1000 FROM tombstones
-    WHERE listener_id = $1 AND due) AS leftovers_in_ms
+SELECT l.lease_epoch, extract(epoch FROM least(
+  (SELECT min(next_attempt_at) FROM deployments WHERE listener_id = $1 AND generation > acknowledged_generation),
+  (SELECT min(next_attempt_at) FROM tombstones WHERE listener_id = $1 AND due)) - now())::float8 * 1000 AS in_ms
 FROM listeners l WHERE l.id = $1`;
 
-/** What a listener may be given, of a moment ago. */
-export interface WorkOutlook {
-  readonly epoch: number;
-  /** When the next item is due, in milliseconds from now; ≤ 0: now; null: nothing is waiting. */
-  readonly dueInMs: number | null;
-  /** Something is due that deployments which are gone have left over. */
-  readonly hasLeftovers: boolean;
-}
-
-/** Cheap, writes nothing. null when the scope sees no listener of this id. */
-export async function lookForWork(reader: Reader, listenerId: string): Promise<WorkOutlook | null> {
-  const [row] = await reader.query<{
-    lease_epoch: number;
-    in_ms: number | null;
-    leftovers_in_ms: number | null;
-  }>(NEXT_DUE, [listenerId]);
-  if (row === undefined) return null;
-  const { lease_epoch: epoch, in_ms: inMs, leftovers_in_ms: leftoversInMs } = row;
-  const dues = [inMs, leftoversInMs].filter((ms) => ms !== null);
-  return {
-    epoch,
-    dueInMs: dues.length === 0 ? null : Math.min(...dues),
-    hasLeftovers: leftoversInMs !== null && leftoversInMs <= 0,
-  };
+/**
+ * When the next item is due, in milliseconds from now (≤ 0: now; null: nothing is waiting), and the current epoch.
+ * Cheap, writes nothing. null when the scope sees no listener of this id.
+ */
+export async function lookForWork(
+  reader: Reader,
+  listenerId: string,
+): Promise<{ epoch: number; dueInMs: number | null } | null> {
+  const [row] = await reader.query<{ lease_epoch: number; in_ms: number | null }>(NEXT_DUE, [listenerId]);
+  return row === undefined ? null : { epoch: row.lease_epoch, dueInMs: row.in_ms };
 }

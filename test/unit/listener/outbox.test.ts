@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ObservedReport } from '../../../src/contract/report-protocol.ts';
+import type { Condition, Reason } from '../../../src/domain/conditions.ts';
 import { Outbox } from '../../../src/listener/outbox.ts';
 
 const applied = (id: string, generation: number) =>
@@ -16,6 +17,15 @@ const observed = (id: string, generation: number): ObservedReport => ({
   active_revision: null,
   rollout_revision: null,
   failed_revision: null,
+});
+
+const ready = (reason: Reason): Condition => ({
+  type: 'Ready',
+  status: 'False',
+  reason,
+  message: '',
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+  observedGeneration: 1,
 });
 
 describe('the outbox', () => {
@@ -81,12 +91,40 @@ describe('the outbox', () => {
       expect(outbox.isEmpty).toBe(true);
     });
 
+    it('keeps trouble that came and went, which the history tells', () => {
+      const outbox = new Outbox();
+      const troubled = { ...rolling('a', 2), conditions: [ready('Unschedulable')] };
+      const worded = { ...rolling('a', 2, 7), conditions: [ready('Unschedulable')] };
+      for (const report of [rolling('a', 2), troubled, worded, rolling('a', 2)]) outbox.addObserved(report);
+      expect(outbox.draft(10)?.reports).toEqual([rolling('a', 2), worded, rolling('a', 2)]);
+    });
+
     it('keeps a bounded number of them, the latest', () => {
       const outbox = new Outbox();
       for (let number = 2; number <= 1000; number += 1) outbox.addObserved(rolling('a', number));
       const reports = outbox.draft(500)?.reports ?? [];
       expect([reports.length, reports.at(-1)]).toEqual([20, rolling('a', 1000)]);
     });
+  });
+
+  it.each([
+    ['the word that an item was applied', 'can wait', applied('a', 1)],
+    ['how far a rollout is', 'can wait', { ...observed('a', 1), rollout_revision: { id: 'r1', number: 1 } }],
+    [
+      'trouble of a rollout',
+      'is urgent',
+      {
+        ...observed('a', 1),
+        rollout_revision: { id: 'r1', number: 1 },
+        conditions: [ready('ImagePullFailed')],
+      },
+    ],
+    ['that nothing rolls', 'is urgent', observed('a', 1)],
+  ])('%s %s', (_, how, report) => {
+    const outbox = new Outbox();
+    if (report.kind === 'observed') outbox.addObserved(report);
+    else outbox.addOutcome(report);
+    expect(outbox.isUrgent).toBe(how === 'is urgent');
   });
 
   it('hands out at most as many as asked for, and none is lost', () => {

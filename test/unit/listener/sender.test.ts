@@ -160,8 +160,17 @@ describe('the sender', () => {
     t.outbox.addOutcome(applied(1));
     await t.pass(COMPANY_MS - 1);
     t.outbox.addOutcome(applied(1, 'b'));
+    t.outbox.addObserved({ ...observed, rollout_revision: { id: 'r1', number: 1 } });
     await t.pass(1);
-    expect(t.calls).toMatchObject([{ reports: [applied(1), applied(1, 'b')] }]);
+    expect(t.calls).toMatchObject([{ reports: [applied(1), applied(1, 'b'), { kind: 'observed' }] }]);
+  });
+
+  it('tells what has waited for company at once when it is to end', async () => {
+    t.outbox.addObserved({ ...observed, rollout_revision: { id: 'r1', number: 1 } });
+    await settle();
+    t.draining.abort();
+    await t.done;
+    expect(t.calls).toMatchObject([{ reports: [{ kind: 'observed' }] }]);
   });
 
   it('calls less often, with more, when there is always something to tell', async () => {

@@ -1,6 +1,7 @@
 /** What a creation reads from the server itself, and when that has to be read again. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { KubeError } from '../../../src/kube/errors.ts';
+import type { UntypedObject } from '../../../src/kube/object.ts';
 import { NAMESPACE, revised, World } from './fixtures.ts';
 
 const SPEC = revised('web:1', 1, { suspend: true });
@@ -56,13 +57,55 @@ describe('the custom resource', () => {
     expect(reads).toEqual([]);
   });
 
-  test('is asked for before it is decided what to make: what is gone by the answer is made nothing for', async () => {
+  /** What comes first in the next look. */
+  async function firstOf(world: World): Promise<'asks' | 'decides' | undefined> {
+    const steps: ('asks' | 'decides')[] = [];
+    const { find } = world.cluster.client;
+    world.cluster.client.find = (resource, at, options) => {
+      if (resource.kind === 'ManagedDeployment') steps.push('asks');
+      return find(resource, at, options);
+    };
+    const config = new Proxy(world.config, {
+      get: (target, field) => {
+        steps.push('decides');
+        return target[field as keyof typeof target];
+      },
+    });
+    world.restart(config);
+    steps.length = 0;
+    await world.look();
+    return steps[0];
+  }
+
+  test('is asked for before it is decided what to make where there is no status yet, else only where something is made', async () => {
+    const world = new World(SPEC);
+    expect(await firstOf(world)).toBe('asks');
+    expect(await firstOf(world)).toBe('decides');
+  });
+
+  test('is not asked for where it is paused from the beginning', async () => {
+    const world = new World(SPEC);
+    world.cluster.edit(`ManagedDeployment/${NAMESPACE}/web`, ({ metadata }) => {
+      metadata.annotations = { 'berth.dev/paused': 'true' };
+    });
+    const reads = readsOf(world);
+    await world.look();
+    expect(reads).toEqual([]);
+  });
+
+  test.each([
+    ['gone', () => undefined],
+    ['another one', (live: UntypedObject) => ({ ...live, metadata: { ...live.metadata, uid: 'another' } })],
+    ['changed', (live: UntypedObject) => ({ ...live, metadata: { ...live.metadata, generation: 7 } })],
+  ])('that is %s by the answer is made nothing for', async (_, now) => {
     const world = new World(SPEC);
     const { find } = world.cluster.client;
-    world.cluster.client.find = async (resource, at, options) => {
-      if (resource.kind === 'ManagedDeployment') return undefined;
-      return await find(resource, at, options);
-    };
+    world.cluster.client.find = (async (...call: Parameters<typeof find>) => {
+      const found = await find(...call);
+      return call[0].kind === 'ManagedDeployment' && found !== undefined
+        ? now(found as UntypedObject)
+        : found;
+    }) as typeof find;
     expect(await world.look()).toEqual([]);
   });
 
