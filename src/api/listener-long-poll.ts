@@ -92,6 +92,13 @@ export interface WorkRequest {
   lost: boolean;
 }
 
+/** When the next item is due, in milliseconds from now; null: none is waiting. @throws StaleEpoch */
+async function dueIn(scope: Scope, listenerId: string, epoch: number): Promise<number | null> {
+  const look = await scope.read((reader) => lookForWork(reader, listenerId));
+  if (look?.epoch !== epoch) throw new StaleEpoch(epoch, look?.epoch ?? 0);
+  return look.dueInMs;
+}
+
 /**
  * What is due, as soon as something is; nothing once the time is over or the signal fires.
  * @throws StaleEpoch
@@ -105,11 +112,12 @@ export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkReq
       await handOutAgain(transaction, listenerId);
     });
   }
+  // Who was hinted at takes what is due without looking first whether something is: the hint mostly says so.
+  let hinted = false;
   for (;;) {
     const ticket = deps.hints.ticket(listenerId);
-    const look = await scope.read((reader) => lookForWork(reader, listenerId));
-    if (look?.epoch !== epoch) throw new StaleEpoch(epoch, look?.epoch ?? 0);
-    const due = look.dueInMs !== null && look.dueInMs <= 0;
+    const dueInMs = hinted ? 0 : await dueIn(scope, listenerId, epoch);
+    const due = dueInMs !== null && dueInMs <= 0;
     const lookedAt = Date.now();
     // Work is not handed to nobody: it would come again only when it is missed.
     const items =
@@ -122,7 +130,12 @@ export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkReq
     for (const item of items) tell(deps, listenerId, item, lookedAt);
     const left = end - performance.now();
     if (items.length > 0 || left <= 0 || signal.aborted) return items;
-    const pause = due ? BUSY_MS : Math.min(look.dueInMs ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS);
-    await deps.hints.wait(listenerId, ticket, Math.min(left, Math.ceil(pause) + 1), signal);
+    // In vain: what it waits for now is told by a look.
+    if (hinted) {
+      hinted = false;
+      continue;
+    }
+    const pause = due ? BUSY_MS : Math.min(dueInMs ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS);
+    hinted = await deps.hints.wait(listenerId, ticket, Math.min(left, Math.ceil(pause) + 1), signal);
   }
 }

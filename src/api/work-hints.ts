@@ -5,8 +5,11 @@
 export interface WorkHints {
   /** Stands for "now": taken before looking for work, so that no hint falls between looking and waiting. */
   ticket(listenerId: string): number;
-  /** Resolves at the next hint for the listener since the ticket, after `ms`, or when the signal fires. */
-  wait(listenerId: string, ticket: number, ms: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves at the next hint for the listener since the ticket, after `ms`, or when the signal fires.
+   * @returns whether there was one for it by name: there mostly is work, then
+   */
+  wait(listenerId: string, ticket: number, ms: number, signal: AbortSignal): Promise<boolean>;
   /** These listeners may have work. */
   notify(listenerIds: Iterable<string>): void;
   /** Any listener may have work. */
@@ -30,10 +33,10 @@ export function createWorkHints(most = MOST_REMEMBERED): WorkHints {
   let lastForAll = 0;
   // In the order of the hints.
   const last = new Map<string, number>();
-  const waiting = new Map<string, Set<() => void>>();
+  const waiting = new Map<string, Set<(named: boolean) => void>>();
 
-  const wake = (listenerId: string) => {
-    for (const resolve of waiting.get(listenerId) ?? []) resolve();
+  const wake = (listenerId: string, named: boolean) => {
+    for (const resolve of waiting.get(listenerId) ?? []) resolve(named);
   };
   const forget = () => {
     if (last.size <= most) return;
@@ -44,25 +47,27 @@ export function createWorkHints(most = MOST_REMEMBERED): WorkHints {
       lastForAll = Math.max(lastForAll, hint);
     }
   };
-  const isHinted = (listenerId: string, ticket: number) =>
-    Math.max(lastForAll, last.get(listenerId) ?? 0) > ticket;
+  const isNamed = (listenerId: string, ticket: number) => (last.get(listenerId) ?? 0) > ticket;
 
   return {
     ticket: () => count,
     wait(listenerId, ticket, ms, signal) {
-      if (signal.aborted || isHinted(listenerId, ticket)) return Promise.resolve();
+      if (signal.aborted) return Promise.resolve(false);
+      if (isNamed(listenerId, ticket)) return Promise.resolve(true);
+      if (lastForAll > ticket) return Promise.resolve(false);
       return new Promise((resolve) => {
         const waiters = waiting.get(listenerId) ?? new Set();
         waiting.set(listenerId, waiters);
-        const finish = () => {
+        const finish = (named: boolean) => {
           clearTimeout(timer);
-          signal.removeEventListener('abort', finish);
+          signal.removeEventListener('abort', end);
           waiters.delete(finish);
           if (waiters.size === 0) waiting.delete(listenerId);
-          resolve();
+          resolve(named);
         };
-        const timer = setTimeout(finish, ms);
-        signal.addEventListener('abort', finish, { once: true });
+        const end = () => finish(false);
+        const timer = setTimeout(end, ms);
+        signal.addEventListener('abort', end, { once: true });
         waiters.add(finish);
       });
     },
@@ -72,14 +77,14 @@ export function createWorkHints(most = MOST_REMEMBERED): WorkHints {
         last.delete(listenerId);
         last.set(listenerId, count);
         forget();
-        wake(listenerId);
+        wake(listenerId, true);
       }
     },
     notifyAll() {
       count += 1;
       lastForAll = count;
       last.clear();
-      for (const listenerId of [...waiting.keys()]) wake(listenerId);
+      for (const listenerId of [...waiting.keys()]) wake(listenerId, false);
     },
     get size() {
       return last.size;

@@ -1,4 +1,5 @@
 import { REASONS, type Reason } from '../domain/conditions.ts';
+import { uuidv7 } from '../domain/id.ts';
 import type { Reader, Transaction } from './database.ts';
 import { appendEvents, type NewEvent } from './events.ts';
 import { type DuePurge, type DueWork, loadWork } from './listener-work-rows.ts';
@@ -50,27 +51,42 @@ WITH due AS (
     AND d.generation > d.acknowledged_generation AND d.next_attempt_at <= now()
   ORDER BY d.id FOR UPDATE SKIP LOCKED
 )
-SELECT id FROM due JOIN locked USING (id) ORDER BY turn, next_attempt_at, id`;
+SELECT id, EXISTS (SELECT FROM tombstones WHERE listener_id = $1 AND due AND next_attempt_at <= now()) AS leftovers
+FROM due JOIN locked USING (id) ORDER BY turn, next_attempt_at, id`;
+
+interface DueRow {
+  id: string;
+  /** Something left over is due, too. */
+  leftovers: boolean;
+}
 
 const HANDED_OUT = `
 WITH given AS (
-  SELECT * FROM jsonb_to_recordset($1::jsonb) AS given(id uuid, spec_hash text, revision_id uuid)
+  SELECT * FROM jsonb_to_recordset($1::jsonb) AS given(id uuid, spec_hash text, revision_id uuid, event_id uuid)
 ), deployment AS (
   UPDATE deployments d SET spec_hash = coalesce(given.spec_hash, d.spec_hash), attempts = d.attempts + 1,
     handed_out = true, next_attempt_at = least(now() + make_interval(secs => ${REDELIVER_SECONDS}),
       CASE WHEN d.purge_after > now() THEN d.purge_after END)
   FROM given WHERE d.id = given.id
+), revision AS (
+  UPDATE revisions r SET status = 'AWAITING_DEPLOY', reason = 'Reconciling', message = 'It was handed to the listener.',
+    updated_at = now()
+  FROM given WHERE r.id = given.revision_id AND r.status = 'QUEUED'
+  RETURNING r.id, r.tenant_id, r.deployment_id, r.number, given.event_id
 )
-UPDATE revisions r SET status = 'AWAITING_DEPLOY', reason = 'Reconciling', message = 'It was handed to the listener.',
-  updated_at = now()
-FROM given WHERE r.id = given.revision_id AND r.status = 'QUEUED'
-RETURNING r.id, r.tenant_id, r.deployment_id, r.number`;
+INSERT INTO events (id, tenant_id, deployment_id, revision_id, actor_kind, actor_id, reason, message, details)
+SELECT event_id, tenant_id, deployment_id, id, 'listener', $2::uuid, 'Reconciling',
+  format('Revision %s is AWAITING_DEPLOY: it was handed to the listener.', number),
+  '{"from": "QUEUED", "to": "AWAITING_DEPLOY"}'::jsonb
+FROM revision`;
 
 interface GivenRow {
   id: string;
   spec_hash: string | null;
   /** The revision that starts with it. */
   revision_id: string | null;
+  /** Of the event that says so. */
+  event_id: string;
 }
 
 function givenRow<Item>(work: DueWork, result: HandOut<Item>): GivenRow {
@@ -80,28 +96,8 @@ function givenRow<Item>(work: DueWork, result: HandOut<Item>): GivenRow {
     id,
     spec_hash: result.kind === 'item' ? result.specHash : null,
     revision_id: starts ? (work.revision?.id ?? null) : null,
+    event_id: uuidv7(),
   };
-}
-
-async function noteHandOut(transaction: Transaction, listenerId: string, given: GivenRow[]): Promise<void> {
-  const started = await transaction.query<{
-    id: string;
-    tenant_id: string;
-    deployment_id: string;
-    number: number;
-  }>(HANDED_OUT, [JSON.stringify(given)]);
-  await appendEvents(
-    transaction,
-    started.map(({ id, tenant_id: tenantId, deployment_id: deploymentId, number }) => ({
-      tenantId,
-      deploymentId,
-      revisionId: id,
-      actor: { kind: 'listener', id: listenerId },
-      reason: 'Reconciling',
-      message: `Revision ${number} is AWAITING_DEPLOY: it was handed to the listener.`,
-      details: { from: 'QUEUED', to: 'AWAITING_DEPLOY' },
-    })),
-  );
 }
 
 /** Said at the first attempt after a change: the item comes again every minute. */
@@ -167,7 +163,7 @@ export async function takeWork<Item>(
   limit: number,
   handOut: (due: DueWork) => HandOut<Item>,
 ): Promise<Item[]> {
-  const due = await transaction.query<{ id: string }>(DUE, [listenerId, limit]);
+  const due = await transaction.query<DueRow>(DUE, [listenerId, limit]);
   const items: Item[] = [];
   const given: GivenRow[] = [];
   const failures: NewEvent[] = [];
@@ -181,8 +177,10 @@ export async function takeWork<Item>(
     failures.push(...failureEvents(work, result));
     if (result.kind === 'item') items.push(result.item);
   }
-  if (given.length > 0) await noteHandOut(transaction, listenerId, given);
+  if (given.length > 0) await transaction.query(HANDED_OUT, [JSON.stringify(given), listenerId]);
   await appendEvents(transaction, failures);
+  // Each statement is waited for by whoever made the change.
+  if (due.length > 0 && !due.some((row) => row.leftovers)) return items;
   for (const purge of await leftovers(transaction, listenerId, limit - given.length)) {
     const result = handOut(purge);
     if (result.kind === 'item') items.push(result.item);

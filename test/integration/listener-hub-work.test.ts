@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Report } from '../../src/contract/report-protocol.ts';
 import type { ApplyWork, PurgeWork } from '../../src/contract/work-protocol.ts';
 import { uuidv7 } from '../../src/domain/id.ts';
+import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
 import {
   findDeploymentForUpdate,
   forgetDeployment,
@@ -377,6 +378,45 @@ describe('work', () => {
 });
 
 describe('waiting for work', () => {
+  /** Resolves once what `begin` set going has looked, found nothing, and waits for a hint. */
+  async function untilItWaits(begin: () => void): Promise<void> {
+    const { hints } = hub;
+    const { wait } = hints;
+    const begun = Promise.withResolvers<void>();
+    hints.wait = (...asked) => {
+      begun.resolve();
+      return wait(...asked);
+    };
+    begin();
+    await begun.promise;
+    hints.wait = wait;
+  }
+  /** A request that waits for a hint. In an object: its answer is not to be awaited here. */
+  async function waiting() {
+    let answer: ReturnType<typeof listener.work> | undefined;
+    await untilItWaits(() => {
+      answer = listener.work('&wait_seconds=20');
+    });
+    return { answer };
+  }
+
+  it('goes on after a hint for its listener that brings nothing, and ends with the one that does', async () => {
+    const { answer } = await waiting();
+    await untilItWaits(() => hub.hints.notify([PLATFORM_LISTENER_ID]));
+    const record = await insert(hub.store, tenantId, 'waited-for');
+    hub.hints.notify([PLATFORM_LISTENER_ID]);
+    expect((await answer)?.body.items).toMatchObject([{ deployment_id: record.id }]);
+  });
+
+  it('brings a former holder nothing, whatever it is hinted at', async () => {
+    const { answer } = await waiting();
+    await listener.lease({ release: true });
+    await protocolClient(hub, 'b').lease();
+    await insert(hub.store, tenantId, 'for-the-next');
+    hub.hints.notify([PLATFORM_LISTENER_ID]);
+    expect((await answer)?.status).toBe(409);
+  });
+
   it('ends with the first hint that brings some', async () => {
     const waiting = listener.work('&wait_seconds=20');
     await insert(hub.store, tenantId, 'waited-for');
@@ -522,6 +562,16 @@ describe('purge', () => {
     await listener.report(purged);
     await aged(3600);
     expect((await listener.inventory([], true)).body.due).toBe(0);
+  });
+
+  it('of what is left over comes with the items that are due, where there is room', async () => {
+    const gone = await insert(hub.store, tenantId, 'gone');
+    await forget(gone);
+    const record = await insert(hub.store, tenantId, 'new');
+    expect((await take()).map((item) => [item.kind, item.deployment_id])).toEqual([
+      ['apply', record.id],
+      ['purge', gone.id],
+    ]);
   });
 
   it('of many at once comes ten a second, also to a new holder', async () => {

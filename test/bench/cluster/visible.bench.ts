@@ -2,9 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LABELS } from '../../../src/contract/names.ts';
 import type { UntypedObject } from '../../../src/kube/object.ts';
 import { RESOURCES } from '../../../src/kube/resources.ts';
-import type { Bench, Sample } from '../bench.ts';
+import type { Bench, Measure, Sample } from '../bench.ts';
 import { summarise } from '../statistics.ts';
 import { Apps, isApi, isAvailable, isSettled, type SeenApp } from './apps.ts';
+import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
+import { MACHINE_COSTS, ROLE_COSTS, withCosts } from './costs.ts';
 import { patience } from './fill.ts';
 import { percentiles } from './latencies.ts';
 import { nameLike, openPlayer } from './playing.ts';
@@ -18,10 +20,17 @@ const LOOK_MS = 5;
 /** After an idle one whose pod is available and whose status says so: its last Events. */
 const PAUSE_MS = 100;
 const MS = 1000;
+const BUSY = 'busy ';
+
+/** Of the busy ones, until the last one's Deployment is seen: whether they wait, or the processors are full. */
+const BUSY_COSTS: readonly Measure[] = [...ROLE_COSTS, ...MACHINE_COSTS].map(({ name, ...measure }) => ({
+  ...measure,
+  name: `${BUSY}${name}`,
+}));
 
 export const bench: Bench = {
   name: 'visible',
-  what: `From before a POST until a watch shows the Deployment of the application. Idle: {n}, one after the other, each when the one before serves. Busy: as many, ${RATE} POST/s. In a new Kubernetes each round, after ${WARM} that do not count. Each has one pod, and database and cache that somebody else runs: the Deployment waits for nothing. idle custom resource: the median until a watch shows that, which API, PostgreSQL and listener take; idle from it: from there to the Deployment, which the operator takes. p99 of so few is nearly the slowest.`,
+  what: `From before a POST until a watch shows the Deployment of the application. Idle: {n}, one after the other, each when the one before serves. Busy: as many, ${RATE} POST/s. In a new Kubernetes each round, after ${WARM} that do not count. Each has one pod, and database and cache that somebody else runs: the Deployment waits for nothing. idle custom resource: the median until a watch shows that, which API, PostgreSQL and listener take; idle from it: from there to the Deployment, which the operator takes. Processor time of the busy ones is that until the last of these Deployments is seen. p99 of so few is nearly the slowest.`,
   floor:
     'The writes that listener and operator were seen to send up to that Deployment, under other names, until a watch shows that, as often and at the same pace; no API, no database, no decision, no read, nothing after it but what the cluster does.',
   n: DEPLOYMENTS,
@@ -35,6 +44,7 @@ export const bench: Bench = {
     { name: 'idle from it', unit: 'ms' },
     { name: 'busy p50', unit: 'ms' },
     { name: 'busy p99', unit: 'ms', goal: { of: 'value', is: 'at most', limit: 500 } },
+    ...BUSY_COSTS,
   ],
   start: async (context) => {
     const count = context.n ?? DEPLOYMENTS;
@@ -48,7 +58,7 @@ export const bench: Bench = {
         note = berth.note;
         const arrivals = noteArrivals(apps, (_app, { metadata }) => metadata.labels?.[LABELS.deploymentId]);
         return sampleOf(
-          count,
+          { count, berth, roles: ROLES },
           async (name) => {
             const began = performance.now();
             const { id } = await berth.create(bodyAlone(name));
@@ -72,7 +82,7 @@ export const bench: Bench = {
         const arrivals = noteArrivals(apps, ({ name }) => name);
         let played = 0;
         return await sampleOf(
-          count,
+          { count, berth, roles: [] },
           async () => {
             played += 1;
             const index = played;
@@ -140,14 +150,16 @@ const visibleOf = ({ visible }: Arrival) => visible;
 
 /**
  * Some that do not count, then the idle and the busy ones.
+ * @param side how many, and whose processor time counts
  * @param single when what it made came, in ms since it began
  * @param served resolves when all of them serve
  */
 async function sampleOf(
-  count: number,
+  side: { count: number; berth: ClusterBerth; roles: readonly BenchRole[] },
   single: (name: string) => Promise<Arrival>,
   served: () => Promise<void>,
 ): Promise<Sample> {
+  const { count } = side;
   const idle = async (prefix: string, some: number): Promise<Arrival[]> => {
     const values: Arrival[] = [];
     for (let index = 0; index < some; index += 1) {
@@ -172,11 +184,13 @@ async function sampleOf(
   await Promise.all(Array.from({ length: WARM }, (_, index) => single(`warm-${index}`)));
   await served();
   const alone = await idle('idle', count);
+  const { result: crowd, costs } = await withCosts(side, busy);
   const median = (of: (arrival: Arrival) => number) => summarise(alone.map(of)).median;
   return {
     ...percentiles(alone.map(visibleOf), 'idle '),
     'idle custom resource': median(({ resource }) => resource),
     'idle from it': median(({ resource, visible }) => visible - resource),
-    ...percentiles((await busy()).map(visibleOf), 'busy '),
+    ...percentiles(crowd.map(visibleOf), BUSY),
+    ...Object.fromEntries(Object.entries(costs).map(([name, value]) => [`${BUSY}${name}`, value])),
   };
 }

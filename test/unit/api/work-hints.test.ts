@@ -14,7 +14,7 @@ describe('work hints', () => {
       woken = true;
     });
     hints.notify(['a']);
-    await a;
+    expect(await a).toBe(true);
     expect(woken).toBe(false);
     gone.abort();
     await b;
@@ -24,10 +24,10 @@ describe('work hints', () => {
     const hints = createWorkHints();
     const ticket = hints.ticket('a');
     hints.notify(['a']);
-    await hints.wait('a', ticket, LONG, never);
+    expect(await hints.wait('a', ticket, LONG, never)).toBe(true);
     const other = hints.ticket('a');
     hints.notifyAll();
-    await hints.wait('a', other, LONG, never);
+    expect(await hints.wait('a', other, LONG, never)).toBe(false);
   });
 
   it('from before the ticket do not count', async () => {
@@ -73,8 +73,8 @@ describe('work hints', () => {
     const hints = createWorkHints();
     const waits = ['a', 'b'].map((id) => hints.wait(id, hints.ticket(id), LONG, never));
     hints.notifyAll();
-    await Promise.all(waits);
-    await hints.wait('a', hints.ticket('a'), 1, never);
-    await hints.wait('a', hints.ticket('a'), LONG, AbortSignal.abort());
+    expect(await Promise.all(waits)).toEqual([false, false]);
+    expect(await hints.wait('a', hints.ticket('a'), 1, never)).toBe(false);
+    expect(await hints.wait('a', hints.ticket('a'), LONG, AbortSignal.abort())).toBe(false);
   });
 });
