@@ -1,12 +1,6 @@
+import { AtWork } from './at-work.ts';
 import { type MonotonicClock, monotonicClock } from './monotonic-clock.ts';
 
-/**
- * A group that asked for a place or had one so recently is at work. Longer than a moment: whoever does one thing after the
- * other finds the room that was made for the one before.
- */
-const AT_WORK_MS = 10_000;
-/** It is noted no more often. */
-const SEEN_EVERY_MS = 20;
 /**
  * A group that had something to do without a break for so long, and has taken as many places meanwhile as it may have at once,
  * has much to do: the steps of a single thing have breaks, or are few where each takes long.
@@ -21,6 +15,12 @@ export interface Share {
   readonly atOnce: number;
   /** Beyond these it takes one more whenever so long none was taken, in milliseconds; absent: none. */
   readonly everyMs?: number;
+  /**
+   * It counts only so long after the group first had much to do, in milliseconds: a burst has all places of a group until
+   * then. The next burst is one that comes after as long a time with little to do as makes a group be at work no more.
+   * Default: 0.
+   */
+  readonly afterMs?: number;
 }
 
 export interface TurnsOptions {
@@ -77,8 +77,7 @@ export class Turns {
   #taken = 0;
   /** The last one with little to do that asked for a place or gave one back. */
   #lastLittle = { name: NOBODY, at: Number.NEGATIVE_INFINITY };
-  /** When each group at work asked for a place or gave one back last: the longest ago first. Some may be at work no more. */
-  readonly #seenAt = new Map<string, number>();
+  readonly #atWork = new AtWork((name) => this.#groups.has(name));
   /** Opens when the next group may take one more. */
   #timer: { at: number; cancel: () => void } | undefined;
 
@@ -189,11 +188,12 @@ export class Turns {
     if (taken >= this.#maxOfGroup) return Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
     if (name === NOBODY || !this.#hasMuch(group, now)) return 0;
-    const share = this.#isBesideAnother(name) ? this.#shareBeside : this.#share;
+    const share = this.#atWork.isBesideAnother(name, now) ? this.#shareBeside : this.#share;
+    const isBurst = this.#atWork.muchFor(name, group.since, now) < (share.afterMs ?? 0);
     const next = Math.max(0, lastTakenAt + (share.everyMs ?? Number.POSITIVE_INFINITY) - now);
     const yields = this.#yieldsFor(name, now);
     if (yields > 0) return Math.min(next, yields);
-    return taken < share.atOnce ? 0 : next;
+    return isBurst || taken < share.atOnce ? 0 : next;
   }
 
   #hasMuch({ since, begun }: Group, now: number): boolean {
@@ -204,11 +204,6 @@ export class Turns {
   #yieldsFor(name: string, now: number): number {
     if (this.#lastLittle.name === name) return 0;
     return Math.max(0, this.#lastLittle.at + this.#yieldMs - now);
-  }
-
-  #isBesideAnother(name: string): boolean {
-    this.#forget();
-    return this.#seenAt.size > (this.#seenAt.has(name) ? 1 : 0);
   }
 
   #openAfter(ms: number): void {
@@ -240,19 +235,6 @@ export class Turns {
     if (name === NOBODY) return;
     const now = this.#clock.now();
     if (!this.#hasMuch(group, now)) this.#lastLittle = { name, at: now };
-    const before = this.#seenAt.get(name);
-    if (before !== undefined && now - before < SEEN_EVERY_MS) return;
-    this.#seenAt.delete(name);
-    this.#seenAt.set(name, now);
-    this.#forget();
-  }
-
-  /** Groups that are at work no more. */
-  #forget(): void {
-    const since = this.#clock.now() - AT_WORK_MS;
-    for (const [name, at] of this.#seenAt) {
-      if (at > since) return;
-      if (!this.#groups.has(name)) this.#seenAt.delete(name);
-    }
+    this.#atWork.see(name, now);
   }
 }

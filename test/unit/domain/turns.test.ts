@@ -35,6 +35,69 @@ describe('a group with much to do', () => {
     expect(begun.join('')).toBe('abcdefghij');
   });
 
+  describe('that is a burst at first', () => {
+    const share = { atOnce: 2, afterMs: 5_000 };
+    const all = (letters: string) => letters.repeat(8);
+
+    test('has all that a group may have until then; breaks of a moment do not begin it anew', () => {
+      const { clock, begun, takeAll, leave } = setUp({ ...options, share });
+      takeAll('crowd', all('a'));
+      clock.advance(250);
+      takeAll('crowd', all('b'));
+      leave('crowd', 8);
+      expect(begun.join('')).toBe(`${all('a')}${all('b')}`);
+      leave('crowd', 8);
+      clock.advance(4_700);
+      takeAll('crowd', all('c'));
+      clock.advance(299);
+      takeAll('crowd', all('d'));
+      leave('crowd', 1);
+      expect(begun.slice(16).join('')).toBe(`${all('c')}d`);
+      clock.advance(1);
+      leave('crowd', 6);
+      expect(begun.slice(16).join(''), 'two are under way still').toBe(`${all('c')}d`);
+      leave('crowd', 1);
+      expect(begun.slice(16).join('')).toBe(`${all('c')}dd`);
+    });
+
+    test('has it again once it had little to do for ten seconds', () => {
+      const { clock, turns, begun, takeAll, leave } = setUp({ ...options, share });
+      for (const letter of 'ab') {
+        takeAll('crowd', all(letter));
+        clock.advance(250);
+        takeAll('crowd', letter);
+        // One after the other: at work, without much to do.
+        leave('crowd', 9);
+        for (let second = 0; second < 10; second += 1) {
+          clock.advance(1_000);
+          takeAll('crowd', '-');
+          leave('crowd', 1);
+        }
+      }
+      takeAll('crowd', all('c'));
+      clock.advance(250);
+      takeAll('crowd', 'cc');
+      leave('crowd', 1);
+      expect(begun.filter((each) => each !== '-').join('')).toBe(`${all('a')}a${all('b')}b${all('c')}c`);
+      leave('crowd', 8);
+      expect({ taken: turns.taken, waiting: turns.waiting }).toEqual({ taken: 1, waiting: 0 });
+    });
+
+    test('has none beside another one, nor afterwards what is left of its five seconds anew', () => {
+      const { clock, begun, takeAll, leave } = setUp({ ...options, share });
+      takeAll('crowd', all('a'));
+      takeAll('other', '1');
+      leave('other', 1);
+      clock.advance(250);
+      takeAll('crowd', all('b'));
+      leave('crowd', 7);
+      expect(begun.join(''), 'one is under way').toBe(`${all('a')}1`);
+      clock.advance(10_000);
+      takeAll('crowd', 'c');
+      expect(begun.join(''), 'two are under way').toBe(`${all('a')}1b`);
+    });
+  });
+
   test('has its share no more after a break', () => {
     const { clock, begun, takeAll, leave } = setUp(options);
     takeAll('crowd', 'abc');
