@@ -23,6 +23,8 @@ export interface Asked {
   readonly sourceConfig: SourceConfig;
   /** Names of the secrets: they tell which data services are the tenant's own. */
   readonly secretNames: readonly string[];
+  /** It is made now: nothing of it is stored. */
+  readonly isNew?: boolean;
 }
 
 type QuotaDeps = Pick<ApiDeps, 'policy' | 'secretBox'>;
@@ -37,10 +39,10 @@ async function demand(
   deps: QuotaDeps,
   transaction: Transaction,
   tenantId: string,
-  { deploymentId, sourceConfig, secretNames }: Asked,
+  { deploymentId, sourceConfig, secretNames, isNew }: Asked,
 ): Promise<Demand> {
   const external = externalServices(secretNames);
-  if (!external.database) return demandOf(sourceConfig, external);
+  if (!external.database || isNew) return demandOf(sourceConfig, external);
   const keptVolumeGi = await readVolumeGi(transaction, tenantId, deploymentId, measurer(deps));
   return demandOf(sourceConfig, { ...external, keptVolumeGi });
 }
