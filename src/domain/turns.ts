@@ -16,8 +16,8 @@ export interface Share {
   /** Beyond these it takes one more whenever so long none was taken, in milliseconds; absent: none. */
   readonly everyMs?: number;
   /**
-   * It counts only so long after the group first had much to do, in milliseconds: a burst has all places of a group until
-   * then. The next burst is one that comes after as long a time with little to do as makes a group be at work no more.
+   * It holds from so long on after the group first had much to do, in milliseconds; until then, a burst, the group has all its
+   * places. The next burst is one that comes after as long a time with little to do as makes a group be at work no more.
    * Default: 0.
    */
   readonly afterMs?: number;
@@ -234,7 +234,8 @@ export class Turns {
   #see(name: string, group: Group): void {
     if (name === NOBODY) return;
     const now = this.#clock.now();
-    if (!this.#hasMuch(group, now)) this.#lastLittle = { name, at: now };
+    if (this.#hasMuch(group, now)) this.#atWork.muchFor(name, group.since, now);
+    else this.#lastLittle = { name, at: now };
     this.#atWork.see(name, now);
   }
 }

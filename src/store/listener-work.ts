@@ -179,8 +179,8 @@ export async function takeWork<Item>(
   }
   if (given.length > 0) await transaction.query(HANDED_OUT, [JSON.stringify(given), listenerId]);
   await appendEvents(transaction, failures);
-  // Each statement is waited for by whoever made the change.
-  if (due.length > 0 && !due.some((row) => row.leftovers)) return items;
+  // Not asked for once more where none is due: whoever made a change waits for each statement.
+  if (due[0]?.leftovers === false) return items;
   for (const purge of await leftovers(transaction, listenerId, limit - given.length)) {
     const result = handOut(purge);
     if (result.kind === 'item') items.push(result.item);

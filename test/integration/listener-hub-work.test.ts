@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Report } from '../../src/contract/report-protocol.ts';
 import type { ApplyWork, PurgeWork } from '../../src/contract/work-protocol.ts';
 import { uuidv7 } from '../../src/domain/id.ts';
@@ -404,8 +404,12 @@ describe('waiting for work', () => {
     const { answer } = await waiting();
     await untilItWaits(() => hub.hints.notify([PLATFORM_LISTENER_ID]));
     const record = await insert(hub.store, tenantId, 'waited-for');
+    const { platform } = hub.store.database;
+    const looks = vi.spyOn(platform, 'read');
     hub.hints.notify([PLATFORM_LISTENER_ID]);
     expect((await answer)?.body.items).toMatchObject([{ deployment_id: record.id }]);
+    expect(looks).not.toHaveBeenCalled();
+    looks.mockRestore();
   });
 
   it('brings a former holder nothing, whatever it is hinted at', async () => {

@@ -83,6 +83,21 @@ describe('a group with much to do', () => {
       expect({ taken: turns.taken, waiting: turns.waiting }).toEqual({ taken: 1, waiting: 0 });
     });
 
+    test('that waits for a server which hangs does not begin anew when that gives up', () => {
+      const { clock, begun, takeAll, leave } = setUp({ ...options, share });
+      takeAll('crowd', all('a'));
+      clock.advance(250);
+      takeAll('crowd', 'b');
+      clock.advance(60_000);
+      leave('crowd', 8);
+      leave('crowd', 1);
+      takeAll('crowd', all('c'));
+      clock.advance(250);
+      takeAll('crowd', all('d'));
+      leave('crowd', 6);
+      expect(begun.filter((each) => each === 'd').join(''), 'two are under way').toBe('');
+    });
+
     test('has none beside another one, nor afterwards what is left of its five seconds anew', () => {
       const { clock, begun, takeAll, leave } = setUp({ ...options, share });
       takeAll('crowd', all('a'));
