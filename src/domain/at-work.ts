@@ -6,13 +6,11 @@ const AT_WORK_MS = 10_000;
 /** It is noted no more often. */
 const SEEN_EVERY_MS = 20;
 
-/** Which groups (tenants) are at work, and since when they have much to do. Times in milliseconds, by a monotonic clock. */
+/** Which groups (tenants) are at work. Times in milliseconds, by a monotonic clock. */
 export class AtWork {
   readonly #isKept: (name: string) => boolean;
   /** When each group at work was seen last: the longest ago first. Some may be at work no more. */
   readonly #seenAt = new Map<string, number>();
-  /** Of those that had much to do: since when, and when last. */
-  readonly #much = new Map<string, { readonly since: number; until: number }>();
 
   /** @param isKept whether a group has something to do still: it is at work, however long ago it was seen */
   constructor(isKept: (name: string) => boolean) {
@@ -33,28 +31,11 @@ export class AtWork {
     return this.#seenAt.size > (this.#seenAt.has(name) ? 1 : 0);
   }
 
-  /**
-   * For how long a group has had much to do, which it has now. Breaks are part of it, as long as such in which a group is
-   * at work still.
-   * @param since when the group's last break was over
-   */
-  muchFor(name: string, since: number, now: number): number {
-    const known = this.#much.get(name);
-    if (known === undefined || (now - known.until >= AT_WORK_MS && since > known.until)) {
-      this.#much.set(name, { since: now, until: now });
-      return 0;
-    }
-    known.until = now;
-    return now - known.since;
-  }
-
   /** Groups that are at work no more. */
   #forget(now: number): void {
     for (const [name, at] of this.#seenAt) {
       if (at > now - AT_WORK_MS) return;
-      if (this.#isKept(name)) continue;
-      this.#seenAt.delete(name);
-      this.#much.delete(name);
+      if (!this.#isKept(name)) this.#seenAt.delete(name);
     }
   }
 }

@@ -15,12 +15,6 @@ export interface Share {
   readonly atOnce: number;
   /** Beyond these it takes one more whenever so long none was taken, in milliseconds; absent: none. */
   readonly everyMs?: number;
-  /**
-   * It holds from so long on after the group first had much to do, in milliseconds; until then, a burst, the group has all its
-   * places. The next burst is one that comes after as long a time with little to do as makes a group be at work no more.
-   * Default: 0.
-   */
-  readonly afterMs?: number;
 }
 
 export interface TurnsOptions {
@@ -189,11 +183,10 @@ export class Turns {
     const now = this.#clock.now();
     if (name === NOBODY || !this.#hasMuch(group, now)) return 0;
     const share = this.#atWork.isBesideAnother(name, now) ? this.#shareBeside : this.#share;
-    const isBurst = this.#atWork.muchFor(name, group.since, now) < (share.afterMs ?? 0);
     const next = Math.max(0, lastTakenAt + (share.everyMs ?? Number.POSITIVE_INFINITY) - now);
     const yields = this.#yieldsFor(name, now);
     if (yields > 0) return Math.min(next, yields);
-    return isBurst || taken < share.atOnce ? 0 : next;
+    return taken < share.atOnce ? 0 : next;
   }
 
   #hasMuch({ since, begun }: Group, now: number): boolean {
@@ -234,8 +227,7 @@ export class Turns {
   #see(name: string, group: Group): void {
     if (name === NOBODY) return;
     const now = this.#clock.now();
-    if (this.#hasMuch(group, now)) this.#atWork.muchFor(name, group.since, now);
-    else this.#lastLittle = { name, at: now };
+    if (!this.#hasMuch(group, now)) this.#lastLittle = { name, at: now };
     this.#atWork.see(name, now);
   }
 }

@@ -111,7 +111,7 @@ export interface KubeClientOptions {
   context?: string;
   userAgent: string;
   requestTimeoutMs: number;
-  /** Most writes under way at once (default 16), of one tenant 8, of one with much to do 2 after its first 5 s, and 1 beside another one; of further ones tenants take turns. */
+  /** Most writes under way at once (default 16), of one tenant 8, of one with much to do 2, and 1 beside another one; of further ones tenants take turns. */
   maxWritesInFlight?: number;
   /** For exec plugins and the in-cluster address (KUBERNETES_SERVICE_HOST and _PORT); the kube room does not look for it itself. */
   environment?: Readonly<Record<string, string | undefined>>;

@@ -10,13 +10,12 @@ export type * from './client-types.ts';
 const DEFAULT_WRITES_IN_FLIGHT = 16;
 /**
  * Of one tenant. With two under way, a server on two processors is as busy as with sixteen, and answers another tenant's
- * sooner; those of one with little to do go first. A burst of a tenant alone has all 8: beside Kubernetes' own controllers,
- * two would be a small part of what is under way. A server that takes its time without being busy (admission webhooks) gets
+ * sooner; those of one with little to do go first. A server that takes its time without being busy (admission webhooks) gets
  * up to 8, 40 a second, all the same (docs/decisions/0048).
  */
 const WRITES_OF_ONE_TENANT = {
   maxOfGroup: 8,
-  share: { atOnce: 2, everyMs: 25, afterMs: 5_000 },
+  share: { atOnce: 2, everyMs: 25 },
   shareBeside: { atOnce: 1, everyMs: 50 },
   yieldMs: 150,
 };
