@@ -120,7 +120,7 @@ async function write(
   await checkTracingProject(deps, transaction, tenantId, draft.name);
   const { listener, namespace } = await choosePlacement(transaction, deps, tenantId, draft.sourceConfig);
   const names = draft.secrets.map((secret) => secret.name);
-  const asked = { deploymentId: draft.id, sourceConfig: draft.sourceConfig, secretNames: names, isNew: true };
+  const asked = { deploymentId: null, sourceConfig: draft.sourceConfig, secretNames: names };
   const usage = await checkQuota(deps, transaction, tenantId, asked);
   const added = { ...draft, listenerId: listener.id, namespace, usage };
   const record = await insertDeployment(transaction, deps.secretBox, tenantId, added);

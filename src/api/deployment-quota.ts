@@ -19,12 +19,11 @@ import { brokenRules } from './errors.ts';
 
 /** A deployment as it would be. */
 export interface Asked {
-  readonly deploymentId: string;
+  /** null: it is made now, and nothing of it is stored. */
+  readonly deploymentId: string | null;
   readonly sourceConfig: SourceConfig;
   /** Names of the secrets: they tell which data services are the tenant's own. */
   readonly secretNames: readonly string[];
-  /** It is made now: nothing of it is stored. */
-  readonly isNew?: boolean;
 }
 
 type QuotaDeps = Pick<ApiDeps, 'policy' | 'secretBox'>;
@@ -39,10 +38,10 @@ async function demand(
   deps: QuotaDeps,
   transaction: Transaction,
   tenantId: string,
-  { deploymentId, sourceConfig, secretNames, isNew }: Asked,
+  { deploymentId, sourceConfig, secretNames }: Asked,
 ): Promise<Demand> {
   const external = externalServices(secretNames);
-  if (!external.database || isNew) return demandOf(sourceConfig, external);
+  if (!external.database || deploymentId === null) return demandOf(sourceConfig, external);
   const keptVolumeGi = await readVolumeGi(transaction, tenantId, deploymentId, measurer(deps));
   return demandOf(sourceConfig, { ...external, keptVolumeGi });
 }
