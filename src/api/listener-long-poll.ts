@@ -116,7 +116,7 @@ export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkReq
   let hinted = false;
   for (;;) {
     const ticket = deps.hints.ticket(listenerId);
-    const dueInMs: number | null = hinted ? 0 : await dueIn(scope, listenerId, epoch);
+    const dueInMs = hinted ? 0 : await dueIn(scope, listenerId, epoch);
     const due = dueInMs !== null && dueInMs <= 0;
     const lookedAt = Date.now();
     // Work is not handed to nobody: it would come again only when it is missed.
@@ -130,9 +130,12 @@ export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkReq
     for (const item of items) tell(deps, listenerId, item, lookedAt);
     const left = end - performance.now();
     if (items.length > 0 || left <= 0 || signal.aborted) return items;
+    // In vain: what it waits for now is told by a look.
+    if (hinted) {
+      hinted = false;
+      continue;
+    }
     const pause = due ? BUSY_MS : Math.min(dueInMs ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS);
-    // After a hint in vain a look tells what to wait for.
-    hinted =
-      !hinted && (await deps.hints.wait(listenerId, ticket, Math.min(left, Math.ceil(pause) + 1), signal));
+    hinted = await deps.hints.wait(listenerId, ticket, Math.min(left, Math.ceil(pause) + 1), signal);
   }
 }
