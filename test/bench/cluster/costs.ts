@@ -22,7 +22,7 @@ export const MACHINE_COSTS: readonly Measure[] = [
 ];
 
 /** Processor time that nothing used since the machine started, of all processors, in ms. */
-const idleMs = () => cpus().reduce((sum, { times }) => sum + times.idle, 0);
+export const idleMs = () => cpus().reduce((sum, { times }) => sum + times.idle, 0);
 
 /** Processor time until now, in seconds, by the measure that it is for. */
 function spentBy(berth: ClusterBerth, roles: readonly BenchRole[]): Sample {

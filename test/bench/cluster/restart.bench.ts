@@ -7,6 +7,7 @@ import { logLines } from '../../installation/berth-process.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { processUsage } from '../process-usage.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
+import { phaseMeasures, watchPhases } from './phases.ts';
 import { isWrite, summaryOf } from './recording.ts';
 import { BESIDE_MANY, filledWorld } from './sides.ts';
 
@@ -19,9 +20,10 @@ const WITHIN_MS = 180_000;
 const REST_MS = 18;
 const LONGEST_REST_MS = 90_000;
 const MS = 1000;
+const PHASES = ['start', 'lists', 'looks'] as const;
 
-/** The same lists again, of each role by its own rights, with nothing done with the answers: pages of a kind one after the other. In seconds. */
-async function rawLists(berth: ClusterBerth, lists: readonly KubernetesExchange[]): Promise<number> {
+/** The same lists again, of each role by its own rights, with nothing done with the answers: pages of a kind one after the other. With what they take. */
+async function rawLists(berth: ClusterBerth, lists: readonly KubernetesExchange[]): Promise<Sample> {
   const first = new Map(
     lists
       .filter(({ path }) => !path.includes('continue='))
@@ -30,24 +32,24 @@ async function rawLists(berth: ClusterBerth, lists: readonly KubernetesExchange[
   const clients = new Map(
     await Promise.all(CLUSTER_ROLES.map(async (role) => [role, await berth.clientOf(role)] as const)),
   );
-  const began = performance.now();
-  await Promise.all(
-    [...first.values()].map(async ({ client, path }) => {
-      for (let next: string | undefined = path; next !== undefined; ) {
-        const answer = await clients.get(client)?.request('GET', next);
-        const { metadata } = (answer?.body ?? {}) as { metadata?: { continue?: string } };
-        next = metadata?.continue ? `${path}&continue=${encodeURIComponent(metadata.continue)}` : undefined;
-      }
-    }),
-  );
-  const seconds = (performance.now() - began) / MS;
+  const machine = watchPhases(berth);
+  const began = Date.now();
+  const asked = [...first.values()].map(async ({ client, path }) => {
+    for (let next: string | undefined = path; next !== undefined; ) {
+      const answer = await clients.get(client)?.request('GET', next);
+      const { metadata } = (answer?.body ?? {}) as { metadata?: { continue?: string } };
+      next = metadata?.continue ? `${path}&continue=${encodeURIComponent(metadata.continue)}` : undefined;
+    }
+  });
+  await Promise.all(asked).finally(() => machine.stop());
+  const ended = Date.now();
   await Promise.all([...clients.values()].map((client) => client.close()));
-  return seconds;
+  return { LISTs: (ended - began) / MS, ...machine.between('LISTs', began, ended) };
 }
 
 export const bench: Bench = {
   name: 'restart',
-  what: `Listener and operator end in order and start again beside {n} deployments, switched off: first behind a proxy that counts what they ask, then without it: from before that start until neither works any more (each below ${100 * IDLE_SHARE} % of a core). LISTs: the same lists, sent again by a program that does nothing with the answers; what is beyond them is held against the goal. start, lists, looks: the parts of the time until quiet, by the operator's log: until it leads, until its caches are filled, and the rest. memory before: of the processes that made all of it (in later rounds of those that were started anew), after a rest of up to ${LONGEST_REST_MS / MS} s; memory after: of those that have started beside it for the second time, at its largest.`,
+  what: `Listener and operator end in order and start again beside {n} deployments, switched off: first behind a proxy that counts what they ask, then without it: from before that start until neither works any more (each below ${100 * IDLE_SHARE} % of a core). LISTs: the same lists, sent again by a program that does nothing with the answers; what is beyond them is held against the goal. start, lists, looks: the parts of the time until quiet, by the operator's log: until it leads, until its caches are filled, and the rest; processor: what the operator and Kubernetes took of it, and the share of all processors that had nothing to do. memory before: of the processes that made all of it (in later rounds of those that were started anew), after a rest of up to ${LONGEST_REST_MS / MS} s; memory after: of those that have started beside it for the second time, at its largest.`,
   ...BESIDE_MANY,
   measures: [
     { name: 'until quiet', unit: 's' },
@@ -55,6 +57,8 @@ export const bench: Bench = {
     { name: 'lists', unit: 's' },
     { name: 'looks', unit: 's' },
     { name: 'LISTs', unit: 's' },
+    ...PHASES.flatMap((phase) => phaseMeasures(phase, 'operator')),
+    ...phaseMeasures('LISTs'),
     { name: 'beyond the LISTs', unit: 's', goal: { of: 'value', is: 'at most', limit: 5 } },
     { name: 'writes', unit: 'writes', goal: { of: 'value', is: 'at most', limit: 0 } },
     { name: 'reads', unit: 'requests' },
@@ -96,8 +100,8 @@ export const bench: Bench = {
       asked = summaryOf(work);
       return {
         ...phases,
-        LISTs: lists,
-        'beyond the LISTs': phases['until quiet'] - lists,
+        ...lists,
+        'beyond the LISTs': (phases['until quiet'] ?? 0) - (lists['LISTs'] ?? 0),
         writes: writes.length,
         reads: work.length - writes.length,
         ...Object.fromEntries(memory),
@@ -115,13 +119,15 @@ export const bench: Bench = {
 };
 
 /** Ends both roles and starts them again. In seconds, until they have nothing to do, and of what that is made. */
-async function restarted(berth: ClusterBerth, behindProxy: boolean) {
+async function restarted(berth: ClusterBerth, behindProxy: boolean): Promise<Sample> {
   for (const role of CLUSTER_ROLES) await berth.end(role);
   const log = logPath(berth.stateDir, 'operator');
   const from = logText(log, 0).length;
   const began = Date.now();
-  await Promise.all(CLUSTER_ROLES.map((role) => berth.start(role, behindProxy)));
-  const quiet = await untilCalm(berth);
+  const machine = watchPhases(berth, 'operator');
+  const quiet = await Promise.all(CLUSTER_ROLES.map((role) => berth.start(role, behindProxy)))
+    .then(() => untilCalm(berth))
+    .finally(() => machine.stop());
   const lines = logLines(log, from);
   const leads = whenTold(lines, 'leading');
   const filled = whenTold(lines, 'caches are filled; reconciling');
@@ -131,6 +137,9 @@ async function restarted(berth: ClusterBerth, behindProxy: boolean) {
     lists: (filled - leads) / MS,
     // Where there is little, all of it may be between two looks at the processes.
     looks: Math.max(0, quiet - filled) / MS,
+    ...machine.between('start', began, leads),
+    ...machine.between('lists', leads, filled),
+    ...machine.between('looks', filled, Math.max(filled, quiet)),
   };
 }
 
