@@ -82,10 +82,24 @@ function readKept(observed: Observed, kind: string, name: string): Kept | undefi
   return kept ?? undefined;
 }
 
+/** The text that `keeping` makes, of which the hash is of the rest as it stands. */
+const AS_WRITTEN = /^\{"hash":"([0-9a-f]{16})","inputs":"([0-9a-f]{16})","template":/;
+
+/** null: not word for word as it was written. What has the hash of a canonical text is that text: it need not be made anew. */
+function keptAsWritten(text: string): Kept | null {
+  const [start = '', hash = '', inputs = ''] = AS_WRITTEN.exec(text) ?? [];
+  if (start === '' || !text.endsWith('}')) return null;
+  const canonical = text.slice(start.length, -1);
+  if (textHash(canonical) !== hash) return null;
+  return { inputs, hash, template: JSON.parse(canonical) as V1PodTemplateSpec, text };
+}
+
 function keptOn({ metadata }: ChildObject): Kept | null {
   const text = metadata.annotations?.[ANNOTATIONS.podTemplate];
   if (text === undefined) return null;
   try {
+    const asWritten = keptAsWritten(text);
+    if (asWritten !== null) return asWritten;
     const { inputs, hash, template } = (JSON.parse(text) ?? {}) as Partial<KeptTemplate>;
     if (inputs === undefined || template === undefined) return null;
     const kept = keeping(inputs, template);
