@@ -45,8 +45,13 @@ export interface ListOptions extends CallOptions, Selection {
 }
 
 export interface ListAllOptions<T> extends Omit<ListOptions, 'continue'> {
-  /** Applied to each item as its page arrives, so that the full objects need not all be in memory at once. */
+  /** Applied to each item as it arrives, so that the full objects need not all be in memory at once. */
   transform?: (item: T) => T;
+  /**
+   * As a stream of events where the server has that, else in pages (streamed-list.ts); of the most recent state. For whoever
+   * lists much: it may also watch. `timeoutMs` is then how long the stream may be silent.
+   */
+  streamed?: boolean;
 }
 
 export interface ObjectList<T> {
@@ -57,7 +62,10 @@ export interface ObjectList<T> {
 }
 
 export interface WatchOptions extends Selection {
-  resourceVersion: string;
+  /** Of what the watch goes on from; not with `initialEvents`. */
+  resourceVersion?: string;
+  /** Begins with an event for each object that is there, and a bookmark behind them: a list, and counted as one. */
+  initialEvents?: boolean;
   /** The server ends the watch after this many seconds. */
   timeoutSeconds: number;
   /** Without a byte for this long, the watch fails with `timeout`. */
@@ -141,7 +149,7 @@ export interface KubeClient {
     resource: Resource,
     options?: ListOptions,
   ): Promise<ObjectList<T>>;
-  /** Every page; starts over without paging when a page token expires on the way. */
+  /** Everything; starts over without paging when a page token expires on the way. */
   listAll<T extends KubeObject = UntypedObject>(
     resource: Resource,
     options?: ListAllOptions<T>,

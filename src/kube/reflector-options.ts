@@ -20,13 +20,13 @@ export interface ReflectorOptions<T extends KubeObject> {
   indexes?: Readonly<Record<string, IndexFunction<T>>>;
   /** Objects that are kept as they are, those last asked for; the others are packed. Default: all. */
   mostPlain?: number;
-  /** Page size of lists, default 200. */
+  /** Page size of lists that come in pages, default 200. */
   pageSize?: number;
   /** A watch lasts a random time in this range; default 300–600 s. */
   watchSeconds?: { min: number; max: number };
   /** Silence after which a watch counts as dead; default 90 s (the server sends a bookmark about every 60 s). */
   idleTimeoutMs?: number;
-  /** Deadline of one page of a list, default 60 s. */
+  /** Deadline of one page of a list, longest silence of one that is streamed; default 60 s. */
   listTimeoutMs?: number;
   /** Lists anew when a watch ends and the last list is older; default: half an hour. */
   relistEveryMs?: number;

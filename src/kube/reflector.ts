@@ -31,8 +31,9 @@ const REFUSALS_BEFORE_RELIST = 3;
  *
  * Never goes silently dead: every way in which list or watch can fail or fall silent leads to the next attempt, after a
  * jittered backoff. A watch goes on from the last resource version seen; when the server no longer has it (410), and
- * every half hour, everything is listed again, and what vanished meanwhile is told as deleted. Lists ask for the most
- * recent state (no resourceVersion), never for "any": a restarted process does not travel back in time.
+ * every half hour, everything is listed again, and what vanished meanwhile is told as deleted. Lists, streamed where the
+ * server has that, ask for the most recent state (no resourceVersion), never for "any": a restarted process does not travel
+ * back in time.
  */
 export class Reflector<T extends KubeObject> {
   readonly resource: Resource;
@@ -169,6 +170,7 @@ export class Reflector<T extends KubeObject> {
       namespace,
       labelSelector,
       fieldSelector,
+      streamed: true,
       limit: pageSize,
       timeoutMs: listTimeoutMs ?? LIST_TIMEOUT_MS,
       signal,
@@ -186,7 +188,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * An object of a page. What the cache holds in this version is not held again until the whole list is there, or lists of
+   * An object of a list. What the cache holds in this version is not held again until the whole list is there, or lists of
    * what is at rest would be what takes most memory: only its name.
    */
   #fromList(object: T, held: WeakSet<T>): T {

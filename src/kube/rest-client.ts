@@ -13,20 +13,21 @@ import type {
 } from './client-types.ts';
 import { isKubeError, KubeError } from './errors.ts';
 import type { HttpCall, HttpExecutor } from './http-executor.ts';
+import { Lists } from './lists.ts';
 import type { LogLine } from './log-lines.ts';
 import { type KubeObject, keyOf, type ObjectName, type UntypedObject } from './object.ts';
 import { readLog } from './pod-log.ts';
-import { apiVersionOf, type Resource, resourceOf, resourcePath } from './resources.ts';
+import { type Resource, resourceOf, resourcePath } from './resources.ts';
 import { openWatch } from './watch.ts';
-
-const DEFAULT_PAGE_SIZE = 200;
 
 /** {@link KubeClient} over HTTP: maps operations and kinds to calls. */
 export class RestClient implements KubeClient {
   readonly #http: HttpExecutor;
+  readonly #lists: Lists;
 
   constructor(http: HttpExecutor) {
     this.#http = http;
+    this.#lists = new Lists(http);
   }
 
   async get<T extends KubeObject = UntypedObject>(
@@ -51,50 +52,18 @@ export class RestClient implements KubeClient {
     }
   }
 
-  async list<T extends KubeObject = UntypedObject>(
+  list<T extends KubeObject = UntypedObject>(
     resource: Resource,
     options: ListOptions = {},
   ): Promise<ObjectList<T>> {
-    const { namespace, labelSelector, fieldSelector, limit, resourceVersion, resourceVersionMatch } = options;
-    const { body } = await this.#http.call({
-      method: 'GET',
-      path: resourcePath(resource, { namespace }),
-      query: {
-        labelSelector,
-        fieldSelector,
-        limit,
-        continue: options.continue,
-        resourceVersion,
-        resourceVersionMatch,
-      },
-      action: `list ${resource.plural}${namespace ? ` in ${namespace}` : ''}`,
-      verb: 'list',
-      resource: resource.plural,
-      timeoutMs: options.timeoutMs,
-      signal: options.signal,
-    });
-    return readList<T>(resource, body);
+    return this.#lists.page<T>(resource, options);
   }
 
-  async listAll<T extends KubeObject = UntypedObject>(
+  listAll<T extends KubeObject = UntypedObject>(
     resource: Resource,
-    { transform = (item) => item, ...options }: ListAllOptions<T> = {},
+    options: ListAllOptions<T> = {},
   ): Promise<ObjectList<T>> {
-    const limit = options.limit ?? DEFAULT_PAGE_SIZE;
-    const items: T[] = [];
-    let page: ObjectList<T> | undefined;
-    do {
-      try {
-        page = await this.list<T>(resource, { ...options, limit, continue: page?.continue });
-      } catch (error) {
-        // The snapshot behind the page token was compacted away: take everything in one answer, as client-go does.
-        if (page === undefined || !isKubeError(error, 'gone')) throw error;
-        const whole = await this.list<T>(resource, { ...options, limit: undefined });
-        return { ...whole, items: whole.items.map(transform) };
-      }
-      for (const item of page.items) items.push(transform(item));
-    } while (page.continue !== undefined);
-    return { items, resourceVersion: page.resourceVersion };
+    return this.#lists.all<T>(resource, options);
   }
 
   async create<T extends KubeObject>(object: T, options: WriteOptions = {}): Promise<T> {
@@ -242,23 +211,4 @@ export class RestClient implements KubeClient {
 
 function subresourceOf({ subresource }: WriteOptions): { subresource?: string } {
   return subresource === undefined ? {} : { subresource };
-}
-
-interface ListBody<T> {
-  metadata?: { resourceVersion?: string; continue?: string };
-  items?: T[] | null;
-}
-
-function readList<T extends KubeObject>(resource: Resource, body: unknown): ObjectList<T> {
-  const { metadata, items } = body as ListBody<T>;
-  const apiVersion = apiVersionOf(resource);
-  for (const item of items ?? []) {
-    item.apiVersion ??= apiVersion;
-    item.kind ??= resource.kind;
-  }
-  return {
-    items: items ?? [],
-    resourceVersion: metadata?.resourceVersion ?? '',
-    continue: metadata?.continue || undefined,
-  };
 }

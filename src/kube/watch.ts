@@ -8,6 +8,8 @@ import { type Resource, resourcePath } from './resources.ts';
 
 /** The client's own deadline stands this long behind the one it asked the server for. */
 const OVERTIME_MS = 15_000;
+/** Without a resourceVersion: as recent as a list would be. */
+const WITH_INITIAL_EVENTS = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' } as const;
 
 /**
  * One watch, from its request to its end. Resolves when the server ends it in order or cuts it between or within lines
@@ -21,7 +23,8 @@ export async function openWatch<T extends KubeObject>(
   onEvent: (event: WatchEvent<T>) => void,
 ): Promise<void> {
   const { namespace, labelSelector, fieldSelector, resourceVersion, timeoutSeconds } = options;
-  const action = `watch ${resource.plural}${namespace ? ` in ${namespace}` : ''}`;
+  const verb = options.initialEvents ? 'list' : 'watch';
+  const action = `${verb} ${resource.plural}${namespace ? ` in ${namespace}` : ''}`;
   const ending = new AbortController();
   const onAbort = () =>
     ending.abort(new KubeError({ kind: 'aborted', message: `failed to ${action}: aborted` }));
@@ -46,9 +49,10 @@ export async function openWatch<T extends KubeObject>(
           fieldSelector,
           resourceVersion,
           timeoutSeconds,
+          ...(options.initialEvents ? WITH_INITIAL_EVENTS : {}),
         },
         action,
-        verb: 'watch',
+        verb,
         resource: resource.plural,
       },
       ending.signal,

@@ -216,19 +216,24 @@ test.each([
   },
 );
 
-test('stale-list: what was there when it was recorded', async () => {
-  const { proxy, client } = await through();
-  proxy.recordLists('configmaps');
-  const { make, sees } = await follow(client, 'stale');
-  await make('new');
-  await sees('new');
-  const list = () => client.listAll(ConfigMap, { namespace, labelSelector: 'by=stale' });
-  expect((await list()).items).toHaveLength(1);
-  const stale = proxy.add({ match: lists, fault: { kind: 'stale-list' } });
-  expect((await list()).items).toHaveLength(0);
-  stale.remove();
-  expect((await list()).items).toHaveLength(1);
-});
+test.each([true, false])(
+  'stale-list: what was there when it was recorded (streamed: %s)',
+  async (streamed) => {
+    const { proxy, client } = await through();
+    proxy.recordLists('configmaps');
+    const by = `stale-${streamed}`;
+    const { make, sees } = await follow(client, by);
+    const list = () => client.listAll(ConfigMap, { namespace, labelSelector: `by=${by}`, streamed });
+    expect((await list()).items).toHaveLength(0);
+    await make('new');
+    await sees('new');
+    expect((await list()).items).toHaveLength(1);
+    const stale = proxy.add({ match: lists, fault: { kind: 'stale-list' } });
+    expect((await list()).items).toHaveLength(0);
+    stale.remove();
+    expect((await list()).items).toHaveLength(1);
+  },
+);
 
 test('a client that cancels its watch cancels it at the API server too', async () => {
   const { proxy, client } = await through();

@@ -123,6 +123,25 @@ describe('lists', () => {
     expect(BigInt(all.resourceVersion)).toBeGreaterThan(0n);
   });
 
+  test('come as a stream, of what they come in pages of', async () => {
+    const options = { namespace, labelSelector: 'paged=yes' };
+    const paged = await client.listAll(RESOURCES.ConfigMap, options);
+    const before = seen.length;
+    const names: string[] = [];
+    const all = await client.listAll(RESOURCES.ConfigMap, {
+      ...options,
+      streamed: true,
+      transform: (item) => {
+        names.push(item.metadata.name);
+        return item;
+      },
+    });
+    expect(all.items).toEqual(paged.items);
+    expect(names).toEqual(paged.items.map(({ metadata }) => metadata.name));
+    expect(BigInt(all.resourceVersion)).toBeGreaterThanOrEqual(BigInt(paged.resourceVersion));
+    expect(seen.slice(before)).toMatchObject([{ verb: 'list', status: 200, resource: 'configmaps' }]);
+  });
+
   test('speak HTTP/2 with the server', async () => {
     const old = await createKubeClient({
       kubeconfigPath: environment().kubeconfigPath,

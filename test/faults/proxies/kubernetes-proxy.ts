@@ -163,7 +163,11 @@ class FaultyKubernetes extends HttpProxy<KubernetesRequest, KubernetesFault> imp
 
   async #deliverRecorded(exchange: Exchange, answer: http.IncomingMessage): Promise<void> {
     const chunks: Buffer[] = [];
-    for await (const chunk of answer) chunks.push(chunk as Buffer);
+    for await (const chunk of answer) {
+      chunks.push(chunk as Buffer);
+      // A stream goes on for as long as somebody listens.
+      if (isWhole(Buffer.concat(chunks).toString('utf8'))) break;
+    }
     const list = { headers: answer.headers, body: Buffer.concat(chunks).toString('utf8') };
     this.#lists.keep(exchange.request, list);
     exchange.answer(200, list.headers, list.body);
@@ -175,6 +179,12 @@ class FaultyKubernetes extends HttpProxy<KubernetesRequest, KubernetesFault> imp
       throw new RuleFailure(new Error(`no LIST of ${exchange.request.path} was recorded`));
     exchange.answer(200, list.headers, list.body);
   }
+}
+
+/** Of a list that is streamed: nothing of it is still to come. */
+function isWhole(text: string): boolean {
+  const end = text.indexOf('"k8s.io/initial-events-end":"true"');
+  return end >= 0 && text.includes('\n', end);
 }
 
 /** Protobuf, as Go clients ask for, passes as it is. */

@@ -36,8 +36,13 @@ function verbOf(method: string, contentType: string, query: URLSearchParams, pla
       return place.name === '' ? 'deletecollection' : 'delete';
     default:
       if (place.resource === '' || place.name !== '') return 'get';
-      return isTrue(query.get('watch')) ? 'watch' : 'list';
+      return isTrue(query.get('watch')) && !isStreamedList(query) ? 'watch' : 'list';
   }
+}
+
+/** A list that comes as a stream of events; what would follow them, Berth does not wait for. */
+function isStreamedList(query: URLSearchParams): boolean {
+  return isTrue(query.get('sendInitialEvents'));
 }
 
 /** As Go reads a boolean of a query. */

@@ -41,6 +41,14 @@ export class FakeApiServer {
   readonly objects = new Map<string, KubeObject>();
   /** Taken from the front, one for each new watch. */
   readonly watchFaults: WatchFault[] = [];
+  /** Whether it has lists that are streamed. */
+  streams = false;
+  /** Asked of one that has none. */
+  refusedStreams = 0;
+  /** What the next streamed lists do once all is sent but the bookmark at the end, in place of sending it. */
+  readonly streamFaults: ('end' | 'cut' | 'silence')[] = [];
+  /** Runs when the objects of a streamed list are sent, before the bookmark. */
+  beforeStreamEnd: (send: (event: { type: string; object: object }) => void) => void = () => {};
   /** Asked before each call that is no watch: true when it has answered (or not) itself. */
   intercept: (request: SeenRequest, response: ServerResponse) => boolean = () => false;
   readonly #server = http.createServer((request, response) => void this.#handle(request, response));
@@ -75,9 +83,10 @@ export class FakeApiServer {
     return this.#watches.size;
   }
 
-  count(verb: 'list' | 'watch' | 'PUT' | 'POST' | 'PATCH' | 'DELETE' | 'GET'): number {
+  count(verb: 'list' | 'streamed list' | 'watch' | 'PUT' | 'POST' | 'PATCH' | 'DELETE' | 'GET'): number {
     return this.requests.filter(({ method, query, path }) => {
-      if (verb === 'watch') return query.has('watch');
+      if (verb === 'streamed list') return query.has('sendInitialEvents');
+      if (verb === 'watch') return query.has('watch') && !query.has('sendInitialEvents');
       if (verb === 'list') return method === 'GET' && !query.has('watch') && isCollection(path);
       if (verb === 'GET') return method === 'GET' && !isCollection(path);
       return method === verb;
@@ -157,9 +166,36 @@ export class FakeApiServer {
       query: url.searchParams,
       body: text === '' ? undefined : JSON.parse(text),
     };
+    if (seen.query.has('sendInitialEvents')) {
+      this.#stream(seen, response);
+      return;
+    }
     this.requests.push(seen);
     if (seen.query.has('watch')) this.#watch(seen, response);
     else if (!this.intercept(seen, response)) this.#answer(seen, response);
+  }
+
+  /** As kube-apiserver does. What one without it refuses is not among the requests. */
+  #stream(seen: SeenRequest, response: ServerResponse): void {
+    if (!this.streams) {
+      this.refusedStreams += 1;
+      sendStatus(response, 422, 'Invalid');
+      return;
+    }
+    this.requests.push(seen);
+    if (this.intercept(seen, response)) return;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const send = (event: { type: string; object: object }) =>
+      void response.write(`${JSON.stringify(event)}\n`);
+    for (const object of this.objects.values()) send({ type: 'ADDED', object });
+    this.beforeStreamEnd(send);
+    const fault = this.streamFaults.shift();
+    if (fault === 'end') response.end();
+    if (fault === 'cut') setImmediate(() => response.destroy());
+    if (fault !== undefined) return;
+    const annotations = { 'k8s.io/initial-events-end': 'true' };
+    const metadata = { resourceVersion: this.version, annotations };
+    send({ type: 'BOOKMARK', object: { apiVersion: 'v1', kind: 'ConfigMap', metadata } });
   }
 
   #watch({ query }: SeenRequest, response: ServerResponse): void {

@@ -1,0 +1,164 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Reflector, type ReflectorOptions } from '../../../src/kube/reflector.ts';
+import { RESOURCES } from '../../../src/kube/resources.ts';
+import { bareObject, type FakeApiServer, sendStatus } from './fake-api-server.ts';
+import { fakeServer, recordingLogger } from './support.ts';
+
+/** A reflector before a server with streamed lists, and what its handlers are told. */
+async function setUp(
+  prepare: (server: FakeApiServer) => void,
+  options: Partial<ReflectorOptions<ReturnType<typeof bareObject>>> = {},
+) {
+  const { server, client } = await fakeServer();
+  server.streams = true;
+  prepare(server);
+  const reflector = new Reflector({
+    client,
+    resource: RESOURCES.ConfigMap,
+    logger: recordingLogger(),
+    backoff: { baseMs: 1, capMs: 5 },
+    mostPlain: 1,
+    ...options,
+  });
+  const told: string[] = [];
+  reflector.addHandlers({
+    added: ({ metadata }) => told.push(`+${metadata.name}`),
+    updated: ({ metadata }) => told.push(`~${metadata.name}`),
+    deleted: ({ metadata }) => told.push(`-${metadata.name}`),
+  });
+  reflector.start();
+  onTestFinished(() => reflector.stop());
+  return { server, reflector, told };
+}
+
+type Setup = Awaited<ReturnType<typeof setUp>>;
+
+async function watching({ server, reflector }: Setup): Promise<void> {
+  await reflector.waitForSync();
+  await vi.waitFor(() => expect(server.openWatches).toBe(1));
+}
+
+/** Everything is listed anew. */
+async function listedAgain(s: Setup): Promise<void> {
+  const { lists } = s.reflector.stats();
+  s.server.watchFaults.push({ kind: 'status', code: 410, reason: 'Expired' });
+  s.server.cutWatches();
+  await vi.waitFor(() => expect(s.reflector.stats().lists).toBe(lists + 1));
+  await watching(s);
+}
+
+const three = (server: FakeApiServer) => {
+  for (const name of ['a', 'b', 'c']) server.put(bareObject(name));
+};
+const names = ({ reflector }: Setup) => reflector.store.list().map(({ metadata }) => metadata.name);
+
+describe('a list that is streamed', () => {
+  test('is one request for the most recent state, from whose end the watch goes on', async () => {
+    const s = await setUp(three, { labelSelector: 'app=x', namespace: 'ns' });
+    await watching(s);
+    expect(names(s)).toEqual(['a', 'b', 'c']);
+    expect(s.server.count('list')).toBe(0);
+    const [list, watch] = s.server.requests;
+    expect(Object.fromEntries(list?.query ?? [])).toMatchObject({
+      labelSelector: 'app=x',
+      watch: 'true',
+      sendInitialEvents: 'true',
+      resourceVersionMatch: 'NotOlderThan',
+    });
+    expect(list?.query.has('resourceVersion')).toBe(false);
+    expect(watch?.query.get('resourceVersion')).toBe(s.server.version);
+    expect(watch?.query.has('sendInitialEvents')).toBe(false);
+    expect(s.reflector.stats()).toMatchObject({ lists: 1, errors: 0, objects: 3 });
+    s.server.remove('ns/b');
+    await vi.waitFor(() => expect(s.told).toEqual(['+a', '+b', '+c', '-b']));
+  });
+
+  test('takes in what changes while it comes', async () => {
+    const s = await setUp((server) => {
+      three(server);
+      server.beforeStreamEnd = (send) => {
+        server.beforeStreamEnd = () => {};
+        const gone = server.objects.get('ns/b');
+        server.remove('ns/b');
+        if (gone !== undefined) send({ type: 'DELETED', object: gone });
+        send({ type: 'MODIFIED', object: server.put(bareObject('a', { data: { now: 'so' } })) });
+        send({ type: 'ADDED', object: server.put(bareObject('d')) });
+      };
+    });
+    await watching(s);
+    expect(names(s)).toEqual(['a', 'c', 'd']);
+    expect(s.reflector.store.get('ns/a')).toMatchObject({ data: { now: 'so' } });
+    expect(s.told).toEqual(['+a', '+b', '+c', '~a', '+d', '-b']);
+  });
+
+  test('told again, is told of where it differs', async () => {
+    const s = await setUp(three);
+    await watching(s);
+    s.server.remove('ns/b', { silently: true });
+    s.server.put(bareObject('c', { data: { now: 'so' } }), { silently: true });
+    await listedAgain(s);
+    expect(s.told.slice(3)).toEqual(['~c', '-b']);
+    expect(s.server.count('streamed list')).toBe(2);
+    expect(s.server.count('list')).toBe(0);
+  });
+
+  test.each(['end', 'cut', 'silence'] as const)(
+    'that comes to nothing (%s) counts as none: the next one comes in pages, the one after as a stream',
+    async (fault) => {
+      const s = await setUp(
+        (server) => {
+          three(server);
+          server.streamFaults.push(fault);
+        },
+        { listTimeoutMs: 50 },
+      );
+      await watching(s);
+      expect(names(s)).toEqual(['a', 'b', 'c']);
+      expect(s.reflector.stats()).toMatchObject({ lists: 1, errors: 1 });
+      expect([s.server.count('streamed list'), s.server.count('list')]).toEqual([1, 1]);
+      await listedAgain(s);
+      expect([s.server.count('streamed list'), s.server.count('list')]).toEqual([2, 1]);
+      expect(s.told).toEqual(['+a', '+b', '+c']);
+    },
+  );
+
+  test('is asked for once of a server that has none', async () => {
+    const s = await setUp((server) => {
+      three(server);
+      server.streams = false;
+    });
+    await watching(s);
+    expect(s.reflector.stats()).toMatchObject({ lists: 1, errors: 0 });
+    await listedAgain(s);
+    expect(names(s)).toEqual(['a', 'b', 'c']);
+    expect(s.server.refusedStreams).toBe(1);
+    expect(s.server.count('list')).toBe(2);
+  });
+
+  test('that is refused for another reason is an error of the list', async () => {
+    let refused = 0;
+    const s = await setUp((server) => {
+      three(server);
+      server.intercept = (_request, response) => {
+        if (refused === 2) return false;
+        refused += 1;
+        sendStatus(response, 403, 'Forbidden');
+        return true;
+      };
+    });
+    await watching(s);
+    expect(names(s)).toEqual(['a', 'b', 'c']);
+    expect(s.reflector.stats().errors).toBe(2);
+  });
+
+  test('ends with the reflector', async () => {
+    const s = await setUp((server) => {
+      three(server);
+      server.streamFaults.push('silence');
+    });
+    await vi.waitFor(() => expect(s.told).toHaveLength(3));
+    expect(s.reflector.hasSynced()).toBe(false);
+    await s.reflector.stop();
+    expect(s.server.count('list')).toBe(0);
+  });
+});
