@@ -1,8 +1,9 @@
 /** A role of Berth in a process that a plan may signal, and what is left of it when it is gone. */
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { logPath, startProcess, tailOfLog } from '../cluster/processes.ts';
 import { waitFor } from '../cluster/wait.ts';
-import { logLines, mainOf, writeSettings } from '../installation/berth-process.ts';
+import { mainOf, writeSettings } from '../installation/berth-process.ts';
+import { logLines, logSize, logText } from '../installation/log-file.ts';
 import type { FaultRole, RoleProcess } from './world.ts';
 
 const READY_MS = 60_000;
@@ -45,17 +46,12 @@ function entriesOf(folder: string): string[] {
   }
 }
 
-/** What a log holds from an offset on, as it is. */
-export function logText(path: string, from: number): string {
-  return existsSync(path) ? readFileSync(path, 'utf8').slice(from) : '';
-}
-
 /** Starts a role; it is not ready yet. */
 export async function startRole(options: RoleOptions): Promise<RoleProcess> {
   const { stateDir, role, name, settings, checkout } = options;
   const envFile = writeSettings(stateDir, name, settings);
   const path = logPath(stateDir, name);
-  const from = logText(path, 0).length;
+  const from = logSize(path);
   const child = await startProcess(stateDir, {
     name,
     command: process.execPath,

@@ -2,12 +2,13 @@
 import type { KubeClient } from '../../src/kube/client.ts';
 import { RESOURCES } from '../../src/kube/resources.ts';
 import { logPath } from '../cluster/processes.ts';
+import { logSize, logText } from '../installation/log-file.ts';
 import type { PreparedBerth } from '../integration/harness/berth-setup.ts';
 import type { LastFault } from './last-fault.ts';
 import type { HubProxy } from './proxies/hub-traffic.ts';
 import type { KubernetesProxy } from './proxies/kubernetes-traffic.ts';
 import type { PostgresProxy } from './proxies/postgres-traffic.ts';
-import { endedByItself, logText, startRole, untilReady } from './role-process.ts';
+import { endedByItself, startRole, untilReady } from './role-process.ts';
 import type { FaultRole, FaultWorld, RoleProcess, StartOptions } from './world.ts';
 
 /** In the order of the data's way. */
@@ -163,7 +164,7 @@ export class WorldProcesses {
   /** What is logged from now on is `logs`. */
   forgetLogs(): void {
     this.#logsFrom.clear();
-    for (const name of this.#processes.keys()) this.#logsFrom.set(name, this.#log(name, 0).length);
+    for (const name of this.#processes.keys()) this.#logsFrom.set(name, logSize(logPath(this.#stateDir, name)));
   }
 
   #log(name: string, from: number): string {

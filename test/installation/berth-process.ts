@@ -1,6 +1,6 @@
 /** Berth as users run it: `node src/main.ts ROLE` in a process of its own, with its settings in the environment. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -13,6 +13,7 @@ import {
   stopProcess,
 } from '../cluster/processes.ts';
 import { waitFor } from '../cluster/wait.ts';
+import { logLines, logSize } from './log-file.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The program of a checkout. */
@@ -52,16 +53,6 @@ export function writeSettings(
   return path;
 }
 
-/** Reads the JSON log lines written since `from`; lines of another form (a stack, say) are passed over. */
-export function logLines(path: string, from: number): Record<string, unknown>[] {
-  if (!existsSync(path)) return [];
-  return readFileSync(path, 'utf8')
-    .slice(from)
-    .split('\n')
-    .filter((line) => line.startsWith('{') && line.endsWith('}'))
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
-}
-
 /**
  * Starts a role and waits until it says that it is ready.
  * @throws ProcessDiedError with the end of its log when it ends before
@@ -71,7 +62,7 @@ export async function startBerth(options: BerthOptions): Promise<BerthProcess> {
   const name = options.name ?? `berth-${role}`;
   const envFile = writeSettings(stateDir, name, settings);
   const log = logPath(stateDir, name);
-  const from = existsSync(log) ? readFileSync(log, 'utf8').length : 0;
+  const from = logSize(log);
   await startProcess(stateDir, {
     name,
     command: process.execPath,

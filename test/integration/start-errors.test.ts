@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { logPath } from '../cluster/processes.ts';
 import { waitFor } from '../cluster/wait.ts';
-import { logLines, runBerth, startBerth } from '../installation/berth-process.ts';
+import { runBerth, startBerth } from '../installation/berth-process.ts';
 import { installBerth, roleKubeconfigs } from '../installation/install.ts';
+import { logLines } from '../installation/log-file.ts';
 import {
   createNamespace,
   deleteNamespace,

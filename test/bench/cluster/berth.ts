@@ -52,6 +52,8 @@ export interface ClusterBerth {
   start(role: BenchRole, behindProxy?: boolean): Promise<void>;
   /** SIGTERM; resolves when it is gone. Its leases are given back. */
   end(role: BenchRole): Promise<void>;
+  /** Way and rights of a role to the API server, without the proxy. */
+  kubeconfigOf(role: ClusterRole): string;
   /** A client with the rights and the settings of a role. Whoever asks closes it. */
   clientOf(role: ClusterRole): Promise<KubeClient>;
   /** Key of another tenant, which is made with it. */
@@ -115,6 +117,7 @@ export async function prepareClusterBerth(
   const keys = [apiKey];
   const running = new Map<BenchRole, { url: string; stop(): Promise<void> }>();
   const kubeconfigName = (role: ClusterRole) => `BERTH_${role.toUpperCase()}_KUBECONFIG`;
+  const kubeconfigOf = (role: ClusterRole) => prepared.settings[kubeconfigName(role)] ?? '';
   const apiUrl = () => {
     const url = running.get('api')?.url;
     if (url === undefined) throw new Error('failed to find the API: it does not run');
@@ -126,7 +129,7 @@ export async function prepareClusterBerth(
     const setting = kubeconfigName(role);
     const hub: Record<string, string> = role === 'listener' ? { BERTH_HUB_URL: apiUrl() } : {};
     if (!behindProxy) return hub;
-    return { ...hub, [setting]: await proxy.kubeconfigFor(role, prepared.settings[setting] ?? '') };
+    return { ...hub, [setting]: await proxy.kubeconfigFor(role, kubeconfigOf(role)) };
   };
   const berth: ClusterBerth = {
     namespace,
@@ -150,9 +153,10 @@ export async function prepareClusterBerth(
       await running.get(role)?.stop();
       running.delete(role);
     },
+    kubeconfigOf,
     clientOf: (role) =>
       createKubeClient({
-        kubeconfigPath: prepared.settings[kubeconfigName(role)] ?? '',
+        kubeconfigPath: kubeconfigOf(role),
         userAgent: `berth-bench/${role}`,
         requestTimeoutMs: REQUEST_TIMEOUT_MS,
       }),

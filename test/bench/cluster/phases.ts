@@ -4,7 +4,7 @@ import type { Sample } from '../bench.ts';
 import type { ClusterBerth, ClusterRole } from './berth.ts';
 import { idleMs } from './costs.ts';
 
-const LOOK_MS = 50;
+const LOOK_MS = 100;
 const MS = 1000;
 const PERCENT = 100;
 

@@ -1,12 +1,15 @@
+import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { logPath } from '../../cluster/processes.ts';
 import { isKubernetesHeartbeat } from '../../faults/heartbeats.ts';
 import type { KubernetesExchange } from '../../faults/proxies/kubernetes-traffic.ts';
-import { logText } from '../../faults/role-process.ts';
-import { logLines } from '../../installation/berth-process.ts';
+import { logLines, logSize } from '../../installation/log-file.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { processUsage } from '../process-usage.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
+import type { FloorList } from './lists-floor.ts';
 import { phaseMeasures, watchPhases } from './phases.ts';
 import { isWrite, summaryOf } from './recording.ts';
 import { BESIDE_MANY, filledWorld } from './sides.ts';
@@ -22,34 +25,27 @@ const LONGEST_REST_MS = 90_000;
 const MS = 1000;
 const PHASES = ['start', 'lists', 'looks'] as const;
 
-/** The same lists again, of each role by its own rights, with nothing done with the answers: pages of a kind one after the other. With what they take. */
-async function rawLists(berth: ClusterBerth, lists: readonly KubernetesExchange[]): Promise<Sample> {
-  const first = new Map(
-    lists
-      .filter(({ path }) => !path.includes('continue='))
-      .map(({ client, path }) => [`${client} ${path}`, { client: client as ClusterRole, path }]),
-  );
-  const clients = new Map(
-    await Promise.all(CLUSTER_ROLES.map(async (role) => [role, await berth.clientOf(role)] as const)),
-  );
+const LISTS_FLOOR = fileURLToPath(new URL('lists-floor.ts', import.meta.url));
+
+/** The same lists again, of each role by its own rights, with nothing done with the answers. With what they take. */
+async function rawLists(berth: ClusterBerth, work: readonly KubernetesExchange[]): Promise<Sample> {
+  const firsts = work.filter(({ verb, path }) => verb === 'list' && !path.includes('continue='));
+  const lists: FloorList[] = firsts.map(({ client, path }) => ({
+    kubeconfigPath: berth.kubeconfigOf(client as ClusterRole),
+    path,
+  }));
   const machine = watchPhases(berth);
-  const began = Date.now();
-  const asked = [...first.values()].map(async ({ client, path }) => {
-    for (let next: string | undefined = path; next !== undefined; ) {
-      const answer = await clients.get(client)?.request('GET', next);
-      const { metadata } = (answer?.body ?? {}) as { metadata?: { continue?: string } };
-      next = metadata?.continue ? `${path}&continue=${encodeURIComponent(metadata.continue)}` : undefined;
-    }
-  });
-  await Promise.all(asked).finally(() => machine.stop());
+  const child = promisify(execFile)(process.execPath, [LISTS_FLOOR]);
+  child.child.stdin?.end(JSON.stringify(lists));
+  const { stdout } = await child.finally(() => machine.stop());
   const ended = Date.now();
-  await Promise.all([...clients.values()].map((client) => client.close()));
-  return { LISTs: (ended - began) / MS, ...machine.between('LISTs', began, ended) };
+  const seconds = Number(stdout);
+  return { LISTs: seconds, ...machine.between('LISTs', ended - seconds * MS, ended) };
 }
 
 export const bench: Bench = {
   name: 'restart',
-  what: `Listener and operator end in order and start again beside {n} deployments, switched off: first behind a proxy that counts what they ask, then without it: from before that start until neither works any more (each below ${100 * IDLE_SHARE} % of a core). LISTs: the same lists, sent again by a program that does nothing with the answers; what is beyond them is held against the goal. start, lists, looks: the parts of the time until quiet, by the operator's log: until it leads, until its caches are filled, and the rest; processor: what the operator and Kubernetes took of it, and the share of all processors that had nothing to do. memory before: of the processes that made all of it (in later rounds of those that were started anew), after a rest of up to ${LONGEST_REST_MS / MS} s; memory after: of those that have started beside it for the second time, at its largest.`,
+  what: `Listener and operator end in order and start again beside {n} deployments, switched off: first behind a proxy that counts what they ask, then without it: from before that start until neither works any more (each below ${100 * IDLE_SHARE} % of a core). LISTs: the same lists, sent again at once by a program that keeps nothing of them, in a process of its own that has started; what is beyond them is held against the goal. start, lists, looks: the parts of the time until quiet, by the operator's log: until it leads, until its caches are filled, and the rest; processor: what the operator and Kubernetes took of it, and the share of all processors that had nothing to do. memory before: of the processes that made all of it (in later rounds of those that were started anew), after a rest of up to ${LONGEST_REST_MS / MS} s; memory after: of those that have started beside it for the second time, at its largest.`,
   ...BESIDE_MANY,
   measures: [
     { name: 'until quiet', unit: 's' },
@@ -91,10 +87,7 @@ export const bench: Bench = {
         `${role} memory after`,
         processUsage(berth.pidOf(role)).peakMib,
       ]);
-      const lists = await rawLists(
-        berth,
-        work.filter(({ verb }) => verb === 'list'),
-      );
+      const lists = await rawLists(berth, work);
       // The benches beside it count too.
       await restarted(berth, true);
       asked = summaryOf(work);
@@ -122,7 +115,7 @@ export const bench: Bench = {
 async function restarted(berth: ClusterBerth, behindProxy: boolean): Promise<Sample> {
   for (const role of CLUSTER_ROLES) await berth.end(role);
   const log = logPath(berth.stateDir, 'operator');
-  const from = logText(log, 0).length;
+  const from = logSize(log);
   const began = Date.now();
   const machine = watchPhases(berth, 'operator');
   const quiet = await Promise.all(CLUSTER_ROLES.map((role) => berth.start(role, behindProxy)))
