@@ -164,7 +164,8 @@ export class WorldProcesses {
   /** What is logged from now on is `logs`. */
   forgetLogs(): void {
     this.#logsFrom.clear();
-    for (const name of this.#processes.keys()) this.#logsFrom.set(name, logSize(logPath(this.#stateDir, name)));
+    for (const name of this.#processes.keys())
+      this.#logsFrom.set(name, logSize(logPath(this.#stateDir, name)));
   }
 
   #log(name: string, from: number): string {
