@@ -44,12 +44,14 @@ export interface ListOptions extends CallOptions, Selection {
   resourceVersionMatch?: 'Exact' | 'NotOlderThan';
 }
 
-export interface ListAllOptions<T> extends Omit<ListOptions, 'continue'> {
+export interface ListAllOptions<T>
+  extends Omit<ListOptions, 'continue' | 'resourceVersion' | 'resourceVersionMatch'> {
   /** Applied to each item as it arrives, so that the full objects need not all be in memory at once. */
   transform?: (item: T) => T;
   /**
    * As a stream of events where the server has that, else in pages (streamed-list.ts); of the most recent state. For whoever
-   * lists much: it may also watch. `timeoutMs` is then how long the stream may be silent.
+   * lists much: it needs the right to watch too. `timeoutMs` is then how long the server may go without an object;
+   * `limit` is of pages alone.
    */
   streamed?: boolean;
 }

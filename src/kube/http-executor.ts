@@ -5,7 +5,7 @@ import { withDeadline } from './deadline.ts';
 import { isKubeError, KubeError, toKubeError } from './errors.ts';
 import { failOnStatus } from './failed-answer.ts';
 import type { Limiter } from './limiter.ts';
-import type { Transport, TransportResponse } from './transport/transport.ts';
+import type { Transport, TransportRequest, TransportResponse } from './transport/transport.ts';
 
 export interface ExecutorOptions {
   access: Pick<ClusterAccess, 'server' | 'headers' | 'invalidate'>;
@@ -36,6 +36,8 @@ export interface HttpCall {
 
 /** For its turn among the writes under way; who calls is mostly bounded more narrowly, by its look. */
 const LONGEST_WAIT_MS = 60_000;
+
+type Lane = TransportRequest['lane'];
 
 interface Answer {
   status: number;
@@ -89,20 +91,25 @@ export class HttpExecutor {
    * The stream's end and errors are the reader's business.
    */
   async open(call: HttpCall, signal: AbortSignal): Promise<Readable> {
-    return this.#observed(call, async () => {
-      const response = await withDeadline(
-        call.action,
-        call.timeoutMs ?? this.#options.timeoutMs,
-        signal,
-        (inner) => this.#sendForStream(call, inner, signal),
-      );
-      if (response.status < 400) return response.body;
-      const text = await withDeadline(call.action, this.#options.timeoutMs, signal, (inner) =>
-        readAll(response.body, inner, call.action),
-      );
-      failOnStatus(call, response, text);
-      return response.body;
-    });
+    return this.#observed(call, () => this.#opened(call, signal, 'watches'));
+  }
+
+  /** As `open`, but the call is over, and observed, when `read` has done with the stream. It goes where calls go. */
+  async read(call: HttpCall, signal: AbortSignal, read: (body: Readable) => Promise<void>): Promise<void> {
+    return this.#observed(call, async () => read(await this.#opened(call, signal, 'calls')));
+  }
+
+  async #opened(call: HttpCall, signal: AbortSignal, lane: Lane): Promise<Readable> {
+    const bound = call.timeoutMs ?? this.#options.timeoutMs;
+    const response = await withDeadline(call.action, bound, signal, (inner) =>
+      this.#sendForStream(call, inner, signal, lane),
+    );
+    if (response.status < 400) return response.body;
+    const text = await withDeadline(call.action, this.#options.timeoutMs, signal, (inner) =>
+      readAll(response.body, inner, call.action),
+    );
+    failOnStatus(call, response, text);
+    return response.body;
   }
 
   close(): Promise<void> {
@@ -110,7 +117,12 @@ export class HttpExecutor {
   }
 
   /** The transport holds on to its signal until the stream ends, so it gets one that outlives the deadline. */
-  async #sendForStream(call: HttpCall, head: AbortSignal, whole: AbortSignal): Promise<TransportResponse> {
+  async #sendForStream(
+    call: HttpCall,
+    head: AbortSignal,
+    whole: AbortSignal,
+    lane: Lane,
+  ): Promise<TransportResponse> {
     const combined = new AbortController();
     const abortHead = () => combined.abort(head.reason);
     const abortWhole = () => combined.abort(whole.reason);
@@ -118,7 +130,7 @@ export class HttpExecutor {
     whole.addEventListener('abort', abortWhole, { once: true });
     const detach = () => whole.removeEventListener('abort', abortWhole);
     try {
-      const response = await this.#send(call, combined.signal, 'watches');
+      const response = await this.#send(call, combined.signal, lane);
       response.body.once('close', detach);
       return response;
     } catch (error) {
@@ -129,7 +141,7 @@ export class HttpExecutor {
     }
   }
 
-  async #send(call: HttpCall, signal: AbortSignal, lane: 'calls' | 'watches'): Promise<TransportResponse> {
+  async #send(call: HttpCall, signal: AbortSignal, lane: Lane): Promise<TransportResponse> {
     const { access, transport, userAgent } = this.#options;
     let credentials: Record<string, string | string[]>;
     try {

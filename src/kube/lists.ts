@@ -1,19 +1,18 @@
 import type { ListAllOptions, ListOptions, ObjectList } from './client-types.ts';
 import { isKubeError } from './errors.ts';
 import type { HttpExecutor } from './http-executor.ts';
+import { ListWays } from './list-ways.ts';
 import type { KubeObject } from './object.ts';
 import { apiVersionOf, type Resource, resourcePath } from './resources.ts';
 import { streamedList } from './streamed-list.ts';
 
 const DEFAULT_PAGE_SIZE = 200;
+const GATEWAY_TIMEOUT = 504;
 
 /** What a client lists: a page, or everything, as a stream or page by page. */
 export class Lists {
   readonly #http: HttpExecutor;
-  /** The server has said that it has no streamed lists. */
-  #hasStreams = true;
-  /** Kinds whose last list broke off as a stream: the next one comes in pages, whatever it was that stood in the way. */
-  readonly #brokenOff = new Set<string>();
+  readonly #ways = new ListWays();
 
   constructor(http: HttpExecutor) {
     this.#http = http;
@@ -45,11 +44,13 @@ export class Lists {
     resource: Resource,
     { streamed = false, ...options }: ListAllOptions<T>,
   ): Promise<ObjectList<T>> {
-    const isStreamed = streamed && this.#hasStreams && !this.#brokenOff.has(resource.plural);
-    const list = isStreamed ? await this.#stream<T>(resource, options) : undefined;
+    if (!streamed) return await this.#pages<T>(resource, options);
+    const { namespace = '', labelSelector = '', fieldSelector = '' } = options;
+    const key = [resource.group, resource.plural, namespace, labelSelector, fieldSelector].join(' ');
+    const list = this.#ways.mayStream(key) ? await this.#stream<T>(resource, options, key) : undefined;
     if (list !== undefined) return list;
     const paged = await this.#pages<T>(resource, options);
-    this.#brokenOff.delete(resource.plural);
+    this.#ways.paged(key);
     return paged;
   }
 
@@ -57,15 +58,21 @@ export class Lists {
   async #stream<T extends KubeObject>(
     resource: Resource,
     options: ListAllOptions<T>,
+    key: string,
   ): Promise<ObjectList<T> | undefined> {
+    let isOpen = false;
     try {
-      return await streamedList<T>(this.#http, resource, options);
+      const list = await streamedList<T>(this.#http, resource, options, () => {
+        isOpen = true;
+      });
+      this.#ways.streamed(key);
+      return list;
     } catch (error) {
-      if (isKubeError(error, 'invalid', 'bad_request')) {
-        this.#hasStreams = false;
+      if (!isOpen && isKubeError(error, 'invalid', 'bad_request')) {
+        this.#ways.refused();
         return undefined;
       }
-      this.#brokenOff.add(resource.plural);
+      if (!isKubeError(error, 'aborted') && (isOpen || isLate(error))) this.#ways.broke(key);
       throw error;
     }
   }
@@ -90,6 +97,11 @@ export class Lists {
     } while (page.continue !== undefined);
     return { items, resourceVersion: page.resourceVersion };
   }
+}
+
+/** No head came, or the server's cache does not get as fresh as a stream has to be: pages need not wait for that. */
+function isLate(error: unknown): boolean {
+  return isKubeError(error, 'timeout') || (isKubeError(error) && error.status === GATEWAY_TIMEOUT);
 }
 
 interface ListBody<T> {

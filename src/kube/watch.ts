@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { WatchEvent, WatchOptions } from './client-types.ts';
 import { KubeError, type Status, statusError, toKubeError } from './errors.ts';
-import type { HttpExecutor } from './http-executor.ts';
+import type { HttpCall, HttpExecutor } from './http-executor.ts';
 import { LineSplitter } from './json-lines.ts';
 import type { KubeObject } from './object.ts';
 import { type Resource, resourcePath } from './resources.ts';
@@ -11,16 +11,19 @@ const OVERTIME_MS = 15_000;
 /** Without a resourceVersion: as recent as a list would be. */
 const WITH_INITIAL_EVENTS = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' } as const;
 
+/** What `onEvent` returns to end the watch in order. */
+export const ENOUGH = Symbol('enough');
+
 /**
  * One watch, from its request to its end. Resolves when the server ends it in order or cuts it between or within lines
- * (go on from the last resource version); fails with a KubeError for an HTTP error, an ERROR event (410 is `gone`), a
+ * (go on from the last resource version), a list of initial events when `onEvent` says so; fails with a KubeError for an HTTP error, an ERROR event (410 is `gone`), a
  * line that is no event, silence longer than `idleTimeoutMs` (`timeout`), or the signal (`aborted`).
  */
 export async function openWatch<T extends KubeObject>(
   http: HttpExecutor,
   resource: Resource,
   options: WatchOptions,
-  onEvent: (event: WatchEvent<T>) => void,
+  onEvent: (event: WatchEvent<T>) => unknown,
 ): Promise<void> {
   const { namespace, labelSelector, fieldSelector, resourceVersion, timeoutSeconds } = options;
   const verb = options.initialEvents ? 'list' : 'watch';
@@ -37,28 +40,36 @@ export async function openWatch<T extends KubeObject>(
       ),
     timeoutSeconds * 1000 + OVERTIME_MS,
   );
-  try {
-    const body = await http.open(
-      {
-        method: 'GET',
-        path: resourcePath(resource, { namespace }),
-        query: {
-          watch: true,
-          allowWatchBookmarks: true,
-          labelSelector,
-          fieldSelector,
-          resourceVersion,
-          timeoutSeconds,
-          ...(options.initialEvents ? WITH_INITIAL_EVENTS : {}),
-        },
-        action,
-        verb,
-        resource: resource.plural,
-      },
-      ending.signal,
-    );
+  const { idleTimeoutMs, initialEvents = false } = options;
+  const call: HttpCall = {
+    method: 'GET',
+    path: resourcePath(resource, { namespace }),
+    query: {
+      watch: true,
+      allowWatchBookmarks: true,
+      labelSelector,
+      fieldSelector,
+      resourceVersion,
+      timeoutSeconds,
+      ...(initialEvents ? WITH_INITIAL_EVENTS : {}),
+    },
+    action,
+    verb,
+    resource: resource.plural,
+    // A list has for its head what it has for each page.
+    ...(initialEvents ? { timeoutMs: idleTimeoutMs } : {}),
+  };
+  const read = async (body: Readable) => {
     options.onOpen?.();
-    await readEvents(body, { action, idleTimeoutMs: options.idleTimeoutMs, ending, onEvent });
+    const reading = { action, idleTimeoutMs, ending, onEvent, needsObjects: initialEvents };
+    const hadEnough = await readEvents(body, reading);
+    if (!initialEvents || hadEnough) return;
+    const message = `failed to ${action}: the stream ended before all of it had come`;
+    throw new KubeError({ kind: 'network', message });
+  };
+  try {
+    if (initialEvents) await http.read(call, ending.signal, read);
+    else await read(await http.open(call, ending.signal));
   } finally {
     clearTimeout(overtime);
     options.signal?.removeEventListener('abort', onAbort);
@@ -69,20 +80,23 @@ interface Reading<T extends KubeObject> {
   action: string;
   idleTimeoutMs: number;
   ending: AbortController;
-  onEvent: (event: WatchEvent<T>) => void;
+  onEvent: (event: WatchEvent<T>) => unknown;
+  /** Bookmarks are no signs of life: what is waited for are objects. */
+  needsObjects: boolean;
 }
 
-function readEvents<T extends KubeObject>(body: Readable, reading: Reading<T>): Promise<void> {
-  const { action, idleTimeoutMs, ending, onEvent } = reading;
+/** Whether `onEvent` has ended it; false: it came to its end. */
+function readEvents<T extends KubeObject>(body: Readable, reading: Reading<T>): Promise<boolean> {
+  const { action, idleTimeoutMs, ending, onEvent, needsObjects } = reading;
   return new Promise((resolve, reject) => {
     let over = false;
-    const finish = (error?: unknown) => {
+    const finish = (error?: unknown, hadEnough = false) => {
       if (over) return;
       over = true;
       clearTimeout(idle);
       ending.signal.removeEventListener('abort', onEnding);
       body.destroy();
-      if (error === undefined) resolve();
+      if (error === undefined) resolve(hadEnough);
       else reject(error);
     };
     const onEnding = () => finish(ending.signal.reason);
@@ -94,10 +108,13 @@ function readEvents<T extends KubeObject>(body: Readable, reading: Reading<T>): 
       idleTimeoutMs,
     );
     const lines = new LineSplitter((line) => {
-      if (!over) onEvent(parseEvent<T>(line, action));
+      if (over) return;
+      const event = parseEvent<T>(line, action);
+      if (needsObjects && event.type !== 'BOOKMARK') idle.refresh();
+      if (onEvent(event) === ENOUGH) finish(undefined, true);
     });
     body.on('data', (chunk: Buffer) => {
-      idle.refresh();
+      if (!needsObjects) idle.refresh();
       try {
         lines.push(chunk);
       } catch (error) {

@@ -216,6 +216,40 @@ test.each([
   },
 );
 
+test.each([
+  ['auto', 'end'],
+  ['auto', 'mid-line'],
+  ['auto', 'reset'],
+  ['auto', 'gone-event'],
+  ['http1', 'mid-line'],
+  // Not by a reset of HTTP/1.1: whether the answer's head came before it is chance, and what never began is asked for again.
+] as const)(
+  '%s: cut-watch: %s, of a list that is streamed: the next one comes in pages, the one after as a stream',
+  async (protocol, how) => {
+    const { proxy, client } = await through(protocol);
+    const by = `list-${protocol}-${how}`;
+    const { make, sees } = await follow(client, by);
+    for (const name of ['a', 'b', 'c']) await make(name);
+    await sees('a', 'b', 'c');
+    const fault = { kind: 'cut-watch', afterEvents: 1, how } as const;
+    proxy.add({ match: lists, fault, times: 1 });
+    const from = proxy.exchanges().filter(lists).length;
+    const list = async () => {
+      const options = { namespace, labelSelector: `by=${by}`, streamed: true };
+      return (await client.listAll(ConfigMap, options)).items.length;
+    };
+    await expect(list()).rejects.toMatchObject({ name: 'KubeError' });
+    expect([await list(), await list()]).toEqual([3, 3]);
+    const ways = () =>
+      proxy
+        .exchanges()
+        .filter(lists)
+        .slice(from)
+        .map(({ path }) => (path.includes('sendInitialEvents') ? 'stream' : 'pages'));
+    await vi.waitFor(() => expect(ways()).toEqual(['stream', 'pages', 'stream']), PATIENCE);
+  },
+);
+
 test.each([true, false])(
   'stale-list: what was there when it was recorded (streamed: %s)',
   async (streamed) => {

@@ -9,7 +9,7 @@ import { logLines, logSize } from '../../installation/log-file.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { processUsage } from '../process-usage.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
-import type { FloorList } from './lists-floor.ts';
+import type { FloorList, FloorTimes } from './lists-floor.ts';
 import { phaseMeasures, watchPhases } from './phases.ts';
 import { isWrite, summaryOf } from './recording.ts';
 import { BESIDE_MANY, filledWorld } from './sides.ts';
@@ -27,25 +27,30 @@ const PHASES = ['start', 'lists', 'looks'] as const;
 
 const LISTS_FLOOR = fileURLToPath(new URL('lists-floor.ts', import.meta.url));
 
-/** The same lists again, of each role by its own rights, with nothing done with the answers. With what they take. */
+/**
+ * The same lists again, of each role by its own rights, with nothing done with the answers. With what they take.
+ * @throws Error when one was asked for twice: it is not known then what the start had to list
+ */
 async function rawLists(berth: ClusterBerth, work: readonly KubernetesExchange[]): Promise<Sample> {
   const firsts = work.filter(({ verb, path }) => verb === 'list' && !path.includes('continue='));
+  const whose = firsts.map(({ client, path }) => `${client} ${new URL(path, 'https://kubernetes').pathname}`);
+  if (new Set(whose).size < whose.length)
+    throw new Error(`failed to tell what a start lists: ${whose.toSorted().join(', ')}`);
   const lists: FloorList[] = firsts.map(({ client, path }) => ({
     kubeconfigPath: berth.kubeconfigOf(client as ClusterRole),
     path,
   }));
   const machine = watchPhases(berth);
-  const child = promisify(execFile)(process.execPath, [LISTS_FLOOR]);
-  child.child.stdin?.end(JSON.stringify(lists));
-  const { stdout } = await child.finally(() => machine.stop());
-  const ended = Date.now();
-  const seconds = Number(stdout);
-  return { LISTs: seconds, ...machine.between('LISTs', ended - seconds * MS, ended) };
+  const running = promisify(execFile)(process.execPath, [LISTS_FLOOR], { timeout: WITHIN_MS });
+  running.child.stdin?.on('error', () => undefined).end(JSON.stringify(lists));
+  const { stdout } = await running.finally(() => machine.stop());
+  const { began, ended } = JSON.parse(stdout) as FloorTimes;
+  return { LISTs: (ended - began) / MS, ...machine.between('LISTs', began, ended) };
 }
 
 export const bench: Bench = {
   name: 'restart',
-  what: `Listener and operator end in order and start again beside {n} deployments, switched off: first behind a proxy that counts what they ask, then without it: from before that start until neither works any more (each below ${100 * IDLE_SHARE} % of a core). LISTs: the same lists, sent again at once by a program that keeps nothing of them, in a process of its own that has started; what is beyond them is held against the goal. start, lists, looks: the parts of the time until quiet, by the operator's log: until it leads, until its caches are filled, and the rest; processor: what the operator and Kubernetes took of it, and the share of all processors that had nothing to do. memory before: of the processes that made all of it (in later rounds of those that were started anew), after a rest of up to ${LONGEST_REST_MS / MS} s; memory after: of those that have started beside it for the second time, at its largest.`,
+  what: `Listener and operator end in order and start again beside {n} deployments, switched off: first behind a proxy that counts what they ask, then without it: from before that start until neither works any more (each below ${100 * IDLE_SHARE} % of a core). LISTs: the same lists, sent again at once by a program that keeps nothing of them, with Berth's own client, in a process of its own that has started; what is beyond them is held against the goal. start, lists, looks: the parts of the time until quiet, by the operator's log: until it leads, until its caches are filled, and the rest; processor: what the roles and Kubernetes took of each, and the share of all processors that had nothing to do, by looks every 100 ms. memory before: of the processes that made all of it (in later rounds of those that were started anew), after a rest of up to ${LONGEST_REST_MS / MS} s; memory after: of those that have started beside it for the second time, at its largest.`,
   ...BESIDE_MANY,
   measures: [
     { name: 'until quiet', unit: 's' },
@@ -53,7 +58,7 @@ export const bench: Bench = {
     { name: 'lists', unit: 's' },
     { name: 'looks', unit: 's' },
     { name: 'LISTs', unit: 's' },
-    ...PHASES.flatMap((phase) => phaseMeasures(phase, 'operator')),
+    ...PHASES.flatMap((phase) => phaseMeasures(phase, CLUSTER_ROLES)),
     ...phaseMeasures('LISTs'),
     { name: 'beyond the LISTs', unit: 's', goal: { of: 'value', is: 'at most', limit: 5 } },
     { name: 'writes', unit: 'writes', goal: { of: 'value', is: 'at most', limit: 0 } },
@@ -94,7 +99,7 @@ export const bench: Bench = {
       return {
         ...phases,
         ...lists,
-        'beyond the LISTs': (phases['until quiet'] ?? 0) - (lists['LISTs'] ?? 0),
+        'beyond the LISTs': (phases['until quiet'] ?? Number.NaN) - (lists['LISTs'] ?? Number.NaN),
         writes: writes.length,
         reads: work.length - writes.length,
         ...Object.fromEntries(memory),
@@ -117,7 +122,7 @@ async function restarted(berth: ClusterBerth, behindProxy: boolean): Promise<Sam
   const log = logPath(berth.stateDir, 'operator');
   const from = logSize(log);
   const began = Date.now();
-  const machine = watchPhases(berth, 'operator');
+  const machine = watchPhases(berth, CLUSTER_ROLES);
   const quiet = await Promise.all(CLUSTER_ROLES.map((role) => berth.start(role, behindProxy)))
     .then(() => untilCalm(berth))
     .finally(() => machine.stop());

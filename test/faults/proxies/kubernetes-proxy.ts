@@ -13,7 +13,7 @@ import { serve } from './http-faults.ts';
 import { HttpProxy } from './http-proxy.ts';
 import type { HttpRequest } from './http-traffic.ts';
 import { ListRecords } from './kubernetes-lists.ts';
-import { describeKubernetesRequest } from './kubernetes-request.ts';
+import { describeKubernetesRequest, isStreamedList } from './kubernetes-request.ts';
 import type {
   KubernetesFault,
   KubernetesProxy,
@@ -29,6 +29,9 @@ type Exchange = HttpExchange<KubernetesRequest>;
 /** As many streams on a connection as the API server allows. */
 const SETTINGS: http2.Settings = { maxConcurrentStreams: 100, initialWindowSize: 1024 * 1024 };
 const MAX_SESSION_MEMORY_MB = 256;
+/** The last line of a list that is streamed, and how long it may be. */
+const END_OF_LIST = /"type":"BOOKMARK"[^\n]*"k8s\.io\/initial-events-end":"true"[^\n]*\n$/;
+const LAST_BOOKMARK = 4096;
 /** The API server ends idle connections after 90 s: sooner than it, lest a request meets the end. */
 const IDLE_MS = 30_000;
 
@@ -137,7 +140,8 @@ class FaultyKubernetes extends HttpProxy<KubernetesRequest, KubernetesFault> imp
       errorBody: statusBody,
       deliver: (answer) => {
         const isGood = answer.statusCode === 200 && isJson(answer);
-        if (request.verb === 'watch' && isGood) return this.#deliverWatch(exchange, answer, watchRule);
+        const isStream = request.verb === 'watch' || (watchRule !== undefined && isStreamedList(request));
+        if (isStream && isGood) return this.#deliverWatch(exchange, answer, watchRule);
         if (this.#lists.isWanted(request) && isGood) return this.#deliverRecorded(exchange, answer);
         return exchange.deliver(answer);
       },
@@ -163,10 +167,12 @@ class FaultyKubernetes extends HttpProxy<KubernetesRequest, KubernetesFault> imp
 
   async #deliverRecorded(exchange: Exchange, answer: http.IncomingMessage): Promise<void> {
     const chunks: Buffer[] = [];
+    let end = '';
     for await (const chunk of answer) {
       chunks.push(chunk as Buffer);
       // A stream goes on for as long as somebody listens.
-      if (isWhole(Buffer.concat(chunks).toString('utf8'))) break;
+      end = (end + (chunk as Buffer).toString('latin1')).slice(-LAST_BOOKMARK);
+      if (end.endsWith('\n') && isStreamedList(exchange.request) && END_OF_LIST.test(end)) break;
     }
     const list = { headers: answer.headers, body: Buffer.concat(chunks).toString('utf8') };
     this.#lists.keep(exchange.request, list);
@@ -179,12 +185,6 @@ class FaultyKubernetes extends HttpProxy<KubernetesRequest, KubernetesFault> imp
       throw new RuleFailure(new Error(`no LIST of ${exchange.request.path} was recorded`));
     exchange.answer(200, list.headers, list.body);
   }
-}
-
-/** Of a list that is streamed: nothing of it is still to come. */
-function isWhole(text: string): boolean {
-  const end = text.indexOf('"k8s.io/initial-events-end":"true"');
-  return end >= 0 && text.includes('\n', end);
 }
 
 /** Protobuf, as Go clients ask for, passes as it is. */

@@ -5,6 +5,12 @@ import type { KubernetesRequest, KubernetesVerb } from './kubernetes-traffic.ts'
 /** Below `namespaces/NAME` these are subresources of the namespace itself, not plurals of what is in it. */
 const OF_NAMESPACES: readonly string[] = ['status', 'finalize'];
 
+/** A list that comes as a stream of events; what would follow them, Berth does not wait for. */
+const INITIAL_EVENTS = 'sendInitialEvents';
+
+export const isStreamedList = ({ verb, path }: KubernetesRequest): boolean =>
+  verb === 'list' && new URL(path, 'https://kubernetes').searchParams.has(INITIAL_EVENTS);
+
 interface Place {
   readonly resource: string;
   readonly namespace: string;
@@ -36,13 +42,8 @@ function verbOf(method: string, contentType: string, query: URLSearchParams, pla
       return place.name === '' ? 'deletecollection' : 'delete';
     default:
       if (place.resource === '' || place.name !== '') return 'get';
-      return isTrue(query.get('watch')) && !isStreamedList(query) ? 'watch' : 'list';
+      return isTrue(query.get('watch')) && !isTrue(query.get(INITIAL_EVENTS)) ? 'watch' : 'list';
   }
-}
-
-/** A list that comes as a stream of events; what would follow them, Berth does not wait for. */
-function isStreamedList(query: URLSearchParams): boolean {
-  return isTrue(query.get('sendInitialEvents'));
 }
 
 /** As Go reads a boolean of a query. */

@@ -46,9 +46,11 @@ export class FakeApiServer {
   /** Asked of one that has none. */
   refusedStreams = 0;
   /** What the next streamed lists do once all is sent but the bookmark at the end, in place of sending it. */
-  readonly streamFaults: ('end' | 'cut' | 'silence')[] = [];
+  readonly streamFaults: ('end' | 'cut' | 'silence' | 'bookmarks' | 'error')[] = [];
   /** Runs when the objects of a streamed list are sent, before the bookmark. */
   beforeStreamEnd: (send: (event: { type: string; object: object }) => void) => void = () => {};
+  /** What it would send of it if it were a watch. */
+  afterStreamEnd: (send: (event: { type: string; object: object }) => void) => void = () => {};
   /** Asked before each call that is no watch: true when it has answered (or not) itself. */
   intercept: (request: SeenRequest, response: ServerResponse) => boolean = () => false;
   readonly #server = http.createServer((request, response) => void this.#handle(request, response));
@@ -126,8 +128,7 @@ export class FakeApiServer {
   }
 
   bookmark(): void {
-    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { resourceVersion: this.version } };
-    this.#send(`${JSON.stringify({ type: 'BOOKMARK', object })}\n`);
+    this.#send(`${JSON.stringify({ type: 'BOOKMARK', object: bareBookmark(this.version) })}\n`);
   }
 
   /** Sends text over every open watch as it is. */
@@ -191,11 +192,18 @@ export class FakeApiServer {
     this.beforeStreamEnd(send);
     const fault = this.streamFaults.shift();
     if (fault === 'end') response.end();
+    if (fault === 'error')
+      send({ type: 'ERROR', object: { kind: 'Status', code: 400, reason: 'BadRequest' } });
+    if (fault === 'bookmarks') {
+      const timer = setInterval(() => send({ type: 'BOOKMARK', object: bareBookmark(this.version) }), 5);
+      response.once('close', () => clearInterval(timer));
+    }
     if (fault === 'cut') setImmediate(() => response.destroy());
     if (fault !== undefined) return;
     const annotations = { 'k8s.io/initial-events-end': 'true' };
-    const metadata = { resourceVersion: this.version, annotations };
-    send({ type: 'BOOKMARK', object: { apiVersion: 'v1', kind: 'ConfigMap', metadata } });
+    const { metadata, ...rest } = bareBookmark(this.version);
+    send({ type: 'BOOKMARK', object: { ...rest, metadata: { ...metadata, annotations } } });
+    this.afterStreamEnd(send);
   }
 
   #watch({ query }: SeenRequest, response: ServerResponse): void {
@@ -280,6 +288,12 @@ export class FakeApiServer {
 export function bareObject(name: string, fields: object = {}): UntypedObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'ns' }, ...fields };
 }
+
+const bareBookmark = (resourceVersion: string) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { resourceVersion },
+});
 
 export function sendStatus(
   response: ServerResponse,

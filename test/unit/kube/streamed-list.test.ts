@@ -1,4 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { ObservedRequest } from '../../../src/kube/client-types.ts';
+import { ListWays } from '../../../src/kube/list-ways.ts';
 import { Reflector, type ReflectorOptions } from '../../../src/kube/reflector.ts';
 import { RESOURCES } from '../../../src/kube/resources.ts';
 import { bareObject, type FakeApiServer, sendStatus } from './fake-api-server.ts';
@@ -102,7 +104,39 @@ describe('a list that is streamed', () => {
     expect(s.server.count('list')).toBe(0);
   });
 
-  test.each(['end', 'cut', 'silence'] as const)(
+  test('takes in that an object is another one by its end', async () => {
+    const again = (server: FakeApiServer) => {
+      server.beforeStreamEnd = (send) => {
+        server.beforeStreamEnd = () => {};
+        const gone = server.objects.get('ns/b');
+        server.remove('ns/b');
+        if (gone !== undefined) send({ type: 'DELETED', object: gone });
+        send({ type: 'ADDED', object: server.put(bareObject('b', { data: { second: 'one' } })) });
+      };
+    };
+    const s = await setUp((server) => {
+      three(server);
+      again(server);
+    });
+    await watching(s);
+    expect(s.told).toEqual(['+a', '+b', '+c', '-b', '+b']);
+    again(s.server);
+    await listedAgain(s);
+    expect(s.told.slice(5)).toEqual(['-b', '+b']);
+    const uid = s.server.objects.get('ns/b')?.metadata.uid;
+    expect(s.reflector.store.get('ns/b')).toMatchObject({ metadata: { uid }, data: { second: 'one' } });
+  });
+
+  test('ends at its bookmark: what comes behind it is for the watch', async () => {
+    const s = await setUp((server) => {
+      three(server);
+      server.afterStreamEnd = (send) => send({ type: 'DELETED', object: server.objects.get('ns/a') ?? {} });
+    });
+    await watching(s);
+    expect(names(s)).toEqual(['a', 'b', 'c']);
+  });
+
+  test.each(['end', 'cut', 'silence', 'bookmarks', 'error'] as const)(
     'that comes to nothing (%s) counts as none: the next one comes in pages, the one after as a stream',
     async (fault) => {
       const s = await setUp(
@@ -122,6 +156,23 @@ describe('a list that is streamed', () => {
     },
   );
 
+  test('that breaks off before the server is restored counts for nothing beside the pages after it', async () => {
+    const s = await setUp((server) => {
+      three(server);
+      server.streamFaults.push('cut');
+      server.beforeStreamEnd = () => {
+        server.beforeStreamEnd = () => {};
+        server.objects.delete('ns/c');
+        server.version = '50';
+        server.compact();
+        server.put(bareObject('a', { data: { restored: 'yes' } }));
+      };
+    });
+    await watching(s);
+    expect(names(s).sort()).toEqual(['a', 'b']);
+    expect(s.reflector.store.get('ns/a')).toMatchObject({ data: { restored: 'yes' } });
+  });
+
   test('is asked for once of a server that has none', async () => {
     const s = await setUp((server) => {
       three(server);
@@ -135,20 +186,34 @@ describe('a list that is streamed', () => {
     expect(s.server.count('list')).toBe(2);
   });
 
-  test('that is refused for another reason is an error of the list', async () => {
+  test.each([403, 429, 503])('that is refused with %i is asked for again as a stream', async (status) => {
     let refused = 0;
     const s = await setUp((server) => {
       three(server);
       server.intercept = (_request, response) => {
         if (refused === 2) return false;
         refused += 1;
-        sendStatus(response, 403, 'Forbidden');
+        sendStatus(response, status);
         return true;
       };
     });
     await watching(s);
     expect(names(s)).toEqual(['a', 'b', 'c']);
     expect(s.reflector.stats().errors).toBe(2);
+    expect([s.server.count('streamed list'), s.server.count('list')]).toEqual([3, 0]);
+  });
+
+  test('is observed when it is over, with how it ended', async () => {
+    const seen: ObservedRequest[] = [];
+    const { server, client } = await fakeServer({ observer: (request) => seen.push(request) });
+    server.streams = true;
+    three(server);
+    server.streamFaults.push('cut');
+    const list = () => client.listAll(RESOURCES.ConfigMap, { streamed: true });
+    await expect(list()).rejects.toMatchObject({ kind: 'network' });
+    await list();
+    await list();
+    expect(seen.map(({ verb, status }) => `${verb} ${status}`)).toEqual(['list 0', 'list 200', 'list 200']);
   });
 
   test('ends with the reflector', async () => {
@@ -160,5 +225,44 @@ describe('a list that is streamed', () => {
     expect(s.reflector.hasSynced()).toBe(false);
     await s.reflector.stop();
     expect(s.server.count('list')).toBe(0);
+  });
+});
+
+describe('the way in which a list is asked for', () => {
+  const HOUR_MS = 3_600_000;
+  const ways = () => {
+    let now = 1000;
+    return { ways: new ListWays(() => now), pass: (ms: number) => (now += ms) };
+  };
+
+  test('is pages after a break, of that list alone', () => {
+    const { ways: way } = ways();
+    way.broke('a');
+    expect([way.mayStream('a'), way.mayStream('b')]).toEqual([false, true]);
+    way.paged('a');
+    expect(way.mayStream('a')).toBe(true);
+  });
+
+  test('stays pages for an hour after two breaks in a row', () => {
+    const { ways: way, pass } = ways();
+    for (let breaks = 0; breaks < 2; breaks += 1) {
+      way.broke('a');
+      way.paged('a');
+    }
+    expect(way.mayStream('a')).toBe(false);
+    pass(HOUR_MS);
+    expect(way.mayStream('a')).toBe(true);
+    way.streamed('a');
+    way.broke('a');
+    way.paged('a');
+    expect(way.mayStream('a')).toBe(true);
+  });
+
+  test('is asked anew an hour after the server said that it has no streams', () => {
+    const { ways: way, pass } = ways();
+    way.refused();
+    expect(way.mayStream('a')).toBe(false);
+    pass(HOUR_MS);
+    expect(way.mayStream('a')).toBe(true);
   });
 });
