@@ -85,7 +85,10 @@ function readKept(observed: Observed, kind: string, name: string): Kept | undefi
 /** The text that `keeping` makes, of which the hash is of the rest as it stands. */
 const AS_WRITTEN = /^\{"hash":"([0-9a-f]{16})","inputs":"([0-9a-f]{16})","template":/;
 
-/** null: not word for word as it was written. What has the hash of a canonical text is that text: it need not be made anew. */
+/**
+ * null: its hash is not that of the text behind it. What is left as it was written needs no canonical form anew; who writes the
+ * note chooses template and hash in either form.
+ */
 function keptAsWritten(text: string): Kept | null {
   const [start = '', hash = '', inputs = ''] = AS_WRITTEN.exec(text) ?? [];
   if (start === '' || !text.endsWith('}')) return null;

@@ -18,10 +18,11 @@ export function logText(path: string, from: number): string {
   }
 }
 
-/** The lines of JSON that were written from a place on; those of another form (a stack, say) are passed over. */
+/** The lines of JSON that were written from a place on; those of another form (a stack, say) and half ones are passed over. */
 export function logLines(path: string, from: number): Record<string, unknown>[] {
   return logText(path, from)
     .split('\n')
+    .slice(0, -1)
     .filter((line) => line.startsWith('{') && line.endsWith('}'))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }

@@ -4,6 +4,7 @@ import { waitFor } from '../../cluster/wait.ts';
 import { auditedSince, auditedUntilNow } from './audit.ts';
 
 interface AuditLine {
+  requestURI: string;
   user: { username: string };
   verb: string;
   objectRef?: {
@@ -44,13 +45,15 @@ export class RightsInUse {
   seen({ account, namespace }: Place): { used: Set<string>; refused: string[] } {
     const used = new Set<string>();
     const refused: string[] = [];
-    for (const { user, verb, objectRef, responseStatus } of this.#lines(namespace)) {
+    for (const { requestURI, user, verb, objectRef, responseStatus } of this.#lines(namespace)) {
       if (!user.username.endsWith(`:${account}`)) continue;
       const { apiGroup: group = '', resource = '', subresource } = objectRef ?? {};
       const right = { group, resource, ...(subresource === undefined ? {} : { subresource }) };
       const code = responseStatus?.code;
       if (code === 403) refused.push(describeRight({ ...right, verb }));
       used.add(describeRight({ ...right, verb }));
+      // A list that is streamed, which is asked for in pages where a server has none such: then it is that right.
+      if (requestURI.includes('sendInitialEvents=true')) used.add(describeRight({ ...right, verb: 'list' }));
       // An apply that makes an object needs both rights.
       if (verb === 'patch' && code === 201) used.add(describeRight({ ...right, verb: 'create' }));
     }
