@@ -17,6 +17,8 @@ import { BESIDE_MANY, filledWorld } from './sides.ts';
 const LOOK_MS = 100;
 /** Less than this in a look is what leases and long polls take. */
 const IDLE_SHARE = 0.25;
+/** Half a second. */
+const LOOKS_OF_WORK = 5;
 const CALM_MS = 1500;
 const WITHIN_MS = 180_000;
 /** A minute and a half for 5,000 deployments. */
@@ -50,7 +52,7 @@ async function rawLists(berth: ClusterBerth, work: readonly KubernetesExchange[]
 
 export const bench: Bench = {
   name: 'restart',
-  what: `Listener and operator end in order and start again beside {n} deployments, switched off: first behind a proxy that counts what they ask, then without it: from before that start until neither works any more (each below ${100 * IDLE_SHARE} % of a core). LISTs: the same lists, sent again at once by a program that keeps nothing of them, with Berth's own client, in a process of its own that has started; what is beyond them is held against the goal. start, lists, looks: the parts of the time until quiet, by the operator's log: until it leads, until its caches are filled, and the rest; processor: what the roles and Kubernetes took of each, and the share of all processors that had nothing to do, by looks every 100 ms. memory before: of the processes that made all of it (in later rounds of those that were started anew), after a rest of up to ${LONGEST_REST_MS / MS} s; memory after: of those that have started beside it for the second time, at its largest.`,
+  what: `Listener and operator end in order and start again beside {n} deployments, switched off: first behind a proxy that counts what they ask, then without it: from before that start until neither works any more (above ${100 * IDLE_SHARE} % of a core for half a second). LISTs: the same lists, sent again at once by a program that keeps nothing of them, with Berth's own client, in a process of its own that has started; what is beyond them is held against the goal. start, lists, looks: the parts of the time until quiet, by the operator's log: until it leads, until its caches are filled, and the rest; processor: what the roles and Kubernetes took of each, and the share of all processors that had nothing to do, by looks every 100 ms. memory before: of the processes that made all of it (in later rounds of those that were started anew), after a rest of up to ${LONGEST_REST_MS / MS} s; memory after: of those that have started beside it for the second time, at its largest.`,
   ...BESIDE_MANY,
   measures: [
     { name: 'until quiet', unit: 's' },
@@ -149,20 +151,25 @@ function whenTold(lines: readonly Record<string, unknown>[], message: string): n
   return at;
 }
 
-/** When the last sign of work of both roles was seen, in ms since the epoch. */
+/**
+ * When the last sign of work of both roles was seen, in ms since the epoch: a look in which one of them took much, and did over
+ * the last looks as well. A listener was seen to take 60 ms at a time, a second apart, after all was done: that is none.
+ */
 async function untilCalm({ cpuOf }: ClusterBerth): Promise<number> {
   const began = Date.now();
+  const seen = [{ at: began, cpu: CLUSTER_ROLES.map((role) => cpuOf(role)) }];
   let busy = began;
-  let before = CLUSTER_ROLES.map((role) => cpuOf(role));
-  for (let last = began; Date.now() - busy < CALM_MS; ) {
+  while (Date.now() - busy < CALM_MS) {
     if (Date.now() - began > WITHIN_MS) throw new Error('failed to wait for calm: the roles go on');
     await sleep(LOOK_MS);
-    const now = Date.now();
-    const after = CLUSTER_ROLES.map((role) => cpuOf(role));
-    const spent = Math.max(...after.map((seconds, index) => seconds - (before[index] ?? 0)));
-    if ((spent * MS) / (now - last) > IDLE_SHARE) busy = now;
-    before = after;
-    last = now;
+    const now = { at: Date.now(), cpu: CLUSTER_ROLES.map((role) => cpuOf(role)) };
+    const works = (role: number) =>
+      [seen.at(-1), seen.at(-LOOKS_OF_WORK)].every((before = seen[0] ?? now) => {
+        const spent = (now.cpu[role] ?? 0) - (before.cpu[role] ?? 0);
+        return (spent * MS) / (now.at - before.at) > IDLE_SHARE;
+      });
+    if (CLUSTER_ROLES.some((_, role) => works(role))) busy = now.at;
+    seen.push(now);
   }
   return busy;
 }
