@@ -64,10 +64,7 @@ export interface ObjectList<T> {
 }
 
 export interface WatchOptions extends Selection {
-  /** Of what the watch goes on from; not with `initialEvents`. */
-  resourceVersion?: string;
-  /** Begins with an event for each object that is there, and a bookmark behind them: a list, and counted as one. */
-  initialEvents?: boolean;
+  resourceVersion: string;
   /** The server ends the watch after this many seconds. */
   timeoutSeconds: number;
   /** Without a byte for this long, the watch fails with `timeout`. */

@@ -1,9 +1,12 @@
 import type { ListAllOptions, ObjectList, WatchEvent } from './client-types.ts';
+import { KubeError } from './errors.ts';
 import type { HttpExecutor } from './http-executor.ts';
 import { type KubeObject, keyOf } from './object.ts';
 import type { Resource } from './resources.ts';
-import { ENOUGH, openWatch } from './watch.ts';
+import { ENOUGH, readEvents, withEventStream } from './watch.ts';
 
+/** Without a resourceVersion: as recent as a list would be. */
+const WITH_INITIAL_EVENTS = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' } as const;
 /** The bookmark that says that what was there has come carries it. */
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 /** However much comes, and however slowly. */
@@ -24,7 +27,7 @@ export async function streamedList<T extends KubeObject>(
   { transform = (item) => item, ...options }: ListAllOptions<T>,
   onOpen: () => void,
 ): Promise<ObjectList<T>> {
-  const { namespace, labelSelector, fieldSelector, signal, timeoutMs = SILENCE_MS } = options;
+  const { timeoutMs = SILENCE_MS } = options;
   const items = new Map<string, T>();
   let resourceVersion = '';
   const onEvent = ({ type, object }: WatchEvent<T>): unknown => {
@@ -39,20 +42,16 @@ export async function streamedList<T extends KubeObject>(
     else items.set(key, transform(object));
     return undefined;
   };
-  await openWatch<T>(
-    http,
-    resource,
-    {
-      namespace,
-      labelSelector,
-      fieldSelector,
-      initialEvents: true,
-      timeoutSeconds: LONGEST_S,
-      idleTimeoutMs: timeoutMs,
-      signal,
-      onOpen,
-    },
-    onEvent,
+  const stream = { ...options, timeoutSeconds: LONGEST_S };
+  await withEventStream('list', resource, stream, WITH_INITIAL_EVENTS, (call, ending) =>
+    http.read({ ...call, timeoutMs }, ending, async (body) => {
+      onOpen();
+      const { action } = call;
+      const reading = { action, idleTimeoutMs: timeoutMs, ending, onEvent, needsObjects: true };
+      if (await readEvents<T>(body, reading)) return;
+      const message = `failed to ${action}: the stream ended before all of it had come`;
+      throw new KubeError({ kind: 'network', message });
+    }),
   );
   return { items: [...items.values()], resourceVersion };
 }

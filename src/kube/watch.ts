@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { WatchEvent, WatchOptions } from './client-types.ts';
+import type { Selection, WatchEvent, WatchOptions } from './client-types.ts';
 import { KubeError, type Status, statusError, toKubeError } from './errors.ts';
 import type { HttpCall, HttpExecutor } from './http-executor.ts';
 import { LineSplitter } from './json-lines.ts';
@@ -8,25 +8,42 @@ import { type Resource, resourcePath } from './resources.ts';
 
 /** The client's own deadline stands this long behind the one it asked the server for. */
 const OVERTIME_MS = 15_000;
-/** Without a resourceVersion: as recent as a list would be. */
-const WITH_INITIAL_EVENTS = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' } as const;
 
-/** What `onEvent` returns to end the watch in order. */
+/** What `onEvent` returns to end the stream in order. */
 export const ENOUGH = Symbol('enough');
 
 /**
  * One watch, from its request to its end. Resolves when the server ends it in order or cuts it between or within lines
- * (go on from the last resource version), a list of initial events when `onEvent` says so; fails with a KubeError for an HTTP error, an ERROR event (410 is `gone`), a
+ * (go on from the last resource version); fails with a KubeError for an HTTP error, an ERROR event (410 is `gone`), a
  * line that is no event, silence longer than `idleTimeoutMs` (`timeout`), or the signal (`aborted`).
  */
 export async function openWatch<T extends KubeObject>(
   http: HttpExecutor,
   resource: Resource,
   options: WatchOptions,
-  onEvent: (event: WatchEvent<T>) => unknown,
+  onEvent: (event: WatchEvent<T>) => void,
 ): Promise<void> {
-  const { namespace, labelSelector, fieldSelector, resourceVersion, timeoutSeconds } = options;
-  const verb = options.initialEvents ? 'list' : 'watch';
+  const { resourceVersion, idleTimeoutMs, onOpen } = options;
+  await withEventStream('watch', resource, options, { resourceVersion }, async (call, ending) => {
+    const body = await http.open(call, ending);
+    onOpen?.();
+    await readEvents<T>(body, { action: call.action, idleTimeoutMs, ending, onEvent });
+  });
+}
+
+/**
+ * Runs `use` with the call that asks for a stream of events, and with the signal that ends it: the caller's, or that the
+ * server has not ended it in its time.
+ * @param query beside what every such call has
+ */
+export async function withEventStream(
+  verb: 'list' | 'watch',
+  resource: Resource,
+  options: Pick<WatchOptions, keyof Selection | 'timeoutSeconds' | 'signal'>,
+  query: HttpCall['query'],
+  use: (call: HttpCall, ending: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const { namespace, labelSelector, fieldSelector, timeoutSeconds } = options;
   const action = `${verb} ${resource.plural}${namespace ? ` in ${namespace}` : ''}`;
   const ending = new AbortController();
   const onAbort = () =>
@@ -40,36 +57,16 @@ export async function openWatch<T extends KubeObject>(
       ),
     timeoutSeconds * 1000 + OVERTIME_MS,
   );
-  const { idleTimeoutMs, initialEvents = false } = options;
   const call: HttpCall = {
     method: 'GET',
     path: resourcePath(resource, { namespace }),
-    query: {
-      watch: true,
-      allowWatchBookmarks: true,
-      labelSelector,
-      fieldSelector,
-      resourceVersion,
-      timeoutSeconds,
-      ...(initialEvents ? WITH_INITIAL_EVENTS : {}),
-    },
+    query: { watch: true, allowWatchBookmarks: true, labelSelector, fieldSelector, timeoutSeconds, ...query },
     action,
     verb,
     resource: resource.plural,
-    // A list has for its head what it has for each page.
-    ...(initialEvents ? { timeoutMs: idleTimeoutMs } : {}),
-  };
-  const read = async (body: Readable) => {
-    options.onOpen?.();
-    const reading = { action, idleTimeoutMs, ending, onEvent, needsObjects: initialEvents };
-    const hadEnough = await readEvents(body, reading);
-    if (!initialEvents || hadEnough) return;
-    const message = `failed to ${action}: the stream ended before all of it had come`;
-    throw new KubeError({ kind: 'network', message });
   };
   try {
-    if (initialEvents) await http.read(call, ending.signal, read);
-    else await read(await http.open(call, ending.signal));
+    await use(call, ending.signal);
   } finally {
     clearTimeout(overtime);
     options.signal?.removeEventListener('abort', onAbort);
@@ -79,27 +76,27 @@ export async function openWatch<T extends KubeObject>(
 interface Reading<T extends KubeObject> {
   action: string;
   idleTimeoutMs: number;
-  ending: AbortController;
+  ending: AbortSignal;
   onEvent: (event: WatchEvent<T>) => unknown;
-  /** Bookmarks are no signs of life: what is waited for are objects. */
-  needsObjects: boolean;
+  /** Bytes and bookmarks are no signs of life: what is waited for are objects. */
+  needsObjects?: boolean;
 }
 
 /** Whether `onEvent` has ended it; false: it came to its end. */
-function readEvents<T extends KubeObject>(body: Readable, reading: Reading<T>): Promise<boolean> {
-  const { action, idleTimeoutMs, ending, onEvent, needsObjects } = reading;
+export function readEvents<T extends KubeObject>(body: Readable, reading: Reading<T>): Promise<boolean> {
+  const { action, idleTimeoutMs, ending, onEvent, needsObjects = false } = reading;
   return new Promise((resolve, reject) => {
     let over = false;
     const finish = (error?: unknown, hadEnough = false) => {
       if (over) return;
       over = true;
       clearTimeout(idle);
-      ending.signal.removeEventListener('abort', onEnding);
+      ending.removeEventListener('abort', onEnding);
       body.destroy();
       if (error === undefined) resolve(hadEnough);
       else reject(error);
     };
-    const onEnding = () => finish(ending.signal.reason);
+    const onEnding = () => finish(ending.reason);
     const idle = setTimeout(
       () =>
         finish(
@@ -124,8 +121,8 @@ function readEvents<T extends KubeObject>(body: Readable, reading: Reading<T>): 
     body.once('end', () => finish());
     body.on('error', (error) => finish(toKubeError(error, action)));
     body.once('close', () => finish());
-    if (ending.signal.aborted) onEnding();
-    else ending.signal.addEventListener('abort', onEnding, { once: true });
+    if (ending.aborted) onEnding();
+    else ending.addEventListener('abort', onEnding, { once: true });
   });
 }
 
