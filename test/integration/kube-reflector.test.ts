@@ -8,7 +8,7 @@ import type { Lease } from '../../src/kube/lease-lock.ts';
 import type { UntypedObject } from '../../src/kube/object.ts';
 import { Reflector } from '../../src/kube/reflector.ts';
 import { RESOURCES } from '../../src/kube/resources.ts';
-import { recordingLogger, temporaryFolder } from '../unit/kube/support.ts';
+import { followed, recordingLogger, temporaryFolder } from '../unit/kube/support.ts';
 import { TcpProxy } from '../unit/kube/tcp-proxy.ts';
 import { createNamespace, deleteNamespace, environment } from './harness/environment.ts';
 
@@ -65,15 +65,7 @@ function follow(client: KubeClient): { reflector: Reflector<UntypedObject>; told
     labelSelector: 'by=test',
     logger: recordingLogger(),
   });
-  const told: string[] = [];
-  reflector.addHandlers({
-    added: ({ metadata }) => told.push(`+${metadata.name}`),
-    updated: ({ metadata }) => told.push(`~${metadata.name}`),
-    deleted: ({ metadata }) => told.push(`-${metadata.name}`),
-  });
-  reflector.start();
-  onTestFinished(() => reflector.stop());
-  return { reflector, told };
+  return { reflector, told: followed(reflector) };
 }
 
 describe('through a proxy that misbehaves', () => {

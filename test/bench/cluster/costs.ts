@@ -21,18 +21,40 @@ export const MACHINE_COSTS: readonly Measure[] = [
   { name: 'processors at rest', unit: '%' },
 ];
 
-/** Processor time that nothing used since the machine started, of all processors, in ms. */
-export const idleMs = () => cpus().reduce((sum, { times }) => sum + times.idle, 0);
+/** What had been taken of the processors at a moment. */
+export interface MachineLook {
+  /** In ms, by a clock that only goes forward. */
+  readonly at: number;
+  /** Processor time that nothing used since the machine started, of all processors, in ms. */
+  readonly idle: number;
+  /** Processor time until now, in seconds, by the measure that it is for. */
+  readonly spent: Sample;
+}
 
-/** Processor time until now, in seconds, by the measure that it is for. */
-function spentBy(berth: ClusterBerth, roles: readonly BenchRole[]): Sample {
+/** @throws Error when one of the roles does not run */
+export function lookAtMachine(berth: ClusterBerth, roles: readonly BenchRole[]): MachineLook {
   const components = [...berth.cpuOfKubernetes()];
   const kubernetes = components.reduce((sum, [, seconds]) => sum + seconds, 0);
   return {
-    'kubernetes processor': kubernetes,
-    ...Object.fromEntries(components.map(([name, seconds]) => [`of it ${name}`, seconds])),
-    ...Object.fromEntries(roles.map((role) => [`${role} processor`, berth.cpuOf(role)])),
+    at: performance.now(),
+    idle: cpus().reduce((sum, { times }) => sum + times.idle, 0),
+    spent: {
+      'kubernetes processor': kubernetes,
+      ...Object.fromEntries(components.map(([name, seconds]) => [`of it ${name}`, seconds])),
+      ...Object.fromEntries(roles.map((role) => [`${role} processor`, berth.cpuOf(role)])),
+    },
   };
+}
+
+/** Between two looks: processor time in seconds, by measure, and the share of all processors that had nothing to do. */
+export function betweenLooks(first: MachineLook, last: MachineLook): { spent: Sample; rest: number } {
+  // Of nothing at all no share is told.
+  const whole = Math.max(1, last.at - first.at) * cpus().length;
+  const spent = Object.entries(last.spent).map(([name, seconds]) => [
+    name,
+    seconds - (first.spent[name] ?? 0),
+  ]);
+  return { spent: Object.fromEntries(spent), rest: ((last.idle - first.idle) / whole) * PERCENT };
 }
 
 /**
@@ -43,16 +65,11 @@ export async function withCosts<T>(
   { berth, count, roles }: { berth: ClusterBerth; count: number; roles: readonly BenchRole[] },
   round: () => Promise<T>,
 ): Promise<{ result: T; costs: Sample }> {
-  const before = spentBy(berth, roles);
-  const [idle, began] = [idleMs(), performance.now()];
+  const before = lookAtMachine(berth, roles);
   const result = await round();
-  const whole = (performance.now() - began) * cpus().length;
-  const rest = ((idleMs() - idle) / whole) * PERCENT;
-  const spent = Object.entries(spentBy(berth, roles)).map(([name, seconds]) => [
-    name,
-    ((seconds - (before[name] ?? 0)) * MS) / count,
-  ]);
-  return { result, costs: { 'processors at rest': rest, ...Object.fromEntries(spent) } };
+  const { spent, rest } = betweenLooks(before, lookAtMachine(berth, roles));
+  const each = Object.entries(spent).map(([name, seconds]) => [name, (seconds * MS) / count]);
+  return { result, costs: { 'processors at rest': rest, ...Object.fromEntries(each) } };
 }
 
 /** As `withCosts`, with what the round asks of Kubernetes. */

@@ -163,8 +163,9 @@ async function untilCalm({ cpuOf }: ClusterBerth): Promise<number> {
     if (Date.now() - began > WITHIN_MS) throw new Error('failed to wait for calm: the roles go on');
     await sleep(LOOK_MS);
     const now = { at: Date.now(), cpu: CLUSTER_ROLES.map((role) => cpuOf(role)) };
+    const [last = now, earlier = seen[0] ?? now] = [seen.at(-1), seen.at(-LOOKS_OF_WORK)];
     const works = (role: number) =>
-      [seen.at(-1), seen.at(-LOOKS_OF_WORK)].every((before = seen[0] ?? now) => {
+      [last, earlier].every((before) => {
         const spent = (now.cpu[role] ?? 0) - (before.cpu[role] ?? 0);
         return (spent * MS) / (now.at - before.at) > IDLE_SHARE;
       });

@@ -6,7 +6,7 @@ import { Reflector, type ReflectorOptions } from '../../../src/kube/reflector.ts
 import { RESOURCES } from '../../../src/kube/resources.ts';
 import { byLabel, byOwnerUid } from '../../../src/kube/store.ts';
 import { bareObject, type FakeApiServer } from './fake-api-server.ts';
-import { fakeServer, recordingLogger } from './support.ts';
+import { fakeServer, recordingLogger, watching } from './support.ts';
 
 interface Told {
   added: string[];
@@ -47,11 +47,6 @@ async function setUp(
   reflector.start();
   onTestFinished(() => reflector.stop());
   return { server, client, reflector, told, logger };
-}
-
-async function watching({ server, reflector }: Setup): Promise<void> {
-  await reflector.waitForSync();
-  await vi.waitFor(() => expect(server.openWatches).toBe(1));
 }
 
 const names = (objects: KubeObject[]) => objects.map((object) => object.metadata.name).sort();

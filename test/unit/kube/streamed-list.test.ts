@@ -1,10 +1,10 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { ObservedRequest } from '../../../src/kube/client-types.ts';
 import { ListWays } from '../../../src/kube/list-ways.ts';
 import { Reflector, type ReflectorOptions } from '../../../src/kube/reflector.ts';
 import { RESOURCES } from '../../../src/kube/resources.ts';
 import { bareObject, type FakeApiServer, sendStatus } from './fake-api-server.ts';
-import { fakeServer, recordingLogger } from './support.ts';
+import { fakeServer, followed, recordingLogger, watching } from './support.ts';
 
 /** A reflector before a server with streamed lists, and what its handlers are told. */
 async function setUp(
@@ -22,23 +22,10 @@ async function setUp(
     mostPlain: 1,
     ...options,
   });
-  const told: string[] = [];
-  reflector.addHandlers({
-    added: ({ metadata }) => told.push(`+${metadata.name}`),
-    updated: ({ metadata }) => told.push(`~${metadata.name}`),
-    deleted: ({ metadata }) => told.push(`-${metadata.name}`),
-  });
-  reflector.start();
-  onTestFinished(() => reflector.stop());
-  return { server, reflector, told };
+  return { server, reflector, told: followed(reflector) };
 }
 
 type Setup = Awaited<ReturnType<typeof setUp>>;
-
-async function watching({ server, reflector }: Setup): Promise<void> {
-  await reflector.waitForSync();
-  await vi.waitFor(() => expect(server.openWatches).toBe(1));
-}
 
 /** Everything is listed anew. */
 async function listedAgain(s: Setup): Promise<void> {

@@ -1,11 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import type { Logger } from '../../../src/domain/logger.ts';
 import { createKubeClient } from '../../../src/kube/client.ts';
 import type { KubeClient, KubeClientOptions } from '../../../src/kube/client-types.ts';
 import type { Clock } from '../../../src/kube/clock.ts';
+import type { UntypedObject } from '../../../src/kube/object.ts';
+import type { Reflector } from '../../../src/kube/reflector.ts';
 import { FakeApiServer } from './fake-api-server.ts';
 
 export interface LogLine {
@@ -20,6 +22,28 @@ export function recordingLogger(): Logger & { lines: LogLine[] } {
   const at = (level: LogLine['level']) => (fields: object, message: string) =>
     void lines.push({ level, fields, message });
   return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** Starts a reflector, which is stopped after the test. @returns what its handlers are told: `+name`, `~name`, `-name` */
+export function followed(reflector: Reflector<UntypedObject>): string[] {
+  const told: string[] = [];
+  reflector.addHandlers({
+    added: ({ metadata }) => told.push(`+${metadata.name}`),
+    updated: ({ metadata }) => told.push(`~${metadata.name}`),
+    deleted: ({ metadata }) => told.push(`-${metadata.name}`),
+  });
+  reflector.start();
+  onTestFinished(() => reflector.stop());
+  return told;
+}
+
+/** Resolves when a reflector has its list and its watch. */
+export async function watching(at: {
+  server: FakeApiServer;
+  reflector: Reflector<UntypedObject>;
+}): Promise<void> {
+  await at.reflector.waitForSync();
+  await vi.waitFor(() => expect(at.server.openWatches).toBe(1));
 }
 
 /** A folder that goes with the test. */
