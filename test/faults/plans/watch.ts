@@ -1,9 +1,10 @@
-/** Watches fall silent; watch-cuts.ts: they break off, or lose their place; lost-events.ts: and an event with it. */
+/** Watches fall silent; watch-cuts.ts: they break off, or lose their place; list-cuts.ts: as what was there comes; lost-events.ts: and an event with it. */
 import { RESOURCES } from '../../../src/kube/resources.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
 import { broken, change, imageOf, isThere, standing, within } from '../situations.ts';
 import type { FaultRole, RoleProcess } from '../world.ts';
+import { listCutPlans } from './list-cuts.ts';
 import { lostEventPlans } from './lost-events.ts';
 import { areOpenAgain, watchCutPlans, watchName } from './watch-cuts.ts';
 
@@ -91,6 +92,7 @@ function silentStreams(role: FaultRole): FaultPlan {
 
 export const watchPlans: readonly FaultPlan[] = [
   ...watchCutPlans,
+  ...listCutPlans,
   ...(['operator', 'listener'] as const).flatMap((role) => [silentConnection(role), silentStreams(role)]),
   ...lostEventPlans,
 ];

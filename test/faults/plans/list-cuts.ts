@@ -1,0 +1,121 @@
+/** A process starts, and the streams by which it lists break off: it has the whole of each kind before it acts. */
+import type { UntypedObject } from '../../../src/kube/object.ts';
+import { RESOURCES } from '../../../src/kube/resources.ts';
+import type { FaultPlan, Violation, Workload } from '../plan.ts';
+import { isStreamedList } from '../proxies/kubernetes-request.ts';
+import type { KubernetesFault, KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
+import { SETTLED_MS } from '../record.ts';
+import { ALL_KINDS, broken, change, idOf, imageOf, isThere, live, standing, within } from '../situations.ts';
+import type { FaultRole, FaultWorld } from '../world.ts';
+import { areOpenAgain, watchName } from './watch-cuts.ts';
+
+const HEALED_WITHIN_S = 30;
+
+type Cut = Pick<Extract<KubernetesFault, { kind: 'cut-watch' }>, 'afterEvents' | 'how'>;
+
+const CUTS = {
+  'at-once': { says: 'reset before its first object', afterEvents: 0, how: 'reset' },
+  'mid-line': { says: 'cut in the middle of its first object', afterEvents: 0, how: 'mid-line' },
+  ended: { says: 'ended in order after its first object', afterEvents: 1, how: 'end' },
+} as const satisfies Record<string, Cut & { says: string }>;
+
+/** Nothing here is reached from outside: their lists have no object to be cut after. */
+const isEmpty = (name: string) => name.endsWith(`/${RESOURCES.Ingress.plural}`);
+
+const changedMeanwhile: Workload = {
+  name: 'changed-while-away',
+  prepare: async (world) => ({ id: (await standing(world, ALL_KINDS)).id }),
+  run: async (world, given) => {
+    await change(world, idOf(given), imageOf('2.0.0'));
+    return given;
+  },
+  end: async (world, given) => void (await world.ready(idOf(given))),
+};
+
+/** Of each list of the role the first stream. @returns what was cut so far, by the names of their watches */
+function cutFirst(world: FaultWorld, role: FaultRole, cut: Cut): ReadonlySet<string> {
+  const met = new Set<string>();
+  const ended = new Set<string>();
+  const isFirst = (request: KubernetesRequest) => {
+    if (request.client !== role || !isStreamedList(request) || met.has(watchName(request))) return false;
+    met.add(watchName(request));
+    return true;
+  };
+  const onCut = (request: KubernetesRequest) => void ended.add(watchName(request));
+  world.kubernetes.add({ match: isFirst, fault: { kind: 'cut-watch', ...cut, onCut } });
+  return ended;
+}
+
+function cutPlan(role: FaultRole, name: keyof typeof CUTS): FaultPlan {
+  const { says, ...cut } = CUTS[name];
+  return {
+    name: `watch/list-cut/${role}/${name}`,
+    kind: 'watch',
+    says: `update: while the ${role} is away; it starts, and each stream by which it lists is ${says}, once. Healed within ${HEALED_WITHIN_S} s.`,
+    like: changedMeanwhile,
+    run: async (world): Promise<Violation[]> => {
+      const given = await changedMeanwhile.prepare(world);
+      await world.quiet({ forMs: SETTLED_MS });
+      const names = world.kubernetes.openWatches(role).map(watchName);
+      const wanted = names.filter((each) => name === 'at-once' || !isEmpty(each));
+      const ended = cutFirst(world, role, cut);
+      await world.kill(role);
+      const now = await changedMeanwhile.run(world, given);
+      const begun = Date.now();
+      await world.restart(role);
+      const late = await within(
+        HEALED_WITHIN_S,
+        'the change to be there, and each watch',
+        async () => areOpenAgain(world, names, begun) && (await isThere(world, idOf(now))),
+      );
+      const left = wanted.filter((each) => !ended.has(each));
+      if (wanted.length === 0) return [broken('no watch was open')];
+      return left.length > 0 ? [broken(`not cut: ${left.join(', ')}`)] : late;
+    },
+  };
+}
+
+/** What the stream that broke off has told of, and the list after it has not. */
+const goneMeanwhile: FaultPlan = {
+  name: 'watch/list-cut/operator/gone-meanwhile',
+  kind: 'watch',
+  says: `The operator starts; the stream of Deployments breaks off when all of them have come, and before the next list somebody deletes one: another is there within ${HEALED_WITHIN_S} s.`,
+  run: async (world): Promise<Violation[]> => {
+    const { id, app } = await standing(world);
+    const { Deployment } = RESOURCES;
+    const name = `${app}-api`;
+    const { metadata } = await live(world, Deployment, name);
+    const { items } = await world.admin.list(Deployment, { namespace: world.namespace });
+    const isOne = ({ client, verb, resource }: KubernetesRequest) =>
+      client === 'operator' && verb === 'list' && resource === Deployment.plural;
+    // Of two the newest is asked first: the stream, and then the list after it.
+    const deleted = world.kubernetes.add({
+      match: isOne,
+      fault: {
+        kind: 'before',
+        run: async () => void (await world.kubectl('delete', Deployment.plural, name)),
+      },
+      times: 1,
+    });
+    const cut = world.kubernetes.add({
+      match: (request) => isOne(request) && isStreamedList(request),
+      fault: { kind: 'cut-watch', afterEvents: items.length, how: 'reset' },
+      times: 1,
+    });
+    await world.restart('operator');
+    const late = await within(HEALED_WITHIN_S, 'another Deployment', async () => {
+      const { metadata: now }: UntypedObject = await live(world, Deployment, name);
+      return now.uid !== metadata.uid;
+    });
+    await world.ready(id);
+    if (cut.taken() === 0 || deleted.taken() === 0) return [broken('the list did not break off')];
+    return late;
+  },
+};
+
+export const listCutPlans: readonly FaultPlan[] = [
+  ...(['operator', 'listener'] as const).flatMap((role) =>
+    (Object.keys(CUTS) as (keyof typeof CUTS)[]).map((name) => cutPlan(role, name)),
+  ),
+  goneMeanwhile,
+];
