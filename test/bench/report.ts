@@ -108,7 +108,7 @@ than one round. Everything runs on one machine: Berth, the floor, PostgreSQL, th
 share its cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` on; but for what the hub notes as it hands out work, which is
 done again if it is lost).
 
-Where a goal is missed, [performance.md](performance.md) says where the time goes and why. \`too few\`: the goal is for
+Where a goal is missed, [performance-goals.md](performance-goals.md) says where the time goes and why. \`too few\`: the goal is for
 more than there were. [CONTRIBUTING.md](../CONTRIBUTING.md#benchmarks) has the commands that make the whole page, how long they
 take, and how a change is judged.`;
 
