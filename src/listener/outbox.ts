@@ -4,11 +4,9 @@ import { contentHash } from '../domain/hash.ts';
 
 type Outcome = Exclude<Report, ObservedReport>;
 
-/** A part of the outbox on its way to the hub. */
+/** A part of the outbox on its way to the hub, which has it unless it is told that this has failed. */
 export interface ReportDraft {
   reports: Report[];
-  /** The hub has taken them. */
-  sent(): void;
   /** It has not (as far as is known): they go back, unless something newer has come meanwhile. */
   failed(): void;
 }
@@ -25,7 +23,7 @@ export class Outbox {
   readonly #outcomes = new Map<string, Outcome>();
   /** Oldest first, none empty. */
   readonly #observed = new Map<string, readonly ObservedReport[]>();
-  /** Hash of the status last taken by the hub, by deployment. */
+  /** Hash of the status that the hub has, or is just being told, by deployment. */
   readonly #known = new Map<string, string>();
   /** Keys whose inventory line may have changed, each with the line of when it was gone. */
   readonly #touched = new Map<string, InventoryItem | null>();
@@ -85,7 +83,7 @@ export class Outbox {
     return this.isUrgent ? Promise.resolve() : this.#urgent.promise;
   }
 
-  /** Takes out up to `limit` reports, outcomes before statuses. */
+  /** Takes out up to `limit` reports, outcomes before statuses: the hub counts as told until it has `failed`. */
   draft(limit: number): ReportDraft | null {
     const outcomes = [...this.#outcomes.values()].slice(0, limit);
     const observed = [...this.#observed.values()].flat().slice(0, limit - outcomes.length);
@@ -93,12 +91,12 @@ export class Outbox {
     for (const { deployment_id } of outcomes) this.#outcomes.delete(deployment_id);
     const taken = Map.groupBy(observed, ({ deployment_id }) => deployment_id);
     for (const [id, reports] of taken) this.#keep(id, this.#observed.get(id)?.slice(reports.length) ?? []);
+    // Already now: a status that comes meanwhile may be the one of before again, and is news after this one.
+    for (const report of observed) this.#known.set(report.deployment_id, contentHash(report));
     return {
       reports: [...outcomes, ...observed],
-      sent: () => {
-        for (const report of observed) this.#known.set(report.deployment_id, contentHash(report));
-      },
       failed: () => {
+        for (const id of taken.keys()) this.#known.delete(id);
         for (const outcome of outcomes) {
           if (!this.#outcomes.has(outcome.deployment_id)) this.addOutcome(outcome);
         }

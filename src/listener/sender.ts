@@ -112,7 +112,6 @@ class Sender {
       draft.failed();
       throw error;
     }
-    draft.sent();
   }
 
   async #post(reports: Report[]): Promise<void> {

@@ -1,9 +1,14 @@
 /** A process starts, and the streams by which it lists break off: it has the whole of each kind before it acts. */
 import type { UntypedObject } from '../../../src/kube/object.ts';
 import { RESOURCES } from '../../../src/kube/resources.ts';
+import { isKubernetesHeartbeat } from '../heartbeats.ts';
 import type { FaultPlan, Violation, Workload } from '../plan.ts';
 import { isStreamedList } from '../proxies/kubernetes-request.ts';
-import type { KubernetesFault, KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
+import type {
+  KubernetesExchange,
+  KubernetesFault,
+  KubernetesRequest,
+} from '../proxies/kubernetes-traffic.ts';
 import { SETTLED_MS } from '../record.ts';
 import { ALL_KINDS, broken, change, idOf, imageOf, isThere, live, standing, within } from '../situations.ts';
 import type { FaultRole, FaultWorld } from '../world.ts';
@@ -24,7 +29,11 @@ const isEmpty = (name: string) => name.endsWith(`/${RESOURCES.Ingress.plural}`);
 
 const changedMeanwhile: Workload = {
   name: 'changed-while-away',
-  prepare: async (world) => ({ id: (await standing(world, ALL_KINDS)).id }),
+  prepare: async (world) => {
+    // Beside another one, so that a list that was cut after its first object lacks something.
+    await standing(world, {}, 'other');
+    return { id: (await standing(world, ALL_KINDS)).id };
+  },
   run: async (world, given) => {
     await change(world, idOf(given), imageOf('2.0.0'));
     return given;
@@ -44,6 +53,31 @@ function cutFirst(world: FaultWorld, role: FaultRole, cut: Cut): ReadonlySet<str
   const onCut = (request: KubernetesRequest) => void ended.add(watchName(request));
   world.kubernetes.add({ match: isFirst, fault: { kind: 'cut-watch', ...cut, onCut } });
   return ended;
+}
+
+const isWrite = ({ verb, resource, dryRun }: KubernetesExchange) =>
+  !['get', 'list', 'watch'].includes(verb) && !dryRun && resource !== 'selfsubjectaccessreviews';
+
+/** What was cut is listed again, in pages where the role had seen it begin, and nothing is written before the last list has come. */
+function afterCuts(
+  asked: readonly KubernetesExchange[],
+  cut: ReadonlySet<string>,
+  hasBegun: boolean,
+): Violation[] {
+  const lists = asked.filter(({ verb }) => verb === 'list');
+  const isAgain = (name: string) => {
+    const [, second] = lists.filter((each) => watchName(each) === name);
+    return second !== undefined && !(hasBegun && isStreamedList(second));
+  };
+  const missing = [...cut].filter((name) => !isAgain(name));
+  const listed = Math.max(...lists.map(({ endedAt }) => endedAt));
+  const early = asked.filter((each) => isWrite(each) && each.at < listed);
+  return [
+    ...(missing.length > 0
+      ? [broken(`not listed as it should be after the cut: ${missing.join(', ')}`)]
+      : []),
+    ...early.map(({ verb, resource, name }) => broken(`${verb} ${resource} ${name} before all was listed`)),
+  ];
 }
 
 function cutPlan(role: FaultRole, name: keyof typeof CUTS): FaultPlan {
@@ -70,7 +104,12 @@ function cutPlan(role: FaultRole, name: keyof typeof CUTS): FaultPlan {
       );
       const left = wanted.filter((each) => !ended.has(each));
       if (wanted.length === 0) return [broken('no watch was open')];
-      return left.length > 0 ? [broken(`not cut: ${left.join(', ')}`)] : late;
+      if (left.length > 0) return [broken(`not cut: ${left.join(', ')}`)];
+      const asked = world.kubernetes
+        .exchanges(role)
+        .filter((each) => each.at >= begun && !isKubernetesHeartbeat(each));
+      // A reset may overtake the head: then it says nothing of streams.
+      return [...late, ...afterCuts(asked, ended, name !== 'at-once')];
     },
   };
 }

@@ -42,11 +42,29 @@ describe('the outbox', () => {
   it('does not repeat what the hub has, but tells a return to an earlier state', () => {
     const outbox = new Outbox();
     outbox.addObserved(observed('a', 1));
-    outbox.draft(10)?.sent();
+    outbox.draft(10);
     outbox.addObserved(observed('a', 1));
     expect(outbox.isEmpty).toBe(true);
     outbox.addObserved(observed('a', 2));
     outbox.addObserved(observed('a', 1));
+    expect(outbox.draft(10)?.reports).toEqual([observed('a', 1)]);
+  });
+
+  it('tells a return to an earlier state that comes while the hub is told of another one', () => {
+    const outbox = new Outbox();
+    outbox.addObserved(observed('a', 1));
+    outbox.draft(10);
+    outbox.addObserved(observed('a', 2));
+    const draft = outbox.draft(10);
+    expect(draft?.reports).toEqual([observed('a', 2)]);
+    outbox.addObserved(observed('a', 1));
+    expect(outbox.draft(10)?.reports).toEqual([observed('a', 1)]);
+  });
+
+  it('tells again what it does not know whether the hub has', () => {
+    const outbox = new Outbox();
+    outbox.addObserved(observed('a', 1));
+    outbox.draft(10)?.failed();
     expect(outbox.draft(10)?.reports).toEqual([observed('a', 1)]);
   });
 
@@ -86,7 +104,6 @@ describe('the outbox', () => {
         rolling('a', 3, 8),
         rolling('a', 4),
       ]);
-      next?.sent();
       outbox.addObserved(rolling('a', 4));
       expect(outbox.isEmpty).toBe(true);
     });
