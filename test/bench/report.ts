@@ -98,7 +98,7 @@ const HEAD = `# Benchmarks
 Made by \`npm run bench -- --write\` from [${FOLDER}/${RESULTS}](${FOLDER}/${RESULTS}); do not edit by hand. Goals and verdicts
 are by the goals that the benches have now (\`npm run docs\` judges anew), in the JSON by those of the day of a measure.
 
-Only ratios travel from one machine to another, and from one day to another: the benches below were not all run on the same day, and the machine is twice
+Only ratios travel from one machine to another, and from one day to another: the benches below were not all run on the same day, nor of the same commit (each names its own), and the machine is twice
 as quick on some as on others. So what has a floor is measured beside it, in rounds that take turns
 (every other round begins with the other side), and a ratio is that of one round. Rounds of the cluster begin in a new
 Kubernetes, after some deployments that do not count. But \`writes\`, \`deployed\` and \`drift\` have one Kubernetes for all
