@@ -1,7 +1,7 @@
 /** A process starts, and the streams by which it lists break off: it has the whole of each kind before it acts. */
 import type { UntypedObject } from '../../../src/kube/object.ts';
 import { RESOURCES } from '../../../src/kube/resources.ts';
-import { isKubernetesHeartbeat } from '../heartbeats.ts';
+import { kubernetesEffect } from '../effects.ts';
 import type { FaultPlan, Violation, Workload } from '../plan.ts';
 import { isStreamedList } from '../proxies/kubernetes-request.ts';
 import type {
@@ -55,9 +55,6 @@ function cutFirst(world: FaultWorld, role: FaultRole, cut: Cut): ReadonlySet<str
   return ended;
 }
 
-const isWrite = ({ verb, resource, dryRun }: KubernetesExchange) =>
-  !['get', 'list', 'watch'].includes(verb) && !dryRun && resource !== 'selfsubjectaccessreviews';
-
 /** What was cut is listed again, in pages where the role had seen it begin, and nothing is written before the last list has come. */
 function afterCuts(
   asked: readonly KubernetesExchange[],
@@ -71,12 +68,12 @@ function afterCuts(
   };
   const missing = [...cut].filter((name) => !isAgain(name));
   const listed = Math.max(...lists.map(({ endedAt }) => endedAt));
-  const early = asked.filter((each) => isWrite(each) && each.at < listed);
+  const early = asked.filter(({ at }) => at < listed).map(kubernetesEffect);
   return [
-    ...(missing.length > 0
-      ? [broken(`not listed as it should be after the cut: ${missing.join(', ')}`)]
-      : []),
-    ...early.map(({ verb, resource, name }) => broken(`${verb} ${resource} ${name} before all was listed`)),
+    ...missing.map((name) => broken(`not listed as it should be after the cut: ${name}`)),
+    ...early
+      .filter((effect) => effect !== undefined)
+      .map((effect) => broken(`${effect} before all was listed`)),
   ];
 }
 
@@ -105,9 +102,7 @@ function cutPlan(role: FaultRole, name: keyof typeof CUTS): FaultPlan {
       const left = wanted.filter((each) => !ended.has(each));
       if (wanted.length === 0) return [broken('no watch was open')];
       if (left.length > 0) return [broken(`not cut: ${left.join(', ')}`)];
-      const asked = world.kubernetes
-        .exchanges(role)
-        .filter((each) => each.at >= begun && !isKubernetesHeartbeat(each));
+      const asked = world.kubernetes.exchanges(role).filter(({ at }) => at >= begun);
       // A reset may overtake the head: then it says nothing of streams.
       return [...late, ...afterCuts(asked, ended, name !== 'at-once')];
     },
