@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Logger } from '../domain/logger.ts';
 import { serializerFor } from './answer-json.ts';
-import { authenticate, knownCaller } from './auth.ts';
+import { authenticate } from './auth.ts';
 import { changeSubject } from './change-subject.ts';
 import { tellClosing } from './closing.ts';
 import { type ApiDeps, LISTENER_BODY_LIMIT } from './deps.ts';
@@ -87,7 +87,12 @@ const CLIENT_GONE = 499;
 function logEnd(logger: Logger): TellEnd {
   return (request, _, { status, ms }) => {
     const { access, url: route } = request.routeOptions.config;
-    const caller = knownCaller(request);
+    const changes = request.method !== 'GET' && request.method !== 'HEAD';
+    // A listener renews its lease every few seconds: what it changes is in the history of the deployments.
+    const routine = access === 'public' || access?.scopes.includes('listeners:run');
+    const level = changes && !routine ? 'info' : 'debug';
+    if (logger.isLevelEnabled?.(level) === false) return;
+    const { caller } = request;
     const fields = {
       requestId: request.id,
       method: request.method,
@@ -97,10 +102,7 @@ function logEnd(logger: Logger): TellEnd {
       ...changeSubject(request),
       ...(caller === null ? {} : { keyId: caller.keyId, tenantId: caller.tenantId }),
     };
-    const changes = request.method !== 'GET' && request.method !== 'HEAD';
-    // A listener renews its lease every few seconds: what it changes is in the history of the deployments.
-    const routine = access === 'public' || access?.scopes.includes('listeners:run');
-    logger[changes && !routine ? 'info' : 'debug'](fields, 'answered');
+    logger[level](fields, 'answered');
   };
 }
 
@@ -158,6 +160,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   });
   observeRequests(app, deps, logEnd(logger));
   app.addHook('onRequest', checks([setHeaders, requireHost, requireParams]));
+  app.decorateRequest('caller', null);
   app.addHook('onRequest', authenticate(deps, limiter));
   app.addHook('onRequest', checks([refuseUnusedKey]));
   tellClosing(app);

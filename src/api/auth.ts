@@ -26,6 +26,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access;
   }
+  interface FastifyRequest {
+    /** null: on a public route, or not let in. */
+    caller: Caller | null;
+  }
 }
 
 /** The authenticated caller of a request. */
@@ -36,16 +40,8 @@ export interface Caller extends Key {
 
 const MAX_KEY_LENGTH = 512;
 
-const callers = new WeakMap<FastifyRequest, Caller>();
-
-/** The caller of a request; null: on a public route, or not let in. */
-export function knownCaller(request: FastifyRequest): Caller | null {
-  return callers.get(request) ?? null;
-}
-
 /** The caller of a request on a route that is not public. */
-export function callerOf(request: FastifyRequest): Caller {
-  const caller = knownCaller(request);
+export function callerOf({ caller }: FastifyRequest): Caller {
   if (caller === null) throw new Error('failed to tell the caller: the route is public');
   return caller;
 }
@@ -101,7 +97,7 @@ type KeyedAccess = Exclude<Access, 'public'>;
 function admit(deps: ApiDeps, request: FastifyRequest, access: KeyedAccess, key: Key): void | Promise<void> {
   const on = (tenantId: string | null): void => {
     if (tenantId === null && access.tenant !== 'any') throw tenantMissing();
-    callers.set(request, { ...key, tenantId });
+    request.caller = { ...key, tenantId };
   };
   const named = namedTenant(request);
   if (named === null || named === key.keyTenantId) return on(key.keyTenantId);

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest, preSerializationHookHandler } from 'fastify';
 import { UUID_PATTERN } from '../domain/id.ts';
 
 /** What a request changed, for the log line that tells of it: from there a change can be followed into its cluster. */
@@ -10,7 +10,13 @@ export interface ChangeSubject {
   readonly generation?: number;
 }
 
-const subjects = new WeakMap<FastifyRequest, ChangeSubject>();
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What its answer told; null: nothing. */
+    subject: ChangeSubject | null;
+  }
+}
+
 const NONE: ChangeSubject = {};
 
 /** As far as an answer tells. */
@@ -30,13 +36,20 @@ export function subjectOf(answer: unknown): ChangeSubject {
   return typeof owner === 'string' ? { deploymentId: owner, revisionId: id } : NONE;
 }
 
-const isChange = ({ method }: FastifyRequest) => method !== 'GET' && method !== 'HEAD';
+/** Of a route that reads, whose answers are of no change: they go without this hook. */
+const reads = (methods: string | readonly string[]) =>
+  [methods].flat().every((method) => method === 'GET' || method === 'HEAD');
 
-/** Notes what each change answers of its deployment. */
+/** Notes what each change answers of its deployment; of routes that are added later. */
 export function noteSubjects(app: FastifyInstance): void {
-  app.addHook('preSerialization', (request, _reply, payload, done) => {
-    if (isChange(request)) subjects.set(request, subjectOf(payload));
-    done(null, payload);
+  app.decorateRequest('subject', null);
+  app.addHook('onRoute', (route) => {
+    if (reads(route.method)) return;
+    const note: preSerializationHookHandler = (request, _reply, payload, done) => {
+      request.subject = subjectOf(payload);
+      done(null, payload);
+    };
+    route.preSerialization = [route.preSerialization ?? [], note].flat();
   });
 }
 
@@ -44,5 +57,5 @@ export function noteSubjects(app: FastifyInstance): void {
 export function changeSubject(request: FastifyRequest): ChangeSubject {
   const { deployment_id: named = '' } = (request.params ?? {}) as { deployment_id?: string };
   // A path may hold anything.
-  return { ...(UUID_PATTERN.test(named) ? { deploymentId: named } : {}), ...subjects.get(request) };
+  return { ...(UUID_PATTERN.test(named) ? { deploymentId: named } : {}), ...request.subject };
 }

@@ -28,58 +28,60 @@ export interface RequestEnd {
 /** Is told of each request once, when nothing of it is under way any more. */
 export type TellEnd = (request: FastifyRequest, reply: FastifyReply, end: RequestEnd) => void;
 
-/** Of a request that nobody was told of yet. */
-interface Open {
+/** How far a request is. */
+interface Course {
   /** The handler is through. */
   isHandled: boolean;
+  /** Its end was told. */
+  isTold: boolean;
   /** When the client went, in milliseconds; null: it has not. */
   goneAfter: number | null;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** null: its end was told, or it has not begun. */
-    openEnd: Open | null;
+    /** null: it has not begun. */
+    course: Course | null;
   }
 }
 
 /**
- * Tells of ends: fastify itself tells only of answers that were sent whole.
+ * Tells of ends: fastify itself tells only of answers that were sent whole, and with more work for each request.
  * @param began is told of the route when a request has come, and answers whom to call when its connection is done with it
  */
 function watchEnds(app: FastifyInstance, began: (route: string) => () => void, tell: TellEnd): void {
-  app.decorateRequest('openEnd', null);
-  const aborted = (request: FastifyRequest, reply: FastifyReply, ms: number) => {
-    request.openEnd = null;
-    tell(request, reply, { status: 'aborted', ms });
-  };
+  app.decorateRequest('course', null);
   app.addHook('onRequest', (request, reply, done) => {
-    const open: Open = { isHandled: false, goneAfter: null };
-    request.openEnd = open;
+    const beganAt = performance.now();
+    const course: Course = { isHandled: false, isTold: false, goneAfter: null };
+    request.course = course;
     const over = began(routeOf(request));
-    // One listener for both: each would cost every request.
-    reply.raw.once('close', () => {
+    const { raw } = reply;
+    // Each comes once, and the second in any case: what `once` does for that would cost every request.
+    raw.on('finish', () => {
+      course.isTold = true;
+      tell(request, reply, { status: reply.statusCode, ms: performance.now() - beganAt });
+    });
+    raw.on('close', () => {
       over();
-      if (request.openEnd === null) return;
-      open.goneAfter = reply.elapsedTime;
-      if (open.isHandled) aborted(request, reply, open.goneAfter);
+      if (course.isTold) return;
+      course.goneAfter = performance.now() - beganAt;
+      tellAborted(request, reply);
     });
     done();
   });
+  /** What was asked for was done, or not, once it is handled: the line tells of which deployment. */
+  const tellAborted = (request: FastifyRequest, reply: FastifyReply) => {
+    const { course } = request;
+    if (course === null || course.goneAfter === null || course.isTold || !course.isHandled) return;
+    course.isTold = true;
+    tell(request, reply, { status: 'aborted', ms: course.goneAfter });
+  };
   app.addHook('onSend', (request, reply, payload, done) => {
     done(null, payload);
-    const open = request.openEnd;
-    if (open === null) return;
-    open.isHandled = true;
-    // What was asked for was done, or not, by now: the line tells of which deployment.
-    if (open.goneAfter !== null) aborted(request, reply, open.goneAfter);
-  });
-  app.addHook('onResponse', (request, reply, done) => {
-    if (request.openEnd !== null) {
-      request.openEnd = null;
-      tell(request, reply, { status: reply.statusCode, ms: reply.elapsedTime });
-    }
-    done();
+    if (request.course === null) return;
+    request.course.isHandled = true;
+    tellAborted(request, reply);
   });
 }
 

@@ -1,5 +1,7 @@
 /** The part of a pino logger that the rooms use; any implementation with these four methods serves. */
 export interface Logger {
+  /** Whether such lines are written at all, for who puts together what costs; absent: they are. */
+  isLevelEnabled?(level: 'debug' | 'info'): boolean;
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

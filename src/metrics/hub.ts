@@ -18,9 +18,17 @@ const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 
 type RequestPart = Pick<ApiObserver, 'began' | 'answered'>;
 
+/** Of a route. */
+class InFlight {
+  requests = 0;
+  readonly over = (): void => {
+    this.requests -= 1;
+  };
+}
+
 function requestMetrics(registry: Registry): RequestPart {
   // Counted here: a gauge would look up its labels twice a request.
-  const inFlight = new Map<string, { requests: number }>();
+  const inFlight = new Map<string, InFlight>();
   gaugeOf({
     name: 'berth_http_requests_in_flight',
     help: 'Requests that are being answered, by route; long polls for work are among them.',
@@ -37,12 +45,13 @@ function requestMetrics(registry: Registry): RequestPart {
   });
   return {
     began(route) {
-      const counted = inFlight.get(route) ?? { requests: 0 };
-      inFlight.set(route, counted);
+      let counted = inFlight.get(route);
+      if (counted === undefined) {
+        counted = new InFlight();
+        inFlight.set(route, counted);
+      }
       counted.requests += 1;
-      return () => {
-        counted.requests -= 1;
-      };
+      return counted.over;
     },
     answered({ method, route, status, waits, seconds: took }) {
       const told = typeof status === 'number' ? `${Math.floor(status / 100)}xx` : status;
