@@ -1,5 +1,6 @@
 import { type Condition, REASONS, type Reason } from '../domain/conditions.ts';
 import { deletionMessage } from '../domain/deletion.ts';
+import { isoTime } from '../domain/iso-time.ts';
 import type { DeploymentRecord } from '../store/records.ts';
 
 /** Conditions as answered: those of the cluster, corrected by what only the hub knows. */
@@ -10,7 +11,7 @@ function condition(
   since: Date,
   message: string = REASONS[reason],
 ): Condition {
-  return { type: 'Ready', status, reason, message, lastTransitionTime: since.toISOString() };
+  return { type: 'Ready', status, reason, message, lastTransitionTime: isoTime(since) };
 }
 
 /** Goes with an answer whose secrets cannot be decrypted. */
@@ -20,7 +21,7 @@ export function secretsUnreadable({ updatedAt }: DeploymentRecord): Condition {
     status: 'False',
     reason: 'SecretsUnreadable',
     message: `${REASONS.SecretsUnreadable} What runs goes on; a PATCH with all secrets, values included, mends it.`,
-    lastTransitionTime: updatedAt.toISOString(),
+    lastTransitionTime: isoTime(updatedAt),
   };
 }
 
@@ -62,7 +63,7 @@ function withReady(conditions: readonly Condition[], ready: Condition): Conditio
 }
 
 function deletionRequested(at: Date, purgeAfter: Date | null): Condition {
-  const message = deletionMessage(at.toISOString(), (purgeAfter ?? at).toISOString());
+  const message = deletionMessage(isoTime(at), isoTime(purgeAfter ?? at));
   return condition('False', 'DeletionRequested', at, message);
 }
 

@@ -1,5 +1,6 @@
 import type { Secret, SourceConfig } from '../domain/deployment.ts';
 import { effectiveSpec } from '../domain/effective-spec.ts';
+import { isoTime } from '../domain/iso-time.ts';
 import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../domain/resource-spec.ts';
 import { maskSecrets } from '../domain/secret-list.ts';
 import type { DeploymentRecord } from '../store/records.ts';
@@ -91,8 +92,8 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
     source_config,
     source_revision_config: { repo_ref, workflow_config_path, image_uri, repo_commit_sha },
     secrets: options.showSecrets ? secrets : maskSecrets(secrets),
-    created_at: record.createdAt.toISOString(),
-    updated_at: record.updatedAt.toISOString(),
+    created_at: isoTime(record.createdAt),
+    updated_at: isoTime(record.updatedAt),
     status: record.status,
     latest_revision_id: record.latestRevisionId,
     active_revision_id: record.activeRevisionId,
@@ -100,7 +101,7 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
     generation: record.generation,
     observed_generation: observation?.generation ?? 0,
     remote_reconciled: observation?.generation === record.generation,
-    last_observed_at: observation?.observedAt.toISOString() ?? null,
+    last_observed_at: observation === null ? null : isoTime(observation.observedAt),
     conditions: [...shownConditions(record), ...(stored === null ? [secretsUnreadable(record)] : [])],
     url: observation?.url ?? null,
     tracing_project_id: record.tracingProjectId,
