@@ -27,7 +27,7 @@ const AFTER_MS = 10_000;
 export const bench: Bench = {
   name: 'fairness',
   what: `One tenant creates {n} deployments over ${CONNECTIONS} connections; until the last of them is there, another one creates a single one, ${PAUSES_MS.soon / 1000} s after the one before was there, and ${PAUSES_MS.rare / 1000} s after it, in turn (rare: the latter alone, when its tenant has not been at work). From before its POST until the status says that all of it is there. They are switched off: no pod runs. Each round in a new Kubernetes, after ${WARM} single ones that do not count. writes: how long the API server takes for the writes of a single one, sent by a program that decides nothing, beside the same writes of the crowd.`,
-  floor: `The same single creations while nobody else creates any: ${SINGLES} before the crowd and ${SINGLES} after it, in the same Kubernetes; the median is of all of them, for there are none, some or all of the crowd while the others come. alone before, alone after: held against each half by itself. slowest: mostly the first one, which comes together with the crowd.`,
+  floor: `The same single creations while nobody else creates any: ${SINGLES} before the crowd and ${SINGLES} after it, in the same Kubernetes; the median is of all of them, for there are none, some or all of the crowd while the others come. alone before, alone after: held against each half by itself. slowest: mostly the first one, which comes together with the crowd. placed: up to the custom resource, which is hub's and listener's part; the rest is the operator's and the cluster's.`,
   n: CROWD,
   goalsFrom: 1000,
   runs: 1,
@@ -37,6 +37,9 @@ export const bench: Bench = {
     { name: 'p90', unit: 'ms', goal: { of: 'ratio', is: 'at most', limit: 2 } },
     { name: 'rare', unit: 'ms', goal: { of: 'ratio', is: 'at most', limit: 2 } },
     { name: 'slowest', unit: 'ms' },
+    { name: 'placed', unit: 'ms' },
+    { name: 'placed, of the slowest tenth', unit: 'ms' },
+    { name: 'placed, of the slowest', unit: 'ms' },
     { name: 'time, alone before', unit: 'ms' },
     { name: 'time, alone after', unit: 'ms' },
     { name: 'writes', unit: 'ms', besideBerth: true },
@@ -68,11 +71,11 @@ export const bench: Bench = {
       return besideNothing(context, 'writes', async (berth) => {
         const [many, single] = [await openPlayer(recording, berth), await openPlayer(recording, berth)];
         let made = 0;
-        const next = async (): Promise<number> => {
+        const next = async (): Promise<Single> => {
           made += 1;
           const began = performance.now();
           await single.one('single', made);
-          return performance.now() - began;
+          return { settled: performance.now() - began, placed: null };
         };
         try {
           return await besideAndAlone(next, () => play(many, { prefix: 'crowd', count: crowd }));
@@ -94,12 +97,12 @@ export const bench: Bench = {
         beside: {
           ...sampleOf(beside, berth.rare),
           ...halves(beside, beside),
-          ...(writes && { writes: summarise([...writes.soon, ...writes.rare]).median }),
+          ...(writes && { writes: medianOf([...writes.soon, ...writes.rare]) }),
         },
         alone: {
           ...sampleOf(alone, alone),
           ...halves(berth.before, berth.after),
-          ...(writes && { writes: summarise([...writes.before, ...writes.after]).median }),
+          ...(writes && { writes: medianOf([...writes.before, ...writes.after]) }),
         },
       };
       const otherSide = side === 'beside' ? 'alone' : 'beside';
@@ -110,40 +113,56 @@ export const bench: Bench = {
   },
 };
 
-const sampleOf = (times: readonly number[], rare: readonly number[]): Sample => ({
-  time: summarise(times).median,
-  p90: quantile(
-    times.toSorted((a, b) => a - b),
-    0.9,
-  ),
-  slowest: Math.max(...times),
-  rare: summarise(rare).median,
+/** A single creation, in milliseconds from before its POST. */
+interface Single {
+  /** Until its custom resource was seen; null: by who makes no deployment of it. */
+  readonly placed: number | null;
+  /** Until its status said that all of it is there. */
+  readonly settled: number;
+}
+
+const medianOf = (some: readonly Single[]) => summarise(some.map(({ settled }) => settled)).median;
+
+const placedMedian = (some: readonly Single[]) =>
+  summarise(some.flatMap(({ placed }) => placed ?? [])).median;
+
+function sampleOf(singles: readonly Single[], rare: readonly Single[]): Sample {
+  const byTime = singles.toSorted((a, b) => a.settled - b.settled);
+  const times = byTime.map(({ settled }) => settled);
+  return {
+    time: summarise(times).median,
+    p90: quantile(times, 0.9),
+    slowest: Math.max(...times),
+    rare: medianOf(rare),
+    placed: placedMedian(singles),
+    'placed, of the slowest tenth': placedMedian(byTime.slice(-Math.ceil(byTime.length / 10))),
+    'placed, of the slowest': placedMedian(byTime.slice(-1)),
+  };
+}
+
+const halves = (before: readonly Single[], after: readonly Single[]): Sample => ({
+  'time, alone before': medianOf(before),
+  'time, alone after': medianOf(after),
 });
 
-const halves = (before: readonly number[], after: readonly number[]): Sample => ({
-  'time, alone before': summarise(before).median,
-  'time, alone after': summarise(after).median,
-});
-
-/** Milliseconds of each single one. */
 interface BesideAndAlone {
-  readonly before: number[];
-  readonly soon: number[];
-  readonly rare: number[];
-  readonly after: number[];
+  readonly before: Single[];
+  readonly soon: Single[];
+  readonly rare: Single[];
+  readonly after: Single[];
 }
 
 /**
  * Single ones before the crowd, while it comes about, and after it.
- * @param next makes a single one; in milliseconds
+ * @param next makes a single one
  * @param create the crowd; resolves when the last of it is there
  */
 async function besideAndAlone(
-  next: () => Promise<number>,
+  next: () => Promise<Single>,
   create: () => Promise<void>,
 ): Promise<BesideAndAlone> {
   const values: BesideAndAlone = { before: [], soon: [], rare: [], after: [] };
-  const alone = async (some: number[]) => {
+  const alone = async (some: Single[]) => {
     for (let index = 0; index < SINGLES; index += 1) {
       some.push(await next());
       await sleep(PAUSES_MS.soon);
@@ -170,8 +189,8 @@ async function besideAndAlone(
 }
 
 interface Singles {
-  /** Creates one and waits until it is settled; in milliseconds. */
-  next(): Promise<number>;
+  /** Creates one and waits until it is settled. */
+  next(): Promise<Single>;
   /** Resolves when so many of the other tenant's have been settled. */
   untilSettled(count: number): Promise<void>;
 }
@@ -179,11 +198,14 @@ interface Singles {
 /** A tenant beside the first one, which creates one deployment after the other. */
 async function startSingles({ berth, apps }: World, withinMs: number): Promise<Singles> {
   const key = await berth.otherTenant('other');
-  /** When each deployment was settled first, by its id. */
+  /** When each deployment was seen and settled first, by its id. */
+  const placedAt = new Map<string, number>();
   const settledAt = new Map<string, number>();
   apps.follow((app, _object, at) => {
     const id = resourceOf(app)?.spec.deploymentId;
-    if (id !== undefined && !settledAt.has(id) && isSettled(app)) settledAt.set(id, at);
+    if (id === undefined) return;
+    if (!placedAt.has(id)) placedAt.set(id, at);
+    if (!settledAt.has(id) && isSettled(app)) settledAt.set(id, at);
   });
   const until = async (what: string, check: () => boolean) => {
     const deadline = performance.now() + withinMs;
@@ -199,7 +221,8 @@ async function startSingles({ berth, apps }: World, withinMs: number): Promise<S
       const { id } = await berth.create(body(`single-${own.size}`, 0), key);
       own.add(id);
       await until(id, () => settledAt.has(id));
-      return (settledAt.get(id) ?? 0) - began;
+      const after = (at = Number.NaN) => at - began;
+      return { placed: after(placedAt.get(id)), settled: after(settledAt.get(id)) };
     },
     untilSettled: (count) =>
       until('the crowd', () => [...settledAt.keys()].filter((id) => !own.has(id)).length >= count),
