@@ -57,8 +57,9 @@ function watchEnds(app: FastifyInstance, began: (route: string) => () => void, t
     request.course = course;
     const over = began(routeOf(request));
     const { raw } = reply;
-    // Each comes once, and the second in any case: what `once` does for that would cost every request.
+    // Without `once`, which would cost every request; of a call within the process `finish` comes twice (light-my-request).
     raw.on('finish', () => {
+      if (course.isTold) return;
       course.isTold = true;
       tell(request, reply, { status: reply.statusCode, ms: performance.now() - beganAt });
     });

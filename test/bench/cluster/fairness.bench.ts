@@ -27,7 +27,7 @@ const AFTER_MS = 10_000;
 export const bench: Bench = {
   name: 'fairness',
   what: `One tenant creates {n} deployments over ${CONNECTIONS} connections; until the last of them is there, another one creates a single one, ${PAUSES_MS.soon / 1000} s after the one before was there, and ${PAUSES_MS.rare / 1000} s after it, in turn (rare: the latter alone, when its tenant has not been at work). From before its POST until the status says that all of it is there. They are switched off: no pod runs. Each round in a new Kubernetes, after ${WARM} single ones that do not count. writes: how long the API server takes for the writes of a single one, sent by a program that decides nothing, beside the same writes of the crowd.`,
-  floor: `The same single creations while nobody else creates any: ${SINGLES} before the crowd and ${SINGLES} after it, in the same Kubernetes; the median is of all of them, for there are none, some or all of the crowd while the others come. alone before, alone after: held against each half by itself. slowest: mostly the first one, which comes together with the crowd. placed: up to the custom resource, which is hub's and listener's part; the rest is the operator's and the cluster's.`,
+  floor: `The same single creations while nobody else creates any: ${SINGLES} before the crowd and ${SINGLES} after it, in the same Kubernetes; the median is of all of them, for there are none, some or all of the crowd while the others come. alone before, alone after: held against each half by itself. slowest: mostly the first one, which comes together with the crowd. placed: until its custom resource is seen in the cluster: hub, listener and that one write; what comes after it is the operator and the cluster. The same of the tenth that took longest in all, and of the one that did.`,
   n: CROWD,
   goalsFrom: 1000,
   runs: 1,
@@ -115,7 +115,7 @@ export const bench: Bench = {
 
 /** A single creation, in milliseconds from before its POST. */
 interface Single {
-  /** Until its custom resource was seen; null: by who makes no deployment of it. */
+  /** Until its custom resource was seen; null: not watched, of writes without Berth. */
   readonly placed: number | null;
   /** Until its status said that all of it is there. */
   readonly settled: number;

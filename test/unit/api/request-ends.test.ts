@@ -53,7 +53,7 @@ async function world() {
     await wait;
     socket.destroy();
   };
-  return { url, counted, logged, leave, handling, handled, isIdle: () => underWay === 0 };
+  return { app, url, counted, logged, leave, handling, handled, isIdle: () => underWay === 0 };
 }
 
 test('an answer that was sent whole is told once, with its status', async () => {
@@ -86,6 +86,24 @@ test('a client that goes in the middle of an answer, or of its own request', asy
   await the.leave(head, new Promise((resolve) => setTimeout(resolve, 100)));
   await expect.poll(() => the.logged).toEqual(['/stream aborted', '/body aborted']);
   expect(the.isIdle()).toBe(true);
+});
+
+test('a call within the process is told once, also one that is given up', async () => {
+  const the = await world();
+  expect((await the.app.inject('/quick')).statusCode).toBe(200);
+  const given = new AbortController();
+  const slow = the.app.inject({ url: '/slow', signal: given.signal });
+  await the.handling.promise;
+  given.abort();
+  await expect(slow).rejects.toThrow();
+  the.handled.resolve();
+  await expect.poll(() => the.logged.length).toBe(2);
+  // Each `finish` that is still to come.
+  for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+  await expect.poll(the.isIdle).toBe(true);
+  // No connection has gone: it was answered, though nobody took it.
+  expect(the.logged).toEqual(['/quick 200', '/slow 200']);
+  expect(the.counted).toEqual(the.logged);
 });
 
 test('a client that takes nothing is cut off some minutes after the time of its answer', () => {

@@ -25,3 +25,8 @@ test('an invalid date is refused, and the next one is not told by it', () => {
   expect(() => isoTime(new Date(Number.NaN))).toThrow(RangeError);
   expect(isoTime(new Date(1))).toBe('1970-01-01T00:00:00.001Z');
 });
+
+test('of more days than are remembered', () => {
+  const times = Array.from({ length: 2500 }, (_, day) => new Date(Date.UTC(2020, 0, day, 12)));
+  expect([...times, ...times].map(isoTime)).toEqual([...times, ...times].map((time) => time.toISOString()));
+});
