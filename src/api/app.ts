@@ -3,7 +3,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import type { Logger } from '../domain/logger.ts';
 import { serializerFor } from './answer-json.ts';
 import { authenticate } from './auth.ts';
-import { changeSubject } from './change-subject.ts';
+import { changeSubject, isRead } from './change-subject.ts';
 import { tellClosing } from './closing.ts';
 import { type ApiDeps, LISTENER_BODY_LIMIT } from './deps.ts';
 import { answerClientError, answerExpectation } from './early-answers.ts';
@@ -87,10 +87,9 @@ const CLIENT_GONE = 499;
 function logEnd(logger: Logger): TellEnd {
   return (request, _, { status, ms }) => {
     const { access, url: route } = request.routeOptions.config;
-    const changes = request.method !== 'GET' && request.method !== 'HEAD';
     // A listener renews its lease every few seconds: what it changes is in the history of the deployments.
     const routine = access === 'public' || access?.scopes.includes('listeners:run');
-    const level = changes && !routine ? 'info' : 'debug';
+    const level = isRead(request.method) || routine ? 'debug' : 'info';
     if (logger.isLevelEnabled?.(level) === false) return;
     const { caller } = request;
     const fields = {

@@ -36,19 +36,19 @@ export function subjectOf(answer: unknown): ChangeSubject {
   return typeof owner === 'string' ? { deploymentId: owner, revisionId: id } : NONE;
 }
 
-/** Of a route that reads, whose answers are of no change: they go without this hook. */
-const reads = (methods: string | readonly string[]) =>
-  [methods].flat().every((method) => method === 'GET' || method === 'HEAD');
+/** A request that changes nothing. */
+export const isRead = (method: string) => method === 'GET' || method === 'HEAD';
 
-/** Notes what each change answers of its deployment; of routes that are added later. */
+const note: preSerializationHookHandler = (request, _reply, payload, done) => {
+  request.subject = subjectOf(payload);
+  done(null, payload);
+};
+
+/** Notes what each change answers of its deployment; of routes that are added later. Those that read go without the hook. */
 export function noteSubjects(app: FastifyInstance): void {
   app.decorateRequest('subject', null);
   app.addHook('onRoute', (route) => {
-    if (reads(route.method)) return;
-    const note: preSerializationHookHandler = (request, _reply, payload, done) => {
-      request.subject = subjectOf(payload);
-      done(null, payload);
-    };
+    if ([route.method].flat().every(isRead)) return;
     route.preSerialization = [route.preSerialization ?? [], note].flat();
   });
 }

@@ -51,6 +51,12 @@ declare module 'fastify' {
  */
 function watchEnds(app: FastifyInstance, began: (route: string) => () => void, tell: TellEnd): void {
   app.decorateRequest('course', null);
+  /** What was asked for was done, or not, once it is handled: the line tells of which deployment. */
+  const tellAborted = (course: Course, request: FastifyRequest, reply: FastifyReply) => {
+    if (course.goneAfter === null || course.isTold || !course.isHandled) return;
+    course.isTold = true;
+    tell(request, reply, { status: 'aborted', ms: course.goneAfter });
+  };
   app.addHook('onRequest', (request, reply, done) => {
     const beganAt = performance.now();
     const course: Course = { isHandled: false, isTold: false, goneAfter: null };
@@ -67,22 +73,16 @@ function watchEnds(app: FastifyInstance, began: (route: string) => () => void, t
       over();
       if (course.isTold) return;
       course.goneAfter = performance.now() - beganAt;
-      tellAborted(request, reply);
+      tellAborted(course, request, reply);
     });
     done();
   });
-  /** What was asked for was done, or not, once it is handled: the line tells of which deployment. */
-  const tellAborted = (request: FastifyRequest, reply: FastifyReply) => {
-    const { course } = request;
-    if (course === null || course.goneAfter === null || course.isTold || !course.isHandled) return;
-    course.isTold = true;
-    tell(request, reply, { status: 'aborted', ms: course.goneAfter });
-  };
   app.addHook('onSend', (request, reply, payload, done) => {
     done(null, payload);
-    if (request.course === null) return;
-    request.course.isHandled = true;
-    tellAborted(request, reply);
+    const { course } = request;
+    if (course === null) return;
+    course.isHandled = true;
+    tellAborted(course, request, reply);
   });
 }
 
