@@ -146,8 +146,11 @@ export function sizeOf(bench: Bench, context: BenchContext) {
 type Round = () => Promise<Sample>;
 
 /**
- * Runs rounds of all sides in turn, after one of each that does not count, unless each begins anew. Every other round
- * goes the other way round, so that none always runs on what the other has left behind.
+ * Runs rounds of all sides in turn, after one of each that does not count, unless each begins anew. Sides that go on from
+ * round to round keep their order: each has then been at rest for as long as the others. If every other round went the
+ * other way round, each would follow upon itself half the time, and a process that has just worked is the quicker by what
+ * it still has compiled and at hand; of an odd number of rounds one side would have more of these. Where each begins anew
+ * there is nothing of that, and every other one goes the other way round: what one leaves to the machine, each has.
  */
 export async function interleave(
   sides: readonly Round[],
@@ -158,7 +161,7 @@ export async function interleave(
   const order = [...sides.keys()];
   for (let round = fresh ? 1 : 0; round <= runs; round += 1) {
     log(round === 0 ? 'warming up' : `round ${round} of ${runs}`);
-    for (const side of round % 2 === 0 ? order : order.toReversed()) {
+    for (const side of fresh && round % 2 === 1 ? order.toReversed() : order) {
       const sample = await sides[side]?.();
       if (round > 0 && sample !== undefined) samples[side]?.push(sample);
     }

@@ -43,18 +43,26 @@ test('ratios are taken round by round; a floor of nothing gives none', () => {
   expect(ratios([2, 6], [0])).toEqual([]);
 });
 
-test('rounds take turns, every other one begins with the other side, and the first of each does not count', async () => {
+test('rounds take turns in one order, so that no side follows upon itself, and the first of each does not count', async () => {
   const order: string[] = [];
   const result = await runBench(
     fake(order, (side, round) => (round === 0 ? 1000 : side === 'ours' ? 8 : 10)),
     context(),
     2,
   );
-  const sides = ['ours', 'floor', 'floor', 'ours', 'ours', 'floor'].map((side) => `/a ${side}`);
+  const sides = ['ours', 'floor', 'ours', 'floor', 'ours', 'floor'].map((side) => `/a ${side}`);
   expect(order).toEqual([...sides, 'stop']);
   const [rate, own] = result.measures;
   expect(rate).toMatchObject({ ours: { median: 8, rounds: 2 }, ratio: { median: 0.8 }, verdict: 'missed' });
   expect(own).toMatchObject({ floor: null, ratio: null, verdict: 'no goal' });
+});
+
+test('rounds that begin anew go the other way round every other time, and each counts', async () => {
+  const order: string[] = [];
+  const anew = { ...fake(order, () => 1), fresh: true } as const;
+  await runBench(anew, context(), 3);
+  const sides = ['floor', 'ours', 'ours', 'floor', 'floor', 'ours'].map((side) => `/a ${side}`);
+  expect(order).toEqual([...sides, 'stop']);
 });
 
 test('what was started is stopped when a round fails', async () => {

@@ -11,7 +11,7 @@ test('compare runs two checkouts in turn, the second one held against the first,
     [context('/a'), context('/b')],
     1,
   );
-  expect(order).toEqual(['/b ours', '/a ours', '/a ours', '/b ours', 'stop', 'stop']);
+  expect(order).toEqual(['/b ours', '/a ours', '/b ours', '/a ours', 'stop', 'stop']);
   expect(result.measures.map(({ verdict, ratio }) => [verdict, ratio?.median])).toEqual([
     ['no goal', 1],
     ['no goal', 1],
