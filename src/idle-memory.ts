@@ -11,13 +11,23 @@ interface Thrift {
   readonly flags: readonly string[];
   /** Looks in a row with nothing to do before the heap is collected. */
   readonly looks: number;
+  /** It is collected once more, when the process has started. */
+  readonly atStart: boolean;
 }
 
 /** The heap holds up to half as much garbage as what is in use. V8's own rule lets it grow to four times as much where there is memory. */
-const SPARING: Thrift = { flags: ['--heap-growing-percent=50'], looks: 1 };
+const SPARING: Thrift = { flags: ['--heap-growing-percent=50'], looks: 1, atStart: false };
 
-/** V8 does not collect by itself after eight seconds of rest; where it was about to, it does not take what is compiled. */
-const SERVING: Thrift = { flags: ['--no-memory-reducer', '--no-memory-reducer-favors-memory'], looks: 30 };
+/**
+ * V8 does not collect by itself after eight seconds of rest; where it was about to, it does not take what is compiled. The
+ * young generation has grown to its full size by then, for the modules: as large as it is, each of its collections makes
+ * so much old that the whole heap is collected every other second while there is load. Collected at start it stays small.
+ */
+const SERVING: Thrift = {
+  flags: ['--no-memory-reducer', '--no-memory-reducer-favors-memory'],
+  looks: 30,
+  atStart: true,
+};
 
 const MIB = 1024 * 1024;
 /** So much larger than after the last time, and so much beyond that, the heap has to be … */
@@ -26,6 +36,12 @@ const WORTH = { times: 1.5, beyond: 32 * MIB };
 const WORTH_AFTER_MS = 1_800_000;
 /** A heap that is not larger is left alone. */
 const SMALL = 64 * MIB;
+
+export interface GivingBack {
+  /** The process has started, and nothing waits for it yet: what starting has left goes now. */
+  started(): void;
+  stop(): void;
+}
 
 type CollectAll = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
 
@@ -36,17 +52,21 @@ type CollectAll = (options: { type: 'major'; execution: 'sync'; flavor: 'last-re
  * nothing calls goes with it: some ten thousand requests after it take up to twice their processor time.
  * @param sparing after ten seconds of rest, and the heap grows less in the burst, too: it is collected the more often. Not
  * for whom requests wait: there it is after five minutes, and not before by V8 itself either.
- * @returns a function that ends it
  */
-export function giveBackMemory({ sparing }: { readonly sparing: boolean }): () => void {
-  const { flags, looks } = sparing ? SPARING : SERVING;
+export function giveBackMemory({ sparing }: { readonly sparing: boolean }): GivingBack {
+  const { flags, looks, atStart } = sparing ? SPARING : SERVING;
   for (const flag of flags) setFlagsFromString(flag);
   // The one way to ask for it that needs no argument of the command line.
   setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as CollectAll;
+  const collectAll = runInNewContext('gc') as CollectAll;
   let quiet = 0;
   let after = 0;
   let collectedAt = performance.now();
+  const collect = () => {
+    collectAll({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+    after = getHeapStatistics().total_heap_size;
+    collectedAt = performance.now();
+  };
   let before = performance.eventLoopUtilization();
   const timer = setInterval(() => {
     const now = performance.eventLoopUtilization();
@@ -57,10 +77,12 @@ export function giveBackMemory({ sparing }: { readonly sparing: boolean }): () =
     const heap = getHeapStatistics().total_heap_size;
     const isLong = performance.now() - collectedAt > WORTH_AFTER_MS;
     const isWorth = heap > SMALL && (isLong || heap > after * WORTH.times + WORTH.beyond);
-    if (!isWorth) return;
-    collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-    after = getHeapStatistics().total_heap_size;
-    collectedAt = performance.now();
+    if (isWorth) collect();
   }, LOOK_MS).unref();
-  return () => clearInterval(timer);
+  return {
+    started: () => {
+      if (atStart) collect();
+    },
+    stop: () => clearInterval(timer),
+  };
 }

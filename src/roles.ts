@@ -126,7 +126,7 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
   let health: HealthServer | null = null;
   let telemetry: Telemetry | null = null;
   const ending = new AbortController();
-  const stopGivingBack = giveBackMemory({ sparing: role === 'operator' || role === 'listener' });
+  const memory = giveBackMemory({ sparing: role === 'operator' || role === 'listener' });
   stopped.then(() => ending.abort());
   try {
     const traced = { role, version, identity: config.identity, logger };
@@ -134,6 +134,7 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
     const span = telemetry?.span;
     const stopping = ending.signal;
     const api = await startAll(role, { config, logger, version, metrics, span, stopping }, running);
+    memory.started();
     health = await serveHealth({
       host: config.host,
       port: config.metricsPort,
@@ -150,7 +151,7 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
     logger.info({ signal }, 'stopping');
   } finally {
     ending.abort();
-    stopGivingBack();
+    memory.stop();
     await stopAll(running, health, logger);
     await telemetry?.stop();
   }
