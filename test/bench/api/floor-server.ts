@@ -96,6 +96,8 @@ const pool = new pg.Pool({
   connectionString: settings.databaseUrl,
   max: settings.poolSize,
   application_name: 'floor',
+  // As Berth's: who rests for a round keeps its connections.
+  idleTimeoutMillis: 60_000,
   options: `-c berth.tenant_id=${settings.tenantId}`,
 });
 const app = fastify();
