@@ -3,6 +3,7 @@
  * know of it. It starts what it measures and the floor beside it; the frame runs rounds of both in turn.
  */
 import type { Plot } from './plot.ts';
+import { measureRounds } from './rounds.ts';
 import { type Goal, judge, ratios, type Summary, summarise, type Verdict } from './statistics.ts';
 
 /** One value that each round yields. */
@@ -67,6 +68,8 @@ export interface Bench {
   readonly runs: number;
   /** Each round begins anew and warms up by itself, or needs no warming up: there is none before that does not count. */
   readonly fresh?: true;
+  /** So often both sides are started anew, each time for a part of the rounds; absent: once. See `measureRounds`. */
+  readonly starts?: number;
   /**
    * Its start is what it measures, of which there is one: a further round would tell the same again, and of two checkouts
    * the second one would start beside what the first one has left.
@@ -143,53 +146,30 @@ export function sizeOf(bench: Bench, context: BenchContext) {
   return { n, what: describeBench(bench, n) };
 }
 
-type Round = () => Promise<Sample>;
-
-/**
- * Runs rounds of all sides in turn, after one of each that does not count, unless each begins anew. Sides that go on from
- * round to round keep their order: each has then been at rest for as long as the others. If every other round went the
- * other way round, each would follow upon itself half the time, and a process that has just worked is the quicker by what
- * it still has compiled and at hand; of an odd number of rounds one side would have more of these. Where each begins anew
- * there is nothing of that, and every other one goes the other way round: what one leaves to the machine, each has.
- */
-export async function interleave(
-  sides: readonly Round[],
-  { runs, fresh = false }: { readonly runs: number; readonly fresh?: boolean },
-  log: (line: string) => void,
-): Promise<Sample[][]> {
-  const samples: Sample[][] = sides.map(() => []);
-  const order = [...sides.keys()];
-  for (let round = fresh ? 1 : 0; round <= runs; round += 1) {
-    log(round === 0 ? 'warming up' : `round ${round} of ${runs}`);
-    for (const side of fresh && round % 2 === 1 ? order.toReversed() : order) {
-      const sample = await sides[side]?.();
-      if (round > 0 && sample !== undefined) samples[side]?.push(sample);
-    }
-  }
-  return samples;
-}
-
 /** Measures one bench from its start to its stop. */
 export async function runBench(bench: Bench, context: BenchContext, runs = bench.runs): Promise<BenchResult> {
   const log = (line: string) => context.log(`${bench.name}: ${line}`);
   if (bench.startIsMeasured && runs > 1) log(`1 round in place of ${runs}: its start is what it measures`);
-  const rounds = bench.startIsMeasured ? 1 : runs;
-  const sides = await bench.start({ ...context, log });
-  try {
-    const each = sides.floor === undefined ? [sides.ours] : [sides.ours, sides.floor];
-    const [ours = [], floor = []] = await interleave(each, { ...bench, runs: rounds }, log);
-    const size = sizeOf(bench, context);
+  const asked = { runs: bench.startIsMeasured ? 1 : runs, context: { ...context, log } };
+  let told: Pick<BenchResult, 'notes' | 'plots'> = { notes: [], plots: [] };
+  const [ours = [], floor = []] = await measureRounds(bench, asked, async () => {
+    const sides = await bench.start(asked.context);
     return {
-      name: bench.name,
-      floor: bench.floor,
-      ...size,
-      measures: bench.measures.map((measure) => resultOf(measure, ours, floor, isAtSize(bench, size.n))),
-      notes: sides.notes?.() ?? [],
-      plots: sides.plots?.() ?? [],
+      rounds: sides.floor === undefined ? [sides.ours] : [sides.ours, sides.floor],
+      ended: () => {
+        told = { notes: sides.notes?.() ?? [], plots: sides.plots?.() ?? [] };
+      },
+      stop: async () => sides.stop?.(),
     };
-  } finally {
-    await sides.stop?.();
-  }
+  });
+  const size = sizeOf(bench, context);
+  return {
+    name: bench.name,
+    floor: bench.floor,
+    ...size,
+    measures: bench.measures.map((measure) => resultOf(measure, ours, floor, isAtSize(bench, size.n))),
+    ...told,
+  };
 }
 
 /** Things that benches share, and their end. */

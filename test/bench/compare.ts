@@ -1,6 +1,7 @@
 /** The same bench with the Berth of two checkouts: how a change is judged. */
 import { checkoutCommit } from '../checkout-commit.ts';
-import { type Bench, type BenchContext, type BenchResult, interleave, resultOf, sizeOf } from './bench.ts';
+import { type Bench, type BenchContext, type BenchResult, resultOf, type Sides, sizeOf } from './bench.ts';
+import { measureRounds, type Started } from './rounds.ts';
 
 /** @throws Error for a bench with which two checkouts cannot take turns */
 function assertComparable({ name, startIsMeasured }: Bench): void {
@@ -35,7 +36,7 @@ function placeOf({ root }: BenchContext): string {
 
 /**
  * Measures one bench with the Berth of two checkouts in turn: `floor` of the result is the first one, `ours` the second.
- * Goals are not judged.
+ * Where they are started more than once, each is the one that is started first in turn. Goals are not judged.
  */
 export async function compareBench(
   bench: Bench,
@@ -46,21 +47,28 @@ export async function compareBench(
   const [first, second] = contexts;
   const log = (line: string) => second.log(`${bench.name}: ${line}`);
   const startOf = (context: BenchContext) => bench.start({ ...context, log, isComparison: true });
-  const before = await startOf(first);
-  try {
-    const after = await startOf(second);
-    try {
-      const [ours = [], floor = []] = await interleave([after.ours, before.ours], { ...bench, runs }, log);
-      const measures = bench.measures
-        .filter(({ besideBerth }) => !besideBerth)
-        .map(({ name, unit }) => resultOf({ name, unit }, ours, floor));
-      const { n, what } = sizeOf(bench, second);
-      const notes = [`A: ${placeOf(first)}.`, `B: ${placeOf(second)}.`];
-      return { name: bench.name, what, floor: 'A, the first checkout', n, measures, notes, plots: [] };
-    } finally {
-      await after.stop?.();
+  const startBoth = async (time: number): Promise<Started> => {
+    await using stack = new AsyncDisposableStack();
+    const sides: Sides[] = [];
+    const order = time % 2 === 0 ? contexts : contexts.toReversed();
+    for (const context of order) {
+      const side = await startOf(context);
+      stack.defer(async () => side.stop?.());
+      sides.push(side);
     }
-  } finally {
-    await before.stop?.();
-  }
+    const rounds = sides.map(({ ours }) => ours);
+    const running = stack.move();
+    return {
+      rounds: time % 2 === 0 ? rounds : rounds.toReversed(),
+      stop: () => running.disposeAsync(),
+    };
+  };
+  const asked = { runs, context: { log, profiles: second.profiles } };
+  const [floor = [], ours = []] = await measureRounds(bench, asked, startBoth);
+  const measures = bench.measures
+    .filter(({ besideBerth }) => !besideBerth)
+    .map(({ name, unit }) => resultOf({ name, unit }, ours, floor));
+  const { n, what } = sizeOf(bench, second);
+  const notes = [`A: ${placeOf(first)}.`, `B: ${placeOf(second)}.`];
+  return { name: bench.name, what, floor: 'A, the first checkout', n, measures, notes, plots: [] };
 }

@@ -11,11 +11,30 @@ test('compare runs two checkouts in turn, the second one held against the first,
     [context('/a'), context('/b')],
     1,
   );
-  expect(order).toEqual(['/b ours', '/a ours', '/b ours', '/a ours', 'stop', 'stop']);
+  expect(order).toEqual(['/a ours', '/b ours', '/a ours', '/b ours', 'stop', 'stop']);
   expect(result.measures.map(({ verdict, ratio }) => [verdict, ratio?.median])).toEqual([
     ['no goal', 1],
     ['no goal', 1],
   ]);
+});
+
+test('sides that are started more than once share the rounds, and each checkout is started first in turn', async () => {
+  const order: string[] = [];
+  const bench = fake(order, (side, round) => (round === 0 ? 1000 : side.length));
+  const started: string[] = [];
+  const often: Bench = {
+    ...bench,
+    starts: 2,
+    start: (context) => {
+      started.push(context.root);
+      return bench.start(context);
+    },
+  };
+  const { measures } = await compareBench(often, [context('/a'), context('/b')], 3);
+  expect(started).toEqual(['/a', '/b', '/b', '/a']);
+  const turn = ['/a ours', '/b ours'];
+  expect(order).toEqual([...turn, ...turn, 'stop', 'stop', ...turn, ...turn, ...turn, 'stop', 'stop']);
+  expect(measures[0]?.ours).toMatchObject({ median: 4, rounds: 3 });
 });
 
 test('a bench is told that it is compared, and a measure that is not of Berth is left out', async () => {

@@ -1,0 +1,70 @@
+/** Rounds of several sides in turn: what comes of the machine, and of a process by chance, comes to all of them. */
+import type { Bench, BenchContext, Sample } from './bench.ts';
+
+type Round = () => Promise<Sample>;
+
+/** Sides that run. */
+export interface Started {
+  readonly rounds: readonly Round[];
+  /** After the last round of this start; not after one that failed. */
+  ended?(): void;
+  stop(): Promise<void>;
+}
+
+/**
+ * Runs rounds of all sides in turn, after one of each that does not count, unless each begins anew. Sides that go on from
+ * round to round keep their order: each has then been at rest for as long as the others. If every other round went the
+ * other way round, each would follow upon itself half the time, and a process that has just worked is the quicker by what
+ * it still has compiled and at hand; of an odd number of rounds one side would have more of these. Where each begins anew
+ * there is nothing of that, and every other one goes the other way round: what one leaves to the machine, each has.
+ */
+async function interleave(
+  sides: readonly Round[],
+  { runs, fresh = false }: { readonly runs: number; readonly fresh?: boolean },
+  log: (line: string) => void,
+): Promise<Sample[][]> {
+  const samples: Sample[][] = sides.map(() => []);
+  const order = [...sides.keys()];
+  for (let round = fresh ? 1 : 0; round <= runs; round += 1) {
+    log(round === 0 ? 'warming up' : `round ${round} of ${runs}`);
+    for (const side of fresh && round % 2 === 1 ? order.toReversed() : order) {
+      const sample = await sides[side]?.();
+      if (round > 0 && sample !== undefined) samples[side]?.push(sample);
+    }
+  }
+  return samples;
+}
+
+/** How often the sides are started anew for so many rounds. Once for profiles: each start would make others. */
+function startsFor({ fresh, starts = 1 }: Pick<Bench, 'fresh' | 'starts'>, runs: number, profiled: boolean) {
+  return fresh || profiled ? 1 : Math.min(starts, runs);
+}
+
+/**
+ * Measures `runs` rounds of all sides, shared among as many starts as the bench has: two processes of one program differ
+ * by some hundredths for as long as they live, by what V8 has made of their youth.
+ * @param start starts all sides. @param time how many starts there were before
+ * @returns for each side its rounds
+ */
+export async function measureRounds(
+  bench: Pick<Bench, 'fresh' | 'starts'>,
+  { runs, context: { log, profiles } }: { runs: number; context: Pick<BenchContext, 'log' | 'profiles'> },
+  start: (time: number) => Promise<Started>,
+): Promise<Sample[][]> {
+  const starts = startsFor(bench, runs, profiles !== null);
+  const samples: Sample[][] = [];
+  for (let time = 0; time < starts; time += 1) {
+    if (starts > 1) log(`start ${time + 1} of ${starts}`);
+    const started = await start(time);
+    try {
+      // As evenly as can be: they add up to `runs`.
+      const share = Math.floor((runs + time) / starts);
+      const some = await interleave(started.rounds, { ...bench, runs: share }, log);
+      for (const [side, more] of some.entries()) samples[side] = [...(samples[side] ?? []), ...more];
+      started.ended?.();
+    } finally {
+      await started.stop();
+    }
+  }
+  return samples;
+}
