@@ -36,7 +36,7 @@ function placeOf({ root }: BenchContext): string {
 
 /**
  * Measures one bench with the Berth of two checkouts in turn: `floor` of the result is the first one, `ours` the second.
- * Where they are started more than once, each is the one that is started first in turn. Goals are not judged.
+ * Where they are started more than once, each is the first in turn, also in the rounds. Goals are not judged.
  */
 export async function compareBench(
   bench: Bench,

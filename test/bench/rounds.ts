@@ -12,22 +12,27 @@ export interface Started {
 }
 
 /**
- * Runs rounds of all sides in turn, after one of each that does not count, unless each begins anew. Sides that go on from
- * round to round keep their order: each has then been at rest for as long as the others. If every other round went the
- * other way round, each would follow upon itself half the time, and a process that has just worked is the quicker by what
- * it still has compiled and at hand; of an odd number of rounds one side would have more of these. Where each begins anew
- * there is nothing of that, and every other one goes the other way round: what one leaves to the machine, each has.
+ * Whether a round goes the other way round. Where each begins anew every other one does: what one leaves to the machine,
+ * each has. Sides that go on from round to round keep their order, so that each has been at rest for as long as the
+ * others; if it changed, each would follow upon itself half the time, and a process that has just worked is the quicker by
+ * what it still has compiled and at hand. They change it with every other start.
  */
+const isTurned = (
+  { fresh = false }: Pick<Bench, 'fresh'>,
+  { time, round }: { time: number; round: number },
+) => (fresh ? round : time) % 2 === 1;
+
+/** Runs rounds of all sides in turn, after one of each that does not count, unless each begins anew. */
 async function interleave(
+  bench: Pick<Bench, 'fresh'>,
   sides: readonly Round[],
-  { runs, fresh = false }: { readonly runs: number; readonly fresh?: boolean },
-  log: (line: string) => void,
+  { time, runs, log }: { time: number; runs: number; log: (line: string) => void },
 ): Promise<Sample[][]> {
   const samples: Sample[][] = sides.map(() => []);
   const order = [...sides.keys()];
-  for (let round = fresh ? 1 : 0; round <= runs; round += 1) {
+  for (let round = bench.fresh ? 1 : 0; round <= runs; round += 1) {
     log(round === 0 ? 'warming up' : `round ${round} of ${runs}`);
-    for (const side of fresh && round % 2 === 1 ? order.toReversed() : order) {
+    for (const side of isTurned(bench, { time, round }) ? order.toReversed() : order) {
       const sample = await sides[side]?.();
       if (round > 0 && sample !== undefined) samples[side]?.push(sample);
     }
@@ -59,7 +64,7 @@ export async function measureRounds(
     try {
       // As evenly as can be: they add up to `runs`.
       const share = Math.floor((runs + time) / starts);
-      const some = await interleave(started.rounds, { ...bench, runs: share }, log);
+      const some = await interleave(bench, started.rounds, { time, runs: share, log });
       for (const [side, more] of some.entries()) samples[side] = [...(samples[side] ?? []), ...more];
       started.ended?.();
     } finally {

@@ -18,7 +18,7 @@ test('compare runs two checkouts in turn, the second one held against the first,
   ]);
 });
 
-test('sides that are started more than once share the rounds, and each checkout is started first in turn', async () => {
+test('sides that are started more than once share the rounds, and each checkout is the first in turn', async () => {
   const order: string[] = [];
   const bench = fake(order, (side, round) => (round === 0 ? 1000 : side.length));
   const started: string[] = [];
@@ -32,8 +32,11 @@ test('sides that are started more than once share the rounds, and each checkout 
   };
   const { measures } = await compareBench(often, [context('/a'), context('/b')], 3);
   expect(started).toEqual(['/a', '/b', '/b', '/a']);
-  const turn = ['/a ours', '/b ours'];
-  expect(order).toEqual([...turn, ...turn, 'stop', 'stop', ...turn, ...turn, ...turn, 'stop', 'stop']);
+  const [turn, turned] = [
+    ['/a ours', '/b ours'],
+    ['/b ours', '/a ours'],
+  ];
+  expect(order).toEqual([...turn, ...turn, 'stop', 'stop', ...turned, ...turned, ...turned, 'stop', 'stop']);
   expect(measures[0]?.ours).toMatchObject({ median: 4, rounds: 3 });
 });
 
