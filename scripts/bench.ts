@@ -35,7 +35,7 @@ that name, the beginning of the names of several; default: all. Use a machine th
             told, with the statements that took PostgreSQL longest (unless DATABASE_URL names one)
 --list      the benches: n without --n, from which --n on the goals are judged, and what is measured
 compare     the same bench with Berth from two folders in turn, B held against A; each needs its node_modules. Not those
-            whose start is what they measure
+            whose start is what they measure. The same folder twice tells how far two processes of it differ
 The exit code is 0 when everything could be measured, whatever came out.`;
 
 const root = fileURLToPath(new URL('..', import.meta.url));

@@ -37,6 +37,36 @@ const WORTH_AFTER_MS = 1_800_000;
 /** A heap that is not larger is left alone. */
 const SMALL = 64 * MIB;
 
+/** What is seen of a process at one look. */
+export interface Look {
+  /** Share of the time since the look before in which something ran. */
+  readonly utilization: number;
+  /** Bytes of the whole heap. */
+  readonly heap: number;
+  /** Milliseconds on any clock. */
+  readonly now: number;
+}
+
+/**
+ * Decides when the heap is worth a collection: after `looks` in a row with nothing to do.
+ * @param startedAt on the clock of the looks
+ */
+export function collectionRule(looks: number, startedAt: number) {
+  let quiet = 0;
+  let last = { heap: 0, at: startedAt };
+  return {
+    isDue({ utilization, heap, now }: Look): boolean {
+      quiet = utilization > IDLE_SHARE ? 0 : quiet + 1;
+      if (quiet < looks || heap <= SMALL) return false;
+      return now - last.at > WORTH_AFTER_MS || heap > last.heap * WORTH.times + WORTH.beyond;
+    },
+    /** @param heap what is left of it */
+    collected({ heap, now }: Pick<Look, 'heap' | 'now'>): void {
+      last = { heap, at: now };
+    },
+  };
+}
+
 export interface GivingBack {
   /** The process has started, and nothing waits for it yet: what starting has left goes now. */
   started(): void;
@@ -59,25 +89,18 @@ export function giveBackMemory({ sparing }: { readonly sparing: boolean }): Givi
   // The one way to ask for it that needs no argument of the command line.
   setFlagsFromString('--expose-gc');
   const collectAll = runInNewContext('gc') as CollectAll;
-  let quiet = 0;
-  let after = 0;
-  let collectedAt = performance.now();
+  const rule = collectionRule(looks, performance.now());
+  const heap = () => getHeapStatistics().total_heap_size;
   const collect = () => {
     collectAll({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-    after = getHeapStatistics().total_heap_size;
-    collectedAt = performance.now();
+    rule.collected({ heap: heap(), now: performance.now() });
   };
   let before = performance.eventLoopUtilization();
   const timer = setInterval(() => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
-    quiet = utilization > IDLE_SHARE ? 0 : quiet + 1;
-    if (quiet < looks) return;
-    const heap = getHeapStatistics().total_heap_size;
-    const isLong = performance.now() - collectedAt > WORTH_AFTER_MS;
-    const isWorth = heap > SMALL && (isLong || heap > after * WORTH.times + WORTH.beyond);
-    if (isWorth) collect();
+    if (rule.isDue({ utilization, heap: heap(), now: performance.now() })) collect();
   }, LOOK_MS).unref();
   return {
     started: () => {

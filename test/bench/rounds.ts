@@ -17,10 +17,8 @@ export interface Started {
  * others; if it changed, each would follow upon itself half the time, and a process that has just worked is the quicker by
  * what it still has compiled and at hand. They change it with every other start.
  */
-const isTurned = (
-  { fresh = false }: Pick<Bench, 'fresh'>,
-  { time, round }: { time: number; round: number },
-) => (fresh ? round : time) % 2 === 1;
+const isTurned = ({ fresh }: Pick<Bench, 'fresh'>, { time, round }: { time: number; round: number }) =>
+  (fresh ? round : time) % 2 === 1;
 
 /** Runs rounds of all sides in turn, after one of each that does not count, unless each begins anew. */
 async function interleave(
