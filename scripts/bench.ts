@@ -25,7 +25,8 @@ const HELP = `usage: npm run bench -- [NAME …] [--n N] [--runs R] [--json] [--
 Measures Berth, beside its floor where there is one, in rounds that take turns. NAME: a bench, or, where none has exactly
 that name, the beginning of the names of several; default: all. Use a machine that does nothing else.
 --n N       how much there is of what the bench counts (requests, rows, deployments), instead of the bench's own
---runs R    rounds of each side, instead of the bench's own; one whose start is what it measures has one
+--runs R    rounds of each side, instead of the bench's own; one whose start is what it measures has one. Of the API's reads
+            and POST each two have processes of their own
 --json      results as JSON on standard output, instead of tables; progress, and what --profile tells, is on standard error
             in any case. npm adds lines of its own to the output, unless it runs as npm run --silent bench -- …
 --write     puts the results into docs/benchmarks.md, its JSON and its plots, each bench as it ends; benches that were

@@ -68,8 +68,8 @@ export interface Bench {
   readonly runs: number;
   /** Each round begins anew and warms up by itself, or needs no warming up: there is none before that does not count. */
   readonly fresh?: true;
-  /** So often both sides are started anew, each time for a part of the rounds; absent: once. See `measureRounds`. */
-  readonly starts?: number;
+  /** Both sides are started anew for each so many rounds, or a few more; absent: once for all. See `measureRounds`. */
+  readonly roundsAStart?: number;
   /**
    * Its start is what it measures, of which there is one: a further round would tell the same again, and of two checkouts
    * the second one would start beside what the first one has left.

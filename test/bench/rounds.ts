@@ -38,19 +38,22 @@ async function interleave(
   return samples;
 }
 
-/** How often the sides are started anew for so many rounds. Once for profiles: each start would make others. */
-function startsFor({ fresh, starts = 1 }: Pick<Bench, 'fresh' | 'starts'>, runs: number, profiled: boolean) {
-  return fresh || profiled ? 1 : Math.min(starts, runs);
+type Kind = Pick<Bench, 'fresh' | 'roundsAStart'>;
+
+/** How often the sides are started for so many rounds. Once for profiles: each start would make others. */
+function startsFor({ fresh, roundsAStart }: Kind, runs: number, isProfiled: boolean): number {
+  if (fresh || isProfiled || roundsAStart === undefined) return 1;
+  return Math.max(1, Math.floor(runs / roundsAStart));
 }
 
 /**
- * Measures `runs` rounds of all sides, shared among as many starts as the bench has: two processes of one program differ
+ * Measures `runs` rounds of all sides, shared among the more starts, the more there are: two processes of one program differ
  * by some hundredths for as long as they live, by what V8 has made of their youth.
  * @param start starts all sides. @param time how many starts there were before
  * @returns for each side its rounds
  */
 export async function measureRounds(
-  bench: Pick<Bench, 'fresh' | 'starts'>,
+  bench: Kind,
   { runs, context: { log, profiles } }: { runs: number; context: Pick<BenchContext, 'log' | 'profiles'> },
   start: (time: number) => Promise<Started>,
 ): Promise<Sample[][]> {

@@ -105,7 +105,7 @@ export function getBench({ what, read, ...bench }: Named & SingleReads): Bench {
       what: `GET ${PATH}/{id} over ${CONNECTIONS} connections, ${what}`,
       floor: READ_FLOOR,
       runs: 9,
-      starts: 4,
+      roundsAStart: 2,
       measures: requestMeasures(0.9),
     },
     (n) => ({
@@ -152,7 +152,7 @@ export function listBench({ name, what, pages, turns }: Named & PageReads): Benc
       n: LIST_ROWS,
       goalsFrom: LIST_ROWS,
       runs: 9,
-      starts: 4,
+      roundsAStart: 2,
       measures: requestMeasures(0.9),
     },
     (rows) => {
