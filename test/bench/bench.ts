@@ -68,7 +68,10 @@ export interface Bench {
   readonly runs: number;
   /** Each round begins anew and warms up by itself, or needs no warming up: there is none before that does not count. */
   readonly fresh?: true;
-  /** Both sides are started anew for each so many rounds, or a few more; absent: once for all. See `measureRounds`. */
+  /**
+   * Both sides are started anew for each so many rounds, or a few more; absent: once for all. See `measureRounds`. Notes and
+   * plots are those of the last start.
+   */
   readonly roundsAStart?: number;
   /**
    * Its start is what it measures, of which there is one: a further round would tell the same again, and of two checkouts

@@ -40,10 +40,13 @@ async function interleave(
 
 type Kind = Pick<Bench, 'fresh' | 'roundsAStart'>;
 
-/** How often the sides are started for so many rounds. Once for profiles: each start would make others. */
+/**
+ * How often the sides are started for so many rounds: an even number, so that each order has as many; once for one round, and for
+ * profiles, of which each start would make others.
+ */
 function startsFor({ fresh, roundsAStart }: Kind, runs: number, isProfiled: boolean): number {
-  if (fresh || isProfiled || roundsAStart === undefined) return 1;
-  return Math.max(1, Math.floor(runs / roundsAStart));
+  if (fresh || isProfiled || roundsAStart === undefined || runs < 2) return 1;
+  return 2 * Math.max(1, Math.floor(runs / (2 * roundsAStart)));
 }
 
 /**

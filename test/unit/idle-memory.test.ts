@@ -57,5 +57,5 @@ async function heapsOf(kind: 'sparing' | 'serving'): Promise<[number, number]> {
 test('what starting has left goes once a process for which requests wait has started, and it ends by itself', async () => {
   const [serving, sparing] = await Promise.all([heapsOf('serving'), heapsOf('sparing')]);
   expect(serving[1]).toBeLessThan(serving[0] / 2);
-  expect(sparing[1]).toBe(sparing[0]);
+  expect(sparing[1]).toBeGreaterThan(sparing[0] / 2);
 });

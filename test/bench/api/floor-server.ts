@@ -1,6 +1,7 @@
 /**
  * The floor of the API's benches: fastify and pg, and nothing else. It plays the script of Berth's own statements for
- * each request, and answers as many bytes as Berth does, of the same shape, with what the database said.
+ * each request, and answers as many bytes as Berth does, of the same shape, with what the database said. It rests between
+ * rounds, so its heap and its connections are kept as Berth's are.
  *
  *   node floor-server.ts SETTINGS_FILE
  */
@@ -8,6 +9,7 @@ import { readFileSync } from 'node:fs';
 import { fastify } from 'fastify';
 import pg from 'pg';
 import { uuidv7 } from '../../../src/domain/id.ts';
+import { giveBackMemory } from '../../../src/idle-memory.ts';
 import { type Script, type ScriptStatement, valuesFor } from './floor-script.ts';
 
 export interface FloorRoute {
@@ -96,7 +98,6 @@ const pool = new pg.Pool({
   connectionString: settings.databaseUrl,
   max: settings.poolSize,
   application_name: 'floor',
-  // As Berth's: who rests for a round keeps its connections.
   idleTimeoutMillis: 60_000,
   options: `-c berth.tenant_id=${settings.tenantId}`,
 });
@@ -119,5 +120,7 @@ for (const { method, url, status, script, answer, list } of settings.routes) {
 }
 
 process.on('SIGTERM', () => process.exit(0));
+const memory = giveBackMemory({ sparing: false });
 const url = await app.listen({ host: '127.0.0.1', port: 0 });
+memory.started();
 console.log(JSON.stringify({ msg: 'floor is ready', url }));

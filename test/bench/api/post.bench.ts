@@ -16,7 +16,7 @@ export const bench: Bench = {
     'fastify and pg that play the statements which Berth was seen to send, in the same transaction over as many connections, and answer as many bytes; no key, no schema, no rule, no encryption.',
   n: REQUESTS,
   runs: 9,
-  roundsAStart: 2,
+  roundsAStart: 4,
   measures: requestMeasures(0.85),
   async start(context) {
     const requests = context.n ?? REQUESTS;

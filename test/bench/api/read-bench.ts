@@ -152,7 +152,7 @@ export function listBench({ name, what, pages, turns }: Named & PageReads): Benc
       n: LIST_ROWS,
       goalsFrom: LIST_ROWS,
       runs: 9,
-      roundsAStart: 2,
+      roundsAStart: 4,
       measures: requestMeasures(0.9),
     },
     (rows) => {

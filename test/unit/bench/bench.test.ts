@@ -65,13 +65,20 @@ test('rounds that begin anew go the other way round every other time, and each c
   expect(order).toEqual([...sides, 'stop']);
 });
 
-test('the more rounds, the more starts share them; profiles are of one', async () => {
-  const stops = async (runs: number, profiles: string | null) => {
+test('the more rounds, the more starts share them, an even number; every other one goes the other way round', async () => {
+  const measured = async (runs: number, profiles: string | null = null) => {
     const order: string[] = [];
-    await runBench({ ...fake(order, () => 1), roundsAStart: 2 }, { ...context(), profiles }, runs);
-    return order.filter((what) => what === 'stop').length;
+    const bench = { ...fake(order, () => 1), roundsAStart: 2 };
+    const { measures } = await runBench(bench, { ...context(), profiles }, runs);
+    const firsts = order.filter((_what, index) => index === 0 || order[index - 1] === 'stop');
+    return { rounds: measures[0]?.ours.rounds, firsts: firsts.map((what) => what.slice(3)) };
   };
-  expect(await Promise.all([stops(9, null), stops(1, null), stops(9, '/p')])).toEqual([4, 1, 1]);
+  const turns = ['ours', 'floor'];
+  expect(await measured(9)).toEqual({ rounds: 9, firsts: [...turns, ...turns] });
+  expect(await measured(7)).toEqual({ rounds: 7, firsts: turns });
+  expect(await measured(2)).toEqual({ rounds: 2, firsts: turns });
+  expect(await measured(1)).toEqual({ rounds: 1, firsts: ['ours'] });
+  expect(await measured(9, '/p')).toEqual({ rounds: 9, firsts: ['ours'] });
 });
 
 test('what was started is stopped when a round fails', async () => {
