@@ -25,18 +25,19 @@ const HELP = `usage: npm run bench -- [NAME …] [--n N] [--runs R] [--json] [--
 Measures Berth, beside its floor where there is one, in rounds that take turns. NAME: a bench, or, where none has exactly
 that name, the beginning of the names of several; default: all. Use a machine that does nothing else.
 --n N       how much there is of what the bench counts (requests, rows, deployments), instead of the bench's own
---runs R    rounds of each side, instead of the bench's own; one whose start is what it measures has one. Of the API's reads
-            and POST each two have processes of their own
+--runs R    rounds of each side, instead of the bench's own; one whose start is what it measures has one. api-get,
+            api-list and api-post restart both sides every few rounds, so that no process's luck decides: more rounds, more starts
 --json      results as JSON on standard output, instead of tables; progress, and what --profile tells, is on standard error
             in any case. npm adds lines of its own to the output, unless it runs as npm run --silent bench -- …
 --write     puts the results into docs/benchmarks.md, its JSON and its plots, each bench as it ends; benches that were
             not run stay as they are
---profile D Berth and the API's floor run with node --cpu-prof: profiles go to the folder D (an empty one: all that are
+--profile D one start, and Berth and the API's floor run with node --cpu-prof: profiles go to the folder D (an empty one: all that are
             in it are told), named by what the process is, of two checkouts to its folders A and B. What costs most is
             told, with the statements that took PostgreSQL longest (unless DATABASE_URL names one)
 --list      the benches: n without --n, from which --n on the goals are judged, and what is measured
 compare     the same bench with Berth from two folders in turn, B held against A; each needs its node_modules. Not those
-            whose start is what they measure. The same folder twice tells how far two processes of it differ
+            whose start is what they measure. The same folder twice tells how far two processes of it differ.
+            The benches are those of the checkout that this runs in
 The exit code is 0 when everything could be measured, whatever came out.`;
 
 const root = fileURLToPath(new URL('..', import.meta.url));

@@ -100,8 +100,8 @@ are by the goals that the benches have now (\`npm run docs\` judges anew), in th
 
 Only ratios travel from one machine to another, and from one day to another: the benches below were not all run on the same day, nor of the same commit (each names its own), and the machine is twice
 as quick on some as on others. So what has a floor is measured beside it, in rounds that take turns
-(in one order, so that each side has been at rest for as long as the other one; those of \`api-get\`, \`api-list\`, their \`-once\`
-and \`api-post\` are shared among four starts of both sides, every other one in the other order), and a ratio is that of one round.
+(in one order, so that each side has been at rest for about as long as the other one, and until 2026-11-26 to and fro; those of
+\`api-get\`, \`api-list\`, their \`-once\` and \`api-post\` are shared among two or four starts, every other one in the other order), and a ratio is that of one round.
 Rounds of the cluster begin in a new Kubernetes, after some deployments that do not count, every other one with the other
 side. But \`writes\`, \`deployed\` and \`drift\` have one Kubernetes for all
 their rounds; of \`writes\` the first does not count, as of those of the API; and Berth in \`growth\`, \`restart\`, \`soak\` and
