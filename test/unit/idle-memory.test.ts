@@ -10,8 +10,8 @@ const MINUTE = 60_000;
 /** Looks in a row, a second apart, at a heap of so many MiB; what is due is collected to 40 MiB. */
 function follow(rule: ReturnType<typeof collectionRule>, shares: readonly number[], heap: number): boolean[] {
   return shares.map((utilization, index) => {
-    const isDue = rule.isDue({ utilization, heap: heap * MIB, now: index * 1000 });
-    if (isDue) rule.collected({ heap: 40 * MIB, now: index * 1000 });
+    const isDue = rule.isDue({ utilization, size: heap * MIB, now: index * 1000 });
+    if (isDue) rule.collected({ size: 40 * MIB, now: index * 1000 });
     return isDue;
   });
 }
@@ -25,8 +25,8 @@ test('the heap is collected after so many looks in a row with nothing to do, and
 
 test('it is worth it again once half as much and 32 MiB have come, or half an hour later', () => {
   const rule = collectionRule(1, 0);
-  rule.collected({ heap: 60 * MIB, now: 0 });
-  const isDue = (heap: number, now: number) => rule.isDue({ utilization: 0, heap: heap * MIB, now });
+  rule.collected({ size: 60 * MIB, now: 0 });
+  const isDue = (heap: number, now: number) => rule.isDue({ utilization: 0, size: heap * MIB, now });
   expect([isDue(122, 1), isDue(123, 1)]).toEqual([false, true]);
   expect([isDue(70, 30 * MINUTE), isDue(70, 31 * MINUTE), isDue(64, 31 * MINUTE)]).toEqual([
     false,
