@@ -7,8 +7,8 @@ const LOOK_MS = 10_000;
 const IDLE_SHARE = 0.05;
 
 interface Thrift {
-  /** Options of V8. */
-  readonly flags: readonly string[];
+  /** An option of V8. */
+  readonly flag: string;
   /** Looks in a row with nothing to do before the heap is collected. */
   readonly looks: number;
   /** It is collected once more, when the process has started. */
@@ -19,7 +19,7 @@ interface Thrift {
 
 /** The heap holds up to half as much garbage as what is in use. V8's own rule lets it grow to four times as much where there is memory. */
 const SPARING: Thrift = {
-  flags: ['--heap-growing-percent=50'],
+  flag: '--heap-growing-percent=50',
   looks: 1,
   atStart: false,
   size: () => getHeapStatistics().total_heap_size,
@@ -27,13 +27,12 @@ const SPARING: Thrift = {
 
 /**
  * What V8 collects by itself, after eight seconds of rest, does not take what is compiled. It keeps the pages then, beside
- * the heap: only what is resident tells of them. (Without any collection at rest a page of a list that is not remembered took
- * 1.2 times the processor time.) The young generation has grown to its full size at start, for the modules: as large as it is, each of its
- * collections makes so much old that the whole heap is collected every other second while there is load. Collected then,
- * it stays small.
+ * the heap: only what is resident tells of them. The young generation has grown to its full size at start, for the modules:
+ * as large as it is, each of its collections makes so much old that the whole heap is collected every other second while
+ * there is load. Collected then, it stays small.
  */
 const SERVING: Thrift = {
-  flags: ['--no-memory-reducer-favors-memory'],
+  flag: '--no-memory-reducer-favors-memory',
   looks: 30,
   atStart: true,
   size: () => process.memoryUsage.rss(),
@@ -91,11 +90,11 @@ type CollectAll = (options: { type: 'major'; execution: 'sync'; flavor: 'last-re
  * 100 ms with thousands of deployments: once a burst, and once in half an hour. What V8 has compiled of functions that
  * nothing calls goes with it: some ten thousand requests after it take up to twice their processor time.
  * @param sparing after ten seconds of rest, and the heap grows less in the burst, too: it is collected the more often. Not
- * for whom requests wait: there it is after five minutes, and not before by V8 itself either.
+ * for whom requests wait: there it is after five minutes, and what V8 collects before that leaves what is compiled.
  */
 export function giveBackMemory({ sparing }: { readonly sparing: boolean }): GivingBack {
-  const { flags, looks, atStart, size } = sparing ? SPARING : SERVING;
-  for (const flag of flags) setFlagsFromString(flag);
+  const { flag, looks, atStart, size } = sparing ? SPARING : SERVING;
+  setFlagsFromString(flag);
   // The one way to ask for it that needs no argument of the command line.
   setFlagsFromString('--expose-gc');
   const collectAll = runInNewContext('gc') as CollectAll;

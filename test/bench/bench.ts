@@ -153,10 +153,10 @@ export function sizeOf(bench: Bench, context: BenchContext) {
 export async function runBench(bench: Bench, context: BenchContext, runs = bench.runs): Promise<BenchResult> {
   const log = (line: string) => context.log(`${bench.name}: ${line}`);
   if (bench.startIsMeasured && runs > 1) log(`1 round in place of ${runs}: its start is what it measures`);
-  const asked = { runs: bench.startIsMeasured ? 1 : runs, context: { ...context, log } };
+  const asked = { runs: bench.startIsMeasured ? 1 : runs, log, profiles: context.profiles };
   let told: Pick<BenchResult, 'notes' | 'plots'> = { notes: [], plots: [] };
   const [ours = [], floor = []] = await measureRounds(bench, asked, async () => {
-    const sides = await bench.start(asked.context);
+    const sides = await bench.start({ ...context, log });
     return {
       rounds: sides.floor === undefined ? [sides.ours] : [sides.ours, sides.floor],
       ended: () => {

@@ -1,7 +1,7 @@
 /** The same bench with the Berth of two checkouts: how a change is judged. */
 import { checkoutCommit } from '../checkout-commit.ts';
 import { type Bench, type BenchContext, type BenchResult, resultOf, type Sides, sizeOf } from './bench.ts';
-import { measureRounds, type Started } from './rounds.ts';
+import { measureRounds, type Started, startsFor } from './rounds.ts';
 
 /** @throws Error for a bench with which two checkouts cannot take turns */
 function assertComparable({ name, startIsMeasured }: Bench): void {
@@ -47,9 +47,7 @@ export async function compareBench(
   const [first, second] = contexts;
   const log = (line: string) => second.log(`${bench.name}: ${line}`);
   const startOf = (context: BenchContext) => bench.start({ ...context, log, isComparison: true });
-  let starts = 0;
   const startBoth = async (time: number): Promise<Started> => {
-    starts += 1;
     await using stack = new AsyncDisposableStack();
     const sides: Sides[] = [];
     const order = time % 2 === 0 ? contexts : contexts.toReversed();
@@ -65,15 +63,15 @@ export async function compareBench(
       stop: () => running.disposeAsync(),
     };
   };
-  const asked = { runs, context: { log, profiles: second.profiles } };
-  const [floor = [], ours = []] = await measureRounds(bench, asked, startBoth);
+  const { profiles } = second;
+  const [floor = [], ours = []] = await measureRounds(bench, { runs, log, profiles }, startBoth);
   const measures = bench.measures
     .filter(({ besideBerth }) => !besideBerth)
     .map(({ name, unit }) => resultOf({ name, unit }, ours, floor));
   const { n, what } = sizeOf(bench, second);
   const oneOrder =
     'A was the first one in each round: a small difference is to be asked for in the other order, too.';
-  const isTurned = bench.fresh || starts > 1;
+  const isTurned = bench.fresh || startsFor(bench, runs, profiles !== null) > 1;
   const notes = [`A: ${placeOf(first)}.`, `B: ${placeOf(second)}.`, ...(isTurned ? [] : [oneOrder])];
   return { name: bench.name, what, floor: 'A, the first checkout', n, measures, notes, plots: [] };
 }

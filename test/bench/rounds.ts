@@ -44,7 +44,7 @@ type Kind = Pick<Bench, 'fresh' | 'roundsAStart'>;
  * How often the sides are started for so many rounds: an even number, so that each order has as many; once for one round, and for
  * profiles, of which each start would make others.
  */
-function startsFor({ fresh, roundsAStart }: Kind, runs: number, isProfiled: boolean): number {
+export function startsFor({ fresh, roundsAStart }: Kind, runs: number, isProfiled: boolean): number {
   if (fresh || isProfiled || roundsAStart === undefined || runs < 2) return 1;
   return 2 * Math.max(1, Math.floor(runs / (2 * roundsAStart)));
 }
@@ -57,7 +57,7 @@ function startsFor({ fresh, roundsAStart }: Kind, runs: number, isProfiled: bool
  */
 export async function measureRounds(
   bench: Kind,
-  { runs, context: { log, profiles } }: { runs: number; context: Pick<BenchContext, 'log' | 'profiles'> },
+  { runs, log, profiles }: { runs: number } & Pick<BenchContext, 'log' | 'profiles'>,
   start: (time: number) => Promise<Started>,
 ): Promise<Sample[][]> {
   const starts = startsFor(bench, runs, profiles !== null);
