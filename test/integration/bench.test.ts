@@ -105,6 +105,8 @@ test(
       expect(result.notes).toEqual([
         expect.stringContaining(`A: ${context.root}`),
         expect.stringContaining(`B: ${other}`),
+        // One round is of one order.
+        expect.stringContaining('A was the first one in each round'),
       ]);
     } finally {
       rmSync(folder, { recursive: true, force: true });
