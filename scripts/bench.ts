@@ -10,15 +10,24 @@ import {
   type BenchContext,
   type BenchResult,
   describeBench,
+  isAtSize,
   runBench,
   sharedThings,
 } from '../test/bench/bench.ts';
 import { comparable, compareBench } from '../test/bench/compare.ts';
 import { busyWarning, describeMachine } from '../test/bench/machine.ts';
 import { toldProfiles } from '../test/bench/profiles.ts';
-import { CELL_NAMES, COMPARED_NAMES, columns, measureCells, writeReport } from '../test/bench/report.ts';
+import {
+  CELL_NAMES,
+  COMPARED_NAMES,
+  columns,
+  type Entry,
+  measureCells,
+  readEntries,
+  writeReport,
+} from '../test/bench/report.ts';
 
-const HELP = `usage: npm run bench -- [NAME …] [--n N] [--runs R] [--json] [--write] [--profile D]
+const HELP = `usage: npm run bench -- [NAME …] [--n N] [--runs R] [--json] [--write [--force]] [--profile D]
        npm run bench -- compare CHECKOUT_A CHECKOUT_B [NAME …] [--n N] [--runs R] [--json] [--profile D]
        npm run bench -- --list
 
@@ -30,7 +39,8 @@ that name, the beginning of the names of several; default: all. Use a machine th
 --json      results as JSON on standard output, instead of tables; progress, and what --profile tells, is on standard error
             in any case. npm adds lines of its own to the output, unless it runs as npm run --silent bench -- …
 --write     puts the results into docs/benchmarks.md, its JSON and its plots, each bench as it ends; benches that were
-            not run stay as they are
+            not run stay as they are. Not of fewer than goals are judged from, nor of fewer rounds than are written there
+--force     writes those, too
 --profile D one start, and Berth and the API's floor run with node --cpu-prof: profiles go to the folder D (an empty one: all that are
             in it are told), named by what the process is, of two checkouts to its folders A and B. What costs most is
             told, with the statements that took PostgreSQL longest (unless DATABASE_URL names one)
@@ -80,6 +90,8 @@ export interface Asked {
   readonly runs: number | null;
   readonly json: boolean;
   readonly write: boolean;
+  /** Also what is less than what is written there. */
+  readonly force: boolean;
   /** Folder for CPU profiles; null: none are made. */
   readonly profile: string | null;
   readonly list: boolean;
@@ -106,6 +118,7 @@ function readArguments(args: readonly string[]): Asked {
       runs: { type: 'string' },
       json: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
+      force: { type: 'boolean', default: false },
       profile: { type: 'string' },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -115,6 +128,8 @@ function readArguments(args: readonly string[]): Asked {
   const [, a, b] = positionals;
   if (compares && (a === undefined || b === undefined)) throw new Error('compare takes two checkouts');
   if (compares && values.write) throw new Error('--write is for the measures of one checkout');
+  if (values.profile !== undefined && values.write)
+    throw new Error('--write is not for what runs with profiles, which are work themselves');
   return {
     ...values,
     names: compares ? positionals.slice(3) : positionals,
@@ -123,6 +138,28 @@ function readArguments(args: readonly string[]): Asked {
     n: positive('n', values.n),
     runs: positive('runs', values.runs),
   };
+}
+
+/**
+ * What stands in the report is not replaced by less.
+ * @param entries what stands there
+ * @throws Error that says what is less, and what to ask for
+ */
+export function assertWorthWriting(
+  bench: Bench,
+  { n, runs }: Pick<Asked, 'n' | 'runs'>,
+  entries: readonly Entry[],
+): void {
+  const refuse = (what: string, next: string) => {
+    throw new Error(`failed to write ${bench.name}: ${what}; next: ${next}, or --force`);
+  };
+  const { goalsFrom = 0 } = bench;
+  if (!isAtSize(bench, n ?? bench.n))
+    refuse(`its goals are for ${goalsFrom}`, `ask for it with --n ${goalsFrom}`);
+  const stored = entries.find(({ result }) => result.name === bench.name);
+  const rounds = stored?.result.measures[0]?.ours.rounds ?? 0;
+  if (!bench.startIsMeasured && (runs ?? bench.runs) < rounds)
+    refuse(`${rounds} rounds of it are written there`, `ask for it with --runs ${rounds}`);
 }
 
 function print({ name, measures, notes }: BenchResult, cellNames: readonly string[]): void {
@@ -150,9 +187,6 @@ export async function measure(
   benches: readonly Bench[],
   { all, typed }: { readonly all: readonly Bench[]; readonly typed: string },
 ): Promise<void> {
-  const machine = describeMachine();
-  const warning = busyWarning(machine);
-  if (warning !== null) log(`Mind: ${warning}.`);
   const things = sharedThings();
   const contextOf = (folder: string, profiles = asked.profile): BenchContext => ({
     root: folder,
@@ -169,6 +203,9 @@ export async function measure(
   try {
     for (const bench of benches) {
       const runs = asked.runs ?? bench.runs;
+      const machine = describeMachine();
+      const warning = busyWarning(machine);
+      if (warning !== null) log(`Mind: ${warning}.`);
       const result =
         asked.checkouts === null
           ? await runBench(bench, contextOf(root), runs)
@@ -183,8 +220,9 @@ export async function measure(
     }
   } finally {
     await things.stop();
+    // Also of those that ran before one that failed.
+    if (asked.json) console.log(JSON.stringify({ machine: describeMachine(), date, results }, null, 2));
   }
-  if (asked.json) console.log(JSON.stringify({ machine, date, results }, null, 2));
   for (const text of asked.profile === null ? [] : toldProfiles(asked.profile)) log(`\n${text}`);
 }
 
@@ -198,6 +236,8 @@ async function main(args: readonly string[]): Promise<void> {
   const all = await loadBenches();
   const chosen = chooseBenches(all, asked.names);
   const benches = asked.checkouts === null ? chosen : comparable(chosen, asked.names.length > 0, log);
+  if (asked.write && !asked.force)
+    for (const bench of benches) assertWorthWriting(bench, asked, readEntries(join(root, 'docs')));
   if (asked.list) console.log(listed(benches));
   else await measure(asked, benches, { all, typed: args.join(' ') });
 }

@@ -27,8 +27,11 @@ export interface BenchContext {
   readonly n: number | null;
   /** Folder for CPU profiles of the Berth processes that are measured, and of the API's floor; null: none are made. */
   readonly profiles: string | null;
-  /** Two checkouts take turns: no round of a floor is run, and no measure `besideBerth` is asked for. */
-  readonly isComparison?: true;
+  /**
+   * Two checkouts take turns, and this is the one or the other: no round of a floor is run, and no measure `besideBerth` is
+   * asked for. Absent: Berth is measured beside its floor.
+   */
+  readonly side?: 'A' | 'B';
   /** Tells what is going on. */
   log(line: string): void;
   /**
@@ -66,8 +69,10 @@ export interface Bench {
   readonly measures: readonly Measure[];
   /** Rounds of each side unless the command line says. */
   readonly runs: number;
-  /** Each round begins anew and warms up by itself, or needs no warming up: there is none before that does not count. */
+  /** Each round begins in a world of its own, which it warms up by itself: there is none before that does not count. */
   readonly fresh?: true;
+  /** Its start warms up, or nothing needs to be warm: there is no round before that does not count. */
+  readonly warmedUp?: true;
   /**
    * Both sides are started anew for each so many rounds, or a few more; absent: once for all. See `measureRounds`. Notes and
    * plots are those of the last start.
@@ -106,8 +111,10 @@ export interface BenchResult {
   readonly plots: readonly Plot[];
 }
 
-const valuesOf = (samples: readonly Sample[], name: string) =>
-  samples.flatMap((sample) => sample[name] ?? []);
+/** By round. */
+const valuesOf = (samples: readonly Sample[], name: string) => samples.map((sample) => sample[name]);
+
+const told = (values: readonly (number | undefined)[]) => values.flatMap((value) => value ?? []);
 
 /**
  * A measure that our side does not yield in every round is a mistake of the bench.
@@ -120,10 +127,10 @@ export function resultOf(
   isLarge = true,
 ): MeasureResult {
   const { name, unit, goal = null } = measure;
-  const own = valuesOf(ours, name);
+  const own = told(valuesOf(ours, name));
   if (own.length !== ours.length) throw new Error(`failed to measure ${name}: a round does not tell it`);
-  const against = valuesOf(floor, name);
-  const each = ratios(own, against);
+  const each = told(ratios(own, valuesOf(floor, name)));
+  const against = told(valuesOf(floor, name));
   const summary = summarise(own);
   const ratio = each.length === 0 ? null : summarise(each);
   return {

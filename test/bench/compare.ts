@@ -1,7 +1,7 @@
 /** The same bench with the Berth of two checkouts: how a change is judged. */
 import { checkoutCommit } from '../checkout-commit.ts';
 import { type Bench, type BenchContext, type BenchResult, resultOf, type Sides, sizeOf } from './bench.ts';
-import { measureRounds, type Started, startsFor } from './rounds.ts';
+import { isOneOrder, measureRounds, type Started } from './rounds.ts';
 
 /** @throws Error for a bench with which two checkouts cannot take turns */
 function assertComparable({ name, startIsMeasured }: Bench): void {
@@ -46,13 +46,16 @@ export async function compareBench(
   assertComparable(bench);
   const [first, second] = contexts;
   const log = (line: string) => second.log(`${bench.name}: ${line}`);
-  const startOf = (context: BenchContext) => bench.start({ ...context, log, isComparison: true });
+  const both = [
+    { ...first, log, side: 'A' },
+    { ...second, log, side: 'B' },
+  ] as const;
   const startBoth = async (time: number): Promise<Started> => {
     await using stack = new AsyncDisposableStack();
     const sides: Sides[] = [];
-    const order = time % 2 === 0 ? contexts : contexts.toReversed();
+    const order = time % 2 === 0 ? both : both.toReversed();
     for (const context of order) {
-      const side = await startOf(context);
+      const side = await bench.start(context);
       stack.defer(async () => side.stop?.());
       sides.push(side);
     }
@@ -71,7 +74,10 @@ export async function compareBench(
   const { n, what } = sizeOf(bench, second);
   const oneOrder =
     'A was the first one in each round: a small difference is to be asked for in the other order, too.';
-  const isTurned = bench.fresh || startsFor(bench, runs, profiles !== null) > 1;
-  const notes = [`A: ${placeOf(first)}.`, `B: ${placeOf(second)}.`, ...(isTurned ? [] : [oneOrder])];
+  const notes = [
+    `A: ${placeOf(first)}.`,
+    `B: ${placeOf(second)}.`,
+    ...(isOneOrder(bench, runs, profiles !== null) ? [oneOrder] : []),
+  ];
   return { name: bench.name, what, floor: 'A, the first checkout', n, measures, notes, plots: [] };
 }

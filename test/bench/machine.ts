@@ -56,5 +56,5 @@ export function describeMachine(): Machine {
 /** What is to be said of results from a machine that was not idle; null: it was. */
 export function busyWarning({ loadAverage, cores }: Machine): string | null {
   if (loadAverage <= cores * IDLE_SHARE) return null;
-  return `the machine was not idle at the start (load average ${loadAverage} on ${cores} cores): ratios of rounds side by side still hold, with a wider spread; times and rates by themselves do not`;
+  return `the machine was not idle at the start (load average ${loadAverage} on ${cores} cores): ratios of rounds side by side have a wider spread; times and rates by themselves say nothing`;
 }

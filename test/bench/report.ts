@@ -93,26 +93,60 @@ function section({ result, machine, command, date }: Entry): string {
   return parts.join('\n\n');
 }
 
+/** What the design asks for, and the benches that tell it. */
+export const ASKED_FOR: readonly (readonly [what: string, benches: readonly string[]])[] = [
+  ['1,000 deployments without pods, beside the same writes: 1.25 times', ['converge']],
+  ['1,000 with one pod each, beside `kubectl apply`: 1.1 times', ['converge-pods']],
+  ['POST until the Deployment is visible: 40, 150 and (20 POST/s) 500 ms', ['visible']],
+  ['available until the API shows DEPLOYED: 250 ms', ['deployed']],
+  ['writes of a creation, a new image, nothing', ['writes']],
+  ['5,000 at rest: no read, no write, 1 % of a core', ['steady']],
+  ['a restart beside 5,000: 5 s beyond the lists, no write', ['restart']],
+  ['a child deleted by hand: 1 s', ['drift']],
+  [
+    'POST, GET, LIST beside bare fastify and pg: 0.85, 0.9, 0.9 of the rate',
+    ['api-post', 'api-get', 'api-list', 'api-get-once', 'api-list-once'],
+  ],
+  ['memory beside 5,000: 256 MiB at rest; 1 MiB an hour while watches break', ['steady', 'restart', 'soak']],
+  ['100, 1,000, 5,000: the time of a deployment does not grow', ['growth']],
+  ['one tenant beside another that creates 1,000: 2 times', ['fairness', 'api-fairness']],
+  ['several API processes share the load', ['api-replicas']],
+  ['100 listeners that poll', ['listeners-poll']],
+];
+
+const rowsAskedFor = ASKED_FOR.map(([what, benches]) => [
+  what,
+  benches.map((name) => `[${name}](#${name})`).join(', '),
+]);
+
 const HEAD = `# Benchmarks
 
-Made by \`npm run bench -- --write\` from [${FOLDER}/${RESULTS}](${FOLDER}/${RESULTS}); do not edit by hand. Goals and verdicts
+Made by \`npm run bench -- NAME --write\` from [${FOLDER}/${RESULTS}](${FOLDER}/${RESULTS}); do not edit by hand. Goals and verdicts
 are by the goals that the benches have now (\`npm run docs\` judges anew), in the JSON by those of the day of a measure.
+[CONTRIBUTING.md](../CONTRIBUTING.md#benchmarks) has the commands that make the whole page, how long they take, and how a change
+is judged.
 
-Only ratios travel from one machine to another, and from one day to another: the benches below were not all run on the same day, nor of the same commit (each names its own), and the machine is twice
-as quick on some as on others. So what has a floor is measured beside it, in rounds that take turns
-(in one order, so that each side has been at rest for about as long as the other one, and until 2026-11-26 to and fro; those of
-\`api-get\`, \`api-list\`, their \`-once\` and \`api-post\` are shared among two or four starts, every other one in the other order), and a ratio is that of one round.
-Rounds of the cluster begin in a new Kubernetes, after some deployments that do not count, every other one with the other
-side. But \`writes\`, \`deployed\` and \`drift\` have one Kubernetes for all
-their rounds; of \`writes\` the first does not count, as of those of the API; and Berth in \`growth\`, \`restart\`, \`soak\` and
-\`steady\` is in a world that is filled once a run. Numbers are medians, with the quartiles in brackets where there was more
-than one round. Everything runs on one machine: Berth, the floor, PostgreSQL, the load and, where there is one, the cluster
-share its cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` on; but for what the hub notes as it hands out work, which is
-done again if it is lost).
+${table(['what is asked for', 'bench'], rowsAskedFor)}
+
+**How to read a ratio.** The benches below were not all run on the same day or machine, nor of the same commit: each names its
+own. One machine is twice as quick as the other, and each as itself in another hour. So what has a floor is measured beside it,
+in rounds that take turns, and a ratio is that of one round. Times do not travel at all; ratios do better, but they also differ by
+tenths where one side waits for a disk and the other for a processor, or where both processors are full
+([performance-goals.md](performance-goals.md) has what was seen on both machines).
+
+**Rounds.** Those of the cluster begin in a new Kubernetes, after some deployments that do not count, every other one with the
+other side. But \`writes\`, \`deployed\` and \`drift\` have one Kubernetes for all their rounds; of \`writes\` the first does not
+count, as of those of the API; and Berth in \`growth\`, \`restart\`, \`soak\` and \`steady\` is in a world that is filled once a run.
+Rounds of the API keep their order, so that each side has been at rest for about as long as the other one, and those of
+\`api-get\`, \`api-list\`, their \`-once\` and \`api-post\` are shared among two or four starts, every other one in the other order
+(until 2026-11-26 rounds went to and fro). Numbers are medians, with the quartiles in brackets where there was more than one round.
+
+**The machine.** Everything runs on one: Berth, the floor, PostgreSQL, the load and, where there is one, the cluster share its
+cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` as PostgreSQL has them by default, on; but for what the hub notes as it hands out
+work, which is done again if it is lost).
 
 Where a goal is missed, [performance-goals.md](performance-goals.md) says where the time goes and why. \`too few\`: the goal is for
-more than there were. [CONTRIBUTING.md](../CONTRIBUTING.md#benchmarks) has the commands that make the whole page, how long they
-take, and how a change is judged.`;
+more than there were.`;
 
 /** What a stored result is judged by. */
 export type Judging = Pick<Bench, 'name' | 'measures' | 'goalsFrom'>;

@@ -2,6 +2,7 @@
 import type { Bench, BenchContext, Sample } from './bench.ts';
 
 type Round = () => Promise<Sample>;
+type Kind = Pick<Bench, 'fresh' | 'warmedUp' | 'roundsAStart'>;
 
 /** Sides that run. */
 export interface Started {
@@ -17,18 +18,18 @@ export interface Started {
  * others; if it changed, each would follow upon itself half the time, and a process that has just worked is the quicker by
  * what it still has compiled and at hand. They change it with every other start.
  */
-const isTurned = ({ fresh }: Pick<Bench, 'fresh'>, { time, round }: { time: number; round: number }) =>
-  (fresh ? round : time) % 2 === 1;
+const isTurned = ({ fresh }: Kind, { time, round }: { time: number; round: number }) =>
+  (fresh ? round - 1 : time) % 2 === 1;
 
-/** Runs rounds of all sides in turn, after one of each that does not count, unless each begins anew. */
+/** Runs rounds of all sides in turn, after one of each that does not count, where one is needed. */
 async function interleave(
-  bench: Pick<Bench, 'fresh'>,
+  bench: Kind,
   sides: readonly Round[],
   { time, runs, log }: { time: number; runs: number; log: (line: string) => void },
 ): Promise<Sample[][]> {
   const samples: Sample[][] = sides.map(() => []);
   const order = [...sides.keys()];
-  for (let round = bench.fresh ? 1 : 0; round <= runs; round += 1) {
+  for (let round = bench.fresh || bench.warmedUp ? 1 : 0; round <= runs; round += 1) {
     log(round === 0 ? 'warming up' : `round ${round} of ${runs}`);
     for (const side of isTurned(bench, { time, round }) ? order.toReversed() : order) {
       const sample = await sides[side]?.();
@@ -38,16 +39,18 @@ async function interleave(
   return samples;
 }
 
-type Kind = Pick<Bench, 'fresh' | 'roundsAStart'>;
-
 /**
  * How often the sides are started for so many rounds: an even number, so that each order has as many; once for one round, and for
  * profiles, of which each start would make others.
  */
-export function startsFor({ fresh, roundsAStart }: Kind, runs: number, isProfiled: boolean): number {
-  if (fresh || isProfiled || roundsAStart === undefined || runs < 2) return 1;
+export function startsFor({ roundsAStart }: Kind, runs: number, isProfiled: boolean): number {
+  if (isProfiled || roundsAStart === undefined || runs < 2) return 1;
   return 2 * Math.max(1, Math.floor(runs / (2 * roundsAStart)));
 }
+
+/** Whether one side is the first in every round. */
+export const isOneOrder = (bench: Kind, runs: number, isProfiled: boolean): boolean =>
+  runs < 2 || !(bench.fresh || startsFor(bench, runs, isProfiled) > 1);
 
 /**
  * Measures `runs` rounds of all sides, shared among the more starts, the more there are: two processes of one program differ

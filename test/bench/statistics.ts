@@ -62,18 +62,23 @@ export function judge(
     : 'missed';
 }
 
-/** Ours to the floor's, round by round: what disturbs the machine disturbs both sides of a round. */
-export function ratios(ours: readonly number[], floor: readonly number[]): number[] {
-  return ours.flatMap((value, round) => {
+type Values = readonly (number | undefined)[];
+
+/**
+ * Ours to the floor's, round by round: what disturbs the machine disturbs both sides of a round.
+ * @returns by round; undefined where there is nothing to divide by
+ */
+export function ratios(ours: readonly number[], floor: Values): (number | undefined)[] {
+  return ours.map((value, round) => {
     const against = floor[round];
-    return against === undefined || against === 0 ? [] : [value / against];
+    return against === undefined || against === 0 ? undefined : value / against;
   });
 }
 
 /** Which round has the median of the ratios; of an even number the lower of the two in the middle. 0 without any. */
-export function medianRound(ours: readonly number[], floor: readonly number[]): number {
+export function medianRound(ours: readonly number[], floor: Values): number {
   const ranked = ratios(ours, floor)
-    .map((ratio, round) => ({ ratio, round }))
+    .flatMap((ratio, round) => (ratio === undefined ? [] : { ratio, round }))
     .sort((a, b) => a.ratio - b.ratio);
   return ranked[Math.floor((ranked.length - 1) / 2)]?.round ?? 0;
 }

@@ -17,14 +17,13 @@ function follow(rule: ReturnType<typeof collectionRule>, shares: readonly number
 }
 
 test('the heap is collected after so many looks in a row with nothing to do, and not again while it is as it was left', () => {
-  expect(follow(collectionRule(3, 0), [0, 0.02, 0.5, 0, 0, 0.04, 0, 0], 90)).toEqual([
-    ...[false, false, false, false, false],
-    ...[true, false, false],
-  ]);
+  expect(
+    follow(collectionRule({ looks: 3, anywayAfterMs: null }, 0), [0, 0.02, 0.5, 0, 0, 0.04, 0, 0], 90),
+  ).toEqual([...[false, false, false, false, false], ...[true, false, false]]);
 });
 
-test('it is worth it again once half as much and 32 MiB have come, or half an hour later', () => {
-  const rule = collectionRule(1, 0);
+test('it is worth it again once half as much and 32 MiB have come; of who asks for it also when so long has passed', () => {
+  const rule = collectionRule({ looks: 1, anywayAfterMs: 30 * MINUTE }, 0);
   rule.collected({ size: 60 * MIB, now: 0 });
   const isDue = (heap: number, now: number) => rule.isDue({ utilization: 0, size: heap * MIB, now });
   expect([isDue(122, 1), isDue(123, 1)]).toEqual([false, true]);
@@ -33,6 +32,9 @@ test('it is worth it again once half as much and 32 MiB have come, or half an ho
     true,
     false,
   ]);
+  const never = collectionRule({ looks: 1, anywayAfterMs: null }, 0);
+  never.collected({ size: 60 * MIB, now: 0 });
+  expect(never.isDue({ utilization: 0, size: 70 * MIB, now: 600 * MINUTE })).toBe(false);
 });
 
 /** A process of its own, for V8's options are for all of one: what its heap is before and after it has started. */

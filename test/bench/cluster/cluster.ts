@@ -4,8 +4,10 @@ import { componentSpec } from '../../cluster/components.ts';
 import { componentNames, readRecord } from '../../cluster/layout.ts';
 import { type BenchContext, sharedThings } from '../bench.ts';
 
-/** Checkouts that are compared may have different custom resources. */
-const nameOf = ({ root }: BenchContext) => `cluster of ${root}`;
+/** Checkouts that are compared share nothing: not their custom resources, nor, where it is one checkout twice, what it runs. */
+export const sideOf = ({ root, side }: BenchContext) => (side === undefined ? root : `${root}, ${side}`);
+
+const nameOf = (context: BenchContext) => `cluster of ${sideOf(context)}`;
 
 /**
  * The cluster that all benches of a checkout share; etcd waits for the disk.

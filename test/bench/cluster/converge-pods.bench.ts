@@ -73,10 +73,14 @@ export const bench: Bench = {
       const pods = objects.filter(({ kind }) => WORKLOADS.some((each) => each.kind === kind)).length;
       applied = `${objects.length} objects and ${pods} pods each`;
       return besideNothing(context, 'floor', async (berth): Promise<Sample> => {
-        const apply = (prefix: string, some: number) =>
-          applyPlainly(berth, { objects, recording, prefix }, some);
-        await apply('warm', WARM);
-        return sampled(berth, [], () => apply('floor', count));
+        const prepare = (prefix: string, some: number) =>
+          plainApply(berth, { objects, recording, prefix }, some);
+        {
+          await using warm = await prepare('warm', WARM);
+          await warm.run();
+        }
+        await using apply = await prepare('floor', count);
+        return await sampled(berth, [], apply.run);
       });
     };
     return {
@@ -100,12 +104,19 @@ async function converge(berth: ClusterBerth, load: Load, count: number): Promise
   }
 }
 
-/** `kubectl apply --server-side` of one file, until each Deployment and StatefulSet of it has its pod available. */
-async function applyPlainly(
+interface PlainApply extends AsyncDisposable {
+  run(): Promise<void>;
+}
+
+/**
+ * `kubectl apply --server-side` of one file, until each Deployment and StatefulSet of it has its pod available. The file is
+ * written and the watches have begun before it runs: making them is no part of what kubectl takes.
+ */
+async function plainApply(
   { namespace, stateDir, admin, access }: ClusterBerth,
   { objects, recording, prefix }: { objects: readonly KubeObject[]; recording: Recording; prefix: string },
   count: number,
-): Promise<void> {
+): Promise<PlainApply> {
   const file = join(stateDir, `${prefix}.yaml`);
   const items = Array.from({ length: count }, (_, index) =>
     renamed(objects, recording, { name: nameLike(recording, prefix, index), namespace }),
@@ -117,20 +128,21 @@ async function applyPlainly(
       .map(({ kind, metadata }) => `${kind}/${metadata.name}`),
   );
   const watched = await Apps.start(admin, namespace, WORKLOADS);
-  try {
-    const done = watched.until(
-      'the pods of the floor',
-      (_app, object) => {
-        if (isAvailable(object)) awaited.delete(`${object.kind}/${object.metadata.name}`);
-        return awaited.size === 0;
-      },
-      patience(count),
-    );
-    await Promise.all([
-      done,
-      kubectl(access, ['apply', '--server-side', `--namespace=${namespace}`, '-f', file]),
-    ]);
-  } finally {
-    await watched.stop();
-  }
+  return {
+    run: async () => {
+      const done = watched.until(
+        'the pods of the floor',
+        (_app, object) => {
+          if (isAvailable(object)) awaited.delete(`${object.kind}/${object.metadata.name}`);
+          return awaited.size === 0;
+        },
+        patience(count),
+      );
+      await Promise.all([
+        done,
+        kubectl(access, ['apply', '--server-side', `--namespace=${namespace}`, '-f', file]),
+      ]);
+    },
+    [Symbol.asyncDispose]: () => watched.stop(),
+  };
 }

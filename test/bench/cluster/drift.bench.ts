@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { UntypedObject } from '../../../src/kube/object.ts';
-import { RESOURCES } from '../../../src/kube/resources.ts';
+import { RESOURCES, type Resource } from '../../../src/kube/resources.ts';
+import { isSecretWitness } from '../../../src/workloads/secret-witness.ts';
 import type { Bench, Sample } from '../bench.ts';
-import { isApi, isAvailable, isSettled, type SeenApp } from './apps.ts';
-import { eachOf } from './berth.ts';
+import { type Apps, isApi, isAvailable, isSettled, type SeenApp } from './apps.ts';
+import { type ClusterBerth, eachOf } from './berth.ts';
 import { patience } from './fill.ts';
 import { percentiles } from './latencies.ts';
 import { bodyAlone } from './samples.ts';
@@ -11,59 +13,117 @@ import { withWorld } from './sides.ts';
 /** As many as make a p99. */
 const DELETIONS = 100;
 const DEPLOYMENTS = 5;
-/** Deletions that do not count: twice each deployment's. */
+/** Deletions of each kind that do not count: twice each deployment's. */
 const WARM_UP = 2 * DEPLOYMENTS;
+const LOOK_MS = 10;
+const GOAL_MS = 1000;
 
-/** Watches of kinds do not wait for each other: the status may be seen before the Deployment. */
-const apiOf = ({ objects }: SeenApp) => [...objects.values()].find(isApi);
+/** A child of a deployment that somebody deletes. */
+interface Child {
+  readonly resource: Resource;
+  /** Which of its kind it is, where there are several. */
+  is(object: UntypedObject): boolean;
+  /** Nothing of its return is under way any more, and it would be noticed if it went again. */
+  isBack(app: SeenApp, object: UntypedObject): boolean;
+}
+
+const ofKind = (resource: Resource): Child => ({
+  resource,
+  is: ({ kind }) => kind === resource.kind,
+  isBack: () => true,
+});
+
+/** Nobody may watch Secrets: their witness tells of them, once it names the new one. */
+const isWitnessed = ({ objects }: SeenApp, { metadata: { uid } }: UntypedObject) =>
+  [...objects.values()].some(
+    (object) =>
+      isSecretWitness(object) && object.metadata.ownerReferences?.some((owner) => owner.uid === uid),
+  );
+
+/** All kinds that the operator makes of such a deployment; the Secret is the listener's. */
+const CHILDREN: readonly Child[] = [
+  { ...ofKind(RESOURCES.Deployment), is: isApi, isBack: (_app, object) => isAvailable(object) },
+  ofKind(RESOURCES.Service),
+  ofKind(RESOURCES.ServiceAccount),
+  { ...ofKind(RESOURCES.Secret), isBack: isWitnessed },
+];
+
+const goal = { of: 'value', is: 'at most', limit: GOAL_MS } as const;
 
 export const bench: Bench = {
   name: 'drift',
-  what: `The Deployment of an application is deleted by hand, {n} times, ${DEPLOYMENTS} deployments in turn, after ${WARM_UP} that do not count: from before the deletion until a watch shows another one. Each has one pod.`,
+  what: `Children of ${DEPLOYMENTS} deployments with one pod each are deleted by hand, of each kind {n}, one after the other, after ${WARM_UP} that do not count: from before the deletion until a watch shows another one. The Secret with the application's environment may be watched by nobody: Kubernetes' garbage collector tells of it, the hub hands it out again, and the listener makes it.`,
   floor: null,
   n: DELETIONS,
   goalsFrom: DELETIONS,
   runs: 1,
-  fresh: true,
-  measures: [
-    { name: 'p50', unit: 'ms' },
-    { name: 'p99', unit: 'ms', goal: { of: 'value', is: 'at most', limit: 1000 } },
-  ],
+  warmedUp: true,
+  measures: CHILDREN.flatMap(({ resource: { kind } }) => [
+    { name: `${kind} p50`, unit: 'ms' },
+    { name: `${kind} p99`, unit: 'ms', goal },
+  ]),
   start: (context) =>
     withWorld(context, 'drift', async ({ berth, apps }) => {
       const deletions = context.n ?? DELETIONS;
       const settled = apps.until(
         'the deployments to settle',
-        () => apps.size === DEPLOYMENTS && apps.all().every((app) => isSettled(app) && apiOf(app)),
+        () => apps.size === DEPLOYMENTS && apps.all().every((app) => isSettled(app) && hasAll(app)),
         patience(DEPLOYMENTS),
       );
       const names = Array.from({ length: DEPLOYMENTS }, (_, index) => `drift-${index}`);
       await eachOf(names, (name) => berth.create(bodyAlone(name)));
       await settled;
-      const single = async (index: number): Promise<number> => {
-        const app = apps.all()[index % DEPLOYMENTS];
-        const child = app && apiOf(app);
-        if (child === undefined) throw new Error('failed to find a Deployment');
-        const { namespace, name, uid } = child.metadata;
-        const isAnother = (object: UntypedObject) =>
-          isApi(object) && object.metadata.name === name && object.metadata.uid !== uid;
-        const again = apps.until('the Deployment to be there again', (_app, object) => isAnother(object));
-        const began = performance.now();
-        await berth.admin.delete(RESOURCES.Deployment, { ...(namespace && { namespace }), name });
-        const at = await again;
-        // The next one is deleted when nothing of this one is under way any more.
-        await apps.until(
-          'the pod to be there again',
-          (_app, object) => isAnother(object) && isAvailable(object),
-        );
-        return at - began;
-      };
-      const inTurn = async (count: number): Promise<number[]> => {
+      const inTurn = async (child: Child, count: number): Promise<number[]> => {
         const values: number[] = [];
-        for (let index = 0; index < count; index += 1) values.push(await single(index));
+        for (let index = 0; index < count; index += 1)
+          values.push(await untilAnother(berth, apps, apps.all()[index % DEPLOYMENTS], child));
         return values;
       };
-      await inTurn(WARM_UP);
-      return { ours: async (): Promise<Sample> => percentiles(await inTurn(deletions)) };
+      for (const child of CHILDREN) await inTurn(child, WARM_UP);
+      const ours = async (): Promise<Sample> => {
+        const sample: Record<string, number> = {};
+        for (const child of CHILDREN) {
+          const { kind } = child.resource;
+          context.log(`${deletions} times: ${kind}`);
+          Object.assign(sample, percentiles(await inTurn(child, deletions), `${kind} `));
+        }
+        return sample;
+      };
+      return { ours };
     }),
 };
+
+const find = ({ objects }: SeenApp, child: Child) => [...objects.values()].find((object) => child.is(object));
+
+/** Every child is there, and would be noticed if it went. Watches of kinds do not wait for each other. */
+const hasAll = (app: SeenApp) =>
+  CHILDREN.every((child) => {
+    const object = find(app, child);
+    return object !== undefined && child.isBack(app, object);
+  });
+
+/** Deletes a child. @returns how long it takes until another one is there, in ms */
+async function untilAnother(
+  { admin }: ClusterBerth,
+  apps: Apps,
+  app: SeenApp | undefined,
+  child: Child,
+): Promise<number> {
+  const before = app && find(app, child);
+  const { kind } = child.resource;
+  if (app === undefined || before === undefined) throw new Error(`failed to find a ${kind}`);
+  const { namespace, name, uid } = before.metadata;
+  const isAnother = (object: UntypedObject) =>
+    child.is(object) && object.metadata.name === name && object.metadata.uid !== uid;
+  const again = apps.until(`the ${kind} to be there again`, (_app, object) => isAnother(object));
+  const began = performance.now();
+  await admin.delete(child.resource, { ...(namespace && { namespace }), name });
+  const at = await again;
+  // The next one is deleted when nothing of this one is under way any more.
+  const deadline = performance.now() + patience(DEPLOYMENTS);
+  while (![...app.objects.values()].some((object) => isAnother(object) && child.isBack(app, object))) {
+    if (performance.now() > deadline) throw new Error(`failed to wait for the ${kind} to be noticed again`);
+    await sleep(LOOK_MS);
+  }
+  return at - began;
+}

@@ -5,7 +5,7 @@ import type { BenchContext, Sides } from '../bench.ts';
 import { type Load, startLoad } from '../load/load.ts';
 import { Apps } from './apps.ts';
 import { CLUSTER_ROLES, type ClusterBerth, prepareClusterBerth } from './berth.ts';
-import { clusterOf, ownCluster } from './cluster.ts';
+import { clusterOf, ownCluster, sideOf } from './cluster.ts';
 import { patience } from './fill.ts';
 import { fillInSteps, type Growth } from './fill-steps.ts';
 import { type Recording, recordCreation, untilQuiet } from './recording.ts';
@@ -76,7 +76,7 @@ export interface OwnOptions {
 }
 
 /** What benches beside a filled world have alike: their goals are for 5,000 deployments. */
-export const BESIDE_MANY = { floor: null, n: 20, goalsFrom: 5000, runs: 1, fresh: true } as const;
+export const BESIDE_MANY = { floor: null, n: 20, goalsFrom: 5000, runs: 1, warmedUp: true } as const;
 
 /** How long a filled world is looked at, in seconds: the longest at the size of the goals, in proportion below it. */
 export const secondsBeside = (count: number, [shortest, longest]: readonly [number, number]): number =>
@@ -95,7 +95,7 @@ export interface FilledWorld extends World {
 export async function filledWorld(context: BenchContext, count: number): Promise<FilledWorld> {
   // What it stands on is started, and so stopped at the end, around it.
   await postgresOf(context);
-  return context.shared(`${count} deployments of ${context.root}`, async () => {
+  return context.shared(`${count} deployments of ${sideOf(context)}`, async () => {
     const stack = new AsyncDisposableStack();
     try {
       const cluster = ownCluster(context);

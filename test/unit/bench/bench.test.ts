@@ -2,12 +2,18 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { assertCheckout, chooseBenches, listed, loadBenches } from '../../../scripts/bench.ts';
+import {
+  assertCheckout,
+  assertWorthWriting,
+  chooseBenches,
+  listed,
+  loadBenches,
+} from '../../../scripts/bench.ts';
 import { runBench } from '../../bench/bench.ts';
 import { busyWarning, describeMachine } from '../../bench/machine.ts';
 import { drawPlot, ticks } from '../../bench/plot.ts';
 import { cpuShare, processUsage } from '../../bench/process-usage.ts';
-import { type Entry, readEntries, shortNumber, writeReport } from '../../bench/report.ts';
+import { ASKED_FOR, type Entry, readEntries, shortNumber, writeReport } from '../../bench/report.ts';
 import { judge, medianRound, quantile, ratios, type Summary, summarise } from '../../bench/statistics.ts';
 import { context, fake } from './fake.ts';
 
@@ -40,7 +46,8 @@ test('a goal is judged by the median: of the ratio, or of the value; without a f
 
 test('ratios are taken round by round; a floor of nothing gives none', () => {
   expect(ratios([2, 6], [4, 3])).toEqual([0.5, 2]);
-  expect(ratios([2, 6], [0])).toEqual([]);
+  expect(ratios([2, 6], [0])).toEqual([undefined, undefined]);
+  expect(medianRound([9, 3, 8], [0, 2, 4])).toBe(1);
 });
 
 test('rounds take turns in one order, so that no side follows upon itself, and the first of each does not count', async () => {
@@ -61,7 +68,15 @@ test('rounds that begin anew go the other way round every other time, and each c
   const order: string[] = [];
   const anew = { ...fake(order, () => 1), fresh: true } as const;
   await runBench(anew, context(), 3);
-  const sides = ['floor', 'ours', 'ours', 'floor', 'floor', 'ours'].map((side) => `/a ${side}`);
+  const sides = ['ours', 'floor', 'floor', 'ours', 'ours', 'floor'].map((side) => `/a ${side}`);
+  expect(order).toEqual([...sides, 'stop']);
+});
+
+test('rounds of one world that is warm keep their order, and each counts', async () => {
+  const order: string[] = [];
+  const warm = { ...fake(order, () => 1), warmedUp: true } as const;
+  await runBench(warm, context(), 2);
+  const sides = ['ours', 'floor', 'ours', 'floor'].map((side) => `/a ${side}`);
   expect(order).toEqual([...sides, 'stop']);
 });
 
@@ -99,6 +114,24 @@ test('benches are chosen by the beginning of their names; every one has a name o
   const longer = { ...fake([], () => 1), name: 'fakes' };
   expect(chooseBenches([...named, longer], ['fake'])).toEqual(named);
   expect(() => chooseBenches(named, ['nothing'])).toThrow('there is no bench "nothing"; there are fake');
+});
+
+test('what the design asks for has its benches, and every bench is named there', async () => {
+  const names = (await loadBenches()).map(({ name }) => name);
+  expect(new Set(ASKED_FOR.flatMap(([, benches]) => benches))).toEqual(new Set(names));
+});
+
+test('what stands in the report is not replaced by fewer, nor by fewer rounds', async () => {
+  const bench = { ...fake([], () => 1), goalsFrom: 20 };
+  const result = await runBench(bench, context(), 3);
+  const entry = { result, machine: describeMachine(), command: '', date: '' };
+  const refused = (n: number | null, runs: number | null) => () =>
+    assertWorthWriting(bench, { n, runs }, [entry]);
+  expect(refused(null, null)).toThrow(
+    'failed to write fake: its goals are for 20; next: ask for it with --n 20, or --force',
+  );
+  expect(refused(20, 2)).toThrow('3 rounds of it are written there; next: ask for it with --runs 3');
+  expect(refused(20, 3)).not.toThrow();
 });
 
 test('the list tells how many there are without --n apart from how many the goals are for', () => {

@@ -48,16 +48,18 @@ test('a bench is told that it is compared, and a measure that is not of Berth is
       { name: 'rate', unit: 'req/s' },
       { name: 'writes', unit: 'ms', besideBerth: true },
     ],
-    async start({ isComparison }) {
-      told.push(isComparison);
-      return { ours: async (): Promise<Sample> => ({ rate: 1, ...(isComparison ? {} : { writes: 2 }) }) };
+    async start({ side }) {
+      told.push(side);
+      return {
+        ours: async (): Promise<Sample> => ({ rate: 1, ...(side === undefined ? { writes: 2 } : {}) }),
+      };
     },
   };
   const compared = await compareBench(bench, [context('/a'), context('/b')], 1);
   expect(compared.measures.map(({ name }) => name)).toEqual(['rate']);
   const alone = await runBench(bench, context(), 1);
   expect(alone.measures.map(({ name }) => name)).toEqual(['rate', 'writes']);
-  expect(told).toEqual([true, true, undefined]);
+  expect(told).toEqual(['A', 'B', undefined]);
 });
 
 const measuredByStart = (order: string[]) => ({
