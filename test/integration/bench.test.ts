@@ -41,7 +41,8 @@ test(
       ['processor', expect.any(Boolean)],
       ['memory', true],
     ]);
-    expect(measures[0]?.verdict).toMatch(/reached|missed/);
+    // Its goal is for more requests than these.
+    expect(measures[0]?.verdict).toBe('too few');
     expect(notes[0]).toMatch(/^8 requests a round; \d+ statements each/);
   },
   TIMEOUT_MS,
