@@ -13,21 +13,15 @@ interface Thrift {
   readonly looks: number;
   /** It is collected once more, when the process has started. */
   readonly atStart: boolean;
-  /** It is so, too, though it has not grown, this many milliseconds after the last time; null: never. */
-  readonly anywayAfterMs: number | null;
   /** Bytes by which it is told whether a collection is worth it. */
   size(): number;
 }
-
-/** Less may be in use by then, after a term of leadership or many deletions. */
-const HALF_AN_HOUR_MS = 1_800_000;
 
 /** The heap holds up to half as much garbage as what is in use. V8's own rule lets it grow to four times as much where there is memory. */
 const SPARING: Thrift = {
   flag: '--heap-growing-percent=50',
   looks: 1,
   atStart: false,
-  anywayAfterMs: HALF_AN_HOUR_MS,
   size: () => getHeapStatistics().total_heap_size,
 };
 
@@ -41,14 +35,14 @@ const SERVING: Thrift = {
   flag: '--no-memory-reducer-favors-memory',
   looks: 30,
   atStart: true,
-  // It keeps nothing of the deployments, and what it would lose is what V8 has compiled.
-  anywayAfterMs: null,
   size: () => process.memoryUsage.rss(),
 };
 
 const MIB = 1024 * 1024;
 /** So much larger than after the last time, and so much beyond that, the heap has to be. */
 const WORTH = { times: 1.5, beyond: 32 * MIB };
+/** Where objects are kept, less may be in use this long after the last time: after a term of leadership or many deletions. */
+const ANYWAY_AFTER_MS = 1_800_000;
 /** What is not larger is left alone. */
 const SMALL = 64 * MIB;
 
@@ -62,14 +56,18 @@ export interface Look {
   readonly now: number;
 }
 
+interface Rule {
+  /** In a row with nothing to do, before anything is worth a collection. */
+  readonly looks: number;
+  /** Once in `ANYWAY_AFTER_MS` it is worth one though nothing has grown. */
+  readonly keepsObjects: boolean;
+}
+
 /**
- * Decides when the heap is worth a collection: after `looks` in a row with nothing to do.
+ * Decides when the heap is worth a collection.
  * @param startedAt on the clock of the looks
  */
-export function collectionRule(
-  { looks, anywayAfterMs }: Pick<Thrift, 'looks' | 'anywayAfterMs'>,
-  startedAt: number,
-) {
+export function collectionRule({ looks, keepsObjects }: Rule, startedAt: number) {
   let quiet = 0;
   let last = { size: 0, at: startedAt };
   return {
@@ -77,7 +75,7 @@ export function collectionRule(
       quiet = utilization > IDLE_SHARE ? 0 : quiet + 1;
       if (quiet < looks || size <= SMALL) return false;
       const isGrown = size > last.size * WORTH.times + WORTH.beyond;
-      return isGrown || (anywayAfterMs !== null && now - last.at > anywayAfterMs);
+      return isGrown || (keepsObjects && now - last.at > ANYWAY_AFTER_MS);
     },
     /** @param size what is left of it */
     collected({ size, now }: Pick<Look, 'size' | 'now'>): void {
@@ -92,24 +90,32 @@ export interface GivingBack {
   stop(): void;
 }
 
+interface Kept {
+  /**
+   * It is after five minutes of rest, and what V8 collects before that leaves what is compiled. Otherwise after ten seconds,
+   * and the heap grows less in the burst, too: it is collected the more often.
+   */
+  readonly requestsWait: boolean;
+  /** The process keeps what it knows of a cluster. */
+  readonly keepsObjects: boolean;
+}
+
 type CollectAll = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
 
 /**
  * Gives memory back to the system once there is nothing to do after a burst of work: V8 keeps the pages that it has once
  * had, for a heap that need never be as large again. It stops the process for as long as one whole collection takes, some
- * 100 ms with thousands of deployments: once a burst, and of a sparing one once in half an hour. What V8 has compiled of functions that
- * nothing calls goes with it: some ten thousand requests after it take up to twice their processor time.
- * @param sparing after ten seconds of rest, and the heap grows less in the burst, too: it is collected the more often. Not
- * for whom requests wait: there it is after five minutes, and what V8 collects before that leaves what is compiled.
+ * 100 ms with thousands of deployments: once a burst, and once in half an hour where objects are kept. What V8 has
+ * compiled of functions that nothing calls goes with it: some ten thousand requests after it take up to twice their
+ * processor time.
  */
-export function giveBackMemory({ sparing }: { readonly sparing: boolean }): GivingBack {
-  const thrift = sparing ? SPARING : SERVING;
-  const { flag, atStart, size } = thrift;
+export function giveBackMemory({ requestsWait, keepsObjects }: Kept): GivingBack {
+  const { flag, looks, atStart, size } = requestsWait ? SERVING : SPARING;
   setFlagsFromString(flag);
   // The one way to ask for it that needs no argument of the command line.
   setFlagsFromString('--expose-gc');
   const collectAll = runInNewContext('gc') as CollectAll;
-  const rule = collectionRule(thrift, performance.now());
+  const rule = collectionRule({ looks, keepsObjects }, performance.now());
   const collect = () => {
     collectAll({ type: 'major', execution: 'sync', flavor: 'last-resort' });
     rule.collected({ size: size(), now: performance.now() });

@@ -126,7 +126,10 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
   let health: HealthServer | null = null;
   let telemetry: Telemetry | null = null;
   const ending = new AbortController();
-  const memory = giveBackMemory({ sparing: role === 'operator' || role === 'listener' });
+  const memory = giveBackMemory({
+    requestsWait: role !== 'operator' && role !== 'listener',
+    keepsObjects: role !== 'api' && role !== 'builder',
+  });
   stopped.then(() => ending.abort());
   try {
     const traced = { role, version, identity: config.identity, logger };

@@ -120,7 +120,7 @@ for (const { method, url, status, script, answer, list } of settings.routes) {
 }
 
 process.on('SIGTERM', () => process.exit(0));
-const memory = giveBackMemory({ sparing: false });
+const memory = giveBackMemory({ requestsWait: true, keepsObjects: false });
 const url = await app.listen({ host: '127.0.0.1', port: 0 });
 memory.started();
 console.log(JSON.stringify({ msg: 'floor is ready', url }));
