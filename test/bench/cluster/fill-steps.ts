@@ -1,7 +1,7 @@
 /** Many deployments, step by step: what one of them takes while there are more and more. */
 import { watchMachineSpeed } from '../machine-speed.ts';
 import { processUsage } from '../process-usage.ts';
-import { type BenchRole, ROLES } from './berth.ts';
+import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
 import { withCosts } from './costs.ts';
 import { fill } from './fill.ts';
 import type { World } from './sides.ts';
@@ -11,14 +11,21 @@ const ENDS = [0.02, 0.2, 0.4, 0.6, 0.8, 1];
 /** Of all, before the first step: what a process learns with its first deployments is no growth. */
 export const WARM_SHARE = 0.04;
 export const LEAST_WARM = 20;
-const MS = 1000;
 
 /** By how many deployments there were at a step's end, a value of the step. */
 export type Line = readonly (readonly [number, number])[];
 
-export interface Growth {
+/** What steps take, whoever writes. */
+export interface Steps {
   /** Milliseconds a deployment. */
   readonly time: Line;
+  /** Processor time of Kubernetes, in milliseconds a deployment. */
+  readonly kubernetes: Line;
+  /** Share of all processors that had nothing to do, in percent. */
+  readonly rest: Line;
+}
+
+export interface Growth extends Steps {
   /** Processor time of all roles, in milliseconds a deployment. */
   readonly processor: Line;
   /** The same of each role. */
@@ -37,6 +44,26 @@ export function stepsOf(count: number): { warm: number; steps: { end: number; co
   return { warm, steps: steps.filter((step) => step.count > 0) };
 }
 
+/** Notes what steps take. */
+export function noteSteps(berth: ClusterBerth, roles: readonly BenchRole[]) {
+  const time: [number, number][] = [];
+  const kubernetes: [number, number][] = [];
+  const rest: [number, number][] = [];
+  return {
+    noted: { time, kubernetes, rest } satisfies Steps,
+    /** @returns what it costs, by measure (`costs.ts`), and what a deployment takes of the time in ms */
+    async step({ end, count }: { end: number; count: number }, task: () => Promise<unknown>) {
+      const began = performance.now();
+      const { costs } = await withCosts({ berth, count, roles }, task);
+      const ms = (performance.now() - began) / count;
+      time.push([end, ms]);
+      kubernetes.push([end, costs['kubernetes processor'] ?? 0]);
+      rest.push([end, costs['processors at rest'] ?? 0]);
+      return { costs, ms };
+    },
+  };
+}
+
 /** Creates so many deployments, switched off, and some more before them. */
 export async function fillInSteps(
   { berth, apps, load }: World,
@@ -44,7 +71,6 @@ export async function fillInSteps(
   log: (line: string) => void,
 ): Promise<Growth> {
   const { warm, steps } = stepsOf(count);
-  const time: [number, number][] = [];
   const machine: [number, number][] = [];
   const processorOf = new Map<BenchRole, [number, number][]>(ROLES.map((role) => [role, []]));
   const memory = new Map<BenchRole, number[]>(ROLES.map((role) => [role, []]));
@@ -54,21 +80,19 @@ export async function fillInSteps(
   await using stack = new AsyncDisposableStack();
   const speed = watchMachineSpeed();
   stack.defer(() => speed.stop());
+  const { noted, step } = noteSteps(berth, ROLES);
   for (const { end, count: number } of steps) {
-    const { result, costs } = await withCosts({ berth, count: number, roles: ROLES }, () =>
-      some(`filled-${end}-`, number),
-    );
-    time.push([end, (result.seconds * MS) / number]);
+    const { costs, ms } = await step({ end, count: number }, () => some(`filled-${end}-`, number));
     machine.push([end, await speed.take()]);
     for (const role of ROLES) processorOf.get(role)?.push([end, costs[`${role} processor`] ?? 0]);
     for (const role of ROLES) memory.get(role)?.push(processUsage(berth.pidOf(role)).rssMib);
     // What was asked until now is of no more use, and takes memory.
     berth.proxy.clear();
-    log(`${end} deployments: the last ${number} took ${((result.seconds * MS) / number).toFixed(1)} ms each`);
+    log(`${end} deployments: the last ${number} took ${ms.toFixed(1)} ms each`);
   }
   const lines = [...processorOf.values()];
-  const processor = time.map(
+  const processor = noted.time.map(
     ([end], index) => [end, lines.reduce((sum, line) => sum + (line[index]?.[1] ?? 0), 0)] as const,
   );
-  return { time, processor, processorOf, machine, memory };
+  return { ...noted, processor, processorOf, machine, memory };
 }

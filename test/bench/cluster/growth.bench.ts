@@ -1,6 +1,6 @@
 import type { Bench, BenchContext, Sample } from '../bench.ts';
 import { Apps } from './apps.ts';
-import { LEAST_WARM, type Line, stepsOf, WARM_SHARE } from './fill-steps.ts';
+import { LEAST_WARM, type Line, noteSteps, type Steps, stepsOf, WARM_SHARE } from './fill-steps.ts';
 import { ONE_TENANT, openPlayer, play } from './playing.ts';
 import type { Recording } from './recording.ts';
 import { body } from './samples.ts';
@@ -17,29 +17,29 @@ function measured(line: Line): Sample & { growth: number } {
 
 const growthOf = (line: Line) => measured(line).growth;
 
+const shares = (line: Line) => line.map(([, percent]) => `${percent.toFixed(1)} %`).join(', ');
+
 /** The same writes in the same steps, in a Kubernetes of their own. */
 const writesInSteps = (
   context: BenchContext,
   recording: Recording,
   { warm, steps }: ReturnType<typeof stepsOf>,
-): Promise<Line> =>
+): Promise<Steps> =>
   besideNothing(
     context,
     'floor',
     async (place) => {
-      const line: [number, number][] = [];
       const player = await openPlayer(recording, place, ONE_TENANT);
       const apps = await Apps.start(place.admin, place.namespace);
       await play(player, { prefix: 'warm', count: warm });
+      const { noted, step } = noteSteps(place, []);
       for (const { end, count } of steps) {
-        const began = performance.now();
-        await play(player, { prefix: `grow${end}`, count });
-        line.push([end, (performance.now() - began) / count]);
+        await step({ end, count }, () => play(player, { prefix: `grow${end}`, count }));
         context.log(`${end} deployments are written`);
       }
       await player.close();
       await apps.stop();
-      return line;
+      return noted;
     },
     { isLarge: true },
   );
@@ -75,7 +75,7 @@ export const bench: Bench = {
       'processor growth': growthOf(growth.processor),
     });
     const floor = async (): Promise<Sample> => ({
-      ...measured(beside),
+      ...measured(beside.time),
       'processor growth': growthOf(growth.machine),
     });
     const memory = [...growth.memory].map(
@@ -85,7 +85,8 @@ export const bench: Bench = {
       ours,
       floor,
       notes: () => [
-        `By the number of deployments at a step's end: ${told(growth.time)}; the same writes: ${told(beside)}; processor of Berth: ${told(growth.processor)}, of each role: ${[...growth.processorOf].map(([role, line]) => `${role} ${told(line)}`).join('; ')}; a fixed computation meanwhile: ${told(growth.machine, 3)}.`,
+        `By the number of deployments at a step's end: ${told(growth.time)}; the same writes: ${told(beside.time)}; processor of Berth: ${told(growth.processor)}, of each role: ${[...growth.processorOf].map(([role, line]) => `${role} ${told(line)}`).join('; ')}; a fixed computation meanwhile: ${told(growth.machine, 3)}.`,
+        `Processor of Kubernetes: ${told(growth.kubernetes)}; of the same writes: ${told(beside.kubernetes)}. Processors at rest: ${shares(growth.rest)}; ${shares(beside.rest)}.`,
         `Memory at a step's end, in the midst of work: ${memory.join('; ')}.`,
         berth.note,
       ],
@@ -97,7 +98,7 @@ export const bench: Bench = {
           y: 'ms a deployment',
           lines: [
             { name: 'Berth', points: growth.time },
-            { name: 'the same writes', points: beside },
+            { name: 'the same writes', points: beside.time },
             { name: 'processor of Berth', points: growth.processor },
           ],
         },
