@@ -187,6 +187,9 @@ export async function measure(
   benches: readonly Bench[],
   { all, typed }: { readonly all: readonly Bench[]; readonly typed: string },
 ): Promise<void> {
+  const machine = describeMachine();
+  const warning = busyWarning(machine);
+  if (warning !== null) log(`Mind: ${warning}.`);
   const things = sharedThings();
   const contextOf = (folder: string, profiles = asked.profile): BenchContext => ({
     root: folder,
@@ -203,9 +206,6 @@ export async function measure(
   try {
     for (const bench of benches) {
       const runs = asked.runs ?? bench.runs;
-      const machine = describeMachine();
-      const warning = busyWarning(machine);
-      if (warning !== null) log(`Mind: ${warning}.`);
       const result =
         asked.checkouts === null
           ? await runBench(bench, contextOf(root), runs)
@@ -221,7 +221,7 @@ export async function measure(
   } finally {
     await things.stop();
     // Also of those that ran before one that failed.
-    if (asked.json) console.log(JSON.stringify({ machine: describeMachine(), date, results }, null, 2));
+    if (asked.json) console.log(JSON.stringify({ machine, date, results }, null, 2));
   }
   for (const text of asked.profile === null ? [] : toldProfiles(asked.profile)) log(`\n${text}`);
 }
@@ -236,10 +236,15 @@ async function main(args: readonly string[]): Promise<void> {
   const all = await loadBenches();
   const chosen = chooseBenches(all, asked.names);
   const benches = asked.checkouts === null ? chosen : comparable(chosen, asked.names.length > 0, log);
-  if (asked.write && !asked.force)
-    for (const bench of benches) assertWorthWriting(bench, asked, readEntries(join(root, 'docs')));
-  if (asked.list) console.log(listed(benches));
-  else await measure(asked, benches, { all, typed: args.join(' ') });
+  if (asked.list) {
+    console.log(listed(benches));
+    return;
+  }
+  if (asked.write && !asked.force) {
+    const entries = readEntries(join(root, 'docs'));
+    for (const bench of benches) assertWorthWriting(bench, asked, entries);
+  }
+  await measure(asked, benches, { all, typed: args.join(' ') });
 }
 
 /** Of an unknown option Node says more than helps. */

@@ -90,7 +90,8 @@ export interface GivingBack {
   stop(): void;
 }
 
-interface Kept {
+/** What a process is for. */
+interface Purpose {
   /**
    * It is after five minutes of rest, and what V8 collects before that leaves what is compiled. Otherwise after ten seconds,
    * and the heap grows less in the burst, too: it is collected the more often.
@@ -109,7 +110,7 @@ type CollectAll = (options: { type: 'major'; execution: 'sync'; flavor: 'last-re
  * compiled of functions that nothing calls goes with it: some ten thousand requests after it take up to twice their
  * processor time.
  */
-export function giveBackMemory({ requestsWait, keepsObjects }: Kept): GivingBack {
+export function giveBackMemory({ requestsWait, keepsObjects }: Purpose): GivingBack {
   const { flag, looks, atStart, size } = requestsWait ? SERVING : SPARING;
   setFlagsFromString(flag);
   // The one way to ask for it that needs no argument of the command line.

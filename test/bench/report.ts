@@ -142,8 +142,8 @@ Rounds of the API keep their order, so that each side has been at rest for about
 (until 2026-11-26 rounds went to and fro). Numbers are medians, with the quartiles in brackets where there was more than one round.
 
 **The machine.** Everything runs on one: Berth, the floor, PostgreSQL, the load and, where there is one, the cluster share its
-cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` as PostgreSQL has them by default, on; but for what the hub notes as it hands out
-work, which is done again if it is lost).
+cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` as PostgreSQL has them by default, on; but for what the hub
+notes as it hands out work, which is done again if it is lost).
 
 Where a goal is missed, [performance-goals.md](performance-goals.md) says where the time goes and why. \`too few\`: the goal is for
 more than there were.`;

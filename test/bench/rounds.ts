@@ -43,7 +43,7 @@ async function interleave(
  * How often the sides are started for so many rounds: an even number, so that each order has as many; once for one round, and for
  * profiles, of which each start would make others.
  */
-export function startsFor({ roundsAStart }: Kind, runs: number, isProfiled: boolean): number {
+function startsFor({ roundsAStart }: Kind, runs: number, isProfiled: boolean): number {
   if (isProfiled || roundsAStart === undefined || runs < 2) return 1;
   return 2 * Math.max(1, Math.floor(runs / (2 * roundsAStart)));
 }

@@ -1,9 +1,9 @@
 import type { Bench } from '../bench.ts';
-import { startLoad } from '../load/load.ts';
 import { create, DEPLOYMENT_JSON, PATH } from './bodies.ts';
 import { checkSizes, scriptOf, startFloor } from './floor.ts';
 import { prepareHub } from './hub.ts';
 import { CONNECTIONS, requestMeasures, requestRound } from './measure.ts';
+import { withHub } from './sides.ts';
 
 /** Long enough that what the compiler does for a young process is a small part. */
 const REQUESTS = 3000;
@@ -19,20 +19,15 @@ export const bench: Bench = {
   runs: 9,
   roundsAStart: 4,
   measures: requestMeasures(0.85),
-  async start(context) {
-    const requests = context.n ?? REQUESTS;
-    const hub = await prepareHub(context);
-    const beside = await prepareHub(context);
-    const load = startLoad();
-    const stop = async () => {
-      await load.stop();
-      await Promise.all([hub.stop(), beside.stop()]);
-    };
-    try {
+  start: (context) =>
+    withHub(context, async (hub, load, stack) => {
+      const requests = context.n ?? REQUESTS;
       const api = await hub.startApi('api');
       const job = { method: 'POST', paths: [PATH], body: DEPLOYMENT_JSON, requests, expected: 201 } as const;
       const ours = () => requestRound(load, api, { ...job, headers: { 'x-api-key': hub.apiKey } });
-      if (context.side !== undefined) return { ours, notes: () => [`${requests} requests a round.`], stop };
+      if (context.side !== undefined) return { ours, notes: () => [`${requests} requests a round.`] };
+      const beside = await prepareHub(context);
+      stack.defer(() => beside.stop());
       // Recorded there, so that its ids are those of the database that the floor writes to.
       const script = await scriptOf(beside, (recorded, index) => ({
         name: `probe-${index}-deployment`,
@@ -43,6 +38,7 @@ export const bench: Bench = {
       const floor = await startFloor(context, beside, [
         { method: 'POST', url: PATH, status: 201, script, answer, list: false },
       ]);
+      stack.defer(() => floor.stop());
       await checkSizes(create(api.url, hub.apiKey, 'sized'), create(floor.url, '', 'sized'));
       return {
         ours,
@@ -50,14 +46,6 @@ export const bench: Bench = {
         notes: () => [
           `${requests} requests a round; ${script.length} statements each, BEGIN and COMMIT among them.`,
         ],
-        stop: async () => {
-          await floor.stop();
-          await stop();
-        },
       };
-    } catch (error) {
-      await stop();
-      throw error;
-    }
-  },
+    }),
 };
