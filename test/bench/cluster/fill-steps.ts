@@ -1,4 +1,5 @@
 /** Many deployments, step by step: what one of them takes while there are more and more. */
+import { startOrder } from '../../cluster/layout.ts';
 import { watchMachineSpeed } from '../machine-speed.ts';
 import { processUsage } from '../process-usage.ts';
 import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
@@ -21,6 +22,10 @@ export interface Steps {
   readonly time: Line;
   /** Processor time of Kubernetes, in milliseconds a deployment. */
   readonly kubernetes: Line;
+  /** The same of each of its processes. */
+  readonly kubernetesOf: ReadonlyMap<string, Line>;
+  /** Processor time of a fixed computation beside the step, in milliseconds: how quick the machine was. */
+  readonly machine: Line;
   /** Share of all processors that had nothing to do, in percent. */
   readonly rest: Line;
 }
@@ -30,8 +35,6 @@ export interface Growth extends Steps {
   readonly processor: Line;
   /** The same of each role. */
   readonly processorOf: ReadonlyMap<BenchRole, Line>;
-  /** Processor time of a fixed computation beside the step, in milliseconds: how quick the machine was. */
-  readonly machine: Line;
   /** Of each role at a step's end, in MiB. */
   readonly memory: ReadonlyMap<BenchRole, readonly number[]>;
 }
@@ -48,9 +51,12 @@ export function stepsOf(count: number): { warm: number; steps: { end: number; co
 export function noteSteps(berth: ClusterBerth, roles: readonly BenchRole[]) {
   const time: [number, number][] = [];
   const kubernetes: [number, number][] = [];
+  const kubernetesOf = new Map<string, [number, number][]>(startOrder.map((name) => [name, []]));
   const rest: [number, number][] = [];
+  const machine: [number, number][] = [];
+  const speed = watchMachineSpeed();
   return {
-    noted: { time, kubernetes, rest } satisfies Steps,
+    noted: { time, kubernetes, kubernetesOf, rest, machine } satisfies Steps,
     /** @returns what it costs, by measure (`costs.ts`), and what a deployment takes of the time in ms */
     async step({ end, count }: { end: number; count: number }, task: () => Promise<unknown>) {
       const began = performance.now();
@@ -58,9 +64,12 @@ export function noteSteps(berth: ClusterBerth, roles: readonly BenchRole[]) {
       const ms = (performance.now() - began) / count;
       time.push([end, ms]);
       kubernetes.push([end, costs['kubernetes processor'] ?? 0]);
+      for (const [name, line] of kubernetesOf) line.push([end, costs[`of it ${name}`] ?? 0]);
       rest.push([end, costs['processors at rest'] ?? 0]);
+      machine.push([end, await speed.take()]);
       return { costs, ms };
     },
+    [Symbol.asyncDispose]: () => speed.stop(),
   };
 }
 
@@ -71,19 +80,15 @@ export async function fillInSteps(
   log: (line: string) => void,
 ): Promise<Growth> {
   const { warm, steps } = stepsOf(count);
-  const machine: [number, number][] = [];
   const processorOf = new Map<BenchRole, [number, number][]>(ROLES.map((role) => [role, []]));
   const memory = new Map<BenchRole, number[]>(ROLES.map((role) => [role, []]));
   const some = (prefix: string, number: number) =>
     fill(berth, apps, load, { count: number, pods: 0, prefix, objects: 1, log });
   await some('warm-', warm);
-  await using stack = new AsyncDisposableStack();
-  const speed = watchMachineSpeed();
-  stack.defer(() => speed.stop());
-  const { noted, step } = noteSteps(berth, ROLES);
+  await using noting = noteSteps(berth, ROLES);
+  const { noted, step } = noting;
   for (const { end, count: number } of steps) {
     const { costs, ms } = await step({ end, count: number }, () => some(`filled-${end}-`, number));
-    machine.push([end, await speed.take()]);
     for (const role of ROLES) processorOf.get(role)?.push([end, costs[`${role} processor`] ?? 0]);
     for (const role of ROLES) memory.get(role)?.push(processUsage(berth.pidOf(role)).rssMib);
     // What was asked until now is of no more use, and takes memory.
@@ -94,5 +99,5 @@ export async function fillInSteps(
   const processor = noted.time.map(
     ([end], index) => [end, lines.reduce((sum, line) => sum + (line[index]?.[1] ?? 0), 0)] as const,
   );
-  return { ...noted, processor, processorOf, machine, memory };
+  return { ...noted, processor, processorOf, memory };
 }

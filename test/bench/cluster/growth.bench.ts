@@ -32,7 +32,8 @@ const writesInSteps = (
       const player = await openPlayer(recording, place, ONE_TENANT);
       const apps = await Apps.start(place.admin, place.namespace);
       await play(player, { prefix: 'warm', count: warm });
-      const { noted, step } = noteSteps(place, []);
+      await using noting = noteSteps(place, []);
+      const { noted, step } = noting;
       for (const { end, count } of steps) {
         await step({ end, count }, () => play(player, { prefix: `grow${end}`, count }));
         context.log(`${end} deployments are written`);
@@ -45,6 +46,9 @@ const writesInSteps = (
   );
 
 const told = (line: Line, digits = 1) => line.map(([n, ms]) => `${n}: ${ms.toFixed(digits)} ms`).join(', ');
+
+const toldEach = (lines: ReadonlyMap<string, Line>) =>
+  [...lines].map(([name, line]) => `${name} ${told(line)}`).join('; ');
 
 export const bench: Bench = {
   name: 'growth',
@@ -85,8 +89,9 @@ export const bench: Bench = {
       ours,
       floor,
       notes: () => [
-        `By the number of deployments at a step's end: ${told(growth.time)}; the same writes: ${told(beside.time)}; processor of Berth: ${told(growth.processor)}, of each role: ${[...growth.processorOf].map(([role, line]) => `${role} ${told(line)}`).join('; ')}; a fixed computation meanwhile: ${told(growth.machine, 3)}.`,
-        `Processor of Kubernetes: ${told(growth.kubernetes)}; of the same writes: ${told(beside.kubernetes)}. Processors at rest: ${shares(growth.rest)}; ${shares(beside.rest)}.`,
+        `By the number of deployments at a step's end: ${told(growth.time)}; the same writes: ${told(beside.time)}; processor of Berth: ${told(growth.processor)}, of each role: ${toldEach(growth.processorOf)}.`,
+        `Processor of Kubernetes: ${told(growth.kubernetes)}; of the same writes: ${told(beside.kubernetes)}. Processors at rest: ${shares(growth.rest)}; ${shares(beside.rest)}. A fixed computation meanwhile: ${told(growth.machine, 3)}; ${told(beside.machine, 3)}.`,
+        `Processor of each process of Kubernetes: ${toldEach(growth.kubernetesOf)}; of the same writes: ${toldEach(beside.kubernetesOf)}.`,
         `Memory at a step's end, in the midst of work: ${memory.join('; ')}.`,
         berth.note,
       ],
