@@ -6,7 +6,7 @@ import { ASKED } from './asked.ts';
 import { ROLES } from './berth.ts';
 import { MACHINE_COSTS, measured, ROLE_COSTS } from './costs.ts';
 import { fill } from './fill.ts';
-import { ONE_TENANT, openPlayer, play } from './playing.ts';
+import { ONE_TENANT, openStage, play } from './playing.ts';
 import { statusesOf } from './recording.ts';
 import { body } from './samples.ts';
 import { besideNothing, inOwnWorld, recordingOf, WARM } from './sides.ts';
@@ -55,7 +55,8 @@ export const bench: Bench = {
       });
     const floor = () =>
       besideNothing(context, 'floor', async (berth): Promise<Sample> => {
-        const player = await openPlayer(recording, berth, ONE_TENANT);
+        const stage = await openStage(recording, berth);
+        const player = stage.player(ONE_TENANT);
         const apps = await Apps.start(berth.admin, berth.namespace);
         await play(player, { prefix: 'warm', count: WARM });
         const line: [number, number][] = [];
@@ -67,7 +68,7 @@ export const bench: Bench = {
           });
           return (performance.now() - began) / MS;
         });
-        await player.close();
+        await stage.close();
         await apps.stop();
         return { time: seconds, rate: count / seconds, statuses: statusesOf(recording), ...costs };
       });

@@ -1,7 +1,7 @@
 import type { Bench, BenchContext, Sample } from '../bench.ts';
 import { Apps } from './apps.ts';
 import { LEAST_WARM, type Line, noteSteps, type Steps, stepsOf, WARM_SHARE } from './fill-steps.ts';
-import { ONE_TENANT, openPlayer, play } from './playing.ts';
+import { ONE_TENANT, openStage, play } from './playing.ts';
 import type { Recording } from './recording.ts';
 import { body } from './samples.ts';
 import { besideNothing, filledWorld, recordingOf } from './sides.ts';
@@ -29,7 +29,8 @@ const writesInSteps = (
     context,
     'floor',
     async (place) => {
-      const player = await openPlayer(recording, place, ONE_TENANT);
+      const stage = await openStage(recording, place);
+      const player = stage.player(ONE_TENANT);
       const apps = await Apps.start(place.admin, place.namespace);
       await play(player, { prefix: 'warm', count: warm });
       await using noting = noteSteps(place, []);
@@ -38,7 +39,7 @@ const writesInSteps = (
         await step({ end, count }, () => play(player, { prefix: `grow${end}`, count }));
         context.log(`${end} deployments are written`);
       }
-      await player.close();
+      await stage.close();
       await apps.stop();
       return noted;
     },

@@ -110,23 +110,25 @@ async function playOne(recording: Recording, place: Place, { clients, slots, bes
 export interface Player {
   /** Sends the writes of one deployment; resolves when all were answered, but for Events. */
   one(prefix: string, index: number): Promise<void>;
+}
+
+/** Two clients, as listener and operator have them. */
+export interface Stage {
+  /**
+   * With as much under way as the roles have.
+   * @param tenant whose writes they are: of one tenant's the roles have few under way, and tenants take turns (decision 0048);
+   *   default: nobody's
+   */
+  player(tenant?: string): Player;
   close(): Promise<void>;
 }
 
-/**
- * Two clients, with as much under way as the roles have.
- * @param tenant whose writes they are: of one tenant's the roles have few under way (decision 0048); default: nobody's
- */
-export async function openPlayer(
+export async function openStage(
   recording: Recording,
   berth: Pick<ClusterBerth, 'clientOf' | 'namespace'>,
-  tenant = NOBODY,
-): Promise<Player> {
+): Promise<Stage> {
   const { namespace } = berth;
   const clients = { listener: await berth.clientOf('listener'), operator: await berth.clientOf('operator') };
-  const limiter = (role: ClusterRole) =>
-    new Limiter({ maxInFlight: (tenant === NOBODY ? OF_ALL : OF_ONE_TENANT)[role] });
-  const slots = { listener: limiter('listener'), operator: limiter('operator') };
   const underWay = new Set<Promise<void>>();
   const beside = (sending: Promise<void>) => {
     // An Event that was refused is told by nobody; neither does Berth fail by one.
@@ -134,14 +136,21 @@ export async function openPlayer(
     underWay.add(settled);
   };
   return {
-    one: (prefix, index) =>
-      onBehalfOf(tenant, () =>
-        playOne(
-          recording,
-          { name: nameLike(recording, prefix, index), namespace },
-          { clients, slots, beside },
-        ),
-      ),
+    player: (tenant = NOBODY) => {
+      const limiter = (role: ClusterRole) =>
+        new Limiter({ maxInFlight: (tenant === NOBODY ? OF_ALL : OF_ONE_TENANT)[role] });
+      const slots = { listener: limiter('listener'), operator: limiter('operator') };
+      return {
+        one: (prefix, index) =>
+          onBehalfOf(tenant, () =>
+            playOne(
+              recording,
+              { name: nameLike(recording, prefix, index), namespace },
+              { clients, slots, beside },
+            ),
+          ),
+      };
+    },
     close: async () => {
       await Promise.all(underWay);
       await Promise.all(Object.values(clients).map((client) => client.close()));

@@ -9,7 +9,7 @@ import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
 import { MACHINE_COSTS, ROLE_COSTS, withCosts } from './costs.ts';
 import { patience } from './fill.ts';
 import { percentiles } from './latencies.ts';
-import { nameLike, openPlayer } from './playing.ts';
+import { nameLike, openStage } from './playing.ts';
 import { upTo, whenAsked } from './recording.ts';
 import { bodyAlone } from './samples.ts';
 import { besideNothing, inOwnWorld, recordingOf, WARM } from './sides.ts';
@@ -73,8 +73,9 @@ export const bench: Bench = {
       steps = `${recording.waves.flat().length} writes in ${recording.waves.length} steps`;
       return besideNothing(context, 'floor', async (berth): Promise<Sample> => {
         await using stack = new AsyncDisposableStack();
-        const player = await openPlayer(recording, berth);
-        stack.defer(() => player.close());
+        const stage = await openStage(recording, berth);
+        const player = stage.player();
+        stack.defer(() => stage.close());
         const apps = await Apps.start(berth.admin, berth.namespace);
         stack.defer(() => apps.stop());
         const isUp = ({ objects }: SeenApp) =>

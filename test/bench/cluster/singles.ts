@@ -1,0 +1,110 @@
+/** Single creations of one tenant beside a crowd of another's, and alone. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isSettled, resourceOf } from './apps.ts';
+import { body } from './samples.ts';
+import type { World } from './sides.ts';
+
+/** Single creations, one after the other, before the crowd and as many after it: what there is makes each slower. */
+export const SINGLES = 20;
+/** Single creations before a round counts. */
+export const WARM = 10;
+const LOOK_MS = 20;
+/**
+ * From the end of a single one to the next, in turn: one soon after another, for which room was made, and one that comes when its
+ * tenant has not been at work for longer than Berth remembers.
+ */
+export const PAUSES_MS = { soon: 1000, rare: 11_000 };
+/** For what the crowd has left to do for the cluster's own controllers. */
+const AFTER_MS = 10_000;
+
+/** A single creation, in milliseconds from before its POST. */
+export interface Single {
+  /** Until its custom resource was seen; null: not watched, of writes without Berth. */
+  readonly placed: number | null;
+  /** Until its status said that all of it is there. */
+  readonly settled: number;
+}
+
+export interface BesideAndAlone {
+  readonly before: Single[];
+  readonly soon: Single[];
+  readonly rare: Single[];
+  readonly after: Single[];
+}
+
+/**
+ * Single ones before the crowd, while it comes about, and after it.
+ * @param next makes a single one
+ * @param create the crowd; resolves when the last of it is there
+ */
+export async function besideAndAlone(
+  next: () => Promise<Single>,
+  create: () => Promise<void>,
+): Promise<BesideAndAlone> {
+  const values: BesideAndAlone = { before: [], soon: [], rare: [], after: [] };
+  const alone = async (some: Single[]) => {
+    for (let index = 0; index < SINGLES; index += 1) {
+      some.push(await next());
+      await sleep(PAUSES_MS.soon);
+    }
+  };
+  for (let index = 0; index < WARM; index += 1) await next();
+  await alone(values.before);
+  await sleep(PAUSES_MS.rare - PAUSES_MS.soon);
+  let isOver = false;
+  const creating = create().finally(() => {
+    isOver = true;
+  });
+  // It is told below.
+  creating.catch(() => undefined);
+  for (let pause: keyof typeof PAUSES_MS = 'rare'; !isOver || values.soon.length === 0; ) {
+    values[pause].push(await next());
+    pause = pause === 'rare' ? 'soon' : 'rare';
+    await Promise.race([sleep(PAUSES_MS[pause]), creating]);
+  }
+  await creating;
+  await sleep(AFTER_MS);
+  await alone(values.after);
+  return values;
+}
+
+export interface Singles {
+  /** Creates one and waits until it is settled. */
+  next(): Promise<Single>;
+  /** Resolves when so many of the other tenant's have been settled. */
+  untilSettled(count: number): Promise<void>;
+}
+
+/** A tenant beside the first one, which creates one deployment after the other. */
+export async function startSingles({ berth, apps }: World, withinMs: number): Promise<Singles> {
+  const key = await berth.otherTenant('other');
+  /** When each deployment was seen and settled first, by its id. */
+  const placedAt = new Map<string, number>();
+  const settledAt = new Map<string, number>();
+  apps.follow((app, _object, at) => {
+    const id = resourceOf(app)?.spec.deploymentId;
+    if (id === undefined) return;
+    if (!placedAt.has(id)) placedAt.set(id, at);
+    if (!settledAt.has(id) && isSettled(app)) settledAt.set(id, at);
+  });
+  const until = async (what: string, check: () => boolean) => {
+    const deadline = performance.now() + withinMs;
+    while (!check()) {
+      if (performance.now() > deadline) throw new Error(`failed to see ${what} settle`);
+      await sleep(LOOK_MS);
+    }
+  };
+  const own = new Set<string>();
+  return {
+    async next() {
+      const began = performance.now();
+      const { id } = await berth.create(body(`single-${own.size}`, 0), key);
+      own.add(id);
+      await until(id, () => settledAt.has(id));
+      const after = (at = Number.NaN) => at - began;
+      return { placed: after(placedAt.get(id)), settled: after(settledAt.get(id)) };
+    },
+    untilSettled: (count) =>
+      until('the crowd', () => [...settledAt.keys()].filter((id) => !own.has(id)).length >= count),
+  };
+}
