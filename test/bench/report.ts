@@ -97,7 +97,7 @@ function section({ result, machine, command, date }: Entry): string {
 export const ASKED_FOR: readonly (readonly [what: string, benches: readonly string[]])[] = [
   ['1,000 deployments without pods, beside the same writes: 1.25 times', ['converge']],
   ['1,000 with one pod each, beside `kubectl apply`: 1.1 times', ['converge-pods']],
-  ['POST until the Deployment is visible: 40, 150 and (20 POST/s) 500 ms', ['visible']],
+  ['POST until the Deployment is visible: 40, 150 and (a burst at 20 POST/s) 500 ms', ['visible']],
   ['available until the API shows DEPLOYED: 250 ms', ['deployed']],
   ['writes of a creation, a new image, nothing', ['writes']],
   ['5,000 at rest: no read, no write, 1 % of a core', ['steady']],
@@ -107,7 +107,7 @@ export const ASKED_FOR: readonly (readonly [what: string, benches: readonly stri
     'POST, GET, LIST beside bare fastify and pg: 0.85, 0.9, 0.9 of the rate',
     ['api-post', 'api-get', 'api-list', 'api-get-once', 'api-list-once'],
   ],
-  ['memory beside 5,000: 256 MiB at rest; 1 MiB an hour while watches break', ['steady', 'restart', 'soak']],
+  ['memory beside 5,000: 256 MiB (held against what is used at rest); 1 MiB an hour while watches break', ['steady', 'restart', 'soak']],
   ['100, 1,000, 5,000: the time of a deployment does not grow', ['growth']],
   ['one tenant beside another that creates 1,000: 2 times', ['fairness', 'api-fairness']],
   ['several API processes share the load', ['api-replicas']],
@@ -129,8 +129,8 @@ is judged.
 ${table(['what is asked for', 'bench'], rowsAskedFor)}
 
 **How to read a ratio.** The benches below were not all run on the same day or machine, nor of the same commit: each names its
-own. One machine is twice as quick as the other, and each as itself in another hour. So what has a floor is measured beside it,
-in rounds that take turns, and a ratio is that of one round. Times do not travel at all; ratios do better, but they also differ by
+own. There were two machines, AMD EPYC and Intel Xeon, the latter about half as quick, and either may be half as quick in one
+hour as in another. So what has a floor is measured beside it, in rounds that take turns, and a ratio is that of one round. Times do not travel at all; ratios do better, but they also differ by
 tenths where one side waits for a disk and the other for a processor, or where both processors are full
 ([performance-goals.md](performance-goals.md) has what was seen on both machines).
 

@@ -65,12 +65,13 @@ export const bench: Bench = {
     { name: 'beyond the LISTs', unit: 's', goal: { of: 'value', is: 'at most', limit: 5 } },
     { name: 'writes', unit: 'writes', goal: { of: 'value', is: 'at most', limit: 0 } },
     { name: 'reads', unit: 'requests' },
-    ...CLUSTER_ROLES.map((role) => ({
-      name: `${role} memory before`,
-      unit: 'MiB',
-      goal: { of: 'value', is: 'at most', limit: 256 } as const,
-    })),
-    ...CLUSTER_ROLES.map((role) => ({ name: `${role} memory after`, unit: 'MiB' })),
+    ...['before', 'after'].flatMap((when) =>
+      CLUSTER_ROLES.map((role) => ({
+        name: `${role} memory ${when}`,
+        unit: 'MiB',
+        goal: { of: 'value', is: 'at most', limit: 256 } as const,
+      })),
+    ),
   ],
   start: async (context) => {
     const count = context.n ?? BESIDE_MANY.n;
