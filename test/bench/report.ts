@@ -107,7 +107,10 @@ export const ASKED_FOR: readonly (readonly [what: string, benches: readonly stri
     'POST, GET, LIST beside bare fastify and pg: 0.85, 0.9, 0.9 of the rate',
     ['api-post', 'api-get', 'api-list', 'api-get-once', 'api-list-once'],
   ],
-  ['memory beside 5,000: 256 MiB (held against what is used at rest); 1 MiB an hour while watches break', ['steady', 'restart', 'soak']],
+  [
+    'memory beside 5,000: 256 MiB, at rest and after a start; 1 MiB an hour while watches break',
+    ['steady', 'restart', 'soak'],
+  ],
   ['100, 1,000, 5,000: the time of a deployment does not grow', ['growth']],
   ['one tenant beside another that creates 1,000: 2 times', ['fairness', 'api-fairness']],
   ['several API processes share the load', ['api-replicas']],
