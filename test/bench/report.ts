@@ -133,9 +133,9 @@ ${table(['what is asked for', 'bench'], rowsAskedFor)}
 
 **How to read a ratio.** The benches below were not all run on the same day or machine, nor of the same commit: each names its
 own. There were two machines, AMD EPYC and Intel Xeon, the latter about half as quick, and either may be half as quick in one
-hour as in another. So what has a floor is measured beside it, in rounds that take turns, and a ratio is that of one round. Times do not travel at all; ratios do better, but they also differ by
-tenths where one side waits for a disk and the other for a processor, or where both processors are full
-([performance-goals.md](performance-goals.md) has what was seen on both machines).
+hour as in another. So what has a floor is measured beside it, in rounds that take turns, and a ratio is that of one round. Times
+do not travel at all; ratios do better, but they also differ by tenths where one side waits for a disk and the other for a
+processor, or where both processors are full ([performance-goals.md](performance-goals.md) has what was seen on both machines).
 
 **Rounds.** Those of the cluster begin in a new Kubernetes, after some deployments that do not count, every other one with the
 other side. But \`writes\`, \`deployed\` and \`drift\` have one Kubernetes for all their rounds; of \`writes\` the first does not
