@@ -7,7 +7,7 @@ import { type Apps, isApi, isAvailable, isSettled, type SeenApp } from './apps.t
 import { type ClusterBerth, eachOf } from './berth.ts';
 import { patience } from './fill.ts';
 import { percentiles } from './latencies.ts';
-import { bodyAlone } from './samples.ts';
+import { body } from './samples.ts';
 import { withWorld } from './sides.ts';
 
 /** As many as make a p99. */
@@ -25,12 +25,15 @@ interface Child {
   is(object: UntypedObject): boolean;
   /** Nothing of its return is under way any more, and it would be noticed if it went again. */
   isBack(app: SeenApp, object: UntypedObject): boolean;
+  /** Until it would be noticed takes seconds in which nothing is under way: others are deleted meanwhile. */
+  readonly isNoticedLate: boolean;
 }
 
 const ofKind = (resource: Resource): Child => ({
   resource,
   is: ({ kind }) => kind === resource.kind,
   isBack: () => true,
+  isNoticedLate: false,
 });
 
 /** Nobody may watch Secrets: their witness tells of them, once it names the new one. */
@@ -40,19 +43,33 @@ const isWitnessed = ({ objects }: SeenApp, { metadata: { uid } }: UntypedObject)
       isSecretWitness(object) && object.metadata.ownerReferences?.some((owner) => owner.uid === uid),
   );
 
-/** All kinds that the operator makes of such a deployment; the Secret is the listener's. */
+/** With what any deployment may have: database and cache, two to three pods. */
+const bodyWithAll = (name: string) => {
+  const { source_config: config, ...rest } = body(name, 1);
+  const spec = { ...config.resource_spec, min_scale: 2, max_scale: 3 };
+  return { ...rest, source_config: { ...config, resource_spec: spec } };
+};
+
+/**
+ * The kinds of such a deployment that its pods run by; the Secret is the listener's, all others the operator's. A claim stays
+ * as long as a pod has it, whoever deletes it.
+ */
 const CHILDREN: readonly Child[] = [
   { ...ofKind(RESOURCES.Deployment), is: isApi, isBack: (_app, object) => isAvailable(object) },
+  { ...ofKind(RESOURCES.StatefulSet), isBack: (_app, object) => isAvailable(object) },
   ofKind(RESOURCES.Service),
   ofKind(RESOURCES.ServiceAccount),
-  { ...ofKind(RESOURCES.Secret), isBack: isWitnessed },
+  ofKind(RESOURCES.NetworkPolicy),
+  ofKind(RESOURCES.HorizontalPodAutoscaler),
+  ofKind(RESOURCES.PodDisruptionBudget),
+  { ...ofKind(RESOURCES.Secret), isBack: isWitnessed, isNoticedLate: true },
 ];
 
 const goal = { of: 'value', is: 'at most', limit: GOAL_MS } as const;
 
 export const bench: Bench = {
   name: 'drift',
-  what: `Children of ${DEPLOYMENTS} deployments with one pod each are deleted by hand, of each kind {n}, one after the other, after ${WARM_UP} that do not count: from before the deletion until a watch shows another one. The Secret with the application's environment may be watched by nobody: Kubernetes' garbage collector tells of it, the hub hands it out again, and the listener makes it.`,
+  what: `Children of ${DEPLOYMENTS} deployments with database, cache and two pods are deleted by hand, of each kind {n}, one after the other, after ${WARM_UP} that do not count: from before the deletion until a watch shows another one. The Secret with the application's environment may be watched by nobody: Kubernetes' garbage collector tells of it, the hub hands it out again, and the listener makes it.`,
   floor: null,
   n: DELETIONS,
   goalsFrom: DELETIONS,
@@ -71,12 +88,17 @@ export const bench: Bench = {
         patience(DEPLOYMENTS),
       );
       const names = Array.from({ length: DEPLOYMENTS }, (_, index) => `drift-${index}`);
-      await eachOf(names, (name) => berth.create(bodyAlone(name)));
+      await eachOf(names, (name) => berth.create(bodyWithAll(name)));
       await settled;
       const inTurn = async (child: Child, count: number): Promise<number[]> => {
         const values: number[] = [];
-        for (let index = 0; index < count; index += 1)
-          values.push(await untilAnother(berth, apps, apps.all()[index % DEPLOYMENTS], child));
+        for (let index = 0; index < count; index += 1) {
+          const app = apps.all()[index % DEPLOYMENTS];
+          if (app === undefined) throw new Error('failed to find a deployment: one is gone');
+          await untilBack(child.isNoticedLate ? [app] : apps.all(), child);
+          values.push(await untilAnother(berth, apps, app, child));
+        }
+        await untilBack(apps.all(), child);
         return values;
       };
       for (const child of CHILDREN) await inTurn(child, WARM_UP);
@@ -95,35 +117,38 @@ export const bench: Bench = {
 
 const find = ({ objects }: SeenApp, child: Child) => [...objects.values()].find((object) => child.is(object));
 
+const isBack = (app: SeenApp, child: Child) => {
+  const object = find(app, child);
+  return object !== undefined && child.isBack(app, object);
+};
+
 /** Every child is there, and would be noticed if it went. Watches of kinds do not wait for each other. */
-const hasAll = (app: SeenApp) =>
-  CHILDREN.every((child) => {
-    const object = find(app, child);
-    return object !== undefined && child.isBack(app, object);
-  });
+const hasAll = (app: SeenApp) => CHILDREN.every((child) => isBack(app, child));
+
+async function untilBack(apps: readonly SeenApp[], child: Child): Promise<void> {
+  const deadline = performance.now() + patience(DEPLOYMENTS);
+  while (!apps.every((app) => isBack(app, child))) {
+    if (performance.now() > deadline)
+      throw new Error(`failed to wait for the ${child.resource.kind} to be noticed again`);
+    await sleep(LOOK_MS);
+  }
+}
 
 /** Deletes a child. @returns how long it takes until another one is there, in ms */
 async function untilAnother(
   { admin }: ClusterBerth,
   apps: Apps,
-  app: SeenApp | undefined,
+  app: SeenApp,
   child: Child,
 ): Promise<number> {
-  const before = app && find(app, child);
+  const before = find(app, child);
   const { kind } = child.resource;
-  if (app === undefined || before === undefined) throw new Error(`failed to find a ${kind}`);
+  if (before === undefined) throw new Error(`failed to find a ${kind}`);
   const { namespace, name, uid } = before.metadata;
   const isAnother = (object: UntypedObject) =>
     child.is(object) && object.metadata.name === name && object.metadata.uid !== uid;
   const again = apps.until(`the ${kind} to be there again`, (_app, object) => isAnother(object));
   const began = performance.now();
   await admin.delete(child.resource, { ...(namespace && { namespace }), name });
-  const at = await again;
-  // The next one is deleted when nothing of this one is under way any more.
-  const deadline = performance.now() + patience(DEPLOYMENTS);
-  while (![...app.objects.values()].some((object) => isAnother(object) && child.isBack(app, object))) {
-    if (performance.now() > deadline) throw new Error(`failed to wait for the ${kind} to be noticed again`);
-    await sleep(LOOK_MS);
-  }
-  return at - began;
+  return (await again) - began;
 }
