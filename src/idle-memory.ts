@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { keepYoungSmall } from './young-generation.ts';
 
 const LOOK_MS = 10_000;
 /** Share of the time in which something ran, up to which there is nothing to do. */
@@ -13,15 +14,21 @@ interface Thrift {
   readonly looks: number;
   /** It is collected once more, when the process has started. */
   readonly atStart: boolean;
+  /** The young generation has 32 MiB at most. */
+  readonly isYoungSmall: boolean;
   /** Bytes by which it is told whether a collection is worth it. */
   size(): number;
 }
 
-/** The heap holds up to half as much garbage as what is in use. V8's own rule lets it grow to four times as much where there is memory. */
+/**
+ * The heap holds up to half as much garbage as what is in use. V8's own rule lets it grow to four times as much where there is
+ * memory; and the young generation beside it, which lists fill within a second, to 128 MiB.
+ */
 const SPARING: Thrift = {
   flag: '--heap-growing-percent=50',
   looks: 1,
   atStart: false,
+  isYoungSmall: true,
   size: () => getHeapStatistics().total_heap_size,
 };
 
@@ -35,6 +42,7 @@ const SERVING: Thrift = {
   flag: '--no-memory-reducer-favors-memory',
   looks: 30,
   atStart: true,
+  isYoungSmall: false,
   size: () => process.memoryUsage.rss(),
 };
 
@@ -111,8 +119,9 @@ type CollectAll = (options: { type: 'major'; execution: 'sync'; flavor: 'last-re
  * processor time.
  */
 export function giveBackMemory({ requestsWait, keepsObjects }: Purpose): GivingBack {
-  const { flag, looks, atStart, size } = requestsWait ? SERVING : SPARING;
+  const { flag, looks, atStart, isYoungSmall, size } = requestsWait ? SERVING : SPARING;
   setFlagsFromString(flag);
+  const letYoungGrow = isYoungSmall ? keepYoungSmall() : () => undefined;
   // The one way to ask for it that needs no argument of the command line.
   setFlagsFromString('--expose-gc');
   const collectAll = runInNewContext('gc') as CollectAll;
@@ -132,6 +141,9 @@ export function giveBackMemory({ requestsWait, keepsObjects }: Purpose): GivingB
     started: () => {
       if (atStart) collect();
     },
-    stop: () => clearInterval(timer),
+    stop: () => {
+      clearInterval(timer);
+      letYoungGrow();
+    },
   };
 }

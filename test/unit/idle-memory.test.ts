@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { collectionRule } from '../../src/idle-memory.ts';
+import { YOUNG_ROOM } from '../../src/young-generation.ts';
 
 const MIB = 1024 * 1024;
 const MINUTE = 60_000;
@@ -60,4 +61,45 @@ test('what starting has left goes once a process for which requests wait has sta
   const [serving, sparing] = await Promise.all([heapsOf('serving'), heapsOf('sparing')]);
   expect(serving[1]).toBeLessThan(serving[0] / 2);
   expect(sparing[1]).toBeGreaterThan(sparing[0] / 2);
+});
+
+/** Garbage by the hundred megabytes, with turns of the event loop between; a whole collection; and as much again. */
+const BURSTS = `
+const { giveBackMemory } = await import(process.argv[1]);
+const { youngBytes } = await import(process.argv[2]);
+const { setFlagsFromString } = await import('node:v8');
+const { runInNewContext } = await import('node:vm');
+const kind = process.argv[3];
+if (kind === 'sparing') giveBackMemory({ requestsWait: false, keepsObjects: true });
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc');
+const burst = async () => {
+  let most = 0;
+  let kept = [];
+  for (let turn = 0; turn < 1_500; turn += 1) {
+    for (let index = 0; index < 2_000; index += 1) kept.push({ index, parts: [index, { turn }] });
+    if (kept.length > 60_000) kept = [];
+    most = Math.max(most, youngBytes());
+    await new Promise(setImmediate);
+  }
+  return most;
+};
+const first = await burst();
+collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+const least = youngBytes();
+console.log(JSON.stringify([first, least, await burst()]));
+`;
+
+test('where there is much to keep, the young generation grows to 32 MiB and no more, also after a whole collection', async () => {
+  const pathOf = (name: string) => fileURLToPath(new URL(`../../src/${name}`, import.meta.url));
+  const bursts = async (kind: 'sparing' | 'none') => {
+    const modules = [pathOf('idle-memory.ts'), pathOf('young-generation.ts')];
+    const args = ['--input-type=module', '--eval', BURSTS, ...modules, kind];
+    return JSON.parse((await promisify(execFile)(process.execPath, args)).stdout) as number[];
+  };
+  const [sparing, none] = await Promise.all([bursts('sparing'), bursts('none')]);
+  expect(sparing[0]).toBe(YOUNG_ROOM);
+  expect(sparing[1]).toBeLessThan(YOUNG_ROOM / 8);
+  expect(sparing[2]).toBe(YOUNG_ROOM);
+  expect(none[0]).toBeGreaterThan(YOUNG_ROOM);
 });

@@ -65,7 +65,7 @@ export const bench: Bench = {
   what: `{n} listeners wait for work at one process of the API and renew their leases: first idle for ${IDLE_SECONDS} s, then each gets one deployment for its own cluster, ${MS / EVERY_MS} of them a second; one that another listener is given ends the bench. idle polls: those that were answered while idle; a hub that holds each as long as it is asked to, ${WAIT_SECONDS} s, answers {n} / ${WAIT_SECONDS} a second, one that answers with nothing before that more. delivery: from before the POST until the listener has the work item.`,
   floor: null,
   n: LISTENERS,
-  runs: 3,
+  runs: 5,
   measures: [
     { name: 'idle processor', unit: '% of a core' },
     { name: 'idle polls', unit: '/s' },

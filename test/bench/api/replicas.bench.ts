@@ -75,7 +75,7 @@ export const bench: Bench = {
   floor:
     'The same load through the same balancer, all of it to one process; its smallest share is that of the idle one.',
   n: REQUESTS,
-  runs: 7,
+  runs: 9,
   measures: [
     { name: 'rate', unit: 'req/s' },
     { name: 'p99', unit: 'ms' },

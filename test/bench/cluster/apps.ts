@@ -29,10 +29,12 @@ function instanceOf(object: UntypedObject): string | undefined {
   return object.metadata.labels?.[LABELS.instance] ?? owner?.name;
 }
 
-export class Apps {
+export class Apps implements AsyncDisposable {
   readonly #reflectors: readonly Reflector<UntypedObject>[];
   readonly #apps = new Map<string, { name: string; objects: Map<string, UntypedObject> }>();
   readonly #looks = new Set<Look>();
+  /** Of those that still wait for something. */
+  readonly #timers = new Set<NodeJS.Timeout>();
 
   private constructor(client: KubeClient, namespace: string, kinds: readonly Resource[]) {
     this.#reflectors = kinds.map(
@@ -51,7 +53,12 @@ export class Apps {
     const apps = new Apps(client, namespace, kinds);
     for (const reflector of apps.#reflectors) reflector.start();
     const signal = AbortSignal.timeout(SYNC_MS);
-    await Promise.all(apps.#reflectors.map((reflector) => reflector.waitForSync(signal)));
+    try {
+      await Promise.all(apps.#reflectors.map((reflector) => reflector.waitForSync(signal)));
+    } catch (error) {
+      await apps.stop();
+      throw error;
+    }
     return apps;
   }
 
@@ -83,18 +90,27 @@ export class Apps {
       const end = this.follow((app, object, at) => {
         if (!check(app, object)) return;
         clearTimeout(timer);
+        this.#timers.delete(timer);
         end();
         resolve(at);
       });
       const timer = setTimeout(() => {
+        this.#timers.delete(timer);
         end();
         reject(new Error(`failed to wait for ${what}: not within ${timeoutMs / 1000} s`));
       }, timeoutMs);
+      this.#timers.add(timer);
     });
   }
 
+  /** What is still waited for never comes then: whoever stops it has failed otherwise. */
   async stop(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
   }
 
   #seen(object: UntypedObject): void {

@@ -20,9 +20,11 @@ const GOAL_MS = 1000;
 
 /** A child of a deployment that somebody deletes. */
 interface Child {
+  /** Of its measures. */
+  readonly name: string;
   readonly resource: Resource;
-  /** Which of its kind it is, where there are several. */
-  is(object: UntypedObject): boolean;
+  /** Which of its kind it may be, where there are several; of those that remain, each in turn. */
+  is(object: UntypedObject, app: SeenApp): boolean;
   /** Nothing of its return is under way any more, and it would be noticed if it went again. */
   isBack(app: SeenApp, object: UntypedObject): boolean;
   /** Until it would be noticed takes seconds in which nothing is under way: others are deleted meanwhile. */
@@ -30,6 +32,7 @@ interface Child {
 }
 
 const ofKind = (resource: Resource): Child => ({
+  name: resource.kind,
   resource,
   is: ({ kind }) => kind === resource.kind,
   isBack: () => true,
@@ -50,9 +53,16 @@ const bodyWithAll = (name: string) => {
   return { ...rest, source_config: { ...config, resource_spec: spec } };
 };
 
+const isSecret = ({ kind }: UntypedObject) => kind === RESOURCES.Secret.kind;
+
+const isEnvironment = (object: UntypedObject, app: SeenApp) =>
+  isSecret(object) && object.metadata.name.startsWith(`${app.name}-env-`);
+
+const ofSecret: Child = { ...ofKind(RESOURCES.Secret), isBack: isWitnessed, isNoticedLate: true };
+
 /**
- * The kinds of such a deployment that its pods run by; the Secret is the listener's, all others the operator's. A claim stays
- * as long as a pod has it, whoever deletes it.
+ * The kinds of such a deployment that its pods run by; the environment is the listener's, all others the operator's. A claim
+ * stays as long as a pod has it, whoever deletes it.
  */
 const CHILDREN: readonly Child[] = [
   { ...ofKind(RESOURCES.Deployment), is: isApi, isBack: (_app, object) => isAvailable(object) },
@@ -62,22 +72,23 @@ const CHILDREN: readonly Child[] = [
   ofKind(RESOURCES.NetworkPolicy),
   ofKind(RESOURCES.HorizontalPodAutoscaler),
   ofKind(RESOURCES.PodDisruptionBudget),
-  { ...ofKind(RESOURCES.Secret), isBack: isWitnessed, isNoticedLate: true },
+  { ...ofSecret, name: 'credentials', is: (object, app) => isSecret(object) && !isEnvironment(object, app) },
+  { ...ofSecret, name: 'environment', is: isEnvironment },
 ];
 
 const goal = { of: 'value', is: 'at most', limit: GOAL_MS } as const;
 
 export const bench: Bench = {
   name: 'drift',
-  what: `Children of ${DEPLOYMENTS} deployments with database, cache and two pods are deleted by hand, of each kind {n}, one after the other, after ${WARM_UP} that do not count: from before the deletion until a watch shows another one. The Secret with the application's environment may be watched by nobody: Kubernetes' garbage collector tells of it, the hub hands it out again, and the listener makes it.`,
+  what: `Children of ${DEPLOYMENTS} deployments with database, cache and two pods are deleted by hand, of each kind {n}, one after the other, after ${WARM_UP} that do not count: from before the deletion until a watch shows another one; where a deployment has several, each in turn. environment, credentials: Secrets may be watched by nobody; Kubernetes' garbage collector tells of them. The application's environment the hub hands out again, and the listener makes it; credentials of database and cache the operator makes, from their copies, and these from them.`,
   floor: null,
   n: DELETIONS,
   goalsFrom: DELETIONS,
   runs: 1,
   warmedUp: true,
-  measures: CHILDREN.flatMap(({ resource: { kind } }) => [
-    { name: `${kind} p50`, unit: 'ms' },
-    { name: `${kind} p99`, unit: 'ms', goal },
+  measures: CHILDREN.flatMap(({ name }) => [
+    { name: `${name} p50`, unit: 'ms' },
+    { name: `${name} p99`, unit: 'ms', goal },
   ]),
   start: (context) =>
     withWorld(context, 'drift', async ({ berth, apps }) => {
@@ -105,9 +116,8 @@ export const bench: Bench = {
       const ours = async (): Promise<Sample> => {
         const sample: Record<string, number> = {};
         for (const child of CHILDREN) {
-          const { kind } = child.resource;
-          context.log(`${deletions} times: ${kind}`);
-          Object.assign(sample, percentiles(await inTurn(child, deletions), `${kind} `));
+          context.log(`${deletions} times: ${child.name}`);
+          Object.assign(sample, percentiles(await inTurn(child, deletions), `${child.name} `));
         }
         return sample;
       };
@@ -115,11 +125,12 @@ export const bench: Bench = {
     }),
 };
 
-const find = ({ objects }: SeenApp, child: Child) => [...objects.values()].find((object) => child.is(object));
+const findAll = (app: SeenApp, child: Child) =>
+  [...app.objects.values()].filter((object) => child.is(object, app));
 
 const isBack = (app: SeenApp, child: Child) => {
-  const object = find(app, child);
-  return object !== undefined && child.isBack(app, object);
+  const objects = findAll(app, child);
+  return objects.length > 0 && objects.every((object) => child.isBack(app, object));
 };
 
 /** Every child is there, and would be noticed if it went. Watches of kinds do not wait for each other. */
@@ -129,25 +140,24 @@ async function untilBack(apps: readonly SeenApp[], child: Child): Promise<void> 
   const deadline = performance.now() + patience(DEPLOYMENTS);
   while (!apps.every((app) => isBack(app, child))) {
     if (performance.now() > deadline)
-      throw new Error(`failed to wait for the ${child.resource.kind} to be noticed again`);
+      throw new Error(`failed to wait for the ${child.name} to be noticed again`);
     await sleep(LOOK_MS);
   }
 }
 
-/** Deletes a child. @returns how long it takes until another one is there, in ms */
+/** Deletes a child: the one that was last made longest ago. @returns how long it takes until another one is there, in ms */
 async function untilAnother(
   { admin }: ClusterBerth,
   apps: Apps,
   app: SeenApp,
   child: Child,
 ): Promise<number> {
-  const before = find(app, child);
-  const { kind } = child.resource;
-  if (before === undefined) throw new Error(`failed to find a ${kind}`);
+  const [before] = findAll(app, child);
+  if (before === undefined) throw new Error(`failed to find a child to delete: no ${child.name} is left`);
   const { namespace, name, uid } = before.metadata;
   const isAnother = (object: UntypedObject) =>
-    child.is(object) && object.metadata.name === name && object.metadata.uid !== uid;
-  const again = apps.until(`the ${kind} to be there again`, (_app, object) => isAnother(object));
+    object.kind === child.resource.kind && object.metadata.name === name && object.metadata.uid !== uid;
+  const again = apps.until(`the ${child.name} to be there again`, (_app, object) => isAnother(object));
   const began = performance.now();
   await admin.delete(child.resource, { ...(namespace && { namespace }), name });
   return (await again) - began;

@@ -71,9 +71,10 @@ export const bench: Bench = {
     const byWritesAlone = async (tenants?: { readonly crowd: string; readonly single: string }) => {
       const recording = await recorded();
       return besideNothing(context, 'writes', async (place) => {
-        const ofCrowd = await openStage(recording, place);
+        await using stages = new AsyncDisposableStack();
+        const ofCrowd = stages.use(await openStage(recording, place));
         // Nobody's take no turns: by the crowd's clients a single one would wait for all that the crowd has to send.
-        const ofSingle = tenants === undefined ? await openStage(recording, place) : ofCrowd;
+        const ofSingle = tenants === undefined ? stages.use(await openStage(recording, place)) : ofCrowd;
         const [many, single] = [ofCrowd.player(tenants?.crowd), ofSingle.player(tenants?.single)];
         let made = 0;
         const next = async (): Promise<Single> => {
@@ -82,11 +83,7 @@ export const bench: Bench = {
           await single.one('single', made);
           return { settled: performance.now() - began, placed: null };
         };
-        try {
-          return await besideAndAlone(next, () => play(many, { prefix: 'crowd', count: crowd }));
-        } finally {
-          await Promise.all([...new Set([ofCrowd, ofSingle])].map((stage) => stage.close()));
-        }
+        return await besideAndAlone(next, () => play(many, { prefix: 'crowd', count: crowd }));
       });
     };
     const byWrites = async () => {

@@ -29,9 +29,9 @@ const writesInSteps = (
     context,
     'floor',
     async (place) => {
-      const stage = await openStage(recording, place);
+      await using stage = await openStage(recording, place);
       const player = stage.player(ONE_TENANT);
-      const apps = await Apps.start(place.admin, place.namespace);
+      await using _watches = await Apps.start(place.admin, place.namespace);
       await play(player, { prefix: 'warm', count: warm });
       await using noting = noteSteps(place, []);
       const { noted, step } = noting;
@@ -39,8 +39,6 @@ const writesInSteps = (
         await step({ end, count }, () => play(player, { prefix: `grow${end}`, count }));
         context.log(`${end} deployments are written`);
       }
-      await stage.close();
-      await apps.stop();
       return noted;
     },
     { isLarge: true },

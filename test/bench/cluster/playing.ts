@@ -63,6 +63,9 @@ export const renamed = (objects: readonly KubeObject[], recording: Recording, pl
 /** Whose deployments a floor writes that stands beside Berth's of one tenant. */
 export const ONE_TENANT = 'floor';
 
+/** Each deployment is another tenant's, so that no tenant's share bounds how many writes are under way: the roles' own limit does. */
+export const EACH_ITS_OWN = Symbol('each its own tenant');
+
 /** By which writes go. */
 interface Lanes {
   readonly clients: Readonly<Record<ClusterRole, KubeClient>>;
@@ -113,14 +116,13 @@ export interface Player {
 }
 
 /** Two clients, as listener and operator have them. */
-export interface Stage {
+export interface Stage extends AsyncDisposable {
   /**
    * With as much under way as the roles have.
    * @param tenant whose writes they are: of one tenant's the roles have few under way, and tenants take turns (decision 0048);
-   *   default: nobody's
+   *   default: nobody's, of whom as few writes are under way as of a tenant, but without turns
    */
-  player(tenant?: string): Player;
-  close(): Promise<void>;
+  player(tenant?: string | typeof EACH_ITS_OWN): Player;
 }
 
 export async function openStage(
@@ -138,20 +140,20 @@ export async function openStage(
   return {
     player: (tenant = NOBODY) => {
       const limiter = (role: ClusterRole) =>
-        new Limiter({ maxInFlight: (tenant === NOBODY ? OF_ALL : OF_ONE_TENANT)[role] });
+        new Limiter({
+          maxInFlight: (tenant === NOBODY || tenant === EACH_ITS_OWN ? OF_ALL : OF_ONE_TENANT)[role],
+        });
       const slots = { listener: limiter('listener'), operator: limiter('operator') };
       return {
-        one: (prefix, index) =>
-          onBehalfOf(tenant, () =>
-            playOne(
-              recording,
-              { name: nameLike(recording, prefix, index), namespace },
-              { clients, slots, beside },
-            ),
-          ),
+        one: (prefix, index) => {
+          const name = nameLike(recording, prefix, index);
+          return onBehalfOf(tenant === EACH_ITS_OWN ? name : tenant, () =>
+            playOne(recording, { name, namespace }, { clients, slots, beside }),
+          );
+        },
       };
     },
-    close: async () => {
+    [Symbol.asyncDispose]: async () => {
       await Promise.all(underWay);
       await Promise.all(Object.values(clients).map((client) => client.close()));
     },

@@ -75,7 +75,7 @@ export const bench: Bench = {
         await using stack = new AsyncDisposableStack();
         const stage = await openStage(recording, berth);
         const player = stage.player();
-        stack.defer(() => stage.close());
+        stack.use(stage);
         const apps = await Apps.start(berth.admin, berth.namespace);
         stack.defer(() => apps.stop());
         const isUp = ({ objects }: SeenApp) =>

@@ -30,6 +30,8 @@ export class HttpConnection {
   /** @param request the whole request as bytes, with its Content-Length */
   send(request: Buffer): Promise<Reply> {
     return new Promise((resolve, reject) => {
+      // One that was closed between two requests tells nobody any more.
+      if (this.#socket.destroyed) return reject(new Error('the server has closed the connection'));
       this.#waiting = { resolve, reject };
       this.#socket.write(request);
     });
