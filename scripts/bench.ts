@@ -15,7 +15,7 @@ import {
   sharedThings,
 } from '../test/bench/bench.ts';
 import { comparable, compareBench } from '../test/bench/compare.ts';
-import { busyWarning, describeMachine } from '../test/bench/machine.ts';
+import { busyWarning, describeMachine, type Machine, untilIdle } from '../test/bench/machine.ts';
 import { toldProfiles } from '../test/bench/profiles.ts';
 import {
   CELL_NAMES,
@@ -39,8 +39,9 @@ that name, the beginning of the names of several; default: all. Use a machine th
 --json      results as JSON on standard output, instead of tables; progress, and what --profile tells, is on standard error
             in any case. npm adds lines of its own to the output, unless it runs as npm run --silent bench -- …
 --write     puts the results into docs/benchmarks.md, its JSON and its plots, each bench as it ends; benches that were
-            not run stay as they are. Not of fewer than goals are judged from, nor of fewer rounds than are written there
---force     writes those, too
+            not run stay as they are. Not of fewer than goals are judged from, nor of fewer rounds than are written there.
+            Before each, up to four minutes are waited for the machine to be idle
+--force     with --write: writes those, too
 --profile D one start, and Berth and the API's floor run with node --cpu-prof: profiles go to the folder D (an empty one: all that are
             in it are told), named by what the process is, of two checkouts to its folders A and B. What costs most is
             told, with the statements that took PostgreSQL longest (unless DATABASE_URL names one)
@@ -109,7 +110,7 @@ export function assertCheckout(folder: string): void {
   throw new Error(`failed to compare with ${folder}: there is no ${missing} in it${next}`);
 }
 
-function readArguments(args: readonly string[]): Asked {
+export function readArguments(args: readonly string[]): Asked {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -181,15 +182,21 @@ export const listed = (benches: readonly Bench[]): string =>
 
 const log = (line: string) => console.error(line);
 
+/** The machine before a bench: what ran before it, also another bench, may have had its processors full. */
+async function machineFor({ write }: Pick<Asked, 'write'>): Promise<Machine> {
+  const machine = write ? await untilIdle(log) : describeMachine();
+  const warning = busyWarning(machine);
+  if (warning !== null) log(`Mind: ${warning}.`);
+  return machine;
+}
+
 /** @param all benches that there are: by their goals the page is judged */
 export async function measure(
   asked: Asked,
   benches: readonly Bench[],
   { all, typed }: { readonly all: readonly Bench[]; readonly typed: string },
 ): Promise<void> {
-  const machine = describeMachine();
-  const warning = busyWarning(machine);
-  if (warning !== null) log(`Mind: ${warning}.`);
+  let machine = await machineFor(asked);
   const things = sharedThings();
   const contextOf = (folder: string, profiles = asked.profile): BenchContext => ({
     root: folder,
@@ -203,17 +210,16 @@ export async function measure(
   const date = new Date().toISOString().slice(0, 10);
   const command = `npm run bench -- ${typed}`.trim();
   const results: BenchResult[] = [];
+  const resultOf = (bench: Bench): Promise<BenchResult> => {
+    const runs = asked.runs ?? bench.runs;
+    if (asked.checkouts === null) return runBench(bench, contextOf(root), runs);
+    const [a, b] = asked.checkouts;
+    return compareBench(bench, [sideOf(a, 'A'), sideOf(b, 'B')], runs);
+  };
   try {
-    for (const bench of benches) {
-      const runs = asked.runs ?? bench.runs;
-      const result =
-        asked.checkouts === null
-          ? await runBench(bench, contextOf(root), runs)
-          : await compareBench(
-              bench,
-              [sideOf(asked.checkouts[0], 'A'), sideOf(asked.checkouts[1], 'B')],
-              runs,
-            );
+    for (const [index, bench] of benches.entries()) {
+      if (index > 0 && asked.write) machine = await machineFor(asked);
+      const result = await resultOf(bench);
       results.push(result);
       if (asked.write) writeReport(join(root, 'docs'), [{ result, machine, date, command }], all);
       if (!asked.json) print(result, asked.checkouts === null ? CELL_NAMES : COMPARED_NAMES);

@@ -1,6 +1,7 @@
 /** What the measures were taken on. */
 import { readFileSync } from 'node:fs';
 import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { checkoutCommit } from '../checkout-commit.ts';
 
@@ -16,7 +17,7 @@ export interface Machine {
   /** Versions of package-lock.json and of the pinned control plane. */
   readonly postgresql: string;
   readonly kubernetes: string;
-  /** Of the last minute, before anything of ours ran. */
+  /** Of the last minute, before the bench. */
   readonly loadAverage: number;
 }
 
@@ -36,7 +37,7 @@ const kubernetesVersion = () =>
   /^\s*(?:require )?k8s\.io\/kubernetes v(\S+)/m.exec(read('test/cluster/control-plane/go.mod'))?.[1] ??
   'unknown';
 
-/** The machine now; ask before anything is started. */
+/** The machine now. */
 export function describeMachine(): Machine {
   const [{ model } = { model: 'unknown' }, ...others] = cpus();
   const commit = checkoutCommit(fileURLToPath(new URL('../..', import.meta.url)));
@@ -53,8 +54,30 @@ export function describeMachine(): Machine {
   };
 }
 
+const LOOK_MS = 5_000;
+/** The average of a minute falls to a seventh within two, when nothing runs any more. */
+const PATIENCE_MS = 240_000;
+
+/**
+ * Waits until nobody is at work, also what was measured before; goes on after four minutes, with a machine of which
+ * `busyWarning` then tells.
+ */
+export async function untilIdle(log: (line: string) => void): Promise<Machine> {
+  const deadline = performance.now() + PATIENCE_MS;
+  let machine = describeMachine();
+  if (isBusy(machine)) log(`waiting for the machine to be idle (load average ${machine.loadAverage})`);
+  while (isBusy(machine) && performance.now() < deadline) {
+    await sleep(LOOK_MS);
+    machine = describeMachine();
+  }
+  return machine;
+}
+
+const isBusy = ({ loadAverage, cores }: Machine) => loadAverage > cores * IDLE_SHARE;
+
 /** What is to be said of results from a machine that was not idle; null: it was. */
-export function busyWarning({ loadAverage, cores }: Machine): string | null {
-  if (loadAverage <= cores * IDLE_SHARE) return null;
+export function busyWarning(machine: Machine): string | null {
+  if (!isBusy(machine)) return null;
+  const { loadAverage, cores } = machine;
   return `the machine was not idle at the start (load average ${loadAverage} on ${cores} cores): ratios of rounds side by side have a wider spread; times and rates by themselves say nothing`;
 }

@@ -32,6 +32,26 @@ export function processUsage(pid: number): Usage {
   };
 }
 
+/** Places in the first line of /proc/stat, all processors together. */
+const IDLE = 4;
+const WAITING_FOR_DISK = 5;
+const STOLEN = 8;
+
+/** Since the machine started, of all processors together, in ms. */
+export interface Unused {
+  /** Nothing ran: there was nothing to do, or only to wait for a disk. */
+  readonly idle: number;
+  /** Something would have run, but the host of this virtual machine had others to serve. */
+  readonly stolen: number;
+}
+
+export function unusedProcessors(): Unused {
+  const [first = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1);
+  const fields = first.split(/\s+/).map(Number);
+  const ms = (place: number) => ((fields[place] ?? 0) * 1000) / TICKS_PER_SECOND;
+  return { idle: ms(IDLE) + ms(WAITING_FOR_DISK), stolen: ms(STOLEN) };
+}
+
 /** One look at a process, `seconds` after the first. */
 export interface UsagePoint extends Usage {
   readonly seconds: number;

@@ -122,7 +122,15 @@ const rowsAskedFor = ASKED_FOR.map(([what, benches]) => [
   benches.map((name) => `[${name}](#${name})`).join(', '),
 ]);
 
-const HEAD = `# Benchmarks
+/** Processors that the entries were measured on, and from when to when. */
+function where(entries: readonly Entry[]): string {
+  const dates = entries.map(({ date }) => date).toSorted();
+  const machines = [...new Set(entries.map(({ machine }) => machine.cpu))].toSorted();
+  if (machines.length === 0) return 'None was run yet.';
+  return `The oldest is of ${dates[0]}, the newest of ${dates.at(-1)}; processors: ${machines.join(', ')}.`;
+}
+
+const head = (entries: readonly Entry[]) => `# Benchmarks
 
 Made by \`npm run bench -- NAME --write\` from [${FOLDER}/${RESULTS}](${FOLDER}/${RESULTS}); do not edit by hand. Goals and verdicts
 are by the goals that the benches have now (\`npm run docs\` judges anew), in the JSON by those of the day of a measure.
@@ -131,18 +139,18 @@ is judged.
 
 ${table(['what is asked for', 'bench'], rowsAskedFor)}
 
-**How to read a ratio.** The benches below were not all run on the same day or machine, nor of the same commit: each names its
-own. There were two machines, AMD EPYC and Intel Xeon, the latter about half as quick, and either may be half as quick in one
-hour as in another. So what has a floor is measured beside it, in rounds that take turns, and a ratio is that of one round. Times
-do not travel at all; ratios do better, but they also differ by tenths where one side waits for a disk and the other for a
-processor, or where both processors are full ([performance-goals.md](performance-goals.md) has what was seen on both machines).
+**How to read a ratio.** The benches below need not be of one day, machine or commit: each names its own. ${where(entries)} A
+virtual machine may be half as quick in one hour as in another. So what has a floor is measured beside it, in rounds that take
+turns, and a ratio is that of one round. Times do not travel at all; ratios do better, but they also differ by tenths where one
+side waits for a disk and the other for a processor, or where all processors are full
+([performance-goals.md](performance-goals.md) has what was seen on which machine).
 
 **Rounds.** Those of the cluster begin in a new Kubernetes, after some deployments that do not count, every other one with the
 other side. But \`writes\`, \`deployed\` and \`drift\` have one Kubernetes for all their rounds; of \`writes\` the first does not
 count, as of those of the API; and Berth in \`growth\`, \`restart\`, \`soak\` and \`steady\` is in a world that is filled once a run.
 Rounds of the API keep their order, so that each side has been at rest for about as long as the other one, and those of
-\`api-get\`, \`api-list\`, their \`-once\` and \`api-post\` are shared among two or four starts, every other one in the other order
-(until 2026-11-26 rounds went to and fro). Numbers are medians, with the quartiles in brackets where there was more than one round.
+\`api-get\`, \`api-list\`, their \`-once\` and \`api-post\` are shared among two or four starts, every other one in the other order.
+Numbers are medians, with the quartiles in brackets where there was more than one round.
 
 **The machine.** Everything runs on one: Berth, the floor, PostgreSQL, the load and, where there is one, the cluster share its
 cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` as PostgreSQL has them by default, on; but for what the hub
@@ -182,7 +190,7 @@ export function benchmarksPage(stored: readonly Entry[], benches: readonly Judgi
       .map((measure) => [`[${result.name}](#${result.name})`, ...measureCells(measure)]),
   );
   const overview = goals.length === 0 ? [] : ['## Goals', table(['bench', ...CELL_NAMES], goals)];
-  return `${[HEAD, ...overview, ...entries.map(section)].join('\n\n')}\n`;
+  return `${[head(entries), ...overview, ...entries.map(section)].join('\n\n')}\n`;
 }
 
 /** Results that are written down; none where there is no file yet. */

@@ -2,6 +2,7 @@
 import { cpus } from 'node:os';
 import { startOrder } from '../../cluster/layout.ts';
 import type { Measure, Sample } from '../bench.ts';
+import { unusedProcessors } from '../process-usage.ts';
 import { withAsked } from './asked.ts';
 import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
 
@@ -19,14 +20,16 @@ export const MACHINE_COSTS: readonly Measure[] = [
   { name: 'kubernetes processor', unit: 'ms/deployment' },
   ...startOrder.map((name) => ({ name: `of it ${name}`, unit: 'ms/deployment' })),
   { name: 'processors at rest', unit: '%' },
+  { name: 'processors stolen', unit: '%' },
 ];
 
 /** What had been taken of the processors at a moment. */
 export interface MachineLook {
   /** In ms, by a clock that only goes forward. */
   readonly at: number;
-  /** Processor time that nothing used since the machine started, of all processors, in ms. */
+  /** Processor time that nothing used since the machine started, of all processors, in ms; and that the host gave to others. */
   readonly idle: number;
+  readonly stolen: number;
   /** Processor time until now, in seconds, by the measure that it is for. */
   readonly spent: Sample;
 }
@@ -37,7 +40,7 @@ export function lookAtMachine(berth: ClusterBerth, roles: readonly BenchRole[]):
   const kubernetes = components.reduce((sum, [, seconds]) => sum + seconds, 0);
   return {
     at: performance.now(),
-    idle: cpus().reduce((sum, { times }) => sum + times.idle, 0),
+    ...unusedProcessors(),
     spent: {
       'kubernetes processor': kubernetes,
       ...Object.fromEntries(components.map(([name, seconds]) => [`of it ${name}`, seconds])),
@@ -46,15 +49,23 @@ export function lookAtMachine(berth: ClusterBerth, roles: readonly BenchRole[]):
   };
 }
 
-/** Between two looks: processor time in seconds, by measure, and the share of all processors that had nothing to do. */
-export function betweenLooks(first: MachineLook, last: MachineLook): { spent: Sample; rest: number } {
+/** Between two looks: processor time in seconds, by measure, and what share of all processors had nothing to do, or was not there. */
+export function betweenLooks(
+  first: MachineLook,
+  last: MachineLook,
+): { spent: Sample; rest: number; stolen: number } {
   // Of nothing at all no share is told.
   const whole = Math.max(1, last.at - first.at) * cpus().length;
   const spent = Object.entries(last.spent).map(([name, seconds]) => [
     name,
     seconds - (first.spent[name] ?? 0),
   ]);
-  return { spent: Object.fromEntries(spent), rest: ((last.idle - first.idle) / whole) * PERCENT };
+  const share = (ms: number) => (ms / whole) * PERCENT;
+  return {
+    spent: Object.fromEntries(spent),
+    rest: share(last.idle - first.idle),
+    stolen: share(last.stolen - first.stolen),
+  };
 }
 
 /**
@@ -67,9 +78,12 @@ export async function withCosts<T>(
 ): Promise<{ result: T; costs: Sample }> {
   const before = lookAtMachine(berth, roles);
   const result = await round();
-  const { spent, rest } = betweenLooks(before, lookAtMachine(berth, roles));
+  const { spent, rest, stolen } = betweenLooks(before, lookAtMachine(berth, roles));
   const each = Object.entries(spent).map(([name, seconds]) => [name, (seconds * MS) / count]);
-  return { result, costs: { 'processors at rest': rest, ...Object.fromEntries(each) } };
+  return {
+    result,
+    costs: { 'processors at rest': rest, 'processors stolen': stolen, ...Object.fromEntries(each) },
+  };
 }
 
 /** As `withCosts`, with what the round asks of Kubernetes. */

@@ -29,7 +29,7 @@ export const bench: Bench = {
       },
       { name: `${role} live heap`, unit: 'MiB' },
       { name: `${role} memory at first`, unit: 'MiB' },
-      { name: `${role} memory`, unit: 'MiB' },
+      { name: `${role} memory`, unit: 'MiB', goal: { of: 'value', is: 'at most', limit: 256 } as const },
       { name: `${role} sockets at first`, unit: 'open' },
       { name: `${role} sockets`, unit: 'open' },
     ]),

@@ -8,6 +8,7 @@ import {
   chooseBenches,
   listed,
   loadBenches,
+  readArguments,
 } from '../../../scripts/bench.ts';
 import { runBench } from '../../bench/bench.ts';
 import { busyWarning, describeMachine } from '../../bench/machine.ts';
@@ -132,6 +133,22 @@ test('what stands in the report is not replaced by fewer, nor by fewer rounds', 
   );
   expect(refused(20, 2)).toThrow('3 rounds of it are written there; next: ask for it with --runs 3');
   expect(refused(20, 3)).not.toThrow();
+});
+
+test('the commands that make the whole page name every bench, and none of them is refused', async () => {
+  const all = await loadBenches();
+  const entries = readEntries('docs');
+  const lines = readFileSync('CONTRIBUTING.md', 'utf8').matchAll(
+    /^npm run bench -- ([^#\n]*--write[^#\n]*)/gm,
+  );
+  const named = [...lines].flatMap(([, words = '']) => {
+    const asked = readArguments(words.trim().split(/ +/));
+    const benches = chooseBenches(all, asked.names);
+    if (!asked.force)
+      for (const bench of benches) expect(() => assertWorthWriting(bench, asked, entries)).not.toThrow();
+    return benches.map(({ name }) => name);
+  });
+  expect(named.toSorted()).toEqual(all.map(({ name }) => name));
 });
 
 test('the list tells how many there are without --n apart from how many the goals are for', () => {
