@@ -139,8 +139,9 @@ is judged.
 
 ${table(['what is asked for', 'bench'], rowsAskedFor)}
 
-**How to read a ratio.** The benches below need not be of one day, machine or commit: each names its own. ${where(entries)} A
-virtual machine may be half as quick in one hour as in another. So what has a floor is measured beside it, in rounds that take
+**How to read a ratio.** The benches below need not be of one day, machine or commit: each names its own.
+${where(entries)}
+A virtual machine may be half as quick in one hour as in another. So what has a floor is measured beside it, in rounds that take
 turns, and a ratio is that of one round. Times do not travel at all; ratios do better, but they also differ by tenths where one
 side waits for a disk and the other for a processor, or where all processors are full
 ([performance-goals.md](performance-goals.md) has what was seen on which machine).
