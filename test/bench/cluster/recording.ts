@@ -106,11 +106,11 @@ function wavesOf(exchanges: readonly KubernetesExchange[]): Step[][] {
 export function summaryOf(exchanges: readonly KubernetesExchange[]): string {
   return [...Map.groupBy(exchanges, ({ client }) => client)]
     .map(([client, own]) => {
-      const kinds = Map.groupBy(
-        own,
-        ({ verb, resource, subresource }) =>
-          `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`}`,
-      );
+      const kinds = Map.groupBy(own, ({ verb, resource, subresource, path }) => {
+        // What is no object, such as /version, has only its path.
+        const what = resource === '' ? path : resource;
+        return `${verb} ${what}${subresource === '' ? '' : `/${subresource}`}`;
+      });
       return `${client}: ${[...kinds].map(([what, each]) => `${each.length} ${what}`).join(', ')}`;
     })
     .join('; ');
