@@ -4,6 +4,10 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 /** Bytes of both of its halves together. V8's own limit is four times as much. */
 export const YOUNG_ROOM = 32 * 1024 * 1024;
 
+/** What V8 multiplies it by; the latter is its own. */
+const STAYS = 1;
+const DOUBLES = 2;
+
 export const youngBytes = () =>
   getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')?.space_size ?? 0;
 
@@ -14,15 +18,18 @@ export const youngBytes = () =>
  * @returns ends that
  */
 export function keepYoungSmall(): () => void {
-  let growth = 2;
-  const adapt = () => {
-    const wanted = youngBytes() >= YOUNG_ROOM ? 1 : 2;
-    if (wanted === growth) return;
-    growth = wanted;
-    setFlagsFromString(`--semi-space-growth-factor=${wanted}`);
+  let growth = DOUBLES;
+  const growBy = (factor: number) => {
+    if (factor === growth) return;
+    growth = factor;
+    setFlagsFromString(`--semi-space-growth-factor=${factor}`);
   };
+  const adapt = () => growBy(youngBytes() >= YOUNG_ROOM ? STAYS : DOUBLES);
   adapt();
   const collections = new PerformanceObserver(adapt);
   collections.observe({ entryTypes: ['gc'] });
-  return () => collections.disconnect();
+  return () => {
+    collections.disconnect();
+    growBy(DOUBLES);
+  };
 }
