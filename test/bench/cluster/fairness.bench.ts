@@ -50,9 +50,9 @@ export const bench: Bench = {
     const crowd = context.n ?? CROWD;
     const throughBerth = () =>
       inOwnWorld(context, 'fairness', async (world) => {
-        const { next, untilSettled } = await startSingles(world, patience(crowd));
+        const { next, untilSettled, untilCalm } = await startSingles(world, patience(crowd));
         const { berth, load } = world;
-        return besideAndAlone(next, async () => {
+        const create = async () => {
           await load.run({
             url: berth.apiUrl(),
             method: 'POST',
@@ -65,7 +65,8 @@ export const bench: Bench = {
             expected: 201,
           });
           await untilSettled(crowd);
-        });
+        };
+        return besideAndAlone(next, create, untilCalm);
       });
     /** @param tenants whose the crowd and the single ones are; absent: nobody's */
     const byWritesAlone = async (tenants?: { readonly crowd: string; readonly single: string }) => {

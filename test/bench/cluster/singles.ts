@@ -16,6 +16,8 @@ const LOOK_MS = 20;
 export const PAUSES_MS = { soon: 1000, rare: 11_000 };
 /** For what the crowd has left to do for the cluster's own controllers. */
 const AFTER_MS = 10_000;
+/** Without any event: what comes after the last status, such as the witnesses of Secrets, is over too. */
+const CALM_MS = 3_000;
 
 /** A single creation, in milliseconds from before its POST. */
 export interface Single {
@@ -36,10 +38,12 @@ export interface BesideAndAlone {
  * Single ones before the crowd, while it comes about, and after it.
  * @param next makes a single one
  * @param create the crowd; resolves when the last of it is there
+ * @param untilCalm resolves when nothing of it is under way any more; absent: nothing is
  */
 export async function besideAndAlone(
   next: () => Promise<Single>,
   create: () => Promise<void>,
+  untilCalm: () => Promise<void> = async () => undefined,
 ): Promise<BesideAndAlone> {
   const values: BesideAndAlone = { before: [], soon: [], rare: [], after: [] };
   const alone = async (some: Single[]) => {
@@ -64,6 +68,7 @@ export async function besideAndAlone(
   }
   await creating;
   await sleep(AFTER_MS);
+  await untilCalm();
   await alone(values.after);
   return values;
 }
@@ -73,6 +78,8 @@ export interface Singles {
   next(): Promise<Single>;
   /** Resolves when so many of the other tenant's have been settled. */
   untilSettled(count: number): Promise<void>;
+  /** Resolves when nothing was seen for three seconds. */
+  untilCalm(): Promise<void>;
 }
 
 /** A tenant beside the first one, which creates one deployment after the other. */
@@ -81,7 +88,9 @@ export async function startSingles({ berth, apps }: World, withinMs: number): Pr
   /** When each deployment was seen and settled first, by its id. */
   const placedAt = new Map<string, number>();
   const settledAt = new Map<string, number>();
+  let lastAt = 0;
   apps.follow((app, _object, at) => {
+    lastAt = at;
     const id = resourceOf(app)?.spec.deploymentId;
     if (id === undefined) return;
     if (!placedAt.has(id)) placedAt.set(id, at);
@@ -90,7 +99,7 @@ export async function startSingles({ berth, apps }: World, withinMs: number): Pr
   const until = async (what: string, check: () => boolean) => {
     const deadline = performance.now() + withinMs;
     while (!check()) {
-      if (performance.now() > deadline) throw new Error(`failed to see ${what} settle`);
+      if (performance.now() > deadline) throw new Error(`failed to wait for ${what}`);
       await sleep(LOOK_MS);
     }
   };
@@ -100,11 +109,12 @@ export async function startSingles({ berth, apps }: World, withinMs: number): Pr
       const began = performance.now();
       const { id } = await berth.create(body(`single-${own.size}`, 0), key);
       own.add(id);
-      await until(id, () => settledAt.has(id));
+      await until(`${id} to settle`, () => settledAt.has(id));
       const after = (at = Number.NaN) => at - began;
       return { placed: after(placedAt.get(id)), settled: after(settledAt.get(id)) };
     },
+    untilCalm: () => until('nothing to be under way', () => performance.now() - lastAt >= CALM_MS),
     untilSettled: (count) =>
-      until('the crowd', () => [...settledAt.keys()].filter((id) => !own.has(id)).length >= count),
+      until('the crowd to settle', () => [...settledAt.keys()].filter((id) => !own.has(id)).length >= count),
   };
 }
