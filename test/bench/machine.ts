@@ -37,6 +37,8 @@ const kubernetesVersion = () =>
   /^\s*(?:require )?k8s\.io\/kubernetes v(\S+)/m.exec(read('test/cluster/control-plane/go.mod'))?.[1] ??
   'unknown';
 
+const loadAverage = () => Math.round((loadavg()[0] ?? 0) * 100) / 100;
+
 /** The machine now. */
 export function describeMachine(): Machine {
   const [{ model } = { model: 'unknown' }, ...others] = cpus();
@@ -50,7 +52,7 @@ export function describeMachine(): Machine {
     node: process.versions.node,
     postgresql: process.env['DATABASE_URL'] ? 'the one of DATABASE_URL' : postgresVersion(),
     kubernetes: kubernetesVersion(),
-    loadAverage: Math.round((loadavg()[0] ?? 0) * 100) / 100,
+    loadAverage: loadAverage(),
   };
 }
 
@@ -64,16 +66,14 @@ const PATIENCE_MS = 240_000;
  */
 export async function untilIdle(log: (line: string) => void): Promise<Machine> {
   const deadline = performance.now() + PATIENCE_MS;
-  let machine = describeMachine();
-  if (isBusy(machine)) log(`waiting for the machine to be idle (load average ${machine.loadAverage})`);
-  while (isBusy(machine) && performance.now() < deadline) {
-    await sleep(LOOK_MS);
-    machine = describeMachine();
-  }
-  return machine;
+  const load = () => ({ loadAverage: loadAverage(), cores: cpus().length });
+  if (isBusy(load())) log(`waiting for the machine to be idle (load average ${loadAverage()})`);
+  while (isBusy(load()) && performance.now() < deadline) await sleep(LOOK_MS);
+  return describeMachine();
 }
 
-const isBusy = ({ loadAverage, cores }: Machine) => loadAverage > cores * IDLE_SHARE;
+const isBusy = ({ loadAverage, cores }: Pick<Machine, 'loadAverage' | 'cores'>) =>
+  loadAverage > cores * IDLE_SHARE;
 
 /** What is to be said of results from a machine that was not idle; null: it was. */
 export function busyWarning(machine: Machine): string | null {

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { UntypedObject } from '../../../src/kube/object.ts';
 import { RESOURCES, type Resource } from '../../../src/kube/resources.ts';
 import { isSecretWitness } from '../../../src/workloads/secret-witness.ts';
+import { waitFor } from '../../cluster/wait.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { type Apps, isApi, isAvailable, isSettled, type SeenApp } from './apps.ts';
 import { type ClusterBerth, eachOf } from './berth.ts';
@@ -136,14 +136,11 @@ const isBack = (app: SeenApp, child: Child) => {
 /** Every child is there, and would be noticed if it went. Watches of kinds do not wait for each other. */
 const hasAll = (app: SeenApp) => CHILDREN.every((child) => isBack(app, child));
 
-async function untilBack(apps: readonly SeenApp[], child: Child): Promise<void> {
-  const deadline = performance.now() + patience(DEPLOYMENTS);
-  while (!apps.every((app) => isBack(app, child))) {
-    if (performance.now() > deadline)
-      throw new Error(`failed to wait for the ${child.name} to be noticed again`);
-    await sleep(LOOK_MS);
-  }
-}
+const untilBack = (apps: readonly SeenApp[], child: Child) =>
+  waitFor(`the ${child.name} to be noticed again`, async () => apps.every((app) => isBack(app, child)), {
+    timeoutMs: patience(DEPLOYMENTS),
+    intervalMs: LOOK_MS,
+  });
 
 /** Deletes a child: the one that was last made longest ago. @returns how long it takes until another one is there, in ms */
 async function untilAnother(

@@ -1,5 +1,6 @@
 /** Single creations of one tenant beside a crowd of another's, and alone. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { waitFor } from '../../cluster/wait.ts';
 import { isSettled, resourceOf } from './apps.ts';
 import { body } from './samples.ts';
 import type { World } from './sides.ts';
@@ -96,12 +97,8 @@ export async function startSingles({ berth, apps }: World, withinMs: number): Pr
     if (!placedAt.has(id)) placedAt.set(id, at);
     if (!settledAt.has(id) && isSettled(app)) settledAt.set(id, at);
   });
-  const until = async (what: string, check: () => boolean) => {
-    const deadline = performance.now() + withinMs;
-    while (!check()) {
-      if (performance.now() > deadline) throw new Error(`failed to wait for ${what}`);
-      await sleep(LOOK_MS);
-    }
+  const until = async (what: string, check: () => boolean): Promise<void> => {
+    await waitFor(what, async () => check(), { timeoutMs: withinMs, intervalMs: LOOK_MS });
   };
   const own = new Set<string>();
   return {

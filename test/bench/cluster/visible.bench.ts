@@ -72,12 +72,9 @@ export const bench: Bench = {
       const recording = await recorded();
       steps = `${recording.waves.flat().length} writes in ${recording.waves.length} steps`;
       return besideNothing(context, 'floor', async (berth): Promise<Sample> => {
-        await using stack = new AsyncDisposableStack();
-        const stage = await openStage(recording, berth);
+        await using stage = await openStage(recording, berth);
         const player = stage.player();
-        stack.use(stage);
-        const apps = await Apps.start(berth.admin, berth.namespace);
-        stack.defer(() => apps.stop());
+        await using apps = await Apps.start(berth.admin, berth.namespace);
         const isUp = ({ objects }: SeenApp) =>
           [...objects.values()].some((each) => isApi(each) && isAvailable(each));
         const arrivals = noteArrivals(apps, ({ name }) => name);
