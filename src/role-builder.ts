@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startBuildNode } from './build-node/build-node.ts';
 import { clusterOptions } from './cluster-access.ts';
@@ -5,8 +6,9 @@ import { type BuilderSettings, builderSettings } from './config.ts';
 import { createKubeClient } from './kube/client.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 
-/** What a container without a command runs, as Berth's image would. */
-const OWN = [process.execPath, fileURLToPath(new URL('main.ts', import.meta.url))];
+/** What a container without a command runs, as Berth's image would: in which sources are JavaScript. */
+const MAIN = `main${extname(import.meta.filename)}`;
+const OWN = [process.execPath, fileURLToPath(new URL(MAIN, import.meta.url))];
 
 /** What the images of the steps would bring: a PATH, and certificates. */
 function environmentOf({ path, caFile }: BuilderSettings): Record<string, string> {

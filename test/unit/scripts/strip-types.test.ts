@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { javascriptOf, stripFolder } from '../../../scripts/strip-types.ts';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** Loads all that there is but the program itself; ends with 1 if node has loaded what takes out types. */
+const LOAD_ALL = `
+  import { globSync } from 'node:fs';
+  import { resolve } from 'node:path';
+  for (const file of globSync('src/**/*.js')) if (file !== 'src/main.js') await import(resolve(file));
+  process.exitCode = process.moduleLoadList.some((name) => name.includes('amaro')) ? 1 : 0;
+`;
+
+test.each([
+  [`import { a } from './a.ts';`, `import { a } from './a.js';`],
+  [`import '../b/a.ts';`, `import '../b/a.js';`],
+  [`const a = await import('./a.ts');`, `const a = await import('./a.js');`],
+  [`export * from './a.ts';`, `export * from './a.js';`],
+  [`import type { A } from './a.ts';\nlet a: A;`, `${' '.repeat(32)}\nlet a   ;`],
+  [
+    `import { a } from 'a.ts';\nconst b = 'from ./a.ts';`,
+    `import { a } from 'a.ts';\nconst b = 'from ./a.ts';`,
+  ],
+])('takes types out and keeps lines and columns: %s', (source, expected) => {
+  expect(javascriptOf(source)).toBe(expected);
+});
+
+test('refuses what is more than types', () => {
+  expect(() => javascriptOf('enum A { B }')).toThrow(SyntaxError);
+});
+
+test('all of src loads as JavaScript, from the same lines, with nothing left that has types', async () => {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'berth-javascript-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const name of ['package.json', 'crds', 'node_modules'])
+    symlinkSync(join(root, name), join(folder, name));
+  stripFolder(join(root, 'src'), join(folder, 'src'));
+
+  const linesOf = (path: string) => readFileSync(path, 'utf8').split('\n').length;
+  for (const file of globSync('**/*', { cwd: join(root, 'src'), withFileTypes: true })) {
+    if (!file.isFile()) continue;
+    const path = join(file.parentPath, file.name);
+    const copy = path.replace(join(root, 'src'), join(folder, 'src')).replace(/\.ts$/, '.js');
+    expect(linesOf(copy), path).toBe(linesOf(path));
+  }
+  await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', LOAD_ALL], { cwd: folder });
+  const help = await promisify(execFile)(process.execPath, ['src/main.js', '--help'], { cwd: folder });
+  expect(help.stdout).toMatch(/^usage: berth/);
+});
