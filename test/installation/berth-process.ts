@@ -18,11 +18,18 @@ import { logLines, logSize } from './log-file.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The program of a checkout. */
 export const mainOf = (checkout = root) => join(checkout, 'src/main.ts');
+/** What the chart has the C library keep less by, in the pods of these roles. */
+export const SPARING = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '32768' };
+const SPARING_ROLES: ReadonlySet<string> = new Set(['listener', 'operator']);
+
 /**
- * Where it keeps what node has compiled, its types taken out. Told to node itself, which then need not load what takes them
- * out, for not even the first module: as in the image, which has none.
+ * What a pod of the chart has besides settings. Its image has no types that node would have to take out; here it is told where it
+ * keeps what it has compiled without them, and need not load what takes them out for not even the first module.
  */
-const compiledOf = (checkout = root) => ({ NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/berth') });
+const surroundings = (command = '', checkout = root): Record<string, string> => ({
+  NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/berth'),
+  ...(SPARING_ROLES.has(command) ? SPARING : {}),
+});
 
 export interface BerthProcess {
   /** Base URL of the API; empty for roles without one. */
@@ -73,7 +80,7 @@ export async function startBerth(options: BerthOptions): Promise<BerthProcess> {
     command: process.execPath,
     args: [`--env-file=${envFile}`, mainOf(options.checkout), role],
     // Again as environment: there it wins over what the caller's own environment holds.
-    env: { ...compiledOf(options.checkout), ...settings },
+    env: { ...surroundings(role, options.checkout), ...settings },
   });
   const ready = await waitFor(
     `${name} to be ready`,
@@ -117,7 +124,7 @@ export async function runBerth(
       [`--env-file=${envFile}`, mainOf(checkout), ...args],
       {
         cwd: checkout ?? root,
-        env: { ...process.env, ...compiledOf(checkout), ...settings },
+        env: { ...process.env, ...surroundings(args[0], checkout), ...settings },
       },
     );
     return stdout;

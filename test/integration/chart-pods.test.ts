@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { CHART } from '../../scripts/manifests.ts';
+import { SPARING } from '../installation/berth-process.ts';
 import { jobsOf, named, podsOf, policyOf, type Rendered, render } from './harness/chart.ts';
 import { namesIn, rules } from './harness/monitoring-files.ts';
 
@@ -50,6 +51,24 @@ describe('the chart', () => {
     for (const role of ['listener', 'operator']) {
       expect(policyOf(narrow, `berth-${role}`).egress).toContainEqual({ ports: [{ port: 4318 }] });
     }
+  });
+
+  it('has the C library keep less of what was freed where a cluster is known, unless the values say otherwise', async () => {
+    const settingsOf = (objects: Rendered[], role: string) => {
+      const [container] =
+        named(objects, 'Deployment', `berth-${role}`)?.spec?.template?.spec.containers ?? [];
+      const set = container?.env?.flatMap(({ name, value }) =>
+        name.startsWith('MALLOC_') ? [[name, value]] : [],
+      );
+      return Object.fromEntries(set ?? []);
+    };
+    const [plain, other] = await Promise.all([render(), render('env.MALLOC_ARENA_MAX=mine')]);
+    // As all tests and benches run them.
+    for (const role of ['listener', 'operator']) expect(settingsOf(plain, role), role).toEqual(SPARING);
+    expect(settingsOf(plain, 'api')).toEqual({});
+    const { MALLOC_ARENA_MAX: _, ...left } = SPARING;
+    expect(settingsOf(other, 'operator')).toEqual(left);
+    expect(named(other, 'ConfigMap', 'berth')?.data?.['MALLOC_ARENA_MAX']).toBe('mine');
   });
 
   it('names the image by digest where there is one, in every pod and for builds', async () => {
@@ -166,8 +185,8 @@ describe('the chart', () => {
   it('gives listener and operator the credentials of traces where the Secret has them, and no other of its keys', async () => {
     const objects = await render();
     const keysOf = (name: string) =>
-      named(objects, 'Deployment', name)?.spec?.template?.spec.containers[0]?.env?.map(
-        ({ valueFrom }) => valueFrom?.secretKeyRef,
+      named(objects, 'Deployment', name)?.spec?.template?.spec.containers[0]?.env?.flatMap(
+        ({ valueFrom }) => valueFrom?.secretKeyRef ?? [],
       );
     const traces = { name: 'berth', key: 'BERTH_TRACES_HEADERS', optional: true };
     expect(keysOf('berth-listener')).toEqual([{ name: 'berth', key: 'BERTH_LISTENER_KEY' }, traces]);
