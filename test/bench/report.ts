@@ -111,7 +111,7 @@ export const ASKED_FOR: readonly (readonly [what: string, benches: readonly stri
     'memory beside 5,000: 256 MiB, at rest and after a start; 1 MiB an hour while watches break',
     ['steady', 'restart', 'soak'],
   ],
-  ['100, 1,000, 5,000: the time of a deployment does not grow', ['growth']],
+  ['100, 1,000, 5,000: the time of a deployment does not grow', ['growth', 'two-sizes']],
   ['one tenant beside another that creates 1,000: 2 times', ['fairness', 'api-fairness']],
   ['several API processes share the load', ['api-replicas']],
   ['100 listeners that poll', ['listeners-poll']],
@@ -148,7 +148,8 @@ side waits for a disk and the other for a processor, or where all processors are
 
 **Rounds.** Those of the cluster begin in a new Kubernetes, after some deployments that do not count, every other one with the
 other side. But \`writes\`, \`deployed\` and \`drift\` have one Kubernetes for all their rounds; of \`writes\` the first does not
-count, as of those of the API; and Berth in \`growth\`, \`restart\`, \`soak\` and \`steady\` is in a world that is filled once a run.
+count, as of those of the API; and Berth in \`growth\`, \`restart\`, \`soak\`, \`steady\` and \`two-sizes\` is in a
+world that is filled once a run.
 Rounds of the API keep their order, so that each side has been at rest for about as long as the other one, and those of
 \`api-get\`, \`api-list\`, their \`-once\` and \`api-post\` are shared among two or four starts, every other one in the other order.
 Numbers are medians, with the quartiles in brackets where there was more than one round.

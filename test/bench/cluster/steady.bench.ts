@@ -28,7 +28,7 @@ export const bench: Bench = {
   ],
   start: async (context) => {
     const count = context.n ?? BESIDE_MANY.n;
-    const { berth, stop } = await filledWorld(context, count);
+    const { berth } = await filledWorld(context, count);
     const { proxy } = berth;
     const seconds = secondsBeside(count, SECONDS);
     let watches = 0;
@@ -63,7 +63,6 @@ export const bench: Bench = {
         `${count} deployments, ${seconds} s a round, ${watches} watches. Asked beyond leases and watches: ${asked}. Not in it: every 30 to 40 minutes each watch lists anew ([decision 0046](decisions/0046-lost-events.md)). PostgreSQL is not in the share of the API. In a run with \`restart\` the processes were started anew before, and in one with \`soak\` they have collected all garbage some dozen times.`,
         berth.note,
       ],
-      stop,
     };
   },
 };

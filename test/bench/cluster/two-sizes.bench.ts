@@ -22,7 +22,7 @@ async function more({ berth, apps, load }: FilledWorld, count: number, prefix: s
 }
 
 export const bench: Bench = {
-  name: 'growth-in-turn',
+  name: 'two-sizes',
   what: `What a deployment takes beside {n}, switched off: ${MORE} more (of fewer, as many as there are), over 16 connections, until every one is settled. They stay. processor: of all roles of Berth together.`,
   floor: `The same beside a fifth as many, by another Berth with a Kubernetes of its own, in turn, so that a machine that is quicker in one minute than in the next is so for both. Both are there all the time; the one that is not asked is at rest.`,
   n: BESIDE_MANY.n,
@@ -51,6 +51,7 @@ export const bench: Bench = {
         `Beside ${count} and ${fewer(count)}, ${crowd} more a round, after one that does not count.`,
         many.berth.note,
       ],
+      // By its name it is the last of those that share the many.
       stop: async () => {
         await few.stop();
         await many.stop();
