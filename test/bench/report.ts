@@ -117,10 +117,12 @@ export const ASKED_FOR: readonly (readonly [what: string, benches: readonly stri
   ['100 listeners that poll', ['listeners-poll']],
 ];
 
-const rowsAskedFor = ASKED_FOR.map(([what, benches]) => [
-  what,
-  benches.map((name) => `[${name}](#${name})`).join(', '),
-]);
+/** What was not run yet has no section. */
+function rowsAskedFor(entries: readonly Entry[]): string[][] {
+  const known = new Set(entries.map(({ result }) => result.name));
+  const told = (name: string) => (known.has(name) ? `[${name}](#${name})` : `${name} (not run yet)`);
+  return ASKED_FOR.map(([what, benches]) => [what, benches.map(told).join(', ')]);
+}
 
 /** Processors that the entries were measured on, and from when to when. */
 function where(entries: readonly Entry[]): string {
@@ -137,7 +139,7 @@ are by the goals that the benches have now (\`npm run docs\` judges anew), in th
 [CONTRIBUTING.md](../CONTRIBUTING.md#benchmarks) has the commands that make the whole page, how long they take, and how a change
 is judged.
 
-${table(['what is asked for', 'bench'], rowsAskedFor)}
+${table(['what is asked for', 'bench'], rowsAskedFor(entries))}
 
 **How to read a ratio.** The benches below need not be of one day, machine or commit: each names its own.
 ${where(entries)}
