@@ -8,26 +8,47 @@ import { copyFileSync, globSync, mkdirSync, readFileSync, statSync, writeFileSyn
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** `from './x.ts'`, `import './x.ts'` and `import('./x.ts')`: a file beside this one. */
+/** `from './x.ts'`, `import './x.ts'` and `import('./x.ts')`, as the formatter writes them: a file beside this one. */
 const NEIGHBOUR = /(?<=\b(?:from|import)(?: |\())'(\.{1,2}\/[^'\n]+)\.ts'/g;
+/** Any other way to name one. */
+const LEFT = /(['"`])\.{1,2}\/[^'"`\n]*\.ts\1/;
 
 /**
  * @param source of a module in TypeScript
  * @returns the same in JavaScript, which imports its neighbours as such
- * @throws SyntaxError for what is more than types (an enum, say)
+ * @throws SyntaxError for what is more than types (an enum, say); Error for a neighbour that is named in another way
  */
 export function javascriptOf(source: string): string {
-  return stripTypeScriptTypes(source).replaceAll(NEIGHBOUR, "'$1.js'");
+  const javascript = stripTypeScriptTypes(source).replaceAll(NEIGHBOUR, "'$1.js'");
+  const [left] = LEFT.exec(javascript) ?? [];
+  if (left !== undefined)
+    throw new Error(
+      `${left} would not be found as JavaScript; next: name it by from '…', import '…' or import('…')`,
+    );
+  return javascript;
 }
 
-/** Everything in `from`, its `.ts` as `.js`. */
+function converted(path: string): string {
+  try {
+    return javascriptOf(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new Error(`failed to take the types out of ${path}: ${String(error)}`, { cause: error });
+  }
+}
+
+/**
+ * Everything in `from`, its `.ts` as `.js`.
+ * @throws Error that names the file that cannot be converted, or the folder if there is none in it
+ */
 export function stripFolder(from: string, to: string): void {
-  for (const name of globSync('**/*', { cwd: from })) {
+  const names = globSync('**/*', { cwd: from });
+  if (!names.some((name) => name.endsWith('.ts'))) throw new Error(`failed to find sources in ${from}`);
+  for (const name of names) {
     const path = join(from, name);
     if (!statSync(path).isFile()) continue;
     const target = join(to, name.replace(/\.ts$/, '.js'));
     mkdirSync(dirname(target), { recursive: true });
-    if (target.endsWith('.js')) writeFileSync(target, javascriptOf(readFileSync(path, 'utf8')));
+    if (name.endsWith('.ts')) writeFileSync(target, converted(path));
     else copyFileSync(path, target);
   }
 }

@@ -165,7 +165,7 @@ function anchorsOf(text: string): Set<string> {
 
 /** `berth` commands of blocks and backquotes, also by the path of the program. */
 function berthCommands(): { page: string; words: string[] }[] {
-  const program = String.raw`(?:\bberth|(?:/app/)?src/main\.ts)`;
+  const program = String.raw`(?:\bberth|(?:/app/src/main\.js|src/main\.ts))`;
   const inline = named(new RegExp(`\`${program} ([^\`]+)\``, 'g'));
   const lines = blocks.flatMap(({ page, text }) =>
     [
@@ -220,6 +220,11 @@ async function problemOf(words: readonly string[]): Promise<string | null> {
   );
   return unknown.length > 0 ? `${command} ${verb} has no ${unknown.join(', ')}` : null;
 }
+
+test('what is run in a pod is named as it is in the image, where there is JavaScript', () => {
+  const named = pages.filter(({ text }) => text.includes('/app/src/main.ts')).map(({ page }) => page);
+  expect(named).toEqual([]);
+});
 
 test('commands of berth exist, with the options that the pages give them', async () => {
   const commands = berthCommands();

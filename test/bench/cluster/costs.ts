@@ -2,18 +2,18 @@
 import { cpus } from 'node:os';
 import { startOrder } from '../../cluster/layout.ts';
 import type { Measure, Sample } from '../bench.ts';
-import { unusedProcessors } from '../process-usage.ts';
+import { processUsage, unusedProcessors } from '../process-usage.ts';
 import { withAsked } from './asked.ts';
 import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
 
 const MS = 1000;
 const PERCENT = 100;
 
-/** Of each role of Berth. */
-export const ROLE_COSTS: readonly Measure[] = ROLES.map((role) => ({
-  name: `${role} processor`,
-  unit: 'ms/deployment',
-}));
+/** Of each role of Berth. Memory is the most that was ever resident, until the end of the round. */
+export const ROLE_COSTS: readonly Measure[] = [
+  ...ROLES.map((role) => ({ name: `${role} processor`, unit: 'ms/deployment' })),
+  ...ROLES.map((role) => ({ name: `${role} memory`, unit: 'MiB' })),
+];
 
 /** Of what the round shares the machine with, so that waiting can be told from working. */
 export const MACHINE_COSTS: readonly Measure[] = [
@@ -69,8 +69,8 @@ export function betweenLooks(
 }
 
 /**
- * What a round of so many deployments takes: processor time of Kubernetes and of the roles that run, and the share of all
- * processors that had nothing to do.
+ * What a round of so many deployments takes: processor time of Kubernetes and of the roles that run, their memory, and the
+ * share of all processors that had nothing to do.
  */
 export async function withCosts<T>(
   { berth, count, roles }: { berth: ClusterBerth; count: number; roles: readonly BenchRole[] },
@@ -80,9 +80,14 @@ export async function withCosts<T>(
   const result = await round();
   const { spent, rest, stolen } = betweenLooks(before, lookAtMachine(berth, roles));
   const each = Object.entries(spent).map(([name, seconds]) => [name, (seconds * MS) / count]);
+  const memory = roles.map((role) => [`${role} memory`, processUsage(berth.pidOf(role)).peakMib]);
   return {
     result,
-    costs: { 'processors at rest': rest, 'processors stolen': stolen, ...Object.fromEntries(each) },
+    costs: {
+      'processors at rest': rest,
+      'processors stolen': stolen,
+      ...Object.fromEntries([...each, ...memory]),
+    },
   };
 }
 

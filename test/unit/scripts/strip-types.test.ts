@@ -1,5 +1,13 @@
 import { execFile } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -33,6 +41,23 @@ test.each([
 
 test('refuses what is more than types', () => {
   expect(() => javascriptOf('enum A { B }')).toThrow(SyntaxError);
+});
+
+test.each([
+  `const a = await import(\n  './a.ts'\n);`,
+  `import { a } from "./a.ts";`,
+  `new URL('./a.ts', import.meta.url);`,
+  'const a = await import(`../a.ts`);',
+])('refuses what would look for a file that is not there any more: %s', (source) => {
+  expect(() => javascriptOf(source)).toThrow(/a\.ts.* would not be found as JavaScript; next: /);
+});
+
+test('names the file that it cannot convert, and the folder in which there is nothing', () => {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'berth-javascript-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  expect(() => stripFolder(folder, join(folder, 'to'))).toThrow(`failed to find sources in ${folder}`);
+  writeFileSync(join(folder, 'a.ts'), 'enum A { B }');
+  expect(() => stripFolder(folder, join(folder, 'to'))).toThrow(join(folder, 'a.ts'));
 });
 
 test('all of src loads as JavaScript, from the same lines, with nothing left that has types', async () => {
