@@ -14,6 +14,7 @@ import {
   runBench,
   sharedThings,
 } from '../test/bench/bench.ts';
+import { isFilledWorld } from '../test/bench/cluster/sides.ts';
 import { comparable, compareBench } from '../test/bench/compare.ts';
 import { busyWarning, describeMachine, type Machine, untilIdle } from '../test/bench/machine.ts';
 import { toldProfiles } from '../test/bench/profiles.ts';
@@ -101,6 +102,14 @@ export interface Asked {
 
 /** What a checkout has to have, so that its Berth can be started. */
 const NEEDED = ['src/main.ts', 'package.json', 'node_modules'];
+
+/** Ends the filled worlds if the first of these benches is the last one that shares them. */
+async function stopFilled(
+  things: ReturnType<typeof sharedThings>,
+  [done, ...left]: readonly Bench[],
+): Promise<void> {
+  if (done?.besideMany && !left.some(({ besideMany }) => besideMany)) await things.stop(isFilledWorld);
+}
 
 /** @throws Error that names what is missing */
 export function assertCheckout(folder: string): void {
@@ -223,6 +232,7 @@ export async function measure(
       results.push(result);
       if (asked.write) writeReport(join(root, 'docs'), [{ result, machine, date, command }], all);
       if (!asked.json) print(result, asked.checkouts === null ? CELL_NAMES : COMPARED_NAMES);
+      await stopFilled(things, benches.slice(index));
     }
   } finally {
     await things.stop();

@@ -83,6 +83,8 @@ export interface Bench {
    * the second one would start beside what the first one has left.
    */
   readonly startIsMeasured?: true;
+  /** It shares the worlds that are filled for all such benches of a run, and end after the last of these. */
+  readonly besideMany?: true;
   /** Starts both sides. What it has started when it throws, it has stopped. */
   start(context: BenchContext): Promise<Sides>;
 }
@@ -191,10 +193,12 @@ export function sharedThings() {
       things.set(name, known);
       return known as Promise<T>;
     },
-    /** Last in, first out. */
-    async stop(): Promise<void> {
-      for (const thing of [...things.values()].reverse())
+    /** Last in, first out: all, or those of such names. Who asks for one afterwards gets a new one. */
+    async stop(isOver: (name: string) => boolean = () => true): Promise<void> {
+      for (const [name, thing] of [...things].reverse().filter(([each]) => isOver(each))) {
+        things.delete(name);
         await thing.then((it) => it.stop()).catch(() => undefined);
+      }
     },
   };
 }

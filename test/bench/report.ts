@@ -117,10 +117,12 @@ export const ASKED_FOR: readonly (readonly [what: string, benches: readonly stri
   ['100 listeners that poll', ['listeners-poll']],
 ];
 
+const NOT_RUN = 'not run yet';
+
 /** What was not run yet has no section. */
 function rowsAskedFor(entries: readonly Entry[]): string[][] {
   const known = new Set(entries.map(({ result }) => result.name));
-  const told = (name: string) => (known.has(name) ? `[${name}](#${name})` : `${name} (not run yet)`);
+  const told = (name: string) => (known.has(name) ? `[${name}](#${name})` : `${name} (${NOT_RUN})`);
   return ASKED_FOR.map(([what, benches]) => [what, benches.map(told).join(', ')]);
 }
 
@@ -182,17 +184,33 @@ export function judgedAnew(result: BenchResult, benches: readonly Judging[]): Be
   return { ...result, measures };
 }
 
+/** The goals of a bench: what came of them, or that it did not measure them yet when it was last run, or was not run at all. */
+function goalRows(name: string, measures: readonly Measure[], result: BenchResult | undefined): string[][] {
+  const known = result?.measures ?? [];
+  const missing = measures.filter((each) => each.goal && !known.some((one) => one.name === each.name));
+  const link = result === undefined ? name : `[${name}](#${name})`;
+  return [
+    ...known.filter(({ goal }) => goal !== null).map((measure) => [link, ...measureCells(measure)]),
+    ...missing.map(({ name: measure, unit, goal }) => [
+      ...[link, `${measure}, ${unit}`, '–', '–', '–'],
+      ...[goal === undefined ? '–' : goalText(goal, unit), NOT_RUN],
+    ]),
+  ];
+}
+
 /**
  * The page, from what was measured.
  * @param benches those that there are now, whose goals count
  */
 export function benchmarksPage(stored: readonly Entry[], benches: readonly Judging[]): string {
   const entries = stored.map((entry) => ({ ...entry, result: judgedAnew(entry.result, benches) }));
-  const goals = entries.flatMap(({ result }) =>
-    result.measures
-      .filter(({ goal }) => goal !== null)
-      .map((measure) => [`[${result.name}](#${result.name})`, ...measureCells(measure)]),
-  );
+  const results = new Map(entries.map(({ result }) => [result.name, result]));
+  // Also of benches that there are no more.
+  const measures = new Map(benches.map((bench) => [bench.name, bench.measures]));
+  const names = new Set([...results.keys(), ...measures.keys()]);
+  const goals = [...names]
+    .toSorted()
+    .flatMap((name) => goalRows(name, measures.get(name) ?? [], results.get(name)));
   const overview = goals.length === 0 ? [] : ['## Goals', table(['bench', ...CELL_NAMES], goals)];
   return `${[head(entries), ...overview, ...entries.map(section)].join('\n\n')}\n`;
 }

@@ -1,9 +1,13 @@
-/** Berth as users run it: `node src/main.ts ROLE` in a process of its own, with its settings in the environment. */
+/**
+ * Berth in a process of its own, `node src/main.ts ROLE`, with its settings in the environment and what the chart sets besides.
+ * An image has its sources without types; here what node made of them is read from where node keeps it, in about as much memory.
+ */
 import { execFile } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { parse } from 'yaml';
 import {
   assertRunning,
   logPath,
@@ -18,18 +22,35 @@ import { logLines, logSize } from './log-file.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The program of a checkout. */
 export const mainOf = (checkout = root) => join(checkout, 'src/main.ts');
-/** What the chart has the C library keep less by, in the pods of these roles. */
-export const SPARING = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '32768' };
-const SPARING_ROLES: ReadonlySet<string> = new Set(['listener', 'operator']);
-
-/**
- * What a pod of the chart has besides settings. Its image has no types that node would have to take out; here it is told where it
- * keeps what it has compiled without them, and need not load what takes them out for not even the first module.
- */
-const surroundings = (command = '', checkout = root): Record<string, string> => ({
+/** What node has compiled is kept there; told to node itself, so that what takes types out is not loaded for the first module either. */
+export const compileCache = (checkout = root) => ({
   NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/berth'),
-  ...(SPARING_ROLES.has(command) ? SPARING : {}),
 });
+
+interface PodTemplate {
+  spec: { template: { spec: { containers: { env?: { name: string; value?: string }[] }[] } } };
+}
+
+const ofPods = new Map<string, Record<string, string>>();
+
+/** What the chart of a checkout sets in the pods of a role besides Berth's settings, by its profile `ha`; none for a role without pods. */
+export function podEnvironment(role: string, checkout = root): Record<string, string> {
+  const path = join(checkout, 'manifests/ha.yaml');
+  const key = `${path} ${role}`;
+  const known = ofPods.get(key);
+  if (known !== undefined) return known;
+  // Only this one is parsed: custom resources are most of the file.
+  const text = readFileSync(path, 'utf8')
+    .split('\n---\n')
+    .find((each) => each.includes(`kind: Deployment\nmetadata:\n  name: berth-${role}\n`));
+  const [container] = text === undefined ? [] : (parse(text) as PodTemplate).spec.template.spec.containers;
+  const set = (container?.env ?? []).flatMap(({ name, value }) =>
+    value === undefined || name.startsWith('BERTH_') ? [] : [[name, value] as const],
+  );
+  const found = Object.fromEntries(set);
+  ofPods.set(key, found);
+  return found;
+}
 
 export interface BerthProcess {
   /** Base URL of the API; empty for roles without one. */
@@ -80,7 +101,7 @@ export async function startBerth(options: BerthOptions): Promise<BerthProcess> {
     command: process.execPath,
     args: [`--env-file=${envFile}`, mainOf(options.checkout), role],
     // Again as environment: there it wins over what the caller's own environment holds.
-    env: { ...surroundings(role, options.checkout), ...settings },
+    env: { ...compileCache(options.checkout), ...podEnvironment(role, options.checkout), ...settings },
   });
   const ready = await waitFor(
     `${name} to be ready`,
@@ -124,7 +145,7 @@ export async function runBerth(
       [`--env-file=${envFile}`, mainOf(checkout), ...args],
       {
         cwd: checkout ?? root,
-        env: { ...process.env, ...surroundings(args[0], checkout), ...settings },
+        env: { ...process.env, ...compileCache(checkout), ...settings },
       },
     );
     return stdout;

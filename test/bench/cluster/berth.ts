@@ -62,7 +62,7 @@ export interface ClusterBerth {
   patch(id: string, body: object): Promise<Deployment>;
   sql<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   /** Asks the API for the deletion of every deployment. */
-  deleteAll(): Promise<void>;
+  deleteAll(prefix?: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -175,8 +175,10 @@ export async function prepareClusterBerth(
     async sql<Row extends object>(text: string, values: readonly unknown[] = []) {
       return (await database.query<Row>(text, [...values])).rows;
     },
-    async deleteAll() {
-      const rows = await berth.sql<{ id: string }>('SELECT id FROM deployments');
+    async deleteAll(prefix = '') {
+      const rows = await berth.sql<{ id: string }>('SELECT id FROM deployments WHERE starts_with(name, $1)', [
+        prefix,
+      ]);
       for (const key of keys) await eachOf(rows, ({ id }) => remove(key, id));
     },
     async stop() {

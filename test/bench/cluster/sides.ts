@@ -76,7 +76,17 @@ export interface OwnOptions {
 }
 
 /** What benches beside a filled world have alike: their goals are for 5,000 deployments. */
-export const BESIDE_MANY = { floor: null, n: 20, goalsFrom: 5000, runs: 1, warmedUp: true } as const;
+export const BESIDE_MANY = {
+  floor: null,
+  n: 20,
+  goalsFrom: 5000,
+  runs: 1,
+  warmedUp: true,
+  besideMany: true,
+} as const;
+
+const FILLED = 'filled: ';
+export const isFilledWorld = (name: string) => name.startsWith(FILLED);
 
 /** How long a filled world is looked at, in seconds: the longest at the size of the goals, in proportion below it. */
 export const secondsBeside = (count: number, [shortest, longest]: readonly [number, number]): number =>
@@ -90,12 +100,12 @@ export interface FilledWorld extends World {
 
 /**
  * A world with many deployments, switched off, and all roles behind the proxy. It takes minutes to make, so the benches of
- * one run share it; the last of them stops it.
+ * one run share it (`besideMany`); the frame stops it after the last of them.
  */
 export async function filledWorld(context: BenchContext, count: number): Promise<FilledWorld> {
   // What it stands on is started, and so stopped at the end, around it.
   await postgresOf(context);
-  return context.shared(`${count} deployments of ${sideOf(context)}`, async () => {
+  return context.shared(`${FILLED}${count} of ${sideOf(context)}`, async () => {
     const stack = new AsyncDisposableStack();
     try {
       const cluster = ownCluster(context);

@@ -59,6 +59,26 @@ test('what there is no bench or measure for any more, or one in another unit, st
   expect(judgedAnew(result, [another])).toEqual(result);
 });
 
+test('a goal that is newer than the result, and a bench that was not run, are on the page as such', async () => {
+  const entry = {
+    result: await measured(),
+    machine: describeMachine(),
+    command: 'npm run bench -- fake --write',
+    date: '2026-01-01',
+  };
+  const newer = { name: 'newer', unit: 's', goal: { of: 'ratio', is: 'at most', limit: 2 } as const };
+  const page = benchmarksPage(
+    [entry],
+    [
+      { ...bench, measures: [...bench.measures, newer] },
+      { name: 'another', measures: [newer, { name: 'without a goal', unit: 's' }] },
+    ],
+  );
+  expect(page).toContain('| another | newer, s | – | – | – | ≤ 2 × floor | not run yet |');
+  expect(page).toContain('| [fake](#fake) | newer, s | – | – | – | ≤ 2 × floor | not run yet |');
+  expect(page).not.toContain('without a goal');
+});
+
 test('the page has the goals of now, in its overview and with the bench', async () => {
   const entry = {
     result: await measured(),
