@@ -1,7 +1,7 @@
 /** Results as JSON, and docs/benchmarks.md made from it. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Bench, type BenchResult, isAtSize, type MeasureResult } from './bench.ts';
+import { type Bench, type BenchResult, isAtSize, type Measure, type MeasureResult } from './bench.ts';
 import { busyWarning, type Machine } from './machine.ts';
 import { drawPlot, type Plot } from './plot.ts';
 import { type Goal, judge, type Summary } from './statistics.ts';
