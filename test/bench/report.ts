@@ -114,7 +114,7 @@ export const ASKED_FOR: readonly (readonly [what: string, benches: readonly stri
   ['100, 1,000, 5,000: the time of a deployment does not grow', ['growth', 'two-sizes']],
   ['one tenant beside another that creates 1,000: 2 times', ['fairness', 'api-fairness']],
   ['several API processes share the load', ['api-replicas']],
-  ['100 listeners that poll', ['listeners-poll']],
+  ['100 listeners that poll, of which none is given what is for another', ['listeners-poll']],
 ];
 
 const NOT_RUN = 'not run yet';
