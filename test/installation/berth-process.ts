@@ -3,7 +3,7 @@
  * An image has its sources without types; here what node made of them is read from where node keeps it, in about as much memory.
  */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -33,14 +33,14 @@ interface PodTemplate {
 
 const ofPods = new Map<string, Record<string, string>>();
 
-/** What the chart of a checkout sets in the pods of a role besides Berth's settings, by its profile `ha`; none for a role without pods. */
+/** What the chart of a checkout sets in the pods of a role besides Berth's settings, by its profile `ha`; none for a role without pods, or a checkout without manifests. */
 export function podEnvironment(role: string, checkout = root): Record<string, string> {
   const path = join(checkout, 'manifests/ha.yaml');
   const key = `${path} ${role}`;
   const known = ofPods.get(key);
   if (known !== undefined) return known;
   // Only this one is parsed: custom resources are most of the file.
-  const text = readFileSync(path, 'utf8')
+  const text = (existsSync(path) ? readFileSync(path, 'utf8') : '')
     .split('\n---\n')
     .find((each) => each.includes(`kind: Deployment\nmetadata:\n  name: berth-${role}\n`));
   const [container] = text === undefined ? [] : (parse(text) as PodTemplate).spec.template.spec.containers;
