@@ -22,7 +22,7 @@ import { logLines, logSize } from './log-file.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The program of a checkout. */
 export const mainOf = (checkout = root) => join(checkout, 'src/main.ts');
-/** What node has compiled is kept there; told to node itself, so that what takes types out is not loaded for the first module either. */
+/** Where node keeps what it has compiled; told to node itself, it need not load what takes types out for the first module either. */
 export const compileCache = (checkout = root) => ({
   NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/berth'),
 });
@@ -33,7 +33,10 @@ interface PodTemplate {
 
 const ofPods = new Map<string, Record<string, string>>();
 
-/** What the chart of a checkout sets in the pods of a role besides Berth's settings, by its profile `ha`; none for a role without pods, or a checkout without manifests. */
+/**
+ * What the chart of a checkout sets in the pods of a role besides Berth's settings, by its profile `ha`; nothing for a role
+ * without pods of its own, or a checkout without manifests.
+ */
 export function podEnvironment(role: string, checkout = root): Record<string, string> {
   const path = join(checkout, 'manifests/ha.yaml');
   const key = `${path} ${role}`;
