@@ -103,14 +103,6 @@ export interface Asked {
 /** What a checkout has to have, so that its Berth can be started. */
 const NEEDED = ['src/main.ts', 'package.json', 'node_modules'];
 
-/** Ends the filled worlds if the first of these benches is the last one that shares them. */
-async function stopFilled(
-  things: ReturnType<typeof sharedThings>,
-  [done, ...left]: readonly Bench[],
-): Promise<void> {
-  if (done?.besideMany && !left.some(({ besideMany }) => besideMany)) await things.stop(isFilledWorld);
-}
-
 /** @throws Error that names what is missing */
 export function assertCheckout(folder: string): void {
   const missing = NEEDED.find((path) => !existsSync(join(folder, path)));
@@ -197,6 +189,14 @@ async function machineFor({ write }: Pick<Asked, 'write'>): Promise<Machine> {
   const warning = busyWarning(machine);
   if (warning !== null) log(`Mind: ${warning}.`);
   return machine;
+}
+
+/** Ends the filled worlds if the first of these benches is the last one that shares them. */
+async function stopFilled(
+  things: ReturnType<typeof sharedThings>,
+  [done, ...left]: readonly Bench[],
+): Promise<void> {
+  if (done?.besideMany && !left.some(({ besideMany }) => besideMany)) await things.stop(isFilledWorld);
 }
 
 /** @param all benches that there are: by their goals the page is judged */

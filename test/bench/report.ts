@@ -187,15 +187,15 @@ export function judgedAnew(result: BenchResult, benches: readonly Judging[]): Be
 /** The goals of a bench: what came of them, or that it did not measure them yet when it was last run, or was not run at all. */
 function goalRows(name: string, measures: readonly Measure[], result: BenchResult | undefined): string[][] {
   const known = result?.measures ?? [];
-  const missing = measures.filter((each) => each.goal && !known.some((one) => one.name === each.name));
   const link = result === undefined ? name : `[${name}](#${name})`;
-  return [
-    ...known.filter(({ goal }) => goal !== null).map((measure) => [link, ...measureCells(measure)]),
-    ...missing.map(({ name: measure, unit, goal }) => [
-      ...[link, `${measure}, ${unit}`, '–', '–', '–'],
-      ...[goal === undefined ? '–' : goalText(goal, unit), NOT_RUN],
-    ]),
-  ];
+  const isKnown = (measure: string) => known.some((each) => each.name === measure);
+  const missing = measures.flatMap(({ name: measure, unit, goal }) =>
+    goal === undefined || isKnown(measure)
+      ? []
+      : [[link, `${measure}, ${unit}`, '–', '–', '–', goalText(goal, unit), NOT_RUN]],
+  );
+  const told = known.filter(({ goal }) => goal !== null).map((measure) => [link, ...measureCells(measure)]);
+  return [...told, ...missing];
 }
 
 /**

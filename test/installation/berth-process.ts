@@ -31,17 +31,12 @@ interface PodTemplate {
   spec: { template: { spec: { containers: { env?: { name: string; value?: string }[] }[] } } };
 }
 
-const ofPods = new Map<string, Record<string, string>>();
-
 /**
  * What the chart of a checkout sets in the pods of a role besides Berth's settings, by its profile `ha`; nothing for a role
  * without pods of its own, or a checkout without manifests.
  */
 export function podEnvironment(role: string, checkout = root): Record<string, string> {
   const path = join(checkout, 'manifests/ha.yaml');
-  const key = `${path} ${role}`;
-  const known = ofPods.get(key);
-  if (known !== undefined) return known;
   // Only this one is parsed: custom resources are most of the file.
   const text = (existsSync(path) ? readFileSync(path, 'utf8') : '')
     .split('\n---\n')
@@ -50,9 +45,7 @@ export function podEnvironment(role: string, checkout = root): Record<string, st
   const set = (container?.env ?? []).flatMap(({ name, value }) =>
     value === undefined || name.startsWith('BERTH_') ? [] : [[name, value] as const],
   );
-  const found = Object.fromEntries(set);
-  ofPods.set(key, found);
-  return found;
+  return Object.fromEntries(set);
 }
 
 export interface BerthProcess {

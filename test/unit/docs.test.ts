@@ -165,7 +165,7 @@ function anchorsOf(text: string): Set<string> {
 
 /** `berth` commands of blocks and backquotes, also by the path of the program. */
 function berthCommands(): { page: string; words: string[] }[] {
-  const program = String.raw`(?:\bberth|(?:/app/src/main\.js|src/main\.ts))`;
+  const program = String.raw`(?:\bberth|/app/src/main\.js|src/main\.ts)`;
   const inline = named(new RegExp(`\`${program} ([^\`]+)\``, 'g'));
   const lines = blocks.flatMap(({ page, text }) =>
     [

@@ -61,7 +61,7 @@ export interface ClusterBerth {
   create(body: object, apiKey?: string): Promise<Deployment>;
   patch(id: string, body: object): Promise<Deployment>;
   sql<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-  /** Asks the API for the deletion of every deployment. */
+  /** Asks the API for the deletion of every deployment whose name begins so; default: of all. */
   deleteAll(prefix?: string): Promise<void>;
   stop(): Promise<void>;
 }

@@ -24,6 +24,12 @@ const measured = () =>
     log: () => undefined,
     shared: (_name, start) => start(),
   });
+const entry = async () => ({
+  result: await measured(),
+  machine: describeMachine(),
+  command: 'npm run bench -- fake --write',
+  date: '2026-01-01',
+});
 const tooMuch = { of: 'value', is: 'at most', limit: 1 } as const;
 const verdicts = (result: Awaited<ReturnType<typeof measured>>) =>
   result.measures.map(({ name, goal, verdict }) => [name, goal?.limit ?? null, verdict]);
@@ -60,15 +66,9 @@ test('what there is no bench or measure for any more, or one in another unit, st
 });
 
 test('a goal that is newer than the result, and a bench that was not run, are on the page as such', async () => {
-  const entry = {
-    result: await measured(),
-    machine: describeMachine(),
-    command: 'npm run bench -- fake --write',
-    date: '2026-01-01',
-  };
   const newer = { name: 'newer', unit: 's', goal: { of: 'ratio', is: 'at most', limit: 2 } as const };
   const page = benchmarksPage(
-    [entry],
+    [await entry()],
     [
       { ...bench, measures: [...bench.measures, newer] },
       { name: 'another', measures: [newer, { name: 'without a goal', unit: 's' }] },
@@ -80,13 +80,7 @@ test('a goal that is newer than the result, and a bench that was not run, are on
 });
 
 test('the page has the goals of now, in its overview and with the bench', async () => {
-  const entry = {
-    result: await measured(),
-    machine: describeMachine(),
-    command: 'npm run bench -- fake --write',
-    date: '2026-01-01',
-  };
-  const page = benchmarksPage([entry], [{ ...bench, goalsFrom: 100 }]);
+  const page = benchmarksPage([await entry()], [{ ...bench, goalsFrom: 100 }]);
   expect(page).toContain('| [fake](#fake) | old, ms | 5 | – | – | ≤ 5 ms | too few |');
   expect(page).toContain('\n| old, ms | 5 | – | – | ≤ 5 ms | too few |');
 });
