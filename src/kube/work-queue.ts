@@ -7,6 +7,8 @@ export interface WorkQueueOptions {
   groupOf?: (key: string) => string;
   /** Keys of one group that workers have at once, so that a worker is free for another one's; default: any number. */
   maxOfGroup?: number;
+  /** None is handed out before `release`; default: no. */
+  held?: boolean;
   /** Default 500 ms, cap 60 s. */
   backoff?: BackoffOptions;
   clock?: Clock;
@@ -48,6 +50,10 @@ export class WorkQueue {
   /** Until when the server asked to be left alone with a key, on the clock. */
   readonly #notBefore = new Map<string, number>();
   readonly #waiting: ((key: string | undefined) => void)[] = [];
+  /** Keys that are held, and whether ahead; undefined: none is, any more. */
+  #held: Map<string, boolean> | undefined;
+  /** Since when the first of these waits, on the clock. */
+  #heldSince: number | undefined;
   #drained: PromiseWithResolvers<void> | undefined;
 
   constructor(options: WorkQueueOptions = {}) {
@@ -56,12 +62,30 @@ export class WorkQueue {
     this.#backoff = options.backoff ?? BACKOFF;
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
+    this.#held = options.held === true ? new Map() : undefined;
+  }
+
+  /**
+   * Hands out what was held, in the order of its names: caches were filled in that order, and what stands side by side in
+   * them is unpacked together. Groups are those of now: before all is listed it is not known whose a key is.
+   */
+  release(): void {
+    const keys = this.#held;
+    if (keys === undefined) return;
+    this.#held = undefined;
+    const at = this.#heldSince ?? this.#clock.now();
+    for (const key of [...keys.keys()].sort())
+      this.#ready.add(key, this.#groupOf(key), { ahead: keys.get(key) === true, at });
+    this.#handOut();
   }
 
   add(key: string, { ahead = false }: AddOptions = {}): void {
     if (this.#drained !== undefined) return;
     this.#cancelDelay(key);
-    if (this.#processing.has(key)) this.#again.set(key, ahead || this.#again.get(key) === true);
+    if (this.#held !== undefined) {
+      this.#heldSince ??= this.#clock.now();
+      this.#held.set(key, ahead || this.#held.get(key) === true);
+    } else if (this.#processing.has(key)) this.#again.set(key, ahead || this.#again.get(key) === true);
     else this.#makeReadyInTime(key, ahead);
   }
 
@@ -131,6 +155,7 @@ export class WorkQueue {
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
     this.#ready.clear();
+    this.#held?.clear();
     for (const resolve of this.#waiting.splice(0)) resolve(undefined);
     if (this.#processing.size === 0) this.#drained.resolve();
     return this.#drained.promise;
@@ -143,7 +168,7 @@ export class WorkQueue {
 
   /** Keys ready and waiting for a worker. */
   get depth(): number {
-    return this.#ready.size;
+    return this.#ready.size + (this.#held?.size ?? 0);
   }
 
   get processing(): number {
@@ -163,11 +188,12 @@ export class WorkQueue {
   /** Age in ms of the longest waiting ready key; 0 when none waits. */
   get oldestAgeMs(): number {
     const now = this.#clock.now();
-    return now - (this.#ready.oldest() ?? now);
+    const heldSince = this.#held === undefined ? undefined : this.#heldSince;
+    return now - (this.#ready.oldest() ?? heldSince ?? now);
   }
 
   #isReady(key: string): boolean {
-    return this.#again.has(key) || this.#ready.has(key);
+    return this.#again.has(key) || this.#ready.has(key) || this.#held?.has(key) === true;
   }
 
   #makeReadyInTime(key: string, ahead: boolean): void {

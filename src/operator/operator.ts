@@ -157,6 +157,7 @@ async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader 
     // A thousand resources of one do not keep another one's waiting.
     groupOf: (key) => caches.tenantOf(key),
     maxOfGroup: LOOKS_OF_ONE_TENANT,
+    held: true,
     clock,
   });
   const events = new EventRecorder({
@@ -184,6 +185,7 @@ async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader 
     if (term.aborted) return;
     logger.info({ kinds: kinds.length, due: queue.depth }, 'caches are filled; reconciling');
     hooks?.onState?.('leading');
+    queue.release();
     if (config.routing.mode === 'gateway') {
       const intervalMs = options.discoveryMs ?? DISCOVERY_MS;
       const signal = AbortSignal.any([term, ended.signal]);

@@ -57,6 +57,40 @@ describe('keys', () => {
   });
 });
 
+describe('keys that are held', () => {
+  test('wait for the release, then come in order of name, those that are ahead first, in the groups of that time', async () => {
+    const groups: Record<string, string> = {};
+    const { clock, queue } = setUp({ held: true, groupOf: (key) => groups[key] ?? 'nobody' });
+    const waiting = queue.get();
+    queue.add('c');
+    clock.advance(500);
+    for (const key of ['b', 'a', 'd', 'b']) queue.add(key);
+    queue.add('d', { ahead: true });
+    queue.addAfter('a', 1000);
+    expect(await take(queue)).toBe('nothing');
+    expect(queue).toMatchObject({ depth: 4, oldestAgeMs: 500, delayed: 0 });
+    groups['c'] = 'somebody';
+    queue.release();
+    // The first worker waited all the time; the second one above, too.
+    expect([await waiting, queue.depth]).toEqual(['d', 2]);
+    expect(await take(queue)).toBe('a');
+    expect(await take(queue)).toBe('b');
+    expect(queue).toMatchObject({ depth: 0, oldestAgeMs: 0 });
+    queue.add('z');
+    queue.add('y');
+    expect([await take(queue), await take(queue)]).toEqual(['z', 'y']);
+  });
+
+  test('are dropped with all else when it is shut down', async () => {
+    const { queue } = setUp({ held: true });
+    queue.add('a');
+    await queue.shutdown();
+    queue.release();
+    expect(queue.depth).toBe(0);
+    expect(await queue.get()).toBeUndefined();
+  });
+});
+
 describe('keys that are ahead', () => {
   const takeAll = async (queue: WorkQueue) => {
     const taken: (string | undefined)[] = [];
