@@ -50,10 +50,8 @@ export class WorkQueue {
   /** Until when the server asked to be left alone with a key, on the clock. */
   readonly #notBefore = new Map<string, number>();
   readonly #waiting: ((key: string | undefined) => void)[] = [];
-  /** Keys that are held, and whether ahead; undefined: none is, any more. */
-  #held: Map<string, boolean> | undefined;
-  /** Since when the first of these waits, on the clock. */
-  #heldSince: number | undefined;
+  /** Keys that are held, whether ahead, and since when they wait, in order of arrival; undefined: none is, any more. */
+  #held: Map<string, { readonly ahead: boolean; readonly at: number }> | undefined;
   #drained: PromiseWithResolvers<void> | undefined;
 
   constructor(options: WorkQueueOptions = {}) {
@@ -70,12 +68,12 @@ export class WorkQueue {
    * them is unpacked together. Groups are those of now: before all is listed it is not known whose a key is.
    */
   release(): void {
-    const keys = this.#held;
-    if (keys === undefined) return;
+    const held = this.#held ?? new Map<string, { readonly ahead: boolean }>();
+    // They are not in the order of their times then: that of the first one is kept, so that none seems to wait for less.
+    const at = this.#heldSince() ?? this.#clock.now();
     this.#held = undefined;
-    const at = this.#heldSince ?? this.#clock.now();
-    for (const key of [...keys.keys()].sort())
-      this.#ready.add(key, this.#groupOf(key), { ahead: keys.get(key) === true, at });
+    for (const key of [...held.keys()].sort())
+      this.#ready.add(key, this.#groupOf(key), { ahead: held.get(key)?.ahead === true, at });
     this.#handOut();
   }
 
@@ -83,8 +81,8 @@ export class WorkQueue {
     if (this.#drained !== undefined) return;
     this.#cancelDelay(key);
     if (this.#held !== undefined) {
-      this.#heldSince ??= this.#clock.now();
-      this.#held.set(key, ahead || this.#held.get(key) === true);
+      const known = this.#held.get(key);
+      this.#held.set(key, { ahead: ahead || known?.ahead === true, at: known?.at ?? this.#clock.now() });
     } else if (this.#processing.has(key)) this.#again.set(key, ahead || this.#again.get(key) === true);
     else this.#makeReadyInTime(key, ahead);
   }
@@ -155,7 +153,7 @@ export class WorkQueue {
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
     this.#ready.clear();
-    this.#held?.clear();
+    this.#held = undefined;
     for (const resolve of this.#waiting.splice(0)) resolve(undefined);
     if (this.#processing.size === 0) this.#drained.resolve();
     return this.#drained.promise;
@@ -188,8 +186,12 @@ export class WorkQueue {
   /** Age in ms of the longest waiting ready key; 0 when none waits. */
   get oldestAgeMs(): number {
     const now = this.#clock.now();
-    const heldSince = this.#held === undefined ? undefined : this.#heldSince;
-    return now - (this.#ready.oldest() ?? heldSince ?? now);
+    return now - (this.#ready.oldest() ?? this.#heldSince() ?? now);
+  }
+
+  /** Of the first one that is held. */
+  #heldSince(): number | undefined {
+    return this.#held?.values().next().value?.at;
   }
 
   #isReady(key: string): boolean {

@@ -222,6 +222,9 @@ async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader 
     if (!term.aborted) throw error;
   } finally {
     ended.abort();
+    // A term may end before its caches are filled, and metrics go on to tell of its queues.
+    void queue.shutdown();
+    void builds?.queue.shutdown();
     await following;
     await Promise.all([caches.stop(), builds?.stop()]);
   }

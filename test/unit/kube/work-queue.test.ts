@@ -82,9 +82,11 @@ describe('keys that are held', () => {
   });
 
   test('are dropped with all else when it is shut down', async () => {
-    const { queue } = setUp({ held: true });
+    const { clock, queue } = setUp({ held: true });
     queue.add('a');
     await queue.shutdown();
+    clock.advance(1000);
+    expect(queue).toMatchObject({ depth: 0, oldestAgeMs: 0 });
     queue.release();
     expect(queue.depth).toBe(0);
     expect(await queue.get()).toBeUndefined();
