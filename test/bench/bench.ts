@@ -13,8 +13,11 @@ export interface Measure {
   /** Such as `req/s`, `ms`, `MiB`. */
   readonly unit: string;
   readonly goal?: Goal;
-  /** It is of something else than Berth: a comparison of checkouts is without it. */
-  readonly besideBerth?: true;
+  /**
+   * Where it is told, if not everywhere: `floor`: it is of something else than Berth, which a comparison of checkouts is without;
+   * `compare`: it holds Berth against itself, which beside a floor is the ratio.
+   */
+  readonly only?: 'floor' | 'compare';
 }
 
 /** What one round of one side yields: values by the name of the measure. */
@@ -28,8 +31,8 @@ export interface BenchContext {
   /** Folder for CPU profiles of the Berth processes that are measured, and of the API's floor; null: none are made. */
   readonly profiles: string | null;
   /**
-   * Two checkouts take turns, and this is the one or the other: no round of a floor is run, and no measure `besideBerth` is
-   * asked for. Absent: Berth is measured beside its floor.
+   * Two checkouts take turns, and this is the one or the other: no round of a floor is run, and no measure that is only
+   * beside one is asked for. Absent: Berth is measured beside its floor.
    */
   readonly side?: 'A' | 'B';
   /** Tells what is going on. */
@@ -146,6 +149,10 @@ export function resultOf(
   };
 }
 
+/** Those that are told beside a floor, or in a comparison of checkouts. */
+export const measuresFor = ({ measures }: Pick<Bench, 'measures'>, where: 'floor' | 'compare') =>
+  measures.filter(({ only = where }) => only === where);
+
 /** What is measured, of so many. */
 export const describeBench = ({ what }: Bench, n: number) => what.replaceAll('{n}', n.toLocaleString('en'));
 
@@ -179,7 +186,9 @@ export async function runBench(bench: Bench, context: BenchContext, runs = bench
     name: bench.name,
     floor: bench.floor,
     ...size,
-    measures: bench.measures.map((measure) => resultOf(measure, ours, floor, isAtSize(bench, size.n))),
+    measures: measuresFor(bench, 'floor').map((measure) =>
+      resultOf(measure, ours, floor, isAtSize(bench, size.n)),
+    ),
     ...told,
   };
 }

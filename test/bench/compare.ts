@@ -1,6 +1,14 @@
 /** The same bench with the Berth of two checkouts: how a change is judged. */
 import { checkoutCommit } from '../checkout-commit.ts';
-import { type Bench, type BenchContext, type BenchResult, resultOf, type Sides, sizeOf } from './bench.ts';
+import {
+  type Bench,
+  type BenchContext,
+  type BenchResult,
+  measuresFor,
+  resultOf,
+  type Sides,
+  sizeOf,
+} from './bench.ts';
 import { isOneOrder, measureRounds, type Started } from './rounds.ts';
 
 /** @throws Error for a bench with which two checkouts cannot take turns */
@@ -68,9 +76,9 @@ export async function compareBench(
   };
   const { profiles } = second;
   const [floor = [], ours = []] = await measureRounds(bench, { runs, log, profiles }, startBoth);
-  const measures = bench.measures
-    .filter(({ besideBerth }) => !besideBerth)
-    .map(({ name, unit }) => resultOf({ name, unit }, ours, floor));
+  const measures = measuresFor(bench, 'compare').map(({ name, unit }) =>
+    resultOf({ name, unit }, ours, floor),
+  );
   const { n, what } = sizeOf(bench, second);
   const oneOrder =
     'A was the first one in each round: a small difference is to be asked for in the other order, too.';

@@ -21,9 +21,12 @@ const CROWD = 30;
 /** Of a program that decides nothing. */
 const TENANTS = { crowd: 'crowd', single: 'single' };
 
+/** Of two checkouts each has single ones alone in its own rounds: what is to be compared is how much longer the others take. */
+const TIMES_ALONE = ['time', 'p90', 'rare'] as const;
+
 export const bench: Bench = {
   name: 'fairness',
-  what: `One tenant creates {n} deployments over ${CONNECTIONS} connections; until the last of them is there, another one creates a single one, ${PAUSES_MS.soon / 1000} s after the one before was there, and ${PAUSES_MS.rare / 1000} s after it, in turn (rare: the latter alone, when its tenant has not been at work). From before its POST until the status says that all of it is there. They are switched off: no pod runs. Each round in a new Kubernetes, after ${WARM} single ones that do not count. writes: how long the API server takes for the writes of a single one, sent by a program that decides nothing, beside the same writes of the crowd. writes in turns: the same by a program that has Berth's limit of writes under way, with its turns between tenants, and nothing else of Berth: what of the delay is Kubernetes'.`,
+  what: `One tenant creates {n} deployments over ${CONNECTIONS} connections; until the last of them is there, another one creates a single one, ${PAUSES_MS.soon / 1000} s after the one before was there, and ${PAUSES_MS.rare / 1000} s after it, in turn (rare: the latter alone, when its tenant has not been at work). From before its POST until the status says that all of it is there. They are switched off: no pod runs. Each round in a new Kubernetes, after ${WARM} single ones that do not count. writes: how long the API server takes for the writes of a single one, sent by a program that decides nothing, beside the same writes of the crowd. writes in turns: the same by a program that has Berth's limit of writes under way, with its turns between tenants, and nothing else of Berth: what of the delay is Kubernetes'. Of two checkouts it is told how many times as long each takes beside its crowd as alone.`,
   floor: `The same single creations while nobody else creates any: ${SINGLES} before the crowd and ${SINGLES} after it, in the same Kubernetes; the median is of all of them, for there are none, some or all of the crowd while the others come. alone before, alone after: held against each half by itself; those before have an empty cluster. slowest: mostly the first one, which comes together with the crowd. placed: until its custom resource is seen in the cluster: hub, listener and that one write; what comes after it is the operator and the cluster. The same of the tenth that took longest in all, and of the one that did.`,
   n: CROWD,
   goalsFrom: 1000,
@@ -40,10 +43,13 @@ export const bench: Bench = {
     { name: 'time, alone before', unit: 'ms' },
     { name: 'time, alone after', unit: 'ms' },
     { name: 'p90, alone before', unit: 'ms' },
-    { name: 'writes', unit: 'ms', besideBerth: true },
-    { name: 'writes in turns', unit: 'ms', besideBerth: true },
-    { name: 'writes in turns, p90', unit: 'ms', besideBerth: true },
-    { name: 'writes in turns, rare', unit: 'ms', besideBerth: true },
+    { name: 'writes', unit: 'ms', only: 'floor' },
+    { name: 'writes in turns', unit: 'ms', only: 'floor' },
+    { name: 'writes in turns, p90', unit: 'ms', only: 'floor' },
+    { name: 'writes in turns, rare', unit: 'ms', only: 'floor' },
+    ...TIMES_ALONE.map(
+      (name) => ({ name: `${name}, beside those alone`, unit: 'times', only: 'compare' }) as const,
+    ),
   ],
   start: async (context) => {
     const recorded = whenAsked(() => recordingOf(context, 'fairness', (name) => body(name, 0)));
@@ -108,14 +114,16 @@ export const bench: Bench = {
       const writes = context.side === undefined ? await byWrites() : undefined;
       const { alone, beside } = bySide(berth);
       counts.push(beside.length);
+      const [many, few] = [sampleOf(beside, berth.rare), sampleOf(alone, alone)];
       const samples = {
         beside: {
-          ...sampleOf(beside, berth.rare),
+          ...many,
           ...halves(beside, beside),
+          ...timesAlone(many, few),
           ...writes?.beside,
         },
         alone: {
-          ...sampleOf(alone, alone),
+          ...few,
           ...halves(berth.before, berth.after),
           ...writes?.alone,
         },
@@ -133,6 +141,14 @@ export const bench: Bench = {
     };
   },
 };
+
+const timesAlone = (beside: Sample, alone: Sample): Sample =>
+  Object.fromEntries(
+    TIMES_ALONE.map((name) => [
+      `${name}, beside those alone`,
+      (beside[name] ?? Number.NaN) / (alone[name] ?? Number.NaN),
+    ]),
+  );
 
 const bySide = ({ before, soon, rare, after }: BesideAndAlone) => ({
   beside: [...soon, ...rare],

@@ -1,5 +1,6 @@
 import type { Bench, BenchContext, Sample } from '../bench.ts';
 import { Apps } from './apps.ts';
+import { ROLES } from './berth.ts';
 import { LEAST_WARM, type Line, noteSteps, type Steps, stepsOf, WARM_SHARE } from './fill-steps.ts';
 import { ONE_TENANT, openStage, play } from './playing.ts';
 import type { Recording } from './recording.ts';
@@ -51,7 +52,7 @@ const toldEach = (lines: ReadonlyMap<string, Line>) =>
 
 export const bench: Bench = {
   name: 'growth',
-  what: `Time of a deployment while there are more and more: {n}, switched off, in steps to 2, 20, 40 … 100 % of them over 16 connections, each until every one is settled, after some (${100 * WARM_SHARE} %, at least ${LEAST_WARM}) that do not count. growth: the last step beside the second one. processor growth: the same of the processor time that all roles of Berth take; its floor: of a fixed computation beside the same steps of Berth, which takes longer when the machine is slower, or what else runs fills its caches. growth by the clock: the time's by itself, which no program that writes as much can keep from growing here. Listener and operator are behind the proxy of \`steady\`, which a run of both shares.`,
+  what: `Time of a deployment while there are more and more: {n}, switched off, in steps to 2, 20, 40 … 100 % of them over 16 connections, each until every one is settled, after some (${100 * WARM_SHARE} %, at least ${LEAST_WARM}) that do not count. growth: the last step beside the second one. processor growth: the same of the processor time that all roles of Berth take; its floor: of a fixed computation beside the same steps of Berth, which takes longer when the machine is slower, or what else runs fills its caches. growth by the clock: the time's by itself, which no program that writes as much can keep from growing here. memory: what is resident at the end of a step, in the midst of work, where it is most. Listener and operator are behind the proxy of \`steady\`, which a run of both shares.`,
   floor:
     'The same writes in the same steps, by the program of converge, with the same watches of the bench and in its process, which the requests of listener and operator pass as well: what Kubernetes itself takes longer for, the more there is in it. It fills a Kubernetes of its own first, which has ended when Berth fills another.',
   n: DEPLOYMENTS,
@@ -66,6 +67,11 @@ export const bench: Bench = {
     { name: 'growth', unit: 'times', goal: { of: 'ratio', is: 'at most', limit: LIMIT } },
     { name: 'growth by the clock', unit: 'times', goal: { of: 'value', is: 'at most', limit: LIMIT } },
     { name: 'processor growth', unit: 'times', goal: { of: 'ratio', is: 'at most', limit: LIMIT } },
+    ...ROLES.map((role) => ({
+      name: `${role} memory`,
+      unit: 'MiB',
+      goal: { of: 'value', is: 'at most', limit: 256 } as const,
+    })),
   ],
   start: async (context) => {
     const recording = await recordingOf(context, 'growth', (name) => body(name, 0));
@@ -77,6 +83,9 @@ export const bench: Bench = {
       ...measured(growth.time),
       'growth by the clock': growthOf(growth.time),
       'processor growth': growthOf(growth.processor),
+      ...Object.fromEntries(
+        [...growth.memory].map(([role, values]) => [`${role} memory`, Math.max(...values)]),
+      ),
     });
     const floor = async (): Promise<Sample> => ({
       ...measured(beside.time),

@@ -40,23 +40,27 @@ test('sides that are started more than once share the rounds, and each checkout 
   expect(measures[0]?.ours).toMatchObject({ median: 4, rounds: 2 });
 });
 
-test('a bench is told that it is compared, and a measure that is not of Berth is left out', async () => {
+test('a bench is told that it is compared; a measure is told where it says something', async () => {
   const told: unknown[] = [];
   const bench: Bench = {
     ...fake([], () => 5),
     measures: [
       { name: 'rate', unit: 'req/s' },
-      { name: 'writes', unit: 'ms', besideBerth: true },
+      { name: 'writes', unit: 'ms', only: 'floor' },
+      { name: 'times alone', unit: 'times', only: 'compare' },
     ],
     async start({ side }) {
       told.push(side);
       return {
-        ours: async (): Promise<Sample> => ({ rate: 1, ...(side === undefined ? { writes: 2 } : {}) }),
+        ours: async (): Promise<Sample> => ({
+          rate: 1,
+          ...(side === undefined ? { writes: 2 } : { 'times alone': 3 }),
+        }),
       };
     },
   };
   const compared = await compareBench(bench, [context('/a'), context('/b')], 1);
-  expect(compared.measures.map(({ name }) => name)).toEqual(['rate']);
+  expect(compared.measures.map(({ name }) => name)).toEqual(['rate', 'times alone']);
   const alone = await runBench(bench, context(), 1);
   expect(alone.measures.map(({ name }) => name)).toEqual(['rate', 'writes']);
   expect(told).toEqual(['A', 'B', undefined]);
