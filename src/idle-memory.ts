@@ -14,7 +14,7 @@ interface Thrift {
   readonly looks: number;
   /** It is collected once more, when the process has started. */
   readonly atStart: boolean;
-  /** The young generation has 32 MiB at most. */
+  /** The young generation stops growing at 16 MiB. */
   readonly isYoungSmall: boolean;
   /** Bytes by which it is told whether a collection is worth it. */
   size(): number;

