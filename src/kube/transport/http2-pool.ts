@@ -1,4 +1,5 @@
 import http2, { type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
+import type { Duplex } from 'node:stream';
 import { KubeError } from '../errors.ts';
 import type { Http2Options } from './http2.ts';
 
@@ -20,14 +21,14 @@ const SETTINGS_TIMEOUT_MS = 10_000;
  *
  * GOAWAY: the session finishes what it has and new requests get a new one (an API server behind a load balancer sends
  * it to spread connections, and on shutdown). Pings find a connection that swallows everything within
- * `pingIntervalMs + pingTimeoutMs`; all its requests then fail at once instead of each waiting for its own deadline.
+ * `pingIntervalMs + 2 * pingTimeoutMs`; all its requests then fail at once instead of each waiting for its own deadline.
  */
 export class Http2Pool {
   readonly #options: Http2Options & { spread: boolean };
   /** Sessions that take requests, with the count of their open streams. */
   readonly #ready = new Map<ClientHttp2Session, number>();
   /** Also those that said goodbye and still have streams. */
-  readonly #open = new Set<ClientHttp2Session>();
+  readonly #open = new Map<ClientHttp2Session, Duplex>();
   #opening: Promise<void> | undefined;
   #closed = false;
 
@@ -59,9 +60,9 @@ export class Http2Pool {
     return this.#opening;
   }
 
-  /** Pings every session now; one that does not answer in time is destroyed. */
+  /** Pings every session now; one that does not answer in time, and from which nothing else comes, is destroyed. */
   check(): void {
-    for (const session of this.#open) this.#ping(session);
+    for (const [session, socket] of this.#open) this.#ping(session, socket);
   }
 
   /** New requests get new sessions; those under way finish on the old ones. */
@@ -72,7 +73,7 @@ export class Http2Pool {
 
   close(): void {
     this.#closed = true;
-    for (const session of this.#open) session.destroy();
+    for (const session of this.#open.keys()) session.destroy();
   }
 
   async #openSession(): Promise<void> {
@@ -86,8 +87,11 @@ export class Http2Pool {
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW },
     });
-    this.#open.add(session);
-    const pings = setInterval(() => this.#ping(session), this.#options.pingIntervalMs ?? PING_INTERVAL_MS);
+    this.#open.set(session, socket);
+    const pings = setInterval(
+      () => this.#ping(session, socket),
+      this.#options.pingIntervalMs ?? PING_INTERVAL_MS,
+    );
     pings.unref();
     const retire = () => this.#ready.delete(session);
     session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW));
@@ -103,16 +107,22 @@ export class Http2Pool {
     this.#ready.set(session, 0);
   }
 
-  #ping(session: ClientHttp2Session): void {
+  #ping(session: ClientHttp2Session, socket: Duplex): void {
     if (session.destroyed || session.connecting) return;
     let answered = false;
+    let received = bytesRead(socket);
     const giveUp = () => {
-      if (!answered) session.destroy(new Error('the connection is dead: no answer to a ping'));
+      if (answered) return;
+      const before = received;
+      received = bytesRead(socket);
+      // The answer stands behind all that was sent before it: up to a window of a list, which a full machine takes long to read.
+      if (received > before) timer = later();
+      else session.destroy(new Error('the connection is dead: no answer to a ping'));
     };
     // After a long pause of this process the timer runs before the answer is read: first look what has arrived.
     const onTimeout = () => setImmediate(() => setImmediate(giveUp));
-    const timer = setTimeout(onTimeout, this.#options.pingTimeoutMs ?? PING_TIMEOUT_MS);
-    timer.unref();
+    const later = () => setTimeout(onTimeout, this.#options.pingTimeoutMs ?? PING_TIMEOUT_MS).unref();
+    let timer = later();
     const stop = () => {
       answered = true;
       clearTimeout(timer);
@@ -123,6 +133,9 @@ export class Http2Pool {
     if (!session.ping(stop)) stop();
   }
 }
+
+/** Of a connection; 0: it does not tell. */
+const bytesRead = (socket: Duplex): number => ('bytesRead' in socket ? Number(socket.bytesRead) : 0);
 
 /** Waits for the server's settings: from then on it is known how many streams it allows. */
 function settled(session: ClientHttp2Session): Promise<void> {

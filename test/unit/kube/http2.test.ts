@@ -55,6 +55,8 @@ async function setUp({ settings, ...pings }: Options = {}): Promise<Setup> {
   return Object.assign(setup, { transport, server, proxy }) as Setup;
 }
 
+const BYTES_OF_A_PIECE = 64 * 1024;
+
 function ok(stream: ServerHttp2Stream): void {
   stream.respond({ ':status': 200, 'content-type': 'application/json' });
   stream.end('{"fine":true}');
@@ -173,6 +175,26 @@ test('a connection that swallows everything is found by its pings, and its watch
   expect(await ended).toMatchObject({ message: expect.stringContaining('no answer to a ping') });
   s.onStream = ok;
   expect((await s.transport.send(request({ lane: 'watches' }))).status).toBe(200);
+});
+
+test('a connection on which much is still to be read is alive, however long it takes: the answer to a ping stands behind it', async () => {
+  const s = await setUp({ pingIntervalMs: 20, pingTimeoutMs: 40 });
+  const pieces = 60;
+  s.onStream = (stream) => {
+    stream.respond({ ':status': 200 });
+    for (let piece = 0; piece < pieces; piece += 1) stream.write(Buffer.alloc(BYTES_OF_A_PIECE, 'x'));
+    stream.end();
+  };
+  const { body } = await s.transport.send(request({ lane: 'watches' }));
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += (chunk as Buffer).length;
+    // As the operator does that reads thousands of objects on a full machine.
+    const until = performance.now() + 10;
+    while (performance.now() < until);
+  }
+  expect(bytes).toBe(pieces * BYTES_OF_A_PIECE);
+  expect(s.proxy.connections).toBe(1);
 });
 
 test('an aborted call ends its stream at the server', async () => {
