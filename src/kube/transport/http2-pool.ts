@@ -29,6 +29,8 @@ export class Http2Pool {
   readonly #ready = new Map<ClientHttp2Session, number>();
   /** Also those that said goodbye and still have streams. */
   readonly #open = new Map<ClientHttp2Session, Duplex>();
+  /** Those whose answer to a ping has not come yet. */
+  readonly #pinged = new Set<ClientHttp2Session>();
   #opening: Promise<void> | undefined;
   #closed = false;
 
@@ -108,7 +110,8 @@ export class Http2Pool {
   }
 
   #ping(session: ClientHttp2Session, socket: Duplex): void {
-    if (session.destroyed || session.connecting) return;
+    if (session.destroyed || session.connecting || this.#pinged.has(session)) return;
+    this.#pinged.add(session);
     let answered = false;
     let received = bytesRead(socket);
     const giveUp = () => {
@@ -125,11 +128,11 @@ export class Http2Pool {
     let timer = later();
     const stop = () => {
       answered = true;
+      this.#pinged.delete(session);
       clearTimeout(timer);
       session.removeListener('close', stop);
     };
     session.once('close', stop);
-    // Not sent when too many are unanswered: those will tell.
     if (!session.ping(stop)) stop();
   }
 }
