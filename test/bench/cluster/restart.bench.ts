@@ -25,19 +25,36 @@ const WITHIN_MS = 180_000;
 const REST_MS = 18;
 const LONGEST_REST_MS = 90_000;
 const MS = 1000;
+/** As pino has it. */
+const WARNING = 40;
 const PHASES = ['start', 'lists', 'looks'] as const;
 
 const LISTS_FLOOR = fileURLToPath(new URL('lists-floor.ts', import.meta.url));
+
+/** What was asked with its answers, and what the operator's log says about leading, and as a warning. */
+function told(lists: readonly KubernetesExchange[], log: readonly Record<string, unknown>[]): string {
+  const isOfUse = ({ level, msg }: Record<string, unknown>) =>
+    Number(level) >= WARNING || /lead|filled/.test(String(msg));
+  const asked = lists.map(({ client, path, status }) => `${client} ${path} ${status}`);
+  const lines = log.filter(isOfUse).map((line) => JSON.stringify(line));
+  return [...asked.toSorted(), "the operator's log:", ...lines].join('\n');
+}
 
 /**
  * The same lists again, of each role by its own rights, with nothing done with the answers. With what they take.
  * @throws Error when one was asked for twice: it is not known then what the start had to list
  */
-async function rawLists(berth: ClusterBerth, work: readonly KubernetesExchange[]): Promise<Sample> {
+async function rawLists(
+  berth: ClusterBerth,
+  work: readonly KubernetesExchange[],
+  log: readonly Record<string, unknown>[],
+): Promise<Sample> {
   const firsts = work.filter(({ verb, path }) => verb === 'list' && !path.includes('continue='));
   const whose = firsts.map(({ client, path }) => `${client} ${new URL(path, 'https://kubernetes').pathname}`);
   if (new Set(whose).size < whose.length)
-    throw new Error(`failed to tell what a start lists: ${whose.toSorted().join(', ')}`);
+    throw new Error(
+      `failed to tell what a start lists, for some of it was asked for twice: ${told(firsts, log)}`,
+    );
   const lists: FloorList[] = firsts.map(({ client, path }) => ({
     kubeconfigPath: berth.kubeconfigOf(client as ClusterRole),
     path,
@@ -86,7 +103,10 @@ export const bench: Bench = {
         processUsage(berth.pidOf(role)).rssMib,
       ]);
       proxy.clear();
+      const log = logPath(berth.stateDir, 'operator');
+      const from = logSize(log);
       await restarted(berth, true);
+      const lines = logLines(log, from);
       const work = proxy.exchanges().filter((each) => !isKubernetesHeartbeat(each));
       const writes = work.filter(isWrite);
       // What counts takes both processors to pass on all that is listed: it is not there while time is taken.
@@ -95,7 +115,7 @@ export const bench: Bench = {
         `${role} memory after`,
         processUsage(berth.pidOf(role)).peakMib,
       ]);
-      const lists = await rawLists(berth, work);
+      const lists = await rawLists(berth, work, lines);
       // The benches beside it count too.
       await restarted(berth, true);
       asked = summaryOf(work);
