@@ -25,8 +25,6 @@ const WITHIN_MS = 180_000;
 const REST_MS = 18;
 const LONGEST_REST_MS = 90_000;
 const MS = 1000;
-/** As pino has it. */
-const WARNING = 40;
 const PHASES = ['start', 'lists', 'looks'] as const;
 
 const LISTS_FLOOR = fileURLToPath(new URL('lists-floor.ts', import.meta.url));
@@ -34,7 +32,7 @@ const LISTS_FLOOR = fileURLToPath(new URL('lists-floor.ts', import.meta.url));
 /** What was asked with its answers, and what the operator's log says about leading, and as a warning. */
 function told(lists: readonly KubernetesExchange[], log: readonly Record<string, unknown>[]): string {
   const isOfUse = ({ level, msg }: Record<string, unknown>) =>
-    Number(level) >= WARNING || /lead|filled/.test(String(msg));
+    level !== 'info' || /lead|filled/.test(String(msg));
   const asked = lists.map(({ client, path, status }) => `${client} ${path} ${status}`);
   const lines = log.filter(isOfUse).map((line) => JSON.stringify(line));
   return [...asked.toSorted(), "the operator's log:", ...lines].join('\n');
