@@ -1,5 +1,4 @@
 import http2, { type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
-import type { Duplex } from 'node:stream';
 import { KubeError } from '../errors.ts';
 import type { Http2Options } from './http2.ts';
 
@@ -28,7 +27,7 @@ export class Http2Pool {
   /** Sessions that take requests, with the count of their open streams. */
   readonly #ready = new Map<ClientHttp2Session, number>();
   /** Also those that said goodbye and still have streams. */
-  readonly #open = new Map<ClientHttp2Session, Duplex>();
+  readonly #open = new Set<ClientHttp2Session>();
   /** Those whose answer to a ping has not come yet. */
   readonly #pinged = new Set<ClientHttp2Session>();
   #opening: Promise<void> | undefined;
@@ -64,7 +63,7 @@ export class Http2Pool {
 
   /** Pings every session now; one that does not answer in time, and from which nothing else comes, is destroyed. */
   check(): void {
-    for (const [session, socket] of this.#open) this.#ping(session, socket);
+    for (const session of this.#open) this.#ping(session);
   }
 
   /** New requests get new sessions; those under way finish on the old ones. */
@@ -75,7 +74,7 @@ export class Http2Pool {
 
   close(): void {
     this.#closed = true;
-    for (const session of this.#open.keys()) session.destroy();
+    for (const session of this.#open) session.destroy();
   }
 
   async #openSession(): Promise<void> {
@@ -89,11 +88,8 @@ export class Http2Pool {
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW },
     });
-    this.#open.set(session, socket);
-    const pings = setInterval(
-      () => this.#ping(session, socket),
-      this.#options.pingIntervalMs ?? PING_INTERVAL_MS,
-    );
+    this.#open.add(session);
+    const pings = setInterval(() => this.#ping(session), this.#options.pingIntervalMs ?? PING_INTERVAL_MS);
     pings.unref();
     const retire = () => this.#ready.delete(session);
     session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW));
@@ -109,15 +105,16 @@ export class Http2Pool {
     this.#ready.set(session, 0);
   }
 
-  #ping(session: ClientHttp2Session, socket: Duplex): void {
+  #ping(session: ClientHttp2Session): void {
     if (session.destroyed || session.connecting || this.#pinged.has(session)) return;
     this.#pinged.add(session);
     let answered = false;
-    let received = bytesRead(socket);
+    let received = session.socket.bytesRead;
     const giveUp = () => {
-      if (answered) return;
+      // One that is destroyed has no socket any more.
+      if (answered || session.destroyed) return;
       const before = received;
-      received = bytesRead(socket);
+      received = session.socket.bytesRead;
       // The answer stands behind all that was sent before it: up to a window of a list, which a full machine takes long to read.
       if (received > before) timer = later();
       else session.destroy(new Error('the connection is dead: no answer to a ping'));
@@ -136,9 +133,6 @@ export class Http2Pool {
     if (!session.ping(stop)) stop();
   }
 }
-
-/** Of a connection; 0: it does not tell. */
-const bytesRead = (socket: Duplex): number => ('bytesRead' in socket ? Number(socket.bytesRead) : 0);
 
 /** Waits for the server's settings: from then on it is known how many streams it allows. */
 function settled(session: ClientHttp2Session): Promise<void> {
