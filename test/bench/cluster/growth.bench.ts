@@ -5,7 +5,7 @@ import { LEAST_WARM, type Line, noteSteps, type Steps, stepsOf, WARM_SHARE } fro
 import { ONE_TENANT, openStage, play } from './playing.ts';
 import type { Recording } from './recording.ts';
 import { body } from './samples.ts';
-import { besideNothing, filledWorld, recordingOf } from './sides.ts';
+import { besideNothing, filledWorld, MEMORY_GOAL, recordingOf } from './sides.ts';
 
 const DEPLOYMENTS = 100;
 const LIMIT = 1.1;
@@ -70,7 +70,7 @@ export const bench: Bench = {
     ...ROLES.map((role) => ({
       name: `${role} memory`,
       unit: 'MiB',
-      goal: { of: 'value', is: 'at most', limit: 256 } as const,
+      goal: MEMORY_GOAL,
     })),
   ],
   start: async (context) => {

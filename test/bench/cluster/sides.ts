@@ -85,6 +85,9 @@ export const BESIDE_MANY = {
   besideMany: true,
 } as const;
 
+/** MiB of a role beside so many, whatever goes on. */
+export const MEMORY_GOAL = { of: 'value', is: 'at most', limit: 256 } as const;
+
 const FILLED = 'filled: ';
 export const isFilledWorld = (name: string) => name.startsWith(FILLED);
 
