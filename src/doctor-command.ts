@@ -125,7 +125,7 @@ async function openCluster(config: Config, version: string): Promise<KubeClient 
 
 async function lookAtCluster(
   client: KubeClient | string,
-  { namespaces, hosting, builds }: Config,
+  { namespace, namespaces, hosting, builds }: Config,
   lease: LeaseState | null,
   kubeconfigSetting: string,
 ): Promise<Finding[]> {
@@ -137,6 +137,7 @@ async function lookAtCluster(
       namespaces,
       registered,
       hosting,
+      ownNamespace: namespace,
       buildNamespace: builds?.namespace,
       used: lease?.used_namespaces,
     },

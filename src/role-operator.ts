@@ -1,6 +1,7 @@
 import { clusterOptions, kubernetesVersion } from './cluster-access.ts';
 import type { Config } from './config.ts';
 import type { BuildConfig } from './contract/build-config.ts';
+import { OPERATOR_LEASE } from './contract/names.ts';
 import { hostOf } from './domain/url-host.ts';
 import { createKubeClient, type KubeClient } from './kube/client.ts';
 import type { ClusterMetrics } from './metrics/cluster.ts';
@@ -30,9 +31,6 @@ function operatorHooks(metrics: ClusterMetrics): OperatorHooks {
     },
   };
 }
-
-/** Name of the Lease that the operators of a cluster share. */
-const LEASE = 'berth-operator';
 
 /** A candidate that nobody elects says nothing of its cluster: that is asked, at most this often. */
 const PROBE_EVERY_MS = 5_000;
@@ -89,7 +87,7 @@ export async function startOperator(context: RoleContext): Promise<RunningRole> 
         images: config.images ?? undefined,
         namespaces: config.namespaces,
         identity: config.identity,
-        lease: { namespace: config.namespace, name: LEASE },
+        lease: { namespace: config.namespace, name: OPERATOR_LEASE },
         logger,
         ...(context.span === undefined ? {} : { span: context.span }),
         hooks: {

@@ -22,9 +22,11 @@ export const CLUSTER_SETTINGS = {
   BERTH_LISTENER_KUBECONFIG: setting(optional, 'kubeconfig of the listener alone', ['listener']),
   BERTH_OPERATOR_KUBECONFIG: setting(optional, 'kubeconfig of the operator alone', ['operator']),
   KUBECONFIG: setting(optional, 'kubeconfig, as for kubectl', [...CLUSTER, 'builder']),
-  BERTH_NAMESPACE: setting(optional, 'Berth’s own namespace: leases are kept there; in a pod: the pod’s', [
-    'operator',
-  ]),
+  BERTH_NAMESPACE: setting(
+    optional,
+    'Berth’s own namespace: leases are kept there; in a pod: the pod’s',
+    CLUSTER,
+  ),
   BERTH_NAMESPACES: setting(csv, 'namespaces to work in, comma-separated; unset: all', CLUSTER),
   BERTH_DATABASE_IMAGE: setting(
     z.string().default('docker.io/library/postgres:18'),

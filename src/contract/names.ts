@@ -70,6 +70,9 @@ export function appName(name: string, id: string): string {
   return `${slug === '' ? 'app' : slug}-${id.replaceAll('-', '').slice(-8)}`;
 }
 
+/** Name of the Lease that the operators of a cluster share, in Berth's own namespace. */
+export const OPERATOR_LEASE = 'berth-operator';
+
 /** Name of the immutable Secret that holds the environment of one revision. */
 export function envSecretName(app: string, revisionNumber: number): string {
   return `${app}-env-${revisionNumber}`;

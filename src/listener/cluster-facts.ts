@@ -1,3 +1,4 @@
+import { OPERATOR_LEASE } from '../contract/names.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 import { CLUSTER_NAMESPACE, clusterId } from '../domain/cluster-id.ts';
 import type { Logger } from '../domain/logger.ts';
@@ -9,6 +10,8 @@ import type { ClusterFacts } from './term.ts';
 
 export interface ClusterProbeOptions {
   client: Pick<KubeClient, 'serverVersion' | 'find'>;
+  /** Berth's own namespace, where the operators' Lease is; absent: not known, and the version alone is asked for. */
+  leaseNamespace?: string | undefined;
   /** Namespaces to work in; empty: all. */
   namespaces: readonly string[];
   /** Why list or watch fails at present; undefined: they do not. */
@@ -22,6 +25,8 @@ export interface ClusterProbeOptions {
 
 /** A watch that stands proves little: the API server is asked this often. */
 const ASK_EVERY_MS = 20_000;
+/** The version changes when the cluster is upgraded, which mostly does not answer for a while then. */
+const VERSION_EVERY_MS = 3_600_000;
 const TIMEOUT_MS = 4000;
 /** As the protocol has it. */
 const MAX_MESSAGE = 1024;
@@ -33,6 +38,7 @@ export class ClusterProbe {
   #id: string | undefined;
   #failing: ReadonlySet<string> = new Set();
   #askedAt = Number.NEGATIVE_INFINITY;
+  #versionAt = Number.NEGATIVE_INFINITY;
   #reachable = true;
 
   constructor(options: ClusterProbeOptions) {
@@ -73,13 +79,37 @@ export class ClusterProbe {
     const now = this.#options.clock.now();
     if (this.#reachable && this.#version !== undefined && now - this.#askedAt < ASK_EVERY_MS)
       return undefined;
+    const isDue = !this.#reachable || now - this.#versionAt >= VERSION_EVERY_MS;
     try {
-      this.#version = await this.#options.client.serverVersion({ timeoutMs: TIMEOUT_MS });
+      const reads = await this.#readLease();
+      if (isDue || !reads) {
+        this.#version = await this.#options.client.serverVersion({ timeoutMs: TIMEOUT_MS });
+        this.#versionAt = now;
+      }
       this.#id ??= await readClusterId(this.#options);
       this.#askedAt = now;
       return undefined;
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  /**
+   * A Lease is read from where the cluster keeps everything. Its version is not: that is told while nothing else is. Whether
+   * there is one, and who holds it, is of no interest.
+   * @returns false: it may not be read, as by the rights of an older version
+   * @throws KubeError when the cluster does not answer
+   */
+  async #readLease(): Promise<boolean> {
+    const { client, leaseNamespace } = this.#options;
+    if (leaseNamespace === undefined) return false;
+    try {
+      const lease = { namespace: leaseNamespace, name: OPERATOR_LEASE };
+      await client.find(RESOURCES.Lease, lease, { timeoutMs: TIMEOUT_MS });
+      return true;
+    } catch (error) {
+      if (isKubeError(error, 'forbidden')) return false;
+      throw error;
     }
   }
 

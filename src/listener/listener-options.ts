@@ -18,7 +18,7 @@ export interface ListenerOptions {
   version: string;
   /** Namespaces to work in; empty: all. */
   namespaces: readonly string[];
-  /** Where Berth itself runs in this cluster: nothing is applied there. */
+  /** Where Berth itself runs in this cluster: nothing is applied there, and the operators' Lease is. */
   ownNamespace?: string;
   /** Namespace of builds; absent: nothing is built in this cluster. */
   buildNamespace?: string | undefined;

@@ -16,6 +16,11 @@ export function workRights(): Right[] {
   ];
 }
 
+/** Rights in Berth's own namespace: whether the cluster answers is asked by the operators' Lease, and of no other. */
+export function leaseRights(): Right[] {
+  return rightsOn('Lease', ['get']);
+}
+
 /** Rights in the namespace of builds, which holds nothing else. */
 export function buildRights(): Right[] {
   return [

@@ -4,7 +4,12 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildName } from '../../src/contract/names.ts';
-import { buildRights, namespaceRights, workRights } from '../../src/listener/rights.ts';
+import {
+  buildRights,
+  namespaceRights,
+  leaseRights as readsLease,
+  workRights,
+} from '../../src/listener/rights.ts';
 import { CHILD_KINDS, type ChildKindName } from '../../src/operator/kinds.ts';
 import { buildRights as jobRights, leaseRights, neededRights } from '../../src/operator/rights.ts';
 import { waitFor } from '../cluster/wait.ts';
@@ -152,7 +157,7 @@ test('every one of these rights is used, and no other', async () => {
     { ...operates, rights: jobRights() },
     { ...listens, rights: buildRights() },
     { ...operates, namespace: own, rights: leaseRights() },
-    { ...listens, namespace: own, rights: [] },
+    { ...listens, namespace: own, rights: readsLease() },
   ];
   for (const { rights, ...place } of grants) await use.until(place, watchesOf(rights));
   for (const grant of grants) {

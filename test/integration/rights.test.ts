@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RESOURCES } from '../../src/kube/resources.ts';
 import { describeRight } from '../../src/kube/rights.ts';
-import { workRights } from '../../src/listener/rights.ts';
+import { leaseRights as readsLease, workRights } from '../../src/listener/rights.ts';
 import { CHILD_KINDS, type ChildKindName } from '../../src/operator/kinds.ts';
 import { leaseRights, neededRights } from '../../src/operator/rights.ts';
 import { waitFor } from '../cluster/wait.ts';
@@ -220,7 +220,7 @@ test('every right is used, but for one that says where it is; nothing else is as
     { account: 'berth-operator', namespace, rights: neededRights(kinds) },
     { account: 'berth-listener', namespace, rights: workRights() },
     { account: 'berth-operator', namespace: own, rights: leaseRights() },
-    { account: 'berth-listener', namespace: own, rights: [] },
+    { account: 'berth-listener', namespace: own, rights: readsLease() },
   ];
   // By the uid of that one the hub knows which cluster it is; the account may read any, outside of cloud for this alone.
   await use.until({ account: 'berth-listener', namespace: 'kube-system' }, ['get namespaces']);

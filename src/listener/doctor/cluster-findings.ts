@@ -4,10 +4,10 @@ import { MANAGED_DEPLOYMENT } from '../../contract/managed-deployment.ts';
 import type { HostingMode } from '../../domain/source.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { isKubeError, toKubeError } from '../../kube/errors.ts';
-import { describeRight, missingRights } from '../../kube/rights.ts';
+import { describeRight, missingRights, type Right } from '../../kube/rights.ts';
 import { kubernetesAtLeast } from '../../workloads/cluster-support.ts';
 import { kubernetesVersion } from '../cluster-facts.ts';
-import { buildRights, namespaceRights, workRights } from '../rights.ts';
+import { buildRights, leaseRights, namespaceRights, workRights } from '../rights.ts';
 import { type Check, complete, type Finding, failed, ok, warning } from './finding.ts';
 
 /** What the doctor finds in the cluster, with the listener's own account. Nothing is changed there. */
@@ -17,6 +17,8 @@ export interface ClusterContext {
   readonly hosting: HostingMode;
   /** Namespaces that the listener itself is told to work in; empty: all. */
   readonly namespaces: readonly string[];
+  /** Berth's own. */
+  readonly ownNamespace: string;
   /** Of builds; absent or null: nothing is built. */
   readonly buildNamespace?: string | null | undefined;
   /** Namespaces that deployments may use, as the hub has it; null: not known. */
@@ -142,26 +144,29 @@ function partOf({ properties }: Fields, part: string): Fields {
 }
 
 async function rights(context: ClusterContext, signal: AbortSignal): Promise<Finding> {
-  const { client, namespaces, hosting, buildNamespace } = context;
+  const { client, namespaces, hosting, ownNamespace, buildNamespace } = context;
   const scopes = namespaces.length === 0 ? [undefined] : namespaces;
+  const wanted: { rights: Right[]; namespace: string | undefined; where: string }[] = [
+    ...scopes.map((namespace) => ({
+      rights: workRights(),
+      namespace,
+      where: namespace === undefined ? ' in all namespaces' : ` in ${namespace}`,
+    })),
+    { rights: namespaceRights(hosting), namespace: undefined, where: '' },
+    { rights: leaseRights(), namespace: ownNamespace, where: ` in ${ownNamespace}` },
+  ];
+  if (buildNamespace != null) {
+    const where = ` in ${buildNamespace} (the profile cloud)`;
+    wanted.push({ rights: buildRights(), namespace: buildNamespace, where });
+  }
   const next =
     'give the account of the listener its rights: helm upgrade, or kubectl apply -f manifests/PROFILE.yaml; with rights in some namespaces only, name these in BERTH_NAMESPACES';
   try {
-    const denied = await Promise.all([
-      ...scopes.map(async (namespace) => {
-        const where = namespace === undefined ? ' in all namespaces' : ` in ${namespace}`;
-        const missing = await missingRights(client, workRights(), namespace, signal);
-        return missing.map((right) => `${describeRight(right)}${where}`);
-      }),
-      missingRights(client, namespaceRights(hosting), undefined, signal).then((missing) =>
-        missing.map(describeRight),
+    const denied = await Promise.all(
+      wanted.map(async ({ rights, namespace, where }) =>
+        (await missingRights(client, rights, namespace, signal)).map((right) => describeRight(right) + where),
       ),
-      buildNamespace == null
-        ? []
-        : missingRights(client, buildRights(), buildNamespace, signal).then((missing) =>
-            missing.map((right) => `${describeRight(right)} in ${buildNamespace} (the profile cloud)`),
-          ),
-    ]);
+    );
     const all = denied.flat();
     if (all.length > 0) return failed('rights', `the account may not ${shown(all)}`, next);
     const where = namespaces.length === 0 ? 'all namespaces' : shown(namespaces);

@@ -39,10 +39,12 @@ export function isReady(deployment: DeploymentAnswer): boolean {
   );
 }
 
-/** The right to hold the leader election's lease is given in Berth's own namespace: here, the test's. */
+const LEASE_ROLES = ['berth-operator-lease', 'berth-listener-lease'];
+
+/** The rights to the leader election's lease are given in Berth's own namespace: here, the test's. */
 async function allowLeases(access: KubectlAccess, namespace: string): Promise<void> {
   const items = installedObjects()
-    .filter(({ metadata }) => metadata.name === 'berth-operator-lease')
+    .filter(({ metadata }) => LEASE_ROLES.includes(metadata.name))
     .map((object) => ({ ...object, metadata: { ...object.metadata, namespace } }));
   await kubectl(access, ['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 }

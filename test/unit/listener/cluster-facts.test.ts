@@ -3,13 +3,15 @@ import { KubeError } from '../../../src/kube/errors.ts';
 import { ClusterProbe } from '../../../src/listener/cluster-facts.ts';
 import { FakeClock, recordingLogger } from '../kube/support.ts';
 
-function setUp() {
+/** @param leaseNamespace null: it does not know where the Lease is */
+function setUp(leaseNamespace: string | null = 'berth-system') {
   const clock = new FakeClock();
   let asked = 0;
   let up = true;
   let lastError: string | undefined;
   const uids = new Map<string, string | 'forbidden'>();
   const looked: string[] = [];
+  const lease = { read: 0, answer: 'none' as 'none' | 'forbidden' | 'lost' };
   const unreadable: { namespace: string; message: string }[] = [];
   const logger = recordingLogger();
   const probe = new ClusterProbe({
@@ -19,7 +21,14 @@ function setUp() {
         if (!up) throw new Error('ECONNREFUSED');
         return { major: '1', minor: '36+', gitVersion: 'v1.36.3-eks' };
       },
-      find: async (_kind, { name }) => {
+      find: async ({ kind }, { name, namespace }) => {
+        if (kind === 'Lease') {
+          expect([namespace, name]).toEqual(['berth-system', 'berth-operator']);
+          lease.read += 1;
+          if (lease.answer === 'forbidden') throw new KubeError({ kind: 'forbidden', message: 'no' });
+          if (lease.answer === 'lost') throw new KubeError({ kind: 'network', message: 'etcd is gone' });
+          return undefined;
+        }
         looked.push(name);
         const uid = uids.get(name);
         if (uid === 'forbidden') throw new KubeError({ kind: 'forbidden', message: 'no' });
@@ -27,6 +36,7 @@ function setUp() {
         return (uid === undefined ? undefined : { metadata: { name, uid } }) as never;
       },
     },
+    leaseNamespace: leaseNamespace ?? undefined,
     namespaces: ['team-b', 'team-a'],
     lastError: () => lastError,
     unreadable: () => unreadable,
@@ -41,6 +51,7 @@ function setUp() {
     asked: () => asked,
     uids,
     looked,
+    lease,
     unreadable,
     set: (now: boolean, error?: string) => {
       up = now;
@@ -50,7 +61,7 @@ function setUp() {
 }
 
 describe('what the hub is told of the cluster', () => {
-  it('is its version, asked now and then, and the rendering for it', async () => {
+  it('is its version, asked once an hour, and the rendering for it', async () => {
     const t = setUp();
     expect(await t.probe.facts()).toEqual({
       cluster_version: 'v1.36.3-eks',
@@ -59,9 +70,41 @@ describe('what the hub is told of the cluster', () => {
       unreadable_namespaces: [],
     });
     await t.probe.facts();
-    expect(t.asked()).toBe(1);
+    expect([t.asked(), t.lease.read]).toEqual([1, 1]);
     t.clock.advance(20_000);
     await t.probe.facts();
+    expect([t.asked(), t.lease.read]).toEqual([1, 2]);
+    t.clock.advance(3_600_000);
+    await t.probe.facts();
+    expect([t.asked(), t.lease.read]).toEqual([2, 3]);
+  });
+
+  it('is no answer while what keeps its objects has none, though the version is told', async () => {
+    const t = setUp();
+    await t.probe.facts();
+    t.lease.answer = 'lost';
+    expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true });
+    t.clock.advance(20_000);
+    for (const _again of [1, 2])
+      expect(await t.probe.facts()).toMatchObject({
+        cluster_reachable: false,
+        cluster_version: 'v1.36.3-eks',
+      });
+    t.lease.answer = 'none';
+    expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true });
+    // It may have been away to be upgraded.
+    expect(t.asked()).toBe(2);
+  });
+
+  it.each([
+    ['with the rights of an older version', 'berth-system', 'forbidden'],
+    ['that does not know where it runs', null, 'none'],
+  ] as const)('of a listener %s is asked by the version each time', async (_who, leaseNamespace, answer) => {
+    const t = setUp(leaseNamespace);
+    t.lease.answer = answer;
+    await t.probe.facts();
+    t.clock.advance(20_000);
+    expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true });
     expect(t.asked()).toBe(2);
   });
 

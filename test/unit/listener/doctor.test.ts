@@ -8,7 +8,7 @@ import { CHECKS, type Check, complete, failed, ok, warning } from '../../../src/
 import { type HubLook, hubFindings } from '../../../src/listener/doctor/hub-findings.ts';
 import { networkTrouble } from '../../../src/listener/doctor/network-trouble.ts';
 import { asJson, asText, isHealthy } from '../../../src/listener/doctor/report.ts';
-import { buildRights, namespaceRights, workRights } from '../../../src/listener/rights.ts';
+import { buildRights, leaseRights, namespaceRights, workRights } from '../../../src/listener/rights.ts';
 import { grantedRights } from '../../installation/install.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
@@ -149,7 +149,14 @@ describe('the findings of the cluster', () => {
   });
   const find = (over: Partial<ClusterContext['client']>, more: Partial<ClusterContext> = {}) =>
     clusterFindings(
-      { client: client(over), hosting: 'self_hosted', namespaces: [], registered: ['team'], ...more },
+      {
+        client: client(over),
+        hosting: 'self_hosted',
+        namespaces: [],
+        ownNamespace: 'berth-system',
+        registered: ['team'],
+        ...more,
+      },
       new AbortController().signal,
     );
   const outcomeOf = async (check: Check, findings: ReturnType<typeof find>) =>
@@ -210,6 +217,14 @@ describe('the rights that are checked', () => {
     expect(granted('namespaced', 'Role')).toEqual(inOthers);
     expect(granted('namespaced', 'ClusterRole')).toEqual([]);
   });
+
+  it.each(['cloud', 'ha', 'single', 'remote-listener', 'namespaced'])(
+    "%s: in Berth's own namespace the manifests grant exactly what it asks whether the cluster answers by",
+    (profile) => {
+      const lease = grantedRights(profile, 'Role', 'berth-listener-lease');
+      expect(lease).toEqual(leaseRights().map(describeRight));
+    },
+  );
 
   it('the rights in the namespace of builds are exactly those that manifests/ grants', () => {
     const builds = grantedRights('cloud', 'Role', 'berth-listener-builds');
