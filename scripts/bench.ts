@@ -242,7 +242,22 @@ export async function measure(
   for (const text of asked.profile === null ? [] : toldProfiles(asked.profile)) log(`\n${text}`);
 }
 
+/**
+ * Without `--` npm takes options for its own, and hands on nothing of them: a bench would run with other numbers than were asked for.
+ * @throws Error that says so
+ */
+export function assertNotTakenByNpm(environment: NodeJS.ProcessEnv): void {
+  const taken = ['n', 'runs', 'json', 'write', 'profile', 'list'].filter(
+    (name) => environment[`npm_config_${name}`] !== undefined,
+  );
+  if (taken.length > 0)
+    throw new Error(
+      `npm has taken --${taken.join(', --')} for its own; next: put -- before all options, npm run bench -- …`,
+    );
+}
+
 async function main(args: readonly string[]): Promise<void> {
+  assertNotTakenByNpm(process.env);
   const asked = readArguments(args);
   if (asked.help) {
     console.log(HELP);

@@ -162,8 +162,10 @@ Numbers are medians, with the quartiles in brackets where there was more than on
 cores. Commits wait for the disk (\`fsync\` and \`synchronous_commit\` as PostgreSQL has them by default, on; but for what the hub
 notes as it hands out work, which is done again if it is lost).
 
-Where a goal is missed, [performance-goals.md](performance-goals.md) says where the time goes and why. \`too few\`: the goal is for
-more than there were.`;
+**Words.** *Roles* are the processes of Berth: API (the *hub*), listener, operator. A deployment is *settled* when nothing is left
+to do for it. kwok plays nodes and pods; the *proxy* stands between roles and API server, and counts. The others, and where the
+time goes where a goal is missed, are in [performance-goals.md](performance-goals.md), decisions in
+[decisions](decisions/README.md) by their number. \`too few\`: the goal is for more than there were.`;
 
 /** What a stored result is judged by. */
 export type Judging = Pick<Bench, 'name' | 'measures' | 'goalsFrom'>;

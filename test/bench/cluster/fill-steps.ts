@@ -39,8 +39,14 @@ export interface Growth extends Steps {
   readonly memory: ReadonlyMap<BenchRole, readonly number[]>;
 }
 
+/** So many more, until there are `end`. */
+export interface FillStep {
+  readonly end: number;
+  readonly count: number;
+}
+
 /** @returns where steps end, after so many that do not count */
-export function stepsOf(count: number): { warm: number; steps: { end: number; count: number }[] } {
+export function stepsOf(count: number): { warm: number; steps: FillStep[] } {
   const warm = Math.max(LEAST_WARM, Math.round(count * WARM_SHARE));
   const ends = ENDS.map((share) => Math.max(1, Math.round(count * share)));
   const steps = ends.map((end, index) => ({ end: warm + end, count: end - (ends[index - 1] ?? 0) }));
@@ -58,7 +64,9 @@ export function noteSteps(berth: ClusterBerth, roles: readonly BenchRole[]) {
   return {
     noted: { time, kubernetes, kubernetesOf, rest, machine } satisfies Steps,
     /** @returns what it costs, by measure (`costs.ts`), and what a deployment takes of the time in ms */
-    async step({ end, count }: { end: number; count: number }, task: () => Promise<unknown>) {
+    async step({ end, count }: FillStep, task: () => Promise<unknown>) {
+      // What it took between two steps is of neither.
+      await speed.take();
       const began = performance.now();
       const { costs } = await withCosts({ berth, count, roles }, task);
       const ms = (performance.now() - began) / count;
@@ -73,11 +81,15 @@ export function noteSteps(berth: ClusterBerth, roles: readonly BenchRole[]) {
   };
 }
 
-/** Creates so many deployments, switched off, and some more before them. */
+/**
+ * Creates so many deployments, switched off, and some more before them.
+ * @param beforeStep ends before a step begins: of a floor that takes turns
+ */
 export async function fillInSteps(
   { berth, apps, load }: World,
   count: number,
   log: (line: string) => void,
+  beforeStep: (step: FillStep) => Promise<void>,
 ): Promise<Growth> {
   const { warm, steps } = stepsOf(count);
   const processorOf = new Map<BenchRole, [number, number][]>(ROLES.map((role) => [role, []]));
@@ -88,6 +100,7 @@ export async function fillInSteps(
   await using noting = noteSteps(berth, ROLES);
   const { noted, step } = noting;
   for (const { end, count: number } of steps) {
+    await beforeStep({ end, count: number });
     const { costs, ms } = await step({ end, count: number }, () => some(`filled-${end}-`, number));
     for (const role of ROLES) processorOf.get(role)?.push([end, costs[`${role} processor`] ?? 0]);
     for (const role of ROLES) memory.get(role)?.push(processUsage(berth.pidOf(role)).rssMib);

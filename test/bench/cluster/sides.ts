@@ -7,7 +7,7 @@ import { Apps } from './apps.ts';
 import { CLUSTER_ROLES, type ClusterBerth, prepareClusterBerth } from './berth.ts';
 import { clusterOf, ownCluster, sideOf } from './cluster.ts';
 import { patience } from './fill.ts';
-import { fillInSteps, type Growth } from './fill-steps.ts';
+import { type FillStep, fillInSteps, type Growth } from './fill-steps.ts';
 import { type Recording, recordCreation, untilQuiet } from './recording.ts';
 
 export interface World {
@@ -104,8 +104,13 @@ export interface FilledWorld extends World {
 /**
  * A world with many deployments, switched off, and all roles behind the proxy. It takes minutes to make, so the benches of
  * one run share it (`besideMany`); the frame stops it after the last of them.
+ * @param beforeStep what takes turns with its steps; not called of a world that is filled already
  */
-export async function filledWorld(context: BenchContext, count: number): Promise<FilledWorld> {
+export async function filledWorld(
+  context: BenchContext,
+  count: number,
+  beforeStep: (step: FillStep) => Promise<void> = async () => undefined,
+): Promise<FilledWorld> {
   // What it stands on is started, and so stopped at the end, around it.
   await postgresOf(context);
   return context.shared(`${FILLED}${count} of ${sideOf(context)}`, async () => {
@@ -114,13 +119,13 @@ export async function filledWorld(context: BenchContext, count: number): Promise
       const cluster = ownCluster(context);
       stack.defer(() => cluster.stop());
       await clusterOf(cluster.context, NOT_LOOKED_AT);
-      const berth = await prepareClusterBerth(cluster.context, 'filled', COLLECTING);
+      const berth = await prepareClusterBerth(cluster.context, `filled-${count}`, COLLECTING);
       stack.defer(() => berth.stop());
       await berth.start('api');
       const world = await parts(berth, stack, true);
       context.log(`creating ${count} deployments`);
       const { log } = context;
-      const growth = await fillInSteps(world, count, log);
+      const growth = await fillInSteps(world, count, log, beforeStep);
       // Its second look makes what tells of its Secrets, and comes after the first looks of all.
       log('waiting until nothing is left to do');
       await untilQuiet(berth.proxy, undefined, patience(count)).catch((error: Error) => log(error.message));

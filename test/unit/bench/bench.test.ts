@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   assertCheckout,
+  assertNotTakenByNpm,
   assertWorthWriting,
   chooseBenches,
   listed,
@@ -149,6 +150,13 @@ test('the commands that make the whole page name every bench, and none of them i
     return benches.map(({ name }) => name);
   });
   expect(named.toSorted()).toEqual(all.map(({ name }) => name));
+});
+
+test('options that npm took for its own, for there is no -- before them, are told of', () => {
+  expect(() => assertNotTakenByNpm({ npm_config_n: '5', npm_config_runs: 'true' })).toThrow(
+    'npm has taken --n, --runs for its own; next: put -- before all options, npm run bench -- …',
+  );
+  expect(() => assertNotTakenByNpm({ npm_config_registry: 'r', n: '5' })).not.toThrow();
 });
 
 test('the list tells how many there are without --n apart from how many the goals are for', () => {
