@@ -243,22 +243,24 @@ export async function measure(
 }
 
 /**
- * Without `--` npm takes options for its own, and hands on nothing of them: a bench would run with other numbers than were asked for.
+ * Without `--` npm takes options for its own, and hands on their values at most: a bench would run with other numbers than
+ * were asked for. (`--n` is short for one of npm's own, and leaves its number alone.)
  * @throws Error that says so
  */
-export function assertNotTakenByNpm(environment: NodeJS.ProcessEnv): void {
-  const taken = ['n', 'runs', 'json', 'write', 'profile', 'list'].filter(
+export function assertNotTakenByNpm({ names }: Pick<Asked, 'names'>, environment: NodeJS.ProcessEnv): void {
+  const taken = ['runs', 'json', 'write', 'profile', 'list'].filter(
     (name) => environment[`npm_config_${name}`] !== undefined,
   );
-  if (taken.length > 0)
+  const left = names.filter((name) => /^\d+$/.test(name));
+  if (taken.length > 0 || left.length > 0)
     throw new Error(
-      `npm has taken --${taken.join(', --')} for its own; next: put -- before all options, npm run bench -- …`,
+      `npm has taken options for its own (${[...taken.map((name) => `--${name}`), ...left].join(', ')}); next: put -- before all options, npm run bench -- …`,
     );
 }
 
 async function main(args: readonly string[]): Promise<void> {
-  assertNotTakenByNpm(process.env);
   const asked = readArguments(args);
+  assertNotTakenByNpm(asked, process.env);
   if (asked.help) {
     console.log(HELP);
     return;

@@ -153,10 +153,12 @@ test('the commands that make the whole page name every bench, and none of them i
 });
 
 test('options that npm took for its own, for there is no -- before them, are told of', () => {
-  expect(() => assertNotTakenByNpm({ npm_config_n: '5', npm_config_runs: 'true' })).toThrow(
-    'npm has taken --n, --runs for its own; next: put -- before all options, npm run bench -- …',
+  const asked = readArguments(['api-get', '5', '3']);
+  expect(() => assertNotTakenByNpm(asked, { npm_config_runs: 'true' })).toThrow(
+    'npm has taken options for its own (--runs, 5, 3); next: put -- before all options, npm run bench -- …',
   );
-  expect(() => assertNotTakenByNpm({ npm_config_registry: 'r', n: '5' })).not.toThrow();
+  const whole = readArguments(['api-get', '--n', '5']);
+  expect(() => assertNotTakenByNpm(whole, { npm_config_registry: 'r', n: '5' })).not.toThrow();
 });
 
 test('the list tells how many there are without --n apart from how many the goals are for', () => {
