@@ -11,7 +11,7 @@ import type { ClusterFacts } from './term.ts';
 export interface ClusterProbeOptions {
   client: Pick<KubeClient, 'serverVersion' | 'find'>;
   /** Berth's own namespace, where the operators' Lease is; absent: not known, and the version alone is asked for. */
-  leaseNamespace?: string | undefined;
+  ownNamespace?: string | undefined;
   /** Namespaces to work in; empty: all. */
   namespaces: readonly string[];
   /** Why list or watch fails at present; undefined: they do not. */
@@ -101,10 +101,10 @@ export class ClusterProbe {
    * @throws KubeError when the cluster does not answer
    */
   async #readLease(): Promise<boolean> {
-    const { client, leaseNamespace } = this.#options;
-    if (leaseNamespace === undefined) return false;
+    const { client, ownNamespace } = this.#options;
+    if (ownNamespace === undefined) return false;
     try {
-      const lease = { namespace: leaseNamespace, name: OPERATOR_LEASE };
+      const lease = { namespace: ownNamespace, name: OPERATOR_LEASE };
       await client.find(RESOURCES.Lease, lease, { timeoutMs: TIMEOUT_MS });
       return true;
     } catch (error) {

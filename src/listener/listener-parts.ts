@@ -48,7 +48,7 @@ export function createParts(options: ListenerOptions): ListenerParts {
     view,
     probe: new ClusterProbe({
       client,
-      leaseNamespace: options.ownNamespace,
+      ownNamespace: options.ownNamespace,
       namespaces: options.namespaces,
       lastError: () => view.lastError(),
       unreadable: () => view.unreadable(),

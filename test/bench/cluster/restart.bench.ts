@@ -65,7 +65,7 @@ async function rawLists(
   return { LISTs: (ended - began) / MS, ...machine.between('LISTs', began, ended) };
 }
 
-/** Of each figure that both have. */
+/** Figure by figure; both have the same. */
 const meanOf = (a: Sample, b: Sample): Sample =>
   Object.fromEntries(
     Object.keys(a).map((name) => [name, ((a[name] ?? Number.NaN) + (b[name] ?? Number.NaN)) / 2]),

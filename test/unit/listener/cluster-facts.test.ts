@@ -3,8 +3,8 @@ import { KubeError } from '../../../src/kube/errors.ts';
 import { ClusterProbe } from '../../../src/listener/cluster-facts.ts';
 import { FakeClock, recordingLogger } from '../kube/support.ts';
 
-/** @param leaseNamespace null: it does not know where the Lease is */
-function setUp(leaseNamespace: string | null = 'berth-system') {
+/** @param ownNamespace null: it does not know where the Lease is */
+function setUp(ownNamespace: string | null = 'berth-system') {
   const clock = new FakeClock();
   let asked = 0;
   let up = true;
@@ -36,7 +36,7 @@ function setUp(leaseNamespace: string | null = 'berth-system') {
         return (uid === undefined ? undefined : { metadata: { name, uid } }) as never;
       },
     },
-    leaseNamespace: leaseNamespace ?? undefined,
+    ownNamespace: ownNamespace ?? undefined,
     namespaces: ['team-b', 'team-a'],
     lastError: () => lastError,
     unreadable: () => unreadable,
@@ -99,8 +99,8 @@ describe('what the hub is told of the cluster', () => {
   it.each([
     ['with the rights of an older version', 'berth-system', 'forbidden'],
     ['that does not know where it runs', null, 'none'],
-  ] as const)('of a listener %s is asked by the version each time', async (_who, leaseNamespace, answer) => {
-    const t = setUp(leaseNamespace);
+  ] as const)('of a listener %s is asked by the version each time', async (_who, ownNamespace, answer) => {
+    const t = setUp(ownNamespace);
     t.lease.answer = answer;
     await t.probe.facts();
     t.clock.advance(20_000);
