@@ -3,7 +3,8 @@ import type { Config } from './config.ts';
 import type { BuildConfig } from './contract/build-config.ts';
 import { OPERATOR_LEASE } from './contract/names.ts';
 import { hostOf } from './domain/url-host.ts';
-import { createKubeClient, type KubeClient } from './kube/client.ts';
+import { createKubeClient } from './kube/client.ts';
+import { leaseProbe } from './kube/lease-probe.ts';
 import type { ClusterMetrics } from './metrics/cluster.ts';
 import { type OperatorHooks, type OperatorState, runOperator } from './operator/operator.ts';
 import { loadPolicy } from './policy-file.ts';
@@ -32,26 +33,6 @@ function operatorHooks(metrics: ClusterMetrics): OperatorHooks {
   };
 }
 
-/** A candidate that nobody elects says nothing of its cluster: that is asked, at most this often. */
-const PROBE_EVERY_MS = 5_000;
-const PROBE_TIMEOUT_MS = 3_000;
-
-/** Why the cluster does not answer; null: it does. Answers of a moment ago count. */
-function clusterProbe(client: Pick<KubeClient, 'serverVersion'>): () => Promise<string | null> {
-  let asked: { readonly at: number; readonly answer: Promise<string | null> } | undefined;
-  return () => {
-    const now = performance.now();
-    if (asked === undefined || now - asked.at >= PROBE_EVERY_MS) {
-      const answer = client.serverVersion({ timeoutMs: PROBE_TIMEOUT_MS }).then(
-        () => null,
-        () => 'the cluster does not answer',
-      );
-      asked = { at: now, answer };
-    }
-    return asked.answer;
-  };
-}
-
 /** Berth's own image is that of the version that runs, where none is named. */
 function buildsOf({ builds }: Config, version: string): BuildConfig | undefined {
   return builds === null ? undefined : { ...builds, berthImage: builds.berthImage ?? `berth:${version}` };
@@ -69,7 +50,9 @@ export async function startOperator(context: RoleContext): Promise<RunningRole> 
     ...clusterOptions(config, config.operatorKubeconfig, `berth-operator/${version}`),
     observer: metrics.requests('operator'),
   });
-  const probe = clusterProbe(client);
+  const lease = { namespace: config.namespace, name: OPERATOR_LEASE };
+  // A candidate that nobody elects says nothing of its cluster: that is asked by what it waits for.
+  const probe = leaseProbe(client, lease);
   const stopping = new AbortController();
   let state: OperatorState = 'starting';
   const ended = (async () => {
@@ -87,7 +70,7 @@ export async function startOperator(context: RoleContext): Promise<RunningRole> 
         images: config.images ?? undefined,
         namespaces: config.namespaces,
         identity: config.identity,
-        lease: { namespace: config.namespace, name: OPERATOR_LEASE },
+        lease,
         logger,
         ...(context.span === undefined ? {} : { span: context.span }),
         hooks: {

@@ -3,7 +3,7 @@ import type { HttpRequest } from './proxies/http-traffic.ts';
 import type { KubernetesRequest } from './proxies/kubernetes-traffic.ts';
 import type { SqlMessage } from './proxies/postgres-traffic.ts';
 
-/** Watches stay open, leases are renewed, a candidate asks for the version. */
+/** Watches stay open, leases are renewed and read, the version is asked for once an hour and after an outage. */
 export function isKubernetesHeartbeat({
   verb,
   resource,
