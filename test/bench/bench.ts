@@ -114,6 +114,8 @@ export interface BenchResult {
   readonly measures: readonly MeasureResult[];
   readonly notes: readonly string[];
   readonly plots: readonly Plot[];
+  /** Why there are fewer rounds than were asked for; absent: there are not. */
+  readonly failure?: string;
 }
 
 /** By round. */
@@ -171,7 +173,7 @@ export async function runBench(bench: Bench, context: BenchContext, runs = bench
   if (bench.startIsMeasured && runs > 1) log(`1 round in place of ${runs}: its start is what it measures`);
   const asked = { runs: bench.startIsMeasured ? 1 : runs, log, profiles: context.profiles };
   let told: Pick<BenchResult, 'notes' | 'plots'> = { notes: [], plots: [] };
-  const [ours = [], floor = []] = await measureRounds(bench, asked, async () => {
+  const { samples, failure } = await measureRounds(bench, asked, async () => {
     const sides = await bench.start({ ...context, log });
     return {
       rounds: sides.floor === undefined ? [sides.ours] : [sides.ours, sides.floor],
@@ -181,11 +183,13 @@ export async function runBench(bench: Bench, context: BenchContext, runs = bench
       stop: async () => sides.stop?.(),
     };
   });
+  const [ours = [], floor = []] = samples;
   const size = sizeOf(bench, context);
   return {
     name: bench.name,
     floor: bench.floor,
     ...size,
+    ...(failure === undefined ? {} : { failure: failure.message }),
     measures: measuresFor(bench, 'floor').map((measure) =>
       resultOf(measure, ours, floor, isAtSize(bench, size.n)),
     ),

@@ -36,6 +36,13 @@ export function comparable(
   });
 }
 
+/** One round of each tells nothing of their spread, and has one order: most benches of the cluster have no more by themselves. */
+const LEAST_ROUNDS = 4;
+
+/** Rounds of each checkout unless the command line says; with profiles as many as without a comparison. */
+export const comparedRounds = ({ runs }: Pick<Bench, 'runs'>, isProfiled: boolean) =>
+  isProfiled ? runs : Math.max(runs, LEAST_ROUNDS);
+
 /** A checkout's folder, with its commit. */
 function placeOf({ root }: BenchContext): string {
   const commit = checkoutCommit(root);
@@ -49,7 +56,7 @@ function placeOf({ root }: BenchContext): string {
 export async function compareBench(
   bench: Bench,
   contexts: readonly [BenchContext, BenchContext],
-  runs = bench.runs,
+  runs = comparedRounds(bench, contexts[1].profiles !== null),
 ): Promise<BenchResult> {
   assertComparable(bench);
   const [first, second] = contexts;
@@ -58,6 +65,7 @@ export async function compareBench(
     { ...first, log, side: 'A' },
     { ...second, log, side: 'B' },
   ] as const;
+  let told: readonly string[] = [];
   const startBoth = async (time: number): Promise<Started> => {
     await using stack = new AsyncDisposableStack();
     const sides: Sides[] = [];
@@ -69,13 +77,18 @@ export async function compareBench(
     }
     const rounds = sides.map(({ ours }) => ours);
     const running = stack.move();
+    const ofB = sides[order.indexOf(both[1])];
     return {
+      ended: () => {
+        told = ofB?.notes?.() ?? [];
+      },
       rounds: time % 2 === 0 ? rounds : rounds.toReversed(),
       stop: () => running.disposeAsync(),
     };
   };
   const { profiles } = second;
-  const [floor = [], ours = []] = await measureRounds(bench, { runs, log, profiles }, startBoth);
+  const { samples, failure } = await measureRounds(bench, { runs, log, profiles }, startBoth);
+  const [floor = [], ours = []] = samples;
   const measures = measuresFor(bench, 'compare').map(({ name, unit }) =>
     resultOf({ name, unit }, ours, floor),
   );
@@ -86,6 +99,8 @@ export async function compareBench(
     `A: ${placeOf(first)}.`,
     `B: ${placeOf(second)}.`,
     ...(isOneOrder(bench, runs, profiles !== null) ? [oneOrder] : []),
+    ...told,
   ];
-  return { name: bench.name, what, floor: 'A, the first checkout', n, measures, notes, plots: [] };
+  const failed = failure === undefined ? {} : { failure: failure.message };
+  return { name: bench.name, what, floor: 'A, the first checkout', n, measures, notes, plots: [], ...failed };
 }

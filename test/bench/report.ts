@@ -87,6 +87,7 @@ function section({ result, machine, command, date }: Entry): string {
     table(CELL_NAMES, result.measures.map(measureCells)),
     `\`${command}\`, ${date}, ${roundsText(result)}. ${machineText(machine)}`,
     ...(warning === null ? [] : [`Mind: ${warning}.`]),
+    ...(result.failure === undefined ? [] : [`Mind: a round after these failed: ${result.failure}`]),
     ...(result.notes.length === 0 ? [] : [result.notes.map((note) => `- ${note}`).join('\n')]),
     ...result.plots.map((plot) => `![${plot.title}](${FOLDER}/${plotFile(result.name, plot)})`),
   ];

@@ -7,7 +7,7 @@ type Kind = Pick<Bench, 'fresh' | 'warmedUp' | 'roundsAStart'>;
 /** Sides that run. */
 export interface Started {
   readonly rounds: readonly Round[];
-  /** After the last round of this start; not after one that failed. */
+  /** After the last round of this start that counts, also if one failed after it. */
   ended?(): void;
   stop(): Promise<void>;
 }
@@ -21,13 +21,16 @@ export interface Started {
 const isTurned = ({ fresh }: Kind, { time, round }: { time: number; round: number }) =>
   (fresh ? round - 1 : time) % 2 === 1;
 
-/** Runs rounds of all sides in turn, after one of each that does not count, where one is needed. */
+/**
+ * Runs rounds of all sides in turn, after one of each that does not count, where one is needed.
+ * @param samples of each side; rounds are added
+ */
 async function interleave(
   bench: Kind,
   sides: readonly Round[],
+  samples: Sample[][],
   { time, runs, log }: { time: number; runs: number; log: (line: string) => void },
-): Promise<Sample[][]> {
-  const samples: Sample[][] = sides.map(() => []);
+): Promise<void> {
   const order = [...sides.keys()];
   for (let round = bench.fresh || bench.warmedUp ? 1 : 0; round <= runs; round += 1) {
     log(round === 0 ? 'warming up' : `round ${round} of ${runs}`);
@@ -36,7 +39,6 @@ async function interleave(
       if (round > 0 && sample !== undefined) samples[side]?.push(sample);
     }
   }
-  return samples;
 }
 
 /**
@@ -52,31 +54,48 @@ function startsFor({ roundsAStart }: Kind, runs: number, isProfiled: boolean): n
 export const isOneOrder = (bench: Kind, runs: number, isProfiled: boolean): boolean =>
   runs < 2 || !(bench.fresh || startsFor(bench, runs, isProfiled) > 1);
 
+export interface Rounds {
+  /** Of each side its rounds, as many of each. */
+  readonly samples: Sample[][];
+  /** Why there are fewer than were asked for; absent: there are not. */
+  readonly failure?: Error;
+}
+
 /**
  * Measures `runs` rounds of all sides, shared among the more starts, the more there are: two processes of one program differ
- * by some hundredths for as long as they live, by what V8 has made of their youth.
+ * by some hundredths for as long as they live, by what V8 has made of their youth. Rounds that were whole before one failed are
+ * kept: they may be an hour's.
  * @param start starts all sides. @param time how many starts there were before
- * @returns for each side its rounds
+ * @throws what went wrong before there was a whole round
  */
 export async function measureRounds(
   bench: Kind,
   { runs, log, profiles }: { runs: number } & Pick<BenchContext, 'log' | 'profiles'>,
   start: (time: number) => Promise<Started>,
-): Promise<Sample[][]> {
+): Promise<Rounds> {
   const starts = startsFor(bench, runs, profiles !== null);
   const samples: Sample[][] = [];
-  for (let time = 0; time < starts; time += 1) {
-    if (starts > 1) log(`start ${time + 1} of ${starts}`);
-    const started = await start(time);
-    try {
-      // As evenly as can be: they add up to `runs`.
-      const share = Math.floor((runs + time) / starts);
-      const some = await interleave(bench, started.rounds, { time, runs: share, log });
-      for (const [side, more] of some.entries()) samples[side] = [...(samples[side] ?? []), ...more];
-      started.ended?.();
-    } finally {
-      await started.stop();
+  const whole = () => (samples.length === 0 ? 0 : Math.min(...samples.map((some) => some.length)));
+  try {
+    for (let time = 0; time < starts; time += 1) {
+      if (starts > 1) log(`start ${time + 1} of ${starts}`);
+      const started = await start(time);
+      try {
+        for (const side of started.rounds.keys()) samples[side] ??= [];
+        // As evenly as can be: they add up to `runs`.
+        const share = Math.floor((runs + time) / starts);
+        await interleave(bench, started.rounds, samples, { time, runs: share, log });
+      } finally {
+        if (whole() > 0) started.ended?.();
+        await started.stop();
+      }
     }
+    return { samples };
+  } catch (error) {
+    const rounds = whole();
+    if (rounds === 0) throw error;
+    const failure = error instanceof Error ? error : new Error(String(error));
+    log(`a round failed after ${rounds} that count: ${failure.message}`);
+    return { samples: samples.map((some) => some.slice(0, rounds)), failure };
   }
-  return samples;
 }

@@ -9,6 +9,8 @@ export interface Summary {
   readonly q1: number;
   readonly q3: number;
   readonly rounds: number;
+  /** By round; absent in results of before 2026-11-28. */
+  readonly values?: readonly number[];
 }
 
 /**
@@ -30,7 +32,8 @@ export function summarise(values: readonly number[]): Summary {
     throw new Error(`failed to summarise: no number among ${values.join(', ')}`);
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => quantile(sorted, share);
-  return { median: at(0.5), min: at(0), max: at(1), q1: at(0.25), q3: at(0.75), rounds: values.length };
+  const spread = { median: at(0.5), min: at(0), max: at(1), q1: at(0.25), q3: at(0.75) };
+  return { ...spread, rounds: values.length, values: [...values] };
 }
 
 /** What a measure is held against. */

@@ -108,6 +108,7 @@ test(
         expect.stringContaining(`B: ${other}`),
         // One round is of one order.
         expect.stringContaining('A was the first one in each round'),
+        expect.stringContaining('100 deployments in the tenant'),
       ]);
     } finally {
       rmSync(folder, { recursive: true, force: true });

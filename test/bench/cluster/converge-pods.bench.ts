@@ -11,7 +11,7 @@ import { Apps, isAvailable } from './apps.ts';
 import { ASKED } from './asked.ts';
 import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
 import { MACHINE_COSTS, measured, ROLE_COSTS } from './costs.ts';
-import { fill, patience, postAll } from './fill.ts';
+import { fill, patience, postAll, progressOf } from './fill.ts';
 import { nameLike, plainObjects, renamed } from './playing.ts';
 import { type Recording, whenAsked } from './recording.ts';
 import { body } from './samples.ts';
@@ -46,7 +46,8 @@ export const bench: Bench = {
     const recorded = whenAsked(() => recordingOf(context, 'pods', (name) => body(name, 1)));
     const count = context.n ?? DEPLOYMENTS;
     let note = '';
-    let applied = '';
+    /** Absent: no floor was run. */
+    let applied: string | undefined;
     const sampled = async (
       berth: ClusterBerth,
       roles: readonly BenchRole[],
@@ -65,7 +66,7 @@ export const bench: Bench = {
         await fill(berth, apps, load, { count: WARM, pods: 1, prefix: 'warm-', objects: 1 });
         // The database tells the end. Watches of the bench would be work for Kubernetes, of which the floor has less.
         await apps.stop();
-        return sampled(berth, ROLES, () => converge(berth, load, count));
+        return sampled(berth, ROLES, () => converge(berth, load, count, context.log));
       });
     const floor = async () => {
       const recording = await recorded();
@@ -74,7 +75,7 @@ export const bench: Bench = {
       applied = `${objects.length} objects and ${pods} pods each`;
       return besideNothing(context, 'floor', async (berth): Promise<Sample> => {
         const prepare = (prefix: string, some: number) =>
-          plainApply(berth, { objects, recording, prefix }, some);
+          plainApply(berth, { objects, recording, prefix, log: context.log }, some);
         {
           await using warm = await prepare('warm', WARM);
           await warm.run();
@@ -87,7 +88,9 @@ export const bench: Bench = {
       ours,
       floor,
       notes: () => [
-        `${count} deployments a round, ${applied}, the custom resource not counted. kubectl has its own defaults: it sends one object after the other.`,
+        applied === undefined
+          ? `${count} deployments a round.`
+          : `${count} deployments a round, ${applied}, the custom resource not counted. kubectl has its own defaults: it sends one object after the other.`,
         note,
       ],
     };
@@ -95,11 +98,21 @@ export const bench: Bench = {
 };
 
 /** Creates so many beside those that are there, and waits until the revision of every one is active. */
-async function converge(berth: ClusterBerth, load: Load, count: number): Promise<void> {
+async function converge(
+  berth: ClusterBerth,
+  load: Load,
+  count: number,
+  log: (line: string) => void,
+): Promise<void> {
   const deadline = Date.now() + patience(count);
+  const tell = progressOf(count, log);
   await postAll(berth, load, { count, pods: 1, prefix: 'round-' });
-  while ((await berth.sql<{ active: number }>(ACTIVE))[0]?.active !== WARM + count) {
-    if (Date.now() > deadline) throw new Error('failed to converge: not every revision is active');
+  for (;;) {
+    const active = ((await berth.sql<{ active: number }>(ACTIVE))[0]?.active ?? 0) - WARM;
+    tell(active);
+    if (active === count) return;
+    if (Date.now() > deadline)
+      throw new Error(`failed to converge: of ${count} revisions ${active} are active`);
     await sleep(LOOK_MS);
   }
 }
@@ -114,7 +127,17 @@ interface PlainApply extends AsyncDisposable {
  */
 async function plainApply(
   { namespace, stateDir, admin, access }: ClusterBerth,
-  { objects, recording, prefix }: { objects: readonly KubeObject[]; recording: Recording; prefix: string },
+  {
+    objects,
+    recording,
+    prefix,
+    log,
+  }: {
+    objects: readonly KubeObject[];
+    recording: Recording;
+    prefix: string;
+    log: (line: string) => void;
+  },
   count: number,
 ): Promise<PlainApply> {
   const file = join(stateDir, `${prefix}.yaml`);
@@ -127,6 +150,8 @@ async function plainApply(
       .filter(({ kind }) => WORKLOADS.some((each) => each.kind === kind))
       .map(({ kind, metadata }) => `${kind}/${metadata.name}`),
   );
+  const perDeployment = awaited.size / count;
+  const tell = progressOf(count, log);
   const watched = await Apps.start(admin, namespace, WORKLOADS);
   return {
     run: async () => {
@@ -134,6 +159,7 @@ async function plainApply(
         'the pods of the floor',
         (_app, object) => {
           if (isAvailable(object)) awaited.delete(`${object.kind}/${object.metadata.name}`);
+          tell(count - Math.ceil(awaited.size / perDeployment));
           return awaited.size === 0;
         },
         patience(count),

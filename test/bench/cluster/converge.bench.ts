@@ -5,7 +5,7 @@ import { Apps } from './apps.ts';
 import { ASKED } from './asked.ts';
 import { ROLES } from './berth.ts';
 import { MACHINE_COSTS, measured, ROLE_COSTS } from './costs.ts';
-import { fill } from './fill.ts';
+import { fill, progressOf } from './fill.ts';
 import { EACH_ITS_OWN, ONE_TENANT, openStage, play } from './playing.ts';
 import { statusesOf } from './recording.ts';
 import { body } from './samples.ts';
@@ -50,6 +50,7 @@ export const bench: Bench = {
   start: async (context) => {
     const recording = await recordingOf(context, 'converge', (name) => body(name, 0));
     const count = context.n ?? DEPLOYMENTS;
+    const { log } = context;
     const { objects, waves, summary, reads } = recording;
     let note = '';
     /** Of each round, how many were all there by when. */
@@ -59,7 +60,7 @@ export const bench: Bench = {
         note = berth.note;
         await fill(berth, apps, load, { count: WARM, pods: 0, prefix: 'warm-', objects });
         const { result, costs } = await measured(berth, count, ROLES, () =>
-          fill(berth, apps, load, { count, pods: 0, prefix: 'round-', objects }),
+          fill(berth, apps, load, { count, pods: 0, prefix: 'round-', objects, log }),
         );
         lines.ours.push(result.progress);
         const { seconds, statuses } = result;
@@ -79,10 +80,12 @@ export const bench: Bench = {
         const player = stage.player(tenant);
         await using _watches = await Apps.start(berth.admin, berth.namespace);
         await play(player, { prefix: 'warm', count: WARM });
+        const tell = progressOf(count, log);
         const { result: seconds, costs } = await measured(berth, count, [], async () => {
           const began = performance.now();
           await play(player, { prefix: 'floor', count }, (at) => {
             line.push([(at - began) / MS, line.length + 1]);
+            tell(line.length);
           });
           return (performance.now() - began) / MS;
         });

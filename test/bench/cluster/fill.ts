@@ -39,6 +39,16 @@ export interface FillOptions {
 /** Deployments from one word of progress to the next. */
 const TOLD_EACH = 250;
 
+/** Tells now and then how many of all are done. */
+export function progressOf(count: number, log: ((line: string) => void) | undefined): (done: number) => void {
+  let told = 0;
+  return (done) => {
+    if (done < told + TOLD_EACH) return;
+    told = done - (done % TOLD_EACH);
+    log?.(`${told} of ${count} deployments are all there`);
+  };
+}
+
 /** A deployment is all there: each object of it, and its status. */
 const isWhole = (app: SeenApp, objects: number) => app.objects.size >= objects && isSettled(app);
 
@@ -75,6 +85,7 @@ export async function fill(
     // Each is made once; what is written of it afterwards is its status.
     if (!present.has(app.name) && object.kind === RESOURCES.ManagedDeployment.kind) statuses += 1;
   });
+  const tell = progressOf(count, log);
   const began = performance.now();
   const done = apps.until(
     `${count} deployments`,
@@ -82,7 +93,7 @@ export async function fill(
       if (present.has(app.name) || whole.has(app.name) || !isWhole(app, objects)) return false;
       whole.add(app.name);
       progress.push([(performance.now() - began) / MS, whole.size]);
-      if (whole.size % TOLD_EACH === 0) log?.(`${whole.size} of ${count} deployments are all there`);
+      tell(whole.size);
       return whole.size === count;
     },
     patience(count),

@@ -2,20 +2,14 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import {
-  assertCheckout,
-  assertNotTakenByNpm,
-  assertWorthWriting,
-  chooseBenches,
-  listed,
-  loadBenches,
-  readArguments,
-} from '../../../scripts/bench.ts';
+import { assertCheckout, chooseBenches, listed, loadBenches } from '../../../scripts/bench.ts';
 import { runBench } from '../../bench/bench.ts';
+import { assertNotTakenByNpm, readArguments } from '../../bench/command-line.ts';
 import { busyWarning, describeMachine } from '../../bench/machine.ts';
 import { drawPlot, ticks } from '../../bench/plot.ts';
 import { cpuShare, processUsage } from '../../bench/process-usage.ts';
 import { ASKED_FOR, type Entry, readEntries, shortNumber, writeReport } from '../../bench/report.ts';
+import { assertWorthWriting } from '../../bench/run.ts';
 import { judge, medianRound, quantile, ratios, type Summary, summarise } from '../../bench/statistics.ts';
 import { context, fake } from './fake.ts';
 
@@ -28,7 +22,10 @@ test('the round of the median ratio is the one to show', () => {
 
 test('quantiles lie between their neighbours; quartiles, ends and the number of rounds are told', () => {
   expect(quantile([1, 2, 4], 0.25)).toBe(1.5);
-  expect(summarise([4, 1, 2])).toEqual({ median: 2, min: 1, max: 4, q1: 1.5, q3: 3, rounds: 3 });
+  expect(summarise([4, 1, 2])).toEqual({
+    ...{ median: 2, min: 1, max: 4, q1: 1.5, q3: 3, rounds: 3 },
+    values: [4, 1, 2],
+  });
   expect(summarise([7])).toMatchObject({ median: 7, q1: 7, q3: 7 });
   expect(() => summarise([])).toThrow('there are no values');
   expect(() => summarise([1, Number.NaN])).toThrow('no number');
@@ -105,6 +102,31 @@ test('what was started is stopped when a round fails', async () => {
   });
   await expect(runBench(failing, context())).rejects.toThrow('failed');
   expect(order.at(-1)).toBe('stop');
+});
+
+test('rounds that were whole before one failed are kept, as many of each side, and told why there are no more', async () => {
+  const order: string[] = [];
+  const failing = fake(order, (side, round) => {
+    if (side === 'floor' && round === 3) throw new Error('the floor fell');
+    return round;
+  });
+  const result = await runBench(failing, context(), 5);
+  expect(result.failure).toBe('the floor fell');
+  expect(result.measures[0]).toMatchObject({ ours: { values: [1, 2] }, floor: { values: [1, 2] } });
+  expect(result.plots).toHaveLength(1);
+  expect(order.filter((what) => what === 'stop')).toHaveLength(1);
+});
+
+test('starts of before one that failed are kept', async () => {
+  const often = { ...fake([], () => 1), roundsAStart: 1 };
+  let starts = 0;
+  const start: typeof often.start = async (asked) => {
+    starts += 1;
+    if (starts === 3) throw new Error('no room');
+    return often.start(asked);
+  };
+  const result = await runBench({ ...often, start }, context(), 4);
+  expect([result.failure, result.measures[0]?.ours.rounds]).toEqual(['no room', 2]);
 });
 
 test('benches are chosen by the beginning of their names; every one has a name of its own', async () => {

@@ -18,6 +18,19 @@ test('compare runs two checkouts in turn, the second one held against the first,
   ]);
 });
 
+test('without a number there are at least four rounds of each, with what the second checkout notes', async () => {
+  const bench: Bench = { ...fake([], () => 5), runs: 1 };
+  const noting: Bench = {
+    ...bench,
+    start: async (asked) => ({ ...(await bench.start(asked)), notes: () => [`of ${asked.root}`] }),
+  };
+  const result = await compareBench(noting, [context('/a'), context('/b')]);
+  expect(result.measures[0]?.ours.rounds).toBe(4);
+  expect(result.notes.at(-1)).toBe('of /b');
+  const profiled = { ...context('/b'), profiles: '/p' };
+  expect((await compareBench(bench, [context('/a'), profiled])).measures[0]?.ours.rounds).toBe(1);
+});
+
 test('sides that are started more than once share the rounds, and each checkout is the first in turn', async () => {
   const order: string[] = [];
   const bench = fake(order, (side, round) => (round === 0 ? 1000 : side.length));

@@ -3,9 +3,10 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type Asked, measure } from '../../../scripts/bench.ts';
+import type { Asked } from '../../bench/command-line.ts';
 import type { CpuProfile } from '../../bench/cpu-profile.ts';
 import { profiled, toldProfiles } from '../../bench/profiles.ts';
+import { measure } from '../../bench/run.ts';
 import { tellingAtEnd } from '../../bench/statements.ts';
 import { fake } from './fake.ts';
 
