@@ -156,7 +156,8 @@ export const measuresFor = ({ measures }: Pick<Bench, 'measures'>, where: 'floor
   measures.filter(({ only = where }) => only === where);
 
 /** What is measured, of so many. */
-export const describeBench = ({ what }: Bench, n: number) => what.replaceAll('{n}', n.toLocaleString('en'));
+export const describeBench = ({ what }: Pick<Bench, 'what'>, n: number) =>
+  what.replaceAll('{n}', n.toLocaleString('en'));
 
 /** There is as much of what it counts as its goals are for. */
 export const isAtSize = ({ goalsFrom = 0 }: Pick<Bench, 'goalsFrom'>, n: number) => n >= goalsFrom;

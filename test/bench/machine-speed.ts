@@ -40,7 +40,12 @@ export function watchMachineSpeed(): MachineSpeed {
     async take() {
       while (first === null || last === null || last.done === first.done) {
         if (failure !== null) throw failure;
-        await Promise.race([once(worker, 'message'), once(worker, 'exit')]);
+        const told = new AbortController();
+        const { signal } = told;
+        await Promise.race([once(worker, 'message', { signal }), once(worker, 'exit', { signal })]).finally(
+          // The other one would listen on, one more with each call.
+          () => told.abort(),
+        );
       }
       const each = (last.ms - first.ms) / (last.done - first.done);
       first = last;

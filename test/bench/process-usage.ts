@@ -1,5 +1,5 @@
 /** Memory and processor time of processes, from /proc. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 
 export interface Usage {
   /** Resident memory in MiB. */
@@ -30,6 +30,11 @@ export function processUsage(pid: number): Usage {
     peakMib: mib('VmHWM'),
     cpuSeconds: (Number(fields[UTIME]) + Number(fields[STIME])) / TICKS_PER_SECOND,
   };
+}
+
+/** From now on the most that is resident is told of what comes, not of what was. */
+export function forgetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
 /** Places in the first line of /proc/stat, all processors together. */

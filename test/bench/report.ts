@@ -1,7 +1,15 @@
 /** Results as JSON, and docs/benchmarks.md made from it. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Bench, type BenchResult, isAtSize, type Measure, type MeasureResult } from './bench.ts';
+import {
+  type Bench,
+  type BenchResult,
+  describeBench,
+  isAtSize,
+  type Measure,
+  type MeasureResult,
+  measuresFor,
+} from './bench.ts';
 import { busyWarning, type Machine } from './machine.ts';
 import { drawPlot, type Plot } from './plot.ts';
 import { type Goal, judge, type Summary } from './statistics.ts';
@@ -79,7 +87,23 @@ const roundsText = ({ measures }: BenchResult) => {
   return rounds === 1 ? '1 round' : `${rounds} rounds`;
 };
 
-function section({ result, machine, command, date }: Entry): string {
+/** The bench measures something else now, or says so in other words. */
+function isOfBefore({ what, floor, n, measures }: BenchResult, bench: Judging | undefined): boolean {
+  if (bench === undefined) return true;
+  const names = measuresFor(bench, 'floor').map(({ name }) => name);
+  const known = new Set(measures.map(({ name }) => name));
+  return (
+    names.length !== known.size ||
+    names.some((name) => !known.has(name)) ||
+    what !== describeBench(bench, n) ||
+    floor !== bench.floor
+  );
+}
+
+const OF_BEFORE =
+  'Mind: the bench has changed since, in what it measures or in what it says of itself; this is what it was then.';
+
+function section({ result, machine, command, date }: Entry, bench: Judging | undefined): string {
   const warning = busyWarning(machine);
   const parts = [
     `## ${result.name}`,
@@ -87,6 +111,7 @@ function section({ result, machine, command, date }: Entry): string {
     table(CELL_NAMES, result.measures.map(measureCells)),
     `\`${command}\`, ${date}, ${roundsText(result)}. ${machineText(machine)}`,
     ...(warning === null ? [] : [`Mind: ${warning}.`]),
+    ...(isOfBefore(result, bench) ? [OF_BEFORE] : []),
     ...(result.failure === undefined ? [] : [`Mind: a round after these failed: ${result.failure}`]),
     ...(result.notes.length === 0 ? [] : [result.notes.map((note) => `- ${note}`).join('\n')]),
     ...result.plots.map((plot) => `![${plot.title}](${FOLDER}/${plotFile(result.name, plot)})`),
@@ -168,8 +193,8 @@ to do for it. kwok plays nodes and pods; the *proxy* stands between roles and AP
 time goes where a goal is missed, are in [performance-goals.md](performance-goals.md), decisions in
 [decisions](decisions/README.md) by their number. \`too few\`: the goal is for more than there were.`;
 
-/** What a stored result is judged by. */
-export type Judging = Pick<Bench, 'name' | 'measures' | 'goalsFrom'>;
+/** What a stored result is judged by, and held against. */
+export type Judging = Pick<Bench, 'name' | 'what' | 'floor' | 'measures' | 'goalsFrom'>;
 
 /**
  * A result by the goals that its bench has now: a goal that changes does not wait for the next hour of measuring. A measure
@@ -208,6 +233,7 @@ function goalRows(name: string, measures: readonly Measure[], result: BenchResul
 export function benchmarksPage(stored: readonly Entry[], benches: readonly Judging[]): string {
   const entries = stored.map((entry) => ({ ...entry, result: judgedAnew(entry.result, benches) }));
   const results = new Map(entries.map(({ result }) => [result.name, result]));
+  const current = (name: string) => benches.find((bench) => bench.name === name);
   // Also of benches that there are no more.
   const measures = new Map(benches.map((bench) => [bench.name, bench.measures]));
   const names = new Set([...results.keys(), ...measures.keys()]);
@@ -215,7 +241,8 @@ export function benchmarksPage(stored: readonly Entry[], benches: readonly Judgi
     .toSorted()
     .flatMap((name) => goalRows(name, measures.get(name) ?? [], results.get(name)));
   const overview = goals.length === 0 ? [] : ['## Goals', table(['bench', ...CELL_NAMES], goals)];
-  return `${[head(entries), ...overview, ...entries.map(section)].join('\n\n')}\n`;
+  const sections = entries.map((entry) => section(entry, current(entry.result.name)));
+  return `${[head(entries), ...overview, ...sections].join('\n\n')}\n`;
 }
 
 /** Results that are written down; none where there is no file yet. */

@@ -1,7 +1,6 @@
 /** Many deployments, step by step: what one of them takes while there are more and more. */
 import { startOrder } from '../../cluster/layout.ts';
 import { watchMachineSpeed } from '../machine-speed.ts';
-import { processUsage } from '../process-usage.ts';
 import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
 import { withCosts } from './costs.ts';
 import { fill } from './fill.ts';
@@ -35,7 +34,7 @@ export interface Growth extends Steps {
   readonly processor: Line;
   /** The same of each role. */
   readonly processorOf: ReadonlyMap<BenchRole, Line>;
-  /** Of each role at a step's end, in MiB. */
+  /** Of each role the most that was ever resident until a step's end, in MiB. */
   readonly memory: ReadonlyMap<BenchRole, readonly number[]>;
 }
 
@@ -103,7 +102,7 @@ export async function fillInSteps(
     await beforeStep({ end, count: number });
     const { costs, ms } = await step({ end, count: number }, () => some(`filled-${end}-`, number));
     for (const role of ROLES) processorOf.get(role)?.push([end, costs[`${role} processor`] ?? 0]);
-    for (const role of ROLES) memory.get(role)?.push(processUsage(berth.pidOf(role)).rssMib);
+    for (const role of ROLES) memory.get(role)?.push(costs[`${role} memory`] ?? Number.NaN);
     // What was asked until now is of no more use, and takes memory.
     berth.proxy.clear();
     log(`${end} deployments: the last ${number} took ${ms.toFixed(1)} ms each`);

@@ -13,7 +13,8 @@ const LIMIT = 1.1;
 /** The last step beside the second one: the first is so short that its end, when less is under way, is much of it. */
 function measured(line: Line): Sample & { growth: number } {
   const [first = 0, second = 0, last = 0] = [line[0]?.[1], line[1]?.[1], line.at(-1)?.[1]];
-  return { 'first step': first, 'second step': second, 'last step': last, growth: last / second };
+  const steps = { 'first step': first, 'second step': second, 'last step': last };
+  return { ...steps, increase: last - second, growth: last / second };
 }
 
 const growthOf = (line: Line) => measured(line).growth;
@@ -55,7 +56,7 @@ const toldEach = (lines: ReadonlyMap<string, Line>) =>
 
 export const bench: Bench = {
   name: 'growth',
-  what: `Time of a deployment while there are more and more: {n}, switched off, in steps to 2, 20, 40 … 100 % of them over 16 connections, each until every one is settled, after some (${100 * WARM_SHARE} %, at least ${LEAST_WARM}) that do not count. growth: the last step beside the second one. processor growth: the same of the processor time that all roles of Berth take; its floor: of a fixed computation beside the same steps of Berth, which takes longer when the machine is slower, or what else runs fills its caches. growth by the clock: the time's by itself, which no program that writes as much can keep from growing here. memory: what is resident at the end of a step, in the midst of work, where it is most. Listener and operator are behind the proxy of \`steady\`, which a run of both shares.`,
+  what: `Time of a deployment while there are more and more: {n}, switched off, in steps to 2, 20, 40 … 100 % of them over 16 connections, each until every one is settled, after some (${100 * WARM_SHARE} %, at least ${LEAST_WARM}) that do not count. increase: by how much the last step takes longer than the second one, growth: how many times as long. processor growth: the same of the processor time that all roles of Berth take; its floor: of a fixed computation beside the same steps of Berth, which takes longer when the machine is slower, or what else runs fills its caches. growth by the clock: the time's by itself, which no program that writes as much can keep from growing here. memory: the most that was ever resident. Listener and operator are behind the proxy of \`steady\`, which a run of both shares.`,
   floor:
     'The same writes in the same steps, by the program of converge, with the same watches of the bench and in its process, which the requests of listener and operator pass as well: what Kubernetes itself takes longer for, the more there is in it. It fills a Kubernetes of its own, a step before each of Berth; the one that is not filled at the time is at rest.',
   n: DEPLOYMENTS,
@@ -68,7 +69,9 @@ export const bench: Bench = {
     { name: 'first step', unit: 'ms/deployment' },
     { name: 'second step', unit: 'ms/deployment' },
     { name: 'last step', unit: 'ms/deployment' },
-    { name: 'growth', unit: 'times', goal: { of: 'ratio', is: 'at most', limit: LIMIT } },
+    // Not the ratio of both growths: that is the smaller, the more Berth takes beside the writes from the start.
+    { name: 'increase', unit: 'ms/deployment', goal: { of: 'ratio', is: 'at most', limit: LIMIT } },
+    { name: 'growth', unit: 'times' },
     { name: 'growth by the clock', unit: 'times', goal: { of: 'value', is: 'at most', limit: LIMIT } },
     { name: 'processor growth', unit: 'times', goal: { of: 'ratio', is: 'at most', limit: LIMIT } },
     ...ROLES.map((role) => ({
@@ -87,7 +90,7 @@ export const bench: Bench = {
       'growth by the clock': growthOf(growth.time),
       'processor growth': growthOf(growth.processor),
       ...Object.fromEntries(
-        [...growth.memory].map(([role, values]) => [`${role} memory`, Math.max(...values)]),
+        [...growth.memory].map(([role, values]) => [`${role} memory`, values.at(-1) ?? Number.NaN]),
       ),
     });
     const floor = async (): Promise<Sample> => ({
@@ -104,7 +107,7 @@ export const bench: Bench = {
         `By the number of deployments at a step's end: ${told(growth.time)}; the same writes: ${told(beside.time)}; processor of Berth: ${told(growth.processor)}, of each role: ${toldEach(growth.processorOf)}.`,
         `Processor of Kubernetes: ${told(growth.kubernetes)}; of the same writes: ${told(beside.kubernetes)}. Processors at rest: ${shares(growth.rest)}; ${shares(beside.rest)}. A fixed computation meanwhile: ${told(growth.machine, 3)}; ${told(beside.machine, 3)}.`,
         `Processor of each process of Kubernetes: ${toldEach(growth.kubernetesOf)}; of the same writes: ${toldEach(beside.kubernetesOf)}.`,
-        `Memory at a step's end, in the midst of work: ${memory.join('; ')}.`,
+        `The most memory until a step's end: ${memory.join('; ')}.`,
         berth.note,
       ],
       plots: () => [

@@ -9,17 +9,12 @@ import { logLines, logSize } from '../../installation/log-file.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { processUsage } from '../process-usage.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
+import { IDLE_SHARE, untilCalm } from './calm.ts';
 import type { FloorList, FloorTimes } from './lists-floor.ts';
 import { phaseMeasures, watchPhases } from './phases.ts';
 import { isWrite, summaryOf } from './recording.ts';
 import { BESIDE_MANY, filledWorld, MEMORY_GOAL } from './sides.ts';
 
-const LOOK_MS = 100;
-/** Less than this in a look is what leases and long polls take. */
-const IDLE_SHARE = 0.25;
-/** Half a second. */
-const LOOKS_OF_WORK = 5;
-const CALM_MS = 1500;
 const WITHIN_MS = 180_000;
 /** A minute and a half for 5,000 deployments. */
 const REST_MS = 18;
@@ -153,7 +148,7 @@ async function restarted(berth: ClusterBerth, behindProxy: boolean): Promise<Sam
   const began = Date.now();
   const machine = watchPhases(berth, CLUSTER_ROLES);
   const quiet = await Promise.all(CLUSTER_ROLES.map((role) => berth.start(role, behindProxy)))
-    .then(() => untilCalm(berth))
+    .then(() => untilCalm(berth, CLUSTER_ROLES, WITHIN_MS))
     .finally(() => machine.stop());
   const lines = logLines(log, from);
   const leads = whenTold(lines, 'leading');
@@ -176,28 +171,4 @@ function whenTold(lines: readonly Record<string, unknown>[], message: string): n
   if (Number.isNaN(at))
     throw new Error(`failed to tell the parts of a restart: the operator's log has no "${message}"`);
   return at;
-}
-
-/**
- * When the last sign of work of both roles was seen, in ms since the epoch: a look in which one of them took much, and did over
- * the last looks as well. A listener was seen to take 60 ms at a time, a second apart, after all was done: that is none.
- */
-async function untilCalm({ cpuOf }: ClusterBerth): Promise<number> {
-  const began = Date.now();
-  const seen = [{ at: began, cpu: CLUSTER_ROLES.map((role) => cpuOf(role)) }];
-  let busy = began;
-  while (Date.now() - busy < CALM_MS) {
-    if (Date.now() - began > WITHIN_MS) throw new Error('failed to wait for calm: the roles go on');
-    await sleep(LOOK_MS);
-    const now = { at: Date.now(), cpu: CLUSTER_ROLES.map((role) => cpuOf(role)) };
-    const [last = now, earlier = seen[0] ?? now] = [seen.at(-1), seen.at(-LOOKS_OF_WORK)];
-    const works = (role: number) =>
-      [last, earlier].every((before) => {
-        const spent = (now.cpu[role] ?? 0) - (before.cpu[role] ?? 0);
-        return (spent * MS) / (now.at - before.at) > IDLE_SHARE;
-      });
-    if (CLUSTER_ROLES.some((_, role) => works(role))) busy = now.at;
-    seen.push(now);
-  }
-  return busy;
 }

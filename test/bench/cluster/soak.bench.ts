@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { liveUsageOf, MIB, slopeAnHour, type Usage } from '../../faults/plans/usage.ts';
 import type { Bench, BenchContext, Sample } from '../bench.ts';
+import { forgetPeak, processUsage } from '../process-usage.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 import { untilQuiet } from './recording.ts';
 import { BESIDE_MANY, filledWorld, MEMORY_GOAL, secondsBeside } from './sides.ts';
@@ -17,7 +18,7 @@ const MS = 1000;
 
 export const bench: Bench = {
   name: 'soak',
-  what: `{n} deployments, switched off, and nobody changes anything, but every watch of listener and operator breaks, ${CUT_EVERY_MS / MS} s after the time before (and a rest after every ${CYCLE.length}th): in order or by a reset, and once in ${CYCLE.length} times because the server has forgotten its version, so that all is listed anew. growth: of what lives after a whole collection, at the end of each such cycle, by the median of what lies between every two, after half as long of the same that does not count. memory, sockets: resident and open at the end of the first cycle and of the last, for what is kept outside of the heap.`,
+  what: `{n} deployments, switched off, and nobody changes anything, but every watch of listener and operator breaks, ${CUT_EVERY_MS / MS} s after the time before (and a rest after every ${CYCLE.length}th): in order or by a reset, and once in ${CYCLE.length} times because the server has forgotten its version, so that all is listed anew. growth: of what lives after a whole collection, at the end of each such cycle, by the median of what lies between every two, after half as long of the same that does not count. memory: the most that was resident meanwhile; memory at rest, sockets: resident and open at the end of the first cycle and of the last, after such a collection, for what is kept outside of the heap.`,
   ...BESIDE_MANY,
   measures: [
     { name: 'breaks', unit: 'of each watch' },
@@ -28,8 +29,9 @@ export const bench: Bench = {
         goal: { of: 'value', is: 'at most', limit: 1 } as const,
       },
       { name: `${role} live heap`, unit: 'MiB' },
-      { name: `${role} memory at first`, unit: 'MiB' },
       { name: `${role} memory`, unit: 'MiB', goal: MEMORY_GOAL },
+      { name: `${role} memory at rest, at first`, unit: 'MiB' },
+      { name: `${role} memory at rest`, unit: 'MiB' },
       { name: `${role} sockets at first`, unit: 'open' },
       { name: `${role} sockets`, unit: 'open' },
     ]),
@@ -47,14 +49,16 @@ export const bench: Bench = {
     let lines = new Map<ClusterRole, Usage[]>();
     const ours = async (): Promise<Sample> => {
       lines = new Map(CLUSTER_ROLES.map((role) => [role, []]));
+      for (const role of CLUSTER_ROLES) forgetPeak(berth.pidOf(role));
       const breaks = await soak(context, berth, seconds, lines);
       const figures = [...lines].flatMap(([role, line]) => {
         const [first, last] = [line[0], line.at(-1)];
         return [
           [`${role} growth`, slopeAnHour(line, ({ heap }) => heap / MIB)],
           [`${role} live heap`, (last?.heap ?? Number.NaN) / MIB],
-          [`${role} memory at first`, (first?.rss ?? Number.NaN) / MIB],
-          [`${role} memory`, (last?.rss ?? Number.NaN) / MIB],
+          [`${role} memory`, processUsage(berth.pidOf(role)).peakMib],
+          [`${role} memory at rest, at first`, (first?.rss ?? Number.NaN) / MIB],
+          [`${role} memory at rest`, (last?.rss ?? Number.NaN) / MIB],
           [`${role} sockets at first`, first?.sockets ?? Number.NaN],
           [`${role} sockets`, last?.sockets ?? Number.NaN],
         ];

@@ -1,6 +1,7 @@
 import { waitFor } from '../../cluster/wait.ts';
 import type { Bench, BenchContext, Sample } from '../bench.ts';
 import { ROLES } from './berth.ts';
+import { untilCalm } from './calm.ts';
 import { MACHINE_COSTS, ROLE_COSTS, withCosts } from './costs.ts';
 import { fill, patience } from './fill.ts';
 import { untilQuiet } from './recording.ts';
@@ -8,7 +9,7 @@ import { BESIDE_MANY, type FilledWorld, filledWorld } from './sides.ts';
 
 /** The other one has a fifth: as the second step of `growth` beside its last. */
 const FEWER = 5;
-const MORE = 100;
+const MORE = 200;
 const MS = 1000;
 
 const fewer = (count: number) => Math.max(1, Math.round(count / FEWER));
@@ -25,6 +26,8 @@ async function more({ berth, apps, load }: FilledWorld, count: number): Promise<
     timeoutMs: patience(count),
   });
   await untilQuiet(berth.proxy, undefined, patience(count));
+  // What hub and listener have to say to each other about the end does not pass the proxy.
+  await untilCalm(berth, ROLES, patience(count));
   berth.proxy.clear();
   const processor = ROLES.reduce((sum, role) => sum + (costs[`${role} processor`] ?? 0), 0);
   return { ...costs, processor, time: (result.seconds * MS) / count };
@@ -45,7 +48,7 @@ async function startedAnew(context: BenchContext, count: number, crowd: number):
 
 export const bench: Bench = {
   name: 'two-sizes',
-  what: `What a deployment takes beside {n}, switched off: ${MORE} more (of fewer, a fifth of them), over 16 connections, until every one is settled; they are deleted before the next round. All roles are new, and had twice as many before what counts. processor: of all roles of Berth together.`,
+  what: `What a deployment takes beside {n}, switched off: ${MORE} more (of fewer, a fifth of them), over 16 connections, until every one is settled; they are deleted before the next round, which begins once all roles are at rest. All roles are new, and had twice as many before what counts. processor: of all roles of Berth together.`,
   floor:
     'The same beside a fifth as many, by another Berth with a Kubernetes of its own, in turn, so that a machine that is quicker in one minute than in the next is so for both. Both are there all the time; the one that is not asked is at rest.',
   n: BESIDE_MANY.n,

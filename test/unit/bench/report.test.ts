@@ -37,7 +37,7 @@ const verdicts = (result: Awaited<ReturnType<typeof measured>>) =>
 test('a result is judged by the goals that its bench has now: one that was added, taken away, or is for more', async () => {
   const result = await measured();
   const now = {
-    name: 'fake',
+    ...bench,
     measures: [
       { name: 'time', unit: 'ms', goal: tooMuch },
       { name: 'old', unit: 'ms' },
@@ -61,7 +61,7 @@ test('a result is judged by the goals that its bench has now: one that was added
 test('what there is no bench or measure for any more, or one in another unit, stays as it was judged', async () => {
   const result = await measured();
   expect(judgedAnew(result, [])).toEqual(result);
-  const another = { name: 'fake', measures: [{ name: 'old', unit: 's', goal: tooMuch }] };
+  const another = { ...bench, measures: [{ name: 'old', unit: 's', goal: tooMuch }] };
   expect(judgedAnew(result, [another])).toEqual(result);
 });
 
@@ -71,12 +71,24 @@ test('a goal that is newer than the result, and a bench that was not run, are on
     [await entry()],
     [
       { ...bench, measures: [...bench.measures, newer] },
-      { name: 'another', measures: [newer, { name: 'without a goal', unit: 's' }] },
+      { ...bench, name: 'another', measures: [newer, { name: 'without a goal', unit: 's' }] },
     ],
   );
   expect(page).toContain('| another | newer, s | – | – | – | ≤ 2 × floor | not run yet |');
   expect(page).toContain('| [fake](#fake) | newer, s | – | – | – | ≤ 2 × floor | not run yet |');
   expect(page).not.toContain('without a goal');
+});
+
+test('a section says when its bench measures something else now, or says something else', async () => {
+  const mark = 'Mind: the bench has changed since';
+  const pageOf = async (now: Bench) => benchmarksPage([await entry()], [now]);
+  expect(await pageOf(bench)).not.toContain(mark);
+  expect(await pageOf({ ...bench, what: 'Something.' })).toContain(mark);
+  expect(await pageOf({ ...bench, floor: 'Less.' })).toContain(mark);
+  expect(await pageOf({ ...bench, measures: bench.measures.slice(1) })).toContain(mark);
+  // A measure that a comparison alone has is in no section.
+  const compared = { name: 'times', unit: 'times', only: 'compare' } as const;
+  expect(await pageOf({ ...bench, measures: [...bench.measures, compared] })).not.toContain(mark);
 });
 
 test('the page has the goals of now, in its overview and with the bench', async () => {
