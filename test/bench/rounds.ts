@@ -80,13 +80,15 @@ export async function measureRounds(
     for (let time = 0; time < starts; time += 1) {
       if (starts > 1) log(`start ${time + 1} of ${starts}`);
       const started = await start(time);
+      const before = whole();
       try {
         for (const side of started.rounds.keys()) samples[side] ??= [];
         // As evenly as can be: they add up to `runs`.
         const share = Math.floor((runs + time) / starts);
-        await interleave(bench, started.rounds, samples, { time, runs: share, log });
+        await interleave(bench, started.rounds, samples, { time, runs: share, log }).finally(() => {
+          if (whole() > before) started.ended?.();
+        });
       } finally {
-        if (whole() > 0) started.ended?.();
         await started.stop();
       }
     }

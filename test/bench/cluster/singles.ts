@@ -1,5 +1,6 @@
 /** Single creations of one tenant beside a crowd of another's, and alone. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LABELS } from '../../../src/contract/names.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { isSettled, resourceOf } from './apps.ts';
 import { body } from './samples.ts';
@@ -22,6 +23,8 @@ const CALM_MS = 3_000;
 
 /** A single creation, in milliseconds from before its POST. */
 export interface Single {
+  /** Until the first of its objects was seen, its Secret; null: not watched, of writes without Berth. */
+  readonly handed: number | null;
   /** Until its custom resource was seen; null: not watched, of writes without Berth. */
   readonly placed: number | null;
   /** Until its status said that all of it is there. */
@@ -87,11 +90,14 @@ export interface Singles {
 export async function startSingles({ berth, apps }: World, withinMs: number): Promise<Singles> {
   const key = await berth.otherTenant('other');
   /** When each deployment was seen and settled first, by its id. */
+  const handedAt = new Map<string, number>();
   const placedAt = new Map<string, number>();
   const settledAt = new Map<string, number>();
   let lastAt = 0;
-  apps.follow((app, _object, at) => {
+  apps.follow((app, { metadata }, at) => {
     lastAt = at;
+    const whose = metadata.labels?.[LABELS.deploymentId];
+    if (whose !== undefined && !handedAt.has(whose)) handedAt.set(whose, at);
     const id = resourceOf(app)?.spec.deploymentId;
     if (id === undefined) return;
     if (!placedAt.has(id)) placedAt.set(id, at);
@@ -108,7 +114,11 @@ export async function startSingles({ berth, apps }: World, withinMs: number): Pr
       own.add(id);
       await until(`${id} to settle`, () => settledAt.has(id));
       const after = (at = Number.NaN) => at - began;
-      return { placed: after(placedAt.get(id)), settled: after(settledAt.get(id)) };
+      return {
+        handed: after(handedAt.get(id)),
+        placed: after(placedAt.get(id)),
+        settled: after(settledAt.get(id)),
+      };
     },
     untilCalm: () => until('nothing to be under way', () => performance.now() - lastAt >= CALM_MS),
     untilSettled: (count) =>
