@@ -174,7 +174,7 @@ export async function runBench(bench: Bench, context: BenchContext, runs = bench
   if (bench.startIsMeasured && runs > 1) log(`1 round in place of ${runs}: its start is what it measures`);
   const asked = { runs: bench.startIsMeasured ? 1 : runs, log, profiles: context.profiles };
   let told: Pick<BenchResult, 'notes' | 'plots'> = { notes: [], plots: [] };
-  const { samples, failure } = await measureRounds(bench, asked, async () => {
+  const { samples, ...failed } = await measureRounds(bench, asked, async () => {
     const sides = await bench.start({ ...context, log });
     return {
       rounds: sides.floor === undefined ? [sides.ours] : [sides.ours, sides.floor],
@@ -190,7 +190,7 @@ export async function runBench(bench: Bench, context: BenchContext, runs = bench
     name: bench.name,
     floor: bench.floor,
     ...size,
-    ...(failure === undefined ? {} : { failure: failure.message }),
+    ...failed,
     measures: measuresFor(bench, 'floor').map((measure) =>
       resultOf(measure, ours, floor, isAtSize(bench, size.n)),
     ),

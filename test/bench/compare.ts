@@ -40,7 +40,7 @@ export function comparable(
 const LEAST_ROUNDS = 4;
 
 /** Rounds of each checkout unless the command line says; with profiles as many as without a comparison. */
-export const comparedRounds = ({ runs }: Pick<Bench, 'runs'>, isProfiled: boolean) =>
+const comparedRounds = ({ runs }: Pick<Bench, 'runs'>, isProfiled: boolean) =>
   isProfiled ? runs : Math.max(runs, LEAST_ROUNDS);
 
 /** A checkout's folder, with its commit. */
@@ -87,7 +87,7 @@ export async function compareBench(
     };
   };
   const { profiles } = second;
-  const { samples, failure } = await measureRounds(bench, { runs, log, profiles }, startBoth);
+  const { samples, ...failed } = await measureRounds(bench, { runs, log, profiles }, startBoth);
   const [floor = [], ours = []] = samples;
   const measures = measuresFor(bench, 'compare').map(({ name, unit }) =>
     resultOf({ name, unit }, ours, floor),
@@ -101,6 +101,5 @@ export async function compareBench(
     ...(isOneOrder(bench, runs, profiles !== null) ? [oneOrder] : []),
     ...told,
   ];
-  const failed = failure === undefined ? {} : { failure: failure.message };
   return { name: bench.name, what, floor: 'A, the first checkout', n, measures, notes, plots: [], ...failed };
 }

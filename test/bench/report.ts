@@ -233,15 +233,14 @@ function goalRows(name: string, measures: readonly Measure[], result: BenchResul
 export function benchmarksPage(stored: readonly Entry[], benches: readonly Judging[]): string {
   const entries = stored.map((entry) => ({ ...entry, result: judgedAnew(entry.result, benches) }));
   const results = new Map(entries.map(({ result }) => [result.name, result]));
-  const current = (name: string) => benches.find((bench) => bench.name === name);
+  const current = new Map(benches.map((bench) => [bench.name, bench]));
   // Also of benches that there are no more.
-  const measures = new Map(benches.map((bench) => [bench.name, bench.measures]));
-  const names = new Set([...results.keys(), ...measures.keys()]);
+  const names = new Set([...results.keys(), ...current.keys()]);
   const goals = [...names]
     .toSorted()
-    .flatMap((name) => goalRows(name, measures.get(name) ?? [], results.get(name)));
+    .flatMap((name) => goalRows(name, current.get(name)?.measures ?? [], results.get(name)));
   const overview = goals.length === 0 ? [] : ['## Goals', table(['bench', ...CELL_NAMES], goals)];
-  const sections = entries.map((entry) => section(entry, current(entry.result.name)));
+  const sections = entries.map((entry) => section(entry, current.get(entry.result.name)));
   return `${[head(entries), ...overview, ...sections].join('\n\n')}\n`;
 }
 

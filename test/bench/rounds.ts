@@ -58,7 +58,7 @@ export interface Rounds {
   /** Of each side its rounds, as many of each. */
   readonly samples: Sample[][];
   /** Why there are fewer than were asked for; absent: there are not. */
-  readonly failure?: Error;
+  readonly failure?: string;
 }
 
 /**
@@ -96,8 +96,8 @@ export async function measureRounds(
   } catch (error) {
     const rounds = whole();
     if (rounds === 0) throw error;
-    const failure = error instanceof Error ? error : new Error(String(error));
-    log(`a round failed after ${rounds} that count: ${failure.message}`);
+    const failure = error instanceof Error ? error.message : String(error);
+    log(`a round failed after ${rounds} that count: ${failure}`);
     return { samples: samples.map((some) => some.slice(0, rounds)), failure };
   }
 }

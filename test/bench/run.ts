@@ -11,7 +11,7 @@ import {
 } from './bench.ts';
 import { isFilledWorld } from './cluster/sides.ts';
 import { type Asked, messageOf } from './command-line.ts';
-import { compareBench, comparedRounds } from './compare.ts';
+import { compareBench } from './compare.ts';
 import { busyWarning, describeMachine, type Machine, untilIdle } from './machine.ts';
 import { toldProfiles } from './profiles.ts';
 import {
@@ -104,9 +104,9 @@ export async function measure(
   const command = `npm run bench -- ${typed}`.trim();
   const results: BenchResult[] = [];
   const resultOf = (bench: Bench): Promise<BenchResult> => {
-    if (asked.checkouts === null) return runBench(bench, contextOf(root), asked.runs ?? bench.runs);
+    const runs = asked.runs ?? undefined;
+    if (asked.checkouts === null) return runBench(bench, contextOf(root), runs);
     const [a, b] = asked.checkouts;
-    const runs = asked.runs ?? comparedRounds(bench, asked.profile !== null);
     return compareBench(bench, [sideOf(a, 'A'), sideOf(b, 'B')], runs);
   };
   const failures: string[] = [];
