@@ -1,6 +1,5 @@
 import pg from 'pg';
 import type { NodePgDatabase } from './drizzle.ts';
-import { sharedJson } from './shared-json.ts';
 
 /** A connection of the pool, with what is remembered of it. */
 export type PoolClient = pg.PoolClient & {
@@ -31,14 +30,11 @@ export const typeParsers: pg.CustomTypesConfig = {
   },
 };
 
-/** Those of some thousand deployments; with what hangs on the values, some tens of MiB. */
-const SHARED_CHARACTERS = 2 ** 20;
+const asText = (text: string) => text;
 
-const parseShared = sharedJson(SHARED_CHARACTERS);
-
-/** As typeParsers, for rows that are read over and over: values of jsonb are nobody's to change. */
-export const sharingParsers: pg.CustomTypesConfig = {
-  getTypeParser: (oid, format) => (oid === JSONB ? parseShared : typeParsers.getTypeParser(oid, format)),
+/** As typeParsers, but jsonb stays its text. */
+export const jsonAsText: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) => (oid === JSONB ? asText : typeParsers.getTypeParser(oid, format)),
 };
 
 /** `host:port/name` of a database URL, for messages: no user, no password. */

@@ -3,13 +3,7 @@ import pg from 'pg';
 import { UUID_PATTERN } from '../domain/id.ts';
 import type { Logger } from '../domain/logger.ts';
 import { NOBODY } from '../domain/turns.ts';
-import {
-  connectionConfig,
-  describeTarget,
-  type PoolClient,
-  sharingParsers,
-  typeParsers,
-} from './connection.ts';
+import { connectionConfig, describeTarget, jsonAsText, type PoolClient, typeParsers } from './connection.ts';
 import { ConnectionPlaces } from './connection-places.ts';
 import { drizzle, type NodePgDatabase } from './drizzle.ts';
 import { StoreContention, StoreError, StoreUnavailable, translateError } from './errors.ts';
@@ -25,8 +19,8 @@ export interface Reader {
   readonly drizzle: NodePgDatabase;
   /** Runs one statement, prepared once a connection. `text` must be one of few constants, values go in parameters. */
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-  /** As `query`, for what is read over and over: a text of jsonb that comes again is the same value, frozen (`shared-json.ts`). */
-  queryShared<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** As `query`, with jsonb as its text: for rows that are read over and over (`polled-json.ts`). */
+  queryTexts<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
 /** A Reader inside of a transaction: functions that write ask for this. */
@@ -98,7 +92,7 @@ const PLATFORM = '*';
 /** By how values are parsed, which a connection remembers with the name. */
 const statementNames = new Map([
   [typeParsers, new Map<string, string>()],
-  [sharingParsers, new Map<string, string>()],
+  [jsonAsText, new Map<string, string>()],
 ]);
 let namedStatements = 0;
 
@@ -130,8 +124,8 @@ class Session implements Transaction {
     return this.#query(text, values, typeParsers);
   }
 
-  queryShared<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.#query(text, values, sharingParsers);
+  queryTexts<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return this.#query(text, values, jsonAsText);
   }
 
   async #query<Row>(text: string, values: readonly unknown[], types: pg.CustomTypesConfig): Promise<Row[]> {

@@ -1,7 +1,14 @@
 import type { DeploymentType } from '../domain/source.ts';
 import type { DeploymentStatus } from '../domain/states.ts';
 import type { Reader, Transaction } from './database.ts';
-import { DEPLOYMENT_COLUMNS, type DeploymentRow, toDeploymentRecord } from './deployment-row.ts';
+import {
+  DEPLOYMENT_COLUMNS,
+  type DeploymentRow,
+  type DeploymentTexts,
+  JSON_COLUMNS,
+  toDeploymentRecord,
+} from './deployment-row.ts';
+import { PolledJson } from './polled-json.ts';
 import type { DeploymentRecord, Page } from './records.ts';
 import { REMOTE_RECONCILED, statusIs } from './status.ts';
 
@@ -9,14 +16,23 @@ const JOINED = 'JOIN listeners l ON l.id = d.listener_id LEFT JOIN secret_sets s
 const FIND = `SELECT ${DEPLOYMENT_COLUMNS} FROM deployments d ${JOINED} WHERE d.id = $2 AND d.tenant_id = $1`;
 const LOCK = 'SELECT id FROM deployments WHERE id = $2 AND tenant_id = $1 FOR UPDATE';
 
+/** Those of some thousand deployments; with what hangs on the values, some tens of MiB. */
+const REMEMBERED_CHARACTERS = 2 ** 20;
+
+const polled = new PolledJson(JSON_COLUMNS, REMEMBERED_CHARACTERS);
+
+/** A row that is read over and over: what was JSON may be the value that an earlier reading had, and is frozen then. */
+export const polledRecord = (row: DeploymentTexts): DeploymentRecord =>
+  toDeploymentRecord(polled.parse(row) as DeploymentRow);
+
 /** The deployment; null when this tenant has none of this id. */
 export async function findDeployment(
   reader: Reader,
   tenantId: string,
   deploymentId: string,
 ): Promise<DeploymentRecord | null> {
-  const [row] = await reader.queryShared<DeploymentRow>(FIND, [tenantId, deploymentId]);
-  return row === undefined ? null : toDeploymentRecord(row);
+  const [row] = await reader.queryTexts<DeploymentTexts>(FIND, [tenantId, deploymentId]);
+  return row === undefined ? null : polledRecord(row);
 }
 
 /**
@@ -105,6 +121,6 @@ export async function listDeployments(
   page: Page,
 ): Promise<DeploymentRecord[]> {
   const { text, values } = listStatement(tenantId, filter, page);
-  const rows = await reader.queryShared<DeploymentRow>(text, values);
-  return rows.map(toDeploymentRecord);
+  const rows = await reader.queryTexts<DeploymentTexts>(text, values);
+  return rows.map(polledRecord);
 }

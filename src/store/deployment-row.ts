@@ -60,6 +60,13 @@ export interface DeploymentRow {
   secrets_sealed: Buffer | null;
 }
 
+/** Those of jsonb. */
+export const JSON_COLUMNS = ['source_config', 'source_revision_config', 'conditions'] as const;
+type JsonColumn = (typeof JSON_COLUMNS)[number];
+
+/** A row with jsonb as its text. */
+export type DeploymentTexts = Omit<DeploymentRow, JsonColumn> & Record<JsonColumn, string>;
+
 function observationOf(row: DeploymentRow): DeploymentRecord['observation'] {
   if (row.observed_at === null) return null;
   return {

@@ -4,9 +4,9 @@ import { serializerFor } from '../../../src/api/answer-json.ts';
 import { presentDeployment } from '../../../src/api/deployment-present.ts';
 import { deploymentListSchema, deploymentSchema, dryRunSchema } from '../../../src/api/deployment-schema.ts';
 import type { SourceConfig } from '../../../src/domain/deployment.ts';
+import { PolledJson } from '../../../src/store/polled-json.ts';
 import type { DeploymentRecord } from '../../../src/store/records.ts';
 import { createSecretBox } from '../../../src/store/secret-box.ts';
-import { sharedJson } from '../../../src/store/shared-json.ts';
 
 const ID = '018f0000-0000-7000-8000-000000000002';
 const AT = new Date(Date.UTC(2026, 0, 1));
@@ -24,14 +24,15 @@ const sourceConfig: SourceConfig = {
   build_command: null,
 };
 
-const parse = sharedJson(10_000);
+const polled = new PolledJson(['source_config'], 10_000);
 /** As the store has it, once it was asked for again. */
 function again(config: SourceConfig): SourceConfig {
   const text = JSON.stringify(config);
-  parse(text);
-  return parse(text) as SourceConfig;
+  const read = () => polled.parse({ id: text, source_config: text }).source_config as SourceConfig;
+  read();
+  return read();
 }
-const shared = () => again(sourceConfig);
+const polledConfig = () => again(sourceConfig);
 
 function record(more: Partial<DeploymentRecord> = {}): DeploymentRecord {
   return {
@@ -39,7 +40,7 @@ function record(more: Partial<DeploymentRecord> = {}): DeploymentRecord {
     tenantId: ID,
     name: 'shop',
     source: 'external_image',
-    sourceConfig: shared(),
+    sourceConfig: polledConfig(),
     sourceRevisionConfig: {
       repo_ref: null,
       workflow_config_path: null,
@@ -70,8 +71,8 @@ const present = (more?: Partial<DeploymentRecord>) =>
 
 describe('the JSON of a deployment', () => {
   test.each([
-    ['shared', shared()],
-    ['not shared', sourceConfig],
+    ['polled', polledConfig()],
+    ['not polled', sourceConfig],
     ['without sizes', again({ ...sourceConfig, resource_spec: null })],
   ])("is V8's own: %s", (_, config) => {
     const shown = present({ sourceConfig: config });
@@ -95,7 +96,7 @@ describe('the JSON of a deployment', () => {
     expect(String(serializerFor({ schema: deploymentListSchema })(page))).toBe(JSON.stringify(page));
   });
 
-  test('what follows from a shared configuration is made once; from one that may change, each time', () => {
+  test('what follows from a configuration that is polled is made once; from one that may change, each time', () => {
     expect(present().effective_resource_spec).toBe(present().effective_resource_spec);
     const own = structuredClone(sourceConfig);
     const before = present({ sourceConfig: own });

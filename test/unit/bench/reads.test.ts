@@ -1,7 +1,12 @@
 /** What the benches of reads ask for, and what Berth remembers of it. */
 import { expect, test } from 'vitest';
-import { createBodySchema, toSourceConfig } from '../../../src/domain/deployment-bodies.ts';
-import { sharingParsers } from '../../../src/store/connection.ts';
+import {
+  createBodySchema,
+  toSourceConfig,
+  toSourceRevisionConfig,
+} from '../../../src/domain/deployment-bodies.ts';
+import { polledRecord } from '../../../src/store/deployment-find.ts';
+import type { DeploymentTexts } from '../../../src/store/deployment-row.ts';
 import { DEPLOYMENT } from '../../bench/api/bodies.ts';
 import { toScript, valuesFor } from '../../bench/api/floor-script.ts';
 import { READ as GET } from '../../bench/api/get.bench.ts';
@@ -9,21 +14,27 @@ import { READ as GET_ONCE, bench as getOnce } from '../../bench/api/get-once.ben
 import { READ as LIST_ONCE, bench as listOnce } from '../../bench/api/list-once.bench.ts';
 import { checkRows, firstPages, PAGE_ROWS } from '../../bench/api/read-bench.ts';
 
-const JSONB = 3802;
-const parse = sharingParsers.getTypeParser(JSONB, 'text') as (text: string) => unknown;
-
-const { source_config: body } = createBodySchema.parse({ ...DEPLOYMENT, name: 'pattern' });
+const { source_config: body, source_revision_config: revision } = createBodySchema.parse({
+  ...DEPLOYMENT,
+  name: 'pattern',
+});
 const config = toSourceConfig(body);
 
 /** As a seeded deployment has it, without the blanks of PostgreSQL: no longer than what is parsed. */
-function configuration(name: string): string {
+function seeded(name: string): DeploymentTexts {
   const annotations = { ...config.resource_spec?.annotations, 'example.com/name': name };
-  return JSON.stringify({ ...config, resource_spec: { ...config.resource_spec, annotations } });
+  return {
+    id: name,
+    source_config: JSON.stringify({ ...config, resource_spec: { ...config.resource_spec, annotations } }),
+    source_revision_config: JSON.stringify(toSourceRevisionConfig(revision)),
+    conditions: '[]',
+  } as DeploymentTexts;
 }
 
 /** How many of the configurations that are read in turn are remembered from the second turn to the third. */
 function rememberedOf(count: number): number {
-  const turn = () => Array.from({ length: count }, (_, index) => parse(configuration(`${count}-${index}`)));
+  const turn = () =>
+    Array.from({ length: count }, (_, index) => polledRecord(seeded(`${count}-${index}`)).sourceConfig);
   turn();
   const before = turn();
   return turn().filter((value, index) => value === before[index]).length;
