@@ -13,6 +13,7 @@ import {
   PAUSES_MS,
   SINGLES,
   type Single,
+  type Singles,
   startSingles,
   WARM,
 } from './singles.ts';
@@ -27,7 +28,7 @@ const TIMES_ALONE = ['time', 'p90', 'rare'] as const;
 export const bench: Bench = {
   name: 'fairness',
   what: `One tenant creates {n} deployments over ${CONNECTIONS} connections; until the last of them is there, another one creates a single one, ${PAUSES_MS.soon / 1000} s after the one before was there, and ${PAUSES_MS.rare / 1000} s after it, in turn (rare: the latter alone, when its tenant has not been at work). From before its POST until the status says that all of it is there. They are switched off: no pod runs. Each round in a new Kubernetes, after ${WARM} single ones that do not count. writes: how long the API server takes for the writes of a single one, sent by a program that decides nothing, beside the same writes of the crowd. writes in turns: the same by a program that has Berth's limit of writes under way, with its turns between tenants, and nothing else of Berth: what of the delay is Kubernetes'. Of two checkouts it is told how many times as long each takes beside its crowd as alone.`,
-  floor: `The same single creations while nobody else creates any: ${SINGLES} before the crowd and ${SINGLES} after it, in the same Kubernetes; the median is of all of them, for there are none, some or all of the crowd while the others come. alone before, alone after: held against each half by itself; those before have an empty cluster. slowest: mostly the first one, which comes together with the crowd. handed: until the first of its objects is seen in the cluster, its Secret: hub, listener and that one write. placed: until its custom resource is, one write later; what comes after it is the operator and the cluster. The same of the tenth that took longest in all, and of the one that did.`,
+  floor: `The same single creations while nobody else creates any: ${SINGLES} before the crowd and ${SINGLES} after it, after the same two pauses in turn, in the same Kubernetes; the median is of all of them, for there are none, some or all of the crowd while the others come. alone before, alone after: held against each half by itself; those before have an empty cluster. slowest: mostly the first one, which comes together with the crowd. handed: until the first of its objects is seen in the cluster, its Secret: hub, listener and that one write. placed: until its custom resource is, one write later; what comes after it is the operator and the cluster. The same of the tenth that took longest in all, and of the one that did.`,
   n: CROWD,
   goalsFrom: 1000,
   runs: 1,
@@ -73,7 +74,7 @@ export const bench: Bench = {
           });
           await untilSettled(crowd);
         };
-        return besideAndAlone(next, create, untilCalm);
+        return besideAndAlone(next, create, { untilCalm, rareAlone: true });
       });
     /** @param tenants whose the crowd and the single ones are; absent: nobody's */
     const byWritesAlone = async (tenants?: { readonly crowd: string; readonly single: string }) => {
@@ -98,14 +99,17 @@ export const bench: Bench = {
       const [anyhow, inTurns] = [await byWritesAlone(), await byWritesAlone(TENANTS)];
       const sides = { anyhow: bySide(anyhow), inTurns: bySide(inTurns) };
       const of = (side: 'beside' | 'alone', rare: readonly Single[]): Sample => ({
-        writes: medianOf(sides.anyhow[side]),
-        'writes in turns': medianOf(sides.inTurns[side]),
-        'writes in turns, p90': ninetieth(sides.inTurns[side]),
+        writes: medianOf(sides.anyhow[side].all),
+        'writes in turns': medianOf(sides.inTurns[side].all),
+        'writes in turns, p90': ninetieth(sides.inTurns[side].all),
         'writes in turns, rare': medianOf(rare),
       });
-      return { beside: of('beside', inTurns.rare), alone: of('alone', sides.inTurns.alone) };
+      // A program that remembers nobody is as quick after either pause, alone.
+      return { beside: of('beside', inTurns.beside.rare), alone: of('alone', sides.inTurns.alone.all) };
     };
     const counts: number[] = [];
+    /** Of all rounds: ten of a hundred say more than three of thirty. */
+    const pooled = { beside: [] as Single[], alone: [] as Single[] };
     /** Both sides come of one round, whichever is asked for first. */
     const left: { readonly beside: Sample[]; readonly alone: Sample[] } = { beside: [], alone: [] };
     const sample = async (side: 'beside' | 'alone'): Promise<Sample> => {
@@ -114,18 +118,20 @@ export const bench: Bench = {
       const berth = await throughBerth();
       const writes = context.side === undefined ? await byWrites() : undefined;
       const { alone, beside } = bySide(berth);
-      counts.push(beside.length);
-      const [many, few] = [sampleOf(beside, berth.rare), sampleOf(alone, alone)];
+      counts.push(beside.all.length);
+      pooled.beside.push(...beside.all);
+      pooled.alone.push(...alone.all);
+      const [many, few] = [sampleOf(beside), sampleOf(alone)];
       const samples = {
         beside: {
           ...many,
-          ...halves(beside, beside),
+          ...halves(beside.all, beside.all),
           ...timesAlone(many, few),
           ...writes?.beside,
         },
         alone: {
           ...few,
-          ...halves(berth.before, berth.after),
+          ...halves(allOf(berth.before), allOf(berth.after)),
           ...writes?.alone,
         },
       };
@@ -137,7 +143,7 @@ export const bench: Bench = {
       ours: () => sample('beside'),
       floor: () => sample('alone'),
       notes: () => [
-        `Single ones beside the crowd, by round: ${counts.join(', ')}; alone: ${2 * SINGLES}. p90 and slowest of a round are of these.`,
+        `Single ones beside the crowd, by round: ${counts.join(', ')}; alone: ${2 * SINGLES}. p90 and slowest of a round are of these. p90 of all rounds together: ${pooledP90(pooled)}.`,
       ],
     };
   },
@@ -151,26 +157,38 @@ const timesAlone = (beside: Sample, alone: Sample): Sample =>
     ]),
   );
 
-const bySide = ({ before, soon, rare, after }: BesideAndAlone) => ({
-  beside: [...soon, ...rare],
-  alone: [...before, ...after],
+const allOf = ({ soon, rare }: Singles) => [...soon, ...rare];
+
+interface Side {
+  readonly all: readonly Single[];
+  readonly rare: readonly Single[];
+}
+
+const bySide = ({ before, beside, after }: BesideAndAlone): { beside: Side; alone: Side } => ({
+  beside: { all: allOf(beside), rare: beside.rare },
+  alone: { all: [...allOf(before), ...allOf(after)], rare: [...before.rare, ...after.rare] },
 });
+
+function pooledP90({ beside, alone }: Record<'beside' | 'alone', readonly Single[]>): string {
+  const [many, few] = [ninetieth(beside), ninetieth(alone)];
+  return `${many.toFixed(0)} ms of ${beside.length}, alone ${few.toFixed(0)} of ${alone.length}: ${(many / few).toFixed(2)} times`;
+}
 
 const medianOf = (some: readonly Single[]) => summarise(some.map(({ settled }) => settled)).median;
 
 const medianUntil = (what: 'handed' | 'placed', some: readonly Single[]) =>
   summarise(some.flatMap((single) => single[what] ?? [])).median;
 
-function sampleOf(singles: readonly Single[], rare: readonly Single[]): Sample {
-  const byTime = singles.toSorted((a, b) => a.settled - b.settled);
+function sampleOf({ all, rare }: Side): Sample {
+  const byTime = all.toSorted((a, b) => a.settled - b.settled);
   const times = byTime.map(({ settled }) => settled);
   return {
     time: summarise(times).median,
-    p90: ninetieth(singles),
+    p90: ninetieth(all),
     slowest: Math.max(...times),
     rare: medianOf(rare),
-    handed: medianUntil('handed', singles),
-    placed: medianUntil('placed', singles),
+    handed: medianUntil('handed', all),
+    placed: medianUntil('placed', all),
     'placed, of the slowest tenth': medianUntil('placed', byTime.slice(-Math.ceil(byTime.length / 10))),
     'placed, of the slowest': medianUntil('placed', byTime.slice(-1)),
   };

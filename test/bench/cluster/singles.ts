@@ -31,53 +31,56 @@ export interface Single {
   readonly settled: number;
 }
 
-export interface BesideAndAlone {
-  readonly before: Single[];
-  readonly soon: Single[];
-  readonly rare: Single[];
-  readonly after: Single[];
-}
+/** By the pause before them. */
+export type Singles = Readonly<Record<keyof typeof PAUSES_MS, Single[]>>;
+
+/** Before the crowd, while it comes about, and after it. */
+export type BesideAndAlone = Readonly<Record<'before' | 'beside' | 'after', Singles>>;
+
+const none = (): Singles => ({ soon: [], rare: [] });
 
 /**
  * Single ones before the crowd, while it comes about, and after it.
  * @param next makes a single one
  * @param create the crowd; resolves when the last of it is there
  * @param untilCalm resolves when nothing of it is under way any more; absent: nothing is
+ * @param rareAlone whether those alone come after both pauses, as those beside the crowd; else all soon
  */
 export async function besideAndAlone(
   next: () => Promise<Single>,
   create: () => Promise<void>,
-  untilCalm: () => Promise<void> = async () => undefined,
+  { untilCalm, rareAlone = false }: { untilCalm?: () => Promise<void>; rareAlone?: boolean } = {},
 ): Promise<BesideAndAlone> {
-  const values: BesideAndAlone = { before: [], soon: [], rare: [], after: [] };
-  const alone = async (some: Single[]) => {
+  const values: BesideAndAlone = { before: none(), beside: none(), after: none() };
+  const alone = async (some: Singles) => {
     for (let index = 0; index < SINGLES; index += 1) {
-      some.push(await next());
-      await sleep(PAUSES_MS.soon);
+      const pause = rareAlone && index % 2 === 1 ? 'rare' : 'soon';
+      await sleep(PAUSES_MS[pause]);
+      some[pause].push(await next());
     }
   };
   for (let index = 0; index < WARM; index += 1) await next();
   await alone(values.before);
-  await sleep(PAUSES_MS.rare - PAUSES_MS.soon);
+  await sleep(PAUSES_MS.rare);
   let isOver = false;
   const creating = create().finally(() => {
     isOver = true;
   });
   // It is told below.
   creating.catch(() => undefined);
-  for (let pause: keyof typeof PAUSES_MS = 'rare'; !isOver || values.soon.length === 0; ) {
-    values[pause].push(await next());
+  for (let pause: keyof typeof PAUSES_MS = 'rare'; !isOver || values.beside.soon.length === 0; ) {
+    values.beside[pause].push(await next());
     pause = pause === 'rare' ? 'soon' : 'rare';
     await Promise.race([sleep(PAUSES_MS[pause]), creating]);
   }
   await creating;
   await sleep(AFTER_MS);
-  await untilCalm();
+  await untilCalm?.();
   await alone(values.after);
   return values;
 }
 
-export interface Singles {
+export interface SinglesOfAnother {
   /** Creates one and waits until it is settled. */
   next(): Promise<Single>;
   /** Resolves when so many of the other tenant's have been settled. */
@@ -87,7 +90,7 @@ export interface Singles {
 }
 
 /** A tenant beside the first one, which creates one deployment after the other. */
-export async function startSingles({ berth, apps }: World, withinMs: number): Promise<Singles> {
+export async function startSingles({ berth, apps }: World, withinMs: number): Promise<SinglesOfAnother> {
   const key = await berth.otherTenant('other');
   /** When each deployment was seen and settled first, by its id. */
   const handedAt = new Map<string, number>();

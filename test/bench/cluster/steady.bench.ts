@@ -18,13 +18,16 @@ const ROLE_MEASURES: readonly Measure[] = ROLES.flatMap((role) => [
 
 export const bench: Bench = {
   name: 'steady',
-  what: `{n} deployments, switched off, and nobody changes anything: what listener and operator ask of the API server beyond their leases, counted by a proxy, and what each role takes.`,
+  what: `{n} deployments, switched off, and nobody changes anything: what listener and operator ask of the API server beyond their leases, counted by a proxy, what they ask of these, and what each role takes. The listener asks for the operators' Lease to know that the cluster answers.`,
   ...BESIDE_MANY,
   measures: [
     { name: 'writes', unit: 'a minute', goal: atMost(0) },
     { name: 'reads', unit: 'a minute', goal: atMost(0) },
+    { name: 'lease writes', unit: 'a minute' },
+    { name: 'lease reads', unit: 'a minute' },
     { name: 'watches reopened', unit: 'a minute and kind', goal: atMost(0.2) },
     ...ROLE_MEASURES,
+    { name: 'processor of all roles', unit: '% of a core' },
   ],
   start: async (context) => {
     const count = context.n ?? BESIDE_MANY.n;
@@ -40,21 +43,33 @@ export const bench: Bench = {
       proxy.clear();
       const looks = ROLES.map((role) => ({ role, usage: watchUsage(berth.pidOf(role)) }));
       await sleep(seconds * MS);
-      const taken = looks.map(({ role, usage }) => [
-        [`${role} processor`, 100 * cpuShare(usage.stop())],
-        [`${role} memory`, processUsage(berth.pidOf(role)).rssMib],
-      ]);
+      const taken = looks.map(({ role, usage }) => ({
+        role,
+        processor: 100 * cpuShare(usage.stop()),
+        memory: processUsage(berth.pidOf(role)).rssMib,
+      }));
       const seen = proxy.exchanges();
       // Also what comes every so often, whatever happens: nobody but leases and watches is left out.
-      const work = seen.filter(({ verb, resource }) => verb !== 'watch' && resource !== 'leases');
-      const reopened = seen.filter(({ verb }) => verb === 'watch').length;
+      const asking = seen.filter(({ verb }) => verb !== 'watch');
+      const work = asking.filter(({ resource }) => resource !== 'leases');
+      const leases = asking.filter(({ resource }) => resource === 'leases');
+      const reopened = seen.length - asking.length;
       asked = summaryOf(work) || 'nothing';
       const perMinute = (requests: number) => (requests * MINUTE_S) / seconds;
+      const writesOf = (some: typeof seen) => some.filter(isWrite).length;
       return {
-        writes: perMinute(work.filter(isWrite).length),
-        reads: perMinute(work.filter((each) => !isWrite(each)).length),
+        writes: perMinute(writesOf(work)),
+        reads: perMinute(work.length - writesOf(work)),
+        'lease writes': perMinute(writesOf(leases)),
+        'lease reads': perMinute(leases.length - writesOf(leases)),
         'watches reopened': perMinute(reopened) / watches,
-        ...Object.fromEntries(taken.flat()),
+        ...Object.fromEntries(
+          taken.flatMap(({ role, processor, memory }) => [
+            [`${role} processor`, processor],
+            [`${role} memory`, memory],
+          ]),
+        ),
+        'processor of all roles': taken.reduce((sum, { processor }) => sum + processor, 0),
       };
     };
     return {
