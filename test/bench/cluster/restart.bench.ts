@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { logPath } from '../../cluster/processes.ts';
+import { waitFor } from '../../cluster/wait.ts';
 import { isKubernetesHeartbeat } from '../../faults/heartbeats.ts';
 import type { KubernetesExchange } from '../../faults/proxies/kubernetes-traffic.ts';
 import { logLines, logSize } from '../../installation/log-file.ts';
@@ -20,17 +21,27 @@ const WITHIN_MS = 180_000;
 const REST_MS = 18;
 const LONGEST_REST_MS = 90_000;
 const MS = 1000;
+/** As the operator says it. */
+const LEADING = 'leading';
+const FILLED = 'caches are filled; reconciling';
+const LOG_LOOK_MS = 250;
 const PHASES = ['start', 'lists', 'looks'] as const;
 
 const LISTS_FLOOR = fileURLToPath(new URL('lists-floor.ts', import.meta.url));
 
-/** What was asked with its answers, and what the operator's log says about leading, and as a warning. */
-function told(lists: readonly KubernetesExchange[], log: readonly Record<string, unknown>[]): string {
+type LogLines = readonly Record<string, unknown>[];
+
+/** What a log says about leading, and as a warning. */
+function ofUse(log: LogLines): string[] {
   const isOfUse = ({ level, msg }: Record<string, unknown>) =>
     level !== 'info' || /lead|filled/.test(String(msg));
+  return log.filter(isOfUse).map((line) => JSON.stringify(line));
+}
+
+/** What was asked with its answers, and what the operator's log has of use. */
+function told(lists: readonly KubernetesExchange[], log: LogLines): string {
   const asked = lists.map(({ client, path, status }) => `${client} ${path} ${status}`);
-  const lines = log.filter(isOfUse).map((line) => JSON.stringify(line));
-  return [...asked.toSorted(), "the operator's log:", ...lines].join('\n');
+  return [...asked.toSorted(), "the operator's log:", ...ofUse(log)].join('\n');
 }
 
 /**
@@ -40,7 +51,7 @@ function told(lists: readonly KubernetesExchange[], log: readonly Record<string,
 async function rawLists(
   berth: ClusterBerth,
   work: readonly KubernetesExchange[],
-  log: readonly Record<string, unknown>[],
+  log: LogLines,
 ): Promise<Sample> {
   const firsts = work.filter(({ verb, path }) => verb === 'list' && !path.includes('continue='));
   const whose = firsts.map(({ client, path }) => `${client} ${new URL(path, 'https://kubernetes').pathname}`);
@@ -148,11 +159,12 @@ async function restarted(berth: ClusterBerth, behindProxy: boolean): Promise<Sam
   const began = Date.now();
   const machine = watchPhases(berth, CLUSTER_ROLES);
   const quiet = await Promise.all(CLUSTER_ROLES.map((role) => berth.start(role, behindProxy)))
+    .then(() => untilFilled(log, from))
     .then(() => untilCalm(berth, CLUSTER_ROLES, WITHIN_MS))
     .finally(() => machine.stop());
   const lines = logLines(log, from);
-  const leads = whenTold(lines, 'leading');
-  const filled = whenTold(lines, 'caches are filled; reconciling');
+  const leads = whenTold(lines, LEADING);
+  const filled = whenTold(lines, FILLED);
   return {
     'until quiet': (quiet - began) / MS,
     start: (leads - began) / MS,
@@ -165,10 +177,16 @@ async function restarted(berth: ClusterBerth, behindProxy: boolean): Promise<Sam
   };
 }
 
-/** In ms since the epoch. @throws Error when the log does not say so */
-function whenTold(lines: readonly Record<string, unknown>[], message: string): number {
-  const at = Date.parse(String(lines.find(({ msg }) => msg === message)?.['time']));
-  if (Number.isNaN(at))
-    throw new Error(`failed to tell the parts of a restart: the operator's log has no "${message}"`);
-  return at;
+/** An operator whose lists are long in coming has nothing to do until then, and is not calm for that. */
+async function untilFilled(log: string, from: number): Promise<void> {
+  const isFilled = async () => logLines(log, from).some(({ msg }) => msg === FILLED);
+  await waitFor("the operator's caches", isFilled, { timeoutMs: WITHIN_MS, intervalMs: LOG_LOOK_MS }).catch(
+    (error: Error) => {
+      throw new Error([error.message, "the operator's log:", ...ofUse(logLines(log, from))].join('\n'));
+    },
+  );
 }
+
+/** In ms since the epoch. */
+const whenTold = (lines: LogLines, message: string): number =>
+  Date.parse(String(lines.find(({ msg }) => msg === message)?.['time']));
