@@ -14,6 +14,8 @@ const QUIET_WITHIN_MS = 60_000;
 /** Deployments that are recorded, for the one with the fewest writes. */
 const RECORDED = 6;
 
+export const isRead = ({ verb }: KubernetesExchange) => READS.has(verb);
+/** A change of what there is: heartbeats and questions are none. */
 export const isWrite = ({ verb, resource, dryRun }: KubernetesExchange) =>
   !READS.has(verb) && !NOT_WRITTEN.has(resource) && !dryRun;
 /** Took effect. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, Measure, Sample } from '../bench.ts';
 import { cpuShare, processUsage, watchUsage } from '../process-usage.ts';
 import { ROLES } from './berth.ts';
-import { isWrite, summaryOf, untilQuiet } from './recording.ts';
+import { isRead, isWrite, summaryOf, untilQuiet } from './recording.ts';
 import { BESIDE_MANY, filledWorld, MEMORY_GOAL, secondsBeside } from './sides.ts';
 
 /** The shortest and the longest time, as long as the watches that end in it: 5,000 deployments are looked at for five minutes. */
@@ -56,12 +56,13 @@ export const bench: Bench = {
       const reopened = seen.length - asking.length;
       asked = summaryOf(work) || 'nothing';
       const perMinute = (requests: number) => (requests * MINUTE_S) / seconds;
-      const writesOf = (some: typeof seen) => some.filter(isWrite).length;
+      const writes = work.filter(isWrite).length;
+      const leaseReads = leases.filter(isRead).length;
       return {
-        writes: perMinute(writesOf(work)),
-        reads: perMinute(work.length - writesOf(work)),
-        'lease writes': perMinute(writesOf(leases)),
-        'lease reads': perMinute(leases.length - writesOf(leases)),
+        writes: perMinute(writes),
+        reads: perMinute(work.length - writes),
+        'lease writes': perMinute(leases.length - leaseReads),
+        'lease reads': perMinute(leaseReads),
         'watches reopened': perMinute(reopened) / watches,
         ...Object.fromEntries(
           taken.flatMap(({ role, processor, memory }) => [
