@@ -158,35 +158,44 @@ async function restarted(berth: ClusterBerth, behindProxy: boolean): Promise<Sam
   const from = logSize(log);
   const began = Date.now();
   const machine = watchPhases(berth, CLUSTER_ROLES);
-  const quiet = await Promise.all(CLUSTER_ROLES.map((role) => berth.start(role, behindProxy)))
-    .then(() => untilFilled(log, from))
-    .then(() => untilCalm(berth, CLUSTER_ROLES, WITHIN_MS))
-    .finally(() => machine.stop());
-  const lines = logLines(log, from);
-  const leads = whenTold(lines, LEADING);
-  const filled = whenTold(lines, FILLED);
-  return {
-    'until quiet': (quiet - began) / MS,
-    start: (leads - began) / MS,
-    lists: (filled - leads) / MS,
-    // Where there is little, all of it may be between two looks at the processes.
-    looks: Math.max(0, quiet - filled) / MS,
-    ...machine.between('start', began, leads),
-    ...machine.between('lists', leads, filled),
-    ...machine.between('looks', filled, Math.max(filled, quiet)),
+  try {
+    await Promise.all(CLUSTER_ROLES.map((role) => berth.start(role, behindProxy)));
+    const { leads, filled } = await whenFilled(log, from);
+    const quiet = await untilCalm(berth, CLUSTER_ROLES, WITHIN_MS);
+    return {
+      'until quiet': (quiet - began) / MS,
+      start: (leads - began) / MS,
+      lists: (filled - leads) / MS,
+      // Where there is little, all of it may be between two looks at the processes.
+      looks: Math.max(0, quiet - filled) / MS,
+      ...machine.between('start', began, leads),
+      ...machine.between('lists', leads, filled),
+      ...machine.between('looks', filled, Math.max(filled, quiet)),
+    };
+  } finally {
+    machine.stop();
+  }
+}
+
+/**
+ * When the operator led, and when its caches were filled, in ms since the epoch, once it has said both: one whose lists are long
+ * in coming has nothing to do until then, and is not calm for that.
+ * @throws Error with what its log has of use
+ */
+async function whenFilled(log: string, from: number): Promise<{ leads: number; filled: number }> {
+  const moments = async () => {
+    const lines = logLines(log, from);
+    const [leads, filled] = [whenTold(lines, LEADING), whenTold(lines, FILLED)];
+    return !Number.isNaN(leads) && !Number.isNaN(filled) && { leads, filled };
   };
+  return await waitFor("the operator's caches", moments, {
+    timeoutMs: WITHIN_MS,
+    intervalMs: LOG_LOOK_MS,
+  }).catch((error: Error) => {
+    throw new Error([error.message, "the operator's log:", ...ofUse(logLines(log, from))].join('\n'));
+  });
 }
 
-/** An operator whose lists are long in coming has nothing to do until then, and is not calm for that. */
-async function untilFilled(log: string, from: number): Promise<void> {
-  const isFilled = async () => logLines(log, from).some(({ msg }) => msg === FILLED);
-  await waitFor("the operator's caches", isFilled, { timeoutMs: WITHIN_MS, intervalMs: LOG_LOOK_MS }).catch(
-    (error: Error) => {
-      throw new Error([error.message, "the operator's log:", ...ofUse(logLines(log, from))].join('\n'));
-    },
-  );
-}
-
-/** In ms since the epoch. */
+/** In ms since the epoch; NaN: the log does not say so. */
 const whenTold = (lines: LogLines, message: string): number =>
   Date.parse(String(lines.find(({ msg }) => msg === message)?.['time']));
