@@ -53,7 +53,7 @@ export interface DuePurge {
 export type DueWork = DueApply | DuePurge;
 
 /** Environments of this many newest revisions are kept. */
-const KEPT_REVISIONS = 10;
+export const KEPT_REVISIONS = 10;
 /** Each costs the listener a call, once: what is left of a longer burst goes with the next item. */
 const STALE_AT_ONCE = 500;
 

@@ -70,6 +70,19 @@ const revisionStates = async (id: string) =>
     )
   ).map(({ status }) => status);
 /** As if so much time had passed. */
+const observedActive = (record: DeploymentRecord, active: { id: string; number: number }): Report => ({
+  kind: 'observed',
+  deployment_id: record.id,
+  name: record.appName,
+  namespace: record.namespace,
+  observed_spec_generation: record.generation,
+  conditions: [],
+  off: false,
+  url: null,
+  active_revision: active,
+  rollout_revision: null,
+  failed_revision: null,
+});
 const later = (seconds: number) =>
   hub.store.sql(`UPDATE deployments SET next_attempt_at = next_attempt_at - make_interval(secs => $1)`, [
     seconds,
@@ -224,19 +237,7 @@ describe('work', () => {
   it('names environments that can go until they are told to be gone, and once more when what served is replaced', async () => {
     let record = await insert(hub.store, tenantId, 'burst', { secrets: [{ name: 'A', value: '1' }] });
     const first = { id: record.latestRevisionId ?? '', number: 1 };
-    const observed = (active: { id: string; number: number }): Report => ({
-      kind: 'observed',
-      deployment_id: record.id,
-      name: record.appName,
-      namespace: record.namespace,
-      observed_spec_generation: record.generation,
-      conditions: [],
-      off: false,
-      url: null,
-      active_revision: active,
-      rollout_revision: null,
-      failed_revision: null,
-    });
+    const observed = (active: { id: string; number: number }) => observedActive(record, active);
     const change = async () => {
       const secrets = { kind: 'values' as const, secrets: [{ name: 'A', value: `${record.generation}` }] };
       record = await patch(record, { secrets });
@@ -271,6 +272,38 @@ describe('work', () => {
     await listener.report([{ ...applied(record), gone_env_revisions: [43] } as Report]);
     // With nothing left over, the end of a rollout is no work.
     await listener.report([observed({ id: record.latestRevisionId ?? '', number: 53 })]);
+    await later(60);
+    expect(await stale()).toEqual([]);
+  });
+
+  it.each([
+    'is handed out again before it is told to be applied',
+    'is told to be applied before it is handed out again',
+  ])('names what served until a rollout ended while the item was out, which %s; once', async (order) => {
+    let record = await insert(hub.store, tenantId, 'slow', { secrets: [{ name: 'A', value: '1' }] });
+    const first = { id: record.latestRevisionId ?? '', number: 1 };
+    await take();
+    await listener.report([applied(record), observedActive(record, first)]);
+    for (let number = 2; number <= 12; number += 1) {
+      record = await patch(record, {
+        secrets: { kind: 'values', secrets: [{ name: 'A', value: String(number) }] },
+      });
+    }
+    const stale = async () => ((await take()) as ApplyWork[]).map((item) => item.stale_env_revisions);
+    const tellGone = (...gone: number[]) =>
+      listener.report([{ ...applied(record), gone_env_revisions: gone } as Report]);
+    expect(await stale()).toEqual([[2]]);
+    // The removals take their time, and are told with the word that the item was applied.
+    await listener.report([observedActive(record, { id: record.latestRevisionId ?? '', number: 12 })]);
+    if (order.startsWith('is handed out')) {
+      expect(await stale()).toEqual([[2, 1]]);
+      await tellGone(2);
+      expect(await stale()).toEqual([]);
+    } else {
+      await tellGone(2);
+      expect(await stale()).toEqual([[1]]);
+    }
+    await tellGone(1);
     await later(60);
     expect(await stale()).toEqual([]);
   });
