@@ -2,8 +2,9 @@ import type { ClusterReport, DeploymentFacts } from '../domain/cluster-report.ts
 import { isTerminal, REVISION_STATUSES } from '../domain/states.ts';
 import type { Transaction } from './database.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
-import { MARK_DUE } from './listener-inventory.ts';
+import { MARK_DUE, SETTLED } from './listener-inventory.ts';
 import type { FactsChange } from './listener-report-rows.ts';
+import { REDELIVER_SECONDS } from './listener-work.ts';
 import { KEPT_REVISIONS, leavesEnvironment, WANTED_REVISION } from './listener-work-rows.ts';
 
 /**
@@ -31,42 +32,44 @@ export async function noteGone(
   if (gone.length > 0) await transaction.query(NOTE_GONE, [JSON.stringify(gone)]);
 }
 
-/**
- * Those that are settled. One whose item is out, too, when what it wants has come to an end: the item may have been made
- * before, and would leave what served until then. So it is due again, and stays so when the item is told to be applied
- * before it has been handed out again.
- */
+/** Since an item was handed out, or the moment before: a transaction counts from its start, and may have waited. */
+const SINCE_HANDED_OUT = `d.next_attempt_at - interval '${REDELIVER_SECONDS + 1} seconds'`;
+
+/** $1 those that may be marked; $2 of these, whose revisions have just come to an end; of the others one has while the item was out. */
 const MARK_LEFTOVERS = `
 WITH marked AS (
   UPDATE deployments d SET ${MARK_DUE}
-  WHERE d.id = ANY($1::uuid[]) AND d.delete_requested_at IS NULL AND EXISTS (
-    SELECT FROM revisions w, revisions r WHERE w.id = ${WANTED_REVISION} AND ${leavesEnvironment('w.number')} AND CASE
-      WHEN d.acknowledged_generation < d.generation THEN d.handed_out AND w.status = ANY($3::text[])
-      ELSE d.id = ANY($2::uuid[]) OR d.next_attempt_at <= clock_timestamp() END)
+  WHERE d.id = ANY($1::uuid[]) AND ${SETTLED} AND EXISTS (
+    SELECT FROM revisions w, revisions r WHERE w.id = ${WANTED_REVISION} AND ${leavesEnvironment('w.number')})
+  AND (d.id = ANY($2::uuid[]) OR EXISTS (
+    SELECT FROM revisions e WHERE e.deployment_id = d.id AND e.status = ANY($3::text[]) AND e.updated_at > ${SINCE_HANDED_OUT}))
   RETURNING d.listener_id
 )
 SELECT pg_notify('${WORK_CHANNEL}', listener_id::text) FROM marked GROUP BY listener_id`;
 
 const TERMINAL = REVISION_STATUSES.filter(isTerminal);
 
-/** None is old before that, and mostly none is: not asked then. Each revision has raised the generation. */
+/** Each revision has raised the generation: of fewer none is old. */
 const mayLeave = ({ facts }: FactsChange) => facts.generation > KEPT_REVISIONS;
-const isEnded = ({ moves }: FactsChange) => moves.some(({ to }) => isTerminal(to));
+/** What serves may also have changed to a revision that had come to its end before. */
+const isEnded = ({ moves, deployment, facts }: FactsChange) =>
+  moves.some(({ to }) => isTerminal(to)) || facts.active?.id !== deployment.facts.active?.id;
 const isSettled = ({ acknowledgedGeneration, generation }: DeploymentFacts) =>
   acknowledgedGeneration >= generation;
 
 /**
  * Makes deployments due whose revisions have come to an end and leave environments that no change to come would tell
- * the listener of: what served while many newer ones were made was needed until now.
+ * the listener of: what served while many newer ones were made was needed until now. While an item is out, when that has
+ * been told to be applied: it was made before the end, and the removals of a long burst take longer than a rollout.
  */
 export async function markLeftovers(
   transaction: Transaction,
   changes: readonly FactsChange[],
 ): Promise<void> {
-  const idsOf = (found: readonly FactsChange[]) => found.map(({ deployment }) => deployment.id);
-  const those = changes.filter(mayLeave);
-  const ended = those.filter(isEnded);
-  const settled = those.filter(({ deployment, facts }) => isSettled(facts) && !isSettled(deployment.facts));
+  const idsOf = (some: readonly FactsChange[]) => some.map(({ deployment }) => deployment.id);
+  const old = changes.filter(mayLeave);
+  const ended = old.filter(isEnded);
+  const settled = old.filter(({ deployment, facts }) => isSettled(facts) && !isSettled(deployment.facts));
   if (ended.length + settled.length === 0) return;
   await transaction.query(MARK_LEFTOVERS, [idsOf([...ended, ...settled]), idsOf(ended), TERMINAL]);
 }

@@ -48,8 +48,7 @@ export const SETTLED = 'd.delete_requested_at IS NULL AND d.acknowledged_generat
 const SUSPENDED =
   'd.purge_after > now() AND d.next_attempt_at > now() AND d.attempts = 0 AND NOT d.handed_out';
 /** Makes the item of a deployment due although nothing new is wanted. */
-export const MARK_DUE =
-  'acknowledged_generation = least(d.acknowledged_generation, d.generation - 1), next_attempt_at = now(), attempts = 0';
+export const MARK_DUE = 'acknowledged_generation = d.generation - 1, next_attempt_at = now(), attempts = 0';
 const RETURNING = 'd.id, d.tenant_id';
 
 /**

@@ -69,7 +69,6 @@ const revisionStates = async (id: string) =>
       [id],
     )
   ).map(({ status }) => status);
-/** As if so much time had passed. */
 const observedActive = (record: DeploymentRecord, active: { id: string; number: number }): Report => ({
   kind: 'observed',
   deployment_id: record.id,
@@ -83,10 +82,12 @@ const observedActive = (record: DeploymentRecord, active: { id: string; number: 
   rollout_revision: null,
   failed_revision: null,
 });
-const later = (seconds: number) =>
-  hub.store.sql(`UPDATE deployments SET next_attempt_at = next_attempt_at - make_interval(secs => $1)`, [
-    seconds,
-  ]);
+/** As if so much time had passed. */
+async function later(seconds: number): Promise<void> {
+  const by = 'make_interval(secs => $1)';
+  await hub.store.sql(`UPDATE deployments SET next_attempt_at = next_attempt_at - ${by}`, [seconds]);
+  await hub.store.sql(`UPDATE revisions SET updated_at = updated_at - ${by}`, [seconds]);
+}
 
 describe('work', () => {
   it('is complete: spec with every default, hash, labels, the environment', async () => {
@@ -276,36 +277,66 @@ describe('work', () => {
     expect(await stale()).toEqual([]);
   });
 
-  it.each([
-    'is handed out again before it is told to be applied',
-    'is told to be applied before it is handed out again',
-  ])('names what served until a rollout ended while the item was out, which %s; once', async (order) => {
-    let record = await insert(hub.store, tenantId, 'slow', { secrets: [{ name: 'A', value: '1' }] });
-    const first = { id: record.latestRevisionId ?? '', number: 1 };
-    await take();
-    await listener.report([applied(record), observedActive(record, first)]);
-    for (let number = 2; number <= 12; number += 1) {
-      record = await patch(record, {
-        secrets: { kind: 'values', secrets: [{ name: 'A', value: String(number) }] },
-      });
-    }
+  describe('of what serves while many newer revisions are made', () => {
+    let record: DeploymentRecord;
     const stale = async () => ((await take()) as ApplyWork[]).map((item) => item.stale_env_revisions);
-    const tellGone = (...gone: number[]) =>
-      listener.report([{ ...applied(record), gone_env_revisions: gone } as Report]);
-    expect(await stale()).toEqual([[2]]);
-    // The removals take their time, and are told with the word that the item was applied.
-    await listener.report([observedActive(record, { id: record.latestRevisionId ?? '', number: 12 })]);
-    if (order.startsWith('is handed out')) {
-      expect(await stale()).toEqual([[2, 1]]);
-      await tellGone(2);
-      expect(await stale()).toEqual([]);
-    } else {
-      await tellGone(2);
+    const gone = (...numbers: number[]) => ({ ...applied(record), gone_env_revisions: numbers }) as Report;
+    const activeIs = (number: number) =>
+      observedActive(record, { id: record.latestRevisionId ?? '', number });
+    beforeEach(async () => {
+      record = await insert(hub.store, tenantId, 'row', { secrets: [{ name: 'A', value: '1' }] });
+      await take();
+      await listener.report([applied(record), activeIs(1)]);
+      for (let number = 2; number <= 12; number += 1) {
+        const secrets = [{ name: 'A', value: String(number) }];
+        record = await patch(record, { secrets: { kind: 'values', secrets } });
+      }
+      expect(await stale()).toEqual([[2]]);
+    });
+    const namesTheFirstOne = async () => {
       expect(await stale()).toEqual([[1]]);
-    }
-    await tellGone(1);
-    await later(60);
-    expect(await stale()).toEqual([]);
+      await listener.report([gone(1)]);
+      await later(60);
+      expect(await stale()).toEqual([]);
+    };
+
+    it('names the environment when the rollout ends before its item is told to be applied', async () => {
+      await listener.report([activeIs(12)]);
+      expect(await stale()).toEqual([]);
+      await listener.report([gone(2)]);
+      await namesTheFirstOne();
+    });
+
+    it('names it once: what the listener still keeps is left to the next change', async () => {
+      await listener.report([activeIs(12)]);
+      await listener.report([gone()]);
+      await later(2);
+      expect(await stale()).toEqual([[2, 1]]);
+      await listener.report([gone(2)]);
+      expect(await stale()).toEqual([]);
+      record = await patch(record, { secrets: { kind: 'values', secrets: [{ name: 'A', value: '13' }] } });
+      expect(await stale()).toEqual([[3, 1]]);
+    });
+
+    it('names it when a revision that had failed serves after all', async () => {
+      await listener.report([
+        {
+          kind: 'refused',
+          deployment_id: record.id,
+          generation: record.generation,
+          reason: 'ApplyRefused',
+          message: 'a webhook says no',
+          retryable: false,
+        } as Report,
+      ]);
+      await later(600);
+      expect(await stale()).toEqual([[2]]);
+      await listener.report([gone(2)]);
+      await later(60);
+      expect(await stale()).toEqual([]);
+      await listener.report([activeIs(12)]);
+      await namesTheFirstOne();
+    });
   });
 
   it('says that the wanted revision has failed, what is to serve instead and what was last in effect', async () => {
