@@ -146,6 +146,8 @@ export function isTerminal(status: RevisionStatus): boolean {
   return !WAYS_FROM.has(status);
 }
 
+export const TERMINAL_STATUSES: readonly RevisionStatus[] = REVISION_STATUSES.filter(isTerminal);
+
 /** May a revision go from `from` to `to`? Staying is always allowed. */
 export function canMove(from: RevisionStatus, to: RevisionStatus): boolean {
   return from === to || followersOf(from).includes(to);

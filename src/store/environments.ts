@@ -1,5 +1,5 @@
 import type { ClusterReport, DeploymentFacts } from '../domain/cluster-report.ts';
-import { isTerminal, REVISION_STATUSES } from '../domain/states.ts';
+import { isTerminal, TERMINAL_STATUSES } from '../domain/states.ts';
 import type { Transaction } from './database.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
 import { MARK_DUE, SETTLED } from './listener-inventory.ts';
@@ -47,8 +47,6 @@ WITH marked AS (
 )
 SELECT pg_notify('${WORK_CHANNEL}', listener_id::text) FROM marked GROUP BY listener_id`;
 
-const TERMINAL = REVISION_STATUSES.filter(isTerminal);
-
 /** Each revision has raised the generation: of fewer none is old. */
 const mayLeave = ({ facts }: FactsChange) => facts.generation > KEPT_REVISIONS;
 /** What serves may also have changed to a revision that had come to its end before. */
@@ -71,5 +69,5 @@ export async function markLeftovers(
   const ended = old.filter(isEnded);
   const settled = old.filter(({ deployment, facts }) => isSettled(facts) && !isSettled(deployment.facts));
   if (ended.length + settled.length === 0) return;
-  await transaction.query(MARK_LEFTOVERS, [idsOf([...ended, ...settled]), idsOf(ended), TERMINAL]);
+  await transaction.query(MARK_LEFTOVERS, [idsOf([...ended, ...settled]), idsOf(ended), TERMINAL_STATUSES]);
 }

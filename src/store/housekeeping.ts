@@ -1,4 +1,4 @@
-import { isTerminal, REVISION_STATUSES } from '../domain/states.ts';
+import { TERMINAL_STATUSES } from '../domain/states.ts';
 import type { Transaction } from './database.ts';
 
 /**
@@ -31,7 +31,6 @@ const PRUNE = `
 DELETE FROM secret_sets s USING deployments d WHERE d.id = ANY($3::uuid[]) AND ${PRUNABLE}
 RETURNING s.id`;
 
-const OVER = REVISION_STATUSES.filter(isTerminal);
 const PRUNED_AT_ONCE = 200;
 
 /**
@@ -40,8 +39,12 @@ const PRUNED_AT_ONCE = 200;
  * @returns how many deployments had such; 0: none is left
  */
 export async function pruneSecrets(transaction: Transaction, kept: number): Promise<number> {
-  const rows = await transaction.query<{ id: string }>(LOCK_PRUNABLE, [kept, OVER, PRUNED_AT_ONCE]);
-  if (rows.length > 0) await transaction.query(PRUNE, [kept, OVER, rows.map(({ id }) => id)]);
+  const rows = await transaction.query<{ id: string }>(LOCK_PRUNABLE, [
+    kept,
+    TERMINAL_STATUSES,
+    PRUNED_AT_ONCE,
+  ]);
+  if (rows.length > 0) await transaction.query(PRUNE, [kept, TERMINAL_STATUSES, rows.map(({ id }) => id)]);
   return rows.length;
 }
 

@@ -1,4 +1,4 @@
-import { isTerminal, REVISION_STATUSES } from '../domain/states.ts';
+import { TERMINAL_STATUSES } from '../domain/states.ts';
 import type { Reader, Transaction } from './database.ts';
 
 /**
@@ -84,8 +84,6 @@ SELECT r.number, r.resolved_image AS image FROM revisions r JOIN deployments d O
 WHERE d.id = $1 AND (r.id = d.active_revision_id OR r.id = d.latest_revision_id OR r.status <> ALL($2::text[])
   OR r.number > (SELECT max(n.number) FROM revisions n WHERE n.deployment_id = d.id) - $3)`;
 
-const OVER = REVISION_STATUSES.filter(isTerminal);
-
 /**
  * The revisions of a deployment whose images are needed: those that may run, and the newest `kept`. Platform scope.
  * @returns their numbers, and their images as far as these are known
@@ -95,5 +93,5 @@ export function neededImages(
   deploymentId: string,
   kept: number,
 ): Promise<{ readonly number: number; readonly image: string | null }[]> {
-  return reader.query(NEEDED, [deploymentId, OVER, kept]);
+  return reader.query(NEEDED, [deploymentId, TERMINAL_STATUSES, kept]);
 }

@@ -1,6 +1,6 @@
 import type { RevisionBuild } from '../domain/build.ts';
 import type { Revision, SourceRevisionConfig } from '../domain/deployment.ts';
-import { isTerminal, REVISION_STATUSES, type RevisionStatus } from '../domain/states.ts';
+import { type RevisionStatus, TERMINAL_STATUSES } from '../domain/states.ts';
 import type { Reader } from './database.ts';
 import type { Page, SealedSecrets } from './records.ts';
 import { REVISION_STATUS } from './status.ts';
@@ -96,8 +96,6 @@ export interface RevisionFilter {
   remoteReconciled?: boolean;
 }
 
-const TERMINAL = REVISION_STATUSES.filter(isTerminal);
-
 /** Revisions of a deployment, newest first. */
 export async function listRevisions(
   reader: Reader,
@@ -113,7 +111,7 @@ export async function listRevisions(
     conditions += ` AND ${REVISION_STATUS} = ANY($${values.length}::text[])`;
   }
   if (filter.remoteReconciled !== undefined) {
-    values.push(TERMINAL);
+    values.push(TERMINAL_STATUSES);
     conditions += ` AND (r.status = ANY($${values.length}::text[])) = ${filter.remoteReconciled}`;
   }
   const rows = await reader.query<RevisionRow>(

@@ -80,11 +80,8 @@ async function serving(name: string, more: Parameters<typeof smallDeployment>[1]
   const made = await started(name, more);
   await berth.ready(made.id);
   // The watch may be behind the API: pods that it has yet to see become ready would count as ones that were not.
-  const { min_scale: pods = 1 } =
-    (more.source_config as { resource_spec?: { min_scale?: number } })?.resource_spec ?? {};
-  await waitFor('the history to have seen its pods ready', async () => made.course.ready('api') >= pods, {
-    timeoutMs: 60_000,
-  });
+  const areSeen = async () => made.course.ready('api') >= (made.course.replicas('api').at(-1) ?? Infinity);
+  await waitFor('the history to have seen its pods ready', areSeen, { timeoutMs: 60_000 });
   made.course.mark();
   return made;
 }

@@ -8,7 +8,7 @@ import { updateWanted } from '../../src/store/deployments.ts';
 import { createIntegration, updateIntegration } from '../../src/store/integrations.ts';
 import type { DeploymentRecord } from '../../src/store/records.ts';
 import { listRevisions } from '../../src/store/revisions.ts';
-import { type HubFixture, protocolClient, startHub } from './harness/hub.ts';
+import { type HubFixture, observedReport, protocolClient, startHub } from './harness/hub.ts';
 import { insert, newDeployment, newTenant } from './harness/store.ts';
 
 const TOKEN = 'token-of-the-integration';
@@ -60,22 +60,7 @@ async function told(
   record: DeploymentRecord,
   build: NonNullable<Extract<Report, { kind: 'observed' }>['build']>,
 ): Promise<void> {
-  const answer = await listener.report([
-    {
-      kind: 'observed',
-      deployment_id: record.id,
-      name: record.appName,
-      namespace: record.namespace,
-      observed_spec_generation: 1,
-      conditions: [],
-      off: false,
-      url: null,
-      active_revision: null,
-      rollout_revision: null,
-      failed_revision: null,
-      build,
-    },
-  ]);
+  const answer = await listener.report([observedReport(record, { observed_spec_generation: 1, build })]);
   expect(answer.status).toBe(200);
 }
 

@@ -4,7 +4,7 @@ import type { ApplyWork } from '../../src/contract/work-protocol.ts';
 import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
 import { findDeployment, requestDeletion } from '../../src/store/deployments.ts';
 import type { DeploymentRecord } from '../../src/store/records.ts';
-import { type HubFixture, protocolClient, startHub } from './harness/hub.ts';
+import { type HubFixture, observedReport, protocolClient, startHub } from './harness/hub.ts';
 import { insert, newDeployment, newTenant } from './harness/store.ts';
 
 let hub: HubFixture;
@@ -32,22 +32,8 @@ const ready = ['DatabaseReady', 'CacheReady'].map((type) => ({
   lastTransitionTime: now,
 }));
 
-function observed(record: DeploymentRecord, more: object = {}): Report {
-  return {
-    kind: 'observed',
-    deployment_id: record.id,
-    name: record.appName,
-    namespace: record.namespace,
-    observed_spec_generation: record.generation,
-    conditions: ready,
-    off: false,
-    url: null,
-    active_revision: null,
-    rollout_revision: null,
-    failed_revision: null,
-    ...more,
-  };
-}
+const observed = (record: DeploymentRecord, more: object = {}) =>
+  observedReport(record, { conditions: ready, ...more });
 const refOf = (record: DeploymentRecord) => ({ id: record.latestRevisionId ?? '', number: 1 });
 const read = async (record: DeploymentRecord) =>
   hub.store.database.forTenant(tenantId).read((reader) => findDeployment(reader, tenantId, record.id));

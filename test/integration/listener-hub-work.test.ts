@@ -11,7 +11,7 @@ import {
   updateWanted,
 } from '../../src/store/deployments.ts';
 import type { DeploymentRecord, WantedChange } from '../../src/store/records.ts';
-import { type HubFixture, protocolClient, startHub } from './harness/hub.ts';
+import { type HubFixture, observedReport, protocolClient, startHub } from './harness/hub.ts';
 import { insert, newTenant } from './harness/store.ts';
 
 let hub: HubFixture;
@@ -69,19 +69,8 @@ const revisionStates = async (id: string) =>
       [id],
     )
   ).map(({ status }) => status);
-const observedActive = (record: DeploymentRecord, active: { id: string; number: number }): Report => ({
-  kind: 'observed',
-  deployment_id: record.id,
-  name: record.appName,
-  namespace: record.namespace,
-  observed_spec_generation: record.generation,
-  conditions: [],
-  off: false,
-  url: null,
-  active_revision: active,
-  rollout_revision: null,
-  failed_revision: null,
-});
+const observedActive = (record: DeploymentRecord, number: number) =>
+  observedReport(record, { active_revision: { id: record.latestRevisionId ?? '', number } });
 /** As if so much time had passed. */
 async function later(seconds: number): Promise<void> {
   const by = 'make_interval(secs => $1)';
@@ -237,8 +226,6 @@ describe('work', () => {
 
   it('names environments that can go until they are told to be gone, and once more when what served is replaced', async () => {
     let record = await insert(hub.store, tenantId, 'burst', { secrets: [{ name: 'A', value: '1' }] });
-    const first = { id: record.latestRevisionId ?? '', number: 1 };
-    const observed = (active: { id: string; number: number }) => observedActive(record, active);
     const change = async () => {
       const secrets = { kind: 'values' as const, secrets: [{ name: 'A', value: `${record.generation}` }] };
       record = await patch(record, { secrets });
@@ -248,7 +235,7 @@ describe('work', () => {
       return items.map(({ stale_env_revisions }) => stale_env_revisions);
     };
     await take();
-    await listener.report([applied(record), observed(first)]);
+    await listener.report([applied(record), observedActive(record, 1)]);
     // Fifty changes that no listener has taken in between: SKIPPED ones, and perhaps older ones that it had.
     for (let number = 2; number <= 51; number += 1) await change();
     const descending = (from: number, to: number) =>
@@ -263,7 +250,7 @@ describe('work', () => {
     expect(await stale()).toEqual([[42, 3, 2]]);
     await listener.report([{ ...applied(record), gone_env_revisions: [42, 3, 2] } as Report]);
     // The first one served until now: nothing else would tell the listener that it can go.
-    await listener.report([observed({ id: record.latestRevisionId ?? '', number: 52 })]);
+    await listener.report([observedActive(record, 52)]);
     expect(await stale()).toEqual([[1]]);
     await listener.report([{ ...applied(record), gone_env_revisions: [1] } as Report]);
     await later(60);
@@ -272,7 +259,7 @@ describe('work', () => {
     expect(await stale()).toEqual([[43]]);
     await listener.report([{ ...applied(record), gone_env_revisions: [43] } as Report]);
     // With nothing left over, the end of a rollout is no work.
-    await listener.report([observed({ id: record.latestRevisionId ?? '', number: 53 })]);
+    await listener.report([observedActive(record, 53)]);
     await later(60);
     expect(await stale()).toEqual([]);
   });
@@ -281,12 +268,10 @@ describe('work', () => {
     let record: DeploymentRecord;
     const stale = async () => ((await take()) as ApplyWork[]).map((item) => item.stale_env_revisions);
     const gone = (...numbers: number[]) => ({ ...applied(record), gone_env_revisions: numbers }) as Report;
-    const activeIs = (number: number) =>
-      observedActive(record, { id: record.latestRevisionId ?? '', number });
     beforeEach(async () => {
       record = await insert(hub.store, tenantId, 'row', { secrets: [{ name: 'A', value: '1' }] });
       await take();
-      await listener.report([applied(record), activeIs(1)]);
+      await listener.report([applied(record), observedActive(record, 1)]);
       for (let number = 2; number <= 12; number += 1) {
         const secrets = [{ name: 'A', value: String(number) }];
         record = await patch(record, { secrets: { kind: 'values', secrets } });
@@ -301,14 +286,14 @@ describe('work', () => {
     };
 
     it('names the environment when the rollout ends before its item is told to be applied', async () => {
-      await listener.report([activeIs(12)]);
+      await listener.report([observedActive(record, 12)]);
       expect(await stale()).toEqual([]);
       await listener.report([gone(2)]);
       await namesTheFirstOne();
     });
 
     it('names it once: what the listener still keeps is left to the next change', async () => {
-      await listener.report([activeIs(12)]);
+      await listener.report([observedActive(record, 12)]);
       await listener.report([gone()]);
       await later(2);
       expect(await stale()).toEqual([[2, 1]]);
@@ -334,7 +319,7 @@ describe('work', () => {
       await listener.report([gone(2)]);
       await later(60);
       expect(await stale()).toEqual([]);
-      await listener.report([activeIs(12)]);
+      await listener.report([observedActive(record, 12)]);
       await namesTheFirstOne();
     });
   });

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Report } from '../../src/contract/report-protocol.ts';
 import { uuidv7 } from '../../src/domain/id.ts';
 import {
   removeRecord,
@@ -9,7 +8,7 @@ import {
 } from '../../src/store/deployments.ts';
 import { recordLostListeners } from '../../src/store/listener-lease.ts';
 import type { DeploymentRecord, NewDeployment, WantedChange } from '../../src/store/records.ts';
-import { type HubFixture, protocolClient, startHub } from './harness/hub.ts';
+import { type HubFixture, observedReport, protocolClient, startHub } from './harness/hub.ts';
 import { insert, newTenant } from './harness/store.ts';
 
 /**
@@ -101,20 +100,8 @@ const conditions = (status: 'True' | 'False') =>
     lastTransitionTime: new Date().toISOString(),
   }));
 
-const observed = (record: DeploymentRecord, more: object = {}): Report => ({
-  kind: 'observed',
-  deployment_id: record.id,
-  name: record.appName,
-  namespace: record.namespace,
-  observed_spec_generation: record.generation,
-  conditions: conditions('True'),
-  off: false,
-  url: null,
-  active_revision: null,
-  rollout_revision: null,
-  failed_revision: null,
-  ...more,
-});
+const observed = (record: DeploymentRecord, more: object = {}) =>
+  observedReport(record, { conditions: conditions('True'), ...more });
 const latest = (record: DeploymentRecord, number = 1) => ({ id: record.latestRevisionId ?? '', number });
 const expire = () => hub.store.sql("UPDATE listeners SET lease_expires_at = now() - interval '1 second'");
 const recordLoss = () => hub.store.database.platform.transaction(recordLostListeners);

@@ -1,13 +1,12 @@
 /** Revisions as reports move them: each move with its event, the active one never back; and as they are listed. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Report } from '../../src/contract/report-protocol.ts';
 import { uuidv7 } from '../../src/domain/id.ts';
 import type { RevisionStatus } from '../../src/domain/states.ts';
 import { findDeployment, updateWanted } from '../../src/store/deployments.ts';
 import { listEvents } from '../../src/store/events.ts';
 import type { DeploymentRecord } from '../../src/store/records.ts';
 import { findRevision, listRevisions, type RevisionFilter } from '../../src/store/revisions.ts';
-import { type HubFixture, protocolClient, startHub } from './harness/hub.ts';
+import { type HubFixture, observedReport, protocolClient, startHub } from './harness/hub.ts';
 import { insert, newTenant, type StoreFixture } from './harness/store.ts';
 
 let hub: HubFixture;
@@ -27,25 +26,9 @@ const actor = { kind: 'system' } as const;
 
 const latest = (record: DeploymentRecord, number: number) => ({ id: record.latestRevisionId ?? '', number });
 
-function observed(record: DeploymentRecord, more: object): Report {
-  return {
-    kind: 'observed',
-    deployment_id: record.id,
-    name: record.appName,
-    namespace: record.namespace,
-    observed_spec_generation: record.generation,
-    conditions: [],
-    off: false,
-    url: null,
-    active_revision: null,
-    rollout_revision: null,
-    failed_revision: null,
-    ...more,
-  };
-}
 /** @param more of the batch */
 async function told(record: DeploymentRecord, report: object, more: object = {}): Promise<void> {
-  const answer = await listener.report([observed(record, report)], more);
+  const answer = await listener.report([observedReport(record, report)], more);
   expect(answer.status).toBe(200);
 }
 

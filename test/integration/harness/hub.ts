@@ -11,6 +11,7 @@ import type { Report } from '../../../src/contract/report-protocol.ts';
 import type { WorkItem } from '../../../src/contract/work-protocol.ts';
 import { resolvePolicy } from '../../../src/domain/policy.ts';
 import { PLATFORM_LISTENER_ID } from '../../../src/domain/source.ts';
+import type { DeploymentRecord } from '../../../src/store/records.ts';
 import { holdAnswers } from './conformance.ts';
 import { type StoreFixture, startStore } from './store.ts';
 
@@ -81,6 +82,25 @@ export async function startHub(
   await app.ready();
   return hub;
 }
+
+/** What a listener tells of the custom resource of a deployment, in which nothing is active, rolls or has failed unless `more` says so. */
+export const observedReport = (
+  { id, appName, namespace, generation }: DeploymentRecord,
+  more: object = {},
+): Report => ({
+  kind: 'observed',
+  deployment_id: id,
+  name: appName,
+  namespace,
+  observed_spec_generation: generation,
+  conditions: [],
+  off: false,
+  url: null,
+  active_revision: null,
+  rollout_revision: null,
+  failed_revision: null,
+  ...more,
+});
 
 const path = (listenerId: string) => `/v2/listeners/${listenerId}`;
 
