@@ -41,6 +41,7 @@ export function toClusterReport(report: Report): ClusterReport {
         kind: 'applied',
         deploymentId: report.deployment_id,
         generation: report.generation,
+        workVersion: report.work_version,
         goneEnvironments: report.gone_env_revisions ?? [],
       };
     case 'purged':

@@ -89,6 +89,7 @@ function applyItem(rendering: Rendering, due: DueApply): ApplyWork {
     deployment_id: deployment.id,
     tenant_id: deployment.tenantId,
     generation: deployment.generation,
+    work_version: due.version,
     name: deployment.appName,
     namespace: deployment.namespace,
     ...(ownNamespace ? { tenant_quotas: quotasInForce(quotas, due.tenantQuotas) } : {}),

@@ -24,6 +24,10 @@ export const reportSchema = z.discriminatedUnion('kind', [
     kind: z.literal('applied').describe('The custom resource of this generation is in the cluster.'),
     deployment_id: z.uuid(),
     generation: z.int(),
+    work_version: z
+      .int()
+      .optional()
+      .describe('Of the item that was applied: an earlier one does not acknowledge a later one.'),
     gone_env_revisions: z
       .array(z.int())
       .max(MAX_GONE)
@@ -98,7 +102,7 @@ export const MAX_REPORTS = 500;
  * Of reports, what a hub of the version before does not know, and refuses (decision 0032: later ones pass it over). To be
  * emptied with the next version.
  */
-const LATER_FIELDS: ReadonlySet<string> = new Set(['routes']);
+const LATER_FIELDS: ReadonlySet<string> = new Set(['routes', 'work_version']);
 
 /** A report as the version before has it. */
 export function asBefore(report: Report): Report {

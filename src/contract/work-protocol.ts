@@ -14,6 +14,12 @@ export const applyWorkSchema = z.object({
   deployment_id: z.string(),
   tenant_id: z.string(),
   generation: z.int(),
+  work_version: z
+    .int()
+    .optional()
+    .describe(
+      'Another one of the same generation: what goes with the item has changed. To be told with applied.',
+    ),
   name: z.string().describe('metadata.name of the custom resource.'),
   namespace: z.string(),
   create_namespace: z

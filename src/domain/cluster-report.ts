@@ -17,6 +17,8 @@ export interface AppliedReport {
   readonly kind: 'applied';
   readonly deploymentId: string;
   readonly generation: number;
+  /** Of the item that was applied; absent: an earlier listener does not tell. */
+  readonly workVersion?: number | undefined;
   /** Numbers of revisions whose environments are not in the cluster any more. */
   readonly goneEnvironments: readonly number[];
 }
@@ -115,6 +117,8 @@ export interface DeploymentFacts {
   readonly acknowledgedGeneration: number;
   /** How often the present generation was handed out. */
   readonly attempts: number;
+  /** Of its work item as it is now; absent: any one is the latest. */
+  readonly workVersion?: number | undefined;
   readonly hasRunnableRevision: boolean;
   /** A revision has run or could have, whatever becomes of those that are under way; absent: none. */
   readonly hasSettledRevision?: boolean;

@@ -77,21 +77,25 @@ function statusEvents(
   return [{ revisionId: null, reason, message: `Status is ${to}, it was ${from}.`, details: { from, to } }];
 }
 
+/** Whether what was applied is what goes with the item now: it may have been made anew since. */
+const isOfLatestItem = ({ workVersion }: DeploymentFacts, report: AppliedReport) =>
+  report.workVersion === undefined || report.workVersion === (workVersion ?? report.workVersion);
+const MADE_ANEW = 'its item was made anew since';
+
 /** Suspended for the grace of its deletion. Not acknowledged: the item comes again as a purge when that is over. */
 function suspended(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
   if (facts.purgeInMs === null || report.generation !== facts.generation) {
     return unchanged(facts, 'deletion was asked for');
   }
+  if (!isOfLatestItem(facts, report)) return unchanged(facts, MADE_ANEW);
   return { ...unchanged({ ...facts, attempts: 0 }), retryAfterMs: facts.purgeInMs };
 }
 
 function applied(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
   if (facts.deleting) return suspended(facts, report);
   // What was applied belongs to a generation that exists; anything else cannot acknowledge future changes.
-  const acknowledgedGeneration = Math.max(
-    facts.acknowledgedGeneration,
-    Math.min(report.generation, facts.generation),
-  );
+  const latest = isOfLatestItem(facts, report) ? facts.generation : facts.generation - 1;
+  const acknowledgedGeneration = Math.max(facts.acknowledgedGeneration, Math.min(report.generation, latest));
   const attempts = acknowledgedGeneration === facts.generation ? 0 : facts.attempts;
   return unchanged({ ...facts, acknowledgedGeneration, attempts });
 }
@@ -147,6 +151,8 @@ function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): Repo
   const wantsAnew = moved.moves.some(endsBuild);
   const after = {
     ...moved.facts,
+    // The same item may have been applied before it was refused: what it asks for now is not done.
+    acknowledgedGeneration: Math.min(facts.acknowledgedGeneration, facts.generation - 1),
     hasRunnableRevision: isRunnable(moved.facts),
     ...(wantsAnew ? { generation: facts.generation + 1, attempts: 0 } : {}),
   };

@@ -165,7 +165,8 @@ export class WorkTable {
     if (item.kind === 'apply') {
       this.#applied.set(deployment_id, generation);
       const gone = result.gone?.length ? { gone_env_revisions: [...result.gone] } : {};
-      outbox.addOutcome({ kind: 'applied', deployment_id, generation, ...gone });
+      const version = item.work_version === undefined ? {} : { work_version: item.work_version };
+      outbox.addOutcome({ kind: 'applied', deployment_id, generation, ...version, ...gone });
     } else {
       this.#applied.delete(deployment_id);
       outbox.addOutcome({ kind: 'purged', deployment_id });

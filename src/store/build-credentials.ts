@@ -1,35 +1,29 @@
 import type { Transaction } from './database.ts';
-import { WORK_CHANNEL } from './deployment-write.ts';
-import { MARK_DUE, SETTLED } from './listener-inventory.ts';
+import { makeAnew, SETTLED } from './made-anew.ts';
 
 /**
- * The credentials of builds that have yet to end: a listener writes them with the item, so an item is made due again when
- * they have changed, or are about to run out. Nothing of what is wanted changes: no generation, so no pod.
+ * The credentials of builds that have yet to end: a listener writes them with the item, so an item is made anew when
+ * they have changed, or are about to run out.
  */
 
 const IS_BUILT = `d.source = 'git_host' AND EXISTS (
   SELECT FROM revisions r WHERE r.deployment_id = d.id AND r.status IN ('AWAITING_BUILD', 'BUILDING'))`;
 
-/** In the order in which everybody locks deployments. */
-const markDue = (which: string) => `
-WITH chosen AS (
-  SELECT d.id FROM deployments d WHERE ${SETTLED} AND ${IS_BUILT} AND ${which} ORDER BY d.id FOR NO KEY UPDATE
-), marked AS (
-  UPDATE deployments d SET ${MARK_DUE} FROM chosen WHERE d.id = chosen.id RETURNING d.listener_id
-)
-SELECT pg_notify('${WORK_CHANNEL}', listener_id::text) FROM marked GROUP BY listener_id`;
-
-const OF_INTEGRATION = markDue(`d.tenant_id = $1 AND d.source_config ->> 'integration_id' = $2`);
+const READS_WITH = `d.source = 'git_host' AND d.tenant_id = $1 AND d.source_config ->> 'integration_id' = $2`;
+/** Also those that come to be built by a change that is under way: the next statement sees what was waited for. */
+const HOLD = `SELECT d.id FROM deployments d WHERE ${READS_WITH} ORDER BY d.id FOR NO KEY UPDATE`;
+const OF_INTEGRATION = makeAnew(`${READS_WITH} AND ${IS_BUILT}`);
 
 /** Half of what credentials to push are valid for (api/build-secret.ts). A hand-out sets next_attempt_at a minute ahead. */
-const AGEING = markDue(`d.next_attempt_at < now() - interval '12 hours'`);
+const AGEING = makeAnew(`${SETTLED} AND ${IS_BUILT} AND d.next_attempt_at < now() - interval '12 hours'`);
 
-/** Has the builds that read with this integration get its token anew. */
+/** Has the builds that read with this integration get its token anew. Nobody else can take hold of its row. */
 export async function redeliverTokens(
   transaction: Transaction,
   tenantId: string,
   integrationId: string,
 ): Promise<void> {
+  await transaction.query(HOLD, [tenantId, integrationId]);
   await transaction.query(OF_INTEGRATION, [tenantId, integrationId]);
 }
 

@@ -168,7 +168,8 @@ export async function updateIntegration(
     .select(COLUMNS)
     .from(integrations)
     .where(own(tenantId, id))
-    .for('no key update');
+    // With a new token those wait, too, who are about to name it: what they build has the new one, or is seen below.
+    .for(change.token === undefined ? 'no key update' : 'update');
   if (before === undefined) return null;
   const renamed = change.name !== undefined && change.name !== before.name;
   const changed = [...(renamed ? ['name'] : []), ...(change.token === undefined ? [] : ['token'])];

@@ -2,6 +2,7 @@ import type { Reason } from '../domain/conditions.ts';
 import { UUID_PATTERN } from '../domain/id.ts';
 import type { Transaction } from './database.ts';
 import { appendEvents } from './events.ts';
+import { MARK_DUE, SETTLED } from './made-anew.ts';
 
 /** One custom resource as it stands in the cluster. */
 export interface InventoryEntry {
@@ -42,13 +43,9 @@ SELECT d.id FROM deployments d JOIN ${ENTRY} ON ${SAME_PLACE('d')} WHERE d.liste
 UNION ALL
 SELECT t.id FROM tombstones t JOIN ${ENTRY} ON ${SAME_PLACE('t')} WHERE t.listener_id = $1`;
 
-/** Acknowledged and wanted, so not work already. What is work keeps its back-off. */
-export const SETTLED = 'd.delete_requested_at IS NULL AND d.acknowledged_generation >= d.generation';
 /** Within the grace of its deletion, suspended as reported. */
 const SUSPENDED =
   'd.purge_after > now() AND d.next_attempt_at > now() AND d.attempts = 0 AND NOT d.handed_out';
-/** Makes the item of a deployment due although nothing new is wanted. */
-export const MARK_DUE = 'acknowledged_generation = d.generation - 1, next_attempt_at = now(), attempts = 0';
 const RETURNING = 'd.id, d.tenant_id';
 
 /**
@@ -62,6 +59,7 @@ WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND (d.delete_requested_at IS NU
   AND e.present AND NOT e.edited AND e.generation > d.generation AND e.generation < 2000000000
 RETURNING ${RETURNING}`;
 
+/** What is work keeps its back-off. */
 const EDITED = `
 UPDATE deployments d SET ${MARK_DUE}
 FROM ${ENTRY}

@@ -26,6 +26,7 @@ interface FactsRow {
   generation: number;
   acknowledged_generation: number;
   attempts: number;
+  work_version: number;
   has_runnable_revision: boolean;
   active_revision_id: string | null;
   conditions: Condition[];
@@ -43,7 +44,7 @@ const LOCK = `
 SELECT id, tenant_id, app_name, namespace, delete_requested_at IS NOT NULL AS deleting,
   (source_config -> 'resource_spec' ->> 'max_scale' = '0') IS TRUE AS switched_off,
   CASE WHEN purge_after > now() THEN extract(epoch FROM purge_after - now())::float8 * 1000 END AS purge_in_ms, generation,
-  acknowledged_generation, attempts, has_runnable_revision, active_revision_id, conditions, url, observed_generation,
+  acknowledged_generation, attempts, work_version, has_runnable_revision, active_revision_id, conditions, url, observed_generation,
   observed_off, data_ready, observed_at, in_place_failure, volume_gi
 FROM deployments WHERE listener_id = $1 AND id = ANY($2::uuid[])
 ORDER BY id FOR UPDATE`;
@@ -92,6 +93,7 @@ function toFacts(row: FactsRow, revisions: readonly RevisionRow[], listenerLost:
     generation: row.generation,
     acknowledgedGeneration: row.acknowledged_generation,
     attempts: row.attempts,
+    workVersion: row.work_version,
     hasRunnableRevision: row.has_runnable_revision,
     hasSettledRevision: revisions.some(({ settled }) => settled),
     active: active === undefined ? null : { id: active.id, number: active.number },

@@ -15,6 +15,8 @@ export interface DueApply {
   deployment: Deployment;
   /** How often it was handed out since it was last applied. */
   attempts: number;
+  /** Of the item: raised when it is made anew though nothing new is wanted. */
+  version: number;
   /** The revision to run; null: there is none that could run. */
   revision: Revision | null;
   secrets: SealedSecrets | null;
@@ -84,7 +86,7 @@ export const leavesEnvironment = (wanted: string) =>
 const PURGING = '(d.delete_requested_at IS NOT NULL AND coalesce(d.purge_after <= now(), true))';
 
 const LOAD = `
-SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, ${PURGING} AS purging, d.keep_workloads, p.name AS tracing_project, t.quotas AS tenant_quotas,
+SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, d.work_version, ${PURGING} AS purging, d.keep_workloads, p.name AS tracing_project, t.quotas AS tenant_quotas,
   w.id AS w_id, w.number AS w_number, w.status AS w_status, w.reason AS w_reason, w.message AS w_message,
   w.source_revision_config AS w_config,
   w.resolved_image AS w_image, w.created_at AS w_created_at, w.secrets_id AS w_secrets_id,
@@ -115,6 +117,7 @@ ORDER BY due.turn`;
 
 interface LoadedRow extends DeploymentRow {
   attempts: number;
+  work_version: number;
   purging: boolean;
   keep_workloads: boolean;
   tracing_project: string;
@@ -222,6 +225,7 @@ function toDueWork(row: LoadedRow): DueWork {
     kind: 'apply',
     deployment: toDeploymentRecord(row),
     attempts: row.attempts,
+    version: row.work_version,
     revision: wantedOf(row),
     secrets: sealedOf(row, row.w_secrets_id, row.w_key_id, row.w_sealed),
     build: buildOf(row),

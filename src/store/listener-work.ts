@@ -26,7 +26,7 @@ export type HandOut<Item> =
   | { kind: 'failed'; reason: Reason };
 
 /** An item that is not reported on comes again after this long, in seconds: `next_attempt_at` until then. */
-export const REDELIVER_SECONDS = 60;
+const REDELIVER_SECONDS = 60;
 /** What is left over of deployments that are gone comes last, but where it waits one place in so many is kept for it, of four one. */
 const LEFTOVERS_PLACE = 8;
 /** So many at the listener count at most: more of them wait for something, and keep it from nothing. */

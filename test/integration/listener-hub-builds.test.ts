@@ -6,8 +6,10 @@ import { uuidv7 } from '../../src/domain/id.ts';
 import { renewBuildCredentials } from '../../src/store/build-credentials.ts';
 import { updateWanted } from '../../src/store/deployments.ts';
 import { createIntegration, updateIntegration } from '../../src/store/integrations.ts';
+import { pendingPullSecrets, redeliverPullSecrets } from '../../src/store/pull-secrets.ts';
 import type { DeploymentRecord } from '../../src/store/records.ts';
 import { listRevisions } from '../../src/store/revisions.ts';
+import { waitFor } from '../cluster/wait.ts';
 import { type HubFixture, observedReport, protocolClient, startHub } from './harness/hub.ts';
 import { insert, newDeployment, newTenant } from './harness/store.ts';
 
@@ -111,20 +113,27 @@ describe('a work item of a repository', () => {
   const itemNow = async ({ id }: DeploymentRecord) =>
     ((await listener.work()).body.items as ApplyWork[]).find(({ deployment_id }) => deployment_id === id);
 
-  async function settled(record: DeploymentRecord): Promise<void> {
-    const { generation } = await itemOf(record);
-    const answer = await listener.report([{ kind: 'applied', deployment_id: record.id, generation }]);
+  async function toldApplied(item: ApplyWork | undefined): Promise<void> {
+    const { deployment_id = '', generation = 0, work_version } = item ?? {};
+    const answer = await listener.report([{ kind: 'applied', deployment_id, generation, work_version }]);
     expect(answer.status).toBe(200);
-    expect(await itemNow(record)).toBeUndefined();
+  }
+  async function isWork({ id }: DeploymentRecord): Promise<boolean> {
+    const rows = await hub.store.sql(
+      'SELECT 1 FROM deployments WHERE id = $1 AND generation > acknowledged_generation',
+      [id],
+    );
+    return rows.length > 0;
   }
 
-  it('is handed out again with the new token of its integration, while its build has yet to end', async () => {
-    const made = {
-      name: 'renewed',
-      provider: 'gitlab',
-      hostUrl: 'https://git.example',
-      token: TOKEN,
-    } as const;
+  async function settled(record: DeploymentRecord): Promise<void> {
+    await toldApplied(await itemOf(record));
+    expect(await isWork(record)).toBe(false);
+  }
+
+  /** An integration of its own, and what gives it another token. */
+  async function renewable(name: string) {
+    const made = { name, provider: 'gitlab', hostUrl: 'https://git.example', token: TOKEN } as const;
     const actor = { kind: 'system' } as const;
     const own = hub.store.database.forTenant(tenantId);
     const { id: integrationId } = await own.transaction((tx) =>
@@ -134,6 +143,11 @@ describe('a work item of a repository', () => {
       own.transaction((tx) =>
         updateIntegration(tx, hub.store.box, tenantId, integrationId, { change: { token }, actor }),
       );
+    return { integrationId, change };
+  }
+
+  it('is handed out again with the new token of its integration, while its build has yet to end', async () => {
+    const { integrationId, change } = await renewable('renewed');
     const [waiting, over] = [
       await deploy('waits', { integrationId }),
       await deploy('is over', { integrationId }),
@@ -146,6 +160,67 @@ describe('a work item of a repository', () => {
     expect(items.map(({ deployment_id }) => deployment_id)).toEqual([waiting.id]);
     expect(items[0]?.build_secret?.data['git-token']).toBe('another-token');
     expect(items[0]?.generation).toBe(waiting.generation);
+  });
+
+  it('that was out when the token was changed is followed by one with the new token, for which its own word does not count', async () => {
+    const { integrationId, change } = await renewable('renewed meanwhile');
+    const record = await deploy('is out', { integrationId });
+    const first = await itemOf(record);
+    await change('another-token');
+    const second = await itemNow(record);
+    expect(second?.build_secret?.data['git-token']).toBe('another-token');
+    expect(second?.generation).toBe(first.generation);
+    await toldApplied(first);
+    await toldApplied(first);
+    expect(await isWork(record)).toBe(true);
+    await toldApplied(second);
+    await toldApplied(first);
+    expect(await isWork(record)).toBe(false);
+  });
+
+  it('that comes to be built while the token is changed has the new one, too', async () => {
+    const { integrationId, change } = await renewable('renewed at once');
+    const record = await deploy('is pushed to', { integrationId });
+    await settled(record);
+    await hub.store.sql("UPDATE revisions SET status = 'BUILD_FAILED' WHERE deployment_id = $1", [record.id]);
+    const pushing = hub.store.database.platform.transaction(async (transaction) => {
+      await transaction.query('SELECT 1 FROM deployments WHERE id = $1 FOR UPDATE', [record.id]);
+      const changed = change('another-token');
+      const isWaiting = async () => {
+        const waiting = await hub.store.sql(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return waiting.length > 0;
+      };
+      await waitFor('the change of the token to wait', isWaiting, { timeoutMs: 30_000, intervalMs: 20 });
+      await transaction.query(`UPDATE revisions SET status = 'AWAITING_BUILD' WHERE deployment_id = $1`, [
+        record.id,
+      ]);
+      return { changed };
+    });
+    await (await pushing).changed;
+    expect((await itemNow(record))?.build_secret?.data['git-token']).toBe('another-token');
+  });
+
+  it('of an earlier listener, which tells no version, is acknowledged as it was', async () => {
+    const { integrationId, change } = await renewable('renewed, and not told');
+    const record = await deploy('is of before', { integrationId });
+    const { work_version: _, ...first } = await itemOf(record);
+    await change('another-token');
+    await toldApplied(first);
+    expect(await isWork(record)).toBe(false);
+  });
+
+  it('that was out when the key of the registry was changed is waited for until it was made anew', async () => {
+    const { platform } = hub.store.database;
+    const record = await deploy('pulls meanwhile');
+    const first = await itemOf(record);
+    const before = await platform.read(pendingPullSecrets);
+    expect(await platform.transaction(redeliverPullSecrets)).toBeGreaterThan(0);
+    await toldApplied(first);
+    expect(await platform.read(pendingPullSecrets)).toBeGreaterThanOrEqual(before);
+    expect(await isWork(record)).toBe(true);
+    await settled(record);
   });
 
   it('is handed out again before its credentials run out', async () => {

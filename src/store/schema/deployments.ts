@@ -108,6 +108,8 @@ export const deployments = pgTable(
     attempts: integer().notNull().default(0),
     /** The item was given to the listener's holder, which has not reported on it: its successor gets it at once. */
     handedOut: boolean('handed_out').notNull().default(false),
+    /** Raised when the item is to be made anew though nothing new is wanted (store/made-anew.ts). */
+    workVersion: integer('work_version').notNull().default(0),
     /** Hash of the custom resource's spec that was last handed out, for the inventory. */
     specHash: text('spec_hash'),
 

@@ -34,8 +34,8 @@ export const hubGuards: readonly Guard[] = [
     rule: 'compare-and-set',
     says: 'No generation is acknowledged before it exists.',
     file: 'src/domain/report-outcome.ts',
-    find: 'Math.min(report.generation, facts.generation),',
-    replace: 'report.generation,',
+    find: 'Math.min(report.generation, latest)',
+    replace: 'report.generation',
     plans: ['two-of-each/listener/acknowledged-ahead'],
   },
   {

@@ -343,6 +343,17 @@ describe('applied', () => {
     expect(reportOutcome(facts([]), applied(99), NOW).facts.acknowledgedGeneration).toBe(7);
     expect(reportOutcome(facts([]), applied(1), NOW).facts.acknowledgedGeneration).toBe(6);
   });
+  it('of an item that was made anew since acknowledges what came before; told no version, or of no version, all', () => {
+    const version = (workVersion: number | undefined) => ({ ...applied(7), workVersion });
+    const acknowledged = (known: number | undefined, told: number | undefined) =>
+      reportOutcome(facts([], { acknowledgedGeneration: 3, workVersion: known }), version(told), NOW).facts
+        .acknowledgedGeneration;
+    expect([acknowledged(2, 2), acknowledged(2, undefined), acknowledged(undefined, 2)]).toEqual([7, 7, 7]);
+    expect([acknowledged(2, 1), acknowledged(1, 2)]).toEqual([6, 6]);
+    const grace = facts([], { deleting: true, purgeInMs: 90_000, workVersion: 2 });
+    expect(reportOutcome(grace, version(1), NOW)).toMatchObject({ facts: grace, retryAfterMs: null });
+    expect(reportOutcome(grace, version(2), NOW)).toMatchObject({ retryAfterMs: 90_000 });
+  });
   it('within the grace of a deletion: not acknowledged, the item comes again when the grace is over', () => {
     const grace = facts([], { deleting: true, purgeInMs: 90_000, attempts: 3 });
     expect(reportOutcome(grace, applied(7), NOW)).toMatchObject({
@@ -376,6 +387,10 @@ describe('refused', () => {
       (attempts) => reportOutcome(facts(['AWAITING_DEPLOY'], { attempts }), refused(), NOW).retryAfterMs,
     );
     expect(delays).toEqual([1000, 2000, 4000, 60_000, 60_000]);
+  });
+  it('after the same item was applied: it is work again', () => {
+    const done = facts([], { acknowledgedGeneration: 7, attempts: 0 });
+    expect(reportOutcome(done, refused(), NOW).facts.acknowledgedGeneration).toBe(6);
   });
   it('within the grace of a deletion: not later than its end', () => {
     const grace = facts(['AWAITING_DEPLOY'], { deleting: true, purgeInMs: 700 });

@@ -1,0 +1,1 @@
+ALTER TABLE "deployments" ADD COLUMN "work_version" integer DEFAULT 0 NOT NULL;
