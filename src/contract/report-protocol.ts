@@ -27,7 +27,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
     work_version: z
       .int()
       .optional()
-      .describe('Of the item that was applied: an earlier one does not acknowledge a later one.'),
+      .describe('Of the item that was applied: it does not acknowledge one of another version.'),
     gone_env_revisions: z
       .array(z.int())
       .max(MAX_GONE)

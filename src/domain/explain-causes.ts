@@ -114,13 +114,17 @@ const OF_THE_ACTIVE = new Set(['Serving', 'DatabaseReady', 'CacheReady', 'Paused
 
 const isWanted = ({ revision, deployment }: ExplainFacts) => revision.id === deployment.latestRevisionId;
 
+/** The cluster has what is wanted. It may have been seen with an item that is made anew, or was refused, after that. */
+const isBrought = ({ deployment: { generation, acknowledgedGeneration, observation } }: ExplainFacts) =>
+  acknowledgedGeneration >= generation || observation?.generation === generation;
+
 /** Conditions that say why it is not further, the most particular one of each reason. */
 function conditionCauses(facts: ExplainFacts, current: boolean): Cause[] {
-  const { conditions, updatedAt, generation, acknowledgedGeneration } = facts.deployment;
+  const { conditions, updatedAt } = facts.deployment;
   const isActive = facts.active?.id === facts.revision.id;
   const told = conditions
     // Until the listener has brought the generation to the cluster, the others speak of what was wanted before.
-    .filter((condition) => isActive || acknowledgedGeneration >= generation || isRefusal(condition))
+    .filter((condition) => isActive || isBrought(facts) || isRefusal(condition))
     // Serving speaks of the active revision, SwitchedOff is told of the whole deployment.
     .filter(({ type, reason }) => (isActive || type !== 'Serving') && reason !== 'SwitchedOff')
     .filter(({ type }) => !isActive || isWanted(facts) || OF_THE_ACTIVE.has(type))
@@ -161,9 +165,9 @@ function generationCause(facts: ExplainFacts): Cause[] {
   const { deployment, listener, active, revision } = facts;
   // What else is wanted is told of the newer revision.
   if (active?.id === revision.id && !isWanted(facts)) return [];
-  const { generation, acknowledgedGeneration, observation, updatedAt: at } = deployment;
+  const { generation, observation, updatedAt: at } = deployment;
   const seen = observation === null ? 'with nothing of it' : `with generation ${observation.generation}`;
-  if (acknowledgedGeneration < generation) {
+  if (!isBrought(facts)) {
     const message = `Generation ${generation} is wanted; the listener has not brought it to the cluster yet.`;
     return [link({ level: 'deployment', reason: 'Reconciling', message, at })];
   }

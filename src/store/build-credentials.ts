@@ -10,14 +10,14 @@ const IS_BUILT = `d.source = 'git_host' AND EXISTS (
   SELECT FROM revisions r WHERE r.deployment_id = d.id AND r.status IN ('AWAITING_BUILD', 'BUILDING'))`;
 
 const READS_WITH = `d.source = 'git_host' AND d.tenant_id = $1 AND d.source_config ->> 'integration_id' = $2`;
-/** Also those that come to be built by a change that is under way: the next statement sees what was waited for. */
+/** Also those that come to be built by what is under way, a restore too, so whatever their state: the next statement sees it. */
 const HOLD = `SELECT d.id FROM deployments d WHERE ${READS_WITH} ORDER BY d.id FOR NO KEY UPDATE`;
 const OF_INTEGRATION = makeAnew(`${READS_WITH} AND ${IS_BUILT}`);
 
 /** Half of what credentials to push are valid for (api/build-secret.ts). A hand-out sets next_attempt_at a minute ahead. */
 const AGEING = makeAnew(`${SETTLED} AND ${IS_BUILT} AND d.next_attempt_at < now() - interval '12 hours'`);
 
-/** Has the builds that read with this integration get its token anew. Nobody else can take hold of its row. */
+/** Has the builds that read with this integration, which the caller has locked FOR UPDATE, get its token anew. */
 export async function redeliverTokens(
   transaction: Transaction,
   tenantId: string,

@@ -56,7 +56,7 @@ export type DueWork = DueApply | DuePurge;
 
 /** Environments of this many newest revisions are kept. */
 export const KEPT_REVISIONS = 10;
-/** Each costs the listener a call, once: what is left of a longer burst goes with the next item. */
+/** Each costs the listener a call, at most twice: what is left of a longer burst goes with the next item. */
 const STALE_AT_ONCE = 500;
 
 /**

@@ -3,7 +3,7 @@ import { WORK_CHANNEL } from './deployment-write.ts';
 /**
  * Items that are to be made anew although nothing new is wanted: what goes with them has changed (credentials, which
  * environments are left over), or the cluster is not as it was told to be. No generation is raised, so no pod is
- * replaced. The version of the item is, so that the word that an earlier one was applied does not acknowledge this one.
+ * replaced. The version of the item is, so that the word that another one was applied does not acknowledge this one.
  */
 
 /** SQL: acknowledged and wanted (alias `d`), so not work already. */
@@ -14,8 +14,8 @@ const ANEW =
 /** SQL: makes the item of a deployment (alias `d`) anew, and due at once. */
 export const MARK_DUE = `${ANEW}, next_attempt_at = now(), attempts = 0`;
 
-/** With a listener, or done: what is neither is due, or waits for its next attempt, and is made by then. */
-const IS_MADE = `(${SETTLED} OR d.handed_out)`;
+/** Done, or with a listener: what is neither is due, or waits for its next attempt, and is made by then. */
+const IS_MADE = `(${SETTLED} OR (d.handed_out AND d.next_attempt_at > now()))`;
 
 /**
  * SQL that has the items of those deployments (alias `d`) made anew for which `which` holds. Rows are locked in the order

@@ -106,7 +106,7 @@ export const deployments = pgTable(
     acknowledgedGeneration: integer('acknowledged_generation').notNull().default(0),
     nextAttemptAt: time('next_attempt_at').notNull().defaultNow(),
     attempts: integer().notNull().default(0),
-    /** The item was given to the listener's holder, which has not reported on it: its successor gets it at once. */
+    /** The item was given to the listener's holder. While it is not acknowledged, and not refused, a successor gets it at once. */
     handedOut: boolean('handed_out').notNull().default(false),
     /** Raised when the item is to be made anew though nothing new is wanted (store/made-anew.ts). */
     workVersion: integer('work_version').notNull().default(0),

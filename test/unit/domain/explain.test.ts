@@ -289,6 +289,16 @@ describe('a revision under way', () => {
     expect(explained.knowledge).toEqual({ current: false, at: at(160), ageSeconds: 840 });
   });
 
+  test('whose item is made anew, and which the cluster was seen with: what the cluster says is about it', () => {
+    const deployment = {
+      acknowledgedGeneration: 2,
+      conditions: [condition('Progressing', 'True', 'ImagePullFailed')],
+    };
+    const told = chain({ revision: deploying, deployment, active: null });
+    expect(told).toContain('condition ImagePullFailed');
+    expect(told).not.toContain('deployment Reconciling');
+  });
+
   test('is not in the cluster yet: what the cluster says is about what was wanted before', () => {
     const deployment = {
       generation: 4,
