@@ -44,6 +44,8 @@ export interface ClusterOptions {
   audit?: boolean;
   /** Controllers that kube-controller-manager does not run, such as `endpointslice-controller`. Default: none. */
   without?: readonly string[];
+  /** How much garbage its programs keep, as GOGC has it: more takes memory and spares the processors. Default: 100. */
+  gcPercent?: number;
   /** Leave the cluster running when this process ends. Default false: it ends with this process, however that ends. */
   detached?: boolean;
   /** Receives progress, a line at a time. Default: standard error. */
@@ -87,6 +89,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<LocalC
       fsync: options.fsync ?? true,
       audit: options.audit ?? false,
       ...(options.without && { without: options.without }),
+      ...(options.gcPercent && { gcPercent: options.gcPercent }),
     };
     writeRecord(stateDir, record);
     const watchdog = startWatchdog(stateDir, { removeState: temporary });

@@ -11,6 +11,12 @@ const HOST = '127.0.0.1';
 
 /** How to run a component of the cluster in `stateDir`. */
 export function componentSpec(stateDir: string, record: ClusterRecord, name: ComponentName): ProcessSpec {
+  const spec = commandOf(stateDir, record, name);
+  if (record.gcPercent === undefined) return spec;
+  return { ...spec, env: { ...(spec.env ?? environment()), GOGC: String(record.gcPercent) } };
+}
+
+function commandOf(stateDir: string, record: ClusterRecord, name: ComponentName): ProcessSpec {
   const command = record.binaries[name];
   const port = record.ports[name];
   const kubeconfig = paths.kubeconfig(stateDir, name);

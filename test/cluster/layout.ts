@@ -32,6 +32,8 @@ export interface ClusterRecord {
   audit: boolean;
   /** Controllers of kube-controller-manager that do not run; absent: all run. */
   without?: readonly string[];
+  /** GOGC of the programs; absent: as they have it. */
+  gcPercent?: number;
 }
 
 export const paths = {
