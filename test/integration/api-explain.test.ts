@@ -8,6 +8,7 @@ import {
   startApi,
   uniqueName,
 } from './harness/api.ts';
+import { observedReport } from './harness/hub.ts';
 
 interface Explanation {
   revision_id: string;
@@ -73,20 +74,13 @@ async function served(more: object = {}) {
     'SELECT app_name, namespace FROM deployments WHERE id = $1',
     [deployment.id],
   );
-  const observed = (change: object) => ({
-    kind: 'observed',
-    deployment_id: deployment.id,
-    name: row?.app_name,
-    namespace: row?.namespace,
-    observed_spec_generation: 1,
-    conditions: [],
-    off: false,
-    url: null,
-    active_revision: null,
-    rollout_revision: null,
-    failed_revision: null,
-    ...change,
-  });
+  const record = {
+    id: deployment.id,
+    appName: row?.app_name ?? '',
+    namespace: row?.namespace ?? '',
+    generation: 1,
+  };
+  const observed = (change: object) => observedReport(record, change);
   const applied = (generation: number) => ({ kind: 'applied', deployment_id: deployment.id, generation });
   return {
     listenerId: listener.id,

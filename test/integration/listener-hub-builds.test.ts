@@ -9,9 +9,8 @@ import { createIntegration, updateIntegration } from '../../src/store/integratio
 import { pendingPullSecrets, redeliverPullSecrets } from '../../src/store/pull-secrets.ts';
 import type { DeploymentRecord } from '../../src/store/records.ts';
 import { listRevisions } from '../../src/store/revisions.ts';
-import { waitFor } from '../cluster/wait.ts';
 import { type HubFixture, observedReport, protocolClient, startHub } from './harness/hub.ts';
-import { insert, newDeployment, newTenant } from './harness/store.ts';
+import { insert, newDeployment, newTenant, untilOneWaits } from './harness/store.ts';
 
 const TOKEN = 'token-of-the-integration';
 const COMMIT = 'c'.repeat(40);
@@ -186,13 +185,7 @@ describe('a work item of a repository', () => {
     const pushing = hub.store.database.platform.transaction(async (transaction) => {
       await transaction.query('SELECT 1 FROM deployments WHERE id = $1 FOR UPDATE', [record.id]);
       const changed = change('another-token');
-      const isWaiting = async () => {
-        const waiting = await hub.store.sql(
-          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        );
-        return waiting.length > 0;
-      };
-      await waitFor('the change of the token to wait', isWaiting, { timeoutMs: 30_000, intervalMs: 20 });
+      await untilOneWaits(hub.store, 'the change of the token to wait');
       await transaction.query(`UPDATE revisions SET status = 'AWAITING_BUILD' WHERE deployment_id = $1`, [
         record.id,
       ]);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_INVENTORY, MAX_REPORTS } from '../../src/contract/report-protocol.ts';
 import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
 import { type ApiFixture, type Client, startApi } from './harness/api.ts';
+import { observedReport } from './harness/hub.ts';
 
 /** The whole API, whose body limits are those of production. */
 
@@ -51,19 +52,9 @@ describe('the largest calls of a listener fit', () => {
       message: 'm'.repeat(1024),
       lastTransitionTime: new Date().toISOString(),
     }));
-    const reports = Array.from({ length: MAX_REPORTS }, () => ({
-      kind: 'observed',
-      deployment_id: randomUUID(),
-      name: 'shop',
-      namespace: 'apps',
-      observed_spec_generation: 1,
-      conditions,
-      off: false,
-      url: null,
-      active_revision: null,
-      rollout_revision: null,
-      failed_revision: null,
-    }));
+    const reports = Array.from({ length: MAX_REPORTS }, () =>
+      observedReport({ id: randomUUID(), appName: 'shop', namespace: 'apps', generation: 1 }, { conditions }),
+    );
     const answer = await listener.call('POST', `${path}/reports`, { epoch, seq: 1, reports });
     expect(answer).toMatchObject({ status: 200, body: { accepted_seq: 1 } });
   });

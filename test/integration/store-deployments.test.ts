@@ -14,8 +14,14 @@ import { listEvents } from '../../src/store/events.ts';
 import type { DeploymentRecord, WantedChange } from '../../src/store/records.ts';
 import { listRevisions } from '../../src/store/revisions.ts';
 import { openSecrets } from '../../src/store/secret-box.ts';
-import { waitFor } from '../cluster/wait.ts';
-import { insert, newDeployment, newTenant, type StoreFixture, startStore } from './harness/store.ts';
+import {
+  insert,
+  newDeployment,
+  newTenant,
+  type StoreFixture,
+  startStore,
+  untilOneWaits,
+} from './harness/store.ts';
 
 let store: StoreFixture;
 beforeAll(async () => {
@@ -280,13 +286,7 @@ describe('updateWanted', () => {
         change(current, { secrets: { kind: 'values', secrets } }),
       );
       waiting = scope.transaction(lock);
-      const isWaiting = async () => {
-        const [row] = await store.sql(
-          "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-        );
-        return row !== undefined;
-      };
-      await waitFor('the other one to wait for the lock', isWaiting, { timeoutMs: 30_000, intervalMs: 20 });
+      await untilOneWaits(store, 'the other one to wait for the lock');
     });
     const found = await waiting;
     expect(found?.generation).toBe(2);

@@ -85,7 +85,12 @@ export async function startHub(
 
 /** What a listener tells of the custom resource of a deployment, in which nothing is active, rolls or has failed unless `more` says so. */
 export const observedReport = (
-  { id, appName, namespace, generation }: DeploymentRecord,
+  {
+    id,
+    appName,
+    namespace,
+    generation,
+  }: Pick<DeploymentRecord, 'id' | 'appName' | 'namespace' | 'generation'>,
   more: object = {},
 ): Report => ({
   kind: 'observed',

@@ -12,6 +12,7 @@ import { createSecretBox, type SecretBox } from '../../../src/store/secret-box.t
 import { createTenant } from '../../../src/store/tenants.ts';
 import { ordinaryDatabase } from '../../cluster/ordinary-database.ts';
 import { type LocalPostgres, startPostgres } from '../../cluster/postgres.ts';
+import { waitFor } from '../../cluster/wait.ts';
 
 export { ordinaryDatabase };
 
@@ -70,6 +71,17 @@ export async function startStore(options: { own?: boolean; poolSize?: number } =
 }
 
 /** A new tenant with access on its behalf. */
+/** Until a statement of this database waits for a lock. */
+export const untilOneWaits = (store: StoreFixture, what: string): Promise<unknown> => {
+  const isWaiting = async () => {
+    const waiting = await store.sql(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return waiting.length > 0;
+  };
+  return waitFor(what, isWaiting, { timeoutMs: 30_000, intervalMs: 20 });
+};
+
 export async function newTenant(store: StoreFixture): Promise<{ tenantId: string; scope: Scope }> {
   const { id } = await store.database.platform.transaction((transaction) =>
     createTenant(transaction, `tenant-${randomBytes(6).toString('hex')}`),
