@@ -10,6 +10,7 @@ import type { Transaction } from '../store/database.ts';
 import { findDeployment, insertDeployment } from '../store/deployments.ts';
 import type { Actor } from '../store/events.ts';
 import type { DeploymentRecord, NewDeployment } from '../store/records.ts';
+import { asksForLater } from '../workloads/cluster-support.ts';
 import { checkIntegration } from './deployment-integration.ts';
 import { checkClusterSupport, manifestsOf, resourceOf, revisionOf } from './deployment-manifests.ts';
 import { choosePlacement, renderingOf } from './deployment-placement.ts';
@@ -124,11 +125,14 @@ async function write(
   const usage = await checkQuota(deps, transaction, tenantId, asked);
   const added = { ...draft, listenerId: listener.id, namespace, usage };
   const record = await insertDeployment(transaction, deps.secretBox, tenantId, added);
+  const created = { record, secrets: draft.secrets, manifests: null };
+  // Most ask for nothing that hangs on the cluster: what it becomes there need not be put together for them.
+  if (!dryRun && !asksForLater(draft.sourceConfig.resource_spec ?? {})) return created;
   const revision = draft.revision === null ? null : revisionOf(record, draft.revision, 1);
   const resource = resourceOf(deps, record, revision, names);
   const rendering = renderingOf(listener);
   checkClusterSupport(resource, rendering);
-  return { record, secrets: draft.secrets, manifests: dryRun ? manifestsOf(resource, rendering) : null };
+  return dryRun ? { ...created, manifests: manifestsOf(resource, rendering) } : created;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { SourceConfig } from './deployment.ts';
-import { effectiveSpec } from './effective-spec.ts';
+import { bendNothing, effectiveSpec } from './effective-spec.ts';
 import { capsFor, type Policy } from './policy.ts';
 
 /**
@@ -12,6 +12,7 @@ export function withDefaultCeilings(sourceConfig: SourceConfig, policy: Policy):
   const { resource_spec: spec, deployment_type: type } = config;
   const { cpu, memory_mb, db_connections } = capsFor(policy, type);
   const ceilings = { cpu, memory_mb, db_connections };
+  if (bendNothing(ceilings)) return config;
   const bent = effectiveSpec(spec ?? {}, type, ceilings);
   const free = effectiveSpec(spec ?? {}, type);
   // Both have their members in one order.

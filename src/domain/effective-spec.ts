@@ -61,6 +61,12 @@ const NO_CEILINGS: Ceilings = {
   db_connections: RESOURCE_LIMITS.dbConnections,
 };
 
+/** Whether they are no lower than what a field may be: the same comes of any spec without them. */
+export const bendNothing = ({ cpu, memory_mb, db_connections }: Ceilings): boolean =>
+  cpu >= NO_CEILINGS.cpu &&
+  memory_mb >= NO_CEILINGS.memory_mb &&
+  db_connections >= NO_CEILINGS.db_connections;
+
 /** min ≤ max, min 0 only at max 0: a component that is on runs at least one pod. */
 function bendScale(min: Sent<number>, max: Sent<number>, defaults: Scale): Scale {
   const most = max ?? Math.max(defaults.max, min ?? 0);

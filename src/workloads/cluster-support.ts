@@ -1,5 +1,6 @@
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
+import type { ResourceSpec } from '../domain/resource-spec.ts';
 
 /** Whether the cluster is Kubernetes `major.minor` or newer. */
 export function kubernetesAtLeast(
@@ -27,17 +28,25 @@ const LISTS = [
   ['sidecars', 'sidecars'],
 ] as const;
 
+/** A container's policy beside the pod's. */
+const isOfLater = ({ restartPolicy }: { readonly restartPolicy?: string | null | undefined }) =>
+  restartPolicy === 'OnFailure' || restartPolicy === 'Never';
+
+/** Whether some cluster is too old for a spec: of any other there is nothing to look for in its resource. */
+export const asksForLater = (spec: ResourceSpec): boolean =>
+  LISTS.some(([field]) => (spec[field] ?? []).some(isOfLater));
+
 /** What the cluster would refuse or silently ignore because of its version; empty: nothing. */
 export function unsupportedByCluster(resource: ManagedDeployment, config: RenderConfig): Unsupported[] {
   if (kubernetesAtLeast(config, 1, 35)) return [];
   return LISTS.flatMap(([field, member]) =>
-    (resource.spec.podTemplate[member] ?? []).flatMap(({ restartPolicy }, index) =>
-      restartPolicy === 'OnFailure' || restartPolicy === 'Never'
+    (resource.spec.podTemplate[member] ?? []).flatMap((container, index) =>
+      isOfLater(container)
         ? [
             {
               path: [field, index, 'restartPolicy'],
               resourcePath: `spec.podTemplate.${member}[${index}].restartPolicy`,
-              message: `${restartPolicy} needs Kubernetes 1.35 or newer; the cluster is ${config.kubernetesVersion}`,
+              message: `${container.restartPolicy} needs Kubernetes 1.35 or newer; the cluster is ${config.kubernetesVersion}`,
             },
           ]
         : [],

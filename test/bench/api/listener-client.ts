@@ -1,5 +1,6 @@
 /** A listener as the hub sees it: holds its lease, waits for work, says that it was applied. It has no cluster. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { loadConfig } from '../../../src/config.ts';
 import { MAX_WAIT_SECONDS, type WorkItem } from '../../../src/contract/work-protocol.ts';
 import { call } from './bodies.ts';
 
@@ -23,19 +24,27 @@ interface ListenerOptions {
 export const WAIT_SECONDS = MAX_WAIT_SECONDS;
 const RENEW_EVERY_MS = 5000;
 
+/** As an operator with Berth's defaults has it. */
+const RENDERING = { ...loadConfig({}).rendering, kubernetesVersion: '1.36' };
+
+/** Takes or renews the lease, and says how its cluster renders. @param epoch of the lease; null: it is taken */
+export const takeLease = (
+  { url, apiKey, id }: Omit<ListenerOptions, 'onItem'>,
+  epoch: number | null = null,
+) =>
+  call<{ epoch: number }>(
+    url,
+    apiKey,
+    'PUT',
+    `/v2/listeners/${id}/lease`,
+    JSON.stringify({ holder: 'bench', version: '0', cluster_version: 'v0', rendering: RENDERING, epoch }),
+  );
+
 /** Takes the lease and begins to poll. A failure is thrown by `stop`. */
 export async function startListener({ url, apiKey, id, onItem }: ListenerOptions): Promise<ListenerClient> {
   const base = `/v2/listeners/${id}`;
   const ending = new AbortController();
-  const lease = (epoch: number | null) =>
-    call<{ epoch: number }>(
-      url,
-      apiKey,
-      'PUT',
-      `${base}/lease`,
-      JSON.stringify({ holder: 'bench', version: '0', cluster_version: 'v0', rendering: null, epoch }),
-    );
-  const { epoch } = await lease(null);
+  const { epoch } = await takeLease({ url, apiKey, id });
   let polls = 0;
   let seq = 0;
 
@@ -61,7 +70,7 @@ export async function startListener({ url, apiKey, id, onItem }: ListenerOptions
   const renew = async () => {
     for (;;) {
       await sleep(RENEW_EVERY_MS, undefined, { signal: ending.signal });
-      await lease(epoch);
+      await takeLease({ url, apiKey, id }, epoch);
     }
   };
   /** Told to stop, it ends with the signal's error. */

@@ -1,12 +1,18 @@
+import { PLATFORM_LISTENER_ID } from '../../../src/domain/source.ts';
 import type { Bench } from '../bench.ts';
 import { create, DEPLOYMENT_JSON, PATH } from './bodies.ts';
 import { checkSizes, scriptOf, startFloor } from './floor.ts';
-import { prepareHub } from './hub.ts';
+import { type ApiProcess, type BenchHub, prepareHub } from './hub.ts';
+import { takeLease } from './listener-client.ts';
 import { CONNECTIONS, requestMeasures, requestRound } from './measure.ts';
 import { withHub } from './sides.ts';
 
 /** Long enough that what the compiler does for a young process is a small part. */
 const REQUESTS = 3000;
+
+/** As where a listener is: its row, which each creation reads, tells how its cluster renders. */
+const toldOfItsCluster = ({ url }: ApiProcess, { apiKey }: BenchHub) =>
+  takeLease({ url, apiKey, id: PLATFORM_LISTENER_ID });
 
 /** The floor has a database of its own: what it writes is no work for Berth. */
 export const bench: Bench = {
@@ -23,6 +29,7 @@ export const bench: Bench = {
     withHub(context, async (hub, load, stack) => {
       const requests = context.n ?? REQUESTS;
       const api = await hub.startApi('api');
+      await toldOfItsCluster(api, hub);
       const job = { method: 'POST', paths: [PATH], body: DEPLOYMENT_JSON, requests, expected: 201 } as const;
       const ours = () => requestRound(load, api, { ...job, headers: { 'x-api-key': hub.apiKey } });
       if (context.side !== undefined) return { ours, notes: () => [`${requests} requests a round.`] };
@@ -32,7 +39,11 @@ export const bench: Bench = {
       const script = await scriptOf(beside, (recorded, index) => ({
         name: `probe-${index}-deployment`,
         pathId: null,
-        send: () => create(recorded.url, beside.apiKey, `probe-${index}-deployment`),
+        send: async () => {
+          // With the first one, which only warms up.
+          if (index === 0) await toldOfItsCluster(recorded, beside);
+          return create(recorded.url, beside.apiKey, `probe-${index}-deployment`);
+        },
       }));
       const answer = await create(api.url, hub.apiKey, 'template');
       const floor = await startFloor(context, beside, [

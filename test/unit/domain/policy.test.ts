@@ -396,6 +396,9 @@ describe('a file', () => {
       db_max_connections: 60,
       db_pool_size: 1,
     });
+    // One amount alone is enough to bend something.
+    const low = withDefaultCeilings(config, resolvePolicy('self_hosted', file));
+    expect(low.default_ceilings).toMatchObject({ db_connections: 60 });
     // A wider policy, asked again, bends nothing and leaves nothing behind.
     expect(withDefaultCeilings(stored, resolvePolicy('self_hosted'))).toEqual(config);
   });

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { kubernetesAtLeast, unsupportedByCluster } from '../../../src/workloads/cluster-support.ts';
+import {
+  asksForLater,
+  kubernetesAtLeast,
+  unsupportedByCluster,
+} from '../../../src/workloads/cluster-support.ts';
 import { minimalRequest, render, resourceOf, SELF_HOSTED } from './render-request.ts';
 
 const on = (kubernetesVersion: string) => ({ ...SELF_HOSTED, kubernetesVersion });
@@ -31,6 +35,12 @@ describe('an older cluster', () => {
       },
     ]);
     expect(unsupportedByCluster(resource, on('1.35'))).toEqual([]);
+  });
+
+  test('is not looked at for what any cluster can do', () => {
+    expect(asksForLater({})).toBe(false);
+    expect(asksForLater({ sidecars: [{ ...helper, restartPolicy: 'Always' }, helper] })).toBe(false);
+    expect(asksForLater({ init_containers: [{ ...helper, restartPolicy: 'OnFailure' }] })).toBe(true);
   });
 
   test('gets no preStop.sleep before 1.30', () => {
