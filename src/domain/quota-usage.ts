@@ -3,7 +3,7 @@ import { CONTAINER_DEFAULTS } from './container-defaults.ts';
 import type { SourceConfig } from './deployment.ts';
 import { componentScale, effectiveSpec, isOff } from './effective-spec.ts';
 import type { EffectiveResourceSpec } from './effective-spec-schema.ts';
-import type { Container } from './kubernetes/container.ts';
+import { type Container, isNativeSidecar, ordinary, startOrder } from './kubernetes/container.ts';
 import { NANO_PER_UNIT, parseQuantity } from './kubernetes/quantity.ts';
 import { COMPONENT_FIELDS, COMPONENTS, milliCpu, type ResourceSpecField } from './resource-spec.ts';
 import type { TenantQuota, TenantQuotas } from './tenant-quotas.ts';
@@ -72,16 +72,20 @@ const largest = (amounts: readonly bigint[]) =>
 
 /**
  * What a pod of the app requests, rounded up to a millicore or MiB, as the scheduler counts it: all containers that run
- * beside each other, or what an init container needs beside the native sidecars, whichever is more.
+ * beside each other, or what an init container needs beside the native sidecars that were started before it, whichever
+ * is more.
  */
 function podRequest(effective: EffectiveResourceSpec, own: number, resource: Resource): number {
   const unit = UNITS[resource];
   const { sidecars, init_containers: inits } = effective;
-  const native = sidecars.filter(({ restartPolicy }) => restartPolicy === 'Always');
-  const running = BigInt(own) * unit + sum(sidecars.map((each) => requested(each, resource)));
-  const starting =
-    sum(native.map((each) => requested(each, resource))) +
-    largest(inits.map((each) => requested(each, resource)));
+  let [native, starting] = [0n, 0n];
+  for (const container of startOrder(sidecars, inits)) {
+    const amount = requested(container, resource);
+    starting = largest([starting, native + amount]);
+    if (isNativeSidecar(container)) native += amount;
+  }
+  const besides = ordinary(sidecars).map((each) => requested(each, resource));
+  const running = BigInt(own) * unit + sum(besides) + native;
   return Number((largest([running, starting]) + unit - 1n) / unit);
 }
 

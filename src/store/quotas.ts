@@ -46,13 +46,15 @@ interface UnmeasuredRow {
   key_id: string | null;
   sealed: Buffer | null;
   deleting: boolean;
+  /** The volume as it is counted, GiB; null: not measured. */
+  stored: number | null;
 }
 
-const UNMEASURED = `
-SELECT d.id, d.generation, d.source_config, d.delete_requested_at IS NOT NULL AS deleting,
-  s.id AS secrets_id, s.key_id, s.sealed
-FROM deployments d LEFT JOIN secret_sets s ON s.id = d.secrets_id
-WHERE d.tenant_id = $1 AND d.id > $2 AND d.quota_cpu_m IS NULL
+const UNMEASURED_COLUMNS = `d.id, d.generation, d.source_config, d.delete_requested_at IS NOT NULL AS deleting,
+  s.id AS secrets_id, s.key_id, s.sealed, d.quota_storage_gi AS stored
+FROM deployments d LEFT JOIN secret_sets s ON s.id = d.secrets_id`;
+
+const UNMEASURED = `SELECT ${UNMEASURED_COLUMNS} WHERE d.tenant_id = $1 AND d.id > $2 AND d.quota_cpu_m IS NULL
 ORDER BY d.id LIMIT $3`;
 
 /** Waits for nobody: who changes such a deployment may be waiting for the tenant that we hold. */
@@ -79,6 +81,12 @@ function toUnmeasured(tenantId: string, row: UnmeasuredRow): Unmeasured {
   };
 }
 
+/** A volume that was made stays, and counts, whatever would be asked for now. */
+function shareOf(tenantId: string, row: UnmeasuredRow, measure: Measure): QuotaUsage {
+  const usage = measure(toUnmeasured(tenantId, row));
+  return { ...usage, storageGi: row.stored ?? usage.storageGi };
+}
+
 const volumeAlone = ({ storageGi }: QuotaUsage): QuotaUsage => ({ cpuM: 0, memoryMb: 0, storageGi });
 
 /** Measures what an older version left unmeasured, and stores it unless somebody is changing it just now. */
@@ -91,11 +99,10 @@ async function measureAll(
   let last = NO_DEPLOYMENT;
   for (;;) {
     const rows = await transaction.query<UnmeasuredRow>(UNMEASURED, [tenantId, last, BATCH]);
-    const unmeasured = rows.map((row) => toUnmeasured(tenantId, row));
-    const usages = unmeasured.map(measure);
-    for (const [index, { id, isBeingDeleted }] of unmeasured.entries()) {
+    const usages = rows.map((row) => shareOf(tenantId, row, measure));
+    for (const [index, { id, deleting }] of rows.entries()) {
       const usage = usages[index];
-      if (usage !== undefined) measured.set(id, isBeingDeleted ? volumeAlone(usage) : usage);
+      if (usage !== undefined) measured.set(id, deleting ? volumeAlone(usage) : usage);
     }
     last = rows.at(-1)?.id ?? last;
     if (rows.length === 0) return measured;
@@ -149,10 +156,7 @@ export interface SharedUsage {
   readonly others: TenantUsage;
 }
 
-const SHARE = `
-SELECT d.id, d.generation, d.source_config, d.delete_requested_at IS NOT NULL AS deleting,
-  s.id AS secrets_id, s.key_id, s.sealed, d.quota_storage_gi AS stored
-FROM deployments d LEFT JOIN secret_sets s ON s.id = d.secrets_id WHERE d.tenant_id = $1 AND d.id = $2`;
+const SHARE = `SELECT ${UNMEASURED_COLUMNS} WHERE d.tenant_id = $1 AND d.id = $2`;
 
 /**
  * The volume that a deployment counts for as it is stored, in GiB: once made, it stays until the deployment is gone.
@@ -164,11 +168,8 @@ export async function readVolumeGi(
   deploymentId: string,
   measure: Measure,
 ): Promise<number> {
-  const [row] = await transaction.query<UnmeasuredRow & { stored: number | null }>(SHARE, [
-    tenantId,
-    deploymentId,
-  ]);
-  return row === undefined ? 0 : (row.stored ?? measure(toUnmeasured(tenantId, row)).storageGi);
+  const [row] = await transaction.query<UnmeasuredRow>(SHARE, [tenantId, deploymentId]);
+  return row === undefined ? 0 : shareOf(tenantId, row, measure).storageGi;
 }
 
 /**

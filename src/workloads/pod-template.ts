@@ -8,7 +8,7 @@ import type {
 } from '@kubernetes/client-node';
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
-import type { Container } from '../domain/kubernetes/container.ts';
+import { type Container, ordinary, startOrder } from '../domain/kubernetes/container.ts';
 import { VOLUME_KINDS, type Volume } from '../domain/kubernetes/volume.ts';
 import { APP_CONTAINER_NAME } from '../domain/reserved.ts';
 import { COMPONENTS, type Component } from '../domain/resource-spec.ts';
@@ -66,10 +66,6 @@ function userContainer(container: Container, env: readonly V1EnvVar[], config: R
   };
 }
 
-function isNativeSidecar(container: Container): boolean {
-  return container.restartPolicy === 'Always';
-}
-
 function withSource(volume: Volume): V1Volume {
   return VOLUME_KINDS.some((kind) => volume[kind] !== undefined) ? volume : { ...volume, emptyDir: {} };
 }
@@ -97,9 +93,8 @@ function podSpec(
 ): V1PodSpec {
   const { podTemplate } = resource.spec;
   const sidecars = podTemplate.sidecars ?? [];
-  // Native sidecars come first: they run while the init containers do.
-  const initContainers = [...sidecars.filter(isNativeSidecar), ...(podTemplate.initContainers ?? [])];
-  const besides = sidecars.filter((container) => !isNativeSidecar(container));
+  const initContainers = startOrder(sidecars, podTemplate.initContainers ?? []);
+  const besides = ordinary(sidecars);
   const env = appEnv(resource, component, config);
   return {
     serviceAccountName: serviceAccountName(resource),

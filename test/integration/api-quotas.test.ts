@@ -266,6 +266,19 @@ describe('a volume that was made', () => {
     expect((await change(client, id, { secrets: custom })).status).toBe(200);
     expect((await usage(client)).usage.storage_gi).toBe(40);
   });
+
+  test('counts on where processors and memory are measured again', async () => {
+    const client = await bounded({});
+    const { id } = await create(client, { source_config: { resource_spec: { db_storage_gi: 40 } } });
+    expect((await change(client, id, { secrets: custom })).status).toBe(200);
+    const { usage: before } = await usage(client);
+    await api.store.sql(
+      'UPDATE deployments SET quota_cpu_m = NULL, quota_memory_mb = NULL WHERE tenant_id = $1',
+      [client.tenantId],
+    );
+    expect((await usage(client)).usage).toEqual({ ...before, storage_gi: 40 });
+    expect((await usage(client)).usage).toEqual(before);
+  });
 });
 
 describe('shares that are not stored', () => {

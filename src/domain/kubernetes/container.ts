@@ -65,6 +65,20 @@ export const containerSchema = z
   .describe('A container beside or before the app container.');
 export type Container = z.infer<typeof containerSchema>;
 
+/** Started before the init containers after it, it runs beside the app. */
+export const isNativeSidecar = ({ restartPolicy }: Pick<Container, 'restartPolicy'>): boolean =>
+  restartPolicy === 'Always';
+
+/** Sidecars that run beside the app from its start. */
+export const ordinary = (sidecars: readonly Container[]): Container[] =>
+  sidecars.filter((container) => !isNativeSidecar(container));
+
+/** What is started before the app, in order. Native sidecars come first: they run while the init containers do. */
+export const startOrder = (sidecars: readonly Container[], inits: readonly Container[]): Container[] => [
+  ...sidecars.filter(isNativeSidecar),
+  ...inits,
+];
+
 /** Most init containers, and most sidecars. */
 export const MAX_CONTAINERS = 20;
 

@@ -76,6 +76,12 @@ describe('what a deployment counts for', () => {
     expect(usage({ ...two, sidecars: [native], init_containers: [init] } as ResourceSpec).cpuM).toBe(
       2 * 4000 + others,
     );
+    // Wherever a native sidecar stands: beside the app, and beside what is started after it.
+    const small = { ...box('3500m', '1Mi'), name: 'c' };
+    expect(usage({ ...two, init_containers: [native, init] } as ResourceSpec).cpuM).toBe(2 * 4000 + others);
+    expect(usage({ ...two, init_containers: [small, native] } as ResourceSpec).cpuM).toBe(2 * 3500 + others);
+    const natives = [1, 2, 3].map((number) => ({ ...native, name: `native-${number}` }));
+    expect(usage({ ...two, init_containers: natives } as ResourceSpec).cpuM).toBe(2 * 4000 + others);
     // Bytes are rounded up to MiB once a pod.
     expect(usage({ sidecars: [box('0', '1')] }).memoryMb).toBe(1025 + 1536);
   });
