@@ -38,14 +38,16 @@ function* placesOf(form: string, probe: string): Generator<number> {
   for (let tried = 0; at >= 0 && tried < MOST_PLACES; tried += 1, at = form.indexOf(probe, at + 1)) yield at;
 }
 
-/** Without the rest of a form with which a text begins after its cut. */
+/** Without the rest of a form with which a text begins after its cut, or the part of it that is all between two cuts. */
 function withoutRest(text: string, form: string): string {
   if (!text.startsWith(CUT)) return text;
   const kept = text.slice(CUT.length);
+  const within = kept.endsWith(CUT) ? kept.slice(0, -CUT.length) : null;
   for (const at of placesOf(form, kept.slice(0, SHORTEST))) {
     const rest = form.slice(at);
     if (kept.startsWith(rest)) return `${CUT}${MASK}${kept.slice(rest.length)}`;
     if (rest.startsWith(kept)) return `${CUT}${MASK}`;
+    if (within !== null && rest.startsWith(within)) return `${CUT}${MASK}${CUT}`;
   }
   return text;
 }

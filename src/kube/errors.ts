@@ -42,6 +42,8 @@ export interface Status {
 export interface KubeErrorFields {
   kind: KubeErrorKind;
   message: string;
+  /** The server's words, where `message` leaves them out. */
+  said?: string | undefined;
   /** What was tried, without a word of the server's, which may quote what was sent: `apply Deployment a/b`. */
   action?: string | undefined;
   /** Of what, by its plural: `deployments`. */
@@ -88,6 +90,8 @@ export class KubeError extends Error {
   readonly causes: readonly KubeErrorCause[];
   readonly retryAfterMs: number | undefined;
   readonly notProcessed: boolean;
+  /** Private, so that no logger finds it. */
+  readonly #said: string;
 
   constructor(fields: KubeErrorFields) {
     super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
@@ -100,6 +104,12 @@ export class KubeError extends Error {
     this.causes = fields.causes ?? [];
     this.retryAfterMs = fields.retryAfterMs;
     this.notProcessed = fields.notProcessed ?? false;
+    this.#said = fields.said ?? fields.message;
+  }
+
+  /** What the server said, for decisions alone: it may quote what was sent, which `message` does not. */
+  said(): string {
+    return this.#said;
   }
 }
 
@@ -141,30 +151,55 @@ function kindOf(code: number, { reason, details }: Status): KubeErrorKind {
   return KIND_BY_STATUS[code] ?? (code >= 500 || code < 400 ? 'server' : 'bad_request');
 }
 
+/** Texts of the API server itself about a Secret: rights, quotas, what is not there. Whoever denies a request has other ones. */
+const OWN_WORDS =
+  /^(secrets( "[^"]*")? is forbidden: (User "[^"]*" cannot [a-z]+ resource |exceeded quota: )|(namespaces|secrets) "[^"]*" (not found|already exists)$)/;
+
+/** What may be told of a confidential call: an admission rule or a webhook may quote the object that it denies. */
+function tellable(kind: KubeErrorKind, code: number, { message = '' }: Status): string {
+  if (OWN_WORDS.test(message)) return message;
+  if (kind === 'server') return `HTTP ${code}`;
+  return kind === 'bad_request' ? 'the server could not read the object' : kind;
+}
+
+/** What went wrong with which field decides; what is wrong with it may quote it. */
+const withoutText = (cause: KubeErrorCause): KubeErrorCause => ({ ...cause, message: '' });
+
 /**
  * The error for a Status body (of an HTTP answer, or of an ERROR event of a watch).
  * @param action what was tried, e.g. `apply Deployment a/b`; the message becomes "failed to <action>: <server's text>".
+ * @param more.confidential the object holds secrets: nothing that may quote it is in the error but for `said()`
  * @param more.retryAfterMs from the Retry-After header; Status.details.retryAfterSeconds stands in for it.
  */
 export function statusError(
   action: string,
   code: number,
   status: Status,
-  { resource, retryAfterMs }: Pick<KubeErrorFields, 'resource' | 'retryAfterMs'> = {},
+  {
+    resource,
+    retryAfterMs,
+    confidential = false,
+  }: Pick<KubeErrorFields, 'resource' | 'retryAfterMs'> & {
+    readonly confidential?: boolean | undefined;
+  } = {},
 ): KubeError {
   const seconds = status.details?.retryAfterSeconds;
+  const kind = kindOf(code, status);
+  const said = status.message || status.reason || `HTTP ${code}`;
+  const causes = (status.details?.causes ?? []).map((cause) => ({
+    field: cause.field ?? '',
+    message: cause.message ?? '',
+    reason: cause.reason,
+  }));
   return new KubeError({
-    kind: kindOf(code, status),
+    kind,
     action,
     resource,
     status: code,
     reason: status.reason,
-    message: `failed to ${action}: ${status.message || status.reason || `HTTP ${code}`}`,
-    causes: (status.details?.causes ?? []).map((cause) => ({
-      field: cause.field ?? '',
-      message: cause.message ?? '',
-      reason: cause.reason,
-    })),
+    message: `failed to ${action}: ${confidential ? tellable(kind, code, status) : said}`,
+    said,
+    causes: confidential ? causes.map(withoutText) : causes,
     retryAfterMs: retryAfterMs ?? (seconds ? seconds * 1000 : undefined),
   });
 }

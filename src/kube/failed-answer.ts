@@ -6,17 +6,6 @@ import type { TransportResponse } from './transport/transport.ts';
 
 const ERROR_TEXT_LIMIT = 500;
 
-/**
- * An answer of which only the text could tell what was sent: of an object that could not be read, or of a server or a webhook
- * in trouble. What the text of the others decides (a quota, an admission rule) is not repeated where it is told.
- */
-function withoutQuote(status: Status, code: number): Status {
-  if (code === 400) return { ...status, message: 'the server could not read the object' };
-  if (code !== 429 && code < 500) return status;
-  const { message: _, ...rest } = status;
-  return rest;
-}
-
 /** @throws KubeError when the answer is none of 200 to 299; with the server's text, as far as that may be told */
 export function failOnStatus(
   call: Pick<HttpCall, 'action' | 'resource' | 'confidential'>,
@@ -25,9 +14,8 @@ export function failOnStatus(
 ): void {
   if (response.status >= 200 && response.status < 300) return;
   const { action, resource, confidential } = call;
-  const told = statusOf(text);
-  const status = confidential ? withoutQuote(told, response.status) : told;
-  throw statusError(action, response.status, status, { resource, retryAfterMs: retryAfterMs(response) });
+  const more = { resource, confidential, retryAfterMs: retryAfterMs(response) };
+  throw statusError(action, response.status, statusOf(text), more);
 }
 
 function statusOf(text: string): Status {

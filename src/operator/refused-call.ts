@@ -14,17 +14,18 @@ export function refusal(action: Action, error: KubeError): Failure {
 const RIGID = /must support resize/i;
 
 /** Quotas, storage classes, admission rules and missing rights all forbid: only the text tells which. */
-function reasonOf(action: Action, { kind, message }: KubeError): Failure['reason'] {
-  if (kind !== 'forbidden') return 'Refused';
-  if (QUOTA.test(message)) return 'QuotaExceeded';
-  return action.kind === 'volume' && RIGID.test(message) ? 'VolumeNotExpandable' : 'Refused';
+function reasonOf(action: Action, error: KubeError): Failure['reason'] {
+  if (error.kind !== 'forbidden') return 'Refused';
+  const said = error.said();
+  if (QUOTA.test(said)) return 'QuotaExceeded';
+  return action.kind === 'volume' && RIGID.test(said) ? 'VolumeNotExpandable' : 'Refused';
 }
 
 /** An admission rule says that it denies; without rights one is only told that one may not. */
 const DENIED = /denied the request|denied request|violates PodSecurity/i;
 
-function isFinal({ kind, message }: KubeError): boolean {
-  return kind !== 'forbidden' || DENIED.test(message);
+function isFinal(error: KubeError): boolean {
+  return error.kind !== 'forbidden' || DENIED.test(error.said());
 }
 
 const SHOWN_CAUSES = 3;

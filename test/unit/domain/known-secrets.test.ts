@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ClusterReport, ObservedReport } from '../../../src/domain/cluster-report.ts';
@@ -17,7 +18,9 @@ describe('values of secrets in a text', () => {
     ['of several lines, one of them', masked(`at ${PEM.split('\n')[1]}!`, PEM), 'at ***!'],
     ['cut at the beginning', masked('…er22345 failed', 'hunter22345'), '…*** failed'],
     ['cut at the end', masked('failed with hunter22…', 'hunter22345'), 'failed with ***…'],
-    ['cut at both ends', masked('…nter22', 'hunter22345'), '…***'],
+    ['cut at its beginning and its end', masked('…nter22', 'hunter22345'), '…***'],
+    ['cut at both ends', masked('…nter223…', 'hunter22345'), '…***…'],
+    ['that end where a text was cut', masked('…nter22345…', 'hunter22345'), '…***…'],
   ])('%s', (_, text, expected) => {
     expect(text).toBe(expected);
   });
@@ -31,6 +34,18 @@ describe('values of secrets in a text', () => {
         expect(masked(`…${tail}${rest}`, secret).startsWith(`…${tail}`)).toBe(false);
       }),
     );
+  });
+
+  test('longer than a line of a log: no piece of it is left', () => {
+    const digests = Array.from({ length: 40 }, (_, index) => createHash('sha512').update(`${index}`));
+    const secret = digests.map((digest) => digest.digest('base64url')).join('');
+    for (let size = 40; size <= 1000; size += 96) {
+      for (let at = 0; at < secret.length; at += size) {
+        const end = at + size;
+        const piece = `${at === 0 ? '' : '…'}${secret.slice(at, end)}${end < secret.length ? '…' : ''}`;
+        expect(masked(piece, secret)).toMatch(/^…?\*\*\*…?$/);
+      }
+    }
   });
 
   test('that are made to be slow are not: each of one letter but for its end', () => {

@@ -60,6 +60,40 @@ describe('answers', () => {
   });
 });
 
+describe('answers about a Secret', () => {
+  const refused = (message: string, code = 403, reason = 'Forbidden') =>
+    statusError('create Secret a/b', code, { reason, message, details: { name: 'b' } }, { confidential: true });
+
+  test.each([
+    ['admission webhook "deny.example" denied the request: {"data":{"TOKEN":"aHVudGVyMg=="}}', 403, 'Forbidden'],
+    [`secrets "b" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'q' denied request: aHVudGVyMg==`, 403, 'Forbidden'],
+    ['admission webhook "x" denied the request: secrets is forbidden: User "aHVudGVyMg==" cannot create resource ', 403, 'Forbidden'],
+    ['Secret "b" is invalid: data[aHVudGVyMg==]: Invalid value: "aHVudGVyMg=="', 422, 'Invalid'],
+    ['aHVudGVyMg==', 409, 'Conflict'],
+    ['aHVudGVyMg==', 418, 'Teapot'],
+  ])('repeat nothing that may quote it: %s', (message, code, reason) => {
+    const error = refused(message, code, reason);
+    expect(`${error.message} ${JSON.stringify(error)} ${String(error)}`).not.toContain('aHVudGVyMg==');
+    expect(error.message).toContain('failed to create Secret a/b: ');
+    // What is decided by it still is.
+    expect(error.said()).toBe(message);
+  });
+
+  test.each([
+    'secrets is forbidden: User "system:serviceaccount:berth:listener" cannot create resource "secrets" in API group "" in the namespace "a"',
+    'secrets "b" is forbidden: exceeded quota: small, requested: secrets=1, used: secrets=1, limited: secrets=1',
+    'namespaces "a" not found',
+  ])('say what the server has to say itself: %s', (message) => {
+    expect(refused(message).message).toBe(`failed to create Secret a/b: ${message}`);
+  });
+
+  test('name the fields, not what is in them', () => {
+    const details = { name: 'b', causes: [{ field: 'data', message: 'Invalid value: aHVudGVyMg==' }] };
+    const error = statusError('x', 422, { reason: 'Invalid', details }, { confidential: true });
+    expect(error.causes).toEqual([{ field: 'data', message: '', reason: undefined }]);
+  });
+});
+
 describe('anything thrown', () => {
   test('is a failure of the network, with its cause', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
