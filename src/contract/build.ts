@@ -77,6 +77,9 @@ export const buildFailureSchema = z.strictObject({
 });
 export type BuildFailure = z.infer<typeof buildFailureSchema>;
 
+/** Characters. */
+export const MAX_BUILD_MESSAGE = 4096;
+
 /** The build that the spec asks for, as last observed. */
 export const buildStatusSchema = z
   .object({
@@ -97,7 +100,7 @@ export const buildStatusSchema = z
     image: text(1024).optional().describe('What was built, pinned to its digest.'),
     commit: commitShaSchema.optional(),
     reason: z.string().max(64).optional().describe('Why, as one word.'),
-    message: z.string().max(4096).optional().describe('Why, as a sentence.'),
+    message: z.string().max(MAX_BUILD_MESSAGE).optional().describe('Why, as a sentence.'),
   })
   .describe('The build that the spec asks for.');
 export type BuildStatus = z.infer<typeof buildStatusSchema>;

@@ -45,8 +45,8 @@ export function toConditions(
 }
 
 /** What the cluster says may be of any length. */
-export function shortened(text: string): string {
-  return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE - 1)}…` : text;
+export function shortened(text: string, most = MAX_MESSAGE): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
 /** A condition as it stands in the resource's status. */

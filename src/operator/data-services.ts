@@ -3,6 +3,7 @@ import { COMPONENTS, type Component } from '../domain/resource-spec.ts';
 import { parseQuantity } from '../kube/quantity.ts';
 import { cacheName, componentName, databaseName } from '../workloads/names.ts';
 import { type ChildObject, childId, liveChild, type Observed } from './observed.ts';
+import { hasEnded } from './pod-trouble.ts';
 import { isSettled, stateOf } from './workload-state.ts';
 
 /** How database or cache fares. */
@@ -142,11 +143,11 @@ export function someComponentRuns(observed: Observed): boolean {
   );
 }
 
-/** No pod of a component is left, not even one that is ending. */
+/** No pod of a component runs any more, not even one that is ending. */
 export function componentsGone(observed: Observed): boolean {
   const isComponent = (label: string | undefined) => COMPONENTS.includes(label as Component);
   return (
     !someComponentRuns(observed) &&
-    !observed.pods.some(({ metadata }) => isComponent(metadata.labels?.[LABELS.component]))
+    !observed.pods.some((pod) => isComponent(pod.metadata.labels?.[LABELS.component]) && !hasEnded(pod))
   );
 }

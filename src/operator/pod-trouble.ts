@@ -44,9 +44,13 @@ export function podsOf(observed: Observed, component: string): ObservedPod[] {
 }
 
 /**
- * Pods that were made from this template: they carry all its labels, among them its hash.
- * Those that have ended as a whole (evicted, say) are none of them: another one takes their place.
+ * Whether the pod has ended as a whole (evicted, say): nothing of it runs, and none of it will. Nobody removes such a pod
+ * until there are thousands of them, while another one takes its place.
  */
+export const hasEnded = ({ status }: ObservedPod): boolean =>
+  status?.phase === 'Failed' || status?.phase === 'Succeeded';
+
+/** Pods that were made from this template, and have not ended: they carry all its labels, among them its hash. */
 export function podsOfTemplate(
   observed: Observed,
   component: string,
@@ -54,8 +58,7 @@ export function podsOfTemplate(
 ): ObservedPod[] {
   const labels = Object.entries(template.metadata?.labels ?? {});
   return podsOf(observed, component).filter(
-    ({ metadata, status }) =>
-      status?.phase !== 'Failed' && labels.every(([key, value]) => metadata.labels?.[key] === value),
+    (pod) => !hasEnded(pod) && labels.every(([key, value]) => pod.metadata.labels?.[key] === value),
   );
 }
 
@@ -64,9 +67,14 @@ export function isReadyPod({ status }: ObservedPod): boolean {
   return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
 }
 
-/** What keeps the newest unready pod of a component; the one with something to say comes before one that merely starts. */
+/**
+ * What keeps the newest unready pod of a component; the one with something to say comes before one that merely starts. Of
+ * one that has ended where there is no other.
+ */
 export function troubleOf(observed: Observed, component: string): PodTrouble | undefined {
-  const troubles = podsOf(observed, component)
+  const pods = podsOf(observed, component);
+  const living = pods.filter((pod) => !hasEnded(pod));
+  const troubles = (living.length > 0 ? living : pods)
     .filter((pod) => !isReadyPod(pod))
     .map((pod) => mostTelling(troublesOf(observed, pod)) ?? podTrouble(pod));
   return mostTelling(troubles);

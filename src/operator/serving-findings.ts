@@ -3,7 +3,7 @@ import { labelValue } from '../workloads/labels.ts';
 import { type Finding, no, yes } from './conditions.ts';
 import type { Facts } from './facts.ts';
 import type { ChildObject, Observed } from './observed.ts';
-import { isReadyPod, podsOf } from './pod-trouble.ts';
+import { hasEnded, isReadyPod, podsOf } from './pod-trouble.ts';
 import { revisionName } from './rollout-findings.ts';
 import type { RevisionRef } from './target.ts';
 import { workloadState } from './workload-state.ts';
@@ -48,9 +48,9 @@ function hasReadyPod(observed: Observed, { id, number }: RevisionRef): boolean {
   );
 }
 
-/** Nothing of a deployment that is switched off runs any more: no pod is left, and none is asked for. */
+/** Nothing of a deployment that is switched off runs any more: no pod is left that has not ended, and none is asked for. */
 export function isOff({ resource, pods, children }: Observed): boolean {
-  if (!resource.spec.suspend || pods.length > 0) return false;
+  if (!resource.spec.suspend || !pods.every(hasEnded)) return false;
   const workloads = [...children.values()].filter(
     ({ kind }) => kind === 'Deployment' || kind === 'StatefulSet',
   );

@@ -1,8 +1,9 @@
+import { type BuildStatus, MAX_BUILD_MESSAGE } from '../contract/build.ts';
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 import { type Condition, isDataReady } from '../domain/conditions.ts';
 import { deploymentStatus } from '../domain/states.ts';
-import { isPaused, toConditions } from './conditions.ts';
+import { isPaused, shortened, toConditions } from './conditions.ts';
 import type { Decision } from './decide.ts';
 import type { Facts } from './facts.ts';
 import type { Failure } from './failure.ts';
@@ -73,13 +74,19 @@ export function deriveStatus({
     ...(rollout === undefined ? {} : { rollout }),
     ...nextAwaiting(decision),
     ...resolvedImage(observed),
-    ...(observed.build === undefined ? {} : { build: observed.build }),
+    ...(observed.build === undefined ? {} : { build: told(observed.build) }),
     ...(behind === null ? {} : { volume: { requested: behind } }),
     dataImages: decision.dataImages,
     components: [...decision.components],
     ...(url === null ? {} : { url }),
     ...(routes === undefined ? {} : { routes }),
   };
+}
+
+/** In it may be what a scheduler or a webhook says, of any length: longer than this the whole status would be refused. */
+function told(build: BuildStatus): BuildStatus {
+  const { message } = build;
+  return message === undefined ? build : { ...build, message: shortened(message, MAX_BUILD_MESSAGE) };
 }
 
 /**
@@ -184,7 +191,7 @@ function isRunnable({ spec: { revision, build } }: ObservedResource): boolean {
 function statusWord({ observed, off, activeRevision }: Facts, conditions: readonly Condition[]): string {
   return deploymentStatus({
     deleting: observed.resource.spec.deletion !== undefined,
-    listenerAlive: true,
+    watched: true,
     observed: true,
     hasRunnableRevision: isRunnable(observed.resource) || activeRevision !== undefined,
     observedOff: off,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { KubeObject } from '../../../src/kube/object.ts';
 import { NAMESPACE, RESOURCE_ID, type Spec, scaled, settled } from './fixtures.ts';
 
 const MINIMAL: Spec = { revision: { image: 'web:1' } };
@@ -82,6 +83,31 @@ describe('what comes before what', () => {
     world.cluster.settle();
     await world.look();
     expect(world.status).toMatchObject({ suspended: true, status: 'UNUSED' });
+  });
+
+  test('pods that were evicted, which nobody removes, keep nothing from ending', async () => {
+    const world = await settled(MINIMAL);
+    for (const name of ['web-api-0', 'web-db-0']) {
+      const pod = world.cluster.get(`Pod/${NAMESPACE}/${name}`);
+      if (pod === undefined) throw new Error(`there is no pod ${name}`);
+      const { labels } = pod.metadata;
+      world.cluster.put({
+        ...pod,
+        metadata: {
+          name: `${name}-evicted`,
+          namespace: NAMESPACE,
+          ...(labels === undefined ? {} : { labels }),
+        },
+        status: { phase: 'Failed', reason: 'Evicted' },
+      } as KubeObject);
+    }
+    await world.converge();
+    expect(world.condition('Ready')).toMatch(/^True/);
+    world.change({ ...MINIMAL, suspend: true });
+    await world.converge();
+    expect(world.replicas('cache')).toBe(0);
+    expect(world.status).toMatchObject({ suspended: true, status: 'UNUSED' });
+    expect(world.cluster.list('Pod').map(({ metadata }) => metadata.name)).toHaveLength(2);
   });
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import type { BuildStatus } from '../../../../src/contract/build.ts';
+import { type BuildStatus, buildStatusSchema } from '../../../../src/contract/build.ts';
 import { unbuiltStatus } from '../../../../src/operator/builds/unbuilt.ts';
+import { RESOURCE_ID, World } from '../fixtures.ts';
 import { resourceWith } from './fixtures.ts';
 
 test('an operator that builds nothing says so of what is to be built, as its last word', () => {
@@ -21,4 +22,18 @@ test('what was built before, or has failed, stays as it was told', () => {
 
 test('it says nothing of what needs no build', () => {
   expect(unbuiltStatus(resourceWith({ spec: { build: undefined } }))).toBeUndefined();
+});
+
+test('what is told of it fits into the status, however much a scheduler or a webhook had to say', async () => {
+  const { spec } = resourceWith({ revisionId: 'r1', number: 1 });
+  const world = new World({ ...spec, revision: { ...spec.revision, image: 'web:1' } });
+  const message = 'x'.repeat(10_000);
+  world.cluster.edit(RESOURCE_ID, (object) => {
+    object['status'] = { build: { revisionId: 'r1', number: 1, phase: 'Failed', message } };
+  });
+  await world.look();
+  expect(buildStatusSchema.parse(world.status.build)).toMatchObject({
+    phase: 'Failed',
+    message: expect.stringMatching(/^x+…$/) as string,
+  });
 });
