@@ -35,7 +35,7 @@ export function statusOf(facts: DeploymentFacts): DeploymentStatus {
   return deploymentStatus({
     deleting: facts.deleting,
     hasRunnableRevision: facts.hasRunnableRevision,
-    listenerAlive: facts.listenerLost !== true,
+    watched: facts.listenerLost !== true,
     observed: facts.observation !== null,
     observedOff: facts.observation?.off ?? false,
     dataReady: facts.observation?.dataReady ?? false,

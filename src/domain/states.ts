@@ -159,8 +159,8 @@ export interface StatusFacts {
   readonly deleting: boolean;
   /** There is a revision that could run (internal_image without image_uri has none). */
   readonly hasRunnableRevision: boolean;
-  /** The listener holds a live lease. */
-  readonly listenerAlive: boolean;
+  /** The listener holds a live lease, and sees the cluster and the deployment's namespace. */
+  readonly watched: boolean;
   /** Something of this deployment was reported at least once. */
   readonly observed: boolean;
   /** The cluster was last seen with everything of it switched off. */
@@ -191,8 +191,8 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
   },
   {
     status: 'UNKNOWN',
-    applies: ({ observed, listenerAlive }) => observed && !listenerAlive,
-    when: 'it was observed once, and its cluster is not observed now',
+    applies: ({ observed, watched }) => observed && !watched,
+    when: 'it was observed once, and its cluster, or its namespace there, is not observed now',
     meaning: 'Nobody sees how it fares: never a stale READY.',
     reasons: ['ListenerLost', 'ClusterUnreachable'],
   },

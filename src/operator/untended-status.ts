@@ -51,7 +51,7 @@ export function unreadableStatus(observed: Observed, message: string, now: Date)
   });
   const status = deploymentStatus({
     deleting: former === ('AWAITING_DELETE' satisfies DeploymentStatus),
-    listenerAlive: true,
+    watched: true,
     observed: true,
     hasRunnableRevision: activeRevision !== undefined || former !== ('UNUSED' satisfies DeploymentStatus),
     observedOff: off,

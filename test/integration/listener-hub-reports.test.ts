@@ -351,15 +351,37 @@ describe('inventory', () => {
     const { record, entry } = await settled('in-a-namespace');
     const elsewhere = { namespaces: ['elsewhere'] };
     expect((await listener.inventory([], true, elsewhere)).body.due).toBe(0);
+    const seenAs = (await read(record))?.status ?? 'UNKNOWN';
+    /** As it is read, and which filter finds it. */
+    const told = async () => {
+      const found = async (status: string) => {
+        const { body } = await hub.call<{ resources: { id: string }[] }>(
+          'GET',
+          `/v2/deployments?status=${status}&deployment_ids=${record.id}`,
+        );
+        return body.resources.length;
+      };
+      return {
+        status: (await read(record))?.status,
+        asUnknown: await found('UNKNOWN'),
+        asSeen: await found(seenAs),
+      };
+    };
+    const unknown = { status: 'UNKNOWN', asUnknown: 1, asSeen: 0 };
+    const known = { status: seenAs, asUnknown: 0, asSeen: 1 };
+    expect(await told()).toEqual(known);
     await listener.lease(elsewhere);
     expect((await read(record))?.listener.unseen).toBe('');
+    expect(await told()).toEqual(unknown);
     const unreadable_namespaces = [{ namespace: entry.namespace, message: 'forbidden' }];
     await listener.lease({ namespaces: [entry.namespace], unreadable_namespaces });
     expect((await read(record))?.listener.unseen).toBe('forbidden');
+    expect(await told()).toEqual(unknown);
     const state = await hub.call('GET', `/v2/listeners/${PLATFORM_LISTENER_ID}/lease`);
     expect(state.body).toMatchObject({ used_namespaces: [{ namespace: entry.namespace }] });
     await listener.lease({ namespaces: [] });
     expect((await read(record))?.listener.unseen).toBeNull();
+    expect(await told()).toEqual(known);
     const seen = { namespaces: [entry.namespace] };
     expect((await listener.inventory([], true, seen)).body.due).toBeGreaterThan(0);
     expect(await due()).toContain(record.id);

@@ -177,8 +177,8 @@ test('status: SQL and domain agree on every combination, in get, list and filter
          observed_at = CASE WHEN $4 THEN now() END, observed_off = $5, data_ready = $6 WHERE id = $1`,
       [id, facts.deleting, facts.hasRunnableRevision, facts.observed, facts.observedOff, facts.dataReady],
     );
-    const listenerAlive = facts.reachable && facts.lease === '1 hour';
-    expected.set(id, deploymentStatus({ ...facts, listenerAlive }));
+    const watched = facts.reachable && facts.lease === '1 hour';
+    expected.set(id, deploymentStatus({ ...facts, watched }));
   }
   const { tenantId, scope } = tenant;
   const page = (offset: number) => ({ limit: 100, offset });

@@ -174,7 +174,7 @@ describe('the table of deployment statuses', () => {
     const combinations = Array.from({ length: 64 }, (_, bits) => ({
       deleting: (bits & 1) > 0,
       hasRunnableRevision: (bits & 2) > 0,
-      listenerAlive: (bits & 4) > 0,
+      watched: (bits & 4) > 0,
       observed: (bits & 8) > 0,
       observedOff: (bits & 16) > 0,
       dataReady: (bits & 32) > 0,
