@@ -16,6 +16,12 @@ import { TOLD_STATUS } from './status.ts';
  * added; and one that lives, new or restored, keeps the project until its own deletion says otherwise.
  */
 
+/**
+ * The deletion can be taken back, or changed to one that keeps what runs. By the clock, not by the begin of this
+ * transaction: while it waited for the row, the purge may have been handed out.
+ */
+export const WITHIN_GRACE = 'delete_requested_at IS NOT NULL AND purge_after > clock_timestamp()';
+
 /** In the order of ids, as everybody who locks several. Those on their way out that share a tracing project are among them. */
 const LOCK = `
 SELECT id, generation, delete_requested_at IS NOT NULL AS deleting FROM deployments
@@ -52,10 +58,18 @@ UPDATE deployments SET delete_tracing_project = true
 WHERE tenant_id = $1 AND delete_requested_at IS NOT NULL
   AND tracing_project_id IN (SELECT tracing_project_id FROM deployments WHERE tenant_id = $1 AND id = ANY($2::uuid[]))`;
 
-/** Of one that is in its grace: what is left of it stays, and there is nothing to wait for. */
+/**
+ * Of one that is in its grace: what is left of it stays, and there is nothing to wait for. Once the grace is over the purge
+ * may be under way, and nobody can say what is left: these are told, unless they are kept already.
+ */
 const KEEP = `
-UPDATE deployments SET keep_workloads = true, purge_after = now(), next_attempt_at = now()
-WHERE tenant_id = $1 AND id = ANY($2::uuid[]) AND delete_requested_at IS NOT NULL AND NOT keep_workloads`;
+WITH kept AS (
+  UPDATE deployments SET keep_workloads = true, purge_after = now(), next_attempt_at = now()
+  WHERE tenant_id = $1 AND id = ANY($2::uuid[]) AND ${WITHIN_GRACE} AND NOT keep_workloads
+  RETURNING id
+)
+SELECT id FROM deployments WHERE tenant_id = $1 AND id = ANY($2::uuid[]) AND NOT keep_workloads
+  AND id NOT IN (SELECT id FROM kept)`;
 
 export interface DeletionRequest {
   /** Delete the tracing project too, once nothing else uses it. */
@@ -69,8 +83,11 @@ export interface DeletionRequest {
   check?: (generation: number) => void;
 }
 
-/** `already`: it was asked for before, and nothing changes but deleteTracingProject, once true; `missing`: this tenant has none of this id. */
-export type DeletionOutcome = 'requested' | 'already' | 'missing';
+/**
+ * `already`: it was asked for before, and nothing changes but deleteTracingProject, once true; `too_late`: so it was, and
+ * its workloads cannot be kept any more; `missing`: this tenant has none of this id.
+ */
+export type DeletionOutcome = 'requested' | 'already' | 'too_late' | 'missing';
 
 /**
  * Asks for the deletion of deployments: of all of them or, when it fails, of none. The grace of one that was asked for
@@ -117,7 +134,11 @@ export async function requestDeletions(
   }
   if (requested.length > 0) await holdHosts(transaction, tenantId, requested);
   const already = of('already');
-  if (keepWorkloads && already.length > 0) await transaction.query(KEEP, [tenantId, already]);
+  if (keepWorkloads && already.length > 0) {
+    const purged = await transaction.query<{ id: string }>(KEEP, [tenantId, already]);
+    const lost = new Set(purged.map(({ id }) => id));
+    for (const id of already) if (lost.has(id.toLowerCase())) outcomes.set(id, 'too_late');
+  }
   if (deleteTracingProject && already.length > 0) await transaction.query(REPEAT, [tenantId, already]);
   return outcomes;
 }

@@ -1,5 +1,6 @@
 import { nextLook } from './branch-watch.ts';
 import type { Transaction } from './database.ts';
+import { WITHIN_GRACE } from './deployment-delete.ts';
 import { findDeployment } from './deployment-find.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
 import { UniqueViolation } from './errors.ts';
@@ -8,9 +9,6 @@ import { claimHost } from './leaving-hosts.ts';
 import type { DeploymentRecord } from './records.ts';
 import { inSavepoint } from './savepoint.ts';
 import { TOLD_STATUS } from './status.ts';
-
-/** By the clock, not by the begin of this transaction: while it waited for the row, the purge may have been handed out. */
-const WITHIN_GRACE = 'delete_requested_at IS NOT NULL AND purge_after > clock_timestamp()';
 
 const RESTORE = `
 UPDATE deployments d SET delete_requested_at = NULL, purge_after = NULL, delete_tracing_project = false,

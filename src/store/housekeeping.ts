@@ -1,5 +1,6 @@
 import { TERMINAL_STATUSES } from '../domain/states.ts';
 import type { Transaction } from './database.ts';
+import { WANTED_REVISION } from './listener-work-rows.ts';
 
 /**
  * What is to be purged is kept for twice as long, unless its listener is gone: it may never come. What left with its workloads
@@ -11,12 +12,14 @@ DELETE FROM tombstones t WHERE purged_at < now() - interval '30 days' AND NOT ke
     AND EXISTS (SELECT 1 FROM listeners l WHERE l.id = t.listener_id AND l.lease_expires_at > now()))`;
 
 /**
- * Secrets (`s`) of a deployment (`d`) that no revision needs: none that may still run, none of the newest $1. A set that
- * was just made may belong to a change that is not committed.
+ * Secrets (`s`) of a deployment (`d`) that no revision needs: none that may still run or that the cluster is told to run
+ * (however many builds have failed since), none of the newest $1. A set that was just made may belong to a change that is
+ * not committed.
  */
 const PRUNABLE = `s.deployment_id = d.id AND s.id IS DISTINCT FROM d.secrets_id AND s.created_at < now() - interval '1 hour'
   AND NOT EXISTS (SELECT 1 FROM revisions r WHERE r.deployment_id = d.id AND r.secrets_id = s.id
-    AND (r.id = d.active_revision_id OR r.id = d.latest_revision_id OR r.status <> ALL($2::text[])
+    AND (r.id = d.active_revision_id OR r.id = d.latest_revision_id OR r.id = ${WANTED_REVISION}
+      OR r.status <> ALL($2::text[])
       OR r.number > (SELECT max(n.number) FROM revisions n WHERE n.deployment_id = d.id) - $1))`;
 
 /** Numbers have no gaps, so the highest one is how many there are. Who changes one of these now is left alone. */

@@ -165,6 +165,28 @@ describe('force', () => {
   });
 });
 
+test('keep_workloads is for what nothing was removed of: within the grace of a deletion, not after it', async () => {
+  const { id } = await create(client);
+  const remove = (query = '') => client.call('DELETE', `/v2/deployments/${id}${query}`);
+  const row = () =>
+    api.store.sql(
+      'SELECT keep_workloads AS kept, purge_after <= now() AS due FROM deployments WHERE id = $1',
+      [id],
+    );
+  expect((await remove()).status).toBe(204);
+  expect(await remove('?keep_workloads=true')).toMatchObject({
+    status: 409,
+    body: { detail: expect.stringContaining('is being removed') },
+  });
+  expect(await row()).toEqual([{ kept: false, due: true }]);
+  await api.store.sql(`UPDATE deployments SET purge_after = now() + interval '1 hour' WHERE id = $1`, [id]);
+  expect((await remove('?keep_workloads=true')).status).toBe(204);
+  expect(await row()).toEqual([{ kept: true, due: true }]);
+  expect((await remove('?keep_workloads=true')).status).toBe(204);
+  expect((await remove()).status).toBe(204);
+  expect(await row()).toEqual([{ kept: true, due: true }]);
+});
+
 describe('the host of what leaves with keep_workloads', () => {
   /** Routed in a cluster, then out of Berth, its route left where it is. */
   async function left(custom_url = `https://${uniqueName('kept')}.example.com`) {

@@ -126,6 +126,14 @@ describe('secrets of revisions', () => {
     expect(await prune()).toBe(0);
   });
 
+  test('of the one that the cluster is told to run stay, though nothing but failed builds came after it', async () => {
+    const client = await api.tenant();
+    const { id, revisions } = await six(client);
+    await api.store.sql(`UPDATE revisions SET status = 'DEPLOY_FAILED' WHERE id = $1`, [revisions[1]]);
+    expect(await prune()).toBe(1);
+    expect(await kept(id)).toEqual([2, 4, 5, 6]);
+  });
+
   test('that are gone make a rollback a 409; the others go on to work', async () => {
     const client = await api.tenant();
     const { id, revisions } = await six(client);

@@ -34,7 +34,7 @@ const deleteQuery = z.strictObject({
   keep_workloads: booleanQuery
     .default(false)
     .describe(
-      'true: take it out of Berth and leave everything of it in the cluster, running, with its data; only the ManagedDeployment goes. There is no grace. `berth export` prints what stays. No other tenant gets the host of its custom_url, for its route stays; once that is gone, a deletion with force frees the host. Needs the scope admin, too.',
+      'true: take it out of Berth and leave everything of it in the cluster, running, with its data; only the ManagedDeployment goes. There is no grace, and a deletion that was asked for before can become one like this within its own: 409 after it. `berth export` prints what stays. No other tenant gets the host of its custom_url, for its route stays; once that is gone, a deletion with force frees the host. Needs the scope admin, too.',
     ),
 });
 
@@ -88,6 +88,12 @@ function checkAdminsOptions(request: FastifyRequest<{ Querystring: z.infer<typeo
   }
 }
 
+const tooLate = () =>
+  new ApiError(
+    409,
+    'Its deletion is under way without keep_workloads: what it ran is being removed, and cannot be kept any more.',
+  );
+
 function deletions(app: FastifyInstance, deps: ApiDeps): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   const graceSeconds = deps.deletionGraceSeconds ?? 0;
@@ -104,7 +110,7 @@ function deletions(app: FastifyInstance, deps: ApiDeps): void {
         params: deploymentParams,
         querystring: deleteQuery,
         headers: ifMatchHeaders,
-        response: { 204: z.null().describe('Deletion is under way.'), ...errorAnswers(400, 404, 412) },
+        response: { 204: z.null().describe('Deletion is under way.'), ...errorAnswers(400, 404, 409, 412) },
       },
     },
     async (request, reply) => {
@@ -122,6 +128,7 @@ function deletions(app: FastifyInstance, deps: ApiDeps): void {
       const found = await deps.database.forTenant(tenantId).transaction(async (transaction) => {
         if (force) return forgetDeployment(transaction, tenantId, id, asked);
         const outcomes = await requestDeletions(transaction, tenantId, [id], { ...asked, graceSeconds });
+        if (outcomes.get(id) === 'too_late') throw tooLate();
         return outcomes.get(id) !== 'missing';
       });
       if (!found) throw notFound('deployment');
