@@ -54,9 +54,8 @@ type Draft = Omit<NewDeployment, 'listenerId' | 'namespace'>;
 const OPERATION = 'POST /v2/deployments';
 
 /** @throws ApiError 422, 400 with every broken rule */
-function decide(deps: ApiDeps, { tenantId, body, actor }: CreateRequest): Draft {
+function decide(deps: ApiDeps, { tenantId, body, actor }: CreateRequest, id: string): Draft {
   checkRepositoryHost(deps, body.source_config.repo_url);
-  const id = uuidv7();
   const name = appName(body.name, id);
   const asked = withDefaultCeilings(toSourceConfig(body.source_config), deps.policy);
   const sourceConfig = { ...asked, custom_url: asked.custom_url ?? serverUrl(deps, name) };
@@ -112,11 +111,13 @@ async function write(
   deps: ApiDeps,
   transaction: Transaction,
   request: CreateRequest,
-  draft: Draft,
+  id: string,
+  decided: Draft | null,
 ): Promise<Created> {
   const { tenantId, dryRun } = request;
-  const made = dryRun ? null : await madeBefore(deps, transaction, request, draft.id);
+  const made = dryRun ? null : await madeBefore(deps, transaction, request, id);
   if (made !== null) return { record: made, manifests: null };
+  const draft = decided ?? decide(deps, request, id);
   await checkIntegration(transaction, tenantId, draft.sourceConfig);
   await checkTracingProject(deps, transaction, tenantId, draft.name);
   const { listener, namespace } = await choosePlacement(transaction, deps, tenantId, draft.sourceConfig);
@@ -140,9 +141,11 @@ async function write(
  * @throws ApiError 400, 409
  */
 export async function createDeployment(deps: ApiDeps, request: CreateRequest): Promise<Created> {
-  const draft = decide(deps, request);
+  const id = uuidv7();
+  // With a key it may have been made already, under other rules than those of now: these are asked only if it was not.
+  const decided = request.idempotencyKey === null ? decide(deps, request, id) : null;
   const scope = deps.database.forTenant(request.tenantId);
-  const work = (transaction: Transaction) => write(deps, transaction, request, draft);
+  const work = (transaction: Transaction) => write(deps, transaction, request, id, decided);
   try {
     return await (request.dryRun ? undone(scope.transaction, work) : scope.transaction(work));
   } catch (error) {

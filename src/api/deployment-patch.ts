@@ -74,7 +74,7 @@ function ruleIssues(deps: ApiDeps, record: DeploymentRecord, patched: Patched): 
   );
   return [
     ...below(['source_config', 'resource_spec'], shrinking),
-    ...wantedIssues(deps, { sourceConfig, secrets, appName: record.appName }),
+    ...wantedIssues(deps, { sourceConfig, stored: record.sourceConfig, secrets, appName: record.appName }),
   ];
 }
 

@@ -18,6 +18,8 @@ import { ApiError, wrongShape } from './errors.ts';
 
 export interface Wanted {
   readonly sourceConfig: SourceConfig;
+  /** As it is stored; absent: the deployment is to be made. */
+  readonly stored?: SourceConfig;
   readonly secrets: readonly Secret[];
   readonly appName: string;
 }
@@ -46,7 +48,7 @@ export function checkRepositoryHost({ gitHost }: ApiDeps, url: string | null | u
 
 /** Rules across the fields of resource_spec, then the policy. One field is told once. */
 export function wantedIssues(deps: ApiDeps, wanted: Wanted): BodyIssue[] {
-  const { sourceConfig, secrets, appName } = wanted;
+  const { sourceConfig, stored, secrets, appName } = wanted;
   const specIssues = specRuleIssues({
     spec: sourceConfig.resource_spec ?? {},
     deploymentType: sourceConfig.deployment_type,
@@ -54,6 +56,7 @@ export function wantedIssues(deps: ApiDeps, wanted: Wanted): BodyIssue[] {
   });
   const view = {
     sourceConfig,
+    ...(stored === undefined ? {} : { stored }),
     secrets,
     appName,
     serverUrl: serverUrl(deps, appName),

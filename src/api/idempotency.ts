@@ -19,7 +19,7 @@ export const idempotencyKeyHeader = z
  * @throws ApiError 422
  */
 export function refuseUnusedKey(request: FastifyRequest): void {
-  if (request.method !== 'POST' || request.headers['idempotency-key'] === undefined) return;
+  if (request.method !== 'POST' || request.headers['idempotency-key'] === undefined || request.is404) return;
   const { headers } = request.routeOptions.schema ?? {};
   if (headers instanceof z.ZodObject && 'idempotency-key' in headers.shape) return;
   throw wrongShape([

@@ -1,8 +1,9 @@
 import type { Reason } from '../domain/conditions.ts';
-import type { Secret } from '../domain/deployment.ts';
+import type { Secret, SourceRevisionConfig } from '../domain/deployment.ts';
 import { uuidv7 } from '../domain/id.ts';
 import { imageVersion } from '../domain/image-reference.ts';
 import { repeatedContent } from '../domain/revision-again.ts';
+import { repeatIssues } from '../domain/source-rules.ts';
 import type { Transaction } from '../store/database.ts';
 import { findDeployment, updateWanted } from '../store/deployments.ts';
 import type { Actor } from '../store/events.ts';
@@ -101,9 +102,19 @@ async function judge(
     return quotaUsage(deps, transaction, tenantId, asked(readableSecrets(deps.secretBox, before) ?? []));
   }
   const secrets = openSecrets(deps.secretBox, revision.secrets);
-  const issues = wantedIssues(deps, { sourceConfig, secrets, appName });
+  const issues = wantedIssues(deps, { sourceConfig, stored: sourceConfig, secrets, appName });
   if (issues.length > 0) throw brokenRules(issues);
   return checkQuota(deps, transaction, tenantId, asked(secrets));
+}
+
+/** A branch that is built on push is not left for a tag that nobody pushes to. @throws ApiError 400 */
+function checkRef(
+  { sourceConfig, sourceRevisionConfig: stored }: DeploymentRecord,
+  next: SourceRevisionConfig,
+): void {
+  if (next.repo_ref === stored.repo_ref) return;
+  const issues = repeatIssues({ sourceConfig, sourceRevisionConfig: next });
+  if (issues.length > 0) throw brokenRules(issues);
 }
 
 async function write(
@@ -117,6 +128,7 @@ async function write(
   const repeated = await repeatedRevision(transaction, request, before);
   const how = repetition === 'latest' ? 'fresh' : 'same';
   const content = repeatedContent(how, before.source, repeated);
+  checkRef(before, content.sourceRevisionConfig);
   const usage = await judge(deps, transaction, before, repeated);
   const record = await updateWanted(transaction, deps.secretBox, tenantId, deploymentId, {
     expectedGeneration: before.generation,

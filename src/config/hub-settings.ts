@@ -33,7 +33,7 @@ export const HUB_SETTINGS = {
     'port of /metrics and of the health of listener and operator; 0: a free one',
   ),
   BERTH_PUBLIC_URL: setting(
-    optional,
+    baseUrl,
     'base URL under which clients reach the API; the operator routes its host to no deployment',
     [...HUB, 'operator'],
   ),

@@ -1,3 +1,4 @@
+import { effectiveSpec } from './effective-spec.ts';
 import { NANO_PER_UNIT, parseQuantity } from './kubernetes/quantity.ts';
 import type { Caps } from './policy.ts';
 import type { PodView, PolicyView, Violation } from './policy-view.ts';
@@ -84,10 +85,19 @@ function culprit(sent: ResourceSpec, field: ResourceSpecField, cap: number): Res
   return (FOLLOWS.get(field) ?? []).find((source) => Number(sent[source] ?? 0) > cap) ?? null;
 }
 
-function fieldCaps({ effective, caps, spec: sent }: PolicyView): Violation[] {
+/** A volume does not shrink: the size that it has is not held against a cap of later. */
+function largestVolume({ stored, caps }: PolicyView): number {
+  if (stored === undefined) return caps.storage_gi;
+  const { db_storage_gi: has } = effectiveSpec(stored.resource_spec ?? {}, stored.deployment_type);
+  return Math.max(caps.storage_gi, has);
+}
+
+function fieldCaps(view: PolicyView): Violation[] {
+  const { effective, caps, spec: sent } = view;
   return CAPPED.flatMap(([field, cap]) => {
     const value = effective[field];
-    if (typeof value !== 'number' || value <= caps[cap]) return [];
+    const most = field === 'db_storage_gi' ? largestVolume(view) : caps[cap];
+    if (typeof value !== 'number' || value <= most) return [];
     const allowed = `the policy allows at most ${caps[cap]}`;
     if (sent[field] != null) return [{ loc: spec(field), msg: `${value}: ${allowed} here` }];
     const source = culprit(sent, field, caps[cap]);

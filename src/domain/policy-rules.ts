@@ -82,9 +82,9 @@ function metadataKeys({ spec }: PodView, policy: Policy): Violation[] {
   );
 }
 
-function customUrl({ sourceConfig, ownHost, serverUrl }: PolicyView, policy: Policy): Violation[] {
+function customUrl({ sourceConfig, stored, ownHost, serverUrl }: PolicyView, policy: Policy): Violation[] {
   const url = sourceConfig.custom_url;
-  if (url === null || url === serverUrl || !URL.canParse(url)) return [];
+  if (url === null || url === serverUrl || url === stored?.custom_url || !URL.canParse(url)) return [];
   const host = new URL(url).hostname;
   const loc = ['source_config', 'custom_url'];
   if (host === ownHost) return [{ loc, msg: "must not be the platform's own host" }];

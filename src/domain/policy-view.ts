@@ -8,6 +8,11 @@ import type { ResourceSpec } from './resource-spec.ts';
 export interface PolicyInput {
   /** As it would be stored. */
   readonly sourceConfig: SourceConfig;
+  /**
+   * As it is stored, where the deployment is there already: of what its tenant cannot take back, which are a URL that the
+   * server gave and the size of a volume, only what differs from it is judged. Absent: it is to be made.
+   */
+  readonly stored?: SourceConfig;
   /** As it would be stored: what is measured is its count and size. */
   readonly secrets: readonly Secret[];
   /** Base name of the deployment's own objects. */

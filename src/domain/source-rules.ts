@@ -121,7 +121,7 @@ function isNoBranch(ref: string): boolean {
   return ref.startsWith('refs/') && !ref.startsWith('refs/heads/');
 }
 
-function tagBuiltOnPush({ next }: SourceRuleInput): Violation[] {
+function tagBuiltOnPush({ next }: Pick<SourceRuleInput, 'next'>): Violation[] {
   const ref = next.sourceRevisionConfig.repo_ref;
   if (next.sourceConfig.build_on_push !== true || ref === null || !isNoBranch(ref)) return [];
   const msg =
@@ -173,10 +173,15 @@ function foreignRepository(input: SourceRuleInput): Violation[] {
     .map(({ loc }) => ({ loc, msg: foreignMessage(own, input) }));
 }
 
-interface SourceRule {
+interface SourceRule<Input = SourceRuleInput> {
   readonly name: string;
-  readonly check: (input: SourceRuleInput) => Violation[];
+  readonly check: (input: Input) => Violation[];
 }
+
+const TAG_BUILT_ON_PUSH: SourceRule<Pick<SourceRuleInput, 'next'>> = {
+  name: 'tag_built_on_push',
+  check: tagBuiltOnPush,
+};
 
 /** The rules, in the order in which their violations are reported. */
 export const SOURCE_RULES: readonly SourceRule[] = [
@@ -184,14 +189,18 @@ export const SOURCE_RULES: readonly SourceRule[] = [
   { name: 'builds_unavailable', check: notBuilt },
   { name: 'missing_for_source', check: missing },
   { name: 'refused_for_source', check: refused },
-  { name: 'tag_built_on_push', check: tagBuiltOnPush },
+  TAG_BUILT_ON_PUSH,
   { name: 'foreign_registry', check: foreignRegistry },
   { name: 'foreign_repository', check: foreignRepository },
 ];
 
+const broken = <Input>({ name, check }: SourceRule<Input>, input: Input): BodyIssue[] =>
+  check(input).map((violation) => ({ ...violation, type: name }));
+
 /** Every rule of its source that a body breaks. */
-export function sourceIssues(input: SourceRuleInput): BodyIssue[] {
-  return SOURCE_RULES.flatMap(({ name, check }) =>
-    check(input).map((violation) => ({ ...violation, type: name })),
-  );
-}
+export const sourceIssues = (input: SourceRuleInput): BodyIssue[] =>
+  SOURCE_RULES.flatMap((rule) => broken(rule, input));
+
+/** The rule that a repeated revision may break beside the source_config of now: its repo_ref is the wanted one again. */
+export const repeatIssues = (next: SourceRuleInput['next']): BodyIssue[] =>
+  broken(TAG_BUILT_ON_PUSH, { next });

@@ -70,6 +70,11 @@ describe('Idempotency-Key', () => {
     expect(await api.rowCounts()).toEqual(before);
   });
 
+  test('is nothing to a path that is not there', async () => {
+    const answer = await client.call<{ detail: string }>('POST', '/v2/deployment', {}, key);
+    expect(answer.status).toBe(404);
+  });
+
   test('is documented for those that honour it, and for no other', async () => {
     const { body } = await client.call<{
       paths: Record<string, Record<string, { parameters?: { name: string }[] }>>;

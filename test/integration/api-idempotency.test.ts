@@ -1,5 +1,6 @@
 /** Idempotency-Key: the same request twice, and at once, makes one deployment. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { resolvePolicy } from '../../src/domain/policy.ts';
 import {
   type ApiFixture,
   type Client,
@@ -55,6 +56,25 @@ test('many at once make one', async () => {
   const answers = await Promise.all([...Array(12)].map(() => post(body, key)));
   expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(201));
   expect(new Set(answers.map((answer) => answer.body.id)).size).toBe(1);
+});
+
+test('the answer again, where the policy has become narrower since', async () => {
+  const [body, key] = [createBody({ source_config: { resource_spec: { cpu: 4 } } }), uniqueName('key')];
+  const first = await post(body, key);
+  const { database, box: secretBox } = api.store;
+  const policy = resolvePolicy('self_hosted', { caps: { cpu: 2 } });
+  const later = await startApi({ deps: { database, secretBox, policy } });
+  onTestFinished(() => later.stop());
+  const send = (of: string) =>
+    later.app.inject({
+      method: 'POST',
+      url: '/v2/deployments',
+      headers: { 'x-api-key': client.key, 'idempotency-key': of },
+      payload: body,
+    });
+  const again = await send(key);
+  expect([again.statusCode, again.json().id]).toEqual([201, first.body.id]);
+  expect((await send(uniqueName('key'))).statusCode).toBe(400);
 });
 
 test('a refused request does not use the key up', async () => {

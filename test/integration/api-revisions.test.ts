@@ -242,7 +242,7 @@ describe('Idempotency-Key', () => {
 
 describe('git_host', () => {
   /** As the builder leaves it. */
-  const built = async (resolved: string | null) => {
+  const built = async (resolved: string | null, ref = 'refs/heads/main') => {
     const revision = {
       id: uuidv7(),
       status: 'QUEUED' as const,
@@ -251,7 +251,7 @@ describe('git_host', () => {
     return insert(api.store, client.tenantId, uniqueName('git'), {
       source: 'git_host',
       sourceRevisionConfig: {
-        repo_ref: 'refs/heads/main',
+        repo_ref: ref,
         workflow_config_path: 'app.json',
         image_uri: resolved,
         repo_commit_sha: resolved === null ? null : 'c'.repeat(40),
@@ -280,6 +280,21 @@ describe('git_host', () => {
         },
       });
     }
+  });
+
+  test('of a tag is none beside a branch that is built on push, until that is switched off', async () => {
+    const { id, latestRevisionId: ofTag } = await built(DIGEST, 'refs/tags/v1');
+    const change = (body: object) => client.call('PATCH', `/v2/deployments/${id}`, body);
+    const branch = { source_revision_config: { repo_ref: 'main' }, source_config: { build_on_push: true } };
+    expect((await change(branch)).status).toBe(200);
+    const before = await api.rowCounts();
+    expect(await post(path(id, `/${ofTag}/rollback`))).toMatchObject({
+      status: 400,
+      body: { detail: [{ loc: ['source_config', 'build_on_push'], type: 'tag_built_on_push' }] },
+    });
+    expect(await api.rowCounts()).toEqual(before);
+    expect((await change({ source_config: { build_on_push: false } })).status).toBe(200);
+    expect((await post(path(id, `/${ofTag}/rollback`))).status).toBe(201);
   });
 
   test('one that was never built waits for its build', async () => {

@@ -108,6 +108,9 @@ test('what is there: of every container, named, oldest first; by component, revi
   expect(of_database).toEqual([expect.objectContaining({ component: 'database', pod: database.name })]);
   expect(of_database[0]).not.toHaveProperty('revision_id');
   expect((await read(of, `?revision_id=${of.latest_revision_id}`)).body.resources).toHaveLength(32);
+  expect(
+    (await read(of, `?revision_id=${of.latest_revision_id?.toUpperCase()}`)).body.resources,
+  ).toHaveLength(32);
   expect((await read(of, `?revision_id=${of.id}`)).body).toMatchObject({
     resources: [],
     end: expect.stringContaining('no pod'),

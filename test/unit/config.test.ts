@@ -92,8 +92,8 @@ describe('the configuration', () => {
     ['traces', 'is no URL'],
     ['https://user:hidden@traces.example.com', 'holds a user or password'],
     ['https://traces.example.com?token=hidden', "must not contain '?'"],
-  ])('refuses %s for the tracing backend and for OTLP, and says what to set', (url, why) => {
-    for (const name of ['BERTH_TRACING_URL', 'BERTH_OTLP_ENDPOINT']) {
+  ])('refuses %s for the tracing backend, OTLP and the API itself, and says what to set', (url, why) => {
+    for (const name of ['BERTH_TRACING_URL', 'BERTH_OTLP_ENDPOINT', 'BERTH_PUBLIC_URL']) {
       const [problem = '', ...more] = problemsOf({ [name]: url });
       expect(more).toEqual([]);
       expect(problem).toContain(`${name}: ${why}`);

@@ -2,12 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { MAX_LOG_REQUESTS } from '../../contract/log-protocol.ts';
-import {
-  LOGGED_COMPONENTS,
-  logLineSchema,
-  logQuerySchema,
-  type WorkloadLogLine,
-} from '../../domain/log-query.ts';
+import { uuidSchema } from '../../domain/deployment-bodies.ts';
+import { LOGGED_COMPONENTS, logLineSchema, type WorkloadLogLine } from '../../domain/log-query.ts';
 import { findDeployment } from '../../store/deployments.ts';
 import { callerOf, tenantOf } from '../auth.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -33,7 +29,7 @@ const RETRY_SECONDS = 10;
 
 const options = z.strictObject({
   component: z.enum(LOGGED_COMPONENTS).optional().describe('Only of this component. Default: of all.'),
-  revision_id: logQuerySchema.shape.revision_id.describe('Only of pods of this revision. Default: of all.'),
+  revision_id: uuidSchema.optional().describe('Only of pods of this revision. Default: of all.'),
   since: z.iso
     .datetime({ offset: true })
     .max(40)

@@ -24,18 +24,23 @@ interface Given {
   config?: Partial<SourceConfig>;
   secrets?: Secret[];
   file?: PolicyFile;
+  /** What is there already; absent: it is to be made. */
+  stored?: Partial<SourceConfig>;
 }
 
 const OWN = 'shop-0a1b2c3d';
 
-function issues(hosting: HostingMode, { spec = {}, config = {}, secrets = [], file = {} }: Given) {
-  const sourceConfig = {
-    deployment_type: null,
-    custom_url: null,
-    ...config,
-    resource_spec: spec,
-  } as SourceConfig;
-  const input = { sourceConfig, secrets, appName: OWN, ownHost: 'berth.example.com', serverUrl: null };
+function issues(hosting: HostingMode, { spec = {}, config = {}, secrets = [], file = {}, stored }: Given) {
+  const plain = { deployment_type: null, custom_url: null, resource_spec: null };
+  const sourceConfig = { ...plain, ...config, resource_spec: spec } as SourceConfig;
+  const input = {
+    sourceConfig,
+    ...(stored === undefined ? {} : { stored: { ...plain, ...stored } as SourceConfig }),
+    secrets,
+    appName: OWN,
+    ownHost: 'berth.example.com',
+    serverUrl: null,
+  };
   return policyViolations(input, resolvePolicy(hosting, file));
 }
 
@@ -358,6 +363,12 @@ describe('a file', () => {
 
   test('refuses hosts', () => {
     const given = { config: { custom_url: 'https://a.example.com' } };
+    // What the server gave once is no tenant's to take back.
+    expect(refused('cloud', given)).toEqual(['source_config.custom_url']);
+    expect(refused('cloud', { ...given, stored: given.config })).toEqual([]);
+    expect(refused('cloud', { ...given, stored: { custom_url: 'https://b.example.com' } })).toEqual([
+      'source_config.custom_url',
+    ]);
     expect(
       refused('self_hosted', { ...given, file: { custom_url: { allowed_hosts: ['*.corp.example'] } } }),
     ).toHaveLength(1);
@@ -401,6 +412,21 @@ describe('a file', () => {
     expect(low.default_ceilings).toMatchObject({ db_connections: 60 });
     // A wider policy, asked again, bends nothing and leaves nothing behind.
     expect(withDefaultCeilings(stored, resolvePolicy('self_hosted'))).toEqual(config);
+  });
+
+  test('a volume is not held against a cap that is smaller than it, as it cannot shrink', () => {
+    const file = { caps: { storage_gi: 50 } };
+    const spec = (gi: number) => ({ db_storage_gi: gi });
+    const has = (gi: number) => ({ stored: { resource_spec: spec(gi) }, file });
+    expect(refused('cloud', { spec: spec(80), file })).toEqual(['db_storage_gi']);
+    expect(refused('cloud', { spec: spec(80), ...has(80) })).toEqual([]);
+    expect(refused('cloud', { spec: spec(81), ...has(80) })).toEqual(['db_storage_gi']);
+    expect(refused('cloud', { spec: spec(50), ...has(20) })).toEqual([]);
+    // The default's own size, too.
+    const prod = { deployment_type: 'prod' as const };
+    const small = { config: prod, file: { caps: { storage_gi: 10 } } };
+    expect(refused('cloud', small)).toEqual(['db_storage_gi']);
+    expect(refused('cloud', { ...small, stored: prod })).toEqual([]);
   });
 
   test('a default that is above a cap is told as one', () => {
