@@ -32,7 +32,7 @@ import { type Database, openDatabase } from './store/database.ts';
 import { StoreError, UniqueViolation } from './store/errors.ts';
 import { readFleet } from './store/fleet.ts';
 import { pruneSecrets, sweep } from './store/housekeeping.ts';
-import { recordLostListeners } from './store/listener-lease.ts';
+import { recordLostListeners } from './store/listener-loss.ts';
 import { checkMigrated } from './store/migrate.ts';
 import { listenForWork } from './store/notifications.ts';
 import type { SecretBox } from './store/secret-box.ts';

@@ -25,9 +25,12 @@ export function secretsUnreadable({ updatedAt }: DeploymentRecord): Condition {
   };
 }
 
+const RETURNING = 'The listener was away, and has not told yet what it finds in its cluster.';
+
 /** Why nobody looks at the deployment any more; null: somebody does. */
 function blindness({ listener, namespace }: DeploymentRecord): readonly [Reason, string] | null {
-  const { alive, leased, unseen = null } = listener;
+  const { alive, leased, returning = false, unseen = null } = listener;
+  if (!alive && leased && returning) return ['ListenerLost', RETURNING];
   if (!alive) {
     const reason = leased ? 'ClusterUnreachable' : 'ListenerLost';
     return [reason, REASONS[reason]];

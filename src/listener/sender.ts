@@ -99,7 +99,8 @@ class Sender {
   async sendSome(): Promise<void> {
     const draft = this.#options.outbox.draft(MAX_REPORTS);
     if (draft !== null) await this.#sendReports(draft);
-    await this.#sendInventory();
+    // What is there comes after how it fares: a hub that nobody had told takes that for seen with the inventory.
+    if (draft === null || draft.reports.length < MAX_REPORTS) await this.#sendInventory();
   }
 
   async #sendReports(draft: ReportDraft): Promise<void> {

@@ -15,7 +15,8 @@ export const DEPLOYMENT_COLUMNS = `
   ${DEPLOYMENT_STATUS} AS status,
   l.ever_seen AS listener_ever_seen, ${LISTENER_ALIVE} AS listener_alive, l.last_seen_at AS listener_last_seen_at,
   ${UNSEEN} AS unseen,
-  coalesce(l.lease_expires_at > now(), false) AS listener_leased, coalesce(l.lost_at, l.lease_expires_at) AS listener_lost_at,
+  coalesce(l.lease_expires_at > now(), false) AS listener_leased, l.awaits_inventory AS listener_returning,
+  coalesce(l.lost_at, l.lease_expires_at) AS listener_lost_at,
   d.secrets_id, s.key_id AS secrets_key_id, s.sealed AS secrets_sealed`;
 
 export interface DeploymentRow {
@@ -54,6 +55,7 @@ export interface DeploymentRow {
   listener_last_seen_at: Date | null;
   unseen: string | null;
   listener_leased: boolean;
+  listener_returning: boolean;
   listener_lost_at: Date | null;
   secrets_id: string | null;
   secrets_key_id: string | null;
@@ -119,6 +121,7 @@ export function toDeploymentRecord(row: DeploymentRow): DeploymentRecord {
       alive: row.listener_alive,
       lastSeenAt: row.listener_last_seen_at,
       leased: row.listener_leased,
+      returning: row.listener_returning,
       unseen: row.unseen,
       lostAt: row.listener_lost_at,
     },

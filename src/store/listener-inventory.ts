@@ -2,6 +2,7 @@ import type { Reason } from '../domain/conditions.ts';
 import { UUID_PATTERN } from '../domain/id.ts';
 import type { Transaction } from './database.ts';
 import { appendEvents } from './events.ts';
+import { noteLooked } from './listener-loss.ts';
 import { MARK_DUE, SETTLED } from './made-anew.ts';
 
 /** One custom resource as it stands in the cluster. */
@@ -210,6 +211,8 @@ export async function takeInventory(
       edited,
     }),
   );
+  // Before any deployment is locked: it locks them all, in their order.
+  if (complete) await noteLooked(transaction, listenerId);
   const values = [listenerId, JSON.stringify(rows)];
   const known = new Set((await transaction.query<{ id: string }>(KNOWN, values)).map(({ id }) => id));
   const restored = await transaction.query<MarkedRow>(CATCH_UP, values);

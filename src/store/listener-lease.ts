@@ -2,8 +2,7 @@ import { isAnotherCluster, keptClusterId } from '../domain/cluster-id.ts';
 import { FALLBACK_NAMESPACE } from '../domain/deployment.ts';
 import type { Reader, Transaction } from './database.ts';
 import { StoreError } from './errors.ts';
-import { type Actor, appendEvents } from './events.ts';
-import { tellObservation } from './listener-loss.ts';
+import { tellReachability } from './listener-loss.ts';
 
 /** A call carries an epoch that is no longer the current one: another process holds the lease, or did. */
 export class StaleEpoch extends StoreError {
@@ -65,16 +64,23 @@ FROM listeners WHERE id = $1 FOR NO KEY UPDATE`;
 
 const RELEASE = 'UPDATE listeners SET lease_holder = NULL, last_seen_at = now() WHERE id = $1';
 
+/**
+ * Whoever takes over after nobody had looked has not looked yet, either: what was seen before counts again with its first
+ * complete inventory (listener-inventory.ts), before which come its reports.
+ */
+const AWAITS = `(l.awaits_inventory OR l.lease_epoch <> $3 AND l.ever_seen
+  AND NOT ($8 AND l.cluster_reachable AND coalesce(l.lease_expires_at > now(), false)))`;
+
 const HOLD = `
-UPDATE listeners SET lease_holder = $2, lease_epoch = $3, lease_expires_at = now() + make_interval(secs => $4::float8),
+UPDATE listeners l SET lease_holder = $2, lease_epoch = $3, lease_expires_at = now() + make_interval(secs => $4::float8),
   report_seq = CASE WHEN lease_epoch = $3 THEN report_seq ELSE 0 END,
   version = $5, cluster_version = $6, rendering = coalesce($7::jsonb, rendering), cluster_reachable = $8,
   compute_config = CASE WHEN $9::jsonb IS NULL THEN compute_config
     ELSE compute_config || jsonb_build_object('k8s_namespaces', $9::jsonb) END,
-  loss_recorded = NOT $8, ever_seen = true,
-  lost_at = CASE WHEN NOT $8 THEN coalesce(lost_at, least(lease_expires_at, now())) END, last_seen_at = now(), cluster_id = $10,
-  unreadable = $11::jsonb
-WHERE id = $1`;
+  awaits_inventory = ${AWAITS}, loss_recorded = NOT $8 OR loss_recorded AND ${AWAITS}, ever_seen = true,
+  lost_at = CASE WHEN NOT $8 OR ${AWAITS} THEN coalesce(lost_at, least(lease_expires_at, now())) END, last_seen_at = now(),
+  cluster_id = $10, unreadable = $11::jsonb
+WHERE id = $1 RETURNING awaits_inventory AS awaits`;
 
 /** What was handed out and not reported on is due again. Refused items keep their back-off, suspended ones wait for the end of their grace. */
 const HAND_OUT_AGAIN = `
@@ -110,34 +116,6 @@ function nextEpoch(row: LeaseRow, claim: LeaseClaim): number {
   return row.lease_epoch + 1;
 }
 
-async function tellReachability(
-  transaction: Transaction,
-  listenerId: string,
-  row: LeaseRow,
-  reachable: boolean,
-): Promise<void> {
-  if (reachable !== row.loss_recorded) return;
-  const name = row.compute_id;
-  const actor: Actor = { kind: 'listener', id: listenerId, name };
-  await appendEvents(transaction, [
-    {
-      tenantId: row.tenant_id,
-      listenerId,
-      actor,
-      reason: reachable ? 'ListenerReturned' : 'ClusterUnreachable',
-      message: reachable
-        ? `The cluster of listener ${name} is observed again.`
-        : `The cluster of listener ${name} does not answer.`,
-    },
-  ]);
-  await tellObservation(
-    transaction,
-    [listenerId],
-    reachable ? 'ListenerReturned' : 'ClusterUnreachable',
-    actor,
-  );
-}
-
 /** How long one renewal lasts, in two respects. */
 export interface LeaseTimes {
   /** The cluster counts as observed for so long; then its deployments are UNKNOWN. */
@@ -164,7 +142,7 @@ export async function takeLease(
     await transaction.query(RELEASE, [listenerId]);
     return { epoch };
   }
-  await transaction.query(HOLD, [
+  const [held] = await transaction.query<{ awaits: boolean }>(HOLD, [
     listenerId,
     claim.holder,
     epoch,
@@ -182,7 +160,8 @@ export async function takeLease(
   if (!row.ever_seen && first !== undefined && !claim.namespaces?.includes(FALLBACK_NAMESPACE)) {
     await transaction.query(PLACE_WAITING, [listenerId, first, FALLBACK_NAMESPACE]);
   }
-  await tellReachability(transaction, listenerId, row, claim.clusterReachable);
+  if (!claim.clusterReachable || held?.awaits === false)
+    await tellReachability(transaction, listenerId, row, claim.clusterReachable);
   return { epoch };
 }
 
@@ -205,31 +184,4 @@ export async function listenerOwner(reader: Reader, listenerId: string): Promise
     [listenerId],
   );
   return row?.tenant_id;
-}
-
-const LOST = `
-UPDATE listeners SET loss_recorded = true, lost_at = coalesce(lost_at, lease_expires_at)
-WHERE ever_seen AND NOT loss_recorded AND lease_expires_at <= now()
-RETURNING id, tenant_id, compute_id`;
-
-/**
- * Notes each listener whose lease ran out, once, in the history, and that the status of its deployments is UNKNOWN. Platform scope; to be called every few seconds.
- * The status UNKNOWN does not wait for it: it is computed from the lease at reading.
- * @returns how many
- */
-export async function recordLostListeners(transaction: Transaction): Promise<number> {
-  const lost = await transaction.query<{ id: string; tenant_id: string | null; compute_id: string }>(LOST);
-  await appendEvents(
-    transaction,
-    lost.map(({ id, tenant_id: tenantId, compute_id: name }) => ({
-      tenantId,
-      listenerId: id,
-      actor: { kind: 'system' },
-      reason: 'ListenerLost',
-      message: `The lease of listener ${name} ran out: its cluster cannot be observed.`,
-    })),
-  );
-  const ids = lost.map(({ id }) => id);
-  if (ids.length > 0) await tellObservation(transaction, ids, 'ListenerLost', { kind: 'system' });
-  return lost.length;
 }

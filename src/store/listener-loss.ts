@@ -2,7 +2,7 @@ import { REASONS } from '../domain/conditions.ts';
 import { uuidv7 } from '../domain/id.ts';
 import type { DeploymentStatus, RevisionStatus } from '../domain/states.ts';
 import type { Transaction } from './database.ts';
-import { type Actor, actorColumns } from './events.ts';
+import { type Actor, actorColumns, appendEvents } from './events.ts';
 
 /** In the order of ids, as everybody who locks several: what changes a status meanwhile comes before or after. */
 const LOCK = `
@@ -68,4 +68,82 @@ export async function tellObservation(
   if (events.length === 0) return;
   const { actorKind, actorId, actorName } = actorColumns(actor);
   await transaction.query(TELL, [JSON.stringify(events), actorKind, actorId, actorName, reason]);
+}
+
+/** A listener, and whether the history has it as lost. */
+interface ToldListener {
+  tenant_id: string | null;
+  compute_id: string;
+  loss_recorded: boolean;
+}
+
+/** Writes to the history that the cluster is observed, or that it is not, where that is another word than the last one. */
+export async function tellReachability(
+  transaction: Transaction,
+  listenerId: string,
+  row: ToldListener,
+  reachable: boolean,
+): Promise<void> {
+  if (reachable !== row.loss_recorded) return;
+  const name = row.compute_id;
+  const actor: Actor = { kind: 'listener', id: listenerId, name };
+  await appendEvents(transaction, [
+    {
+      tenantId: row.tenant_id,
+      listenerId,
+      actor,
+      reason: reachable ? 'ListenerReturned' : 'ClusterUnreachable',
+      message: reachable
+        ? `The cluster of listener ${name} is observed again.`
+        : `The cluster of listener ${name} does not answer.`,
+    },
+  ]);
+  await tellObservation(
+    transaction,
+    [listenerId],
+    reachable ? 'ListenerReturned' : 'ClusterUnreachable',
+    actor,
+  );
+}
+
+const AWAITED = `
+SELECT tenant_id, compute_id, loss_recorded FROM listeners WHERE id = $1 AND awaits_inventory FOR NO KEY UPDATE`;
+const LOOKED = `
+UPDATE listeners SET awaits_inventory = false, loss_recorded = NOT cluster_reachable,
+  lost_at = CASE WHEN NOT cluster_reachable THEN lost_at END
+WHERE id = $1 RETURNING cluster_reachable AS reachable`;
+
+/** The listener has told of all that is in its cluster: that counts as seen from now on. */
+export async function noteLooked(transaction: Transaction, listenerId: string): Promise<void> {
+  const [row] = await transaction.query<ToldListener>(AWAITED, [listenerId]);
+  if (row === undefined) return;
+  const [now] = await transaction.query<{ reachable: boolean }>(LOOKED, [listenerId]);
+  if (now?.reachable === true) await tellReachability(transaction, listenerId, row, true);
+}
+
+const LOST = `
+UPDATE listeners SET loss_recorded = true, lost_at = coalesce(lost_at, lease_expires_at)
+WHERE ever_seen AND NOT loss_recorded AND lease_expires_at <= now()
+RETURNING id, tenant_id, compute_id`;
+
+/**
+ * Notes each listener whose lease ran out, once, in the history, and that the status of its deployments is UNKNOWN. Platform scope; to be called every few seconds.
+ * The status UNKNOWN does not wait for it: it is computed from the lease at reading.
+ * @returns how many
+ */
+export async function recordLostListeners(transaction: Transaction): Promise<number> {
+  const lost = await transaction.query<{ id: string; tenant_id: string | null; compute_id: string }>(LOST);
+  await appendEvents(
+    transaction,
+    lost.map(({ id, tenant_id: tenantId, compute_id: name }) => ({
+      tenantId,
+      listenerId: id,
+      actor: { kind: 'system' },
+      reason: 'ListenerLost',
+      message: `The lease of listener ${name} ran out: its cluster cannot be observed.`,
+    })),
+  );
+  const ids = lost.map(({ id }) => id);
+  if (ids.length > 0) await tellObservation(transaction, ids, 'ListenerLost', { kind: 'system' });
+  return lost.length;
 }

@@ -28,7 +28,7 @@ const STATUS = sql<ListenerStatus>`CASE WHEN NOT ${listeners.everSeen} THEN 'NEV
 const COLUMNS = {
   ...shown,
   status: STATUS,
-  // As status.ts LISTENER_ALIVE.
+  // Whether it has told what it found is said of its deployments alone (status.ts LISTENER_ALIVE).
   alive: sql<boolean>`(${listeners.clusterReachable} AND coalesce(${listeners.leaseExpiresAt} > now(), false))`,
 };
 

@@ -35,10 +35,12 @@ export interface DeploymentRecord extends Deployment {
   volumeGi: number | null;
   listener: {
     everSeen: boolean;
-    /** Holds a lease, and its cluster answers. */
+    /** Holds a lease, its cluster answers, and it has told what it found there. */
     alive: boolean;
     lastSeenAt: Date | null;
     leased: boolean;
+    /** It was away, and has not told yet what it finds; absent: it has. */
+    returning?: boolean;
     /** Why it does not see the deployment's namespace; '': its list lacks it; null or absent: it does. */
     unseen?: string | null;
     /** Where it is not alive: since when. */

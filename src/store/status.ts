@@ -8,8 +8,8 @@ import type { DeploymentStatus } from '../domain/states.ts';
  * Table aliases: `d` deployments, `l` its listener.
  */
 
-/** Whether the listener holds a live lease and sees its cluster. */
-export const LISTENER_ALIVE = `(l.cluster_reachable AND coalesce(l.lease_expires_at > now(), false))`;
+/** Whether the listener holds a live lease, sees its cluster, and has told what it found there since it was away. */
+export const LISTENER_ALIVE = `(l.cluster_reachable AND NOT l.awaits_inventory AND coalesce(l.lease_expires_at > now(), false))`;
 
 /**
  * Why the listener does not see the deployment's namespace: '' where its list lacks it, else the listener's own words.

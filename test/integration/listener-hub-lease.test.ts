@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
-import { recordLostListeners } from '../../src/store/listener-lease.ts';
+import { findDeployment, listDeployments } from '../../src/store/deployments.ts';
+import { recordLostListeners } from '../../src/store/listener-loss.ts';
 import { createListener } from '../../src/store/listeners.ts';
-import { type HubFixture, PLATFORM, protocolClient, startHub } from './harness/hub.ts';
-import { newTenant } from './harness/store.ts';
+import { type HubFixture, observedReport, PLATFORM, protocolClient, startHub } from './harness/hub.ts';
+import { insert, newTenant } from './harness/store.ts';
 
 let hub: HubFixture;
 beforeAll(async () => {
@@ -101,6 +102,7 @@ describe('lease', () => {
     const before = (await events()).length;
     const a = protocolClient(hub, 'a');
     await a.lease();
+    await a.inventory([], true);
     await expire();
     const record = () => hub.store.database.platform.transaction(recordLostListeners);
     expect([await record(), await record()]).toEqual([1, 0]);
@@ -114,6 +116,72 @@ describe('lease', () => {
       'ClusterUnreachable',
       'ListenerReturned',
     ]);
+  });
+});
+
+describe('the status of what it has', () => {
+  const record = () => hub.store.database.platform.transaction(recordLostListeners);
+  const dataReady = (status: 'True' | 'False') =>
+    ['DatabaseReady', 'CacheReady'].map((type) => ({
+      type,
+      status,
+      reason: 'DatabaseAvailable',
+      message: 'm',
+      lastTransitionTime: new Date().toISOString(),
+    }));
+
+  it('is UNKNOWN after a loss until the first complete inventory of who takes over: before that nobody has looked', async () => {
+    const { tenantId, scope } = await newTenant(hub.store);
+    const shop = await insert(hub.store, tenantId, 'shop');
+    const report = (status: 'True' | 'False') => [observedReport(shop, { conditions: dataReady(status) })];
+    /** As it is read, by id and by the filter, and what its condition says. */
+    const seen = async () => {
+      const found = await scope.read((reader) => findDeployment(reader, tenantId, shop.id));
+      const page = { limit: 10, offset: 0 };
+      const unknown = await scope.read((reader) =>
+        listDeployments(reader, tenantId, { status: 'UNKNOWN' }, page),
+      );
+      expect(unknown.length).toBe(found?.status === 'UNKNOWN' ? 1 : 0);
+      return found?.status;
+    };
+    const first = protocolClient(hub, 'first');
+    await first.lease();
+    await first.report(report('True'));
+    await first.inventory([], true);
+    expect(await seen()).toBe('READY');
+
+    // A successor within the time of the lease: nobody notices.
+    await first.lease({ release: true });
+    const second = protocolClient(hub, 'second');
+    await second.lease();
+    expect(await seen()).toBe('READY');
+
+    // The same process has looked before: it knows what has changed meanwhile.
+    await second.inventory([], true);
+    await expire();
+    await record();
+    expect(await seen()).toBe('UNKNOWN');
+    await second.lease();
+    expect(await seen()).toBe('READY');
+
+    await expire();
+    await record();
+    const third = protocolClient(hub, 'third');
+    await third.lease({ cluster_reachable: false });
+    await third.lease();
+    expect(await seen()).toBe('UNKNOWN');
+    await third.report(report('False'));
+    await third.inventory([]);
+    expect(await seen()).toBe('UNKNOWN');
+    const told = (await events()).length;
+    await third.inventory([], true);
+    expect(await seen()).toBe('AWAITING_DATABASE');
+    expect((await events()).slice(told).map(({ reason }) => reason)).toEqual(['ListenerReturned']);
+    const story = await hub.store.sql<{ to: string }>(
+      `SELECT details ->> 'to' AS to FROM events WHERE deployment_id = $1 AND details ? 'to' ORDER BY id`,
+      [shop.id],
+    );
+    expect(story.map(({ to }) => to).slice(-4)).toEqual(['UNKNOWN', 'READY', 'UNKNOWN', 'AWAITING_DATABASE']);
   });
 });
 

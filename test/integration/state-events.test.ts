@@ -6,7 +6,7 @@ import {
   restoreDeployment,
   updateWanted,
 } from '../../src/store/deployments.ts';
-import { recordLostListeners } from '../../src/store/listener-lease.ts';
+import { recordLostListeners } from '../../src/store/listener-loss.ts';
 import type { DeploymentRecord, NewDeployment, WantedChange } from '../../src/store/records.ts';
 import { type HubFixture, observedReport, protocolClient, startHub } from './harness/hub.ts';
 import { insert, newTenant } from './harness/store.ts';

@@ -37,6 +37,8 @@ export const listeners = pgTable(
     everSeen: boolean('ever_seen').notNull().default(false),
     /** The loss of the lease was written to the events; false again once it returns. */
     lossRecorded: boolean('loss_recorded').notNull().default(false),
+    /** It was away, and what it finds is not told yet: until its first complete inventory nobody has looked. */
+    awaitsInventory: boolean('awaits_inventory').notNull().default(false),
     /** Since when its cluster is not observed, as written to the events; null: it is, as far as is written there. */
     lostAt: timestamp('lost_at', { withTimezone: true }),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),

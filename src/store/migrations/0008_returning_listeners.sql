@@ -1,0 +1,1 @@
+ALTER TABLE "listeners" ADD COLUMN "awaits_inventory" boolean DEFAULT false NOT NULL;
