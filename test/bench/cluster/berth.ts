@@ -66,6 +66,10 @@ export interface ClusterBerth {
   stop(): Promise<void>;
 }
 
+/** Of processes that the settings of faults/plans/usage.ts go to. */
+const COLLECTED =
+  ' Its processes have a module besides that collects all garbage when a bench asks for that, as `soak` does.';
+
 /** @throws Error when it does not run: what it had taken of anything is not known any more */
 function pidIn(stateDir: string, name: BenchRole | ComponentName): number {
   const pid = runningPid(stateDir, name);
@@ -138,7 +142,7 @@ export async function prepareClusterBerth(
     admin,
     proxy,
     stateDir,
-    note: clusterNote(cluster),
+    note: `${clusterNote(cluster)}${'NODE_OPTIONS' in settings ? COLLECTED : ''}`,
     apiUrl,
     pidOf,
     cpuOf: (role) => processUsage(pidOf(role)).cpuSeconds,

@@ -2,6 +2,7 @@ import { PATH } from '../api/bodies.ts';
 import { CONNECTIONS } from '../api/measure.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { quantile, summarise } from '../statistics.ts';
+import { Apps } from './apps.ts';
 import { patience } from './fill.ts';
 import { openStage, play } from './playing.ts';
 import { whenAsked } from './recording.ts';
@@ -27,7 +28,7 @@ const TIMES_ALONE = ['time', 'p90', 'rare'] as const;
 
 export const bench: Bench = {
   name: 'fairness',
-  what: `One tenant creates {n} deployments over ${CONNECTIONS} connections; until the last of them is there, another one creates a single one, ${PAUSES_MS.soon / 1000} s after the one before was there, and ${PAUSES_MS.rare / 1000} s after it, in turn (rare: the latter alone, when its tenant has not been at work). From before its POST until the status says that all of it is there. They are switched off: no pod runs. Each round in a new Kubernetes, after ${WARM} single ones that do not count. writes: how long the API server takes for the writes of a single one, sent by a program that decides nothing, beside the same writes of the crowd. writes in turns: the same by a program that has Berth's limit of writes under way, with its turns between tenants, and nothing else of Berth: what of the delay is Kubernetes'. Of two checkouts it is told how many times as long each takes beside its crowd as alone.`,
+  what: `One tenant creates {n} deployments over ${CONNECTIONS} connections; until the last of them is there, another one creates a single one, ${PAUSES_MS.soon / 1000} s after the one before was there, and ${PAUSES_MS.rare / 1000} s after it, in turn (rare: the latter alone, when its tenant has not been at work). From before its POST until the status says that all of it is there. They are switched off: no pod runs. Each round in a new Kubernetes, after ${WARM} single ones that do not count. writes: how long the API server takes for the writes of a single one, sent by a program that decides nothing, beside the same writes of the crowd and the same watches of the bench. writes in turns: the same by a program that has Berth's limit of writes under way, with its turns between tenants, and nothing else of Berth: what of the delay is Kubernetes'. Of two checkouts it is told how many times as long each takes beside its crowd as alone.`,
   floor: `The same single creations while nobody else creates any: ${SINGLES} before the crowd and ${SINGLES} after it, after the same two pauses in turn, in the same Kubernetes; the median is of all of them, for there are none, some or all of the crowd while the others come. alone before, alone after: held against each half by itself; those before have an empty cluster. slowest: mostly the first one, which comes together with the crowd. handed: until the first of its objects is seen in the cluster, its Secret: hub, listener and that one write. placed: until its custom resource is, one write later; what comes after it is the operator and the cluster. The same of the tenth that took longest in all, and of the one that did.`,
   n: CROWD,
   goalsFrom: 1000,
@@ -81,6 +82,8 @@ export const bench: Bench = {
       const recording = await recorded();
       return besideNothing(context, 'writes', async (place) => {
         await using stages = new AsyncDisposableStack();
+        // As beside Berth, where they tell when all of one is there.
+        stages.use(await Apps.start(place.admin, place.namespace));
         const ofCrowd = stages.use(await openStage(recording, place));
         // Nobody's take no turns: by the crowd's clients a single one would wait for all that the crowd has to send.
         const ofSingle = tenants === undefined ? stages.use(await openStage(recording, place)) : ofCrowd;
