@@ -63,9 +63,15 @@ const touches = ({ changed }: Patched, part: string) =>
 /** What is stored already is not judged again by rules and a policy that may be newer than it. */
 const isJudged = (patched: Patched) => touches(patched, 'source_config') || touches(patched, 'secrets');
 
-function ruleIssues(deps: ApiDeps, record: DeploymentRecord, patched: Patched): BodyIssue[] {
+function ruleIssues(
+  deps: ApiDeps,
+  record: DeploymentRecord,
+  before: readonly Secret[],
+  patched: Patched,
+): BodyIssue[] {
   if (!isJudged(patched)) return [];
   const { sourceConfig, secrets } = patched.next;
+  const stored = { sourceConfig: record.sourceConfig, secrets: before };
   const shrinking = specChangeIssues(
     record.sourceConfig.resource_spec ?? {},
     sourceConfig.resource_spec ?? {},
@@ -74,7 +80,7 @@ function ruleIssues(deps: ApiDeps, record: DeploymentRecord, patched: Patched): 
   );
   return [
     ...below(['source_config', 'resource_spec'], shrinking),
-    ...wantedIssues(deps, { sourceConfig, stored: record.sourceConfig, secrets, appName: record.appName }),
+    ...wantedIssues(deps, { sourceConfig, stored, secrets, appName: record.appName }),
   ];
 }
 
@@ -101,7 +107,7 @@ function decide(
       registry: deps.registry,
       owner: repositoryOwner(deps, record),
     }),
-    ...ruleIssues(deps, record, patched),
+    ...ruleIssues(deps, record, secrets, patched),
   ];
   if (issues.length > 0) throw brokenRules(issues);
   if (!isJudged(patched)) return patched;

@@ -19,7 +19,7 @@ import { ApiError, wrongShape } from './errors.ts';
 export interface Wanted {
   readonly sourceConfig: SourceConfig;
   /** As it is stored; absent: the deployment is to be made. */
-  readonly stored?: SourceConfig;
+  readonly stored?: { readonly sourceConfig: SourceConfig; readonly secrets: readonly Secret[] };
   readonly secrets: readonly Secret[];
   readonly appName: string;
 }
@@ -46,17 +46,25 @@ export function checkRepositoryHost({ gitHost }: ApiDeps, url: string | null | u
   throw wrongShape([{ loc: ['body', 'source_config', 'repo_url'], msg: issue.message, type: issue.code }]);
 }
 
+const hasOwnDatabase = (secrets: readonly Secret[]) =>
+  secrets.some(({ name }) => name === EXTERNAL_DATABASE_SECRET);
+
 /** Rules across the fields of resource_spec, then the policy. One field is told once. */
 export function wantedIssues(deps: ApiDeps, wanted: Wanted): BodyIssue[] {
   const { sourceConfig, stored, secrets, appName } = wanted;
   const specIssues = specRuleIssues({
     spec: sourceConfig.resource_spec ?? {},
     deploymentType: sourceConfig.deployment_type,
-    customDatabase: secrets.some(({ name }) => name === EXTERNAL_DATABASE_SECRET),
+    customDatabase: hasOwnDatabase(secrets),
   });
   const view = {
     sourceConfig,
-    ...(stored === undefined ? {} : { stored }),
+    ...(stored === undefined
+      ? {}
+      : {
+          stored: stored.sourceConfig,
+          makesVolume: hasOwnDatabase(stored.secrets) && !hasOwnDatabase(secrets),
+        }),
     secrets,
     appName,
     serverUrl: serverUrl(deps, appName),

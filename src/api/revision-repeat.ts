@@ -98,11 +98,13 @@ async function judge(
     sourceConfig,
     secretNames: secrets.map(({ name }) => name),
   });
+  const present = readableSecrets(deps.secretBox, before) ?? [];
   if (revision.secretsId === (before.secrets?.id ?? null)) {
-    return quotaUsage(deps, transaction, tenantId, asked(readableSecrets(deps.secretBox, before) ?? []));
+    return quotaUsage(deps, transaction, tenantId, asked(present));
   }
   const secrets = openSecrets(deps.secretBox, revision.secrets);
-  const issues = wantedIssues(deps, { sourceConfig, stored: sourceConfig, secrets, appName });
+  const stored = { sourceConfig, secrets: present };
+  const issues = wantedIssues(deps, { sourceConfig, stored, secrets, appName });
   if (issues.length > 0) throw brokenRules(issues);
   return checkQuota(deps, transaction, tenantId, asked(secrets));
 }

@@ -7,6 +7,7 @@ import {
   type CauseObject,
   duration,
   type ExplainFacts,
+  isCurrent,
   knownAt,
   link,
   type RevisionName,
@@ -27,10 +28,24 @@ const LISTENER_REASONS: Readonly<Record<Exclude<ListenerStatus, 'CONNECTED'>, [R
   ],
 };
 
+const UNWATCHED: Readonly<Record<'unseen' | 'returning', [Reason, string]>> = {
+  unseen: [
+    'NamespaceNotAllowed',
+    'The listener is connected, but does not read the namespace of the deployment.',
+  ],
+  returning: [
+    'ListenerLost',
+    'The listener was away; it is back, and has not told yet what it finds in its cluster.',
+  ],
+};
+
 function listenerCause(facts: ExplainFacts): Cause[] {
-  const { listener, now } = facts;
-  if (listener.status === 'CONNECTED') return [];
-  const [reason, text] = LISTENER_REASONS[listener.status];
+  const { listener, deployment, now } = facts;
+  if (isCurrent(facts)) return [];
+  const [reason, text] =
+    listener.status === 'CONNECTED'
+      ? UNWATCHED[deployment.unwatched ?? 'returning']
+      : LISTENER_REASONS[listener.status];
   const known = knownAt(facts);
   const seen =
     known === null
@@ -46,7 +61,12 @@ function revisionCause({ revision, listener, deployment }: ExplainFacts): Cause 
   const name = `Revision ${number} ${words}`;
   if (status === 'UNKNOWN') {
     // What is stored of it speaks of the time before.
-    const unobserved = listener.status === 'CLUSTER_UNREACHABLE' ? 'ClusterUnreachable' : fallback;
+    const unobserved =
+      listener.status === 'CLUSTER_UNREACHABLE'
+        ? 'ClusterUnreachable'
+        : listener.status === 'CONNECTED' && deployment.unwatched === 'unseen'
+          ? 'NamespaceNotAllowed'
+          : fallback;
     const at = listener.lastSeenAt ?? deployment.updatedAt;
     return link({ level: 'revision', reason: unobserved, message: `${name} now.`, at });
   }
@@ -162,7 +182,7 @@ function offCause({ deployment }: ExplainFacts): Cause[] {
 
 /** What is wanted and what the cluster was seen with. */
 function generationCause(facts: ExplainFacts): Cause[] {
-  const { deployment, listener, active, revision } = facts;
+  const { deployment, active, revision } = facts;
   // What else is wanted is told of the newer revision.
   if (active?.id === revision.id && !isWanted(facts)) return [];
   const { generation, observation, updatedAt: at } = deployment;
@@ -173,7 +193,7 @@ function generationCause(facts: ExplainFacts): Cause[] {
   }
   if (observation?.generation === generation) return [];
   const message = `Generation ${generation} is wanted; the cluster was last seen ${seen}.`;
-  const current = listener.status === 'CONNECTED';
+  const current = isCurrent(facts);
   return [link({ level: 'deployment', reason: 'Reconciling', message, at, current })];
 }
 

@@ -38,6 +38,11 @@ export interface ExplainFacts {
     /** A change of the active revision in place that failed and was turned back; null: the last one did not. */
     readonly inPlaceFailure: ToldFailure | null;
     readonly observation: Pick<Observation, 'generation' | 'observedAt'> | null;
+    /**
+     * Why a listener that is connected does not look at it: it cannot read the namespace, or has not told yet what it found
+     * since it was away. Absent or null: it does.
+     */
+    readonly unwatched?: 'unseen' | 'returning' | null;
   };
   readonly listener: {
     readonly status: ListenerStatus;
@@ -69,6 +74,10 @@ export interface Cause {
   /** False: so it was when last seen; the cluster is not observed now. */
   readonly current: boolean;
 }
+
+/** Whether somebody looks at the deployment now. */
+export const isCurrent = ({ deployment, listener }: ExplainFacts): boolean =>
+  listener.status === 'CONNECTED' && (deployment.unwatched ?? null) === null;
 
 type Link = Pick<Cause, 'level' | 'reason' | 'message' | 'at'> & Partial<Cause>;
 
@@ -121,10 +130,12 @@ export function ageSeconds(now: Date, then: Date): number {
  * When what is known of the cluster was last true for sure; null: nothing is known. A listener that is heard of while
  * its cluster does not answer adds no knowledge: then it is as old as the last report.
  */
-export function knownAt({ listener, deployment: { observation } }: ExplainFacts): Date | null {
+export function knownAt(facts: ExplainFacts): Date | null {
+  const { listener, deployment } = facts;
+  const { observation } = deployment;
   if (observation === null) return null;
   const { status, clusterReachable, lastSeenAt } = listener;
-  const counts = status === 'CONNECTED' || (status === 'LOST' && clusterReachable);
+  const counts = isCurrent(facts) || (status === 'LOST' && clusterReachable);
   return counts && lastSeenAt !== null && lastSeenAt > observation.observedAt
     ? lastSeenAt
     : observation.observedAt;

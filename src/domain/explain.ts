@@ -1,5 +1,12 @@
 import { causesOf } from './explain-causes.ts';
-import { ageSeconds, type Cause, type ExplainFacts, knownAt, STATUS_WORDS } from './explain-facts.ts';
+import {
+  ageSeconds,
+  type Cause,
+  type ExplainFacts,
+  isCurrent,
+  knownAt,
+  STATUS_WORDS,
+} from './explain-facts.ts';
 import { remedyOf } from './remedies.ts';
 
 /** Why a revision is where it is, and what to do about it: a pure function of what the hub knows. */
@@ -27,9 +34,10 @@ export interface Explanation {
 }
 
 /** Of the active revision: what Serving says, if somebody looks. While it is being deleted, pods go at any moment. */
-function servesOf({ revision, active, deployment, listener }: ExplainFacts): Serves {
+function servesOf(facts: ExplainFacts): Serves {
+  const { revision, active, deployment } = facts;
   if (active?.id !== revision.id) return 'no';
-  if (listener.status !== 'CONNECTED' || deployment.deleteRequestedAt !== null) return 'unknown';
+  if (!isCurrent(facts) || deployment.deleteRequestedAt !== null) return 'unknown';
   const serving = deployment.conditions.find(({ type }) => type === 'Serving')?.status;
   if (serving === 'True') return 'yes';
   return serving === 'False' ? 'no' : 'unknown';
@@ -82,7 +90,7 @@ export function explain(facts: ExplainFacts): Explanation {
         ? null
         : { kind: remedy.kind, reason: root.reason, text: remedy.text },
     knowledge: {
-      current: facts.listener.status === 'CONNECTED',
+      current: isCurrent(facts),
       at,
       ageSeconds: at === null ? null : ageSeconds(facts.now, at),
     },

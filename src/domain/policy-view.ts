@@ -13,6 +13,8 @@ export interface PolicyInput {
    * server gave and the size of a volume, only what differs from it is judged. Absent: it is to be made.
    */
   readonly stored?: SourceConfig;
+  /** The stored database is the tenant's own, and is not to be from now on: there may be no volume yet. */
+  readonly makesVolume?: boolean;
   /** As it would be stored: what is measured is its count and size. */
   readonly secrets: readonly Secret[];
   /** Base name of the deployment's own objects. */

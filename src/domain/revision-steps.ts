@@ -65,10 +65,14 @@ export function move(
       revisionId: id,
       reason,
       message: `Revision ${number} is ${to}: ${message}`,
-      details: { from, to, ...(culprit === undefined ? {} : { culprit }), ...built },
+      details: { from: told(facts, from), to, ...(culprit === undefined ? {} : { culprit }), ...built },
     })),
   };
 }
+
+/** As the history has it, where the return of the listener is not written there yet. */
+const told = ({ listenerLost = false }: DeploymentFacts, status: RevisionStatus): RevisionStatus =>
+  listenerLost && (status === 'AWAITING_DEPLOY' || status === 'DEPLOYING') ? 'UNKNOWN' : status;
 
 /** Known revisions only: somebody may have written any id into the custom resource. */
 function known(facts: DeploymentFacts, ref: RevisionRef | null): RevisionFacts | undefined {

@@ -153,7 +153,7 @@ function kindOf(code: number, { reason, details }: Status): KubeErrorKind {
 
 /** Texts of the API server itself about a Secret: rights, quotas, what is not there. Whoever denies a request has other ones. */
 const OWN_WORDS =
-  /^(secrets( "[^"]*")? is forbidden: (User "[^"]*" cannot [a-z]+ resource |exceeded quota: )|(namespaces|secrets) "[^"]*" (not found|already exists)$)/;
+  /^(secrets( "[^"]*")? is forbidden: (User "[^"]*" cannot [a-z]+ resource |exceeded quota: |unable to create new content in namespace )|(namespaces|secrets) "[^"]*" (not found|already exists)$)/;
 
 /** What may be told of a confidential call: an admission rule or a webhook may quote the object that it denies. */
 function tellable(kind: KubeErrorKind, code: number, { message = '' }: Status): string {

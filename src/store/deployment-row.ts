@@ -15,7 +15,7 @@ export const DEPLOYMENT_COLUMNS = `
   ${DEPLOYMENT_STATUS} AS status,
   l.ever_seen AS listener_ever_seen, ${LISTENER_ALIVE} AS listener_alive, l.last_seen_at AS listener_last_seen_at,
   ${UNSEEN} AS unseen,
-  coalesce(l.lease_expires_at > now(), false) AS listener_leased, l.awaits_inventory AS listener_returning,
+  coalesce(l.lease_expires_at > now(), false) AS listener_leased, (l.awaits_inventory AND l.cluster_reachable) AS listener_returning,
   coalesce(l.lost_at, l.lease_expires_at) AS listener_lost_at,
   d.secrets_id, s.key_id AS secrets_key_id, s.sealed AS secrets_sealed`;
 

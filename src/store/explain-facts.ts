@@ -65,12 +65,14 @@ export async function readExplainFacts(
   const listener = await findListener(transaction, tenantId, deployment.listenerId);
   if (listener === null) throw new Error('failed to explain a revision: its listener is not to be seen');
   const related = await transaction.query<RelatedRow>(RELATED, [tenantId, deploymentId, revisionId]);
+  const { unseen, returning = false } = deployment.listener;
   const self = related.find(({ role }) => role === 'self');
   return {
     revision: { ...revision, culprit: self?.culprit ?? null },
     deployment: {
       ...deployment,
       inPlaceFailure: self?.in_place_failure ?? null,
+      unwatched: unseen == null ? (returning ? 'returning' : null) : 'unseen',
       switchedOff: deployment.sourceConfig.resource_spec?.max_scale === 0,
     },
     listener,

@@ -71,6 +71,7 @@ const RELEASE = 'UPDATE listeners SET lease_holder = NULL, last_seen_at = now() 
 const AWAITS = `(l.awaits_inventory OR l.lease_epoch <> $3 AND l.ever_seen
   AND NOT ($8 AND l.cluster_reachable AND coalesce(l.lease_expires_at > now(), false)))`;
 
+/** A process that has just begun does not know yet what it cannot read: what the one before it could not is as it was, until the next renewal. */
 const HOLD = `
 UPDATE listeners l SET lease_holder = $2, lease_epoch = $3, lease_expires_at = now() + make_interval(secs => $4::float8),
   report_seq = CASE WHEN lease_epoch = $3 THEN report_seq ELSE 0 END,
@@ -79,7 +80,7 @@ UPDATE listeners l SET lease_holder = $2, lease_epoch = $3, lease_expires_at = n
     ELSE compute_config || jsonb_build_object('k8s_namespaces', $9::jsonb) END,
   awaits_inventory = ${AWAITS}, loss_recorded = NOT $8 OR loss_recorded AND ${AWAITS}, ever_seen = true,
   lost_at = CASE WHEN NOT $8 OR ${AWAITS} THEN coalesce(lost_at, least(lease_expires_at, now())) END, last_seen_at = now(),
-  cluster_id = $10, unreadable = $11::jsonb
+  cluster_id = $10, unreadable = CASE WHEN l.lease_epoch <> $3 THEN l.unreadable || $11::jsonb ELSE $11::jsonb END
 WHERE id = $1 RETURNING awaits_inventory AS awaits`;
 
 /** What was handed out and not reported on is due again. Refused items keep their back-off, suspended ones wait for the end of their grace. */

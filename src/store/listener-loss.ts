@@ -9,10 +9,15 @@ const LOCK = `
 SELECT id, tenant_id, recorded_status AS status, observed_at IS NOT NULL AS observed
 FROM deployments WHERE listener_id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
 
+const TOLD_LAST = `(SELECT e.details ->> 'to' FROM events e WHERE e.deployment_id = r.deployment_id
+  AND e.revision_id = r.id AND e.details ? 'to' ORDER BY e.id DESC LIMIT 1)`;
+
+/** At a return ($2) those that the history has as UNKNOWN: others were handed out, or reported on, since it came. */
 const ON_THEIR_WAY = `
 SELECT r.id, r.tenant_id, r.deployment_id, r.number, r.status
 FROM revisions r JOIN deployments d ON d.id = r.deployment_id
-WHERE d.listener_id = ANY($1::uuid[]) AND r.status IN ('AWAITING_DEPLOY', 'DEPLOYING') ORDER BY r.id`;
+WHERE d.listener_id = ANY($1::uuid[]) AND r.status IN ('AWAITING_DEPLOY', 'DEPLOYING')
+  AND (NOT $2 OR ${TOLD_LAST} = 'UNKNOWN') ORDER BY r.id`;
 
 /** One statement, whatever the number. */
 const TELL = `
@@ -50,7 +55,10 @@ export async function tellObservation(
   const moved = (status: string) =>
     reason === 'ListenerReturned' ? { from: 'UNKNOWN', to: status } : { from: status, to: 'UNKNOWN' };
   const deployments = await transaction.query<DeploymentRow>(LOCK, [listenerIds]);
-  const revisions = await transaction.query<RevisionRow>(ON_THEIR_WAY, [listenerIds]);
+  const revisions = await transaction.query<RevisionRow>(ON_THEIR_WAY, [
+    listenerIds,
+    reason === 'ListenerReturned',
+  ]);
   const events = [
     ...deployments
       .filter(({ status, observed }) => observed && status !== 'AWAITING_DELETE')

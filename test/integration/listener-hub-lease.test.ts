@@ -145,7 +145,7 @@ describe('the status of what it has', () => {
       return found?.status;
     };
     const first = protocolClient(hub, 'first');
-    await first.lease();
+    await first.lease({ namespaces: [] });
     await first.report(report('True'));
     await first.inventory([], true);
     expect(await seen()).toBe('READY');

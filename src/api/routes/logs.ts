@@ -117,7 +117,9 @@ async function readerOf(
   return deps.database.forTenant(tenantId).read(async (reader) => {
     const found = await findDeployment(reader, tenantId, deploymentId);
     if (found === null) throw notFound('deployment');
-    if (!found.listener.alive) {
+    const { alive, leased, returning = false } = found.listener;
+    // One that was away reads logs before it has told what it found.
+    if (!alive && !(leased && returning)) {
       const detail = 'The cluster of the deployment cannot be seen at present, so its logs cannot be read.';
       throw new ApiError(503, detail, { retryAfterSeconds: RETRY_SECONDS, ofCluster: true });
     }

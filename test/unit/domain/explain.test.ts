@@ -440,3 +440,21 @@ test.each([
   [7200, '2 hours'],
   [400_000, '4 days'],
 ])('%i seconds are %s', (seconds, text) => expect(duration(seconds)).toBe(text));
+
+describe('a listener that is connected and does not look', () => {
+  test.each([
+    ['unseen', 'NamespaceNotAllowed', 'does not read the namespace'],
+    ['returning', 'ListenerLost', 'has not told yet what it finds'],
+  ] as const)('%s: nothing is current, and it says why', (unwatched, reason, text) => {
+    const explained = explain(facts({ deployment: { unwatched } }));
+    expect(explained).toMatchObject({
+      serves: 'unknown',
+      knowledge: { current: false, at: at(160) },
+      remedy: { reason },
+    });
+    expect(explained.causes.find(({ level }) => level === 'listener')).toMatchObject({
+      reason,
+      message: expect.stringContaining(text) as string,
+    });
+  });
+});

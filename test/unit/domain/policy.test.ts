@@ -26,16 +26,21 @@ interface Given {
   file?: PolicyFile;
   /** What is there already; absent: it is to be made. */
   stored?: Partial<SourceConfig>;
+  makesVolume?: boolean;
 }
 
 const OWN = 'shop-0a1b2c3d';
 
-function issues(hosting: HostingMode, { spec = {}, config = {}, secrets = [], file = {}, stored }: Given) {
+function issues(
+  hosting: HostingMode,
+  { spec = {}, config = {}, secrets = [], file = {}, stored, makesVolume = false }: Given,
+) {
   const plain = { deployment_type: null, custom_url: null, resource_spec: null };
   const sourceConfig = { ...plain, ...config, resource_spec: spec } as SourceConfig;
   const input = {
     sourceConfig,
     ...(stored === undefined ? {} : { stored: { ...plain, ...stored } as SourceConfig }),
+    makesVolume,
     secrets,
     appName: OWN,
     ownHost: 'berth.example.com',
@@ -420,6 +425,7 @@ describe('a file', () => {
     const has = (gi: number) => ({ stored: { resource_spec: spec(gi) }, file });
     expect(refused('cloud', { spec: spec(80), file })).toEqual(['db_storage_gi']);
     expect(refused('cloud', { spec: spec(80), ...has(80) })).toEqual([]);
+    expect(refused('cloud', { spec: spec(80), ...has(80), makesVolume: true })).toEqual(['db_storage_gi']);
     expect(refused('cloud', { spec: spec(81), ...has(80) })).toEqual(['db_storage_gi']);
     expect(refused('cloud', { spec: spec(50), ...has(20) })).toEqual([]);
     // The default's own size, too.
