@@ -178,7 +178,8 @@ describe('the status of what it has', () => {
     expect(await seen()).toBe('AWAITING_DATABASE');
     expect((await events()).slice(told).map(({ reason }) => reason)).toEqual(['ListenerReturned']);
     const story = await hub.store.sql<{ to: string }>(
-      `SELECT details ->> 'to' AS to FROM events WHERE deployment_id = $1 AND details ? 'to' ORDER BY id`,
+      `SELECT details ->> 'to' AS to FROM events WHERE deployment_id = $1 AND revision_id IS NULL
+         AND details ? 'to' ORDER BY id`,
       [shop.id],
     );
     expect(story.map(({ to }) => to).slice(-4)).toEqual(['UNKNOWN', 'READY', 'UNKNOWN', 'AWAITING_DATABASE']);

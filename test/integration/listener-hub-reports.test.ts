@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Report } from '../../src/contract/report-protocol.ts';
 import type { ApplyWork } from '../../src/contract/work-protocol.ts';
 import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
-import { findDeployment, requestDeletion } from '../../src/store/deployments.ts';
+import type { DeploymentStatus } from '../../src/domain/states.ts';
+import { findDeployment, listDeployments, requestDeletion } from '../../src/store/deployments.ts';
 import type { DeploymentRecord } from '../../src/store/records.ts';
 import { type HubFixture, observedReport, protocolClient, startHub } from './harness/hub.ts';
 import { insert, newDeployment, newTenant } from './harness/store.ts';
@@ -354,12 +355,11 @@ describe('inventory', () => {
     const seenAs = (await read(record))?.status ?? 'UNKNOWN';
     /** As it is read, and which filter finds it. */
     const told = async () => {
-      const found = async (status: string) => {
-        const { body } = await hub.call<{ resources: { id: string }[] }>(
-          'GET',
-          `/v2/deployments?status=${status}&deployment_ids=${record.id}`,
-        );
-        return body.resources.length;
+      const found = async (status: DeploymentStatus) => {
+        const filter = { status, deploymentIds: [record.id] };
+        const page = { limit: 10, offset: 0 };
+        const scope = hub.store.database.forTenant(tenantId);
+        return (await scope.read((reader) => listDeployments(reader, tenantId, filter, page))).length;
       };
       return {
         status: (await read(record))?.status,
