@@ -53,14 +53,16 @@ async function removable(
   // Its record went by an end that leaves what runs.
   if (needed.length === 0 && !whole) return [];
   const numbers = new Set(needed.map(({ number }) => number));
-  const digests = new Set(
-    needed.map(({ image }) => (image === null ? null : (parseImageReference(image)?.digest ?? null))),
-  );
-  return images.filter(({ tag, digest }) => {
+  const isNeeded = ({ tag }: TaggedImage) => {
     const number = taggedRevision(tag);
-    const isNeeded = number === null ? !whole : numbers.has(number);
-    return !isNeeded && !digests.has(digest);
-  });
+    return number === null ? !whole : numbers.has(number);
+  };
+  const digests = new Set([
+    ...needed.map(({ image }) => (image === null ? null : (parseImageReference(image)?.digest ?? null))),
+    // Of a build that has pushed and not told yet: the same source may give the image of an old revision again.
+    ...images.filter(isNeeded).map(({ digest }) => digest),
+  ]);
+  return images.filter((image) => !isNeeded(image) && !digests.has(image.digest));
 }
 
 async function clean(
@@ -73,7 +75,7 @@ async function clean(
   const repository: RepositoryOptions = {
     repository: authority.repositoryOf(owner),
     insecure: options.insecure,
-    token: authority.cleaningToken(owner, new Date()),
+    token: () => authority.cleaningToken(owner, new Date()),
   };
   const isAsked = (tag: string) => cleaning.whole || taggedRevision(tag) !== null;
   const images = await taggedImages(repository, isAsked, signal);

@@ -65,11 +65,18 @@ export interface Limiter {
   registryCall(deploymentId: string, kind: string): void;
   /** @throws ApiError 429 when the webhooks of an integration come too often */
   delivery(integrationId: string): void;
-  /** Notes a failure to authenticate. @throws ApiError 429 when the address has failed too often */
-  failure(request: FastifyRequest): void;
+  /**
+   * Notes a failure to authenticate.
+   * @param integrationId whose webhook it was: a git host delivers for every tenant from its addresses, so that what fails
+   *   for one counts for no other; absent: nobody's
+   * @throws ApiError 429 when the address has failed too often
+   */
+  failure(request: FastifyRequest, integrationId?: string): void;
   /** Before work for somebody who may fail. @throws ApiError 429 when the address has failed too often */
-  mayFail(request: FastifyRequest): void;
+  mayFail(request: FastifyRequest, integrationId?: string): void;
 }
+
+const failing = ({ ip }: FastifyRequest, integrationId = '') => `${networkOf(ip)} ${integrationId}`;
 
 const TOO_MANY_FAILURES = 'Too many requests without a valid API key. Try again later.';
 
@@ -98,12 +105,12 @@ export function createLimiter(
       const wait = integrations?.take(integrationId, clock()) ?? 0;
       if (wait > 0) throw tooMany('The webhooks of the integration come too often. Try again later.', wait);
     },
-    failure(request) {
-      const wait = addresses?.take(networkOf(request.ip), clock()) ?? 0;
+    failure(request, integrationId) {
+      const wait = addresses?.take(failing(request, integrationId), clock()) ?? 0;
       if (wait > 0) throw tooMany(TOO_MANY_FAILURES, wait);
     },
-    mayFail(request) {
-      const wait = addresses?.wait(networkOf(request.ip), clock()) ?? 0;
+    mayFail(request, integrationId) {
+      const wait = addresses?.wait(failing(request, integrationId), clock()) ?? 0;
       if (wait > 0) throw tooMany(TOO_MANY_FAILURES, wait);
     },
   } satisfies Limiter;

@@ -114,12 +114,14 @@ export function webhookBody(deps: ApiDeps, limiter: Limiter, intake = new Webhoo
     try {
       const now = clock();
       const target = isId ? await findTarget(deps, id, now) : null;
+      const whose = target?.integrationId;
+      limiter.mayFail(request, whose);
       const found = await judged(request, stream, { target, share, now }).catch((error) => {
-        limiter.failure(request);
+        limiter.failure(request, whose);
         throw error;
       });
       if (found !== null) return found;
-      limiter.failure(request);
+      limiter.failure(request, whose);
       throw refused();
     } finally {
       share.end();
@@ -129,7 +131,6 @@ export function webhookBody(deps: ApiDeps, limiter: Limiter, intake = new Webhoo
   return async (request: FastifyRequest, stream: Readable): Promise<object> => {
     const encoding = request.headers['content-encoding'] ?? 'identity';
     if (encoding !== 'identity') throw new ApiError(415, 'The body must not be compressed.');
-    limiter.mayFail(request);
     const { target, delivery } = await authentic(request, stream);
     limiter.delivery(target.integrationId);
     const payload = payloadOf(request, delivery.body);

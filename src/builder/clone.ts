@@ -87,7 +87,8 @@ class Cloning {
    */
   async git(args: readonly string[], onOutput?: (chunk: Buffer) => string | null): Promise<GitResult> {
     const { git, gitDir, limits } = this.#request;
-    const asksHost = args[0] === 'fetch';
+    // Options of git itself may come before the command.
+    const asksHost = args.includes('fetch');
     const tooLarge = `the repository is larger than a build may fetch (${limits.bytes / MEGABYTE} MiB)`;
     let ended: string | null = null;
     const output = (chunk: Buffer) => {
@@ -126,7 +127,8 @@ class Cloning {
     if ((await this.#fetchNewest([commit])) !== null) return commit;
     // The server gives no commit by its id: the whole history of the ref.
     const whole = ['fetch', '--no-tags', '--unshallow', '--end-of-options', this.#request.url, name];
-    await this.must('fetch the history of the commit', whole);
+    const fetched = await this.git(whole);
+    if (fetched.code !== 0) throw unavailable(this.#request.url, fetched);
     return commit;
   }
 

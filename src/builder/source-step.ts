@@ -110,8 +110,10 @@ export async function sourceStep(
   try {
     await prepare(request, settings, credentials, told);
   } catch (error) {
-    if (!(error instanceof StepFailure)) throw error;
-    throw new StepFailure(error.reason, withoutSecrets(credentials, error.message));
+    if (error instanceof StepFailure)
+      throw new StepFailure(error.reason, withoutSecrets(credentials, error.message));
+    // It goes to the log and the status as well.
+    throw new Error(withoutSecrets(credentials, error instanceof Error ? error.message : String(error)));
   }
 }
 

@@ -8,8 +8,8 @@ export interface RepositoryOptions {
   readonly repository: string;
   /** The registry is called by http. */
   readonly insecure: boolean;
-  /** Bearer token that lets pull and delete there. */
-  readonly token: string;
+  /** A bearer token that lets pull and delete there, for each call: thousands take longer than one is valid. */
+  token(): string;
 }
 
 /** A tag, and the image that it stands for. */
@@ -37,7 +37,7 @@ async function ask(
   const slash = repository.indexOf('/');
   const base = `${insecure ? 'http' : 'https'}://${repository.slice(0, slash)}/v2/${repository.slice(slash + 1)}`;
   const box = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
-  const headers = { accept: ACCEPT, authorization: `Bearer ${token}` };
+  const headers = { accept: ACCEPT, authorization: `Bearer ${token()}` };
   try {
     return await call(
       new URL(`${base}/${path}`),

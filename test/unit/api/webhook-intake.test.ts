@@ -59,6 +59,7 @@ describe('what is held', () => {
 });
 
 const KNOWN = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
+const OTHER = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a79';
 const UNKNOWN = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a78';
 const SECRET = 'whsec_AAAA';
 const SIGNED = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` };
@@ -72,7 +73,7 @@ afterEach(async () => {
   }
 });
 
-/** The route alone, on loopback, with one integration. */
+/** The route alone, on loopback, with two integrations. */
 async function serve(provider: GitProvider, intake = new WebhookIntake(), failures = 1_000) {
   const row = {
     id: KNOWN,
@@ -86,7 +87,10 @@ async function serve(provider: GitProvider, intake = new WebhookIntake(), failur
     database: {
       platform: {
         read: (work: (reader: object) => unknown) =>
-          work({ query: async (_sql: string, [id]: string[]) => (id === KNOWN ? [row] : []) }),
+          work({
+            query: async (_sql: string, [id]: string[]) =>
+              id === KNOWN || id === OTHER ? [{ ...row, id }] : [],
+          }),
       },
     },
     secretBox: { open: () => Buffer.from(JSON.stringify({ secret: SECRET })) },
@@ -161,5 +165,17 @@ describe('a delivery that knows no secret', () => {
       await expect.poll(() => intake.size, { timeout: 20_000 }).toBe(0);
     }
     expect(await deliver(port, KNOWN, SIGNED, 8_000, 0).status).toBe(429);
+  });
+
+  test('counts against its integration alone: a git host delivers for every tenant from its addresses', async () => {
+    const port = await serve('gitlab', new WebhookIntake(), 3);
+    for (let n = 0; n < 3; n += 1) expect(await deliver(port, KNOWN, TOKEN, 2).status).toBe(404);
+    expect(await deliver(port, KNOWN, TOKEN, 2).status).toBe(429);
+    // It is read, and what it holds is no JSON.
+    const right = { 'x-gitlab-token': SECRET };
+    expect(await deliver(port, OTHER, right, 2).status).toBe(422);
+    // Ids that are nobody's count together.
+    for (let n = 0; n < 3; n += 1) expect(await deliver(port, UNKNOWN, TOKEN, 2).status).toBe(404);
+    expect(await deliver(port, 'none', TOKEN, 2).status).toBe(429);
   });
 });
