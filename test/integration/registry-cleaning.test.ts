@@ -168,6 +168,17 @@ describe('after a build', () => {
     expect(await tags(owner)).toEqual(['buildcache', 'rev-1', 'rev-4', 'rev-5']);
   });
 
+  test('so does one that a build has pushed and not told of, though an old revision has the same', async () => {
+    const owner = await built(['same', 'b', 'c', 'd', 'same']);
+    await api.store.sql(
+      `UPDATE revisions SET status = 'BUILDING', resolved_image = NULL WHERE deployment_id = $1 AND number = 5`,
+      [owner.id],
+    );
+    await enqueue(owner.id);
+    await cleaning().run();
+    expect(await tags(owner)).toEqual(['buildcache', 'rev-1', 'rev-4', 'rev-5']);
+  });
+
   test("the registry's own collection of what has no tag leaves every kept image, and its layers", async () => {
     const owner = await built();
     // Each build writes the cache anew: what was before has no tag any more.

@@ -39,8 +39,8 @@ export interface GitOverHttps {
   readonly requests: GitRequest[];
   /** The one that is asked for from now on, as password of any user or as bearer; undefined: everybody may read and push. */
   token: string | undefined;
-  /** Takes requests and says nothing, from now on. */
-  hang: boolean;
+  /** Takes requests, or those of which this says so, and says nothing, from now on. */
+  hang: boolean | ((request: GitRequest) => boolean);
   /** Answers with this status alone, from now on. */
   status: number | undefined;
   /**
@@ -75,7 +75,8 @@ export async function startGitOverHttps(options: { token?: string } = {}): Promi
     response.once('finish', () => {
       entry.status = response.statusCode;
     });
-    if (served.hang) return;
+    const { hang } = served;
+    if (typeof hang === 'boolean' ? hang : hang(entry)) return;
     if (served.status !== undefined) response.writeHead(served.status).end();
     else if (served.token !== undefined && !knows(request, served.token)) refuse(response);
     else {

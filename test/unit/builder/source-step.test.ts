@@ -337,6 +337,24 @@ describe('what is refused', () => {
   });
 });
 
+describe('the history of a branch', () => {
+  it('that does not come in time is no fault of the repository', async () => {
+    let visits = 0;
+    // To look for the repository, and for what is newest; the third one is for the history.
+    host.hang = ({ path }) => {
+      if (path.includes('/info/refs')) visits += 1;
+      return visits >= 3;
+    };
+    try {
+      const error = await failure({ ref: 'main', commit: first, timeoutMs: 4_000 });
+      expect(error.reason).toBe('GitHostUnavailable');
+      expect(visits).toBe(3);
+    } finally {
+      host.hang = false;
+    }
+  });
+});
+
 describe('a redirect', () => {
   let elsewhere: Server;
   let port: number;
