@@ -62,12 +62,29 @@ describe('answers', () => {
 
 describe('answers about a Secret', () => {
   const refused = (message: string, code = 403, reason = 'Forbidden') =>
-    statusError('create Secret a/b', code, { reason, message, details: { name: 'b' } }, { confidential: true });
+    statusError(
+      'create Secret a/b',
+      code,
+      { reason, message, details: { name: 'b' } },
+      { confidential: true },
+    );
 
   test.each([
-    ['admission webhook "deny.example" denied the request: {"data":{"TOKEN":"aHVudGVyMg=="}}', 403, 'Forbidden'],
-    [`secrets "b" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'q' denied request: aHVudGVyMg==`, 403, 'Forbidden'],
-    ['admission webhook "x" denied the request: secrets is forbidden: User "aHVudGVyMg==" cannot create resource ', 403, 'Forbidden'],
+    [
+      'admission webhook "deny.example" denied the request: {"data":{"TOKEN":"aHVudGVyMg=="}}',
+      403,
+      'Forbidden',
+    ],
+    [
+      `secrets "b" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'q' denied request: aHVudGVyMg==`,
+      403,
+      'Forbidden',
+    ],
+    [
+      'admission webhook "x" denied the request: secrets is forbidden: User "aHVudGVyMg==" cannot create resource ',
+      403,
+      'Forbidden',
+    ],
     ['Secret "b" is invalid: data[aHVudGVyMg==]: Invalid value: "aHVudGVyMg=="', 422, 'Invalid'],
     ['aHVudGVyMg==', 409, 'Conflict'],
     ['aHVudGVyMg==', 418, 'Teapot'],
