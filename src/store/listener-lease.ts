@@ -71,7 +71,10 @@ const RELEASE = 'UPDATE listeners SET lease_holder = NULL, last_seen_at = now() 
 const AWAITS = `(l.awaits_inventory OR l.lease_epoch <> $3 AND l.ever_seen
   AND NOT ($8 AND l.cluster_reachable AND coalesce(l.lease_expires_at > now(), false)))`;
 
-/** A process that has just begun does not know yet what it cannot read: what the one before it could not is as it was, until the next renewal. */
+/**
+ * A process that has just begun does not know yet what it cannot read: what the one before it could not is as it was, until
+ * the next renewal.
+ */
 const HOLD = `
 UPDATE listeners l SET lease_holder = $2, lease_epoch = $3, lease_expires_at = now() + make_interval(secs => $4::float8),
   report_seq = CASE WHEN lease_epoch = $3 THEN report_seq ELSE 0 END,

@@ -33,7 +33,6 @@ export interface Unmeasured {
   readonly id: string;
   readonly sourceConfig: SourceConfig;
   readonly secrets: SealedSecrets | null;
-  readonly isBeingDeleted: boolean;
 }
 
 export type Measure = (deployment: Unmeasured) => QuotaUsage;
@@ -50,11 +49,11 @@ interface UnmeasuredRow {
   stored: number | null;
 }
 
-const UNMEASURED_COLUMNS = `d.id, d.generation, d.source_config, d.delete_requested_at IS NOT NULL AS deleting,
+const SHARES = `SELECT d.id, d.generation, d.source_config, d.delete_requested_at IS NOT NULL AS deleting,
   s.id AS secrets_id, s.key_id, s.sealed, d.quota_storage_gi AS stored
 FROM deployments d LEFT JOIN secret_sets s ON s.id = d.secrets_id`;
 
-const UNMEASURED = `SELECT ${UNMEASURED_COLUMNS} WHERE d.tenant_id = $1 AND d.id > $2 AND d.quota_cpu_m IS NULL
+const UNMEASURED = `${SHARES} WHERE d.tenant_id = $1 AND d.id > $2 AND d.quota_cpu_m IS NULL
 ORDER BY d.id LIMIT $3`;
 
 /** Waits for nobody: who changes such a deployment may be waiting for the tenant that we hold. */
@@ -76,7 +75,6 @@ function toUnmeasured(tenantId: string, row: UnmeasuredRow): Unmeasured {
   return {
     id,
     sourceConfig,
-    isBeingDeleted: row.deleting,
     secrets: found ? { id: secretsId, tenantId, deploymentId: id, keyId, sealed } : null,
   };
 }
@@ -156,7 +154,7 @@ export interface SharedUsage {
   readonly others: TenantUsage;
 }
 
-const SHARE = `SELECT ${UNMEASURED_COLUMNS} WHERE d.tenant_id = $1 AND d.id = $2`;
+const SHARE = `${SHARES} WHERE d.tenant_id = $1 AND d.id = $2`;
 
 /**
  * The volume that a deployment counts for as it is stored, in GiB: once made, it stays until the deployment is gone.
@@ -169,7 +167,8 @@ export async function readVolumeGi(
   measure: Measure,
 ): Promise<number> {
   const [row] = await transaction.query<UnmeasuredRow>(SHARE, [tenantId, deploymentId]);
-  return row === undefined ? 0 : shareOf(tenantId, row, measure).storageGi;
+  // Measuring opens the secrets: only where nothing is stored.
+  return row === undefined ? 0 : (row.stored ?? measure(toUnmeasured(tenantId, row)).storageGi);
 }
 
 /**

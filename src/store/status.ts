@@ -30,7 +30,8 @@ export const DEPLOYMENT_STATUS = `CASE WHEN ${unknownIf(`NOT ${WATCHED}`)} THEN 
 
 /**
  * Deployment.status as the history has it: UNKNOWN from when the loss of the listener was written there, which is a few
- * seconds after it can be read. A namespace that cannot be read is no event. So the events of a deployment form a chain: each begins where the one before ended.
+ * seconds after it can be read. A namespace that cannot be read is no event. So the events of a deployment form a chain:
+ * each begins where the one before ended.
  */
 export const TOLD_STATUS = `CASE WHEN ${unknownIf('l.loss_recorded')} THEN 'UNKNOWN' ELSE d.recorded_status END`;
 
