@@ -27,6 +27,10 @@ COPY src ./typescript
 RUN node --disable-warning=ExperimentalWarning scripts/strip-types.ts typescript src
 
 FROM ${NODE_IMAGE}
+# Builds clone with git, which slim bases do not have. One that has it keeps its own: give such a base where no mirror of
+# its distribution is reached. Authorities are Node's, so none are installed.
+RUN git --version 2> /dev/null \
+    || { apt-get update && apt-get install --yes --no-install-recommends git && rm -rf /var/lib/apt/lists/* && git --version; }
 WORKDIR /app
 ENV NODE_ENV=production BERTH_HOST=0.0.0.0
 LABEL org.opencontainers.image.title="berth" \

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { commitShaSchema } from '../domain/build.ts';
 import { type Git, GitEndedError, type GitResult } from './git-process.ts';
@@ -242,6 +242,8 @@ export async function clone(request: CloneRequest): Promise<string> {
   log(`commit ${sha}`);
   await cloning.check(sha);
   mkdirSync(into, { recursive: true });
+  // A volume's folder may give its group to all that is made in it: that would be in the image.
+  chmodSync(into, 0o755);
   await cloning.must('write the files', [
     `--work-tree=${into}`,
     'checkout',

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { authorities } from './authorities.ts';
 
 /** The git command, with nothing of the machine's own configuration and nothing of the repository's that could run. */
 
@@ -35,12 +36,12 @@ function credentialHelper(usernameFile: string, tokenFile: string): string {
 }
 
 /** Only https, only this host's credentials, no hook, no filter, no redirect to wherever. */
-function configurationOf({ host, credentials, caFile, resolve }: GitSettings): string {
+function configurationOf({ host, credentials, resolve }: GitSettings, authoritiesFile: string): string {
   const http = [
     'followRedirects = false',
     'lowSpeedLimit = 1000',
     'lowSpeedTime = 60',
-    ...(caFile === null ? [] : [`sslCAInfo = ${quoted(caFile)}`]),
+    `sslCAInfo = ${quoted(authoritiesFile)}`,
     ...(resolve === null ? [] : [`curloptResolve = ${quoted(resolve)}`]),
   ];
   const helper =
@@ -71,6 +72,9 @@ function configurationOf({ host, credentials, caFile, resolve }: GitSettings): s
     'fsckObjects = false',
     '[gc]',
     'auto = 0',
+    // Each thread keeps a cache of its own, and there would be as many as the node has processors.
+    '[pack]',
+    'threads = 1',
     ...helper,
     '',
   ].join('\n');
@@ -105,7 +109,9 @@ export function gitOf(settings: GitSettings): Git {
   const home = join(settings.folder, 'home');
   mkdirSync(home, { recursive: true });
   const config = join(settings.folder, 'gitconfig');
-  writeFileSync(config, configurationOf(settings), { mode: 0o600 });
+  const authoritiesFile = join(settings.folder, 'authorities.pem');
+  writeFileSync(authoritiesFile, `${authorities(settings.caFile).join('\n')}\n`);
+  writeFileSync(config, configurationOf(settings, authoritiesFile), { mode: 0o600 });
   const env = {
     PATH: settings.path,
     HOME: home,

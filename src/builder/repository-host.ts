@@ -1,10 +1,9 @@
 import { lookup } from 'node:dns/promises';
-import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { rootCertificates } from 'node:tls';
 import { isPublicAddress } from '../domain/https-url.ts';
+import { authorities } from './authorities.ts';
 import { StepFailure } from './step-failure.ts';
 
 /**
@@ -80,7 +79,7 @@ function ask(url: URL, addresses: readonly string[], settings: HostSettings, wit
         'git-protocol': 'version=2',
         ...(token === null ? {} : { authorization: `Basic ${Buffer.from(token).toString('base64')}` }),
       },
-      ...(caFile === null ? {} : { ca: [...rootCertificates, readFileSync(caFile, 'utf8')] }),
+      ca: authorities(caFile),
     });
     question.once('response', (response) => {
       resolve({ status: response.statusCode ?? 0, headers: response.headers });

@@ -7,12 +7,12 @@ import { crane } from '../cluster/images/crane.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Builds it on the base image `node` and pushes it to the registry at `host` as `berth:0.1.0`. npm's packages come from
+ * Builds it on the base image `node-git` and pushes it to the registry at `host` as `berth:0.1.0`. npm's packages come from
  * the registry of whoever runs this.
  * @returns its digest
  */
 export async function pushBerthImage(buildkit: LocalBuildkit, host: string): Promise<string> {
-  const base = await pushBaseImage('node', host);
+  const base = await pushBaseImage('node-git', host);
   const image = `${host}/berth:0.1.0`;
   // Who vouches for the registry of npm, and its settings.
   const ca = process.env['NODE_EXTRA_CA_CERTS'];
@@ -27,7 +27,7 @@ export async function pushBerthImage(buildkit: LocalBuildkit, host: string): Pro
       '--local',
       `dockerfile=${root}`,
     ],
-    ...['--opt', `build-arg:NODE_IMAGE=${host}/base/node@${base.digest}`],
+    ...['--opt', `build-arg:NODE_IMAGE=${host}/base/node-git@${base.digest}`],
     ...(ca ? ['--secret', `id=ca,src=${ca}`] : []),
     ...(npmrc ? ['--secret', `id=npmrc,src=${npmrc}`] : []),
     ...['--output', `type=image,name=${image},push=true`],

@@ -4,13 +4,23 @@
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type LocalBuildkit, startBuildkit } from '../cluster/images/buildkit.ts';
 import { crane } from '../cluster/images/crane.ts';
+import { startGitOverHttps } from '../cluster/images/git-over-https.ts';
 import { type LocalRegistry, startRegistry } from '../cluster/images/registry.ts';
 import { FIRST_TIME_MS, resolveRunc } from '../cluster/images/tools.ts';
 import { type OrdinaryDatabase, ordinaryDatabase } from '../cluster/ordinary-database.ts';
@@ -63,8 +73,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A container of the image, with the network of this machine. */
-async function container(args: readonly string[], settings: Record<string, string>): Promise<ChildProcess> {
+/** A container of the image, with the network of this machine, and folders of it by their path in the container. */
+async function container(
+  args: readonly string[],
+  settings: Record<string, string>,
+  folders: Record<string, string> = {},
+): Promise<ChildProcess> {
   const runc = await resolveRunc();
   const bundle = join(folder, uniqueName('bundle'));
   mkdirSync(bundle);
@@ -84,6 +98,8 @@ async function container(args: readonly string[], settings: Record<string, strin
   });
   spec.root = { path: join(folder, 'rootfs'), readonly: true };
   spec.mounts.push({ destination: '/tmp', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'nodev'] });
+  for (const [destination, source] of Object.entries(folders))
+    spec.mounts.push({ destination, type: 'bind', source, options: ['bind', 'rw', 'nosuid', 'nodev'] });
   spec.linux.namespaces = spec.linux.namespaces.filter(({ type }) => type !== 'network');
   writeFileSync(path, JSON.stringify(spec));
   const state = join(folder, 'runc');
@@ -164,4 +180,34 @@ it('runs on a root file system that is only read: version, migrate, and the API 
   expect(text).toContain('"msg":"stopped"');
   expect(code).toBe(0);
   await database.drop();
+});
+
+it('clones as the step `source` of a build does, with git of its own, believing its own authorities and one besides', async () => {
+  const token = 'a-token-of-the-git-host';
+  const host = await startGitOverHttps({ token });
+  try {
+    const files = { 'berth.yaml': 'anything at all', Dockerfile: 'FROM scratch\n', 'page.html': 'hello' };
+    const commit = await host.commitFiles('team/app', files);
+    const folders = { '/workspace': join(folder, 'workspace'), '/git': join(folder, 'git') };
+    for (const source of Object.values(folders)) mkdirSync(source);
+    chmodSync(folders['/workspace'], 0o777);
+    const given = { 'git-username': 'git', 'git-token': token, 'ca.crt': host.ca };
+    for (const [name, content] of Object.entries(given)) writeFileSync(join(folders['/git'], name), content);
+    const step = [
+      ...['build-step', 'source', `--repo-url=${host.url}/team/app.git`, '--config=berth.yaml'],
+      ...['--workspace=/workspace', '--credentials=/git', '--termination-log=/workspace/last-word'],
+    ];
+    const settings = { HOME: '/tmp', BERTH_GIT_ALLOW_PRIVATE: 'true' };
+    const ca = { BERTH_BUILD_CA: '/git/ca.crt' };
+    const cloned = await output(await container(step, { ...settings, ...ca }, folders));
+    expect(cloned).toMatchObject({ code: 0 });
+    expect(cloned.text).not.toContain(token);
+    expect(readFileSync(join(folders['/workspace'], 'commit'), 'utf8')).toBe(`${commit}\n`);
+    expect(readFileSync(join(folders['/workspace'], 'context/page.html'), 'utf8')).toBe('hello');
+    const refused = await output(await container(step, settings, folders));
+    expect(refused.code).toBe(1);
+    expect(readFileSync(join(folders['/workspace'], 'last-word'), 'utf8')).toContain('GitHostUnavailable');
+  } finally {
+    await host.stop();
+  }
 });

@@ -2,8 +2,8 @@
  * Base images for builds where no registry of the world is reached: made here from Debian's packages and npm's, kept in
  * the cache as OCI image layouts, and pushed to the registry of a test.
  *
- * `static`: busybox alone. `node`: node and npm, as official images have them, with busybox for a shell. `python`:
- * python3 and pip, likewise. None holds certificates of authorities or a package manager of a distribution.
+ * `static`: busybox alone. `node`: node and npm, as official images have them, with busybox for a shell; `node-git`: with
+ * git besides. `python`: python3 and pip, likewise. None holds certificates of authorities or a package manager of a distribution.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';

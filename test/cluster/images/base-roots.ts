@@ -21,7 +21,7 @@ import { type DebianTree, debianTree } from './debian-packages.ts';
 import { npmPackage } from './npm-package.ts';
 import type { ImageConfig } from './oci-layout.ts';
 
-export const baseImageNames = ['static', 'node', 'python', 'postgres', 'redis'] as const;
+export const baseImageNames = ['static', 'node', 'node-git', 'python', 'postgres', 'redis'] as const;
 export type BaseImageName = (typeof baseImageNames)[number];
 
 /** Where the content comes from. */
@@ -39,9 +39,17 @@ export interface Parts {
 /** A change in how the parts are put together is a new recipe. */
 const RECIPE = 2;
 
+const NODE_LIBRARIES = ['libc6', 'libstdc++6', 'libgcc-s1', 'libatomic1', 'busybox-static'];
+
 const DEBIAN: Record<BaseImageName, DebianTree> = {
   static: { name: 'static', packages: ['busybox-static'] },
-  node: { name: 'node', packages: ['libc6', 'libstdc++6', 'libgcc-s1', 'libatomic1', 'busybox-static'] },
+  node: { name: 'node', packages: NODE_LIBRARIES },
+  'node-git': {
+    name: 'node-git',
+    packages: ['git', ...NODE_LIBRARIES],
+    // Without perl, which no command of a clone is written in.
+    dependencies: /^(lib(?!perl|error-perl)|zlib1g)/,
+  },
   python: {
     name: 'python',
     packages: ['python3-minimal', 'libpython3-stdlib', 'python3-pip-whl', 'busybox-static'],
@@ -77,11 +85,13 @@ export async function partsOf(name: BaseImageName, options: ResolveOptions): Pro
   }
   const debian = await debianTree(DEBIAN[name], options);
   const version = [RECIPE, basename(dirname(debian)), basename(debian), entrypointOf(name)].join(' ').trim();
-  if (name !== 'node') return { version, debian };
+  if (!withNode(name)) return { version, debian };
   const node = nodePackage();
   const npm = await npmPackage(NPM, options);
   return { version: `${version} node ${node.version} npm ${NPM.version}`, debian, node, npm };
 }
+
+const withNode = (name: BaseImageName) => name === 'node' || name === 'node-git';
 
 /** The Node that this project runs with, as npm has installed it. */
 function nodePackage(): { folder: string; version: string } {
@@ -102,7 +112,7 @@ export async function assembleRoot(name: BaseImageName, parts: Parts, root: stri
   writeSystemFiles(root);
   await linkApplets(root);
   const environment = ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'];
-  if (name === 'node') return addNode(root, parts, environment);
+  if (withNode(name)) return addNode(root, parts, environment);
   if (name === 'python') return addPython(root, environment);
   if (name === 'postgres') return addPostgres(root);
   if (name === 'redis') return addRedis(root, environment);
