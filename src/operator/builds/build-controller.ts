@@ -1,5 +1,6 @@
 import type { BuildStatus } from '../../contract/build.ts';
 import type { BuildConfig } from '../../contract/build-config.ts';
+import { LABELS } from '../../contract/names.ts';
 import { canonicalJson } from '../../domain/hash.ts';
 import type { Logger } from '../../domain/logger.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -125,7 +126,7 @@ export class BuildController {
 
   async #delete({ job, reason }: BuildAction & { kind: 'delete' }, signal: AbortSignal): Promise<void> {
     const { client, caches, logger } = this.#options;
-    const { namespace, name, uid } = job.metadata;
+    const { namespace, name, uid, labels = {} } = job.metadata;
     try {
       const options = {
         ...(uid === undefined ? {} : { uid }),
@@ -138,7 +139,8 @@ export class BuildController {
         options,
       );
       caches.noteDelete(job);
-      logger.info({ job: name, reason }, 'ended a build');
+      const [deploymentId, revisionId] = [labels[LABELS.deploymentId], labels[LABELS.revisionId]];
+      logger.info({ deploymentId, revisionId, job: name, reason }, 'ended a build');
     } catch (error) {
       if (!isKubeError(error, 'not_found', 'conflict')) throw error;
     }

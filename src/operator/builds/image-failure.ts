@@ -9,8 +9,10 @@ const WRAPPED =
 const QUOTED = /"(?:[^"\\]|\\.)*"/g;
 
 /** The daemon went away, or was never reached. */
-const DAEMON_LOST =
-  /^((rpc error: code = )?Unavailable\b|(failed to list|listing) workers\b|could not connect to )/i;
+const DAEMON_LOST = /^((rpc error: code = )?Unavailable\b|(failed to list|listing) workers\b)/i;
+/** What buildctl-daemonless.sh says of a daemon that did not start; all that RUN prints has a number before it. */
+const NEVER_STARTED =
+  /^(could not connect to \S+ after \d+ trials|={10} log ={10})$|^\[rootlesskit:[a-z ]+\] error: /m;
 /** The push itself, and the layers of the cache. */
 const PUSH = /^(failed to push |error writing [\w ]+: )/i;
 /** Of a base image. */
@@ -32,6 +34,7 @@ const DENIED = /: 40[13]\b|denied|unauthorized|insufficient_scope|authorization 
  * to, and passes perhaps; of a base image it is one of the Dockerfile.
  */
 export function imageFailureReason(log: string): BuildFailureReason {
+  if (NEVER_STARTED.test(log)) return 'BuildLost';
   const lines = log.trim().split('\n');
   const last = lines.findLastIndex((text) => /^error: /i.test(text));
   const error = last < 0 ? '' : lines.slice(last).join('\n');
