@@ -5,6 +5,14 @@ export interface BackoffOptions {
   capMs: number;
 }
 
+/** Longest wait that an answer may ask for: it may come from whatever stands before the server, and clocks differ. */
+const MOST_RETRY_AFTER_MS = 60_000;
+
+/** What an answer asks for with Retry-After, in milliseconds, as far as that is waited for. */
+export function boundedRetryAfter(asked: number | undefined): number | undefined {
+  return asked === undefined ? undefined : Math.min(asked, MOST_RETRY_AFTER_MS);
+}
+
 /**
  * Exponential backoff with full jitter: a random delay in [0, min(cap, base·2^failures)), in milliseconds.
  * Source: M. Brooker, "Exponential Backoff and Jitter" (AWS Architecture Blog, 2015).

@@ -1,3 +1,5 @@
+import { boundedRetryAfter } from '../domain/backoff.ts';
+
 /** What went wrong, in the terms in which a caller decides what to do next. */
 export type KubeErrorKind =
   | 'not_found'
@@ -102,7 +104,7 @@ export class KubeError extends Error {
     this.status = fields.status;
     this.reason = fields.reason;
     this.causes = fields.causes ?? [];
-    this.retryAfterMs = fields.retryAfterMs;
+    this.retryAfterMs = boundedRetryAfter(fields.retryAfterMs);
     this.notProcessed = fields.notProcessed ?? false;
     this.#said = fields.said ?? fields.message;
   }

@@ -15,6 +15,8 @@ export class ReflectorHealth {
   readonly #since: Date;
   #lastEventAt: Date | undefined;
   #lastError: string | undefined;
+  /** So often since the last list. */
+  #tooFarBehind = 0;
 
   constructor({ kind, logger, clock }: { kind: string; logger: Logger; clock: Clock }) {
     this.#kind = kind;
@@ -29,6 +31,7 @@ export class ReflectorHealth {
   }
 
   listed(): void {
+    this.#tooFarBehind = 0;
     this.#counts.lists += 1;
     this.#lastEventAt = this.#clock.date();
   }
@@ -64,8 +67,14 @@ export class ReflectorHealth {
     this.#counts.errors += 1;
     this.#restarted(error.kind);
     const fields = { kind: this.#kind, error: error.message, status: error.status, delayMs };
-    if (error.kind === 'gone') this.#logger.info(fields, 'the watch is too far behind; listing again');
-    else if (error.message === this.#lastError) this.#logger.debug(fields, 'list or watch failed again');
+    if (error.kind === 'gone') {
+      // The server has answered; whether it lists is told by the list, unless that is answered so as well.
+      this.#logger.info(fields, 'the watch is too far behind; listing again');
+      this.#tooFarBehind += 1;
+      if (this.#tooFarBehind > 1) this.#lastError = error.message;
+      return;
+    }
+    if (error.message === this.#lastError) this.#logger.debug(fields, 'list or watch failed again');
     else this.#logger.warn(fields, 'list or watch failed; will go on trying');
     this.#lastError = error.message;
   }

@@ -16,7 +16,7 @@ import type { TenantNamespaces } from './tenant-namespace.ts';
 
 export interface ApplyDeps {
   client: Pick<KubeClient, 'create' | 'apply'>;
-  view: Pick<ResourceView, 'covers' | 'trouble' | 'getSure' | 'refresh' | 'creating' | 'noteWrite'>;
+  view: Pick<ResourceView, 'covers' | 'trouble' | 'get' | 'getSure' | 'refresh' | 'creating' | 'noteWrite'>;
   secrets: EnvSecrets;
   pullSecrets: PullSecrets;
   /** Absent: nothing is built in this cluster. */

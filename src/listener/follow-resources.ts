@@ -46,7 +46,7 @@ export function followResources(
     deleted: (resource) => {
       const gone = goneItem(resource);
       if (gone === null) return;
-      outbox.forget(gone.deployment_id);
+      outbox.forget(gone);
       outbox.touch(keyOf(resource), gone);
     },
   });

@@ -24,6 +24,7 @@ import {
   reportsResponseSchema,
 } from '../contract/report-protocol.ts';
 import { applyWorkSchema, purgeWorkSchema, type WorkItem } from '../contract/work-protocol.ts';
+import { boundedRetryAfter } from '../domain/backoff.ts';
 import type { LogAbility } from '../domain/log-query.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { HubAnswer, HubTransport } from './hub-transport.ts';
@@ -44,7 +45,7 @@ export class HubError extends Error {
     super(message);
     this.kind = kind;
     this.status = status;
-    this.retryAfterMs = retryAfterMs;
+    this.retryAfterMs = boundedRetryAfter(retryAfterMs);
   }
 
   /** The lease is another cluster's: waiting does not help. */

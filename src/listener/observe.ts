@@ -6,6 +6,7 @@ import { parseQuantity } from '../kube/quantity.ts';
 import {
   appliedHashOf,
   hasOwnLabels,
+  isEdited,
   lacksBuildSecret,
   lacksEnvironment,
   type Resource,
@@ -105,18 +106,19 @@ export function inventoryItem(resource: Resource): InventoryItem | null {
   const deploymentId = deploymentIdOf(resource);
   if (deploymentId === null) return null;
   const { name, namespace, uid } = resource.metadata;
+  const applied = appliedHashOf(resource)?.slice(0, MAX_HASH) ?? null;
+  const isWhole = hasOwnLabels(resource) && !lacksEnvironment(resource) && !lacksBuildSecret(resource);
+  // With its labels edited, or its environment or the credentials of its build lost, it is not what was applied, whatever its spec says.
+  const hash = isWhole ? specHashOf(resource) : contentHash(resource.metadata.labels ?? {});
   return {
     deployment_id: deploymentId,
     name,
     namespace,
     uid: uid ?? '',
     generation: generationOf(resource),
-    // With its labels edited, or its environment or the credentials of its build lost, it is not what was applied, whatever its spec says.
-    spec_hash:
-      hasOwnLabels(resource) && !lacksEnvironment(resource) && !lacksBuildSecret(resource)
-        ? specHashOf(resource)
-        : contentHash(resource.metadata.labels ?? {}),
-    applied_hash: appliedHashOf(resource)?.slice(0, MAX_HASH) ?? null,
+    spec_hash: hash,
+    // Where nobody has edited its spec, its generation is a listener's word: a restored hub has to catch up with it.
+    applied_hash: isWhole || isEdited(resource) ? applied : hash,
   };
 }
 

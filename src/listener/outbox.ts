@@ -11,6 +11,11 @@ export interface ReportDraft {
   failed(): void;
 }
 
+type Place = Pick<ObservedReport, 'deployment_id' | 'namespace' | 'name'>;
+
+/** Which custom resource it is about. */
+const placeOf = ({ deployment_id, namespace, name }: Place) => `${deployment_id} ${namespace}/${name}`;
+
 /** Statuses of one deployment that are kept for a hub that does not listen: of so many changes of its revisions. */
 const KEPT_STATUSES = 20;
 
@@ -21,9 +26,9 @@ const KEPT_STATUSES = 20;
  */
 export class Outbox {
   readonly #outcomes = new Map<string, Outcome>();
-  /** Oldest first, none empty. */
+  /** By custom resource: somebody's copy of one has its id, too. Oldest first, none empty. */
   readonly #observed = new Map<string, readonly ObservedReport[]>();
-  /** Hash of the status that the hub has, or is just being told, by deployment. */
+  /** Hash of the status that the hub has, or is just being told, by custom resource. */
   readonly #known = new Map<string, string>();
   /** Keys whose inventory line may have changed, each with the line of when it was gone. */
   readonly #touched = new Map<string, InventoryItem | null>();
@@ -37,18 +42,19 @@ export class Outbox {
     this.#wakeFor(outcome);
   }
 
-  addObserved(report: ObservedReport): void {
-    const { deployment_id: id } = report;
-    const waiting = this.#observed.get(id);
-    if (waiting === undefined && this.#known.get(id) === contentHash(report)) return;
-    this.#observed.set(id, withoutRepetitions([...(waiting ?? []), report]));
+  /** @param again also when the hub has it: what it was told since is over */
+  addObserved(report: ObservedReport, again = false): void {
+    const place = placeOf(report);
+    const waiting = this.#observed.get(place);
+    if (!again && waiting === undefined && this.#known.get(place) === contentHash(report)) return;
+    this.#observed.set(place, withoutRepetitions([...(waiting ?? []), report]));
     this.#wakeFor(report);
   }
 
   /** A custom resource is gone for good: nothing is remembered of it, and nothing more is told. */
-  forget(deploymentId: string): void {
-    this.#observed.delete(deploymentId);
-    this.#known.delete(deploymentId);
+  forget(resource: Place): void {
+    this.#observed.delete(placeOf(resource));
+    this.#known.delete(placeOf(resource));
   }
 
   /** The hub should compare this resource with its record. @param gone its line if it is found to be gone */
@@ -89,26 +95,28 @@ export class Outbox {
     const observed = [...this.#observed.values()].flat().slice(0, limit - outcomes.length);
     if (outcomes.length + observed.length === 0) return null;
     for (const { deployment_id } of outcomes) this.#outcomes.delete(deployment_id);
-    const taken = Map.groupBy(observed, ({ deployment_id }) => deployment_id);
-    for (const [id, reports] of taken) this.#keep(id, this.#observed.get(id)?.slice(reports.length) ?? []);
+    const taken = Map.groupBy(observed, placeOf);
+    for (const [place, reports] of taken)
+      this.#keep(place, this.#observed.get(place)?.slice(reports.length) ?? []);
     // Already now: a status that comes meanwhile may be the one of before again, and is news after this one.
-    for (const report of observed) this.#known.set(report.deployment_id, contentHash(report));
+    for (const report of observed) this.#known.set(placeOf(report), contentHash(report));
     return {
       reports: [...outcomes, ...observed],
       failed: () => {
-        for (const id of taken.keys()) this.#known.delete(id);
+        for (const place of taken.keys()) this.#known.delete(place);
         for (const outcome of outcomes) {
           if (!this.#outcomes.has(outcome.deployment_id)) this.addOutcome(outcome);
         }
-        for (const [id, reports] of taken) this.#keep(id, [...reports, ...(this.#observed.get(id) ?? [])]);
+        for (const [place, reports] of taken)
+          this.#keep(place, [...reports, ...(this.#observed.get(place) ?? [])]);
         this.wake();
       },
     };
   }
 
-  #keep(id: string, reports: readonly ObservedReport[]): void {
-    if (reports.length === 0) this.#observed.delete(id);
-    else this.#observed.set(id, withoutRepetitions(reports));
+  #keep(place: string, reports: readonly ObservedReport[]): void {
+    if (reports.length === 0) this.#observed.delete(place);
+    else this.#observed.set(place, withoutRepetitions(reports));
   }
 
   /** Takes out what the inventory is wanted of; `everything` includes the touched ones. */

@@ -1,6 +1,7 @@
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import { ANNOTATIONS, LABELS, MANAGED_BY } from '../contract/names.ts';
 import type { Reason } from '../domain/conditions.ts';
+import { isDeeper, MOST_LEVELS } from '../domain/depth.ts';
 import { contentHash } from '../domain/hash.ts';
 import { type KubeObject, keyOf } from '../kube/object.ts';
 import type { Reflector, ReflectorHandlers, ReflectorStats } from '../kube/reflector.ts';
@@ -153,11 +154,15 @@ export class ResourceView {
 
 const hashes = new WeakMap<Resource, string>();
 
+/** Of what no version of Berth wrote; no hash is this. */
+const TOO_DEEP = 'too-deep';
+
 /** Hash of spec as it stands. */
 export function specHashOf(resource: Resource): string {
   let hash = hashes.get(resource);
   if (hash === undefined) {
-    hash = contentHash(resource.spec);
+    // Whoever edits a spec may nest it: that one is edited, and the next one is looked at.
+    hash = isDeeper(resource.spec, MOST_LEVELS) ? TOO_DEEP : contentHash(resource.spec);
     hashes.set(resource, hash);
   }
   return hash;

@@ -153,15 +153,13 @@ class Sender {
     const { hub, term, outbox, view, logger } = this.#options;
     const { everything, touched } = outbox.takeTouched();
     if (!everything && touched.size === 0) return;
-    const namespaces = everything ? view.listed() : null;
-    const present = everything ? view.list().map(inventoryItem) : [];
-    const items = [
-      ...present,
-      ...(everything ? [] : [...touched].map(([key, gone]) => this.#line(key, gone))),
-    ];
-    const known = items.filter((item) => item !== null);
-    if (known.length === 0 && !everything) return;
     try {
+      const namespaces = everything ? view.listed() : null;
+      const items = everything
+        ? view.list().map(inventoryItem)
+        : [...touched].map(([key, gone]) => this.#line(key, gone));
+      const known = items.filter((item) => item !== null);
+      if (known.length === 0 && !everything) return;
       const { due, unknown } = await hub.inventory(
         {
           epoch: term.epoch,

@@ -6,9 +6,11 @@ import type { Outcome } from '../kube/controller.ts';
 import { keyOf } from '../kube/object.ts';
 import { WorkQueue } from '../kube/work-queue.ts';
 import { type ApplyDeps, applyItem, type StepResult } from './apply.ts';
+import { observedReport } from './observe.ts';
 import type { Outbox } from './outbox.ts';
 import { type PurgeDeps, type PurgeMemory, purgeItem } from './purge.ts';
 import { Refusal, refusalOf, refusedReport, TermOver } from './refusal.ts';
+import { lacksEnvironment } from './resource-view.ts';
 import type { Term } from './term.ts';
 
 export interface WorkTableOptions {
@@ -45,6 +47,8 @@ export class WorkTable {
   readonly #resting = new Set<string>();
   /** Generation last applied in this term, by deployment. */
   readonly #applied = new Map<string, number>();
+  /** Deployments of which the hub was told that an item was refused, and nothing else since. */
+  readonly #refused = new Set<string>();
   readonly #memory: PurgeMemory = new Map();
   #room = Promise.withResolvers<void>();
 
@@ -144,7 +148,10 @@ export class WorkTable {
     };
     const deps = { ...this.#options.deps, logger, guard };
     if (item.kind === 'purge') return purgeItem(item, this.#memory, deps, signal);
-    const repair = item.generation <= (this.#applied.get(item.deployment_id) ?? 0);
+    const isAgain = item.generation <= (this.#applied.get(item.deployment_id) ?? 0);
+    const live = deps.view.get(item.namespace, item.name);
+    // Which Secrets are there may be known from a term before, since when one was lost.
+    const repair = isAgain || (live !== undefined && lacksEnvironment(live));
     return applyItem(item, repair, deps, signal);
   }
 
@@ -167,6 +174,7 @@ export class WorkTable {
       const gone = result.gone?.length ? { gone_env_revisions: [...result.gone] } : {};
       const version = item.work_version === undefined ? {} : { work_version: item.work_version };
       outbox.addOutcome({ kind: 'applied', deployment_id, generation, ...version, ...gone });
+      this.#tellStatusAgain(item);
     } else {
       this.#applied.delete(deployment_id);
       outbox.addOutcome({ kind: 'purged', deployment_id });
@@ -187,8 +195,17 @@ export class WorkTable {
     const { retryable, message } = refusal;
     logger.warn({ retryable, err: message }, 'failed to do a work item; the hub is told');
     outbox.addOutcome(refusedReport(item, refusal));
+    this.#refused.add(item.deployment_id);
     this.#drop(item);
     return { kind: 'settled' };
+  }
+
+  /** With the refusal the hub has put aside what it was told of the status, which may be the same as before. */
+  #tellStatusAgain(item: WorkItem): void {
+    if (!this.#refused.delete(item.deployment_id)) return;
+    const resource = this.#options.deps.view.get(item.namespace, item.name);
+    const report = resource === undefined ? null : observedReport(resource);
+    if (report !== null) this.#options.outbox.addObserved(report, true);
   }
 
   #lasting(item: WorkItem, error: unknown): Refusal | null {

@@ -4,6 +4,7 @@ import {
   managedDeploymentStatusSchema,
 } from '../contract/managed-deployment.ts';
 import { ANNOTATIONS, LABELS } from '../contract/names.ts';
+import { isDeeper, MOST_LEVELS } from '../domain/depth.ts';
 import type { UntypedObject } from '../kube/object.ts';
 import { INPUTS_HASH_LABEL } from '../workloads/labels.ts';
 import { isSecretWitness, type NamedSecret } from '../workloads/secret-witness.ts';
@@ -94,17 +95,6 @@ function readSpec(object: UntypedObject): ObservedResource | string {
   return shortened(
     spec.error.issues.map(({ path, message }) => `${['spec', ...path].join('.')}: ${message}`).join('; '),
   );
-}
-
-/**
- * Several times what any field has. The API server takes thousands of levels below what it does not look into, and what
- * copies them would run out of stack: in each look at this resource, and in those at all builds together.
- */
-const MOST_LEVELS = 64;
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
 }
 
 /** A copy without the fields that this version does not know. */

@@ -160,7 +160,7 @@ async function rights(context: ClusterContext, signal: AbortSignal): Promise<Fin
     wanted.push({ rights: buildRights(), namespace: buildNamespace, where });
   }
   const next =
-    'give the account of the listener its rights: helm upgrade, or kubectl apply -f manifests/PROFILE.yaml; with rights in some namespaces only, name these in BERTH_NAMESPACES';
+    'give the account of the listener its rights: helm upgrade, or kubectl apply what was rendered for this installation (docs/install.md); with rights in some namespaces only, name these in BERTH_NAMESPACES';
   try {
     const denied = await Promise.all(
       wanted.map(async ({ rights, namespace, where }) =>

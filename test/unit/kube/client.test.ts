@@ -190,6 +190,7 @@ describe('failures', () => {
     ['seconds', () => '3', 3_000],
     // As seen from when it is answered: the tests before this one may take their time.
     ['a date', () => new Date(Date.now() + 10_000).toUTCString(), expect.closeTo(10_000, -4)],
+    ['longer than anybody should wait', () => '3600', 60_000],
     ['a word', () => 'soon', undefined],
   ])('Retry-After: %s', async (_, value, expected) => {
     const { server, client } = await fakeServer();

@@ -172,7 +172,16 @@ describe('faults of the watch', () => {
     });
     await watching(s);
     s.server.watchFaults.push(fault);
-    s.server.cutWatches();
+    // Until it has listed anew nothing fails: the server has answered.
+    let told: string | undefined = 'nothing';
+    s.server.intercept = ({ query }) => {
+      if (query.get('watch') !== 'true') told = s.reflector.stats().lastError;
+      return false;
+    };
+    const before = s.reflector.stats().lastEventAt;
+    s.server.bookmark();
+    await vi.waitFor(() => expect(s.reflector.stats().lastEventAt).not.toEqual(before));
+    s.server.endWatches();
     s.server.remove('ns/goes', { silently: true });
     s.server.remove('ns/made-again', { silently: true });
     s.server.put(bareObject('made-again'), { silently: true });
@@ -182,6 +191,7 @@ describe('faults of the watch', () => {
     expect(s.told.added.filter((name) => name === 'made-again')).toHaveLength(2);
     expect(s.told.updated).toEqual([]);
     expect(s.reflector.stats().lists).toBe(2);
+    expect(told).toBeUndefined();
     await vi.waitFor(() => expect(s.server.openWatches).toBe(1));
   });
 

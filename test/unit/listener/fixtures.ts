@@ -153,6 +153,7 @@ export class FakeCluster {
     return {
       covers: (namespace: string) => namespace === NAMESPACE || namespace.startsWith('berth-'),
       trouble: (_namespace: string): string | undefined => undefined,
+      get: (namespace: string, name: string) => cached ?? live(namespace, name),
       getSure: async (namespace: string, name: string) => cached ?? live(namespace, name),
       refresh: async (namespace: string, name: string) => {
         cached = undefined;

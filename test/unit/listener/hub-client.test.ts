@@ -55,6 +55,11 @@ describe('answers of the hub', () => {
     });
   });
 
+  it('that asks for an hour of patience gets a minute', async () => {
+    const client = clientOf({ status: 503, body: '', retryAfterMs: 3_600_000 });
+    await expect(client.lease(lease)).rejects.toMatchObject({ retryAfterMs: 60_000 });
+  });
+
   it('no answer, and one that is none, are unavailable', async () => {
     await expect(clientOf(new TypeError('fetch failed')).lease(lease)).rejects.toMatchObject({
       kind: 'unavailable',

@@ -181,6 +181,21 @@ describe('the inventory’s line', () => {
     const { 'berth.dev/deployment-id': _gone, ...labels } = OWN_LABELS;
     const edited = { ...applied, metadata: { ...applied.metadata, labels } };
     expect(inventoryItem(edited)?.spec_hash).not.toBe(inventoryItem(applied)?.spec_hash);
+    // Its generation is a listener's word all the same: a hub that was restored has to catch up with it.
+    expect(inventoryItem(edited)?.applied_hash).toBe(inventoryItem(edited)?.spec_hash);
+    const both = { ...edited, spec: { ...edited.spec, suspend: true } };
+    expect(inventoryItem(both)?.applied_hash).toBe(contentHash(specOf(4)));
+  });
+
+  it('of one that was nested beyond all hashing is one that was edited', () => {
+    let nested: object = {};
+    for (let level = 0; level < 20_000; level += 1) nested = { nested };
+    const applied = resource({
+      metadata: { annotations: { 'berth.dev/spec-hash': contentHash(specOf(4)) } },
+    });
+    const odd = { ...applied, spec: { ...applied.spec, nested } } as Resource;
+    expect(isEdited(odd)).toBe(true);
+    expect(inventoryItem(odd)?.spec_hash).toBe('too-deep');
   });
 
   it('takes any annotation', () => {

@@ -61,6 +61,27 @@ describe('the outbox', () => {
     expect(outbox.draft(10)?.reports).toEqual([observed('a', 1)]);
   });
 
+  it('keeps a copy of a custom resource apart, which has the same id in another place', () => {
+    const outbox = new Outbox();
+    const copy = (generation: number) => ({ ...observed('a', generation), namespace: 'clone' });
+    outbox.addObserved(observed('a', 1));
+    outbox.addObserved(copy(1));
+    expect(outbox.draft(10)?.reports).toEqual([observed('a', 1), copy(1)]);
+    outbox.addObserved(observed('a', 1));
+    expect(outbox.isEmpty).toBe(true);
+    outbox.addObserved(observed('a', 2));
+    outbox.forget(copy(1));
+    expect(outbox.draft(10)?.reports).toEqual([observed('a', 2)]);
+  });
+
+  it('tells a status that the hub has where that is asked for', () => {
+    const outbox = new Outbox();
+    outbox.addObserved(observed('a', 1));
+    outbox.draft(10);
+    outbox.addObserved(observed('a', 1), true);
+    expect(outbox.draft(10)?.reports).toEqual([observed('a', 1)]);
+  });
+
   it('tells again what it does not know whether the hub has', () => {
     const outbox = new Outbox();
     outbox.addObserved(observed('a', 1));

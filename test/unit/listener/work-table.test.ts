@@ -139,6 +139,48 @@ describe('the work table', () => {
   });
 });
 
+describe('what was known before', () => {
+  const secret = { name: `${NAME}-env-1`, revision_number: 1, revision_id: 'r1', data: { A: '1' } };
+  const status = (reason: string) => ({
+    observedSpecGeneration: 1,
+    conditions: [
+      { type: 'Ready', status: 'False', reason, message: '', lastTransitionTime: '2026-01-01T00:00:00Z' },
+    ],
+  });
+  const put = (more: object) => {
+    const resource = t.cluster.get('ManagedDeployment', NAME);
+    if (resource !== undefined) t.cluster.put({ ...resource, ...more });
+  };
+
+  it('of Secrets, in a term before, is not believed where the operator misses one', async () => {
+    const item = applyWork({ env_secrets: [secret] });
+    t.table.add(item);
+    await t.table.reconcile(ID, signal);
+    t.cluster.remove('Secret', secret.name);
+    put({ status: status('EnvironmentMissing') });
+    const next = new WorkTable(t.options);
+    next.add(item);
+    await next.reconcile(ID, signal);
+    expect(t.cluster.get('Secret', secret.name)).toBeDefined();
+  });
+
+  it('to the hub of a status is told again once what was refused is applied', async () => {
+    t.table.add(applyWork());
+    await t.table.reconcile(ID, signal);
+    put({ status: status('Reconciling') });
+    t.told();
+    for (const failures of [['forbidden'], []] as const) {
+      t.cluster.failures.set('apply ManagedDeployment', [...failures]);
+      t.table.add(applyWork({ generation: 2 }));
+      await t.table.reconcile(ID, signal);
+    }
+    expect(t.told().map(({ kind }) => kind)).toEqual(['applied', 'observed']);
+    t.table.add(applyWork({ generation: 3 }));
+    await t.table.reconcile(ID, signal);
+    expect(t.told().map(({ kind }) => kind)).toEqual(['applied']);
+  });
+});
+
 describe('pulling work', () => {
   function pull(answers: (WorkItem[] | Error)[], reachable = () => true) {
     const stopping = new AbortController();
