@@ -1,7 +1,7 @@
 import { uuidv7 } from '../domain/id.ts';
 import type { Transaction } from './database.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
-import { type Actor, actorColumns } from './events.ts';
+import { type Actor, actorColumns, appendEvents } from './events.ts';
 import { holdHosts } from './leaving-hosts.ts';
 import { TOLD_STATUS } from './status.ts';
 
@@ -55,8 +55,9 @@ SELECT pg_notify('${WORK_CHANNEL}', listener_id::text) FROM d GROUP BY listener_
 
 const REPEAT = `
 UPDATE deployments SET delete_tracing_project = true
-WHERE tenant_id = $1 AND delete_requested_at IS NOT NULL
-  AND tracing_project_id IN (SELECT tracing_project_id FROM deployments WHERE tenant_id = $1 AND id = ANY($2::uuid[]))`;
+WHERE tenant_id = $1 AND delete_requested_at IS NOT NULL AND NOT delete_tracing_project
+  AND tracing_project_id IN (SELECT tracing_project_id FROM deployments WHERE tenant_id = $1 AND id = ANY($2::uuid[]))
+RETURNING id, name`;
 
 /**
  * Of one that is in its grace: what is left of it stays, and there is nothing to wait for. Once the grace is over the purge
@@ -66,10 +67,39 @@ const KEEP = `
 WITH kept AS (
   UPDATE deployments SET keep_workloads = true, purge_after = now(), next_attempt_at = now()
   WHERE tenant_id = $1 AND id = ANY($2::uuid[]) AND ${WITHIN_GRACE} AND NOT keep_workloads
-  RETURNING id
+  RETURNING id, name
 )
-SELECT id FROM deployments WHERE tenant_id = $1 AND id = ANY($2::uuid[]) AND NOT keep_workloads
+SELECT id, name, true AS kept FROM kept
+UNION ALL
+SELECT id, name, false FROM deployments WHERE tenant_id = $1 AND id = ANY($2::uuid[]) AND NOT keep_workloads
   AND id NOT IN (SELECT id FROM kept)`;
+
+interface AskedAgain {
+  id: string;
+  name: string;
+}
+
+/** Who has changed a deletion that was asked for before, and how. */
+function tellChanged(
+  transaction: Transaction,
+  tenantId: string,
+  changed: readonly AskedAgain[],
+  actor: Actor,
+  details: { keep_workloads: true } | { delete_tracing_project: true },
+): Promise<void> {
+  const how = 'keep_workloads' in details ? 'what it runs is kept' : 'its tracing project goes too';
+  return appendEvents(
+    transaction,
+    changed.map(({ id, name }) => ({
+      tenantId,
+      deploymentId: id,
+      actor,
+      reason: 'DeletionRequested',
+      message: `Deletion of ${name} was asked for again: ${how}.`,
+      details,
+    })),
+  );
+}
 
 export interface DeletionRequest {
   /** Delete the tracing project too, once nothing else uses it. */
@@ -135,11 +165,18 @@ export async function requestDeletions(
   if (requested.length > 0) await holdHosts(transaction, tenantId, requested);
   const already = of('already');
   if (keepWorkloads && already.length > 0) {
-    const purged = await transaction.query<{ id: string }>(KEEP, [tenantId, already]);
+    const rows = await transaction.query<AskedAgain & { kept: boolean }>(KEEP, [tenantId, already]);
+    const [kept, purged] = [rows.filter((row) => row.kept), rows.filter((row) => !row.kept)];
+    await tellChanged(transaction, tenantId, kept, request.actor, { keep_workloads: true });
     const lost = new Set(purged.map(({ id }) => id));
     for (const id of already) if (lost.has(id.toLowerCase())) outcomes.set(id, 'too_late');
   }
-  if (deleteTracingProject && already.length > 0) await transaction.query(REPEAT, [tenantId, already]);
+  if (deleteTracingProject && already.length > 0) {
+    const rows = await transaction.query<AskedAgain>(REPEAT, [tenantId, already]);
+    const asked = new Set(already.map((id) => id.toLowerCase()));
+    const changed = rows.filter(({ id }) => asked.has(id));
+    await tellChanged(transaction, tenantId, changed, request.actor, { delete_tracing_project: true });
+  }
   return outcomes;
 }
 

@@ -4,6 +4,7 @@ import { requestDeletion } from './deployment-delete.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
 import { type Actor, actorColumns, appendEvents } from './events.ts';
 import { freeKeptHosts, KEEP_HOSTS, KEPT_AGAIN } from './leaving-hosts.ts';
+import { PURGED_ENVIRONMENTS } from './listener-work-rows.ts';
 import { deleteUnusedTracingProject } from './tracing-projects.ts';
 
 /** The other half of a deletion: the record goes, a tombstone stays. */
@@ -16,7 +17,7 @@ WITH d AS (
 ), tombstone AS (
   INSERT INTO tombstones (id, tenant_id, listener_id, name, app_name, namespace, generation, env_revisions, due, keep_workloads, kept_workloads)
   SELECT id, tenant_id, listener_id, name, app_name, namespace, generation,
-    ARRAY(SELECT r.number FROM revisions r WHERE r.deployment_id = d.id AND r.secrets_id IS NOT NULL ORDER BY r.number),
+    ARRAY(${PURGED_ENVIRONMENTS}),
     $9::boolean, keep_workloads, keep_workloads
   FROM d
 ), cleaning AS (

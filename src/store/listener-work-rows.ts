@@ -82,6 +82,15 @@ export const leavesEnvironment = (wanted: string) =>
   `r.deployment_id = d.id AND r.secrets_id IS NOT NULL AND NOT r.environment_gone
    AND r.number <= ${wanted} - ${KEPT_REVISIONS} AND r.id IS DISTINCT FROM d.active_revision_id`;
 
+/**
+ * Numbers of the revisions whose environments a purge looks for, of a deployment (alias `d`): each takes a call. Those that were
+ * told to be gone are among them as far as a backup of the cluster may have brought them back.
+ */
+export const PURGED_ENVIRONMENTS = `SELECT r.number FROM revisions r
+  WHERE r.deployment_id = d.id AND r.secrets_id IS NOT NULL AND (NOT r.environment_gone
+    OR r.number > (SELECT max(n.number) FROM revisions n WHERE n.deployment_id = d.id) - ${STALE_AT_ONCE})
+  ORDER BY r.number`;
+
 /** Deletion was asked for and its grace is over (alias `d`). Until then the deployment is handed out as it is, suspended. */
 const PURGING = '(d.delete_requested_at IS NOT NULL AND coalesce(d.purge_after <= now(), true))';
 
@@ -98,8 +107,7 @@ SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, d.work_version, ${PURGING} AS purging,
   CASE WHEN NOT ${PURGING} THEN
     ARRAY(SELECT r.number FROM revisions r WHERE ${leavesEnvironment('w.number')}
       ORDER BY r.number DESC LIMIT ${STALE_AT_ONCE})
-  ELSE ARRAY(SELECT r.number FROM revisions r WHERE r.deployment_id = d.id AND r.secrets_id IS NOT NULL
-      ORDER BY r.number) END AS revision_numbers
+  ELSE ARRAY(${PURGED_ENVIRONMENTS}) END AS revision_numbers
 FROM unnest($1::uuid[]) WITH ORDINALITY AS due(id, turn)
   JOIN deployments d ON d.id = due.id
   JOIN listeners l ON l.id = d.listener_id

@@ -1,3 +1,4 @@
+import { CONFIGURED_KEY_NAMES } from './api-keys.ts';
 import type { Transaction } from './database.ts';
 import { type Actor, appendEvents } from './events.ts';
 import { deleteTracingProject } from './tracing-projects.ts';
@@ -22,6 +23,10 @@ SELECT (SELECT count(*)::int FROM deployments WHERE tenant_id = $1) AS deploymen
 /** What means nothing without the tenant. The rest goes by cascade: API keys, answers kept for Idempotency-Keys. */
 const OWNED = ['integrations', 'deployment_tag_values', 'tag_values', 'tag_keys'];
 
+/** A key that the settings name would be made anew by the next process, as good as new, if nobody knew that it was revoked. */
+const KEEP_REVOKED =
+  'UPDATE api_keys SET tenant_id = NULL WHERE tenant_id = $1 AND name = $2 AND revoked_at IS NOT NULL';
+
 /**
  * Deletes a tenant with its API keys, tags, integrations and tracing projects; the tracing backend is told of these. Its
  * history stays, and what is left of its deployments is still recognised in clusters. Platform scope.
@@ -43,6 +48,7 @@ export async function deleteTenant(
   );
   for (const project of projects) await deleteTracingProject(transaction, id, project.id, actor);
   for (const table of OWNED) await transaction.query(`DELETE FROM ${table} WHERE tenant_id = $1`, [id]);
+  await transaction.query(KEEP_REVOKED, [id, CONFIGURED_KEY_NAMES.bootstrap]);
   await transaction.query('DELETE FROM tenants WHERE id = $1', [id]);
   const message = `Tenant ${tenant.name} was deleted.`;
   const details = { name: tenant.name };

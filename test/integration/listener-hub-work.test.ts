@@ -517,6 +517,29 @@ describe('purge', () => {
       await hub.store.sql('UPDATE tombstones SET next_attempt_at = now() WHERE due RETURNING id'),
     ).toHaveLength(count);
 
+  it('looks for what may be there: of environments that were told to be gone for the newest alone', async () => {
+    const record = await insert(hub.store, tenantId, 'long', { secrets: [{ name: 'A', value: '1' }] });
+    await patch(record);
+    await hub.store.sql(
+      `UPDATE revisions SET number = number + 600 WHERE deployment_id = $1 AND number = 2`,
+      [record.id],
+    );
+    await hub.store.sql(
+      `INSERT INTO revisions SELECT (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'number', n,
+         'environment_gone', n > 2))).* FROM revisions r, generate_series(2, 601) AS n WHERE r.deployment_id = $1 AND r.number = 1`,
+      [record.id],
+    );
+    await requested(record);
+    const [item] = (await take()) as { env_secrets: string[] }[];
+    const numbers = (item?.env_secrets ?? []).map((name) => Number(name.split('-').at(-1)));
+    expect([numbers.length, ...numbers.slice(0, 3)]).toEqual([502, 1, 2, 103]);
+    await forget(record);
+    const [tombstone] = await hub.store.sql('SELECT env_revisions FROM tombstones WHERE id = $1', [
+      record.id,
+    ]);
+    expect(tombstone).toEqual({ env_revisions: numbers });
+  });
+
   it('is work with every environment named; reported, the record goes and a tombstone stays', async () => {
     const record = await insert(hub.store, tenantId, 'gone', { secrets: [{ name: 'A', value: '1' }] });
     await patch(record);

@@ -43,11 +43,34 @@ test('asked for again it may take the tracing project too, and never leaves it a
   expect((await read())?.deleteTracingProject).toBe(false);
   const history = () => scope.read((reader) => listEvents(reader, tenantId, created.id, page));
   const before = await history();
-  for (const wanted of [true, false]) {
+  for (const wanted of [true, true, false]) {
     expect(await ask(wanted)).toBe('already');
     expect(await read()).toMatchObject({ deleteTracingProject: true, generation: 2 });
   }
-  expect(await history()).toEqual(before);
+  // Told once: by whom it was changed.
+  const [told, ...rest] = await history();
+  expect(rest).toEqual(before);
+  expect(told).toMatchObject({
+    reason: 'DeletionRequested',
+    message: 'Deletion of shop was asked for again: its tracing project goes too.',
+    details: { delete_tracing_project: true },
+  });
+});
+
+test('changed to one that keeps what runs it tells who has done so, once', async () => {
+  const { tenantId, scope } = await newTenant(store);
+  const created = await insert(store, tenantId, 'shop');
+  const ask = (keepWorkloads: boolean) =>
+    scope.transaction((tx) =>
+      requestDeletion(tx, tenantId, created.id, { ...request, graceSeconds: 3600, keepWorkloads }),
+    );
+  expect([await ask(false), await ask(true), await ask(true)]).toEqual(['requested', 'already', 'already']);
+  const events = await scope.read((reader) => listEvents(reader, tenantId, created.id, page));
+  expect(events.map(({ reason, details }) => [reason, details])).toEqual([
+    ['DeletionRequested', { keep_workloads: true }],
+    ['DeletionRequested', expect.objectContaining({ keep_workloads: false })],
+    ['Created', expect.anything()],
+  ]);
 });
 
 test('the grace is as long as asked for, whoever asks again; the listener is to suspend it at once', async () => {

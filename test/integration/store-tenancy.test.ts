@@ -29,6 +29,7 @@ import {
   listDeploymentTagValues,
   setDeploymentTagValues,
 } from '../../src/store/tags.ts';
+import { deleteTenant } from '../../src/store/tenant-delete.ts';
 import {
   deleteTracingProject,
   ensureTracingProject,
@@ -98,6 +99,20 @@ describe('API keys', () => {
     const found = await platform.read((reader) => findApiKeyByHash(reader, hashApiKey(bootstrap.key)));
     expect(found).toMatchObject({ tenantId, scopes: SCOPES });
     expect(await platform.read((reader) => listApiKeys(reader, tenantId, page))).toHaveLength(1);
+  });
+
+  test('a bootstrap key that was revoked stays so when its tenant is deleted and made anew', async () => {
+    const bootstrap = { tenantName: `boot-${uuidv7()}`, key: generateApiKey() };
+    const { platform } = store.database;
+    const start = () => platform.transaction((tx) => ensureBootstrap(tx, bootstrap));
+    const find = () => platform.read((reader) => findApiKeyByHash(reader, hashApiKey(bootstrap.key)));
+    const { tenant } = await start();
+    const { id } = (await find()) ?? { id: '' };
+    expect(await platform.transaction((tx) => revokeApiKey(tx, null, id))).toBe(true);
+    const actor = { kind: 'system', name: 'test' } as const;
+    expect(await platform.transaction((tx) => deleteTenant(tx, tenant.id, actor))).toBeNull();
+    expect((await start()).tenant.id).not.toBe(tenant.id);
+    expect(await find()).toBeNull();
   });
 });
 
