@@ -87,6 +87,13 @@ export const FAILURE_RULES: readonly Rule[] = [
     reason: 'CrashLoop',
     lasts: 'not at all',
   },
+  {
+    when: of('InitContainerFailed'),
+    and: ({ restarts }) => restarts >= HOPELESS_RESTARTS,
+    seen: `an init container that is not started again (\`restartPolicy: Never\`) has ended ${HOPELESS_RESTARTS} pods or more`,
+    reason: 'CrashLoop',
+    lasts: 'not at all',
+  },
   // What it refers to may be made a moment later.
   {
     when: of('CreateContainerConfigError'),
@@ -157,7 +164,7 @@ export const FAILURE_RULES: readonly Rule[] = [
   {
     when: null,
     and: ({ culprit }) => culprit.exit_code !== undefined && culprit.exit_code !== 0,
-    seen: 'a container has ended with an error, and is started again',
+    seen: 'a container has ended with an error, and it or its pod is started again',
     reason: 'CrashLoop',
     lasts: 'until the deadline',
   },

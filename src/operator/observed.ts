@@ -112,6 +112,8 @@ export interface PodCondition {
 export interface ObservedPod extends KubeObject {
   /** The node that went away under it; absent: none did, as far as the pod tells. */
   lostNode?: string;
+  /** No controller owns it: nobody replaces it. */
+  orphan?: boolean;
   status?: {
     phase?: string;
     /** Why the whole pod has ended: `Evicted`. */

@@ -50,16 +50,19 @@ export function podsOf(observed: Observed, component: string): ObservedPod[] {
 export const hasEnded = ({ status }: ObservedPod): boolean =>
   status?.phase === 'Failed' || status?.phase === 'Succeeded';
 
-/** Pods that were made from this template, and have not ended: they carry all its labels, among them its hash. */
+/** Whether a pod was made from this template: it carries all its labels, among them its hash. */
+export function isOfTemplate({ metadata }: ObservedPod, template: V1PodTemplateSpec): boolean {
+  const labels = Object.entries(template.metadata?.labels ?? {});
+  return labels.every(([key, value]) => metadata.labels?.[key] === value);
+}
+
+/** Pods that were made from this template, and have not ended. */
 export function podsOfTemplate(
   observed: Observed,
   component: string,
   template: V1PodTemplateSpec,
 ): ObservedPod[] {
-  const labels = Object.entries(template.metadata?.labels ?? {});
-  return podsOf(observed, component).filter(
-    (pod) => !hasEnded(pod) && labels.every(([key, value]) => pod.metadata.labels?.[key] === value),
-  );
+  return podsOf(observed, component).filter((pod) => !hasEnded(pod) && isOfTemplate(pod, template));
 }
 
 /** Whether the pod is ready. Available is another matter: it must have been so for minReadySeconds. */
@@ -128,6 +131,25 @@ export function podTroubles(pod: ObservedPod, template?: V1PodTemplateSpec): Pod
     return trouble === undefined ? [] : [trouble];
   });
   return stuck.length > 0 ? stuck : [unready(pod, template)];
+}
+
+/** Names of the init containers that are not started again: one that fails ends its pod. */
+export function startedOnce(template: V1PodTemplateSpec): ReadonlySet<string> {
+  const once = (template.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Never');
+  return new Set(once.map(({ name }) => name));
+}
+
+/** What is told of an init container that has ended its pod; undefined: nothing, or something else, has. */
+export function endedByInit(pod: ObservedPod, template: V1PodTemplateSpec): PodTrouble | undefined {
+  // Who takes a pod off its node says why; and a pod of a Deployment does not end by itself otherwise.
+  if (pod.status?.phase !== 'Failed' || pod.status.reason !== undefined) return undefined;
+  const once = startedOnce(template);
+  for (const { status, kind, suffix } of containersOf(pod, template)) {
+    if (kind !== 'init' || !once.has(status.name)) continue;
+    const trouble = ofContainer(pod, status, kind, suffix);
+    if (trouble?.exitCode !== undefined) return { ...trouble, reason: 'InitContainerFailed' };
+  }
+  return undefined;
 }
 
 interface KnownContainer {

@@ -55,7 +55,7 @@ export async function preflight(options: PreflightOptions, signal: AbortSignal):
   const shown = [first, ...others].slice(0, SHOWN_RIGHTS).join(', ');
   const more = others.length < SHOWN_RIGHTS ? '' : ` and ${others.length + 1 - SHOWN_RIGHTS} more`;
   throw new OperatorStartError(
-    `failed to start the operator: its account may not ${shown}${more}. Give it its rights: helm upgrade, or kubectl apply -f manifests/PROFILE.yaml`,
+    `failed to start the operator: its account may not ${shown}${more}. Give it its rights: helm upgrade, or kubectl apply what was rendered for this installation (docs/install.md)`,
   );
 }
 

@@ -9,6 +9,7 @@ import { judgeRollout, type RolloutFailure } from './judge-rollout.ts';
 import { childId, type Observed } from './observed.ts';
 import { mayStart } from './plan.ts';
 import { troubleOf } from './pod-trouble.ts';
+import { holdsNumbers } from './scales.ts';
 import { lackOfServices } from './service-trouble.ts';
 import { symptomsOf } from './symptoms.ts';
 import { type AwaitingRevision, componentsOf, type FailedRevision, isSame, type Target } from './target.ts';
@@ -60,7 +61,9 @@ export function judge(input: JudgeInput): Rollout {
   const { observed, target, comparisons } = input;
   const states = componentsOf(target).map((component) => componentState(observed, component, comparisons));
   const components = states.map(({ status }) => status);
-  const awaited = states.find((state) => state.awaited !== null)?.awaited ?? null;
+  const awaited =
+    states.find((state) => state.awaited !== null)?.awaited ??
+    (holdsNumbers(observed, target) ? 'pods with more connections each to end before there are more' : null);
   const still = { components, startedAt: null, templatesAt: null, awaitingSince: null, turnsAt: null };
   if (target.kind === 'off') return { ...still, verdict: { kind: 'idle' } };
   if (target.failed !== null) {

@@ -40,6 +40,7 @@ export function slimPod(object: UntypedObject): ObservedPod {
     kind: object.kind,
     metadata: { name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp },
     ...lostNode(object),
+    ...(object.metadata.ownerReferences === undefined ? { orphan: true } : {}),
     status: {
       phase,
       ...(reason === undefined ? {} : { reason, message }),

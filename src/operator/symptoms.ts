@@ -1,17 +1,26 @@
+import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { Culprit } from '../domain/culprit.ts';
 import type { Component } from '../domain/resource-spec.ts';
 import { componentName } from '../workloads/names.ts';
 import { shortened } from './conditions.ts';
 import { contractField } from './contract-field.ts';
 import { liveChild, type Observed, type ObservedPod } from './observed.ts';
-import { isReadyPod, type PodTrouble, podsOf, podsOfTemplate, troublesOf } from './pod-trouble.ts';
+import {
+  endedByInit,
+  isOfTemplate,
+  isReadyPod,
+  type PodTrouble,
+  podsOf,
+  podsOfTemplate,
+  troublesOf,
+} from './pod-trouble.ts';
 import { componentsOf, type Target } from './target.ts';
-import { workloadState } from './workload-state.ts';
+import { stateOf, workloadState } from './workload-state.ts';
 
 /** One thing that keeps a component from running the target, with all that is known of it. */
 export interface Symptom {
   readonly component: Component;
-  /** As Kubernetes names it, or `ReplicaFailure`, `PartialReplicaFailure` where the controller may make no pods, or no more. */
+  /** As Kubernetes names it, or `ReplicaFailure`, `PartialReplicaFailure` where the controller may make no pods, or no more; `InitContainerFailed` where one that is not started again has ended pods. */
   readonly reason: string;
   /** A sentence that begins with the component. */
   readonly message: string;
@@ -35,9 +44,33 @@ export function symptomsOf(observed: Observed, target: Target): Symptom[] {
       .filter((pod) => !isReadyPod(pod))
       .flatMap((pod) => troublesOf(observed, pod, template))
       .map((trouble) => ofPod(component, trouble));
-    const seen = [...ofPods, ...refusedPods(observed, component, pods)];
+    const seen = [
+      ...endedPods(observed, component, template),
+      ...ofPods,
+      ...refusedPods(observed, component, pods),
+    ];
     return seen.map((symptom) => withField(observed, symptom));
   });
+}
+
+/**
+ * Where an init container that is not started again ends its pod, the ReplicaSet makes another one at once and without a
+ * pause: pods of this rollout that ended so, for each that is wanted, are its restarts.
+ */
+function endedPods(observed: Observed, component: Component, template: V1PodTemplateSpec): Symptom[] {
+  const { startedAt, templatesAt = startedAt } = observed.resource.status?.rollout ?? {};
+  const since = Date.parse(templatesAt ?? '');
+  if (Number.isNaN(since)) return [];
+  const troubles = podsOf(observed, component)
+    // Kubernetes tells of whole seconds.
+    .filter(({ metadata }) => Date.parse(metadata.creationTimestamp ?? '') + 1000 > since)
+    .filter((pod) => isOfTemplate(pod, template))
+    .flatMap((pod) => endedByInit(pod, template) ?? []);
+  const [newest] = troubles;
+  if (newest === undefined) return [];
+  // Each of several pods may fail once.
+  const wanted = stateOf(observed, 'Deployment', componentName(observed.resource, component))?.wanted ?? 1;
+  return [ofPod(component, { ...newest, restarts: Math.floor(troubles.length / Math.max(1, wanted)) })];
 }
 
 function ofPod(component: Component, trouble: PodTrouble): Symptom {
