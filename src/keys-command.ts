@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import type { Config } from './config.ts';
 import { apiKeyNameSchema, expiresAtSchema, isExpired, SCOPES, type Scope } from './domain/api-key.ts';
 import type { Logger } from './domain/logger.ts';
+import { tenantNameSchema } from './domain/tenant-name.ts';
 import { REGISTRY_HELP, registryKey, rotateRegistry } from './keys-registry.ts';
 import { ROTATE_HELP, rotateEncryption } from './keys-rotate.ts';
 import { createApiKey } from './store/api-keys.ts';
@@ -64,6 +65,12 @@ function parseName(text: string | undefined): string {
   throw new UsageError(`--name: ${parsed.error.issues.map(({ message }) => message).join('; ')}`);
 }
 
+function parseTenant(text: string): string {
+  const parsed = tenantNameSchema.safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw new UsageError(`--tenant: ${parsed.error.issues.map(({ message }) => message).join('; ')}`);
+}
+
 function parseScopes(text: string | undefined, fallback: readonly Scope[]): Scope[] {
   if (text === undefined) return [...fallback];
   return text.split(',').map((word) => {
@@ -91,7 +98,8 @@ function parseRequest(args: readonly string[]): KeyRequest {
   const name = parseName(values.name);
   const scopes = parseScopes(values.scopes, values.platform ? ['listeners:run'] : TENANT_SCOPES);
   const expiresAt = parseExpiry(values.expires, new Date());
-  return { tenant: values.tenant ?? null, name, scopes, expiresAt, json: values.json };
+  const tenant = values.tenant === undefined ? null : parseTenant(values.tenant);
+  return { tenant, name, scopes, expiresAt, json: values.json };
 }
 
 /**

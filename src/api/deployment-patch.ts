@@ -53,6 +53,8 @@ export interface PatchRequest {
 /** A deployment as changed, or as it would be. */
 export interface PatchResult {
   readonly record: DeploymentRecord;
+  /** That is stored: of a dry run the one before. */
+  readonly generation: number;
   /** Only of a dry run. */
   readonly outlook: Pick<DryRunAnswer, 'manifests' | 'new_revision' | 'builds' | 'pods_roll'> | null;
 }
@@ -210,12 +212,14 @@ async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequ
   const asksCluster = request.dryRun || touches(patched, 'source_config.resource_spec');
   const cluster = asksCluster ? await readCluster(transaction, before, request.dryRun) : null;
   const record = await write(deps, transaction, change, request.actor);
-  if (cluster === null) return { record, outlook: null };
+  const generation = request.dryRun ? before.generation : record.generation;
+  if (cluster === null) return { record, generation, outlook: null };
   const resources = resourcesOf(deps, change, record, cluster);
   checkClusterSupport(resources.after, cluster.rendering);
-  if (!request.dryRun) return { record, outlook: null };
+  if (!request.dryRun) return { record, generation, outlook: null };
   return {
     record,
+    generation,
     outlook: {
       manifests: manifestsOf(resources.after, cluster.rendering, resources.served?.after),
       new_revision: revision !== null,

@@ -34,7 +34,10 @@ async function* encoded(batches: Batches, logger: Logger): AsyncGenerator<string
   } catch (error) {
     const { statusCode, detail } = toApiError(error);
     if (statusCode >= 500) logger.warn({ err: String(error) }, 'a stream of lines broke off');
-    yield `${JSON.stringify({ end: typeof detail === 'string' ? detail : 'The request is refused.' })}\n`;
+    const why = typeof detail === 'string' ? detail : 'The request is refused.';
+    // Clients know by these words that there is more.
+    const isBroken = statusCode >= 500 && !why.includes('ask again');
+    yield `${JSON.stringify({ end: isBroken ? `${why} The answer broke off: ask again.` : why })}\n`;
   }
 }
 

@@ -223,17 +223,24 @@ function errorOf(status: string, responses: Operation['responses']): ErrorAnswer
   return answer;
 }
 
-function finishSuccess(status: string, response: ResponseObject, headers: readonly AnswerHeader[]) {
-  const carried = headers.filter((name) => name !== 'Location' || status === '201');
+/** Where something can be made, what is answered without making it (a dry run) tells of nothing that is there. */
+function finishSuccess(
+  status: string,
+  response: ResponseObject,
+  headers: readonly AnswerHeader[],
+  canMake: boolean,
+) {
+  const carried = headers.filter((name) => status === '201' || (!canMake && name !== 'Location'));
   const description = response.description === 'Default Response' ? 'Done.' : response.description;
   return { ...response, description, headers: { ...response.headers, ...headersOf(carried) } };
 }
 
 function finish(method: string, operation: Operation): Operation {
   const { 'x-answer-headers': headers = [], ...rest } = operation;
+  const canMake = operation.responses['201'] !== undefined;
   const successes = Object.entries(operation.responses)
     .filter(([status]) => Number(status) < 400)
-    .map(([status, response]) => [status, finishSuccess(status, response, headers)]);
+    .map(([status, response]) => [status, finishSuccess(status, response, headers, canMake)]);
   const errors = errorStatuses(method, operation)
     .sort()
     .map((status) => [

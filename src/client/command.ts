@@ -69,10 +69,13 @@ function formatOf(word: string): Format {
   return format;
 }
 
+/** Some 24 days: as long as a timer of Node's may be. */
+const MOST_SECONDS = 2_147_483;
+
 function secondsOf(word: string): number {
   const seconds = Number(word);
-  if (!Number.isFinite(seconds) || seconds <= 0)
-    throw new ClientUsageError('--timeout must be a number of seconds above 0');
+  if (!Number.isFinite(seconds) || seconds <= 0 || seconds > MOST_SECONDS)
+    throw new ClientUsageError(`--timeout must be a number of seconds above 0, and at most ${MOST_SECONDS}`);
   return seconds;
 }
 
@@ -148,6 +151,10 @@ async function run(
 export async function clientCommand(words: readonly string[], settings: ClientSettings): Promise<number> {
   const stopped = new AbortController();
   process.once('SIGINT', () => stopped.abort());
+  // Nobody reads on (`| head`): else a log would be followed for ever, for nobody.
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') process.exit(EXIT.reached);
+  });
   try {
     const end = await run(words, settings, stopped.signal);
     return stopped.signal.aborted ? EXIT.interrupted : EXIT[end];

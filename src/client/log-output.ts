@@ -19,12 +19,15 @@ const PAUSE_MS = 1000;
 /** An answer that broke off is asked for again; so often in a row without a line in between. */
 const MOST_TRIES = 5;
 
-/** Whether a line is the last of an answer; `again`: there is more for who asks again. */
-function endOf(line: unknown): 'over' | 'again' | undefined {
+/** Whether a line is the last of an answer; `again`: there is more for who asks again; `broken`: so there is, after a failure. */
+function endOf(line: unknown): 'over' | 'again' | 'broken' | undefined {
   const { end } = line as { end?: unknown };
   if (end === undefined) return undefined;
+  if (String(end).includes('broke off')) return 'broken';
   return String(end).includes('ask again') ? 'again' : 'over';
 }
+
+const told = (line: unknown): string => harmless(String((line as { end: unknown }).end));
 
 /** Whether what went wrong may be over a moment later. */
 function mayPass(error: unknown, context: Context): boolean {
@@ -32,7 +35,26 @@ function mayPass(error: unknown, context: Context): boolean {
 }
 
 /**
- * The lines of answers that go on, one after another, until one of them tells that nothing comes after it.
+ * The lines of one answer.
+ * @returns why nothing comes after it; null: there is more for who asks again
+ * @throws ApiProblem when it ended with a failure
+ */
+async function* linesOf(
+  answer: AsyncIterable<unknown>,
+  onLine: () => void,
+): AsyncGenerator<unknown, string | null> {
+  for await (const line of answer) {
+    const end = endOf(line);
+    if (end === 'broken') throw new ApiProblem(503, told(line));
+    if (end !== undefined) return end === 'over' ? told(line) : null;
+    onLine();
+    yield line;
+  }
+  return null;
+}
+
+/**
+ * The lines of answers that go on, one after another, until one of them tells that nothing comes after it: why, is noted.
  * @param ask for what comes after so many lines
  */
 export async function* followed(
@@ -43,13 +65,10 @@ export async function* followed(
   for (let tries = 1; !context.stopped.aborted; tries += 1) {
     const before = read;
     try {
-      for await (const line of ask(read)) {
-        const end = endOf(line);
-        if (end === 'over') return;
-        if (end === 'again') break;
+      const over = yield* linesOf(ask(read), () => {
         read += 1;
-        yield line;
-      }
+      });
+      if (over !== null) return context.note(over);
     } catch (error) {
       if (!mayPass(error, context) || tries >= MOST_TRIES) throw error;
     }

@@ -43,7 +43,9 @@ function settled({ status, remote_reconciled: seen, ...deployment }: Deployment)
   const isThere = conditions.some((condition) => condition.type === 'Ready' && condition.status === 'True');
   if (status === 'READY' && latest !== null && active === latest && isThere)
     return { end: 'reached', message: `${name} is READY with its latest revision active` };
-  return status === 'UNUSED'
+  // So is one whose first build has failed: of a revision that is there it tells nothing by itself.
+  const isMeant = latest === null || deployment.effective_resource_spec.max_scale === 0;
+  return status === 'UNUSED' && isMeant
     ? { end: 'reached', message: `${name} is UNUSED: nothing of it is to run` }
     : null;
 }
@@ -108,7 +110,7 @@ async function look({ client }: Context, id: string, signal: AbortSignal): Promi
  * @throws ApiProblem when the API refuses
  */
 export async function watch(context: Context, id: string, timeoutSeconds: number): Promise<Outcome> {
-  const signal = AbortSignal.any([context.stopped, AbortSignal.timeout(timeoutSeconds * 1000)]);
+  const signal = AbortSignal.any([context.stopped, AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000))]);
   let last: Look = { outcome: null, line: 'nothing was heard', isTold: false };
   for (;;) {
     const seen = await look(context, id, signal);

@@ -19,12 +19,17 @@ const MOST_PLACES = 64;
 /** A value as programs print it: as it is, line by line, within JSON, within a URL. */
 function printed(value: string): string[] {
   if (value.length < SHORTEST) return [];
-  const lines = value.split('\n').map((line) => line.trim());
+  const lines = value
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  // One line with line ends or blanks around it is the whole value to whoever prints it.
+  const shortest = lines.length > 1 ? SHORTEST_LINE : SHORTEST;
   return [
     value,
     JSON.stringify(value).slice(1, -1),
     encodeURIComponent(value.toWellFormed()),
-    ...(lines.length > 1 ? lines.filter((line) => line.length >= SHORTEST_LINE) : []),
+    ...lines.filter((line) => line.length >= shortest),
   ];
 }
 

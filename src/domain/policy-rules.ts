@@ -3,7 +3,7 @@ import { effectiveSpec } from './effective-spec.ts';
 import type { Container } from './kubernetes/container.ts';
 import { podSecurityViolations } from './kubernetes/pod-security.ts';
 import { byteLength } from './kubernetes/text.ts';
-import { capsFor, largestCaps, matchesAny, type Policy } from './policy.ts';
+import { capsFor, largestCaps, matchesAny, matchesAnyCase, type Policy } from './policy.ts';
 import { capIssues, podCapIssues } from './policy-caps.ts';
 import { generatedObjectIssues } from './policy-references.ts';
 import { resourceIssues } from './policy-resources.ts';
@@ -63,14 +63,15 @@ function tokenAudiences({ spec }: PodView, policy: Policy): Violation[] {
 }
 
 function isRefusedKey(key: string, { refused_domains, refused_keys, allowed_keys }: Policy['metadata']) {
-  const lower = key.toLowerCase();
-  if (matchesAny(lower, allowed_keys)) return false;
-  const domain = lower.includes('/') ? (lower.split('/')[0] ?? '') : '';
+  if (matchesAnyCase(key, allowed_keys)) return false;
+  const [domain = ''] = key.includes('/') ? key.toLowerCase().split('/') : [];
   return (
-    matchesAny(lower, refused_keys) ||
-    refused_domains.some((refused) =>
-      refused === '*' ? domain !== '' : domain === refused || domain.endsWith(`.${refused}`),
-    )
+    matchesAnyCase(key, refused_keys) ||
+    refused_domains
+      .map((refused) => refused.toLowerCase())
+      .some((refused) =>
+        refused === '*' ? domain !== '' : domain === refused || domain.endsWith(`.${refused}`),
+      )
   );
 }
 
@@ -89,7 +90,7 @@ function customUrl({ sourceConfig, stored, ownHost, serverUrl }: PolicyView, pol
   const loc = ['source_config', 'custom_url'];
   if (host === ownHost) return [{ loc, msg: "must not be the platform's own host" }];
   const { allowed_hosts, refused_hosts } = policy.custom_url;
-  if (matchesAny(host, allowed_hosts) && !matchesAny(host, refused_hosts)) return [];
+  if (matchesAnyCase(host, allowed_hosts) && !matchesAnyCase(host, refused_hosts)) return [];
   const msg =
     allowed_hosts.length === 0
       ? 'must not be set here: the server sets it'

@@ -230,6 +230,12 @@ export function matchesAny(text: string, wanted: readonly string[]): boolean {
   return wanted.some((pattern) => matches(text, pattern));
 }
 
+/** The same for names whose case says nothing. */
+export function matchesAnyCase(text: string, wanted: readonly string[]): boolean {
+  const lower = text.toLowerCase();
+  return wanted.some((pattern) => matches(lower, pattern.toLowerCase()));
+}
+
 /** Each part at the first place where it fits: no pattern, however many stars it has, is tried twice at one place. */
 function matches(text: string, pattern: string): boolean {
   const [head = '', ...parts] = pattern.split('*');

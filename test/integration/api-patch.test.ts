@@ -291,6 +291,16 @@ describe('If-Match', () => {
     expect((await change(5, 'nonsense')).status).toBe(412);
   });
 
+  test('a dry run tells the generation that is stored, by which nobody’s change is lost', async () => {
+    const made = await create(client);
+    const body = { source_config: { resource_spec: { cpu: 2 } } };
+    const dry = await client.call('PATCH', `${urlOf(made)}?dry_run=true`, body);
+    expect(dry.headers['etag']).toBe('"1"');
+    expect((await patch(made, body)).status).toBe(200);
+    const match = { 'if-match': dry.headers['etag'] ?? '' };
+    expect((await patch(made, { source_config: { resource_spec: { cpu: 3 } } }, match)).status).toBe(412);
+  });
+
   test('of many at once one wins', async () => {
     const made = await create(client);
     const answers = await Promise.all(

@@ -151,8 +151,10 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
       });
       const known = secrets === undefined ? {} : { secrets };
       const shown = presentDeployment(record, { ...presenting(deps, request, mask), ...known });
-      reply.header('etag', etag(record.generation));
-      if (!dryRun) return reply.code(201).header('location', `/v2/deployments/${record.id}`).send(shown);
+      if (!dryRun) {
+        reply.header('etag', etag(record.generation)).header('location', `/v2/deployments/${record.id}`);
+        return reply.code(201).send(shown);
+      }
       const made = record.latestRevisionId !== null;
       const builds = made && record.source === 'git_host';
       return reply.code(200).send({ ...shown, manifests, new_revision: made, builds, pods_roll: false });
@@ -186,7 +188,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
     },
     async (request, reply) => {
       const { dry_run: dryRun, mask_secrets: mask } = request.query;
-      const { record, outlook } = await patchDeployment(deps, {
+      const { record, generation, outlook } = await patchDeployment(deps, {
         tenantId: tenantOf(request),
         deploymentId: request.params.deployment_id,
         actor: actorOf(request),
@@ -194,7 +196,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         ifMatch: request.headers['if-match'],
         dryRun,
       });
-      reply.header('etag', etag(record.generation));
+      reply.header('etag', etag(generation));
       return { ...presentDeployment(record, presenting(deps, request, mask)), ...outlook };
     },
   );

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { uuidSchema } from '../../domain/deployment-bodies.ts';
-import { line } from '../../domain/kubernetes/text.ts';
+import { tenantNameSchema } from '../../domain/tenant-name.ts';
 import { quotasInForce, tenantQuotaChangesSchema, tenantQuotasSchema } from '../../domain/tenant-quotas.ts';
 import { UniqueViolation } from '../../store/errors.ts';
 import { deleteTenant, type TenantObstacles } from '../../store/tenant-delete.ts';
@@ -16,19 +16,16 @@ import { filterText, nextOffset, noQuery, pageQuery } from '../query.ts';
 
 const ADMIN = { scopes: ['admin'], tenant: 'any' } as const;
 
-const nameSchema = line(128)
-  .refine((name) => name.trim() !== '', 'must not be blank')
-  .describe('Name, unique among tenants.');
 const ownQuotasSchema = tenantQuotaChangesSchema.describe(
   'Quotas of this tenant in place of those of the policy; an entry that is absent is the policy’s, null is no limit.',
 );
 
 const createBodySchema = z
-  .strictObject({ name: nameSchema, quotas: ownQuotasSchema.nullish() })
+  .strictObject({ name: tenantNameSchema, quotas: ownQuotasSchema.nullish() })
   .describe('A tenant to be made.');
 const patchBodySchema = z
   .strictObject({
-    name: nameSchema.optional(),
+    name: tenantNameSchema.optional(),
     quotas: ownQuotasSchema
       .nullish()
       .describe('All quotas of its own from now on, replaced whole; null: none, the policy’s hold.'),

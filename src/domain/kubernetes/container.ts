@@ -47,7 +47,7 @@ export const containerSchema = z
       .enum(['Always', 'OnFailure', 'Never'])
       .optional()
       .describe(
-        'Always: a native sidecar, started before the init containers after it and running beside the app. OnFailure, Never: Kubernetes 1.35 and newer.',
+        'Always: a native sidecar, started before the init containers after it and running beside the app. OnFailure, Never: Kubernetes 1.35 and newer; for what ends: a sidecar that has ended leaves its pod unready for good.',
       ),
   })
   .superRefine((container, ctx) => {

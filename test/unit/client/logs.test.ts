@@ -51,6 +51,15 @@ describe('following', () => {
     expect(asked).toEqual([0, 2, 3]);
   });
 
+  test('tells why nothing comes after the last line', async () => {
+    const notes: string[] = [];
+    const lines = followed({ ...context(), note: (text) => void notes.push(text) }, async function* () {
+      yield { end: 'The cluster does not answer.' };
+    });
+    expect(await all(lines)).toEqual([]);
+    expect(notes).toEqual(['The cluster does not answer.']);
+  });
+
   test('a refusal ends it at once, what may pass after a few tries', async () => {
     let tries = 0;
     const failing = (status: number | null) =>

@@ -23,17 +23,18 @@ function deployment(more: Partial<Deployment> = {}, progressing = 'RolloutComple
     remote_reconciled: true,
     latest_revision_id: REVISION,
     active_revision_id: REVISION,
+    effective_resource_spec: { max_scale: 1 },
     conditions: [condition('Progressing', 'False', progressing), condition('Ready', ready, 'Reason')],
     ...more,
   } as unknown as Deployment;
 }
 
 /** What the API answers to each look at the deployment; the last one stays. An error is thrown. */
-function contextOf(looks: readonly (Deployment | Error)[]) {
+function contextOf(looks: readonly (Deployment | Error)[], revisionStatus = 'DEPLOYED') {
   const notes: string[] = [];
   const left = [...looks];
   const call = async (name: string) => {
-    if (name === 'getRevision') return { number: 1, status: 'DEPLOYED' };
+    if (name === 'getRevision') return { number: 1, status: revisionStatus };
     if (name === 'explainRevision') return { summary: 'It serves.', remedy: { text: 'Ask for less.' } };
     const look = left.length > 1 ? left.shift() : left[0];
     if (look instanceof Error) throw look;
@@ -59,6 +60,20 @@ test.each(['RolledBack', 'RolloutFailed'])(
     });
   },
 );
+
+test('one whose first build has failed is not UNUSED as wanted', async () => {
+  const unused = { status: 'UNUSED', active_revision_id: null } as const;
+  const built = contextOf([deployment(unused, 'None', 'False')], 'BUILD_FAILED');
+  expect(await watch(built.context, 'a', 60)).toMatchObject({
+    end: 'failed',
+    message: expect.stringMatching(/^revision 1: BUILD_FAILED\./),
+  });
+  const off = { ...unused, effective_resource_spec: { max_scale: 0 } } as Partial<Deployment>;
+  for (const meant of [off, { ...unused, latest_revision_id: null }]) {
+    const { context } = contextOf([deployment(meant, 'None', 'False')]);
+    expect(await watch(context, 'a', 60)).toMatchObject({ end: 'reached' });
+  }
+});
 
 test('how an earlier generation ended is not how this one does', async () => {
   const { context } = contextOf([

@@ -16,6 +16,8 @@ describe('values of secrets in a text', () => {
     ['that are words', masked('info: port 8080', 'info', '8080'), 'info: port 8080'],
     ['with characters of expressions', masked('x$&(.*)[y', '$&(.*)['), 'x***y'],
     ['of several lines, one of them', masked(`at ${PEM.split('\n')[1]}!`, PEM), 'at ***!'],
+    ['of one line with a line end behind it', masked('A=hunter22 b', 'hunter22\n'), 'A=*** b'],
+    ['of one line among blank ones', masked('A=hunter22 b', '\n\n hunter22 \r\n'), 'A=*** b'],
     ['cut at the beginning', masked('…er22345 failed', 'hunter22345'), '…*** failed'],
     ['cut at the end', masked('failed with hunter22…', 'hunter22345'), 'failed with ***…'],
     ['cut at its beginning and its end', masked('…nter22', 'hunter22345'), '…***'],

@@ -382,6 +382,21 @@ describe('a file', () => {
     ).toHaveLength(1);
   });
 
+  test('names of hosts and keys match whatever their case, in the policy and in the request', () => {
+    const given = { config: { custom_url: 'https://a.Example.com' } };
+    const hosts = { custom_url: { refused_hosts: ['A.example.*'] } };
+    expect(refused('self_hosted', { ...given, file: hosts })).toEqual(['source_config.custom_url']);
+    const key = 'traffic.sidecar.istio.io/excludeOutboundPorts';
+    const spec = { annotations: { [key]: '1', aadPodIdBinding: 'x' } };
+    const allowed = { metadata: { allowed_keys: [key, 'aadPodIdBinding'] } };
+    expect(refused('cloud', { spec, file: allowed })).toEqual([]);
+    expect(
+      refused('self_hosted', { spec, file: { metadata: { refused_keys: ['aadpodidBinding'] } } }),
+    ).toEqual(['annotations.aadPodIdBinding']);
+    const domains = { metadata: { refused_domains: ['Istio.IO'] } };
+    expect(refused('self_hosted', { spec, file: domains })).toEqual([`annotations.${key}`]);
+  });
+
   test.each<[string, ResourceSpec, string[]]>([
     ['cpu within the cap, twice it above', { cpu: 20 }, []],
     ['cpu above the cap', { cpu: 33 }, ['cpu']],
