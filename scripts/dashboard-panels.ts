@@ -32,6 +32,9 @@ const quantile = (share: number, by: string, metric: string, range = RATE) =>
 /** Routes that wait for something to happen are as slow as that. */
 const PROMPT = 'waits="false"';
 
+/** Numbers that every program has: of Berth's processes alone. */
+const OF_BERTH = 'and on (instance) berth_build_info';
+
 /** The hub's numbers are the same at every replica: max. */
 export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
   [
@@ -66,9 +69,9 @@ export const ROWS: readonly (readonly [title: string, panels: readonly Panel[]])
         'short',
         q('{{route}}', 'topk(8, sum by (route) (berth_http_requests_in_flight))'),
       ),
-      lines('Event loop (p99)', 's', q('{{instance}}', 'nodejs_eventloop_lag_p99_seconds')),
-      lines('Memory', 'bytes', q('{{instance}}', 'process_resident_memory_bytes')),
-      lines('CPU', 'short', q('{{instance}}', `rate(process_cpu_seconds_total${RATE})`)),
+      lines('Event loop (p99)', 's', q('{{instance}}', `nodejs_eventloop_lag_p99_seconds ${OF_BERTH}`)),
+      lines('Memory', 'bytes', q('{{instance}}', `process_resident_memory_bytes ${OF_BERTH}`)),
+      lines('CPU', 'short', q('{{instance}}', `rate(process_cpu_seconds_total${RATE}) ${OF_BERTH}`)),
     ],
   ],
   [

@@ -24,8 +24,8 @@ export const CLUSTER_SETTINGS = {
   KUBECONFIG: setting(optional, 'kubeconfig, as for kubectl', [...CLUSTER, 'builder']),
   BERTH_NAMESPACE: setting(
     optional,
-    'Berth’s own namespace: leases are kept there; in a pod: the pod’s',
-    CLUSTER,
+    'Berth’s own namespace: leases are kept there, and no deployment; unset: the pod’s, where it has a ServiceAccount, else berth-system',
+    ['api', ...CLUSTER],
   ),
   BERTH_NAMESPACES: setting(csv, 'namespaces to work in, comma-separated; unset: all', CLUSTER),
   BERTH_DATABASE_IMAGE: setting(
@@ -47,7 +47,11 @@ export const CLUSTER_SETTINGS = {
     CLUSTER,
   ),
   BERTH_ROUTING_CLASS: setting(optional, 'IngressClass, or namespace/name of the Gateway', CLUSTER),
-  BERTH_TLS_ISSUER: setting(optional, 'cert-manager ClusterIssuer for routes', CLUSTER),
+  BERTH_TLS_ISSUER: setting(
+    optional,
+    'cert-manager ClusterIssuer for routes; for isolated apps by DNS-01 (docs/compatibility.md)',
+    CLUSTER,
+  ),
   BERTH_OTLP_ENDPOINT: setting(
     baseUrl,
     'OTLP endpoint that pods report traces to (docs/tracing.md)',
@@ -66,7 +70,7 @@ export const CLUSTER_SETTINGS = {
   BERTH_STORAGE_CLASS: setting(optional, 'StorageClass of database volumes', CLUSTER),
   BERTH_NETWORK_ISOLATION: setting(
     flag,
-    'true: default-deny NetworkPolicy for each app; unset: true in cloud',
+    'true: default-deny NetworkPolicy for each app; unset: true in cloud, where it cannot be false',
     CLUSTER,
   ),
 } as const satisfies Record<string, Setting>;

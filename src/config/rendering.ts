@@ -1,7 +1,11 @@
 import type { RenderConfig } from '../contract/render-config.ts';
+import { ConfigError } from './config-error.ts';
 import type { Settings } from './settings.ts';
 
-/** The rendering configuration but for the cluster's version, which only the cluster knows. */
+/**
+ * The rendering configuration but for the cluster's version, which only the cluster knows.
+ * @throws ConfigError
+ */
 export function renderingOf(settings: Settings): Omit<RenderConfig, 'kubernetesVersion'> {
   const cloud = settings.BERTH_HOSTING === 'cloud';
   return {
@@ -20,7 +24,15 @@ export function renderingOf(settings: Settings): Omit<RenderConfig, 'kubernetesV
     otlpEndpoint: settings.BERTH_OTLP_ENDPOINT ?? null,
     otlpProtocol: settings.BERTH_OTLP_PROTOCOL,
     otlpHeadersSecret: settings.BERTH_OTLP_HEADERS_SECRET ?? null,
-    networkIsolation: settings.BERTH_NETWORK_ISOLATION ?? cloud,
+    networkIsolation: isolationOf(settings, cloud),
     storageClass: settings.BERTH_STORAGE_CLASS ?? null,
   };
+}
+
+/** In cloud each tenant's namespace denies everything, so an app without policies of its own would reach nothing. */
+function isolationOf({ BERTH_NETWORK_ISOLATION: isolated }: Settings, cloud: boolean): boolean {
+  if (!cloud || isolated !== false) return isolated ?? cloud;
+  throw new ConfigError([
+    'BERTH_NETWORK_ISOLATION: with BERTH_HOSTING=cloud the namespaces of tenants deny all that no policy of an app allows; next: unset it',
+  ]);
 }

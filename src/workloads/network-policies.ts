@@ -26,6 +26,8 @@ interface Port {
   port: number;
 }
 
+const tcp = (port: number): Port => ({ protocol: 'TCP', port });
+
 /** Not the internet: other tenants, nodes, metadata services. */
 const PRIVATE_IPV4 = [
   '0.0.0.0/8',
@@ -37,10 +39,18 @@ const PRIVATE_IPV4 = [
   '192.168.0.0/16',
 ];
 const PRIVATE_IPV6 = ['::1/128', 'fc00::/7', 'fe80::/10'];
-/** Where a DNS cache on the node listens, by convention. */
-const NODE_LOCAL_DNS = '169.254.20.10/32';
-
-const tcp = (port: number): Port => ({ protocol: 'TCP', port });
+/** DNS, wherever a cluster has it: pods, a cache of the node, an address of its own. No other tenant's pods let it in. */
+const DNS: Port[] = [{ protocol: 'UDP', port: 53 }, tcp(53)];
+/** The same of pods that listen on no privileged port, as OpenShift's. */
+const DNS_OF_PODS: Port[] = [{ protocol: 'UDP', port: 5353 }, tcp(5353)];
+/**
+ * Label of namespaces through which the platform's own addresses lead (to a policy, a load balancer's may be its pods'), with the ports
+ * of those pods: not all, for a webhook of the controller's may listen on another one and believe whoever reaches it.
+ */
+const WAYS_IN: readonly { readonly label: string; readonly ports: Port[] }[] = [
+  { label: 'true', ports: [tcp(80), tcp(443)] },
+  { label: 'unprivileged', ports: [tcp(8000), tcp(8080), tcp(8443)] },
+];
 
 function appPods(resource: ManagedDeployment): V1LabelSelector {
   return {
@@ -130,13 +140,12 @@ function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): Net
       { to: [own] },
       { to: [{ podSelector: podsOf(resource, 'database') }], ports: [tcp(DATABASE_PORT)] },
       { to: [{ podSelector: podsOf(resource, 'cache') }], ports: [tcp(CACHE_PORT)] },
-      {
-        to: [
-          { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } } },
-          { ipBlock: { cidr: NODE_LOCAL_DNS } },
-        ],
-        ports: [{ protocol: 'UDP', port: 53 }, tcp(53)],
-      },
+      { ports: DNS },
+      { to: [{ namespaceSelector: {} }], ports: DNS_OF_PODS },
+      ...WAYS_IN.map(({ label, ports }) => ({
+        to: [{ namespaceSelector: { matchLabels: { 'berth.dev/ingress': label } } }],
+        ports,
+      })),
       {
         to: [
           { ipBlock: { cidr: '0.0.0.0/0', except: PRIVATE_IPV4 } },

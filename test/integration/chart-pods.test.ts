@@ -14,20 +14,16 @@ const OF_THE_API = /^berth_(build_info|work_due|http_|database_|tracing_outbox_|
 describe('the chart', () => {
   it('lets every role ask for names, wherever the cache of the node listens, and nobody the metadata service', async () => {
     const objects = await render('hosting=cloud');
-    const dns = {
-      ports: [
-        { port: 53, protocol: 'UDP' },
-        { port: 53, protocol: 'TCP' },
-      ],
-    };
+    const at = (port: number) => ['UDP', 'TCP'].map((protocol) => ({ port, protocol }));
+    const dns = [{ ports: at(53) }, { to: [{ namespaceSelector: {} }], ports: at(5353) }];
     for (const name of ['berth-api', 'berth-listener', 'berth-operator', 'berth-migrate', 'builds']) {
-      expect(policyOf(objects, name).egress, name).toContainEqual(dns);
+      expect(policyOf(objects, name).egress, name).toEqual(expect.arrayContaining(dns));
     }
     const blocks = policyOf(objects, 'berth-api').egress.flatMap(({ to = [] }) => to);
     expect(blocks).toContainEqual({ ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } });
     expect(blocks).toContainEqual({ ipBlock: { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128'] } });
     expect(policyOf(objects, 'berth-migrate').egress).toEqual([
-      dns,
+      ...dns,
       { ports: [{ port: 5432, protocol: 'TCP' }] },
     ]);
     const narrow = await render(
@@ -36,18 +32,19 @@ describe('the chart', () => {
       'networkPolicies.extraEgress[0].ports[0].port=4318',
     );
     expect(policyOf(narrow, 'berth-api').egress).toEqual([
-      dns,
+      ...dns,
       { to: [{ ipBlock: { cidr: '10.0.0.5/32' } }] },
     ]);
-    expect(policyOf(narrow, 'berth-migrate').egress[1]?.ports).toEqual([{ port: 6432, protocol: 'TCP' }]);
+    expect(policyOf(narrow, 'berth-migrate').egress[2]?.ports).toEqual([{ port: 6432, protocol: 'TCP' }]);
     // One pod of all roles still finds the API server.
     const all = await render('singlePod=true', 'networkPolicies.apiEgress[0].ports[0].port=5432');
     const apiServer = [443, 6443].map((port) => ({ port, protocol: 'TCP' }));
     expect(policyOf(all, 'berth-api').egress).toEqual([
-      dns,
+      ...dns,
       { ports: [{ port: 5432 }] },
       { ports: apiServer },
     ]);
+    expect(policyOf(await render('singlePod=true'), 'berth-api').egress).toContainEqual({ ports: apiServer });
     for (const role of ['listener', 'operator']) {
       expect(policyOf(narrow, `berth-${role}`).egress).toContainEqual({ ports: [{ port: 4318 }] });
     }
@@ -152,6 +149,7 @@ describe('the chart', () => {
       'BERTH_HOSTING',
       'BERTH_HUB_URL',
       'BERTH_LOG_LEVEL',
+      'BERTH_NAMESPACE',
     ]);
     expect(named(set, 'ConfigMap', 'berth')?.data).not.toHaveProperty('BERTH_MIGRATION_WAIT_SECONDS');
   });

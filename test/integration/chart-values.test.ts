@@ -11,6 +11,14 @@ import { environment } from './harness/environment.ts';
 
 const OLDER_VALUES = fileURLToPath(new URL('../installation/older-values.yaml', import.meta.url));
 
+interface Probed {
+  spec: {
+    template: {
+      spec: { containers: [{ startupProbe: { failureThreshold: number; periodSeconds: number } }] };
+    };
+  };
+}
+
 describe('the chart', () => {
   it('has nothing that helm lint finds', async () => {
     expect(await helm(environment(), ['lint', '--strict', CHART])).toContain('0 chart(s) failed');
@@ -49,6 +57,12 @@ describe('the chart', () => {
       ['caBundle.configMap=a', 'env.NODE_EXTRA_CA_CERTS=/x'],
       /NODE_EXTRA_CA_CERTS is set by caBundle/,
     ],
+    [
+      'apps that nothing reaches',
+      ['hosting=cloud', 'config.BERTH_NETWORK_ISOLATION=false'],
+      /namespaces of tenants deny all/,
+    ],
+    ['authorities of builds that no build would see', ['config.BERTH_BUILD_CA=/x'], /BERTH_BUILD_CA/],
     ['a label that selects the pods', ['podLabels.app\\.kubernetes\\.io/name=x'], /podLabels/],
   ])('refuses %s', async (_, values, message) => {
     await expect(render(...values)).rejects.toThrow(message);
@@ -96,6 +110,31 @@ describe('the chart', () => {
     const other = ofCluster(parsed(await helm(environment(), second)));
     expect(other).toContain('ClusterRole berth-operator-another');
     expect(other.filter((name) => first.includes(name))).toEqual([]);
+  });
+
+  it('tells every role which namespace is Berth’s own, also the one that has no ServiceAccount to know it by', async () => {
+    const objects = parsed(await helm(environment(), ['template', 'berth', CHART, '-n', 'another']));
+    expect(named(objects, 'ConfigMap', 'berth')).toMatchObject({ data: { BERTH_NAMESPACE: 'another' } });
+  });
+
+  it('waits with the API for a migration as long as it is told to, and lets nodes be drained of pods that are not ready', async () => {
+    const seconds = async (...values: string[]) => {
+      const [container] = (named(await render(...values), 'Deployment', 'berth-api') as unknown as Probed)
+        .spec.template.spec.containers;
+      return container.startupProbe.failureThreshold * container.startupProbe.periodSeconds;
+    };
+    expect(await seconds()).toBe(360);
+    expect(await seconds('config.BERTH_MIGRATION_WAIT_SECONDS=1800')).toBe(1860);
+    const budgets = (await render()).filter(({ kind }) => kind === 'PodDisruptionBudget');
+    expect(budgets.length).toBeGreaterThan(0);
+    for (const budget of budgets)
+      expect(budget).toMatchObject({ spec: { unhealthyPodEvictionPolicy: 'AlwaysAllow' } });
+  });
+
+  it('takes the quota of builds away where it is null', async () => {
+    const quotas = async (...values: string[]) =>
+      (await render('hosting=cloud', ...values)).filter(({ kind }) => kind === 'ResourceQuota').length;
+    expect([await quotas(), await quotas('builds.quota=null')]).toEqual([1, 0]);
   });
 
   it('keeps the namespace of builds, with what the platform has put there', async () => {

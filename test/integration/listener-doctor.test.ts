@@ -383,13 +383,13 @@ const ROWS: Row[] = [
   ),
   row('the account of somebody else', () => ({ KUBECONFIG: kubeconfigs.operator }), 'rights', [
     /may not create manageddeployments.berth.dev in all namespaces/,
-    /manifests\/PROFILE.yaml.*BERTH_NAMESPACES/,
+    /what was rendered.*BERTH_NAMESPACES/,
   ]),
   row(
     'rights in cloud mode, of an account without those',
     () => ({ KUBECONFIG: kubeconfigs.operator, BERTH_HOSTING: 'cloud' }),
     'rights',
-    [/create namespaces/, /manifests\/PROFILE.yaml/],
+    [/create namespaces/, /what was rendered/],
   ),
   row(
     'a namespace that is not there',

@@ -205,7 +205,7 @@ describe('what the cluster does not allow', () => {
         { client, config, lease, namespaces: [world.namespace], identity: 'nobody', logger },
         new AbortController().signal,
       ),
-    ).rejects.toThrow(/may not get manageddeployments\.berth\.dev.*kubectl apply -f manifests/);
+    ).rejects.toThrow(/may not get manageddeployments\.berth\.dev.*kubectl apply what was rendered/);
     await client.close();
   });
 });

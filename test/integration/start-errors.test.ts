@@ -172,7 +172,7 @@ describe('the operator', () => {
       BERTH_NAMESPACE: namespace,
     });
     expect(message).toContain('may not');
-    expect(message).toContain('kubectl apply -f manifests/PROFILE.yaml');
+    expect(message).toContain('helm upgrade, or kubectl apply what was rendered for this installation');
     expect(await kubectlAsAdmin(['get', 'leases', '-n', namespace])).toBe('');
   });
 });

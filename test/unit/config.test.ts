@@ -168,6 +168,14 @@ describe('the configuration', () => {
     expect([own.podSecurity, own.networkIsolation]).toEqual(['baseline', false]);
   });
 
+  test('isolates in cloud mode whatever is said: a namespace of a tenant lets nothing through by itself', () => {
+    const isolation = { BERTH_NETWORK_ISOLATION: 'false' };
+    expect(problemsOf({ BERTH_HOSTING: 'cloud', ...isolation })).toEqual([
+      expect.stringMatching(/^BERTH_NETWORK_ISOLATION: .*; next: unset it$/),
+    ]);
+    expect(loadConfig(isolation).rendering.networkIsolation).toBe(false);
+  });
+
   test('prefers the kubeconfig of the role', () => {
     const config = loadConfig({ KUBECONFIG: '/a', BERTH_OPERATOR_KUBECONFIG: '/b' });
     expect([config.listenerKubeconfig, config.operatorKubeconfig]).toEqual(['/a', '/b']);

@@ -104,7 +104,6 @@ export async function startInstalled(
     if (pod.automountServiceAccountToken) await writeServiceAccountKubeconfig(access, account, kubeconfig);
     const settings: Environment = {
       ...(await environmentOf(access, pod)),
-      BERTH_NAMESPACE,
       BERTH_HOST: '127.0.0.1',
       BERTH_PORT: '0',
       BERTH_METRICS_PORT: '0',

@@ -46,6 +46,7 @@ berth-{{ .role }}-{{ .root.Release.Namespace }}
 {{- if eq .Values.hosting "cloud" -}}{{- fail "rbac.scope: namespaces: with hosting: cloud the listener makes the namespaces of tenants, for which it needs a ClusterRole" -}}{{- end -}}
 {{- end -}}
 {{- if and .Values.namespaces.names (eq .Values.hosting "cloud") -}}{{- fail "namespaces.names: with hosting: cloud each tenant has a namespace of its own" -}}{{- end -}}
+{{- if and (eq .Values.hosting "cloud") (eq (toString .Values.config.BERTH_NETWORK_ISOLATION) "false") -}}{{- fail "config.BERTH_NETWORK_ISOLATION: with hosting: cloud the namespaces of tenants deny all that no policy of an app allows" -}}{{- end -}}
 {{- if has .Release.Namespace .Values.namespaces.names -}}{{- fail "namespaces.names: the namespace of Berth itself is not for deployments" -}}{{- end -}}
 {{- range $name, $_ := .Values.env -}}
 {{- if or (hasPrefix "BERTH_" $name) (eq $name "DATABASE_URL") -}}{{- fail (printf "env: %s is a setting: it belongs into config, or into the Secret" $name) -}}{{- end -}}
@@ -57,7 +58,7 @@ Data of the ConfigMap. Pods of the version before read it too, when they start a
 back: what the chart sets by itself and they do not know belongs into the `env` of the new pods (decision 0032).
 */}}
 {{- define "berth.config" -}}
-{{- $data := dict "BERTH_HOSTING" .Values.hosting -}}
+{{- $data := dict "BERTH_HOSTING" .Values.hosting "BERTH_NAMESPACE" .Release.Namespace -}}
 {{- if or .Values.singlePod .Values.api.enabled -}}
 {{- $_ := set $data "BERTH_HUB_URL" (printf "http://berth-api.%s.svc%s" .Release.Namespace (ternary "" (printf ":%v" .Values.api.service.port) (eq (int .Values.api.service.port) 80))) -}}
 {{- end -}}
@@ -205,11 +206,16 @@ prometheus.io/port: "9090"
 {{- end }}
 {{- end }}
 
-{{/* DNS, wherever it is: a cluster's own, and a cache at a link-local address of the node. */}}
+{{/* DNS, wherever it is: a cluster's own, on an unprivileged port too, and a cache at a link-local address of the node. */}}
 {{- define "berth.dnsEgress" -}}
 - ports:
     - { port: 53, protocol: UDP }
     - { port: 53, protocol: TCP }
+- to:
+    - namespaceSelector: {}
+  ports:
+    - { port: 5353, protocol: UDP }
+    - { port: 5353, protocol: TCP }
 {{- end }}
 
 {{/* Anywhere but the metadata service of a cloud provider. */}}
