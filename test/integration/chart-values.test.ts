@@ -11,6 +11,12 @@ import { environment } from './harness/environment.ts';
 
 const OLDER_VALUES = fileURLToPath(new URL('../installation/older-values.yaml', import.meta.url));
 
+/** Arguments of Helm; settings are strings, also those that look like numbers. */
+const settings = (...given: string[]) => [
+  ...['template', 'berth', CHART, '-n', 'berth-system'],
+  ...given.flatMap((setting) => ['--set-string', `config.${setting}`]),
+];
+
 interface Probed {
   spec: {
     template: {
@@ -58,14 +64,21 @@ describe('the chart', () => {
       /NODE_EXTRA_CA_CERTS is set by caBundle/,
     ],
     [
-      'apps that nothing reaches',
-      ['hosting=cloud', 'config.BERTH_NETWORK_ISOLATION=false'],
-      /namespaces of tenants deny all/,
+      'authorities of builds that no build would see',
+      ['config.BERTH_BUILD_CA=/x'],
+      /'BERTH_BUILD_CA' not allowed/,
     ],
-    ['authorities of builds that no build would see', ['config.BERTH_BUILD_CA=/x'], /BERTH_BUILD_CA/],
     ['a label that selects the pods', ['podLabels.app\\.kubernetes\\.io/name=x'], /podLabels/],
   ])('refuses %s', async (_, values, message) => {
     await expect(render(...values)).rejects.toThrow(message);
+  });
+
+  it('refuses apps that nothing reaches', async () => {
+    const open = settings('BERTH_NETWORK_ISOLATION=false');
+    await expect(helm(environment(), [...open, '--set', 'hosting=cloud'])).rejects.toThrow(
+      /namespaces of tenants deny all/,
+    );
+    await expect(helm(environment(), open)).resolves.toContain('BERTH_NETWORK_ISOLATION: "false"');
   });
 
   it('is whole, or says so: a copy that lost a file installs nothing in silence', async () => {
@@ -118,13 +131,14 @@ describe('the chart', () => {
   });
 
   it('waits with the API for a migration as long as it is told to, and lets nodes be drained of pods that are not ready', async () => {
-    const seconds = async (...values: string[]) => {
-      const [container] = (named(await render(...values), 'Deployment', 'berth-api') as unknown as Probed)
-        .spec.template.spec.containers;
-      return container.startupProbe.failureThreshold * container.startupProbe.periodSeconds;
+    const seconds = async (...given: string[]) => {
+      const objects = parsed(await helm(environment(), settings(...given)));
+      const { spec } = named(objects, 'Deployment', 'berth-api') as unknown as Probed;
+      const [{ startupProbe }] = spec.template.spec.containers;
+      return startupProbe.failureThreshold * startupProbe.periodSeconds;
     };
     expect(await seconds()).toBe(360);
-    expect(await seconds('config.BERTH_MIGRATION_WAIT_SECONDS=1800')).toBe(1860);
+    expect(await seconds('BERTH_MIGRATION_WAIT_SECONDS=1800')).toBe(1860);
     const budgets = (await render()).filter(({ kind }) => kind === 'PodDisruptionBudget');
     expect(budgets.length).toBeGreaterThan(0);
     for (const budget of budgets)
