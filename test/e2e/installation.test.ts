@@ -35,6 +35,10 @@ describe.skipIf(whySkipped() !== undefined)('the installation', () => {
     });
   });
 
+  it('has git, which builds clone with', async () => {
+    expect(await exec('git', '--version')).toMatch(/^git version 2\./);
+  });
+
   it('answers through its Service, and its logs are lines of JSON without a secret', async () => {
     expect((await http(node().api, 'GET', '/readyz')).status).toBe(200);
     await call('GET', '/v2/deployments');
