@@ -127,18 +127,24 @@ async function volumeChanged(action: ActionOf<'volume'>, execution: Execution): 
       await client.patch(RESOURCES.ControllerRevision, { namespace, name }, patch, options).catch(unlessGone);
     }
   }
-  const patch = {
-    metadata: { uid, resourceVersion, ...ownership },
-    ...(change.storage === undefined
-      ? {}
-      : { spec: { resources: { requests: { storage: change.storage } } } }),
-  };
-  return await client.patch<KubeObject & Record<string, unknown>>(
-    RESOURCES.PersistentVolumeClaim,
-    object.metadata,
-    patch,
-    options,
-  );
+  const patched = (patch: object) =>
+    client.patch<KubeObject & Record<string, unknown>>(
+      RESOURCES.PersistentVolumeClaim,
+      object.metadata,
+      patch,
+      options,
+    );
+  const { storage } = change;
+  if (storage === undefined) return await patched({ metadata: { uid, resourceVersion, ...ownership } });
+  // By itself: a volume that may not grow still belongs to whom it shall belong.
+  const seen =
+    change.owned === undefined
+      ? resourceVersion
+      : (await patched({ metadata: { uid, resourceVersion, ...ownership } })).metadata.resourceVersion;
+  return await patched({
+    metadata: { uid, resourceVersion: seen },
+    spec: { resources: { requests: { storage } } },
+  });
 }
 
 function unlessGone(error: unknown): void {

@@ -17,9 +17,9 @@ import type { Action } from './action.ts';
 import { createBuilds } from './builds/builds.ts';
 import { Caches, type WatchStats } from './caches.ts';
 import { ImageLooks } from './images/image-looks.ts';
-import type { ChildKindName } from './kinds.ts';
+import { CHILD_KINDS, type ChildKindName } from './kinds.ts';
 import { followOptionalKinds } from './optional-kinds.ts';
-import { preflight } from './preflight.ts';
+import { availableKinds, preflight } from './preflight.ts';
 import { createReconciler } from './reconcile.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { IMPORTANT_NEWS } from './transitions.ts';
@@ -91,11 +91,12 @@ const FLUSH_MS = 1_000;
  * @throws OperatorStartError when the custom resource or rights are missing
  */
 export async function runOperator(options: OperatorOptions, signal: AbortSignal): Promise<void> {
-  const { client, identity, lease, logger, hooks, clock = systemClock } = options;
+  const { client, identity, lease, namespaces, builds, logger, hooks, clock = systemClock } = options;
   hooks?.onState?.('starting');
   try {
-    const kinds = await checked(options, signal);
-    if (kinds === undefined) return;
+    const asked = { client, namespaces, leaseNamespace: lease.namespace, buildNamespace: builds?.namespace };
+    const isPrepared = await persisting(options, (stopped) => preflight(asked, stopped), signal);
+    if (isPrepared === undefined) return;
     const elector: LeaderElector = new LeaderElector({
       client,
       lease,
@@ -104,7 +105,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
       clock,
       ...options.leaderElection,
       onStartedLeading: (term) =>
-        lead(options, { kinds, term, stopping: signal, isLeader: () => elector.isLeader() }),
+        lead(options, { term, stopping: signal, isLeader: () => elector.isLeader() }),
       onStoppedLeading: () => hooks?.onState?.('candidate'),
       onNewLeader: (leader) =>
         logger.info({ leader, self: leader === identity }, 'the operators have a leader'),
@@ -116,15 +117,15 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   }
 }
 
-/** The preflight's answer, however long the API server is away; undefined: stopped meanwhile. */
-async function checked(options: OperatorOptions, signal: AbortSignal): Promise<ChildKindName[] | undefined> {
-  const { client, namespaces, lease, builds, logger, clock = systemClock } = options;
+/** An answer of the API server, however long it is away; undefined: stopped meanwhile. */
+async function persisting<T>(
+  { logger, clock = systemClock }: OperatorOptions,
+  ask: (signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T | undefined> {
   for (let failures = 0; !signal.aborted; failures += 1) {
     try {
-      return await preflight(
-        { client, namespaces, leaseNamespace: lease.namespace, buildNamespace: builds?.namespace },
-        signal,
-      );
+      return await ask(signal);
     } catch (error) {
       if (signal.aborted) return undefined;
       if (!isKubeError(error) || !error.retryable) throw error;
@@ -140,7 +141,6 @@ async function checked(options: OperatorOptions, signal: AbortSignal): Promise<C
 }
 
 interface Term {
-  kinds: readonly ChildKindName[];
   /** Fires when it ends, for whatever reason. */
   term: AbortSignal;
   /** Fires when the process is to end. */
@@ -148,10 +148,15 @@ interface Term {
   isLeader: () => boolean;
 }
 
+const ALL_KINDS = Object.keys(CHILD_KINDS) as ChildKindName[];
+
 /** One term of leadership. */
-async function lead(options: OperatorOptions, { kinds, term, stopping, isLeader }: Term): Promise<void> {
+async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term): Promise<void> {
   const { client, config, namespaces, logger, hooks, clock = systemClock } = options;
   hooks?.onState?.('syncing');
+  // Since the process began, or the term before, one may have been installed, or removed: that list would never come.
+  const kinds = await persisting(options, (signal) => availableKinds(client, ALL_KINDS, signal), term);
+  if (kinds === undefined) return;
   const caches = new Caches({ client, namespaces, kinds, logger });
   const queue = new WorkQueue({
     // A thousand resources of one do not keep another one's waiting.

@@ -38,7 +38,8 @@ export function untilLookedUp(observed: Observed, wanted: Templates): Target | n
     const revision = revisionOf(failedRevision);
     return { ...held, ...running(tried), kind: 'inspection', revision, failed: failedRevision };
   }
-  return { ...held, ...running(undefined), kind: 'no-revision', revision: null };
+  // What somebody left running without a resource, which nothing tells of, is taken over by the rollout to come.
+  return { ...held, ...running(undefined), kind: 'no-revision', revision: null, untouched: true };
 }
 
 /** What can never be pulled fails before anything of it is begun; null: nothing says so. */

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fullJitter } from '../../domain/backoff.ts';
 import { type Credentials, credentialsFor } from '../../image-registry/docker-config.ts';
 import type { ImageAnswer } from '../../image-registry/look-up.ts';
 import { registryReference } from '../../image-registry/reference.ts';
@@ -38,6 +40,8 @@ export interface LooksOptions {
   /** Ends all that is under way. */
   readonly signal: AbortSignal;
 }
+
+const SECRETS_BACKOFF = { baseMs: 200, capMs: 5_000 };
 
 /** Asked side by side: in all, of one registry and for one namespace. */
 const LIMITS = { total: 32, perGroup: 8, perOwner: 16 };
@@ -118,7 +122,7 @@ export class ImageLooks {
     const { image, namespace, pullSecrets } = asked;
     const reference = registryReference(image);
     if (reference === null) throw new RegistryError('unsupported', 'it is no image reference');
-    const secrets = await this.#readSecrets(namespace, pullSecrets, ended);
+    const secrets = await this.#secrets(namespace, pullSecrets, until, ended);
     const credentials = secrets.flatMap((data) => credentialsFor(data, reference));
     const caller = { host: reference.host, credentials: hashOf(credentials) };
     // Before it waits for a turn.
@@ -141,6 +145,21 @@ export class ImageLooks {
     } catch (error) {
       this.#silent.note(caller, error);
       throw error;
+    }
+  }
+
+  /** A look is made once in the life of a revision: what may pass of our own API server is tried again while there is time. */
+  async #secrets(namespace: string, names: readonly string[], until: number, signal: AbortSignal) {
+    const { now, timeoutMs } = this.#options;
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await this.#readSecrets(namespace, names, signal);
+      } catch (error) {
+        const pauseMs = fullJitter(failures, SECRETS_BACKOFF, Math.random);
+        const isLate = now() + pauseMs > until - timeoutMs;
+        if (isLate || !isKubeError(error, 'server', 'timeout', 'network', 'too_many_requests')) throw error;
+        await delay(pauseMs, undefined, { signal });
+      }
     }
   }
 

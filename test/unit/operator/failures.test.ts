@@ -156,6 +156,30 @@ test('trouble that may pass is told as a warning, although the rollout goes on',
 const RIGID =
   'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize';
 
+test('a volume that may not grow still belongs to whom it shall belong', async () => {
+  const world = await settled(MINIMAL);
+  const owners = () =>
+    world.cluster.get('PersistentVolumeClaim/shop/web-db')?.metadata.ownerReferences?.length ?? 0;
+  const isPatch = on('patch', 'PersistentVolumeClaim/web-db');
+  for (const [volumePolicy, count] of [
+    ['Delete', 1],
+    ['Retain', 0],
+  ] as const) {
+    let patches = 0;
+    const isGrowth = (write: { verb: string; id: string }) => {
+      if (isPatch(write)) patches += 1;
+      return isPatch(write) && patches > 1;
+    };
+    world.cluster.faults = [{ when: isGrowth, error: 'forbidden', message: RIGID }];
+    world.change({ ...MINIMAL, database: { storage: '20Gi', volumePolicy } });
+    await world.look();
+    expect([owners(), world.condition('DatabaseReady')]).toEqual([count, 'False VolumeNotExpandable']);
+    // As it was.
+    world.change({ ...MINIMAL, database: { volumePolicy } });
+    await world.converge();
+  }
+});
+
 describe('a volume that is not let grow', () => {
   const grown = (world: World, text: string, more: Partial<Spec> = {}) => {
     world.cluster.faults = Array.from({ length: 20 }, () => ({

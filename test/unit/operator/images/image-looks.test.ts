@@ -1,7 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Credentials } from '../../../../src/image-registry/docker-config.ts';
 import type { ImageAnswer } from '../../../../src/image-registry/look-up.ts';
 import { RegistryError } from '../../../../src/image-registry/registry-error.ts';
+import { KubeError } from '../../../../src/kube/errors.ts';
 import type { ImageAsked } from '../../../../src/operator/images/image-asked.ts';
 import { ImageLooks } from '../../../../src/operator/images/image-looks.ts';
 
@@ -20,12 +21,15 @@ interface Question {
 function world(secrets: Record<string, object> = {}) {
   const questions: Question[] = [];
   const answered: string[] = [];
+  const faults: Error[] = [];
   const time = { now: 0 };
   const ending = new AbortController();
   const looks = new ImageLooks({
     client: {
-      find: async (_resource, { name }) =>
-        secrets[name] === undefined
+      find: async (_resource, { name }) => {
+        const fault = faults.shift();
+        if (fault !== undefined) throw fault;
+        return secrets[name] === undefined
           ? undefined
           : ({
               apiVersion: 'v1',
@@ -34,7 +38,8 @@ function world(secrets: Record<string, object> = {}) {
               data: {
                 '.dockerconfigjson': Buffer.from(JSON.stringify({ auths: secrets[name] })).toString('base64'),
               },
-            } as never),
+            } as never);
+      },
     },
     lookUp: (image, credentials, signal) =>
       new Promise((resolve, reject) => {
@@ -46,7 +51,7 @@ function world(secrets: Record<string, object> = {}) {
     answered: (key) => answered.push(key),
     signal: ending.signal,
   });
-  return { looks, questions, answered, time, ending };
+  return { looks, questions, answered, faults, time, ending };
 }
 
 const asked = (
@@ -325,6 +330,26 @@ describe('what is not there', () => {
     questions[0]?.answer({ kind: 'absent', definite: true });
     await settled();
     expect(looks.lookOf('shop/web', asked())).toMatchObject({ kind: 'unresolved' });
+  });
+});
+
+test('a Secret that cannot be read for a moment leaves no revision without its digest', async () => {
+  const { looks, questions, faults } = world({ pull: {} });
+  faults.push(new KubeError({ kind: 'server', message: 'etcd is away' }));
+  looks.lookOf('shop/web', asked('r.example/app:1', ['pull']));
+  await vi.waitFor(() => expect(questions).toHaveLength(1));
+  questions[0]?.answer({ kind: 'found', digest: DIGEST });
+  await settled();
+  expect(looks.lookOf('shop/web', asked('r.example/app:1', ['pull']))).toEqual({
+    kind: 'resolved',
+    image: PINNED,
+  });
+  faults.push(new KubeError({ kind: 'forbidden', message: 'no' }));
+  looks.lookOf('shop/other', asked('r.example/app:2', ['pull']));
+  await settled();
+  expect(looks.lookOf('shop/other', asked('r.example/app:2', ['pull']))).toEqual({
+    kind: 'unresolved',
+    why: 'a Secret to pull with could not be read',
   });
 });
 

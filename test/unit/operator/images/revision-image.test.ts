@@ -58,6 +58,24 @@ const templatesOf = ({ cluster }: World) =>
 const A = `web:1@${digest('a')}`;
 const B = `web:1@${digest('b')}`;
 
+test('what runs without a resource that tells of it is left alone until the image of the next one is known', async () => {
+  const { world, registry } = await running();
+  world.cluster.edit('Deployment/shop/web-api', ({ metadata }) => {
+    delete metadata.ownerReferences;
+  });
+  world.cluster.edit('ManagedDeployment/shop/web', (object) => {
+    delete object['status'];
+  });
+  world.change({ ...spec(2), revision: { id: 'r2', number: 2, image: 'web:2' } });
+  const writes = await steps(world, 3);
+  expect(writes.filter((write) => write.startsWith('delete'))).toEqual([]);
+  expect(world.images('api')).toEqual([A]);
+  registry.tag('web:2', 'b');
+  await world.converge();
+  expect(world.images('api')).toEqual([`web:2@${digest('b')}`]);
+  expect(world.condition('Ready')).toBe('True Converged');
+});
+
 describe('a tag', () => {
   test('is resolved when a revision begins, and all of it says so', async () => {
     const { world, registry } = await running();
