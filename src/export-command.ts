@@ -11,7 +11,7 @@ import { createKubeClient, type KubeClient } from './kube/client.ts';
 import { isKubeError } from './kube/errors.ts';
 import type { UntypedObject } from './kube/object.ts';
 import { RESOURCES } from './kube/resources.ts';
-import { CHILD_KINDS, type ChildKindName } from './operator/kinds.ts';
+import { CHILD_KIND_NAMES, CHILD_KINDS } from './operator/kinds.ts';
 import { newestFirst } from './operator/templates-choice.ts';
 import { UsageError } from './usage-error.ts';
 import { deploymentId } from './workloads/labels.ts';
@@ -29,9 +29,7 @@ DEPLOYMENT is the name of its ManagedDeployment, its own name, or its id.
                              empty or not there yet. Default: one stream to standard output`;
 
 /** Kinds that are part of an export: all that Berth makes and that means something without it. */
-const KINDS = (Object.keys(CHILD_KINDS) as ChildKindName[]).filter(
-  (kind) => kind !== 'Pod' && kind !== 'ControllerRevision',
-);
+const KINDS = CHILD_KIND_NAMES.filter((kind) => kind !== 'Pod' && kind !== 'ControllerRevision');
 
 interface Asked {
   readonly name: string;

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import type { z } from 'zod';
 import type { Config } from './config.ts';
 import { apiKeyNameSchema, expiresAtSchema, isExpired, SCOPES, type Scope } from './domain/api-key.ts';
 import type { Logger } from './domain/logger.ts';
@@ -60,15 +61,13 @@ function parseExpiry(text: string | undefined, now: Date): Date | null {
 
 function parseName(text: string | undefined): string {
   if (text === undefined || text.trim() === '') throw new UsageError('--name is missing');
-  const parsed = apiKeyNameSchema.safeParse(text);
-  if (parsed.success) return parsed.data;
-  throw new UsageError(`--name: ${parsed.error.issues.map(({ message }) => message).join('; ')}`);
+  return parseBy(apiKeyNameSchema, '--name', text);
 }
 
-function parseTenant(text: string): string {
-  const parsed = tenantNameSchema.safeParse(text);
+function parseBy(schema: z.ZodType<string>, flag: string, text: string): string {
+  const parsed = schema.safeParse(text);
   if (parsed.success) return parsed.data;
-  throw new UsageError(`--tenant: ${parsed.error.issues.map(({ message }) => message).join('; ')}`);
+  throw new UsageError(`${flag}: ${parsed.error.issues.map(({ message }) => message).join('; ')}`);
 }
 
 function parseScopes(text: string | undefined, fallback: readonly Scope[]): Scope[] {
@@ -98,7 +97,7 @@ function parseRequest(args: readonly string[]): KeyRequest {
   const name = parseName(values.name);
   const scopes = parseScopes(values.scopes, values.platform ? ['listeners:run'] : TENANT_SCOPES);
   const expiresAt = parseExpiry(values.expires, new Date());
-  const tenant = values.tenant === undefined ? null : parseTenant(values.tenant);
+  const tenant = values.tenant === undefined ? null : parseBy(tenantNameSchema, '--tenant', values.tenant);
   return { tenant, name, scopes, expiresAt, json: values.json };
 }
 

@@ -14,7 +14,7 @@ import { liveChild, type Observed, type ObservedResource } from './observed.ts';
 import { plan } from './plan.ts';
 import { judge, type Rollout, type Verdict } from './rollout.ts';
 import { keptRoutes } from './route-state.ts';
-import { scaledFor } from './scales.ts';
+import { holdsNumbers, scaledFor } from './scales.ts';
 import { witnessChanges } from './secrets-check.ts';
 import { keepingInUse } from './services-in-use.ts';
 import type { Target } from './target.ts';
@@ -36,7 +36,8 @@ export interface Decision extends Rollout {
 /** Decides what is to be done. Pure: the same look at the same time gives the same decision. */
 export function decide(observed: Observed, config: RenderConfig, patience: Patience, now: Date): Decision {
   const target = chooseTarget(observed, config, now);
-  const wanted = keepingInUse(scaledFor(observed, target), observed, target);
+  const isHeld = holdsNumbers(observed, target);
+  const wanted = keepingInUse(scaledFor(observed, target, isHeld), observed, target);
   const dataImages = chooseDataImages(observed, wanted, config);
   const desired = desiredObjects(wanted, config, {
     templates: target.templates,
@@ -48,7 +49,7 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
       !observed.missingKinds?.has(kind) && !(observed.hostRefused !== undefined && isRouteKind(kind)),
   );
   const comparisons = compareAll(withKeptTemplates(possible, wanted, observed, dataImages), observed);
-  const rollout = judge({ observed, target, comparisons, patience, now });
+  const rollout = judge({ observed, target, comparisons, isHeld, patience, now });
   const complete = isComplete(rollout.verdict, target);
   const turn = turnRound(observed, target, comparisons, now);
   const todo = plan({

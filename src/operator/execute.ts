@@ -134,13 +134,11 @@ async function volumeChanged(action: ActionOf<'volume'>, execution: Execution): 
       patch,
       options,
     );
+  const handOver = () => patched({ metadata: { uid, resourceVersion, ...ownership } });
   const { storage } = change;
-  if (storage === undefined) return await patched({ metadata: { uid, resourceVersion, ...ownership } });
+  if (storage === undefined) return await handOver();
   // By itself: a volume that may not grow still belongs to whom it shall belong.
-  const seen =
-    change.owned === undefined
-      ? resourceVersion
-      : (await patched({ metadata: { uid, resourceVersion, ...ownership } })).metadata.resourceVersion;
+  const seen = change.owned === undefined ? resourceVersion : (await handOver()).metadata.resourceVersion;
   return await patched({
     metadata: { uid, resourceVersion: seen },
     spec: { resources: { requests: { storage } } },

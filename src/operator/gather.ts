@@ -12,7 +12,7 @@ import { parseStoredTemplates, type StoredTemplates } from '../workloads/stored-
 import type { ClusterView } from './cluster-view.ts';
 import { shortened } from './conditions.ts';
 import { asFirstGiven } from './images/revision-image.ts';
-import { CHILD_KINDS, type ChildKindName, OPTIONAL_KINDS } from './kinds.ts';
+import { CHILD_KIND_NAMES, type ChildKindName, OPTIONAL_KINDS } from './kinds.ts';
 import type {
   ActiveRevision,
   ChildObject,
@@ -33,9 +33,7 @@ export type Gathered =
   /** Its spec is not one that this version understands; `problems` names the fields. What is there is seen all the same. */
   | { kind: 'unreadable'; observed: Observed; problems: string };
 
-const PLAIN_CHILDREN = (Object.keys(CHILD_KINDS) as ChildKindName[]).filter(
-  (kind) => kind !== 'Pod' && kind !== 'ControllerRevision',
-);
+const PLAIN_CHILDREN = CHILD_KIND_NAMES.filter((kind) => kind !== 'Pod' && kind !== 'ControllerRevision');
 
 /** Everything known of one custom resource, from the caches alone: no call leaves the process. */
 export function gather(view: Pick<ClusterView, 'resource' | 'children' | 'watches'>, key: string): Gathered {

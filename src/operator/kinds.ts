@@ -41,10 +41,10 @@ export const CHILD_KINDS = {
 
 export type ChildKindName = keyof typeof CHILD_KINDS;
 
+export const CHILD_KIND_NAMES = Object.keys(CHILD_KINDS) as ChildKindName[];
+
 /** Kinds of APIs that a cluster may lack, get later, or lose. */
-export const OPTIONAL_KINDS = (Object.keys(CHILD_KINDS) as ChildKindName[]).filter(
-  (kind) => CHILD_KINDS[kind].optional,
-);
+export const OPTIONAL_KINDS = CHILD_KIND_NAMES.filter((kind) => CHILD_KINDS[kind].optional);
 
 /** Ways in from outside. */
 export const ROUTE_KINDS = ['Ingress', 'HTTPRoute'] as const satisfies readonly ChildKindName[];

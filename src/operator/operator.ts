@@ -17,7 +17,7 @@ import type { Action } from './action.ts';
 import { createBuilds } from './builds/builds.ts';
 import { Caches, type WatchStats } from './caches.ts';
 import { ImageLooks } from './images/image-looks.ts';
-import { CHILD_KINDS, type ChildKindName } from './kinds.ts';
+import { CHILD_KIND_NAMES } from './kinds.ts';
 import { followOptionalKinds } from './optional-kinds.ts';
 import { availableKinds, preflight } from './preflight.ts';
 import { createReconciler } from './reconcile.ts';
@@ -148,14 +148,12 @@ interface Term {
   isLeader: () => boolean;
 }
 
-const ALL_KINDS = Object.keys(CHILD_KINDS) as ChildKindName[];
-
 /** One term of leadership. */
 async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term): Promise<void> {
   const { client, config, namespaces, logger, hooks, clock = systemClock } = options;
   hooks?.onState?.('syncing');
   // Since the process began, or the term before, one may have been installed, or removed: that list would never come.
-  const kinds = await persisting(options, (signal) => availableKinds(client, ALL_KINDS, signal), term);
+  const kinds = await persisting(options, (signal) => availableKinds(client, CHILD_KIND_NAMES, signal), term);
   if (kinds === undefined) return;
   const caches = new Caches({ client, namespaces, kinds, logger });
   const queue = new WorkQueue({

@@ -2,7 +2,7 @@ import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { apiVersionOf } from '../kube/resources.ts';
 import { describeRight, missingRights } from '../kube/rights.ts';
-import { CHILD_KINDS, type ChildKindName } from './kinds.ts';
+import { CHILD_KIND_NAMES, CHILD_KINDS, type ChildKindName } from './kinds.ts';
 import { buildRights, leaseRights, neededRights } from './rights.ts';
 
 /** The cluster is not prepared for the operator; the message says what to do. Waiting does not help. */
@@ -34,7 +34,7 @@ export async function preflight(options: PreflightOptions, signal: AbortSignal):
       `failed to start the operator: the cluster has no ${plural}.${group}. Install it: kubectl apply -f crds/`,
     );
   }
-  const kinds = await availableKinds(client, Object.keys(CHILD_KINDS) as ChildKindName[], signal);
+  const kinds = await availableKinds(client, CHILD_KIND_NAMES, signal);
   const wanted = neededRights(kinds);
   const scopes = namespaces.length === 0 ? [undefined] : namespaces;
   const missing = await Promise.all([

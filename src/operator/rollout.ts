@@ -9,7 +9,6 @@ import { judgeRollout, type RolloutFailure } from './judge-rollout.ts';
 import { childId, type Observed } from './observed.ts';
 import { mayStart } from './plan.ts';
 import { troubleOf } from './pod-trouble.ts';
-import { holdsNumbers } from './scales.ts';
 import { lackOfServices } from './service-trouble.ts';
 import { symptomsOf } from './symptoms.ts';
 import { type AwaitingRevision, componentsOf, type FailedRevision, isSame, type Target } from './target.ts';
@@ -52,6 +51,8 @@ export interface JudgeInput {
   readonly observed: Observed;
   readonly target: Target;
   readonly comparisons: readonly Comparison[];
+  /** There are fewer pods than the spec wants, until others have ended: `holdsNumbers`. */
+  readonly isHeld: boolean;
   readonly patience: Patience;
   readonly now: Date;
 }
@@ -63,7 +64,7 @@ export function judge(input: JudgeInput): Rollout {
   const components = states.map(({ status }) => status);
   const awaited =
     states.find((state) => state.awaited !== null)?.awaited ??
-    (holdsNumbers(observed, target) ? 'pods with more connections each to end before there are more' : null);
+    (input.isHeld ? 'pods with more connections each to end before there are more' : null);
   const still = { components, startedAt: null, templatesAt: null, awaitingSince: null, turnsAt: null };
   if (target.kind === 'off') return { ...still, verdict: { kind: 'idle' } };
   if (target.failed !== null) {

@@ -21,11 +21,11 @@ const NO_POD = { min: 0, max: 0 };
  * wanted, a component that the spec no longer has keeps its pods; so do all of them, while each of their pods takes more
  * of the database's connections than the wanted ones would. While such pods are replaced there are no more of them than
  * there were. What is kept for inspection needs but one.
+ * @param isHeld as `holdsNumbers` tells
  */
-export function scaledFor(observed: Observed, target: Target): ObservedResource {
+export function scaledFor(observed: Observed, target: Target, isHeld: boolean): ObservedResource {
   const { resource } = observed;
   const { components } = resource.spec;
-  const isHeld = holdsNumbers(observed, target);
   const scaled = componentsOf(target).flatMap((component): [Component, ComponentSpec][] => {
     const spec = components[component];
     if (target.kind === 'inspection' && resource.status?.activeRevision === undefined) {
@@ -38,7 +38,7 @@ export function scaledFor(observed: Observed, target: Target): ObservedResource 
       if (spec === undefined || !isHeld) return [];
       return [[component, { ...spec, scale: noMoreThan(before(observed, component), spec.scale) }]];
     }
-    if (spec !== undefined && fitsConnections(resource, target)) return [];
+    if (spec !== undefined && fitsConnections(resource, target.templates ?? {})) return [];
     const scale = target.served.scales?.[component] ?? spec?.scale ?? running(observed, component);
     return [[component, { ...spec, scale }]];
   });
@@ -47,12 +47,8 @@ export function scaledFor(observed: Observed, target: Target): ObservedResource 
   return { ...resource, spec };
 }
 
-/** Each pod of the target takes no more of the connections of Berth's own database than one by the spec. */
-export function fitsConnections(resource: ObservedResource, { templates }: Target): boolean {
-  return fits(resource, templates ?? {});
-}
-
-function fits(resource: ObservedResource, templates: PodTemplates): boolean {
+/** Each pod of these templates takes no more of the connections of Berth's own database than one by the spec. */
+export function fitsConnections(resource: ObservedResource, templates: PodTemplates): boolean {
   if ((poolSizeOf(templates) ?? 0) <= resource.spec.database.poolSize) return true;
   return !ownServicesOf(resource, templates).database;
 }
@@ -67,7 +63,7 @@ export function holdsNumbers(observed: Observed, target: Target): boolean {
   const former = [activeRevision?.templates, rollout?.templates].filter((name) => name !== target.name);
   const isLarger = observed.storedTemplates
     .filter(({ name }) => former.includes(name))
-    .some((stored) => !fits(observed.resource, stored.templates()));
+    .some((stored) => !fitsConnections(observed.resource, stored.templates()));
   return isLarger && COMPONENTS.some((component) => runsFormer(observed, target, component));
 }
 

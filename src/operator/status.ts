@@ -134,7 +134,8 @@ function withScales(
   if (complete && target.kind === 'active' && isOfSpec(resource, target)) {
     return { ...active, scales: scalesOf(resource, target) };
   }
-  const isBackAsWanted = isBack && target.heldUntil === null && fitsConnections(resource, target);
+  const isBackAsWanted =
+    isBack && target.heldUntil === null && fitsConnections(resource, target.templates ?? {});
   return isBackAsWanted ? { ...active, scales: { ...active.scales, ...scalesOf(resource, target) } } : active;
 }
 

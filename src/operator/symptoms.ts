@@ -20,7 +20,10 @@ import { stateOf, workloadState } from './workload-state.ts';
 /** One thing that keeps a component from running the target, with all that is known of it. */
 export interface Symptom {
   readonly component: Component;
-  /** As Kubernetes names it, or `ReplicaFailure`, `PartialReplicaFailure` where the controller may make no pods, or no more; `InitContainerFailed` where one that is not started again has ended pods. */
+  /**
+   * As Kubernetes names it, or `ReplicaFailure`, `PartialReplicaFailure` where the controller may make no pods, or no more;
+   * `InitContainerFailed` where one that is not started again has ended pods.
+   */
   readonly reason: string;
   /** A sentence that begins with the component. */
   readonly message: string;

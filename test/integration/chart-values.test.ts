@@ -17,14 +17,6 @@ const settings = (...given: string[]) => [
   ...given.flatMap((setting) => ['--set-string', `config.${setting}`]),
 ];
 
-interface Probed {
-  spec: {
-    template: {
-      spec: { containers: [{ startupProbe: { failureThreshold: number; periodSeconds: number } }] };
-    };
-  };
-}
-
 describe('the chart', () => {
   it('has nothing that helm lint finds', async () => {
     expect(await helm(environment(), ['lint', '--strict', CHART])).toContain('0 chart(s) failed');
@@ -133,9 +125,9 @@ describe('the chart', () => {
   it('waits with the API for a migration as long as it is told to, and lets nodes be drained of pods that are not ready', async () => {
     const seconds = async (...given: string[]) => {
       const objects = parsed(await helm(environment(), settings(...given)));
-      const { spec } = named(objects, 'Deployment', 'berth-api') as unknown as Probed;
-      const [{ startupProbe }] = spec.template.spec.containers;
-      return startupProbe.failureThreshold * startupProbe.periodSeconds;
+      const [container] = named(objects, 'Deployment', 'berth-api')?.spec?.template?.spec.containers ?? [];
+      const { failureThreshold = 0, periodSeconds = 0 } = container?.startupProbe ?? {};
+      return failureThreshold * periodSeconds;
     };
     expect(await seconds()).toBe(360);
     expect(await seconds('BERTH_MIGRATION_WAIT_SECONDS=1800')).toBe(1860);

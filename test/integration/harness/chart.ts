@@ -17,6 +17,7 @@ interface Container {
   image: string;
   env?: { name: string; value?: string; valueFrom?: { secretKeyRef: object } }[];
   volumeMounts: object[];
+  startupProbe?: { failureThreshold: number; periodSeconds: number };
 }
 
 /** An object of the chart, as far as its tests look. */
