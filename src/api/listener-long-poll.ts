@@ -30,7 +30,8 @@ const BUSY_MS = 100;
 /** An answer is full at this size, in bytes of JSON. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 /** What is noted of items that are handed out may be lost: they are due as before then, and come again. */
-const HANDING_OUT = { durable: false } as const;
+const HANDING_OUT = { durable: false, byIndex: true } as const;
+
 /** Renders due items until the answer is full. A record that cannot be rendered is put off, not in the way. */
 function renderer(deps: WorkDeps) {
   let bytes = 0;

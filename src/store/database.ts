@@ -34,6 +34,11 @@ export interface TransactionOptions {
    * written, all of it and nothing that was committed before; a later commit that waits keeps it as well. Default: true.
    */
   readonly durable?: boolean;
+  /**
+   * true: plans made in it read no table whole where an index leads to the rows. For few rows of large tables, where the
+   * planner cannot know that they are few. Default: false.
+   */
+  readonly byIndex?: boolean;
 }
 
 /** Access on behalf of one tenant or of the platform. */
@@ -145,11 +150,12 @@ class Session implements Transaction {
 async function begin(
   client: PoolClient,
   tenantId: string,
-  { durable = true }: TransactionOptions,
+  { durable = true, byIndex = false }: TransactionOptions,
 ): Promise<void> {
   const waiting = durable ? '' : '; SET LOCAL synchronous_commit = off';
+  const planning = byIndex ? '; SET LOCAL enable_seqscan = off' : '';
   // One round trip; tenantId is `*` or a UUID (checked in forTenant), so it is safe as a literal.
-  await client.query(`BEGIN; SET LOCAL berth.tenant_id = '${tenantId}'${waiting}`);
+  await client.query(`BEGIN; SET LOCAL berth.tenant_id = '${tenantId}'${waiting}${planning}`);
 }
 
 async function commit(client: PoolClient): Promise<void> {

@@ -11,10 +11,11 @@ import { makeAnew } from './made-anew.ts';
  * that it is gone. So nothing is asked of the cluster, and nothing written, once all of them are.
  */
 
+/** By id, too: see HANDED_OUT in listener-work.ts. */
 const NOTE_GONE = `
 UPDATE revisions r SET environment_gone = true
 FROM jsonb_to_recordset($1::jsonb) AS gone(id uuid, number int)
-WHERE r.deployment_id = gone.id AND r.number = gone.number AND NOT r.environment_gone`;
+WHERE r.deployment_id = gone.id AND r.deployment_id = ANY($2::uuid[]) AND r.number = gone.number AND NOT r.environment_gone`;
 
 /** Keeps what the listener has told to be gone. The rows of the deployments are locked. */
 export async function noteGone(
@@ -27,11 +28,12 @@ export async function noteGone(
       ? report.goneEnvironments.map((number) => ({ id: report.deploymentId, number }))
       : [],
   );
-  if (gone.length > 0) await transaction.query(NOTE_GONE, [JSON.stringify(gone)]);
+  if (gone.length === 0) return;
+  await transaction.query(NOTE_GONE, [JSON.stringify(gone), gone.map(({ id }) => id)]);
 }
 
 const WITH_LEFTOVERS = makeAnew(`d.id = ANY($1::uuid[]) AND EXISTS (
-  SELECT FROM revisions w, revisions r WHERE w.id = ${WANTED_REVISION} AND ${leavesEnvironment('w.number')})`);
+  SELECT FROM revisions w, revisions r WHERE w.deployment_id = d.id AND w.id = ${WANTED_REVISION} AND ${leavesEnvironment('w.number')})`);
 
 /** Each revision has raised the generation: of fewer none is old. */
 const mayLeave = ({ facts }: FactsChange) => facts.generation > KEPT_REVISIONS;

@@ -12,7 +12,7 @@ import type { ReportedDeployment } from './listener-report-rows.ts';
 const RESOLVED = `
 UPDATE revisions r SET resolved_image = v.image
 FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, deployment_id uuid, image text)
-WHERE r.id = v.id AND r.deployment_id = v.deployment_id AND r.resolved_image IS DISTINCT FROM v.image
+WHERE r.id = v.id AND r.id = ANY($2::uuid[]) AND r.deployment_id = v.deployment_id AND r.resolved_image IS DISTINCT FROM v.image
   AND split_part(v.image, '@', 1) = split_part(r.source_revision_config->>'image_uri', '@', 1)
 RETURNING r.id, r.deployment_id, r.tenant_id, r.number, v.image`;
 
@@ -75,7 +75,8 @@ async function resolve(transaction: Transaction, taken: readonly TakenReports[])
       .filter(({ revisionId, image }) => UUID_PATTERN.test(revisionId) && pinnedImage(image) !== null)
       .map(({ revisionId, image }) => ({ id: revisionId, deployment_id: deployment.id, image }));
   });
-  return told.length === 0 ? [] : await transaction.query<ResolvedRow>(RESOLVED, [JSON.stringify(told)]);
+  if (told.length === 0) return [];
+  return await transaction.query<ResolvedRow>(RESOLVED, [JSON.stringify(told), told.map(({ id }) => id)]);
 }
 
 /** Writes what is new of images, with its history. The deployments are locked. */

@@ -68,8 +68,8 @@ const REVISIONS = `
 SELECT r.id, r.deployment_id, r.number, r.status, r.build, r.started_at IS NOT NULL AS started, (r.id = d.wanted_id) IS TRUE AS wanted, d.settled
 FROM (SELECT d.id, d.active_revision_id, ${WANTED_REVISION} AS wanted_id, ${SETTLED} AS settled FROM deployments d
     WHERE d.id = ANY($1::uuid[])) AS d
-  JOIN revisions r ON r.deployment_id = d.id
-WHERE r.status = ANY($2::text[]) OR r.id = ANY($3::uuid[]) OR r.id = d.wanted_id OR r.id = d.active_revision_id
+  JOIN revisions r ON r.deployment_id = d.id AND r.deployment_id = ANY($1::uuid[])
+WHERE (r.status = ANY($2::text[]) OR r.id = ANY($3::uuid[]) OR r.id = d.wanted_id OR r.id = d.active_revision_id)
 ORDER BY r.deployment_id, r.number`;
 
 const NOT_TERMINAL = REVISION_STATUSES.filter((status) => !isTerminal(status));
@@ -155,6 +155,7 @@ export interface FactsChange {
   retryAfterMs: number | null;
 }
 
+/** By id, too: see HANDED_OUT in listener-work.ts. */
 const WRITE = `
 UPDATE deployments d SET generation = v.generation, acknowledged_generation = v.acknowledged_generation, attempts = v.attempts,
   next_attempt_at = CASE WHEN v.retry_after_ms IS NULL THEN d.next_attempt_at
@@ -169,7 +170,7 @@ UPDATE deployments d SET generation = v.generation, acknowledged_generation = v.
 FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, generation int, has_runnable_revision boolean, acknowledged_generation int, attempts int, retry_after_ms float8,
   active_revision_id uuid, conditions jsonb, url text, observed_generation int, observed_off boolean,
   data_ready boolean, observed_at timestamptz, in_place_failure jsonb, volume_gi int)
-WHERE d.id = v.id`;
+WHERE d.id = v.id AND d.id = ANY($2::uuid[])`;
 
 const MOVE = `
 UPDATE revisions r SET status = v.status, reason = v.reason, message = v.message, updated_at = now(),
@@ -177,7 +178,7 @@ UPDATE revisions r SET status = v.status, reason = v.reason, message = v.message
   started_at = CASE WHEN v.started THEN coalesce(r.started_at, now()) ELSE r.started_at END,
   deployed_at = CASE WHEN v.status = 'DEPLOYED' THEN now() ELSE r.deployed_at END
 FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, status text, reason text, message text, culprit jsonb, started boolean)
-WHERE r.id = v.id`;
+WHERE r.id = v.id AND r.id = ANY($2::uuid[])`;
 
 /** Writes what reports changed. The rows are locked since `loadFacts`, so no condition is needed again. */
 export async function writeFacts(transaction: Transaction, changes: readonly FactsChange[]): Promise<void> {
@@ -199,7 +200,7 @@ export async function writeFacts(transaction: Transaction, changes: readonly Fac
     in_place_failure: facts.inPlaceFailure,
     volume_gi: facts.volumeGi ?? null,
   }));
-  await transaction.query(WRITE, [JSON.stringify(rows)]);
+  await transaction.query(WRITE, [JSON.stringify(rows), rows.map(({ id }) => id)]);
   // The last of several moves of one revision.
   const moves = new Map(changes.flatMap(({ moves: made }) => made.map((move) => [move.id, move])));
   if (moves.size === 0) return;
@@ -214,5 +215,5 @@ export async function writeFacts(transaction: Transaction, changes: readonly Fac
     culprit: culprit ?? null,
     started: started.has(id),
   }));
-  await transaction.query(MOVE, [JSON.stringify(moved)]);
+  await transaction.query(MOVE, [JSON.stringify(moved), moved.map(({ id }) => id)]);
 }

@@ -94,6 +94,7 @@ export const PURGED_ENVIRONMENTS = `SELECT r.number FROM revisions r
 /** Deletion was asked for and its grace is over (alias `d`). Until then the deployment is handed out as it is, suspended. */
 const PURGING = '(d.delete_requested_at IS NOT NULL AND coalesce(d.purge_after <= now(), true))';
 
+/** OFFSET 0: under row security only a value that is there already is looked up by an index, not what a subquery leads to. */
 const LOAD = `
 SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, d.work_version, ${PURGING} AS purging, d.keep_workloads, p.name AS tracing_project, t.quotas AS tenant_quotas,
   w.id AS w_id, w.number AS w_number, w.status AS w_status, w.reason AS w_reason, w.message AS w_message,
@@ -109,14 +110,16 @@ SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, d.work_version, ${PURGING} AS purging,
       ORDER BY r.number DESC LIMIT ${STALE_AT_ONCE})
   ELSE ARRAY(${PURGED_ENVIRONMENTS}) END AS revision_numbers
 FROM unnest($1::uuid[]) WITH ORDINALITY AS due(id, turn)
-  JOIN deployments d ON d.id = due.id
+  JOIN deployments d ON d.id = due.id AND d.id = ANY($1::uuid[])
   JOIN listeners l ON l.id = d.listener_id
   JOIN tenants t ON t.id = d.tenant_id
   JOIN tracing_projects p ON p.id = d.tracing_project_id
   LEFT JOIN secret_sets s ON false
-  LEFT JOIN revisions w ON w.id = ${WANTED_REVISION}
+  LEFT JOIN LATERAL (SELECT ${WANTED_REVISION} AS id OFFSET 0) AS wanted ON true
+  LEFT JOIN revisions w ON w.id = wanted.id
   LEFT JOIN secret_sets ws ON ws.id = w.secrets_id
-  LEFT JOIN revisions b ON b.id = ${BUILD_REVISION}
+  LEFT JOIN LATERAL (SELECT ${BUILD_REVISION} AS id OFFSET 0) AS building ON true
+  LEFT JOIN revisions b ON b.id = building.id
   LEFT JOIN integrations i ON b.id IS NOT NULL AND i.tenant_id = d.tenant_id
     AND i.id = (d.source_config ->> 'integration_id')::uuid
   LEFT JOIN revisions a ON a.id = d.active_revision_id AND a.id IS DISTINCT FROM w.id

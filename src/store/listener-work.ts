@@ -60,6 +60,7 @@ interface DueRow {
   leftovers: boolean;
 }
 
+/** What it writes is named by id, too: the planner takes a recordset for a hundred rows, and would read the whole tables for one. */
 const HANDED_OUT = `
 WITH given AS (
   SELECT * FROM jsonb_to_recordset($1::jsonb) AS given(id uuid, spec_hash text, revision_id uuid, event_id uuid)
@@ -67,11 +68,11 @@ WITH given AS (
   UPDATE deployments d SET spec_hash = coalesce(given.spec_hash, d.spec_hash), attempts = d.attempts + 1,
     handed_out = true, next_attempt_at = least(now() + make_interval(secs => ${REDELIVER_SECONDS}),
       CASE WHEN d.purge_after > now() THEN d.purge_after END)
-  FROM given WHERE d.id = given.id
+  FROM given WHERE d.id = given.id AND d.id = ANY($3::uuid[])
 ), revision AS (
   UPDATE revisions r SET status = 'AWAITING_DEPLOY', reason = 'Reconciling', message = 'It was handed to the listener.',
     updated_at = now()
-  FROM given WHERE r.id = given.revision_id AND r.status = 'QUEUED'
+  FROM given WHERE r.id = given.revision_id AND r.id = ANY($4::uuid[]) AND r.status = 'QUEUED'
   RETURNING r.id, r.tenant_id, r.deployment_id, r.number, given.event_id
 )
 INSERT INTO events (id, tenant_id, deployment_id, revision_id, actor_kind, actor_id, reason, message, details)
@@ -98,6 +99,17 @@ function givenRow<Item>(work: DueWork, result: HandOut<Item>): GivenRow {
     revision_id: starts ? (work.revision?.id ?? null) : null,
     event_id: uuidv7(),
   };
+}
+
+async function noteHandedOut(
+  transaction: Transaction,
+  listenerId: string,
+  given: readonly GivenRow[],
+): Promise<void> {
+  if (given.length === 0) return;
+  const ids = given.map(({ id }) => id);
+  const revisionIds = given.flatMap(({ revision_id: id }) => id ?? []);
+  await transaction.query(HANDED_OUT, [JSON.stringify(given), listenerId, ids, revisionIds]);
 }
 
 /** Said at the first attempt after a change: the item comes again every minute. */
@@ -177,7 +189,7 @@ export async function takeWork<Item>(
     failures.push(...failureEvents(work, result));
     if (result.kind === 'item') items.push(result.item);
   }
-  if (given.length > 0) await transaction.query(HANDED_OUT, [JSON.stringify(given), listenerId]);
+  await noteHandedOut(transaction, listenerId, given);
   await appendEvents(transaction, failures);
   // Not asked for once more where none is due: whoever made a change waits for each statement.
   if (due[0]?.leftovers === false) return items;

@@ -227,8 +227,9 @@ function addRoutes(
       const { epoch, seq } = request.body;
       const reports = request.body.reports.map(toClusterReport);
       const context = { now: new Date(), box: deps.secretBox };
-      const result = await scope.transaction((transaction) =>
-        takeReports(transaction, request.params.id, { epoch, seq, reports }, context),
+      const result = await scope.transaction(
+        (transaction) => takeReports(transaction, request.params.id, { epoch, seq, reports }, context),
+        { byIndex: true },
       );
       if (result === null) throw notFound('listener');
       tellReports(deps, reports, result, context.now.getTime());
