@@ -13,9 +13,11 @@ export interface Usage {
 /** USER_HZ, which Linux fixes for what it tells of time. */
 const TICKS_PER_SECOND = 100;
 const KIB_PER_MIB = 1024;
-/** Fields of /proc/PID/stat after the command's name, counted from the state: utime and stime. */
+/** Fields of /proc/PID/stat after the command's name, counted from the state: utime and stime; of children that were waited for. */
 const UTIME = 11;
 const STIME = 12;
+const CUTIME = 13;
+const CSTIME = 14;
 
 /** @throws Error when there is no such process */
 export function processUsage(pid: number): Usage {
@@ -30,6 +32,30 @@ export function processUsage(pid: number): Usage {
     peakMib: mib('VmHWM'),
     cpuSeconds: (Number(fields[UTIME]) + Number(fields[STIME])) / TICKS_PER_SECOND,
   };
+}
+
+/**
+ * Processor time of a process and of all that it has started, those that have ended with it, in seconds.
+ * @throws Error when there is no such process
+ */
+export function familyCpuSeconds(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .split(' ')
+    .filter(Boolean)
+    .map(Number);
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const own = [UTIME, STIME, CUTIME, CSTIME].reduce((sum, field) => sum + Number(fields[field]), 0);
+  return children.reduce((sum, child) => sum + cpuSecondsOf(child), own / TICKS_PER_SECOND);
+}
+
+/** 0 for one that has ended meanwhile: its time comes to its parent's a moment later. */
+function cpuSecondsOf(pid: number): number {
+  try {
+    return processUsage(pid).cpuSeconds;
+  } catch {
+    return 0;
+  }
 }
 
 /** From now on the most that is resident is told of what comes, not of what was. */

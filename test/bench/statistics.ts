@@ -69,12 +69,12 @@ type Values = readonly (number | undefined)[];
 
 /**
  * Ours to the floor's, round by round: what disturbs the machine disturbs both sides of a round.
- * @returns by round; undefined where there is nothing to divide by
+ * @returns by round; undefined where there is nothing to divide by, or less: of an increase that is none nothing is a multiple
  */
 export function ratios(ours: readonly number[], floor: Values): (number | undefined)[] {
   return ours.map((value, round) => {
     const against = floor[round];
-    return against === undefined || against === 0 ? undefined : value / against;
+    return against === undefined || against <= 0 ? undefined : value / against;
   });
 }
 

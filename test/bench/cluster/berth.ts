@@ -11,7 +11,7 @@ import { prepareBerth } from '../../integration/harness/berth-setup.ts';
 import { call, PATH } from '../api/bodies.ts';
 import { postgresOf } from '../api/hub.ts';
 import type { BenchContext } from '../bench.ts';
-import { processUsage } from '../process-usage.ts';
+import { familyCpuSeconds, processUsage } from '../process-usage.ts';
 import { profiled } from '../profiles.ts';
 import { clusterNote, clusterOf } from './cluster.ts';
 
@@ -48,6 +48,8 @@ export interface ClusterBerth {
   cpuOf(role: BenchRole): number;
   /** Processor time of each component of Kubernetes since its start, in seconds. */
   cpuOfKubernetes(): ReadonlyMap<ComponentName, number>;
+  /** Processor time of PostgreSQL with all its sessions since its start, in seconds; undefined: it is none of ours. */
+  cpuOfPostgres(): number | undefined;
   /** Starts a role. @param behindProxy its requests to the API server are noted */
   start(role: BenchRole, behindProxy?: boolean): Promise<void>;
   /** SIGTERM; resolves when it is gone. Its leases are given back. */
@@ -71,7 +73,7 @@ const COLLECTED =
   ' Its processes have a module besides that collects all garbage when a bench asks for that, as `soak` does.';
 
 /** @throws Error when it does not run: what it had taken of anything is not known any more */
-function pidIn(stateDir: string, name: BenchRole | ComponentName): number {
+function pidIn(stateDir: string, name: BenchRole | ComponentName | 'postgres'): number {
   const pid = runningPid(stateDir, name);
   if (pid === undefined) throw new Error(`failed to find ${name}: it does not run`);
   return pid;
@@ -148,6 +150,8 @@ export async function prepareClusterBerth(
     cpuOf: (role) => processUsage(pidOf(role)).cpuSeconds,
     cpuOfKubernetes: () =>
       new Map(startOrder.map((name) => [name, processUsage(pidIn(cluster.stateDir, name)).cpuSeconds])),
+    cpuOfPostgres: () =>
+      postgres.stateDir === undefined ? undefined : familyCpuSeconds(pidIn(postgres.stateDir, 'postgres')),
     async start(role, behindProxy = false) {
       const ways = await waysOf(role, behindProxy);
       const settings = profiled(context, `${name}-${role}`, { ...prepared.settings, ...ways });

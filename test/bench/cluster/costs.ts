@@ -19,6 +19,7 @@ export const ROLE_COSTS: readonly Measure[] = [
 export const MACHINE_COSTS: readonly Measure[] = [
   { name: 'kubernetes processor', unit: 'ms/deployment' },
   ...startOrder.map((name) => ({ name: `of it ${name}`, unit: 'ms/deployment' })),
+  { name: 'postgresql processor', unit: 'ms/deployment' },
   { name: 'processors at rest', unit: '%' },
   { name: 'processors stolen', unit: '%' },
 ];
@@ -38,12 +39,14 @@ export interface MachineLook {
 export function lookAtMachine(berth: ClusterBerth, roles: readonly BenchRole[]): MachineLook {
   const components = [...berth.cpuOfKubernetes()];
   const kubernetes = components.reduce((sum, [, seconds]) => sum + seconds, 0);
+  const postgresql = berth.cpuOfPostgres();
   return {
     at: performance.now(),
     ...unusedProcessors(),
     spent: {
       'kubernetes processor': kubernetes,
       ...Object.fromEntries(components.map(([name, seconds]) => [`of it ${name}`, seconds])),
+      ...(postgresql === undefined ? {} : { 'postgresql processor': postgresql }),
       ...Object.fromEntries(roles.map((role) => [`${role} processor`, berth.cpuOf(role)])),
     },
   };

@@ -11,8 +11,8 @@ import type { ClusterBerth } from './berth.ts';
 import { template } from './samples.ts';
 
 const MS = 1000;
-/** A deployment that takes as long would be a fault, not a slow machine. */
-const PER_DEPLOYMENT_MS = 1000;
+/** A deployment that takes as long would be a fault, not a slow machine: with a pod each they took 0.9 s in a slow hour. */
+const PER_DEPLOYMENT_MS = 3000;
 const AT_LEAST_MS = 120_000;
 
 export const patience = (count: number) => AT_LEAST_MS + count * PER_DEPLOYMENT_MS;

@@ -46,6 +46,7 @@ test('a goal is judged by the median: of the ratio, or of the value; without a f
 test('ratios are taken round by round; a floor of nothing gives none', () => {
   expect(ratios([2, 6], [4, 3])).toEqual([0.5, 2]);
   expect(ratios([2, 6], [0])).toEqual([undefined, undefined]);
+  expect(ratios([2, 6], [-1, 3])).toEqual([undefined, 2]);
   expect(medianRound([9, 3, 8], [0, 2, 4])).toBe(1);
 });
 
