@@ -46,8 +46,11 @@ function renderer(deps: WorkDeps) {
     try {
       const item = toWorkItem(rendering, due);
       bytes += JSON.stringify(item).length;
-      if (item.kind === 'purge') return { kind: 'item', item, specHash: null, starts: false };
-      return { kind: 'item', item, specHash: item.spec_hash, starts: !item.spec.suspend };
+      if (item.kind === 'purge' || due.kind === 'purge')
+        return { kind: 'item', item, specHash: null, starts: false };
+      // The wanted one, and not what is being built in its place.
+      const starts = !item.spec.suspend && item.spec.revision.id === due.revision?.id;
+      return { kind: 'item', item, specHash: item.spec_hash, starts };
     } catch (error) {
       const deploymentId = due.kind === 'apply' ? due.deployment.id : due.deploymentId;
       // The error's own text may quote the record.

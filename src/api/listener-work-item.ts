@@ -4,15 +4,17 @@ import { managedDeploymentSpecSchema } from '../contract/managed-deployment.ts';
 import { envSecretName, pullSecretName, tenantNamespace } from '../contract/names.ts';
 import { toManagedDeployment } from '../contract/to-resource.ts';
 import type { ApplyWork, PurgeWork, WorkItem } from '../contract/work-protocol.ts';
-import type { Secret } from '../domain/deployment.ts';
+import type { Revision, Secret } from '../domain/deployment.ts';
 import { contentHash } from '../domain/hash.ts';
 import { imageRepository } from '../domain/image-reference.ts';
 import { quotasInForce, type TenantQuotas } from '../domain/tenant-quotas.ts';
 import type { RegistryAuthority } from '../registry/authority.ts';
+import { SecretBoxError } from '../store/errors.ts';
 import { openToken } from '../store/integrations.ts';
 import type { DueApply, DuePurge, DueWork } from '../store/listener-work-rows.ts';
 import { openSecrets, type SecretBox } from '../store/secret-box.ts';
 import { buildPushCredential, buildSecret } from './build-secret.ts';
+import { readableSecrets } from './deployment-secrets.ts';
 
 /** A due record of the store as the message that the listener gets. */
 
@@ -64,10 +66,33 @@ function buildSecretOf(
   return { build_secret: buildSecret(build, git, buildPushCredential(authority, deployment, now)) };
 }
 
+/**
+ * The revision that the custom resource names, with its secrets. Where those of the wanted one cannot be opened, the one that
+ * is being built and will take its place: without an image it starts nothing, and the operator leaves what serves as it is.
+ * @throws SecretBoxError when there is neither
+ */
+function namedRevision(
+  { box, registry }: Rendering,
+  { revision, secrets, build }: DueApply,
+): { revision: Revision | null; secrets: Secret[] } {
+  try {
+    return { revision, secrets: openSecrets(box, secrets) };
+  } catch (error) {
+    if (!(error instanceof SecretBoxError) || build === null || registry === null) throw error;
+    return { revision: build.revision, secrets: openSecrets(box, build.secrets) };
+  }
+}
+
+/** Of the revision that serves. Lost here, its Secret is in the cluster, where nothing changes or removes it. */
+function activeEnvironment(box: SecretBox, { active }: DueApply) {
+  const secrets = active === null ? null : readableSecrets(box, active);
+  return active === null || secrets === null ? [] : [{ ...active, data: environment(secrets) }];
+}
+
 function applyItem(rendering: Rendering, due: DueApply): ApplyWork {
   const { box, quotas, authority } = rendering;
-  const { deployment, revision, active, tracingProject } = due;
-  const secrets = openSecrets(box, due.secrets);
+  const { deployment, active, tracingProject } = due;
+  const { revision, secrets } = namedRevision(rendering, due);
   const resource = toManagedDeployment({
     deployment,
     revision,
@@ -81,7 +106,7 @@ function applyItem(rendering: Rendering, due: DueApply): ApplyWork {
   const spec = managedDeploymentSpecSchema.parse(resource.spec);
   const environments = [
     ...(revision === null ? [] : [{ ...revision, data: environment(secrets) }]),
-    ...(active === null ? [] : [{ ...active, data: environment(openSecrets(box, active.secrets)) }]),
+    ...activeEnvironment(box, due),
   ];
   const ownNamespace = deployment.namespace === tenantNamespace(deployment.tenantId);
   return {
