@@ -4,19 +4,28 @@ import { managedDeploymentSpecSchema } from '../contract/managed-deployment.ts';
 import { envSecretName, pullSecretName, tenantNamespace } from '../contract/names.ts';
 import { toManagedDeployment } from '../contract/to-resource.ts';
 import type { ApplyWork, PurgeWork, WorkItem } from '../contract/work-protocol.ts';
+import { REASONS, type Reason } from '../domain/conditions.ts';
 import type { Revision, Secret } from '../domain/deployment.ts';
 import { contentHash } from '../domain/hash.ts';
 import { imageRepository } from '../domain/image-reference.ts';
 import { quotasInForce, type TenantQuotas } from '../domain/tenant-quotas.ts';
 import type { RegistryAuthority } from '../registry/authority.ts';
 import { SecretBoxError } from '../store/errors.ts';
-import { openToken } from '../store/integrations.ts';
+import { openToken, type SealedIntegration } from '../store/integrations.ts';
 import type { DueApply, DuePurge, DueWork } from '../store/listener-work-rows.ts';
 import { openSecrets, type SecretBox } from '../store/secret-box.ts';
 import { buildPushCredential, buildSecret } from './build-secret.ts';
 import { readableSecrets } from './deployment-secrets.ts';
+import type { ApiDeps } from './deps.ts';
 
 /** A due record of the store as the message that the listener gets. */
+
+/** Why a due record makes no item: as the history tells it, and what explains its revisions. */
+export interface PutOff {
+  readonly reason: Reason;
+  /** Ends with a full stop. */
+  readonly message: string;
+}
 
 /** What else items are made of. */
 export interface Rendering {
@@ -28,6 +37,19 @@ export interface Rendering {
   /** The platform's registry; null: nothing can be built. */
   readonly registry: string | null;
   readonly now: Date;
+}
+
+/** What the API has to make items of. */
+export function itemRendering(
+  deps: Pick<ApiDeps, 'secretBox' | 'policy' | 'registryAuthority' | 'registry' | 'clock'>,
+): Rendering {
+  return {
+    box: deps.secretBox,
+    quotas: deps.policy.tenant_quotas,
+    authority: deps.registryAuthority ?? null,
+    registry: deps.registry,
+    now: deps.clock?.() ?? new Date(),
+  };
 }
 
 function environment(secrets: readonly Secret[]): Record<string, string> {
@@ -55,6 +77,24 @@ function buildInput({ registry }: Rendering, { deployment, build }: DueApply): B
   return { revision: build.revision, repository: imageRepository(registry, deployment) };
 }
 
+/** Says which integration it was: nothing is wrong with the deployment's own secrets. */
+class TokenUnreadable extends Error {
+  constructor({ id, hostUrl }: SealedIntegration) {
+    super(
+      `The token of the integration ${id} (${hostUrl}) cannot be decrypted, and what is to be built needs it: PATCH /v2/integrations/${id} with a token mends it.`,
+    );
+  }
+}
+
+/** @throws TokenUnreadable */
+function gitToken(box: SecretBox, integration: SealedIntegration): string {
+  try {
+    return openToken(box, integration);
+  } catch (error) {
+    throw error instanceof SecretBoxError ? new TokenUnreadable(integration) : error;
+  }
+}
+
 function buildSecretOf(
   { box, authority, now }: Rendering,
   { deployment, build: due }: DueApply,
@@ -62,7 +102,7 @@ function buildSecretOf(
 ): Pick<ApplyWork, 'build_secret'> {
   if (build === undefined) return {};
   const { integration = null } = due ?? {};
-  const git = integration === null ? null : { ...integration, token: openToken(box, integration) };
+  const git = integration === null ? null : { ...integration, token: gitToken(box, integration) };
   return { build_secret: buildSecret(build, git, buildPushCredential(authority, deployment, now)) };
 }
 
@@ -152,8 +192,15 @@ function purgeItem(due: DuePurge): PurgeWork {
 
 /**
  * The work item of a due record.
- * @throws SecretBoxError when its secrets cannot be opened; ZodError when the record breaks the contract
+ * @throws what `whyNone` has words for: its secrets, or the token that its build needs, cannot be opened; it breaks the contract
  */
 export function toWorkItem(rendering: Rendering, due: DueWork): WorkItem {
   return due.kind === 'apply' ? applyItem(rendering, due) : purgeItem(due);
+}
+
+/** The words for what `toWorkItem` threw. An error's own text may quote the record. */
+export function whyNone(error: unknown): PutOff {
+  if (error instanceof TokenUnreadable) return { reason: 'TokenUnreadable', message: error.message };
+  const reason = error instanceof SecretBoxError ? 'SecretsUnreadable' : 'RecordInvalid';
+  return { reason, message: REASONS[reason] };
 }

@@ -103,6 +103,37 @@ describe('PATCH', () => {
   });
 });
 
+const revision = () => `${path()}/revisions/${broken.latest_revision_id}`;
+
+test.each(['/revisions', '/redeploy', '/rollback'])(
+  'POST …%s is a 409 as well: no listener would be handed what it makes',
+  async (verb) => {
+    const before = await api.rowCounts();
+    const answer = await client.call(
+      'POST',
+      verb === '/revisions' ? `${path()}${verb}` : `${revision()}${verb}`,
+    );
+    expect(answer).toMatchObject({ status: 409, body: { detail: expect.stringContaining('decrypted') } });
+    expect(await api.rowCounts()).toEqual(before);
+  },
+);
+
+test('its revision is explained by it, as long as it lasts', async () => {
+  interface Explained {
+    summary: string;
+    causes: { reason: string }[];
+    remedy: { kind: string; reason: string } | null;
+  }
+  const explain = async (id: string | null) =>
+    (await client.call<Explained>('GET', `${path()}/revisions/${id}/explain`)).body;
+  const explained = await explain(broken.latest_revision_id);
+  expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'SecretsUnreadable' });
+  expect(explained.summary).toContain('cannot be handed to the listener');
+  const mended = await patch({ secrets: [{ name: 'TOKEN', value: 'anew' }] });
+  const after = await explain(mended.body.latest_revision_id);
+  expect(after.causes.map(({ reason }) => reason)).not.toContain('SecretsUnreadable');
+});
+
 test('one that serves and is mended is handed out at once, with the environment that is new', async () => {
   await api.store.sql('UPDATE deployments SET active_revision_id = latest_revision_id WHERE id = $1', [
     broken.id,

@@ -236,6 +236,28 @@ describe('a work item of a repository', () => {
     expect((await itemNow(record))?.build_secret?.data).toHaveProperty('config.json');
   });
 
+  it('whose integration has a token that cannot be decrypted is put off; the history says which, and what mends it', async () => {
+    const { integrationId, change } = await renewable('lost');
+    const record = await deploy('lost token', { integrationId });
+    await hub.store.sql(
+      'UPDATE integrations SET sealed = set_byte(sealed, 20, get_byte(sealed, 20) # 1) WHERE id = $1',
+      [integrationId],
+    );
+    expect(await itemOf(record)).toBeUndefined();
+    const why = {
+      reason: 'TokenUnreadable',
+      message: expect.stringContaining(`PATCH /v2/integrations/${integrationId}`),
+    };
+    expect(
+      await hub.store.sql(
+        'SELECT reason, message FROM events WHERE deployment_id = $1 ORDER BY id DESC LIMIT 1',
+        [record.id],
+      ),
+    ).toMatchObject([why]);
+    await change('another-token');
+    expect((await itemNow(record))?.build_secret?.data['git-token']).toBe('another-token');
+  });
+
   it('whose serving revision cannot be decrypted is of the one that mends it, which starts nothing until it is built', async () => {
     const record = await deploy('mended', { secrets: [{ name: 'TOKEN', value: 'lost' }] });
     await hub.store.sql(

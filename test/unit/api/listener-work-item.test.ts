@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { type Rendering, toWorkItem } from '../../../src/api/listener-work-item.ts';
+import { type Rendering, toWorkItem, whyNone } from '../../../src/api/listener-work-item.ts';
 import type { ApplyWork } from '../../../src/contract/work-protocol.ts';
 import type { Revision } from '../../../src/domain/deployment.ts';
 import type { TenantQuotas } from '../../../src/domain/tenant-quotas.ts';
 import { SecretBoxError } from '../../../src/store/errors.ts';
 import type { DueApply } from '../../../src/store/listener-work-rows.ts';
 import type { SealedSecrets } from '../../../src/store/records.ts';
-import { createSecretBox, sealSecrets } from '../../../src/store/secret-box.ts';
+import { createSecretBox, integrationContext, sealSecrets } from '../../../src/store/secret-box.ts';
 import {
   DEPLOYMENT_ID,
   minimalRequest,
@@ -107,6 +107,35 @@ describe('secrets that cannot be decrypted', () => {
       expect(spec.build).toMatchObject({ revisionId: next.id, number: 2 });
       expect(credentials?.revision_id).toBe(next.id);
       expect(environments).toMatchObject([{ revision_id: next.id, data: { TOKEN: 'anew' } }]);
+    });
+
+    test('with an integration whose token is lost there is none, for a reason of its own', () => {
+      const identity = { id: '0198c0de-0000-7000-8000-0000000000c1', tenantId: TENANT_ID };
+      const token = before.seal(Buffer.from('token'), integrationContext(identity));
+      const integration = { ...identity, provider: 'git' as const, hostUrl: 'https://git.example', ...token };
+      const build = { ...building(anew).build, integration };
+      const made = () => item({ deployment: source, build });
+      const why = [
+        made,
+        () => item({ secrets: old }),
+        () => item({ deployment: { ...source, appName: 'Not A Name', generation: 0.5 } }),
+      ].map((make) => {
+        try {
+          return make();
+        } catch (error) {
+          return whyNone(error);
+        }
+      });
+      expect(why).toMatchObject([
+        {
+          reason: 'TokenUnreadable',
+          message: expect.stringMatching(
+            /integration \S+c1 \(https:\/\/git.example\).* PATCH \/v2\/integrations\/\S+c1 /,
+          ),
+        },
+        { reason: 'SecretsUnreadable' },
+        { reason: 'RecordInvalid' },
+      ]);
     });
 
     test('but not one that is lost as well, or that cannot be built', () => {
