@@ -129,19 +129,26 @@ function activeEnvironment(box: SecretBox, { active }: DueApply) {
   return active === null || secrets === null ? [] : [{ ...active, data: environment(secrets) }];
 }
 
-function applyItem(rendering: Rendering, due: DueApply): ApplyWork {
-  const { box, quotas, authority } = rendering;
+/** The custom resource of a due record, with the revision that it names. @throws SecretBoxError */
+export function dueResource(rendering: Rendering, due: DueApply) {
   const { deployment, active, tracingProject } = due;
-  const { revision, secrets } = namedRevision(rendering, due);
+  const named = namedRevision(rendering, due);
   const resource = toManagedDeployment({
     deployment,
-    revision,
+    revision: named.revision,
     active,
-    secretNames: secrets.map(({ name }) => name),
+    secretNames: named.secrets.map(({ name }) => name),
     tracingProject,
-    repository: authority?.repositoryOf(deployment) ?? null,
+    repository: rendering.authority?.repositoryOf(deployment) ?? null,
     build: buildInput(rendering, due),
   });
+  return { resource, ...named };
+}
+
+function applyItem(rendering: Rendering, due: DueApply): ApplyWork {
+  const { box, quotas, authority } = rendering;
+  const { deployment } = due;
+  const { resource, revision, secrets } = dueResource(rendering, due);
   // With every default filled in it stands in the cluster as it is sent: its hash can be compared.
   const spec = managedDeploymentSpecSchema.parse(resource.spec);
   const environments = [
