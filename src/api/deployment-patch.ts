@@ -16,7 +16,7 @@ import { lockForChange } from './deployment-lock.ts';
 import { checkClusterSupport, manifestsOf, resourceOf, rollsPods } from './deployment-manifests.ts';
 import { outlookOf, wantedNow } from './deployment-outlook.ts';
 import { renderingOf } from './deployment-placement.ts';
-import { checkQuota, quotaUsage } from './deployment-quota.ts';
+import { checkQuota, keptVolumeOf, quotaUsage } from './deployment-quota.ts';
 import {
   checkRepositoryHost,
   conflict,
@@ -57,20 +57,23 @@ const touches = ({ changed }: Patched, part: string) =>
 /** What is stored already is not judged again by rules and a policy that may be newer than it. */
 const isJudged = (patched: Patched) => touches(patched, 'source_config') || touches(patched, 'secrets');
 
-function ruleIssues(
-  deps: ApiDeps,
-  record: DeploymentRecord,
-  before: readonly Secret[],
-  patched: Patched,
-): BodyIssue[] {
+/** As it is stored. */
+interface Stored {
+  readonly record: DeploymentRecord;
+  readonly secrets: readonly Secret[];
+  readonly keptVolumeGi: number | null;
+}
+
+function ruleIssues(deps: ApiDeps, { record, keptVolumeGi }: Stored, patched: Patched): BodyIssue[] {
   if (!isJudged(patched)) return [];
   const { sourceConfig, secrets } = patched.next;
-  const stored = { sourceConfig: record.sourceConfig, secrets: before };
+  const stored = { sourceConfig: record.sourceConfig, keptVolumeGi };
   const shrinking = specChangeIssues(
     record.sourceConfig.resource_spec ?? {},
     sourceConfig.resource_spec ?? {},
     sourceConfig.deployment_type,
     record.volumeGi,
+    keptVolumeGi,
   );
   return [
     ...below(['source_config', 'resource_spec'], shrinking),
@@ -79,12 +82,8 @@ function ruleIssues(
 }
 
 /** @throws ApiError 422, 400 with every broken rule */
-function decide(
-  deps: ApiDeps,
-  record: DeploymentRecord,
-  secrets: readonly Secret[],
-  body: PatchBody,
-): Patched {
+function decide(deps: ApiDeps, stored: Stored, body: PatchBody): Patched {
+  const { record, secrets } = stored;
   checkRepositoryHost(deps, body.source_config?.repo_url);
   const patched = applyPatch({ ...record, secrets, serverUrl: serverUrl(deps, record.appName) }, body);
   if (patched.shapeIssues.length > 0) {
@@ -101,7 +100,7 @@ function decide(
       registry: deps.registry,
       owner: repositoryOwner(deps, record),
     }),
-    ...ruleIssues(deps, record, secrets, patched),
+    ...ruleIssues(deps, stored, patched),
   ];
   if (issues.length > 0) throw brokenRules(issues);
   if (!isJudged(patched)) return patched;
@@ -159,7 +158,8 @@ async function readRendering(
 async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequest): Promise<PatchResult> {
   const before = await lockForChange(transaction, request);
   const secrets = secretsBeforePatch(deps.secretBox, before, request.body);
-  const patched = decide(deps, before, secrets, request.body);
+  const keptVolumeGi = await keptVolumeOf(deps, transaction, before, secrets);
+  const patched = decide(deps, { record: before, secrets, keptVolumeGi }, request.body);
   const revision = patched.newRevision ? newRevision(before.source, patched.next.sourceRevisionConfig) : null;
   const dueBefore = request.dryRun ? await wantedNow(transaction, before.id) : null;
   const record = await write(deps, transaction, { before, patched, revision }, request.actor);

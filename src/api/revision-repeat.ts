@@ -11,7 +11,7 @@ import type { DeploymentRecord } from '../store/records.ts';
 import { findRevision, type RevisionRecord } from '../store/revisions.ts';
 import { openSecrets } from '../store/secret-box.ts';
 import { lockForChange } from './deployment-lock.ts';
-import { checkQuota, quotaUsage } from './deployment-quota.ts';
+import { checkQuota, keptVolumeOf, quotaUsage } from './deployment-quota.ts';
 import { newRevision, wantedIssues } from './deployment-rules.ts';
 import { readableSecrets } from './deployment-secrets.ts';
 import type { ApiDeps } from './deps.ts';
@@ -104,7 +104,10 @@ async function judge(
     return quotaUsage(deps, transaction, tenantId, asked(secrets));
   }
   const present = readableSecrets(deps.secretBox, before) ?? [];
-  const stored = { sourceConfig, secrets: present };
+  const stored = {
+    sourceConfig,
+    keptVolumeGi: await keptVolumeOf(deps, transaction, before, present),
+  };
   const issues = wantedIssues(deps, { sourceConfig, stored, secrets, appName });
   if (issues.length > 0) throw brokenRules(issues);
   return checkQuota(deps, transaction, tenantId, asked(secrets));
