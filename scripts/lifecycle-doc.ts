@@ -82,6 +82,8 @@ missing rights). The growth is tried again, every five minutes at the most seldo
 roll out and become active, and if one fails, \`Ready\` tells of that first. There are two ways out: those who run the
 cluster let it grow, or a PATCH takes db_storage_gi back. It may be lowered as far as to what the volume was seen to have,
 never below; a volume that has been grown never shrinks (400 \`storage_shrinks\`).
+While the database is the tenant's own (\`DATABASE_URI_CUSTOM\`), db_storage_gi is the size of no volume: it may be lowered as
+far as to the volume that is kept of the time before, or to anything where there is none.
 
 Until then \`observed_generation\` stays where it is and \`remote_reconciled\` is false.
 

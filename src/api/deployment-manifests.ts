@@ -119,12 +119,13 @@ export interface Outlook {
 /**
  * Whether a change from one resource to another replaces pods, of the app, the database or the cache: their templates
  * differ, and there are some before and after. Another number of the same pods replaces none.
+ * @param builds an image is built that the app's pods are of in the end
  */
-export function rollsPods({ before, after, served }: Outlook): boolean {
+export function rollsPods({ before, after, served }: Outlook, builds: boolean): boolean {
   if (before.spec.suspend || after.spec.suspend) return false;
   const rollsApp =
     served !== null &&
     served.before.spec.revision.image !== undefined &&
-    templateInputsHash(served.before) !== templateInputsHash(served.after);
+    (builds || templateInputsHash(served.before) !== templateInputsHash(served.after));
   return rollsApp || replacesDataPods(before, after);
 }

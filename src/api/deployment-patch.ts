@@ -1,7 +1,7 @@
 import type { RenderConfig } from '../contract/render-config.ts';
 import { type BodyIssue, below } from '../domain/body-issue.ts';
 import { withDefaultCeilings } from '../domain/default-ceilings.ts';
-import type { Revision, Secret } from '../domain/deployment.ts';
+import type { Secret } from '../domain/deployment.ts';
 import type { PatchBody } from '../domain/deployment-bodies.ts';
 import { imageVersion } from '../domain/image-reference.ts';
 import { applyPatch, type Patched } from '../domain/patch.ts';
@@ -12,19 +12,11 @@ import { updateWanted } from '../store/deployments.ts';
 import type { Actor } from '../store/events.ts';
 import { findListener } from '../store/listeners.ts';
 import type { DeploymentRecord, NewRevision } from '../store/records.ts';
-import { findRevision, type RevisionRecord } from '../store/revisions.ts';
-import { openSecrets } from '../store/secret-box.ts';
 import { lockForChange } from './deployment-lock.ts';
-import {
-  checkClusterSupport,
-  manifestsOf,
-  type Outlook,
-  resourceOf,
-  revisionOf,
-  rollsPods,
-} from './deployment-manifests.ts';
+import { checkClusterSupport, manifestsOf, resourceOf, rollsPods } from './deployment-manifests.ts';
+import { outlookOf, wantedNow } from './deployment-outlook.ts';
 import { renderingOf } from './deployment-placement.ts';
-import { checkQuota, quotaUsage } from './deployment-quota.ts';
+import { checkQuota, keptVolumeOf, quotaUsage } from './deployment-quota.ts';
 import {
   checkRepositoryHost,
   conflict,
@@ -65,20 +57,23 @@ const touches = ({ changed }: Patched, part: string) =>
 /** What is stored already is not judged again by rules and a policy that may be newer than it. */
 const isJudged = (patched: Patched) => touches(patched, 'source_config') || touches(patched, 'secrets');
 
-function ruleIssues(
-  deps: ApiDeps,
-  record: DeploymentRecord,
-  before: readonly Secret[],
-  patched: Patched,
-): BodyIssue[] {
+/** As it is stored. */
+interface Stored {
+  readonly record: DeploymentRecord;
+  readonly secrets: readonly Secret[];
+  readonly keptVolumeGi: number | null;
+}
+
+function ruleIssues(deps: ApiDeps, { record, keptVolumeGi }: Stored, patched: Patched): BodyIssue[] {
   if (!isJudged(patched)) return [];
   const { sourceConfig, secrets } = patched.next;
-  const stored = { sourceConfig: record.sourceConfig, secrets: before };
+  const stored = { sourceConfig: record.sourceConfig, keptVolumeGi };
   const shrinking = specChangeIssues(
     record.sourceConfig.resource_spec ?? {},
     sourceConfig.resource_spec ?? {},
     sourceConfig.deployment_type,
     record.volumeGi,
+    keptVolumeGi,
   );
   return [
     ...below(['source_config', 'resource_spec'], shrinking),
@@ -87,12 +82,8 @@ function ruleIssues(
 }
 
 /** @throws ApiError 422, 400 with every broken rule */
-function decide(
-  deps: ApiDeps,
-  record: DeploymentRecord,
-  secrets: readonly Secret[],
-  body: PatchBody,
-): Patched {
+function decide(deps: ApiDeps, stored: Stored, body: PatchBody): Patched {
+  const { record, secrets } = stored;
   checkRepositoryHost(deps, body.source_config?.repo_url);
   const patched = applyPatch({ ...record, secrets, serverUrl: serverUrl(deps, record.appName) }, body);
   if (patched.shapeIssues.length > 0) {
@@ -109,7 +100,7 @@ function decide(
       registry: deps.registry,
       owner: repositoryOwner(deps, record),
     }),
-    ...ruleIssues(deps, record, secrets, patched),
+    ...ruleIssues(deps, stored, patched),
   ];
   if (issues.length > 0) throw brokenRules(issues);
   if (!isJudged(patched)) return patched;
@@ -121,7 +112,6 @@ const namesOf = (secrets: readonly Secret[]) => secrets.map(({ name }) => name);
 
 interface Change {
   readonly before: DeploymentRecord;
-  readonly secrets: readonly Secret[];
   readonly patched: Patched;
   /** null: none results. */
   readonly revision: NewRevision | null;
@@ -156,75 +146,39 @@ async function write(
   });
 }
 
-interface Cluster {
-  readonly rendering: RenderConfig | null;
-  readonly latest: Revision | null;
-  /** The active one, where it is another; only for a dry run. */
-  readonly active: RevisionRecord | null;
-}
-
-async function readCluster(
+/** null: its listener has not told yet. */
+async function readRendering(
   transaction: Transaction,
-  record: DeploymentRecord,
-  dryRun: boolean,
-): Promise<Cluster> {
-  const { tenantId, id, latestRevisionId, activeRevisionId, listenerId } = record;
+  { tenantId, listenerId }: DeploymentRecord,
+): Promise<RenderConfig | null> {
   const listener = await findListener(transaction, tenantId, listenerId);
-  const find = async (revisionId: string | null) =>
-    revisionId === null ? null : await findRevision(transaction, tenantId, id, revisionId);
-  return {
-    rendering: listener === null ? null : renderingOf(listener),
-    latest: await find(latestRevisionId),
-    active: !dryRun || activeRevisionId === latestRevisionId ? null : await find(activeRevisionId),
-  };
-}
-
-function resourcesOf(
-  deps: ApiDeps,
-  change: Change,
-  record: DeploymentRecord,
-  { latest, active }: Cluster,
-): Outlook {
-  const { before, secrets, patched, revision } = change;
-  const wanted = revision === null ? latest : revisionOf(record, revision, (latest?.number ?? 0) + 1);
-  const both = {
-    before: resourceOf(deps, before, latest, namesOf(secrets)),
-    after: resourceOf(deps, record, wanted, namesOf(patched.next.secrets)),
-  };
-  // A revision that has failed stays as it is: source_config reaches the one that serves instead.
-  if (revision !== null || latest?.status !== 'DEPLOY_FAILED') return { ...both, served: both };
-  if (active === null) return { ...both, served: null };
-  const names = namesOf(openSecrets(deps.secretBox, active.secrets));
-  const served = {
-    before: resourceOf(deps, before, active, names),
-    after: resourceOf(deps, record, active, names),
-  };
-  return { ...both, served };
+  return listener === null ? null : renderingOf(listener);
 }
 
 async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequest): Promise<PatchResult> {
   const before = await lockForChange(transaction, request);
   const secrets = secretsBeforePatch(deps.secretBox, before, request.body);
-  const patched = decide(deps, before, secrets, request.body);
+  const keptVolumeGi = await keptVolumeOf(deps, transaction, before, secrets);
+  const patched = decide(deps, { record: before, secrets, keptVolumeGi }, request.body);
   const revision = patched.newRevision ? newRevision(before.source, patched.next.sourceRevisionConfig) : null;
-  const change: Change = { before, secrets, patched, revision };
-  // Read before the change: afterwards the latest revision is another.
-  const asksCluster = request.dryRun || touches(patched, 'source_config.resource_spec');
-  const cluster = asksCluster ? await readCluster(transaction, before, request.dryRun) : null;
-  const record = await write(deps, transaction, change, request.actor);
-  const generation = request.dryRun ? before.generation : record.generation;
-  if (cluster === null) return { record, generation, outlook: null };
-  const resources = resourcesOf(deps, change, record, cluster);
-  checkClusterSupport(resources.after, cluster.rendering);
-  if (!request.dryRun) return { record, generation, outlook: null };
+  const dueBefore = request.dryRun ? await wantedNow(transaction, before.id) : null;
+  const record = await write(deps, transaction, { before, patched, revision }, request.actor);
+  if (dueBefore === null && !touches(patched, 'source_config.resource_spec'))
+    return { record, generation: record.generation, outlook: null };
+  const rendering = await readRendering(transaction, before);
+  checkClusterSupport(resourceOf(deps, record, null, namesOf(patched.next.secrets)), rendering);
+  if (dueBefore === null) return { record, generation: record.generation, outlook: null };
+  const after = { record, due: await wantedNow(transaction, before.id) };
+  const outlook = await outlookOf(deps, transaction, { before: { record: before, due: dueBefore }, after });
+  const builds = revision?.status === 'AWAITING_BUILD';
   return {
     record,
-    generation,
+    generation: before.generation,
     outlook: {
-      manifests: manifestsOf(resources.after, cluster.rendering, resources.served?.after),
+      manifests: manifestsOf(outlook.after, rendering, outlook.served?.after),
       new_revision: revision !== null,
-      builds: revision?.status === 'AWAITING_BUILD',
-      pods_roll: rollsPods(resources),
+      builds,
+      pods_roll: rollsPods(outlook, builds),
     },
   };
 }

@@ -1,5 +1,5 @@
 import { EXTERNAL_CACHE_SECRET, EXTERNAL_DATABASE_SECRET } from '../contract/to-resource.ts';
-import type { SourceConfig } from '../domain/deployment.ts';
+import type { Secret, SourceConfig } from '../domain/deployment.ts';
 import {
   type Demand,
   demandOf,
@@ -10,6 +10,7 @@ import {
 } from '../domain/quota-usage.ts';
 import type { Transaction } from '../store/database.ts';
 import { lockQuotas, readUsage, readVolumeGi, type Unmeasured } from '../store/quotas.ts';
+import type { DeploymentRecord } from '../store/records.ts';
 import type { SecretBox } from '../store/secret-box.ts';
 import { readableSecrets } from './deployment-secrets.ts';
 import type { ApiDeps } from './deps.ts';
@@ -44,6 +45,20 @@ async function demand(
   if (!external.database || deploymentId === null) return demandOf(sourceConfig, external);
   const keptVolumeGi = await readVolumeGi(transaction, tenantId, deploymentId, measurer(deps));
   return demandOf(sourceConfig, { ...external, keptVolumeGi });
+}
+
+/**
+ * The volume that a deployment keeps while its database is the tenant's own, in GiB; 0: none was made; null: the database is
+ * ours. Its size in the stored source_config is no volume's then.
+ */
+export async function keptVolumeOf(
+  deps: Pick<ApiDeps, 'secretBox'>,
+  transaction: Transaction,
+  { tenantId, id }: Pick<DeploymentRecord, 'tenantId' | 'id'>,
+  stored: readonly Secret[],
+): Promise<number | null> {
+  if (!externalServices(stored.map(({ name }) => name)).database) return null;
+  return readVolumeGi(transaction, tenantId, id, measurer(deps));
 }
 
 /** What a deployment counts for, to be stored with it. Call it before the deployment is written. */

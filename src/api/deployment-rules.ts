@@ -19,7 +19,11 @@ import { ApiError, wrongShape } from './errors.ts';
 export interface Wanted {
   readonly sourceConfig: SourceConfig;
   /** As it is stored; absent: the deployment is to be made. */
-  readonly stored?: { readonly sourceConfig: SourceConfig; readonly secrets: readonly Secret[] };
+  readonly stored?: {
+    readonly sourceConfig: SourceConfig;
+    /** The volume of a database that is the tenant's own at present (deployment-quota.ts); null: it is ours. */
+    readonly keptVolumeGi: number | null;
+  };
   readonly secrets: readonly Secret[];
   readonly appName: string;
 }
@@ -57,14 +61,11 @@ export function wantedIssues(deps: ApiDeps, wanted: Wanted): BodyIssue[] {
     deploymentType: sourceConfig.deployment_type,
     customDatabase: hasOwnDatabase(secrets),
   });
+  const keptVolumeGi = hasOwnDatabase(secrets) ? null : (stored?.keptVolumeGi ?? null);
   const view = {
     sourceConfig,
-    ...(stored === undefined
-      ? {}
-      : {
-          stored: stored.sourceConfig,
-          makesVolume: hasOwnDatabase(stored.secrets) && !hasOwnDatabase(secrets),
-        }),
+    ...(stored === undefined ? {} : { stored: stored.sourceConfig }),
+    ...(keptVolumeGi === null ? {} : { keptVolumeGi }),
     secrets,
     appName,
     serverUrl: serverUrl(deps, appName),

@@ -114,11 +114,11 @@ const dryRunFields = {
     .array(manifestSchema)
     .nullable()
     .describe(
-      'The custom resource and the Kubernetes objects that would result, without Secrets of the environment; null while the listener has not told how its cluster renders them.',
+      'The custom resource and the Kubernetes objects that would result at once, before any build, without Secrets of the environment; null while the listener has not told how its cluster renders them.',
     ),
   new_revision: z.boolean().describe('A new revision would be made.'),
   builds: z.boolean().describe('Its image would be built from the repository first.'),
-  pods_roll: z.boolean().describe('Pods would be replaced.'),
+  pods_roll: z.boolean().describe('Pods would be replaced, at once or when the image is built.'),
 };
 
 export const dryRunSchema = deploymentSchema

@@ -1,11 +1,10 @@
 import type { WorkItem } from '../contract/work-protocol.ts';
 import type { Scope } from '../store/database.ts';
-import { SecretBoxError } from '../store/errors.ts';
 import { checkEpoch, handOutAgain, StaleEpoch } from '../store/listener-lease.ts';
 import { type HandOut, lookForWork, takeWork } from '../store/listener-work.ts';
 import type { DueWork } from '../store/listener-work-rows.ts';
 import type { ApiDeps } from './deps.ts';
-import { toWorkItem } from './listener-work-item.ts';
+import { itemRendering, toWorkItem, whyNone } from './listener-work-item.ts';
 import { UNOBSERVED } from './observer.ts';
 
 /** The long poll for work. */
@@ -35,29 +34,25 @@ const HANDING_OUT = { durable: false, byIndex: true } as const;
 /** Renders due items until the answer is full. A record that cannot be rendered is put off, not in the way. */
 function renderer(deps: WorkDeps) {
   let bytes = 0;
-  const rendering = {
-    box: deps.secretBox,
-    quotas: deps.policy.tenant_quotas,
-    authority: deps.registryAuthority ?? null,
-    registry: deps.registry,
-    now: deps.clock?.() ?? new Date(),
-  };
+  const rendering = itemRendering(deps);
   return (due: DueWork): HandOut<WorkItem> => {
     if (bytes > MAX_ANSWER_BYTES) return { kind: 'later' };
     try {
       const item = toWorkItem(rendering, due);
       bytes += JSON.stringify(item).length;
-      if (item.kind === 'purge') return { kind: 'item', item, specHash: null, starts: false };
-      return { kind: 'item', item, specHash: item.spec_hash, starts: !item.spec.suspend };
+      if (item.kind === 'purge' || due.kind === 'purge')
+        return { kind: 'item', item, specHash: null, starts: false };
+      // The wanted one, and not what is being built in its place.
+      const starts = !item.spec.suspend && item.spec.revision.id === due.revision?.id;
+      return { kind: 'item', item, specHash: item.spec_hash, starts };
     } catch (error) {
       const deploymentId = due.kind === 'apply' ? due.deployment.id : due.deploymentId;
+      const why = whyNone(error);
       // The error's own text may quote the record.
       const err = error instanceof Error ? error.name : 'unknown';
-      deps.logger.error({ deploymentId, err }, 'failed to make the work item of a deployment; it is put off');
-      return {
-        kind: 'failed',
-        reason: error instanceof SecretBoxError ? 'SecretsUnreadable' : 'RecordInvalid',
-      };
+      const fields = { deploymentId, err, reason: why.reason };
+      deps.logger.error(fields, 'failed to make the work item of a deployment; it is put off');
+      return { kind: 'failed', ...why };
     }
   };
 }

@@ -4,17 +4,28 @@ import { managedDeploymentSpecSchema } from '../contract/managed-deployment.ts';
 import { envSecretName, pullSecretName, tenantNamespace } from '../contract/names.ts';
 import { toManagedDeployment } from '../contract/to-resource.ts';
 import type { ApplyWork, PurgeWork, WorkItem } from '../contract/work-protocol.ts';
-import type { Secret } from '../domain/deployment.ts';
+import { REASONS, type Reason } from '../domain/conditions.ts';
+import type { Revision, Secret } from '../domain/deployment.ts';
 import { contentHash } from '../domain/hash.ts';
 import { imageRepository } from '../domain/image-reference.ts';
 import { quotasInForce, type TenantQuotas } from '../domain/tenant-quotas.ts';
 import type { RegistryAuthority } from '../registry/authority.ts';
-import { openToken } from '../store/integrations.ts';
+import { SecretBoxError } from '../store/errors.ts';
+import { openToken, type SealedIntegration } from '../store/integrations.ts';
 import type { DueApply, DuePurge, DueWork } from '../store/listener-work-rows.ts';
 import { openSecrets, type SecretBox } from '../store/secret-box.ts';
 import { buildPushCredential, buildSecret } from './build-secret.ts';
+import { readableSecrets } from './deployment-secrets.ts';
+import type { ApiDeps } from './deps.ts';
 
 /** A due record of the store as the message that the listener gets. */
+
+/** Why a due record makes no item: as the history tells it, and what explains its revisions. */
+export interface PutOff {
+  readonly reason: Reason;
+  /** Ends with a full stop. */
+  readonly message: string;
+}
 
 /** What else items are made of. */
 export interface Rendering {
@@ -26,6 +37,19 @@ export interface Rendering {
   /** The platform's registry; null: nothing can be built. */
   readonly registry: string | null;
   readonly now: Date;
+}
+
+/** What the API has to make items of. */
+export function itemRendering(
+  deps: Pick<ApiDeps, 'secretBox' | 'policy' | 'registryAuthority' | 'registry' | 'clock'>,
+): Rendering {
+  return {
+    box: deps.secretBox,
+    quotas: deps.policy.tenant_quotas,
+    authority: deps.registryAuthority ?? null,
+    registry: deps.registry,
+    now: deps.clock?.() ?? new Date(),
+  };
 }
 
 function environment(secrets: readonly Secret[]): Record<string, string> {
@@ -53,6 +77,24 @@ function buildInput({ registry }: Rendering, { deployment, build }: DueApply): B
   return { revision: build.revision, repository: imageRepository(registry, deployment) };
 }
 
+/** Says which integration it was: nothing is wrong with the deployment's own secrets. */
+class TokenUnreadable extends Error {
+  constructor({ id, hostUrl }: SealedIntegration) {
+    super(
+      `The token of the integration ${id} (${hostUrl}) cannot be decrypted, and what is to be built needs it: PATCH /v2/integrations/${id} with a token mends it.`,
+    );
+  }
+}
+
+/** @throws TokenUnreadable */
+function gitToken(box: SecretBox, integration: SealedIntegration): string {
+  try {
+    return openToken(box, integration);
+  } catch (error) {
+    throw error instanceof SecretBoxError ? new TokenUnreadable(integration) : error;
+  }
+}
+
 function buildSecretOf(
   { box, authority, now }: Rendering,
   { deployment, build: due }: DueApply,
@@ -60,28 +102,58 @@ function buildSecretOf(
 ): Pick<ApplyWork, 'build_secret'> {
   if (build === undefined) return {};
   const { integration = null } = due ?? {};
-  const git = integration === null ? null : { ...integration, token: openToken(box, integration) };
+  const git = integration === null ? null : { ...integration, token: gitToken(box, integration) };
   return { build_secret: buildSecret(build, git, buildPushCredential(authority, deployment, now)) };
+}
+
+/**
+ * The revision that the custom resource names, with its secrets. Where those of the wanted one cannot be opened, the one that
+ * is being built and will take its place: without an image it starts nothing, and the operator leaves what serves as it is.
+ * @throws SecretBoxError when there is neither
+ */
+function namedRevision(
+  { box, registry }: Rendering,
+  { revision, secrets, build }: DueApply,
+): { revision: Revision | null; secrets: Secret[] } {
+  try {
+    return { revision, secrets: openSecrets(box, secrets) };
+  } catch (error) {
+    if (!(error instanceof SecretBoxError) || build === null || registry === null) throw error;
+    return { revision: build.revision, secrets: openSecrets(box, build.secrets) };
+  }
+}
+
+/** Of the revision that serves. Lost here, its Secret is in the cluster, where nothing changes or removes it. */
+function activeEnvironment(box: SecretBox, { active }: DueApply) {
+  const secrets = active === null ? null : readableSecrets(box, active);
+  return active === null || secrets === null ? [] : [{ ...active, data: environment(secrets) }];
+}
+
+/** The custom resource of a due record, with the revision that it names. @throws SecretBoxError */
+export function dueResource(rendering: Rendering, due: DueApply) {
+  const { deployment, active, tracingProject } = due;
+  const named = namedRevision(rendering, due);
+  const resource = toManagedDeployment({
+    deployment,
+    revision: named.revision,
+    active,
+    secretNames: named.secrets.map(({ name }) => name),
+    tracingProject,
+    repository: rendering.authority?.repositoryOf(deployment) ?? null,
+    build: buildInput(rendering, due),
+  });
+  return { resource, ...named };
 }
 
 function applyItem(rendering: Rendering, due: DueApply): ApplyWork {
   const { box, quotas, authority } = rendering;
-  const { deployment, revision, active, tracingProject } = due;
-  const secrets = openSecrets(box, due.secrets);
-  const resource = toManagedDeployment({
-    deployment,
-    revision,
-    active,
-    secretNames: secrets.map(({ name }) => name),
-    tracingProject,
-    repository: authority?.repositoryOf(deployment) ?? null,
-    build: buildInput(rendering, due),
-  });
+  const { deployment } = due;
+  const { resource, revision, secrets } = dueResource(rendering, due);
   // With every default filled in it stands in the cluster as it is sent: its hash can be compared.
   const spec = managedDeploymentSpecSchema.parse(resource.spec);
   const environments = [
     ...(revision === null ? [] : [{ ...revision, data: environment(secrets) }]),
-    ...(active === null ? [] : [{ ...active, data: environment(openSecrets(box, active.secrets)) }]),
+    ...activeEnvironment(box, due),
   ];
   const ownNamespace = deployment.namespace === tenantNamespace(deployment.tenantId);
   return {
@@ -127,8 +199,15 @@ function purgeItem(due: DuePurge): PurgeWork {
 
 /**
  * The work item of a due record.
- * @throws SecretBoxError when its secrets cannot be opened; ZodError when the record breaks the contract
+ * @throws what `whyNone` has words for: its secrets, or the token that its build needs, cannot be opened; it breaks the contract
  */
 export function toWorkItem(rendering: Rendering, due: DueWork): WorkItem {
   return due.kind === 'apply' ? applyItem(rendering, due) : purgeItem(due);
+}
+
+/** The words for what `toWorkItem` threw. An error's own text may quote the record. */
+export function whyNone(error: unknown): PutOff {
+  if (error instanceof TokenUnreadable) return { reason: 'TokenUnreadable', message: error.message };
+  const reason = error instanceof SecretBoxError ? 'SecretsUnreadable' : 'RecordInvalid';
+  return { reason, message: REASONS[reason] };
 }

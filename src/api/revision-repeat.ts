@@ -11,7 +11,7 @@ import type { DeploymentRecord } from '../store/records.ts';
 import { findRevision, type RevisionRecord } from '../store/revisions.ts';
 import { openSecrets } from '../store/secret-box.ts';
 import { lockForChange } from './deployment-lock.ts';
-import { checkQuota, quotaUsage } from './deployment-quota.ts';
+import { checkQuota, keptVolumeOf, quotaUsage } from './deployment-quota.ts';
 import { newRevision, wantedIssues } from './deployment-rules.ts';
 import { readableSecrets } from './deployment-secrets.ts';
 import type { ApiDeps } from './deps.ts';
@@ -82,7 +82,8 @@ async function repeatedRevision(
 
 /**
  * Secrets other than the present ones are held against the present source_config, rules and policy, as in a PATCH; what
- * is stored as it is is not judged again.
+ * is stored as it is is not judged again. Secrets that cannot be decrypted are repeated by nobody: no listener would ever be
+ * handed the revision.
  * @returns what the deployment counts for
  * @throws ApiError 400 with every broken rule, SecretBoxError
  */
@@ -98,12 +99,15 @@ async function judge(
     sourceConfig,
     secretNames: secrets.map(({ name }) => name),
   });
-  const present = readableSecrets(deps.secretBox, before) ?? [];
-  if (revision.secretsId === (before.secrets?.id ?? null)) {
-    return quotaUsage(deps, transaction, tenantId, asked(present));
-  }
   const secrets = openSecrets(deps.secretBox, revision.secrets);
-  const stored = { sourceConfig, secrets: present };
+  if (revision.secretsId === (before.secrets?.id ?? null)) {
+    return quotaUsage(deps, transaction, tenantId, asked(secrets));
+  }
+  const present = readableSecrets(deps.secretBox, before) ?? [];
+  const stored = {
+    sourceConfig,
+    keptVolumeGi: await keptVolumeOf(deps, transaction, before, present),
+  };
   const issues = wantedIssues(deps, { sourceConfig, stored, secrets, appName });
   if (issues.length > 0) throw brokenRules(issues);
   return checkQuota(deps, transaction, tenantId, asked(secrets));

@@ -130,6 +130,7 @@ export const REASONS = {
   Forgotten: 'The record was removed without a look at the cluster.',
   Deleted: 'Nothing of the deployment is left in the cluster.',
   SecretsUnreadable: 'Its secrets cannot be decrypted: their key is not configured, or they were changed.',
+  TokenUnreadable: 'The token of its integration cannot be decrypted, so that nothing of it can be built.',
   RecordInvalid: 'What is stored of it cannot be rendered for the cluster.',
   ApplyRefused: 'The listener could not apply the deployment.',
   NamespaceNotAllowed: "The namespace is not in the listener's list.",

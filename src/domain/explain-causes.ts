@@ -197,6 +197,15 @@ function generationCause(facts: ExplainFacts): Cause[] {
   return [link({ level: 'deployment', reason: 'Reconciling', message, at, current })];
 }
 
+/** Until this is mended no other change comes to the cluster: it is the one to begin with. */
+function putOffCause({ deployment: { putOff = null, updatedAt: at } }: ExplainFacts): Cause[] {
+  if (putOff === null) return [];
+  const { reason, message } = putOff;
+  return [
+    link({ level: 'deployment', reason, message: `It cannot be handed to the listener: ${message}`, at }),
+  ];
+}
+
 /** Why one that is under way, or that serves, is where it is. */
 function liveCauses(facts: ExplainFacts): Cause[] {
   const { revision } = facts;
@@ -204,7 +213,7 @@ function liveCauses(facts: ExplainFacts): Cause[] {
   const overtaken =
     !isTerminal(revision.status) && !isWanted(facts) ? successorCause(facts, 'Superseded') : [];
   // A build does not need the cluster of the deployment.
-  if (builds) return [...deletionCause(facts), ...overtaken];
+  if (builds) return [...deletionCause(facts), ...overtaken, ...putOffCause(facts)];
   const listener = listenerCause(facts);
   return [
     ...deletionCause(facts),
@@ -215,6 +224,7 @@ function liveCauses(facts: ExplainFacts): Cause[] {
     ...conditionCauses(facts, listener.length === 0),
     ...inPlaceCause(facts, listener.length === 0),
     ...culpritCause(facts),
+    ...putOffCause(facts),
   ];
 }
 

@@ -43,6 +43,8 @@ export interface ExplainFacts {
      * since it was away. Absent or null: it does.
      */
     readonly unwatched?: 'unseen' | 'returning' | null;
+    /** Why what is wanted cannot be handed to the listener as it is stored. Absent or null: it can. */
+    readonly putOff?: { readonly reason: Reason; readonly message: string } | null;
   };
   readonly listener: {
     readonly status: ListenerStatus;

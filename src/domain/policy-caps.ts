@@ -86,10 +86,10 @@ function culprit(sent: ResourceSpec, field: ResourceSpecField, cap: number): Res
 }
 
 /** A volume does not shrink: the size that it has is not held against a cap of later. */
-function largestVolume({ stored, makesVolume = false, caps }: PolicyView): number {
-  if (stored === undefined || makesVolume) return caps.storage_gi;
-  const { db_storage_gi: has } = effectiveSpec(stored.resource_spec ?? {}, stored.deployment_type);
-  return Math.max(caps.storage_gi, has);
+function largestVolume({ stored, keptVolumeGi, caps }: PolicyView): number {
+  if (stored === undefined) return caps.storage_gi;
+  const { db_storage_gi: asked } = effectiveSpec(stored.resource_spec ?? {}, stored.deployment_type);
+  return Math.max(caps.storage_gi, keptVolumeGi ?? asked);
 }
 
 function fieldCaps(view: PolicyView): Violation[] {

@@ -13,8 +13,11 @@ export interface PolicyInput {
    * server gave and the size of a volume, only what differs from it is judged. Absent: it is to be made.
    */
   readonly stored?: SourceConfig;
-  /** The stored database is the tenant's own, and is not to be from now on: there may be no volume yet. */
-  readonly makesVolume?: boolean;
+  /**
+   * Where the stored database is the tenant's own, and is not to be from now on: the volume that is kept of the time before,
+   * GiB; 0: there is none. Absent: the stored size is that of the volume.
+   */
+  readonly keptVolumeGi?: number;
   /** As it would be stored: what is measured is its count and size. */
   readonly secrets: readonly Secret[];
   /** Base name of the deployment's own objects. */

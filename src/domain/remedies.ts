@@ -243,6 +243,9 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   SecretsUnreadable: act(
     'Those who run this API have to put the encryption key back into BERTH_ENCRYPTION_KEYS; if it is lost for good, PATCH the deployment with the whole list of secrets anew.',
   ),
+  TokenUnreadable: act(
+    'PATCH /v2/integrations/{id}, which the message names, with a token; or those who run this API put the encryption key back into BERTH_ENCRYPTION_KEYS.',
+  ),
   RecordInvalid: act(
     'Those who run this API have to look: the stored deployment does not make a valid custom resource. A PATCH of the field that the message names may mend it.',
   ),

@@ -228,15 +228,17 @@ export function specRuleIssues(input: SpecRuleInput): SpecIssue[] {
  * What a change from one stored spec to another may not do: shrink the database's volume. Compares what is in effect, so a
  * default cannot be undercut either. A growth that the cluster has not carried out can be taken back.
  * @param volumeGi what the volume was seen to have, where that is less than was asked for; null: it is not
+ * @param keptGi where the database is the tenant's own: the volume that is kept of the time before, 0: none; null: it is ours
  */
 export function specChangeIssues(
   before: ResourceSpec,
   after: ResourceSpec,
   deploymentType: DeploymentType | null,
   volumeGi: number | null = null,
+  keptGi: number | null = null,
 ): SpecIssue[] {
   const asked = effectiveSpec(before, deploymentType).db_storage_gi;
-  const was = Math.min(asked, volumeGi ?? asked);
+  const was = keptGi ?? Math.min(asked, volumeGi ?? asked);
   const wanted = effectiveSpec(after, deploymentType).db_storage_gi;
   if (wanted >= was) return [];
   return [

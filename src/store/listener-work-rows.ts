@@ -34,6 +34,7 @@ export interface DueApply {
 /** The newest revision that is still to be built, and that nothing newer has overtaken. */
 export interface DueBuild {
   revision: Revision;
+  secrets: SealedSecrets | null;
   /** The integration that its repository is read with; null: none. */
   integration: SealedIntegration | null;
 }
@@ -104,6 +105,7 @@ SELECT ${DEPLOYMENT_COLUMNS}, d.attempts, d.work_version, ${PURGING} AS purging,
   b.id AS b_id, b.number AS b_number, b.status AS b_status, b.source_revision_config AS b_config,
   b.created_at AS b_created_at, i.id AS i_id, i.provider AS i_provider, i.host_url AS i_host_url,
   i.key_id AS i_key_id, i.sealed AS i_sealed,
+  b.secrets_id AS b_secrets_id, sb.key_id AS b_key_id, sb.sealed AS b_sealed,
   a.id AS a_id, a.number AS a_number, a.secrets_id AS a_secrets_id, sa.key_id AS a_key_id, sa.sealed AS a_sealed,
   CASE WHEN NOT ${PURGING} THEN
     ARRAY(SELECT r.number FROM revisions r WHERE ${leavesEnvironment('w.number')}
@@ -120,6 +122,7 @@ FROM unnest($1::uuid[]) WITH ORDINALITY AS due(id, turn)
   LEFT JOIN secret_sets ws ON ws.id = w.secrets_id
   LEFT JOIN LATERAL (SELECT ${BUILD_REVISION} AS id OFFSET 0) AS building ON true
   LEFT JOIN revisions b ON b.id = building.id
+  LEFT JOIN secret_sets sb ON sb.id = b.secrets_id
   LEFT JOIN integrations i ON b.id IS NOT NULL AND i.tenant_id = d.tenant_id
     AND i.id = (d.source_config ->> 'integration_id')::uuid
   LEFT JOIN revisions a ON a.id = d.active_revision_id AND a.id IS DISTINCT FROM w.id
@@ -149,6 +152,9 @@ interface LoadedRow extends DeploymentRow {
   b_status: RevisionStatus;
   b_config: SourceRevisionConfig;
   b_created_at: Date;
+  b_secrets_id: string | null;
+  b_key_id: string | null;
+  b_sealed: Buffer | null;
   i_id: string | null;
   i_provider: GitProvider;
   i_host_url: string;
@@ -215,7 +221,8 @@ function buildOf(row: LoadedRow): DueBuild | null {
     updatedAt: row.b_created_at,
     deployedAt: null,
   };
-  return { revision, integration };
+  const secrets = sealedOf(row, row.b_secrets_id, row.b_key_id, row.b_sealed);
+  return { revision, secrets, integration };
 }
 
 function toDueWork(row: LoadedRow): DueWork {

@@ -1,4 +1,4 @@
-import { REASONS, type Reason } from '../domain/conditions.ts';
+import type { Reason } from '../domain/conditions.ts';
 import { uuidv7 } from '../domain/id.ts';
 import type { Reader, Transaction } from './database.ts';
 import { appendEvents, type NewEvent } from './events.ts';
@@ -23,7 +23,7 @@ export type HandOut<Item> =
   /** The answer is full: due as before. */
   | { kind: 'later' }
   /** It cannot be made now: due again after a while. The history says why, once. */
-  | { kind: 'failed'; reason: Reason };
+  | { kind: 'failed'; reason: Reason; message: string };
 
 /** An item that is not reported on comes again after this long, in seconds: `next_attempt_at` until then. */
 const REDELIVER_SECONDS = 60;
@@ -124,7 +124,7 @@ function failureEvents(work: DueWork, result: HandOut<unknown>): NewEvent[] {
       revisionId: work.revision?.id ?? null,
       actor: { kind: 'system' },
       reason: result.reason,
-      message: `${revision}was not handed to the listener: ${REASONS[result.reason]} It is tried again.`,
+      message: `${revision}was not handed to the listener: ${result.message} It is tried again.`,
     },
   ];
 }

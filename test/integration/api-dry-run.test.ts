@@ -2,7 +2,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RenderConfig } from '../../src/contract/render-config.ts';
+import { uuidv7 } from '../../src/domain/id.ts';
 import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
+import { updateWanted } from '../../src/store/deployments.ts';
 import {
   type ApiFixture,
   type Client,
@@ -11,7 +13,9 @@ import {
   type Deployment,
   type Issue,
   startApi,
+  uniqueName,
 } from './harness/api.ts';
+import { insert, newDeployment } from './harness/store.ts';
 
 interface DryRun extends Deployment {
   manifests: { kind: string; metadata: { name: string; namespace: string }; spec?: object }[] | null;
@@ -36,7 +40,7 @@ const rendering: RenderConfig = {
 let api: ApiFixture;
 let client: Client;
 beforeAll(async () => {
-  api = await startApi();
+  api = await startApi({ deps: { registry: 'registry.berth.example' } });
   client = await api.tenant();
 });
 afterAll(() => api.stop());
@@ -178,6 +182,85 @@ describe('once it has', () => {
       expect({ ...done, updated_at: told.updated_at, conditions: told.conditions }).toEqual(
         Object.fromEntries(Object.keys(done).map((field) => [field, told[field]])),
       );
+    });
+  });
+
+  describe('PATCH of a repository whose latest revision has no image yet', () => {
+    const IMAGE = `registry.example/web@sha256:${'d'.repeat(64)}`;
+
+    /** Revision 1 serves, and revision 2 is not built. */
+    async function between(status: string) {
+      const source = {
+        repo_ref: 'main',
+        workflow_config_path: 'app.json',
+        image_uri: IMAGE,
+        repo_commit_sha: 'c'.repeat(40),
+      };
+      const record = await insert(api.store, client.tenantId, uniqueName('git'), {
+        source: 'git_host',
+        sourceConfig: { ...newDeployment('').sourceConfig, repo_url: 'https://git.example/team/app' },
+        sourceRevisionConfig: source,
+        secrets: [secret],
+        revision: { id: uuidv7(), status: 'DEPLOYED', resolvedImage: IMAGE },
+      });
+      await api.store.sql('UPDATE deployments SET active_revision_id = latest_revision_id WHERE id = $1', [
+        record.id,
+      ]);
+      await api.store.database.forTenant(client.tenantId).transaction((transaction) =>
+        updateWanted(transaction, api.store.box, client.tenantId, record.id, {
+          expectedGeneration: 1,
+          sourceConfig: record.sourceConfig,
+          sourceRevisionConfig: { ...source, image_uri: null, repo_commit_sha: null },
+          secrets: {
+            kind: 'values',
+            secrets: [secret, { name: 'DATABASE_URI_CUSTOM', value: 'postgres://a' }],
+          },
+          imageVersion: null,
+          revision: { id: uuidv7(), status: 'AWAITING_BUILD' },
+          actor: { kind: 'system' },
+          message: 'Changed: secrets.',
+        }),
+      );
+      await api.store.sql('UPDATE revisions SET status = $2 WHERE deployment_id = $1 AND number = 2', [
+        record.id,
+        status,
+      ]);
+      return record.id;
+    }
+
+    const dry = (id: string, body: unknown) =>
+      client.call<DryRun & { builds: boolean }>('PATCH', `/v2/deployments/${id}?dry_run=true`, body);
+    const workloads = ({ manifests }: DryRun) =>
+      (manifests ?? [])
+        .filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')
+        .map(({ metadata }) => metadata.name.replace(/^.*-/, ''));
+
+    test.each(['AWAITING_BUILD', 'BUILDING', 'BUILD_FAILED'])(
+      '%s: source_config rolls the pods of the one that serves, with its own database',
+      async (status) => {
+        const id = await between(status);
+        const { body } = await dry(id, { source_config: { resource_spec: { cpu: 2 } } });
+        expect(body).toMatchObject({ new_revision: false, builds: false, pods_roll: true });
+        expect(body.manifests?.[0]?.spec).toMatchObject({
+          revision: { number: 1, image: IMAGE },
+          ...(status === 'BUILD_FAILED' ? {} : { build: { number: 2 } }),
+        });
+        expect(workloads(body)).toEqual(expect.arrayContaining(['api', 'db', 'cache']));
+        expect(JSON.stringify(body.manifests)).toContain(IMAGE);
+        const scaled = await dry(id, { source_config: { resource_spec: { max_scale: 2 } } });
+        expect(scaled.body).toMatchObject({ pods_roll: false });
+      },
+    );
+
+    test('one that is built first replaces pods in the end; until then those of now are wanted', async () => {
+      const id = await between('BUILD_FAILED');
+      const { body } = await dry(id, { secrets: [secret] });
+      expect(body).toMatchObject({ new_revision: true, builds: true, pods_roll: true });
+      expect(body.manifests?.[0]?.spec).toMatchObject({
+        revision: { number: 1, image: IMAGE },
+        build: { number: 3 },
+      });
+      expect(workloads(body)).toContain('api');
     });
   });
 

@@ -256,6 +256,37 @@ describe('a volume that was made', () => {
     },
   );
 
+  const sized = (db_storage_gi: number, secrets?: object[]) => ({
+    source_config: { resource_spec: { db_storage_gi } },
+    ...(secrets === undefined ? {} : { secrets }),
+  });
+  const shrinks = { status: 400, body: { detail: [{ type: 'storage_shrinks' }] } };
+
+  test('is the floor of its size while the database is the tenant’s own, and not what is asked for meanwhile', async () => {
+    const client = await bounded({ storage_gi: 100 });
+    const { id } = await create(client, sized(40));
+    expect((await change(client, id, sized(90, custom))).status).toBe(200);
+    expect((await usage(client)).usage.storage_gi).toBe(40);
+    expect(await change(client, id, sized(39))).toMatchObject(shrinks);
+    expect(await change(client, id, sized(39, []))).toMatchObject(shrinks);
+    expect((await change(client, id, sized(50))).status).toBe(200);
+    expect((await change(client, id, sized(40, []))).status).toBe(200);
+    expect((await usage(client)).usage.storage_gi).toBe(40);
+  });
+
+  test('where none was, there is no floor: a size that is too large for one of ours is lowered', async () => {
+    const client = await bounded({ storage_gi: 100 });
+    const { id } = await create(client, sized(1024, custom));
+    expect(await change(client, id, { secrets: [] })).toMatchObject({
+      status: 400,
+      body: { detail: [{ type: 'quota_storage_gi' }] },
+    });
+    expect((await change(client, id, sized(5))).status).toBe(200);
+    expect((await change(client, id, sized(10, []))).status).toBe(200);
+    expect((await usage(client)).usage.storage_gi).toBe(10);
+    expect(await change(client, id, sized(9))).toMatchObject(shrinks);
+  });
+
   test('counts on, also where its share was not stored', async () => {
     const client = await bounded({});
     const { id } = await create(client, { source_config: { resource_spec: { db_storage_gi: 40 } } });

@@ -29,6 +29,30 @@ const UNREADABLE = expect.objectContaining({
   reason: 'SecretsUnreadable',
 });
 
+interface Item {
+  deployment_id: string;
+  env_secrets: { revision_number: number; data: Record<string, string> }[];
+}
+
+/** As the listener of the platform. */
+async function listen() {
+  const platform = await api.client(null, ['listeners:run']);
+  const listener = `/v2/listeners/${PLATFORM_LISTENER_ID}`;
+  const lease = await platform.call<{ epoch: number }>('PUT', `${listener}/lease`, {
+    holder: 'a',
+    version: '1',
+    cluster_version: 'v1.36.0',
+    rendering: null,
+    epoch: null,
+  });
+  const work = async () => {
+    const query = `epoch=${lease.body.epoch}&wait_seconds=0&limit=100`;
+    const answer = await platform.call<{ items: Item[] }>('GET', `${listener}/work?${query}`);
+    return answer.body.items;
+  };
+  return { work };
+}
+
 test('it is answered without secrets and with the reason; the others of the list are as ever', async () => {
   const { status, body } = await client.call<{ resources: Deployment[] }>('GET', '/v2/deployments');
   expect(status).toBe(200);
@@ -79,24 +103,51 @@ describe('PATCH', () => {
   });
 });
 
-test('the listener gets the others; the history of this one says why it does not, once', async () => {
-  const platform = await api.client(null, ['listeners:run']);
-  const listener = `/v2/listeners/${PLATFORM_LISTENER_ID}`;
-  const lease = await platform.call<{ epoch: number }>('PUT', `${listener}/lease`, {
-    holder: 'a',
-    version: '1',
-    cluster_version: 'v1.36.0',
-    rendering: null,
-    epoch: null,
-  });
-  const work = async () => {
-    const query = `epoch=${lease.body.epoch}&wait_seconds=0&limit=100`;
-    const answer = await platform.call<{ items: { deployment_id: string }[] }>(
-      'GET',
-      `${listener}/work?${query}`,
+const revision = () => `${path()}/revisions/${broken.latest_revision_id}`;
+
+test.each(['/revisions', '/redeploy', '/rollback'])(
+  'POST …%s is a 409 as well: no listener would be handed what it makes',
+  async (verb) => {
+    const before = await api.rowCounts();
+    const answer = await client.call(
+      'POST',
+      verb === '/revisions' ? `${path()}${verb}` : `${revision()}${verb}`,
     );
-    return answer.body.items.map(({ deployment_id }) => deployment_id);
-  };
+    expect(answer).toMatchObject({ status: 409, body: { detail: expect.stringContaining('decrypted') } });
+    expect(await api.rowCounts()).toEqual(before);
+  },
+);
+
+test('its revision is explained by it, as long as it lasts', async () => {
+  interface Explained {
+    summary: string;
+    causes: { reason: string }[];
+    remedy: { kind: string; reason: string } | null;
+  }
+  const explain = async (id: string | null) =>
+    (await client.call<Explained>('GET', `${path()}/revisions/${id}/explain`)).body;
+  const explained = await explain(broken.latest_revision_id);
+  expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'SecretsUnreadable' });
+  expect(explained.summary).toContain('cannot be handed to the listener');
+  const mended = await patch({ secrets: [{ name: 'TOKEN', value: 'anew' }] });
+  const after = await explain(mended.body.latest_revision_id);
+  expect(after.causes.map(({ reason }) => reason)).not.toContain('SecretsUnreadable');
+});
+
+test('one that serves and is mended is handed out at once, with the environment that is new', async () => {
+  await api.store.sql('UPDATE deployments SET active_revision_id = latest_revision_id WHERE id = $1', [
+    broken.id,
+  ]);
+  await api.store.sql("UPDATE revisions SET status = 'DEPLOYED' WHERE deployment_id = $1", [broken.id]);
+  await patch({ secrets: [{ name: 'TOKEN', value: 'anew' }] });
+  const { work } = await listen();
+  const item = (await work()).find(({ deployment_id }) => deployment_id === broken.id);
+  expect(item?.env_secrets).toMatchObject([{ revision_number: 2, data: { TOKEN: 'anew' } }]);
+});
+
+test('the listener gets the others; the history of this one says why it does not, once', async () => {
+  const { work: items } = await listen();
+  const work = async () => (await items()).map(({ deployment_id }) => deployment_id);
   const first = await work();
   expect(first).toContain(whole.id);
   expect(first).not.toContain(broken.id);

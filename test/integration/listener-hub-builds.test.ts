@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Report } from '../../src/contract/report-protocol.ts';
 import type { ApplyWork } from '../../src/contract/work-protocol.ts';
+import type { Secret } from '../../src/domain/deployment.ts';
 import { uuidv7 } from '../../src/domain/id.ts';
 import { renewBuildCredentials } from '../../src/store/build-credentials.ts';
 import { updateWanted } from '../../src/store/deployments.ts';
@@ -30,8 +31,11 @@ afterAll(() => hub.stop());
 const { sourceConfig, sourceRevisionConfig } = newDeployment('');
 const GIT = { ...sourceRevisionConfig, image_uri: null, workflow_config_path: 'app.json', repo_ref: 'main' };
 
-async function deploy(name: string, more: { integrationId?: string; repoUrl?: string } = {}) {
-  const { integrationId = null, repoUrl = 'https://git.example/team/app' } = more;
+async function deploy(
+  name: string,
+  more: { integrationId?: string; repoUrl?: string; secrets?: Secret[] } = {},
+) {
+  const { integrationId = null, repoUrl = 'https://git.example/team/app', secrets = [] } = more;
   return insert(hub.store, tenantId, name, {
     source: 'git_host',
     sourceConfig: {
@@ -41,6 +45,7 @@ async function deploy(name: string, more: { integrationId?: string; repoUrl?: st
       build_command: 'make',
     },
     sourceRevisionConfig: GIT,
+    secrets,
     imageVersion: null,
     revision: { id: uuidv7(), status: 'AWAITING_BUILD' },
   });
@@ -229,6 +234,68 @@ describe('a work item of a repository', () => {
     );
     await renew();
     expect((await itemNow(record))?.build_secret?.data).toHaveProperty('config.json');
+  });
+
+  it('whose integration has a token that cannot be decrypted is put off; the history says which, and what mends it', async () => {
+    const { integrationId, change } = await renewable('lost');
+    const record = await deploy('lost token', { integrationId });
+    await hub.store.sql(
+      'UPDATE integrations SET sealed = set_byte(sealed, 20, get_byte(sealed, 20) # 1) WHERE id = $1',
+      [integrationId],
+    );
+    expect(await itemOf(record)).toBeUndefined();
+    const why = {
+      reason: 'TokenUnreadable',
+      message: expect.stringContaining(`PATCH /v2/integrations/${integrationId}`),
+    };
+    expect(
+      await hub.store.sql(
+        'SELECT reason, message FROM events WHERE deployment_id = $1 ORDER BY id DESC LIMIT 1',
+        [record.id],
+      ),
+    ).toMatchObject([why]);
+    await change('another-token');
+    expect((await itemNow(record))?.build_secret?.data['git-token']).toBe('another-token');
+  });
+
+  it('whose serving revision cannot be decrypted is of the one that mends it, which starts nothing until it is built', async () => {
+    const record = await deploy('mended', { secrets: [{ name: 'TOKEN', value: 'lost' }] });
+    await hub.store.sql(
+      `UPDATE revisions SET status = 'DEPLOYED', resolved_image = 'registry.example/apps/a@${DIGEST}' WHERE id = $1`,
+      [record.latestRevisionId],
+    );
+    await hub.store.sql('UPDATE deployments SET active_revision_id = latest_revision_id WHERE id = $1', [
+      record.id,
+    ]);
+    await hub.store.sql(
+      'UPDATE secret_sets SET sealed = set_byte(sealed, 20, get_byte(sealed, 20) # 1) WHERE deployment_id = $1',
+      [record.id],
+    );
+    expect(await itemOf(record)).toBeUndefined();
+    const next = uuidv7();
+    await hub.store.database.forTenant(tenantId).transaction((transaction) =>
+      updateWanted(transaction, hub.store.box, tenantId, record.id, {
+        expectedGeneration: record.generation,
+        sourceConfig: record.sourceConfig,
+        sourceRevisionConfig: GIT,
+        secrets: { kind: 'values', secrets: [{ name: 'TOKEN', value: 'anew' }] },
+        imageVersion: null,
+        revision: { id: next, status: 'AWAITING_BUILD' },
+        actor: { kind: 'system' },
+        message: 'Changed: secrets.',
+      }),
+    );
+    const { spec, env_secrets: environments } = await itemOf(record);
+    expect(spec.build).toMatchObject({ revisionId: next });
+    expect(spec.revision).toEqual({ id: next, number: 2, envSecretName: `${record.appName}-env-2` });
+    expect(environments.map(({ revision_id, data }) => [revision_id, data])).toEqual([
+      [next, { TOKEN: 'anew' }],
+    ]);
+    const image = `${spec.build?.repository}@${DIGEST}`;
+    await told(record, { revisionId: next, number: 2, phase: 'Succeeded', image, commit: COMMIT });
+    const built = await itemOf(record);
+    expect(built.spec.revision).toMatchObject({ id: next, image });
+    expect(built.env_secrets.map(({ revision_number }) => revision_number)).toEqual([2]);
   });
 
   it('without a registry there is nowhere to build to: it asks for nothing', async () => {

@@ -12,6 +12,7 @@ import { timeSchema } from '../deployment-schema.ts';
 import type { ApiDeps } from '../deps.ts';
 import { errorAnswers } from '../error-schema.ts';
 import { notFound } from '../errors.ts';
+import { whyPutOff } from '../put-off.ts';
 import { deploymentParams, noQuery } from '../query.ts';
 
 const objectSchema = culpritSchema
@@ -156,9 +157,12 @@ export function explainRoutes(app: FastifyInstance, deps: ApiDeps): void {
     async (request) => {
       const tenantId = tenantOf(request);
       const { deployment_id: deploymentId, revision_id: revisionId } = request.params;
-      const read = await deps.database
-        .forTenant(tenantId)
-        .transaction((transaction) => readExplainFacts(transaction, tenantId, deploymentId, revisionId));
+      const read = await deps.database.forTenant(tenantId).transaction(async (transaction) => {
+        const found = await readExplainFacts(transaction, tenantId, deploymentId, revisionId);
+        if (found === null) return null;
+        const putOff = await whyPutOff(deps, transaction, deploymentId);
+        return { ...found, deployment: { ...found.deployment, putOff } };
+      });
       if (read === null) throw notFound('revision');
       const facts = { ...read, now: deps.clock?.() ?? new Date() };
       return present(deploymentId, facts, explain(facts));

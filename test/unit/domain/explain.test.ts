@@ -289,6 +289,17 @@ describe('a revision under way', () => {
     expect(explained.knowledge).toEqual({ current: false, at: at(160), ageSeconds: 840 });
   });
 
+  test.each(['AWAITING_BUILD', 'QUEUED', 'DEPLOYED'] as const)(
+    'that is %s and cannot be handed out: that is the one to begin with, whatever the cluster says',
+    (status) => {
+      const putOff = { reason: 'SecretsUnreadable', message: 'Its secrets are lost.' } as const;
+      const deployment = { conditions: [condition('Ready', 'False', 'CrashLoop')], putOff };
+      const explained = explain(facts({ revision: { status }, deployment }));
+      expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'SecretsUnreadable' });
+      expect(explained.summary).toContain('cannot be handed to the listener: Its secrets are lost.');
+    },
+  );
+
   test('whose item is made anew, and which the cluster was seen with: what the cluster says is about it', () => {
     const deployment = {
       acknowledgedGeneration: 2,

@@ -26,21 +26,21 @@ interface Given {
   file?: PolicyFile;
   /** What is there already; absent: it is to be made. */
   stored?: Partial<SourceConfig>;
-  makesVolume?: boolean;
+  keptVolumeGi?: number;
 }
 
 const OWN = 'shop-0a1b2c3d';
 
 function issues(
   hosting: HostingMode,
-  { spec = {}, config = {}, secrets = [], file = {}, stored, makesVolume = false }: Given,
+  { spec = {}, config = {}, secrets = [], file = {}, stored, keptVolumeGi }: Given,
 ) {
   const plain = { deployment_type: null, custom_url: null, resource_spec: null };
   const sourceConfig = { ...plain, ...config, resource_spec: spec } as SourceConfig;
   const input = {
     sourceConfig,
     ...(stored === undefined ? {} : { stored: { ...plain, ...stored } as SourceConfig }),
-    makesVolume,
+    ...(keptVolumeGi === undefined ? {} : { keptVolumeGi }),
     secrets,
     appName: OWN,
     ownHost: 'berth.example.com',
@@ -440,7 +440,10 @@ describe('a file', () => {
     const has = (gi: number) => ({ stored: { resource_spec: spec(gi) }, file });
     expect(refused('cloud', { spec: spec(80), file })).toEqual(['db_storage_gi']);
     expect(refused('cloud', { spec: spec(80), ...has(80) })).toEqual([]);
-    expect(refused('cloud', { spec: spec(80), ...has(80), makesVolume: true })).toEqual(['db_storage_gi']);
+    expect(refused('cloud', { spec: spec(80), ...has(80), keptVolumeGi: 0 })).toEqual(['db_storage_gi']);
+    // Asked for while the database was the tenant's own, it is no volume's.
+    expect(refused('cloud', { spec: spec(80), ...has(80), keptVolumeGi: 60 })).toEqual(['db_storage_gi']);
+    expect(refused('cloud', { spec: spec(60), ...has(80), keptVolumeGi: 60 })).toEqual([]);
     expect(refused('cloud', { spec: spec(81), ...has(80) })).toEqual(['db_storage_gi']);
     expect(refused('cloud', { spec: spec(50), ...has(20) })).toEqual([]);
     // The default's own size, too.

@@ -173,4 +173,14 @@ describe('specChangeIssues', () => {
     const issues = specChangeIssues({ db_storage_gi: 40 }, after, 'dev', volumeGi);
     expect(issues.map(({ type }) => type)).toEqual(allowed ? [] : ['storage_shrinks']);
   });
+
+  it.each<[string, ResourceSpec, number, boolean]>([
+    ['no volume', { db_storage_gi: 1 }, 0, true],
+    ['no volume, unset again', {}, 0, true],
+    ['the volume that is kept', { db_storage_gi: 20 }, 20, true],
+    ['less than is kept', { db_storage_gi: 19 }, 20, false],
+  ])('while the database is the tenant’s own the floor is what is kept: %s', (_, after, keptGi, allowed) => {
+    const issues = specChangeIssues({ db_storage_gi: 1024 }, after, 'dev', null, keptGi);
+    expect(issues.map(({ type }) => type)).toEqual(allowed ? [] : ['storage_shrinks']);
+  });
 });

@@ -1,5 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { message, NAMESPACE, RESOURCE_ID, settled, revised as spec, steps, World } from './fixtures.ts';
+import {
+  message,
+  NAMESPACE,
+  RESOURCE_ID,
+  scaled,
+  settled,
+  revised as spec,
+  steps,
+  template,
+  World,
+} from './fixtures.ts';
 
 /** Rollouts that are neither done nor failed: what is told meanwhile, and when it ends. */
 
@@ -179,4 +189,23 @@ describe('the deadline', () => {
       'True AwaitingDataServices',
     ]);
   });
+});
+
+test('a revision that is still to be built, named in place of the one that serves, changes nothing of it', async () => {
+  const web = { source: 'git_host', components: { api: scaled(2, 2) } };
+  const world = await settled(spec('web:1', 1, web));
+  const before = template(world, 'api');
+  const { revision } = spec('web:2', 2);
+  const { image: _, ...toBuild } = { ...revision };
+  // Its secrets may bring a database of the tenant's own.
+  const next = { ...spec('web:2', 2, web), revision: toBuild, database: { external: true } };
+  world.change(next);
+  await world.converge();
+  expect(template(world, 'api')).toEqual(before);
+  expect([world.replicas('api'), world.condition('Serving')]).toEqual([2, 'True Available']);
+  expect(world.cluster.get(`StatefulSet/${NAMESPACE}/web-db`)).toBeDefined();
+  expect(world.status).toMatchObject({ activeRevision: { number: 1 } });
+  world.change({ ...next, revision });
+  await world.converge();
+  expect([world.images('api'), world.condition('Ready')]).toEqual([['web:2'], 'True Converged']);
 });
