@@ -366,6 +366,19 @@ describe('a file', () => {
     expect(refused('cloud', { ...given, file })).toEqual([]);
   });
 
+  test('changes one cap of a type and leaves the others of it, and those of other types', () => {
+    const { caps_by_type: before } = DEFAULT_POLICIES.cloud;
+    const file = { caps_by_type: { dev_free: { scale: 2 }, prod: { cpu: 4 } } };
+    expect(policyFileSchema.safeParse(file).error).toBeUndefined();
+    expect(resolvePolicy('cloud', file).caps_by_type).toEqual({
+      dev_free: { ...before.dev_free, scale: 2 },
+      dev: before.dev,
+      prod: { cpu: 4 },
+    });
+    const free = { spec: { max_scale: 2, cpu: 3 }, config: { deployment_type: 'dev_free' as const }, file };
+    expect(refused('cloud', free)).toEqual(['cpu']);
+  });
+
   test('refuses hosts', () => {
     const given = { config: { custom_url: 'https://a.example.com' } };
     // What the server gave once is no tenant's to take back.
