@@ -3,7 +3,13 @@ import { type Condition, REASON_NAMES } from '../../../src/domain/conditions.ts'
 import { explain } from '../../../src/domain/explain.ts';
 import { duration, type ExplainFacts } from '../../../src/domain/explain-facts.ts';
 import { REMEDIES, remedyOf } from '../../../src/domain/remedies.ts';
-import { isTerminal, LISTENER_STATUSES, REVISION_STATUSES } from '../../../src/domain/states.ts';
+import {
+  isTerminal,
+  LISTENER_STATUSES,
+  REVISION_STATUSES,
+  REVISION_WAYS,
+  type RevisionStatus,
+} from '../../../src/domain/states.ts';
 
 const T0 = new Date('2026-01-01T10:00:00.000Z');
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -129,6 +135,22 @@ describe('every reason', () => {
       expect(['act', 'wait']).toContain(remedy.kind);
     } else expect(['fine', 'history']).toContain(remedy.kind);
   });
+
+  // Another source_config revives nothing that has failed, so a PATCH of it alone is no remedy.
+  const failsWith = (status: RevisionStatus) =>
+    new Set(REVISION_WAYS.filter(({ to }) => to === status).flatMap(({ reasons }) => reasons));
+  const TRIED_ON = ['ApplyRefused', 'NamespaceNotAllowed'];
+  test.each([...failsWith('DEPLOY_FAILED')].filter((reason) => !TRIED_ON.includes(reason)))(
+    'a revision that failed by %s: what makes another one',
+    (reason) => expect(REMEDIES[reason]).toMatchObject({ text: expect.stringMatching(/redeploy\b/) }),
+  );
+  test.each([...failsWith('BUILD_FAILED')].filter((reason) => !TRIED_ON.includes(reason)))(
+    'a build that failed by %s: what builds anew',
+    (reason) =>
+      expect(REMEDIES[reason]).toMatchObject({
+        text: expect.stringMatching(/source_config.*POST …\/revisions/),
+      }),
+  );
 
   test('one that is not of the list has none, whatever it is called', () => {
     for (const reason of ['NeverHeardOf', 'constructor', '__proto__']) expect(remedyOf(reason)).toBeNull();
