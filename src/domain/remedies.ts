@@ -66,7 +66,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     `The image was deleted from its registry: push the very same one again, or deploy another one (PATCH source_revision_config.image_uri). ${AGAIN}`,
   ),
   AwaitingBuild: wait(
-    'The image is to be built from the repository. If no build begins within minutes, ask the platform whether it builds; a deployment of the source internal_image runs an image that you build yourself.',
+    'The image is to be built from the repository; where something holds its build, the condition ImageReady says what. If no build begins within minutes, ask the platform whether it builds; a deployment of the source internal_image runs an image that you build yourself.',
   ),
   NoImage: act(
     'Name an image: PATCH source_revision_config.image_uri. Until then nothing but database and cache could run.',

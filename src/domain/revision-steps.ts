@@ -113,7 +113,7 @@ function waiting(facts: DeploymentFacts, report: ObservedReport): Step[] {
   const isStopped = report.off && (status === 'DEPLOYING' || facts.switchedOff === true);
   if (report.specGeneration < facts.generation && !isStopped) return [];
   if (report.off) {
-    // A build goes on: it does not need the cluster.
+    // A build goes on: it needs nothing that runs.
     if (status !== 'AWAITING_DEPLOY' && status !== 'DEPLOYING') return [];
     return [
       {

@@ -373,11 +373,47 @@ describe('a revision under way', () => {
     expect(explained.remedy?.text).toContain('max_scale');
   });
 
-  test('waits for its build, wherever the cluster is', () => {
-    const revision = { status: 'AWAITING_BUILD', reason: 'AwaitingBuild' } as const;
-    const explained = explain(facts({ revision, active: null, listener: { status: 'LOST' } }));
+  const toBuild = { status: 'AWAITING_BUILD', reason: 'AwaitingBuild', message: null } as const;
+  const image = (message: string) => condition('ImageReady', 'False', 'AwaitingBuild', message);
+
+  test('waits for its build, not for what runs', () => {
+    const conditions = [image('revision 3 waits for its build to begin'), serving('False')];
+    const data = condition('DatabaseReady', 'False', 'DatabaseStarting');
+    const deployment = { conditions: [data, ...conditions] };
+    const explained = explain(facts({ revision: toBuild, active: null, deployment }));
+    expect(explained.causes.map(({ reason }) => reason)).toEqual(['AwaitingBuild', 'AwaitingBuild']);
     expect(explained.remedy).toMatchObject({ kind: 'wait', reason: 'AwaitingBuild' });
-    expect(explained.causes).toHaveLength(1);
+  });
+
+  test.each([
+    ['LOST', 'ListenerLost'],
+    ['NEVER_SEEN', 'ListenerNeverSeen'],
+  ] as const)('waits for its build in a cluster whose listener is %s', (status, reason) => {
+    const conditions = [image('revision 3 is to be built')];
+    const listener = { status } as const;
+    const explained = explain(
+      facts({ revision: toBuild, active: null, listener, deployment: { conditions } }),
+    );
+    expect(explained.remedy).toMatchObject({ kind: 'act', reason });
+    expect(explained.causes.map(({ current }) => current)).toEqual([true, true, false]);
+  });
+
+  test('waits for its build, which is paused, or refused, or not let into the namespace', () => {
+    const explained = (...conditions: Condition[]) =>
+      explain(facts({ revision: toBuild, active: null, deployment: { conditions } }));
+    const refused = 'the Job of the build was refused: exceeded quota';
+    expect(explained(image(refused)).summary).toContain(refused);
+    const paused = condition('Paused', 'True', 'Paused');
+    expect(explained(paused, image('revision 3 is to be built')).remedy?.reason).toBe('Paused');
+    const { observedGeneration: _, ...note } = condition('Ready', 'False', 'NamespaceNotAllowed');
+    expect(explained(note).remedy?.reason).toBe('NamespaceNotAllowed');
+  });
+
+  test('waits for its build, and a newer one came: what is said of an image is about that', () => {
+    const conditions = [image('revision 4 is to be built')];
+    const deployment = { conditions, latestRevisionId: 'r4' };
+    const explained = explain(facts({ revision: toBuild, active: null, successor: OTHER, deployment }));
+    expect(explained.causes.map(({ reason }) => reason)).toEqual(['AwaitingBuild', 'Superseded']);
   });
 
   test('is overtaken: the newer one is named', () => {
@@ -447,7 +483,7 @@ test('every state with every listener: the state comes first, and none that is n
     expect(explained.summary).toMatch(/^Revision 3 /);
     expect(explained.serves === 'yes' && listener !== 'CONNECTED').toBe(false);
     expect(explained.knowledge.current).toBe(listener === 'CONNECTED');
-    const needsCluster = !isTerminal(status) && !/BUILD/.test(status);
+    const needsCluster = !isTerminal(status);
     const told = explained.causes.some(({ level }) => level === 'listener');
     if (needsCluster) expect(told).toBe(listener !== 'CONNECTED');
   }
