@@ -210,8 +210,9 @@ function generationCause(facts: ExplainFacts): Cause[] {
   return [link({ level: 'deployment', reason: 'Reconciling', message, at, current })];
 }
 
-const isToBuild = ({ revision: { status } }: ExplainFacts) =>
-  status === 'AWAITING_BUILD' || status === 'BUILDING';
+/** One that is not observed was being built where its stored reason says so. */
+const isToBuild = ({ revision: { status, reason } }: ExplainFacts) =>
+  status === 'AWAITING_BUILD' || status === 'BUILDING' || (status === 'UNKNOWN' && reason === 'Building');
 
 /** Why one that is under way, or that serves, is where it is. */
 function liveCauses(facts: ExplainFacts): Cause[] {

@@ -398,6 +398,18 @@ describe('a revision under way', () => {
     expect(explained.causes.map(({ current }) => current)).toEqual([true, true, false]);
   });
 
+  test('was being built when it was last seen', () => {
+    const building = condition('ImageReady', 'False', 'Building');
+    const deployment = { conditions: [condition('DatabaseReady', 'False', 'DatabaseStarting'), building] };
+    const revision = { status: 'UNKNOWN', reason: 'Building' } as const;
+    const explained = explain(facts({ revision, active: null, listener: { status: 'LOST' }, deployment }));
+    expect(explained.causes.map(({ level, reason, current }) => [level, reason, current])).toEqual([
+      ['revision', 'ListenerLost', true],
+      ['listener', 'ListenerLost', true],
+      ['condition', 'Building', false],
+    ]);
+  });
+
   test('waits for its build, which is paused, or refused, or not let into the namespace', () => {
     const explained = (...conditions: Condition[]) =>
       explain(facts({ revision: toBuild, active: null, deployment: { conditions } }));
