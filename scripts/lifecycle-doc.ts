@@ -95,9 +95,9 @@ the data. The deployment stays \`READY\`; switched off, it waits.
 
 \`observed_generation\` is the last generation of which everything was there, and \`remote_reconciled\` says that it is the
 wanted one: the cluster runs what is wanted, all of it. Until the first revision is active nothing older can be in effect,
-so it moves at once. A revision that failed, a change that was turned back, a volume that is not let grow: each holds it
-where it was, whatever else of a later generation is in effect. What runs is said by \`active_revision_id\`, what is missing by
-\`Ready\`.
+so it moves at once: also with a first revision that failed, or has not begun. A later revision that failed, a change that
+was turned back, a volume that is not let grow: each holds it where it was, whatever else of a later generation is in effect.
+What runs is said by \`active_revision_id\`, what is missing by \`Ready\`.
 
 ## What serves while something else is wanted
 

@@ -81,11 +81,13 @@ export const deploymentSchema = z
     observed_generation: z
       .int()
       .describe(
-        'The last generation of which everything was there; 0: none yet. What failed, or a volume that is not let grow, holds it where it was.',
+        'The last generation of which everything was there; 0: none yet. Until a first revision is active it is the last one that the cluster was seen with, whether that has failed or has not begun. After that, what failed, or a volume that is not let grow, holds it where it was.',
       ),
     remote_reconciled: z
       .boolean()
-      .describe('observed_generation is generation: the cluster runs all that is wanted.'),
+      .describe(
+        'observed_generation is generation: the cluster runs all that is wanted. While active_revision_id is null it says only that the cluster was seen with what is wanted: the first revision may have failed, or not have begun.',
+      ),
     last_observed_at: timeSchema.nullable().describe('When the cluster was last heard of.'),
     conditions: z.array(conditionSchema).describe('The state in detail.'),
     url: z.string().nullable().describe('Where the app answers from outside, once its route exists.'),
@@ -118,7 +120,11 @@ const dryRunFields = {
     ),
   new_revision: z.boolean().describe('A new revision would be made.'),
   builds: z.boolean().describe('Its image would be built from the repository first.'),
-  pods_roll: z.boolean().describe('Pods would be replaced, at once or when the image is built.'),
+  pods_roll: z
+    .boolean()
+    .describe(
+      'Pods would be replaced, at once or when the image is built, at most: what is wanted is compared, before and after. After a change that failed, one back to what runs replaces none.',
+    ),
 };
 
 export const dryRunSchema = deploymentSchema

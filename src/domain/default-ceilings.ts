@@ -1,6 +1,12 @@
 import type { SourceConfig } from './deployment.ts';
-import { bendNothing, effectiveSpec } from './effective-spec.ts';
-import { capsFor, type Policy } from './policy.ts';
+import { bendNothing, type Ceilings, effectiveSpec } from './effective-spec.ts';
+import { type Caps, capsFor, type Policy } from './policy.ts';
+
+/** A cap in fractions of a core bends fields in whole cores to the whole ones of it; a request is one at least. */
+function ceilingsOf({ cpu, memory_mb, db_connections }: Caps): Ceilings {
+  const whole = Number.isInteger(cpu) ? {} : { whole_cpu: Math.max(1, Math.floor(cpu)) };
+  return { cpu, memory_mb, db_connections, ...whole };
+}
 
 /**
  * source_config as it is stored under this policy: defaults that follow from what was sent bend to its caps. The caps
@@ -10,8 +16,7 @@ import { capsFor, type Policy } from './policy.ts';
 export function withDefaultCeilings(sourceConfig: SourceConfig, policy: Policy): SourceConfig {
   const { default_ceilings: _former, ...config } = sourceConfig;
   const { resource_spec: spec, deployment_type: type } = config;
-  const { cpu, memory_mb, db_connections } = capsFor(policy, type);
-  const ceilings = { cpu, memory_mb, db_connections };
+  const ceilings = ceilingsOf(capsFor(policy, type));
   if (bendNothing(ceilings)) return config;
   const bent = effectiveSpec(spec ?? {}, type, ceilings);
   const free = effectiveSpec(spec ?? {}, type);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { SourceConfig, SourceRevisionConfig } from './deployment.ts';
+import { deploymentNameSchema } from './deployment-name.ts';
 import { anyRepositoryUrlSchema, appUrlSchema } from './https-url.ts';
 import { imageUriSchema } from './image-reference.ts';
 import { descendingPathSchema, dnsLabelSchema } from './kubernetes/names.ts';
@@ -12,7 +13,6 @@ import { deploymentTypeSchema, sourceSchema } from './source.ts';
 
 /** The bodies of `POST` and `PATCH /v2/deployments`: shape of each field alone. Unknown fields are refused. */
 
-const MAX_NAME = 128;
 const MAX_COMMAND = 4096;
 const MAX_PATH = 1024;
 const MAX_REF = 255;
@@ -24,15 +24,6 @@ const MAX_SECRETS_BYTES = 768 * 1024;
 
 /** A UUID of any version; lower case behind this. */
 export const uuidSchema = z.guid('must be a UUID').toLowerCase();
-
-/** Line separators and the controls that turn the direction of text, beside control characters. */
-const UNPRINTABLE = /[\u0080-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/;
-
-/** Name of a deployment. Names of Kubernetes objects are derived from it. */
-export const deploymentNameSchema = line(MAX_NAME)
-  .min(1)
-  .refine((name) => name.trim() !== '', 'must not be blank')
-  .refine((name) => !UNPRINTABLE.test(name), 'must consist of printable characters');
 
 /** As `git check-ref-format` wants it, or a commit; no leading '-', so that it never reads as an option. */
 const BAD_REF = /^[-/.]|[\s~^:?*[\\]|\.\.|@\{|\/\/|\/\.|[/.]$|\.lock(\/|$)|^@$/;
@@ -162,7 +153,7 @@ export const secretsBodySchema = z
 export const createBodySchema = z
   .strictObject({
     name: deploymentNameSchema.describe(
-      'Unique among the deployments of the tenant, 1 to 128 printable characters. Cannot be changed.',
+      'Unique among the deployments of the tenant, 1 to 128 printable characters, none of which is invisible. Cannot be changed.',
     ),
     source: sourceSchema,
     source_config: sourceConfigBodySchema,

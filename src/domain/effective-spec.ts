@@ -52,7 +52,10 @@ const DATABASE_DEFAULTS = { cpu: twice(1), memory: twice(1024) };
 type Sent<T> = T | null | undefined;
 
 /** What a value that follows from a sent one is bent to: twice a request, or connections for all pods, go no higher. */
-export type Ceilings = Pick<Caps, 'cpu' | 'memory_mb' | 'db_connections'>;
+export interface Ceilings extends Pick<Caps, 'cpu' | 'memory_mb' | 'db_connections'> {
+  /** Of fields in whole cores. Absent: `cpu`, also where that is a fraction, as what was stored without it runs. */
+  whole_cpu?: number | undefined;
+}
 
 /** Where no policy says less. */
 const NO_CEILINGS: Ceilings = {
@@ -66,6 +69,11 @@ export const bendNothing = ({ cpu, memory_mb, db_connections }: Ceilings): boole
   cpu >= NO_CEILINGS.cpu &&
   memory_mb >= NO_CEILINGS.memory_mb &&
   db_connections >= NO_CEILINGS.db_connections;
+
+/** Components whose cores are whole numbers in the contract; those of the database are, too. */
+const WHOLE_CORES: ReadonlySet<Component> = new Set(['orchestrator', 'executor']);
+
+const wholeCpu = ({ cpu, whole_cpu: whole }: Ceilings): number => whole ?? cpu;
 
 /** min ≤ max, min 0 only at max 0: a component that is on runs at least one pod. */
 function bendScale(min: Sent<number>, max: Sent<number>, defaults: Scale): Scale {
@@ -81,13 +89,13 @@ function bendSize(request: Sent<number>, limit: Sent<number>, defaults: Size, ce
 }
 
 /** Cores, computed in whole millicores: binary fractions never show. */
-function bendCpu(request: Sent<number>, limit: Sent<number>, defaults: Size, { cpu }: Ceilings): Size {
+function bendCpu(request: Sent<number>, limit: Sent<number>, defaults: Size, ceiling: number): Size {
   const milli = (value: Sent<number>) => (value == null ? null : milliCpu(value));
   const size = bendSize(
     milli(request),
     milli(limit),
     { request: milliCpu(defaults.request), limit: milliCpu(defaults.limit) },
-    milliCpu(cpu),
+    milliCpu(ceiling),
   );
   return { request: size.request / 1000, limit: size.limit / 1000 };
 }
@@ -103,12 +111,13 @@ function effectiveComponent(
   ceilings: Ceilings,
 ): ComponentDefaults {
   const fields = COMPONENT_FIELDS[component];
+  const cpuCeiling = WHOLE_CORES.has(component) ? wholeCpu(ceilings) : ceilings.cpu;
   const scale = fields.scale
     ? bendScale(spec[fields.scale.min], spec[fields.scale.max], defaults.scale)
     : { min: 1, max: 1 };
   return {
     scale,
-    cpu: bendCpu(spec[fields.cpu], spec[fields.cpuLimit], defaults.cpu, ceilings),
+    cpu: bendCpu(spec[fields.cpu], spec[fields.cpuLimit], defaults.cpu, cpuCeiling),
     memory: bendMemory(spec[fields.memory], spec[fields.memoryLimit], defaults.memory, ceilings),
   };
 }
@@ -213,8 +222,8 @@ function dataSizes(
   maxScalesOfAll: readonly number[],
   ceilings: Ceilings,
 ) {
-  const cacheCpu = bendCpu(spec.cache_cpu, spec.cache_cpu_limit, CACHE_DEFAULTS.cpu, ceilings);
-  const dbCpu = bendCpu(spec.db_cpu, spec.db_cpu_limit, DATABASE_DEFAULTS.cpu, ceilings);
+  const cacheCpu = bendCpu(spec.cache_cpu, spec.cache_cpu_limit, CACHE_DEFAULTS.cpu, ceilings.cpu);
+  const dbCpu = bendCpu(spec.db_cpu, spec.db_cpu_limit, DATABASE_DEFAULTS.cpu, wholeCpu(ceilings));
   const dbMemory = bendMemory(spec.db_memory_mb, spec.db_memory_limit_mb, DATABASE_DEFAULTS.memory, ceilings);
   const budget = connectionBudget(maxScalesOfAll, spec.db_max_connections ?? null, ceilings.db_connections);
   return {

@@ -138,11 +138,24 @@ const isWanted = ({ revision, deployment }: ExplainFacts) => revision.id === dep
 const isBrought = ({ deployment: { generation, acknowledgedGeneration, observation } }: ExplainFacts) =>
   acknowledgedGeneration >= generation || observation?.generation === generation;
 
+/** All that a build is held by: its image's own condition, of the newest one alone, a pause, or a refusal of the item. */
+const holdsBuild =
+  (facts: ExplainFacts) =>
+  (condition: Condition): boolean =>
+    condition.type === 'Paused' ||
+    (condition.type === 'ImageReady' && isWanted(facts)) ||
+    isRefusal(condition);
+
 /** Conditions that say why it is not further, the most particular one of each reason. */
-function conditionCauses(facts: ExplainFacts, current: boolean): Cause[] {
+function conditionCauses(
+  facts: ExplainFacts,
+  current: boolean,
+  concerns: (condition: Condition) => boolean = () => true,
+): Cause[] {
   const { conditions, updatedAt } = facts.deployment;
   const isActive = facts.active?.id === facts.revision.id;
   const told = conditions
+    .filter(concerns)
     // Until the listener has brought the generation to the cluster, the others speak of what was wanted before.
     .filter((condition) => isActive || isBrought(facts) || isRefusal(condition))
     // Serving speaks of the active revision, SwitchedOff is told of the whole deployment.
@@ -206,15 +219,21 @@ function putOffCause({ deployment: { putOff = null, updatedAt: at } }: ExplainFa
   ];
 }
 
+/** One that is not observed was being built where its stored reason says so. */
+const isToBuild = ({ revision: { status, reason } }: ExplainFacts) =>
+  status === 'AWAITING_BUILD' || status === 'BUILDING' || (status === 'UNKNOWN' && reason === 'Building');
+
 /** Why one that is under way, or that serves, is where it is. */
 function liveCauses(facts: ExplainFacts): Cause[] {
   const { revision } = facts;
-  const builds = revision.status === 'AWAITING_BUILD' || revision.status === 'BUILDING';
   const overtaken =
     !isTerminal(revision.status) && !isWanted(facts) ? successorCause(facts, 'Superseded') : [];
-  // A build does not need the cluster of the deployment.
-  if (builds) return [...deletionCause(facts), ...overtaken, ...putOffCause(facts)];
   const listener = listenerCause(facts);
+  // It is built in the cluster of its deployment, but waits for nothing of what runs there.
+  if (isToBuild(facts)) {
+    const held = conditionCauses(facts, listener.length === 0, holdsBuild(facts));
+    return [...deletionCause(facts), ...overtaken, ...listener, ...held, ...putOffCause(facts)];
+  }
   return [
     ...deletionCause(facts),
     ...offCause(facts),

@@ -192,6 +192,14 @@ export const DEFAULT_POLICIES: Readonly<Record<HostingMode, Policy>> = {
   cloud: CLOUD,
 };
 
+type CapsByType = Policy['caps_by_type'];
+
+/** Cap by cap: a file that changes one of a type leaves the others of that type as they are. */
+function mergeCapsByType(base: CapsByType, changes: CapsByType = {}): CapsByType {
+  const types = DEPLOYMENT_TYPES.filter((type) => base[type] !== undefined || changes[type] !== undefined);
+  return Object.fromEntries(types.map((type) => [type, { ...base[type], ...changes[type] }]));
+}
+
 /** The hosting mode's default with the entries of a file in place of its own. */
 export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Policy {
   const base = DEFAULT_POLICIES[hosting];
@@ -206,7 +214,7 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
     custom_url: { ...base.custom_url, ...file.custom_url },
     namespaces: { ...base.namespaces, ...file.namespaces },
     caps: { ...base.caps, ...file.caps },
-    caps_by_type: { ...base.caps_by_type, ...file.caps_by_type },
+    caps_by_type: mergeCapsByType(base.caps_by_type, file.caps_by_type),
     tenant_quotas: { ...base.tenant_quotas, ...file.tenant_quotas },
     tenant_counts: { ...base.tenant_counts, ...file.tenant_counts },
     body_bytes: file.body_bytes ?? base.body_bytes,

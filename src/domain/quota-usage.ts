@@ -6,7 +6,7 @@ import type { EffectiveResourceSpec } from './effective-spec-schema.ts';
 import { type Container, isNativeSidecar, ordinary, startOrder } from './kubernetes/container.ts';
 import { NANO_PER_UNIT, parseQuantity } from './kubernetes/quantity.ts';
 import { COMPONENT_FIELDS, COMPONENTS, milliCpu, type ResourceSpecField } from './resource-spec.ts';
-import type { TenantQuota, TenantQuotas } from './tenant-quotas.ts';
+import { mostInCluster, type TenantQuota, type TenantQuotas } from './tenant-quotas.ts';
 
 /** What a deployment counts for in its tenant's quotas, and whether a change fits into them. */
 
@@ -168,8 +168,6 @@ function blameLargest(resource: Resource, quota: TenantQuota): Row['blame'] {
   };
 }
 
-/** Deployments that may be on their way out beside any quota; more where the quota is larger. */
-const LEAST_ON_THEIR_WAY_OUT = 10;
 const identity = (quota: number) => quota;
 
 const ROWS: readonly Row[] = [
@@ -183,7 +181,7 @@ const ROWS: readonly Row[] = [
     // What is made and deleted in turn must not pile up in the cluster.
     quota: 'deployments',
     unit: 'deployments, with those that are still being deleted',
-    bound: (quota) => quota + Math.max(quota, LEAST_ON_THEIR_WAY_OUT),
+    bound: mostInCluster,
     amount: ({ deployments, beingDeleted }) => deployments + beingDeleted,
     blame: () => ({ loc: [], text: '' }),
   },

@@ -16,10 +16,10 @@ const FINE: Remedy = { kind: 'fine' };
 const HISTORY: Remedy = { kind: 'history' };
 
 const AGAIN =
-  'A failed revision is not tried again: PATCH what was wrong, or if the fault was outside of the deployment, POST …/revisions/{id}/redeploy.';
+  'A failed revision is not tried again. A PATCH of source_revision_config or secrets makes a new one; after a change of source_config, or of something outside of the deployment, POST …/revisions/{id}/redeploy. A change of source_config that failed on the revision that serves is tried again with the next change of it.';
 
 const BUILD_AGAIN =
-  'A failed build is not tried again: PATCH what was wrong, or POST …/revisions to build the newest commit of the branch.';
+  'A failed build is not tried again. A PATCH of source_revision_config or secrets makes a new revision; after a change of source_config, of the repository or of anything outside of the deployment, POST …/revisions: it builds the newest commit of the branch.';
 
 /** The remedy of each reason. */
 export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
@@ -66,7 +66,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     `The image was deleted from its registry: push the very same one again, or deploy another one (PATCH source_revision_config.image_uri). ${AGAIN}`,
   ),
   AwaitingBuild: wait(
-    'The image is to be built from the repository. If no build begins within minutes, ask the platform whether it builds; a deployment of the source internal_image runs an image that you build yourself.',
+    'The image is to be built from the repository; where something holds its build, the condition ImageReady says what. If no build begins within minutes, ask the platform whether it builds; a deployment of the source internal_image runs an image that you build yourself.',
   ),
   NoImage: act(
     'Name an image: PATCH source_revision_config.image_uri. Until then nothing but database and cache could run.',
@@ -121,9 +121,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   RolloutDeadlineExceeded: act(
     `Look at what the message says was still awaited: an app that starts slowly, too small cpu or memory_mb, or no room in the cluster. ${AGAIN}`,
   ),
-  RolledBack: act(
-    `What ran before serves again. Mend what the message names: a failed change of source_config is tried again with the next change of it. ${AGAIN}`,
-  ),
+  RolledBack: act(`What ran before serves again. Mend what the message names. ${AGAIN}`),
   Interrupted: act(
     'Nothing, if the newer revision is the one you want. To have this one: POST …/revisions/{id}/rollback makes a new revision of its content.',
   ),
@@ -147,7 +145,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     'Rename or remove the object that the message names, or make the deployment in another namespace; Berth does not touch what it did not make.',
   ),
   Refused: act(
-    'Change what the message names: a rule of the cluster (quota, admission, missing rights) refuses it. If the rule is wrong, ask those who run the cluster.',
+    `Change what the message names: a rule of the cluster (quota, admission, missing rights) refuses it. If the rule is wrong, ask those who run the cluster. ${AGAIN}`,
   ),
   Paused: act(
     'Whoever set the annotation berth.dev/paused on the ManagedDeployment has to remove it: kubectl annotate mdep NAME berth.dev/paused-',
@@ -166,7 +164,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ),
   // failures of pods
   InvalidImageName: act(
-    'PATCH source_revision_config.image_uri (or the image of the container named) to a valid one.',
+    `PATCH source_revision_config.image_uri (or the image of the container named, in source_config.resource_spec) to a valid one. ${AGAIN}`,
   ),
   ImagePullFailed: act(
     `Check that the image exists under exactly this name and tag, and that the cluster may pull it: source_config.resource_spec.image_pull_secrets names a Secret with the registry's credentials. ${AGAIN}`,
@@ -178,10 +176,10 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     `The container ends by itself: its exit code and last words are in the message. 137 often means too little memory (memory_limit_mb), 127 a command that does not exist. Mend the image, its secrets or its command. ${AGAIN}`,
   ),
   Unschedulable: act(
-    'Ask for less (cpu, memory_mb, scales of source_config.resource_spec; for the database db_cpu, db_memory_mb), or ask those who run the cluster for room; a pod that waits starts by itself once there is some.',
+    `Ask for less (cpu, memory_mb, scales of source_config.resource_spec; for the database db_cpu, db_memory_mb), or ask those who run the cluster for room; a pod that waits starts by itself once there is some. ${AGAIN}`,
   ),
   QuotaExceeded: act(
-    "Ask for less (cpu, memory_mb, scales of source_config.resource_spec; db_storage_gi down to what the volume has), free what others use in the namespace, or ask those who run the platform for more: the quota of a tenant's own namespace follows from the tenant's quotas (GET /v2/usage shows them, an admin changes them with PATCH /v2/tenants/{id}), that of any other is the cluster's.",
+    `Ask for less (cpu, memory_mb, scales of source_config.resource_spec; db_storage_gi down to what the volume has), free what others use in the namespace, or ask those who run the platform for more: the quota of a tenant's own namespace follows from the tenant's quotas (GET /v2/usage shows them, an admin changes them with PATCH /v2/tenants/{id}), that of any other is the cluster's. ${AGAIN}`,
   ),
   AdmissionRefused: act(
     `A rule of the cluster refuses the pod, or something that the pod names is not there. Change the field at the end of the message or, where it names none, what it says of containers and volumes (source_config.resource_spec); or have the missing object made. ${AGAIN}`,

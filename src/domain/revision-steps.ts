@@ -9,7 +9,7 @@ import type {
 } from './cluster-report.ts';
 import { REASONS, type Reason } from './conditions.ts';
 import type { Culprit } from './culprit.ts';
-import { canMove, isTerminal, type RevisionStatus } from './states.ts';
+import { canMove, isTerminal, type RevisionStatus, SEEN_IN_CLUSTER } from './states.ts';
 
 /** Which way revisions go when the cluster was looked at. */
 
@@ -72,7 +72,7 @@ export function move(
 
 /** As the history has it, where the return of the listener is not written there yet. */
 const told = ({ listenerLost = false }: DeploymentFacts, status: RevisionStatus): RevisionStatus =>
-  listenerLost && (status === 'AWAITING_DEPLOY' || status === 'DEPLOYING') ? 'UNKNOWN' : status;
+  listenerLost && SEEN_IN_CLUSTER.includes(status) ? 'UNKNOWN' : status;
 
 /** Known revisions only: somebody may have written any id into the custom resource. */
 function known(facts: DeploymentFacts, ref: RevisionRef | null): RevisionFacts | undefined {
@@ -113,7 +113,7 @@ function waiting(facts: DeploymentFacts, report: ObservedReport): Step[] {
   const isStopped = report.off && (status === 'DEPLOYING' || facts.switchedOff === true);
   if (report.specGeneration < facts.generation && !isStopped) return [];
   if (report.off) {
-    // A build goes on: it does not need the cluster.
+    // A build goes on: it needs nothing that runs.
     if (status !== 'AWAITING_DEPLOY' && status !== 'DEPLOYING') return [];
     return [
       {

@@ -94,6 +94,7 @@ export const REVISION_WAYS: readonly RevisionTransition[] = [
   way('BUILDING', 'QUEUED', 'build', ['ImageBuilt']),
   way('BUILDING', 'BUILD_FAILED', ['build', 'report'], [...BUILD_FAILURES, ...REFUSALS]),
   way('BUILDING', 'SKIPPED', 'report', ['Superseded']),
+  way('BUILDING', 'UNKNOWN', 'reading', ['ListenerLost', 'ClusterUnreachable']),
   way('QUEUED', 'AWAITING_DEPLOY', ['hand-out', 'report'], ['Reconciling', 'AwaitingDataServices']),
   way('QUEUED', 'DEPLOYING', 'report', ['RolloutInProgress']),
   way('QUEUED', 'DEPLOYED', 'report', ['RolloutComplete']),
@@ -113,9 +114,18 @@ export const REVISION_WAYS: readonly RevisionTransition[] = [
   way('DEPLOYING', 'INTERRUPTED', 'report', ['Interrupted']),
   way('DEPLOYING', 'QUEUED', 'report', ['SwitchedOff']),
   way('DEPLOYING', 'UNKNOWN', 'reading', ['ListenerLost', 'ClusterUnreachable']),
+  way('UNKNOWN', 'BUILDING', 'reading', ['ListenerReturned']),
   way('UNKNOWN', 'AWAITING_DEPLOY', 'reading', ['ListenerReturned']),
   way('UNKNOWN', 'DEPLOYING', 'reading', ['ListenerReturned']),
 ];
+
+/**
+ * States that only the cluster tells: read as UNKNOWN while nobody looks. AWAITING_BUILD and QUEUED are what the hub itself
+ * knows, also of a cluster that was never seen: nothing was told of a beginning.
+ */
+export const SEEN_IN_CLUSTER: readonly RevisionStatus[] = REVISION_WAYS.filter(
+  ({ to }) => to === 'UNKNOWN',
+).map(({ from }) => from);
 
 const WAYS_FROM = Map.groupBy(REVISION_WAYS, ({ from }) => from);
 

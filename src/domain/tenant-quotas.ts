@@ -29,6 +29,14 @@ export type TenantQuota = keyof TenantQuotas;
 /** What is set for one tenant; an entry that is absent is the policy's. */
 export const tenantQuotaChangesSchema = tenantQuotasSchema.partial();
 
+/** Deployments that may be on their way out beside any quota; more where the quota is larger. */
+const LEAST_ON_THEIR_WAY_OUT = 10;
+
+/** Most deployments of a tenant with this quota of them that something may be in the cluster of. */
+export function mostInCluster(deployments: number): number {
+  return deployments + Math.max(deployments, LEAST_ON_THEIR_WAY_OUT);
+}
+
 /** The quotas in force for a tenant: its own entries in place of the policy's. */
 export function quotasInForce(policy: TenantQuotas, own: Partial<TenantQuotas>): TenantQuotas {
   return { ...policy, ...own };

@@ -1,4 +1,4 @@
-import type { TenantQuotas } from '../domain/tenant-quotas.ts';
+import { mostInCluster, type TenantQuotas } from '../domain/tenant-quotas.ts';
 
 /**
  * The ResourceQuota of a tenant's namespace: the second line behind the tenant's quotas, which the API holds against
@@ -17,9 +17,10 @@ export const FIXED_QUOTA: Readonly<Record<string, string>> = {
  * deployments with one pod each, all of which change at once, as much again.
  */
 const WITH_SURGE = 2;
-/** As many deployments again as the quota says may be on their way out. */
-const WITH_DELETED = 2;
-/** Environments of the last revisions, the database's credentials, a certificate, and room for what is being replaced. */
+/**
+ * At most 13 environments (of the ten newest revisions, a newer one, those that serve and roll), the database's
+ * credentials and their copy, one to pull with, a certificate and its next key; and room for what is not removed yet.
+ */
 const SECRETS_OF_ONE = 25;
 
 /** `spec.hard` as Kubernetes names it; what the tenant's quotas leave open is left open. */
@@ -29,7 +30,7 @@ export function namespaceQuota({
   memory_mb,
   storage_gi,
 }: TenantQuotas): Record<string, string> {
-  const most = deployments === null ? null : deployments * WITH_DELETED;
+  const most = deployments === null ? null : mostInCluster(deployments);
   const entries: [string, string | null][] = [
     ['requests.cpu', cpu === null ? null : `${Math.ceil(cpu * 1000) * WITH_SURGE}m`],
     ['requests.memory', memory_mb === null ? null : `${Math.ceil(memory_mb) * WITH_SURGE}Mi`],

@@ -3,6 +3,7 @@ import { uuidv7 } from '../domain/id.ts';
 import type { DeploymentStatus, RevisionStatus } from '../domain/states.ts';
 import type { Transaction } from './database.ts';
 import { type Actor, actorColumns, appendEvents } from './events.ts';
+import { SEEN_STATUSES } from './status.ts';
 
 /** In the order of ids, as everybody who locks several: what changes a status meanwhile comes before or after. */
 const LOCK = `
@@ -16,7 +17,7 @@ const TOLD_LAST = `(SELECT e.details ->> 'to' FROM events e WHERE e.deployment_i
 const ON_THEIR_WAY = `
 SELECT r.id, r.tenant_id, r.deployment_id, r.number, r.status
 FROM revisions r JOIN deployments d ON d.id = r.deployment_id
-WHERE d.listener_id = ANY($1::uuid[]) AND r.status IN ('AWAITING_DEPLOY', 'DEPLOYING')
+WHERE d.listener_id = ANY($1::uuid[]) AND r.status IN (${SEEN_STATUSES})
   AND (NOT $2 OR ${TOLD_LAST} = 'UNKNOWN') ORDER BY r.id`;
 
 /** One statement, whatever the number. */

@@ -1,4 +1,4 @@
-import type { DeploymentStatus } from '../domain/states.ts';
+import { type DeploymentStatus, SEEN_IN_CLUSTER } from '../domain/states.ts';
 
 /**
  * Deployment.status and the listener's liveness in SQL: the one place of both.
@@ -55,5 +55,8 @@ export function statusIs(status: DeploymentStatus): string {
 /** The cluster runs the wanted generation, as far as was seen. */
 export const REMOTE_RECONCILED = `(d.observed_generation IS NOT DISTINCT FROM d.generation)`;
 
+/** SQL of the states that only the cluster tells, from a closed list. */
+export const SEEN_STATUSES = SEEN_IN_CLUSTER.map((status) => `'${status}'`).join(', ');
+
 /** Revision.status: a revision on its way cannot be observed while nobody looks. Alias `r`: revisions. */
-export const REVISION_STATUS = `CASE WHEN r.status IN ('AWAITING_DEPLOY', 'DEPLOYING') AND NOT ${WATCHED} THEN 'UNKNOWN' ELSE r.status END`;
+export const REVISION_STATUS = `CASE WHEN r.status IN (${SEEN_STATUSES}) AND NOT ${WATCHED} THEN 'UNKNOWN' ELSE r.status END`;

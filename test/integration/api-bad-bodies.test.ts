@@ -68,6 +68,8 @@ const BAD_BODIES: readonly BadBody[] = [
   top('a name with a line feed', 422, ['name'], { name: 'a\nb' }),
   top('a name with NUL', 422, ['name'], { name: 'a\u0000b' }),
   top('a name that turns direction', 422, ['name'], { name: 'a\u202eb' }),
+  top('a name that nobody sees', 422, ['name'], { name: '\u200b\u200b' }),
+  top('a name that ends unseen', 422, ['name'], { name: 'shop\u200b' }),
   top('a name that is a number', 422, ['name'], { name: 7 }),
   top('half a surrogate pair', 422, ['name'], { name: 'a\ud800' }),
   top('an unknown source', 422, ['source'], { source: 'ftp' }),

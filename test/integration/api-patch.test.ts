@@ -249,6 +249,15 @@ describe('merging', () => {
     }
   });
 
+  test('a deployment whose name would be refused now is read and changed as any other', async () => {
+    const made = await create(client);
+    const name = `${made.name}\u200b`;
+    await api.store.sql('UPDATE deployments SET name = $2 WHERE id = $1', [made.id, name]);
+    expect((await client.call<Deployment>('GET', urlOf(made))).body.name).toBe(name);
+    const changed = await patched(made, image('registry.example.com/shop/web:next'));
+    expect(changed).toMatchObject({ name, generation: made.generation + 1 });
+  });
+
   test('repo_commit_sha: null is an echo, anything else a 422', async () => {
     const made = await create(client);
     expect(await patched(made, { source_revision_config: { repo_commit_sha: null } })).toEqual(made);

@@ -190,6 +190,11 @@ test('list: newest first, by state, by finality, in pages; UNKNOWN while the lis
   expect(await numbers({ statuses: ['UNKNOWN'] })).toEqual([]);
   await store.sql("UPDATE listeners SET lease_expires_at = now() - interval '1 second'");
   expect(await numbers({ statuses: ['UNKNOWN'] })).toEqual([4]);
+  await setStatus(record.latestRevisionId, 'BUILDING');
+  expect(await numbers({ statuses: ['UNKNOWN'] })).toEqual([4]);
+  // That nothing of it has begun is what the hub itself knows.
+  await setStatus(record.latestRevisionId, 'AWAITING_BUILD');
+  expect(await numbers({ statuses: ['AWAITING_BUILD'] })).toEqual([4]);
   await listener.lease();
   const other = await newTenant(store);
   expect(

@@ -3,7 +3,13 @@ import { type Condition, REASON_NAMES } from '../../../src/domain/conditions.ts'
 import { explain } from '../../../src/domain/explain.ts';
 import { duration, type ExplainFacts } from '../../../src/domain/explain-facts.ts';
 import { REMEDIES, remedyOf } from '../../../src/domain/remedies.ts';
-import { isTerminal, LISTENER_STATUSES, REVISION_STATUSES } from '../../../src/domain/states.ts';
+import {
+  isTerminal,
+  LISTENER_STATUSES,
+  REVISION_STATUSES,
+  REVISION_WAYS,
+  type RevisionStatus,
+} from '../../../src/domain/states.ts';
 
 const T0 = new Date('2026-01-01T10:00:00.000Z');
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -129,6 +135,22 @@ describe('every reason', () => {
       expect(['act', 'wait']).toContain(remedy.kind);
     } else expect(['fine', 'history']).toContain(remedy.kind);
   });
+
+  // Another source_config revives nothing that has failed, so a PATCH of it alone is no remedy.
+  const failsWith = (status: RevisionStatus) =>
+    new Set(REVISION_WAYS.filter(({ to }) => to === status).flatMap(({ reasons }) => reasons));
+  const TRIED_ON = ['ApplyRefused', 'NamespaceNotAllowed'];
+  test.each([...failsWith('DEPLOY_FAILED')].filter((reason) => !TRIED_ON.includes(reason)))(
+    'a revision that failed by %s: what makes another one',
+    (reason) => expect(REMEDIES[reason]).toMatchObject({ text: expect.stringMatching(/redeploy\b/) }),
+  );
+  test.each([...failsWith('BUILD_FAILED')].filter((reason) => !TRIED_ON.includes(reason)))(
+    'a build that failed by %s: what builds anew',
+    (reason) =>
+      expect(REMEDIES[reason]).toMatchObject({
+        text: expect.stringMatching(/source_config.*POST …\/revisions/),
+      }),
+  );
 
   test('one that is not of the list has none, whatever it is called', () => {
     for (const reason of ['NeverHeardOf', 'constructor', '__proto__']) expect(remedyOf(reason)).toBeNull();
@@ -362,11 +384,59 @@ describe('a revision under way', () => {
     expect(explained.remedy?.text).toContain('max_scale');
   });
 
-  test('waits for its build, wherever the cluster is', () => {
-    const revision = { status: 'AWAITING_BUILD', reason: 'AwaitingBuild' } as const;
-    const explained = explain(facts({ revision, active: null, listener: { status: 'LOST' } }));
+  const toBuild = { status: 'AWAITING_BUILD', reason: 'AwaitingBuild', message: null } as const;
+  const image = (message: string) => condition('ImageReady', 'False', 'AwaitingBuild', message);
+
+  test('waits for its build, not for what runs', () => {
+    const conditions = [image('revision 3 waits for its build to begin'), serving('False')];
+    const data = condition('DatabaseReady', 'False', 'DatabaseStarting');
+    const deployment = { conditions: [data, ...conditions] };
+    const explained = explain(facts({ revision: toBuild, active: null, deployment }));
+    expect(explained.causes.map(({ reason }) => reason)).toEqual(['AwaitingBuild', 'AwaitingBuild']);
     expect(explained.remedy).toMatchObject({ kind: 'wait', reason: 'AwaitingBuild' });
-    expect(explained.causes).toHaveLength(1);
+  });
+
+  test.each([
+    ['LOST', 'ListenerLost'],
+    ['NEVER_SEEN', 'ListenerNeverSeen'],
+  ] as const)('waits for its build in a cluster whose listener is %s', (status, reason) => {
+    const conditions = [image('revision 3 is to be built')];
+    const listener = { status } as const;
+    const explained = explain(
+      facts({ revision: toBuild, active: null, listener, deployment: { conditions } }),
+    );
+    expect(explained.remedy).toMatchObject({ kind: 'act', reason });
+    expect(explained.causes.map(({ current }) => current)).toEqual([true, true, false]);
+  });
+
+  test('was being built when it was last seen', () => {
+    const building = condition('ImageReady', 'False', 'Building');
+    const deployment = { conditions: [condition('DatabaseReady', 'False', 'DatabaseStarting'), building] };
+    const revision = { status: 'UNKNOWN', reason: 'Building' } as const;
+    const explained = explain(facts({ revision, active: null, listener: { status: 'LOST' }, deployment }));
+    expect(explained.causes.map(({ level, reason, current }) => [level, reason, current])).toEqual([
+      ['revision', 'ListenerLost', true],
+      ['listener', 'ListenerLost', true],
+      ['condition', 'Building', false],
+    ]);
+  });
+
+  test('waits for its build, which is paused, or refused, or not let into the namespace', () => {
+    const explained = (...conditions: Condition[]) =>
+      explain(facts({ revision: toBuild, active: null, deployment: { conditions } }));
+    const refused = 'the Job of the build was refused: exceeded quota';
+    expect(explained(image(refused)).summary).toContain(refused);
+    const paused = condition('Paused', 'True', 'Paused');
+    expect(explained(paused, image('revision 3 is to be built')).remedy?.reason).toBe('Paused');
+    const { observedGeneration: _, ...note } = condition('Ready', 'False', 'NamespaceNotAllowed');
+    expect(explained(note).remedy?.reason).toBe('NamespaceNotAllowed');
+  });
+
+  test('waits for its build, and a newer one came: what is said of an image is about that', () => {
+    const conditions = [image('revision 4 is to be built')];
+    const deployment = { conditions, latestRevisionId: 'r4' };
+    const explained = explain(facts({ revision: toBuild, active: null, successor: OTHER, deployment }));
+    expect(explained.causes.map(({ reason }) => reason)).toEqual(['AwaitingBuild', 'Superseded']);
   });
 
   test('is overtaken: the newer one is named', () => {
@@ -436,7 +506,7 @@ test('every state with every listener: the state comes first, and none that is n
     expect(explained.summary).toMatch(/^Revision 3 /);
     expect(explained.serves === 'yes' && listener !== 'CONNECTED').toBe(false);
     expect(explained.knowledge.current).toBe(listener === 'CONNECTED');
-    const needsCluster = !isTerminal(status) && !/BUILD/.test(status);
+    const needsCluster = !isTerminal(status);
     const told = explained.causes.some(({ level }) => level === 'listener');
     if (needsCluster) expect(told).toBe(listener !== 'CONNECTED');
   }

@@ -5,6 +5,7 @@ import { CONTAINER_DEFAULTS } from '../../../src/domain/container-defaults.ts';
 import { withDefaultCeilings } from '../../../src/domain/default-ceilings.ts';
 import type { Secret, SourceConfig } from '../../../src/domain/deployment.ts';
 import { effectiveSpec } from '../../../src/domain/effective-spec.ts';
+import { effectiveResourceSpecSchema } from '../../../src/domain/effective-spec-schema.ts';
 import {
   type Caps,
   DEFAULT_POLICIES,
@@ -366,6 +367,19 @@ describe('a file', () => {
     expect(refused('cloud', { ...given, file })).toEqual([]);
   });
 
+  test('changes one cap of a type and leaves the others of it, and those of other types', () => {
+    const { caps_by_type: before } = DEFAULT_POLICIES.cloud;
+    const file = { caps_by_type: { dev_free: { scale: 2 }, prod: { cpu: 4 } } };
+    expect(policyFileSchema.safeParse(file).error).toBeUndefined();
+    expect(resolvePolicy('cloud', file).caps_by_type).toEqual({
+      dev_free: { ...before.dev_free, scale: 2 },
+      dev: before.dev,
+      prod: { cpu: 4 },
+    });
+    const free = { spec: { max_scale: 2, cpu: 3 }, config: { deployment_type: 'dev_free' as const }, file };
+    expect(refused('cloud', free)).toEqual(['cpu']);
+  });
+
   test('refuses hosts', () => {
     const given = { config: { custom_url: 'https://a.example.com' } };
     // What the server gave once is no tenant's to take back.
@@ -432,6 +446,32 @@ describe('a file', () => {
     expect(low.default_ceilings).toMatchObject({ db_connections: 60 });
     // A wider policy, asked again, bends nothing and leaves nothing behind.
     expect(withDefaultCeilings(stored, resolvePolicy('self_hosted'))).toEqual(config);
+  });
+
+  test('a cap in fractions of a core leaves whole cores where the contract has them; what is stored stays', () => {
+    const whole = { orchestrator_cpu: 1, executor_cpu: 2, db_cpu: 1 };
+    const spec = { cpu: 1, cache_cpu: 1, ...whole, executor_cpu: 1 };
+    const config = { resource_spec: spec, deployment_type: null } as SourceConfig;
+    const limits = (ceilings: SourceConfig['default_ceilings'], sent: ResourceSpec = spec) =>
+      effectiveSpec(sent, null, ceilings);
+    const file = { caps: { cpu: 1.5 } };
+    expect(refused('cloud', { spec, file })).toEqual([]);
+    const { default_ceilings: ceilings } = withDefaultCeilings(config, resolvePolicy('cloud', file));
+    const bent = limits(ceilings);
+    expect(effectiveResourceSpecSchema.safeParse(bent).error).toBeUndefined();
+    expect(bent).toMatchObject({ cpu_limit: 1.5, cache_cpu_limit: 1.5, orchestrator_cpu_limit: 1 });
+    expect(bent).toMatchObject({ executor_cpu_limit: 1, db_cpu_limit: 1 });
+    // Never below the request, nor below one core.
+    expect(limits(ceilings, whole)).toMatchObject({ executor_cpu: 2, executor_cpu_limit: 2 });
+    const low = withDefaultCeilings(config, resolvePolicy('cloud', { caps: { cpu: 0.5 } })).default_ceilings;
+    expect(limits(low)).toMatchObject({ db_cpu: 1, db_cpu_limit: 1 });
+    // Stored before: another limit would start its database again.
+    const { whole_cpu: _, ...former } = ceilings ?? { cpu: 0, memory_mb: 0, db_connections: 0 };
+    expect(limits(former)).toMatchObject({ db_cpu_limit: 1.5, executor_cpu_limit: 1.5 });
+    // Whole cores need no second ceiling.
+    const plain = withDefaultCeilings(config, resolvePolicy('cloud', { caps: { cpu: 1 } }));
+    expect(plain.default_ceilings).toMatchObject({ cpu: 1 });
+    expect(plain.default_ceilings).not.toHaveProperty('whole_cpu');
   });
 
   test('a volume is not held against a cap that is smaller than it, as it cannot shrink', () => {

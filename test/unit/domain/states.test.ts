@@ -133,7 +133,7 @@ describe('the table of revision states', () => {
         ).toEqual(
           outcome.moves.map(({ id, reason, from, to }) => {
             // The history has those on their way as UNKNOWN until it tells of the listener's return.
-            const onItsWay = from === 'AWAITING_DEPLOY' || from === 'DEPLOYING';
+            const onItsWay = ['BUILDING', 'AWAITING_DEPLOY', 'DEPLOYING'].includes(from);
             return [id, reason, given.listenerLost === true && onItsWay ? 'UNKNOWN' : from, to];
           }),
         );
