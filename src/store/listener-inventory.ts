@@ -69,7 +69,7 @@ WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND (${SETTLED} OR ${SUSPENDED})
 RETURNING ${RETURNING}`;
 
 /** What was seen of it is true no more. */
-const MARK_MISSING = `${MARK_DUE}, data_ready = false,
+const MARK_MISSING = `${MARK_DUE}, data_ready = false, url = NULL,
   conditions = coalesce((SELECT jsonb_agg(c || jsonb_build_object('status', 'Unknown', 'reason', 'Reconciling',
     'message', 'The custom resource is missing in the cluster; it is applied again.',
     'lastTransitionTime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))

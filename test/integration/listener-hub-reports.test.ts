@@ -333,12 +333,18 @@ describe('inventory', () => {
 
   it('makes work of a deletion; what was observed is true no more', async () => {
     const { record, entry } = await settled('deleted');
+    const url = 'https://deleted.example';
+    await listener.report([observed(record, { url })]);
+    expect((await read(record))?.observation?.url).toBe(url);
     expect((await listener.inventory([{ ...entry, uid: null }])).body.due).toBe(1);
     expect(await due()).toEqual([record.id]);
     const after = await read(record);
     expect(after?.status).toBe('AWAITING_DATABASE');
     expect(after?.observation?.conditions.map(({ status }) => status)).toEqual(['Unknown', 'Unknown']);
+    expect(after?.observation?.url).toBeNull();
     expect((await eventsOf(record.id)).at(-1)?.reason).toBe('ObjectRecreated');
+    await listener.report([observed(record, { url })]);
+    expect((await read(record))?.observation?.url).toBe(url);
   });
 
   it('that is complete makes work of what is missing, one that is not does not', async () => {
