@@ -457,6 +457,28 @@ describe('inventory', () => {
     expect(await kept()).toEqual(['orphan-2']);
   });
 
+  it('with many ids that the hub does not know tells of some of them, and how many more there are', async () => {
+    const orphans = Array.from({ length: 300 }, (_, at) => ({
+      deployment_id: `crowd-${at}`,
+      name: 'orphan',
+      namespace: 'apps',
+      uid: 'u',
+      generation: 1,
+      spec_hash: 'h',
+      applied_hash: 'h',
+    }));
+    const before = (await hub.store.sql("SELECT 1 FROM events WHERE reason = 'UnknownResource'")).length;
+    await listener.inventory(orphans, true);
+    const events = await hub.store.sql<{ details: object; message: string }>(
+      "SELECT details, message FROM events WHERE reason = 'UnknownResource' ORDER BY id",
+    );
+    expect(events).toHaveLength(before + 21);
+    expect(events.at(-1)).toMatchObject({
+      details: { more: 280 },
+      message: expect.stringContaining('holds 280 more ManagedDeployments that the hub does not know'),
+    });
+  });
+
   it('of a later generation that a listener applied (the hub was restored): what is wanted counts as later still', async () => {
     const { record, entry } = await settled('restored');
     const later = { ...entry, generation: 9, spec_hash: 'h9', applied_hash: 'h9' };
