@@ -26,6 +26,7 @@ import {
 } from './store/api-keys.ts';
 
 import { type Database, openDatabase } from './store/database.ts';
+import { removeNeverHandedOut } from './store/deployment-remove.ts';
 import { StoreError, UniqueViolation } from './store/errors.ts';
 import { readFleet } from './store/fleet.ts';
 import { choresOf, housekeep } from './store/housekeeping.ts';
@@ -45,6 +46,7 @@ export interface ApiRole extends RunningRole {
 
 /** How often leases that ran out are written to the history, and what has expired is removed. */
 const LOST_LISTENERS_EVERY_MS = 5_000;
+const UNSTARTED_EVERY_MS = 5_000;
 const HOUSEKEEPING_EVERY_MS = 3_600_000;
 /** Soon after the start: what is restarted each hour keeps house, too. Once more as long at most, by chance: replicas start together. */
 const HOUSEKEEPING_FIRST_MS = 60_000;
@@ -189,6 +191,12 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
   const timers = [
     repeat({ what: 'note lost listeners', everyMs: LOST_LISTENERS_EVERY_MS, logger }, () =>
       platform.transaction(recordLostListeners),
+    ),
+    repeat(
+      { what: 'end deletions of what was never handed out', everyMs: UNSTARTED_EVERY_MS, logger },
+      async () => {
+        while (!stopping.signal.aborted && (await platform.transaction(removeNeverHandedOut)) > 0);
+      },
     ),
     repeat({ what: 'clean the registry', everyMs: CLEAN_EVERY_MS, logger }, () =>
       cleaning.run(stopping.signal),
