@@ -13,6 +13,12 @@ export interface Chore {
 }
 
 /**
+ * A revision (`r`) that a newer one has overtaken while its listener never came: no cluster has it, and none will. The first
+ * report makes it SKIPPED.
+ */
+const NEVER_STARTS = `(r.status = 'QUEUED' AND d.spec_hash IS NULL AND NOT d.handed_out AND d.observed_at IS NULL)`;
+
+/**
  * Secrets (`s`) of a deployment (`d`) that no revision needs: none that may still run or that the cluster is told to run
  * (however many builds have failed since), none of the newest $1. A set that was just made may belong to a change that is
  * not committed.
@@ -20,7 +26,7 @@ export interface Chore {
 const PRUNABLE = `s.deployment_id = d.id AND s.id IS DISTINCT FROM d.secrets_id AND s.created_at < now() - interval '1 hour'
   AND NOT EXISTS (SELECT 1 FROM revisions r WHERE r.deployment_id = d.id AND r.secrets_id = s.id
     AND (r.id = d.active_revision_id OR r.id = d.latest_revision_id OR r.id = ${WANTED_REVISION}
-      OR r.status <> ALL($2::text[])
+      OR r.status <> ALL($2::text[]) AND NOT ${NEVER_STARTS}
       OR r.number > (SELECT max(n.number) FROM revisions n WHERE n.deployment_id = d.id) - $1))`;
 
 /** Numbers have no gaps, so the highest one is how many there are. Who changes one of these now is left alone. */
@@ -39,7 +45,7 @@ DELETE FROM secret_sets WHERE id IN (
 const PRUNED_AT_ONCE = [200, 1_000] as const;
 
 /**
- * Removes the secrets of revisions that are over, older than the newest `kept` of their deployment, and neither the
+ * Removes the secrets of revisions that are over or will never start, older than the newest `kept` of their deployment, and neither the
  * latest nor the active one; a part of them. Platform scope.
  * @returns how many deployments had such; 0: none is left
  */
