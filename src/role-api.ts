@@ -7,14 +7,13 @@ import { untilMigrated } from './await-migration.ts';
 import { type Config, ConfigError } from './config.ts';
 import { checkDatabaseRole } from './database-role.ts';
 import { KnownRoom } from './domain/known-room.ts';
-import type { Logger } from './domain/logger.ts';
-import type { Policy } from './domain/policy.ts';
 import { checkEncryptionKeys, configuredBox, KEYS_MISSING } from './encryption.ts';
 import { createGitHost } from './git-host/git-host.ts';
 import type { Inject } from './listener/hub-transport.ts';
 import { loadPolicy } from './policy-file.ts';
 import { configuredAuthority } from './registry-authority.ts';
 import { createRegistryCleaning } from './registry-cleaning.ts';
+import { repeat } from './repeat.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import { startTracing } from './role-api-tracing.ts';
 import {
@@ -26,12 +25,11 @@ import {
   hashApiKey,
 } from './store/api-keys.ts';
 
-import { renewBuildCredentials } from './store/build-credentials.ts';
-import { pruneBuildLogs } from './store/build-logs.ts';
 import { type Database, openDatabase } from './store/database.ts';
+import { removeNeverHandedOut } from './store/deployment-remove.ts';
 import { StoreError, UniqueViolation } from './store/errors.ts';
 import { readFleet } from './store/fleet.ts';
-import { pruneSecrets, sweep } from './store/housekeeping.ts';
+import { choresOf, housekeep } from './store/housekeeping.ts';
 import { recordLostListeners } from './store/listener-loss.ts';
 import { checkMigrated } from './store/migrate.ts';
 import { listenForWork } from './store/notifications.ts';
@@ -48,7 +46,10 @@ export interface ApiRole extends RunningRole {
 
 /** How often leases that ran out are written to the history, and what has expired is removed. */
 const LOST_LISTENERS_EVERY_MS = 5_000;
-const SWEEP_EVERY_MS = 3_600_000;
+const UNSTARTED_EVERY_MS = 5_000;
+const HOUSEKEEPING_EVERY_MS = 3_600_000;
+/** Soon after the start: what is restarted each hour keeps house, too. Once more as long at most, by chance: replicas start together. */
+const HOUSEKEEPING_FIRST_MS = 60_000;
 /** How often the registry is rid of what nobody needs. */
 const CLEAN_EVERY_MS = 10_000;
 
@@ -91,31 +92,6 @@ async function ensureKeys(
     // Another replica was faster, or the key was revoked.
     if (!(error instanceof UniqueViolation)) throw error;
   }
-}
-
-/** Runs `work` again and again; a failure is logged and waits for the next time. Returns the function that ends it. */
-function repeat(what: string, everyMs: number, work: () => Promise<unknown>, logger: Logger): () => void {
-  let running = false;
-  const timer = setInterval(() => {
-    if (running) return;
-    running = true;
-    work()
-      .catch((error) => logger.warn({ err: String(error) }, `failed to ${what}; tried again`))
-      .finally(() => {
-        running = false;
-      });
-  }, everyMs);
-  return () => clearInterval(timer);
-}
-
-/** Each part in a transaction of its own: no deployment waits for all of them. */
-async function housekeep({ platform }: Database, { tenant_counts: counts }: Policy): Promise<void> {
-  await platform.transaction(sweep);
-  await platform.transaction(renewBuildCredentials);
-  const prune = () =>
-    platform.transaction((transaction) => pruneSecrets(transaction, counts.revision_secrets));
-  while ((await prune()) > 0);
-  while ((await platform.transaction(pruneBuildLogs)) > 0);
 }
 
 async function openMigrated(
@@ -211,15 +187,29 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     kept: policy.tenant_counts.revision_secrets,
     logger,
   });
+  const chores = choresOf(policy.tenant_counts.revision_secrets);
   const timers = [
-    repeat(
-      'note lost listeners',
-      LOST_LISTENERS_EVERY_MS,
-      () => platform.transaction(recordLostListeners),
-      logger,
+    repeat({ what: 'note lost listeners', everyMs: LOST_LISTENERS_EVERY_MS, logger }, () =>
+      platform.transaction(recordLostListeners),
     ),
-    repeat('clean the registry', CLEAN_EVERY_MS, () => cleaning.run(stopping.signal), logger),
-    repeat('remove what has expired', SWEEP_EVERY_MS, () => housekeep(database, policy), logger),
+    repeat(
+      { what: 'end deletions of what was never handed out', everyMs: UNSTARTED_EVERY_MS, logger },
+      async () => {
+        while (!stopping.signal.aborted && (await platform.transaction(removeNeverHandedOut)) > 0);
+      },
+    ),
+    repeat({ what: 'clean the registry', everyMs: CLEAN_EVERY_MS, logger }, () =>
+      cleaning.run(stopping.signal),
+    ),
+    repeat(
+      {
+        what: 'keep house',
+        everyMs: HOUSEKEEPING_EVERY_MS,
+        firstMs: HOUSEKEEPING_FIRST_MS * (1 + Math.random()),
+        logger,
+      },
+      () => housekeep(platform, chores, logger, stopping.signal),
+    ),
   ];
   const stop = async () => {
     for (const end of timers) end();

@@ -73,11 +73,11 @@ function deletionRequested(at: Date, purgeAfter: Date | null): Condition {
 /** The conditions of a deployment. Never a `Ready` that speaks of an older generation than the wanted one. */
 export function shownConditions(record: DeploymentRecord): Condition[] {
   const { listener, conditions, observation, generation } = record;
-  if (!listener.everSeen) {
-    return withReady(conditions, condition('False', 'ListenerNeverSeen', record.createdAt));
-  }
   if (record.deleteRequestedAt !== null) {
     return withReady(conditions, deletionRequested(record.deleteRequestedAt, record.purgeAfter));
+  }
+  if (!listener.everSeen) {
+    return withReady(conditions, condition('False', 'ListenerNeverSeen', record.createdAt));
   }
   const blind = blindness(record);
   if (blind !== null) return unobserved(record, blind);

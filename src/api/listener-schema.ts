@@ -67,7 +67,7 @@ export const listenerSchema = z
     unknown_resources: z
       .int()
       .describe(
-        'ManagedDeployments in the cluster whose ids the hub does not know, as after a restore from an older backup: left alone, each told once by an event UnknownResource. At most 1000 are counted.',
+        'ManagedDeployments in the cluster whose ids the hub does not know, as after a restore from an older backup: left alone, each told once by an event UnknownResource (of many at once twenty, and how many more). At most 1000 are counted.',
       ),
     last_seen_at: timeSchema
       .nullable()

@@ -14,8 +14,12 @@ const READS_WITH = `d.source = 'git_host' AND d.tenant_id = $1 AND d.source_conf
 const HOLD = `SELECT d.id FROM deployments d WHERE ${READS_WITH} ORDER BY d.id FOR NO KEY UPDATE`;
 const OF_INTEGRATION = makeAnew(`${READS_WITH} AND ${IS_BUILT}`);
 
+const RENEWED_AT_ONCE = 200;
 /** Half of what credentials to push are valid for (api/build-secret.ts). A hand-out sets next_attempt_at a minute ahead. */
-const AGEING = makeAnew(`${SETTLED} AND ${IS_BUILT} AND d.next_attempt_at < now() - interval '12 hours'`);
+const AGEING = makeAnew(
+  `${SETTLED} AND ${IS_BUILT} AND d.next_attempt_at < now() - interval '12 hours'`,
+  RENEWED_AT_ONCE,
+);
 
 /** Has the builds that read with this integration, which the caller has locked FOR UPDATE, get its token anew. */
 export async function redeliverTokens(
@@ -27,7 +31,11 @@ export async function redeliverTokens(
   await transaction.query(OF_INTEGRATION, [tenantId, integrationId]);
 }
 
-/** Has the builds that have waited for half a day get credentials that hold for longer. Platform scope. */
-export async function renewBuildCredentials(transaction: Transaction): Promise<void> {
-  await transaction.query(AGEING);
+/**
+ * Has the builds that have waited for half a day get credentials that hold for longer, some at a time. Platform scope.
+ * @returns how many
+ */
+export async function renewBuildCredentials(transaction: Transaction): Promise<number> {
+  const rows = await transaction.query<{ due: number }>(AGEING);
+  return rows.reduce((sum, { due }) => sum + due, 0);
 }

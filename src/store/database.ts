@@ -58,7 +58,7 @@ export interface Database {
   forTenant(tenantId: string): Scope;
   /** For work across tenants: keys, listeners, housekeeping. */
   readonly platform: Scope;
-  /** @throws StoreUnavailable when PostgreSQL does not answer */
+  /** @throws StoreUnavailable when PostgreSQL does not answer, or is a standby */
   ping(): Promise<void>;
   /** The pool at present. */
   pool(): PoolStats;
@@ -180,6 +180,13 @@ async function enter(client: PoolClient, tenantId: string): Promise<void> {
   client.tenantId = null;
   await client.query(`SET berth.tenant_id = '${tenantId}'`);
   client.tenantId = tenantId;
+}
+
+/** @throws StoreUnavailable by which the connection goes: there may be another server behind its address by now */
+async function checkPrimary(reader: Reader): Promise<void> {
+  const [row] = await reader.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+  if (row?.standby === true)
+    throw new StoreUnavailable('it is a standby, which nothing can be written to', 'lost');
 }
 
 /** Why the same work may be run again: another transaction got in the way, or the connection was dead. */
@@ -313,7 +320,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       return scope(tenantId);
     },
     platform,
-    ping: () => platform.read(async (reader) => void (await reader.query('SELECT 1'))),
+    // In a transaction: of a standby's connections one goes with each ping, in place of a new one for each of the pool.
+    ping: () => platform.transaction(checkPrimary),
     pool: () => ({ max: poolSize, total: pool.totalCount, idle: pool.idleCount, waiting: places.waiting }),
     close() {
       closing ??= pool.end();

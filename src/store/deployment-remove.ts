@@ -50,6 +50,11 @@ const CLEAN: Ending = { reason: 'Deleted', message: 'Nothing of %s is left in th
 /** Instead of CLEAN, for what left with keep_workloads. */
 const LEFT =
   '%s has left Berth: what it ran goes on in the cluster. No other tenant gets the hosts that are still routed there until a deletion with force frees them.';
+const NEVER_THERE: Ending = {
+  reason: 'Deleted',
+  message: '%s is gone: it was never handed to its cluster.',
+  due: false,
+};
 const FORGOTTEN: Ending = {
   reason: 'Forgotten',
   message:
@@ -88,6 +93,28 @@ export function removeRecord(
   actor: Actor,
 ): Promise<boolean> {
   return remove(transaction, tenantId, deploymentId, actor, CLEAN);
+}
+
+/**
+ * No cluster was told of it, and none has told of it: after a restore of the hub the record may know less than a cluster. A
+ * hand-out that is under way has the row, and is waited for by leaving it alone.
+ */
+const NEVER_HANDED_OUT = `
+SELECT id, tenant_id AS "tenantId" FROM deployments
+WHERE delete_requested_at IS NOT NULL AND coalesce(purge_after <= now(), true) AND generation > acknowledged_generation
+  AND spec_hash IS NULL AND NOT handed_out AND observed_at IS NULL
+ORDER BY id LIMIT 50 FOR UPDATE SKIP LOCKED`;
+
+/**
+ * Ends the deletions of deployments that were never handed out, their grace over: a listener that never comes cannot say that
+ * they are gone. Should something of one be found after all, its tombstone is purge work. Platform scope.
+ * @returns how many
+ */
+export async function removeNeverHandedOut(transaction: Transaction): Promise<number> {
+  const rows = await transaction.query<{ id: string; tenantId: string }>(NEVER_HANDED_OUT);
+  for (const { id, tenantId } of rows)
+    await remove(transaction, tenantId, id, { kind: 'system' }, NEVER_THERE);
+  return rows.length;
 }
 
 /**

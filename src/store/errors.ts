@@ -83,8 +83,11 @@ export class SecretBoxError extends StoreError {
 const CONTENTION = new Set(['40001', '40P01']);
 /** SQLSTATE of a statement that was given up (timeout, lock, resources): the connection goes on. */
 const GIVEN_UP = /^(53|57014$|55P03$)/;
-/** SQLSTATE of a session that has ended, or whose prepared plans are of an older schema (0A000). */
-const SESSION_ENDED = /^(08|57P|58|25P0[34]$|0A000$)/;
+/**
+ * SQLSTATE of a session that has ended or was not let begin (28P01: the password is being changed), whose prepared plans are
+ * of an older schema (0A000), or whose server only reads (25006: a standby, or the primary before a failover).
+ */
+const SESSION_ENDED = /^(08|57P|58|25P0[34]$|25006$|28P01$|0A000$)/;
 const CONNECTION_LOST =
   /^(Connection terminated|Client has encountered|Client was closed|Cannot use a pool after|Connection ended)/;
 const NO_ANSWER = /^(Query read timeout|timeout exceeded when trying to connect|timeout expired)/;

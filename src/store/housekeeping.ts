@@ -1,15 +1,22 @@
+import type { Logger } from '../domain/logger.ts';
 import { TERMINAL_STATUSES } from '../domain/states.ts';
-import type { Transaction } from './database.ts';
+import { renewBuildCredentials } from './build-credentials.ts';
+import { pruneBuildLogs } from './build-logs.ts';
+import type { Scope, Transaction } from './database.ts';
 import { WANTED_REVISION } from './listener-work-rows.ts';
 
+/** A part of what is done every hour. */
+export interface Chore {
+  readonly what: string;
+  /** Does a bounded part of it. Platform scope. @returns how much; 0: nothing is left */
+  readonly portion: (transaction: Transaction) => Promise<number>;
+}
+
 /**
- * What is to be purged is kept for twice as long, unless its listener is gone: it may never come. What left with its workloads
- * is kept until it is given up: it pulls images.
+ * A revision (`r`) that a newer one has overtaken while its listener never came: no cluster has it, and none will. The first
+ * report makes it SKIPPED.
  */
-const OLD_TOMBSTONES = `
-DELETE FROM tombstones t WHERE purged_at < now() - interval '30 days' AND NOT kept_workloads
-  AND NOT (due AND purged_at > now() - interval '60 days'
-    AND EXISTS (SELECT 1 FROM listeners l WHERE l.id = t.listener_id AND l.lease_expires_at > now()))`;
+const NEVER_STARTS = `(r.status = 'QUEUED' AND d.spec_hash IS NULL AND NOT d.handed_out AND d.observed_at IS NULL)`;
 
 /**
  * Secrets (`s`) of a deployment (`d`) that no revision needs: none that may still run or that the cluster is told to run
@@ -19,7 +26,7 @@ DELETE FROM tombstones t WHERE purged_at < now() - interval '30 days' AND NOT ke
 const PRUNABLE = `s.deployment_id = d.id AND s.id IS DISTINCT FROM d.secrets_id AND s.created_at < now() - interval '1 hour'
   AND NOT EXISTS (SELECT 1 FROM revisions r WHERE r.deployment_id = d.id AND r.secrets_id = s.id
     AND (r.id = d.active_revision_id OR r.id = d.latest_revision_id OR r.id = ${WANTED_REVISION}
-      OR r.status <> ALL($2::text[])
+      OR r.status <> ALL($2::text[]) AND NOT ${NEVER_STARTS}
       OR r.number > (SELECT max(n.number) FROM revisions n WHERE n.deployment_id = d.id) - $1))`;
 
 /** Numbers have no gaps, so the highest one is how many there are. Who changes one of these now is left alone. */
@@ -31,40 +38,87 @@ ORDER BY d.id LIMIT $3 FOR NO KEY UPDATE OF d SKIP LOCKED`;
 
 /** In a statement of its own: it sees what was committed before the lock, such as a rollback to an old revision. */
 const PRUNE = `
-DELETE FROM secret_sets s USING deployments d WHERE d.id = ANY($3::uuid[]) AND ${PRUNABLE}
-RETURNING s.id`;
+DELETE FROM secret_sets WHERE id IN (
+  SELECT s.id FROM secret_sets s, deployments d WHERE d.id = ANY($3::uuid[]) AND ${PRUNABLE} LIMIT $4)`;
 
-const PRUNED_AT_ONCE = 200;
+/** Deployments, and sets of secrets of theirs. */
+const PRUNED_AT_ONCE = [200, 1_000] as const;
 
 /**
- * Removes the secrets of revisions that are over, older than the newest `kept` of their deployment, and neither the
- * latest nor the active one; of a part of all deployments. Platform scope.
+ * Removes the secrets of revisions that are over or will never start, older than the newest `kept` of their deployment, and neither the
+ * latest nor the active one; a part of them. Platform scope.
  * @returns how many deployments had such; 0: none is left
  */
 export async function pruneSecrets(transaction: Transaction, kept: number): Promise<number> {
   const rows = await transaction.query<{ id: string }>(LOCK_PRUNABLE, [
     kept,
     TERMINAL_STATUSES,
-    PRUNED_AT_ONCE,
+    PRUNED_AT_ONCE[0],
   ]);
-  if (rows.length > 0) await transaction.query(PRUNE, [kept, TERMINAL_STATUSES, rows.map(({ id }) => id)]);
+  const ids = rows.map(({ id }) => id);
+  if (ids.length > 0) await transaction.query(PRUNE, [kept, TERMINAL_STATUSES, ids, PRUNED_AT_ONCE[1]]);
   return rows.length;
 }
 
-/** Longer than git hosts send a delivery again, and than its signature is taken (domain/webhook-signature.ts). */
+/** What one statement removes: far from the ten seconds that it has, and from a lock that anybody notices. */
+const REMOVED_AT_ONCE = 500;
+
+/** Whoever holds a row is left alone: the next portion, or another hour, finds it. */
+const removal = (what: string, table: string, expired: string): Chore => {
+  const text = `
+DELETE FROM ${table} WHERE ctid = ANY(ARRAY(
+  SELECT t.ctid FROM ${table} t WHERE ${expired} LIMIT ${REMOVED_AT_ONCE} FOR UPDATE OF t SKIP LOCKED))
+RETURNING 1`;
+  return { what, portion: async (transaction) => (await transaction.query(text)).length };
+};
+
 /** Git hosts repeat deliveries for days; a body whose signature carries no time could be sent again by whoever got hold of it. */
-const OLD_DELIVERIES = `
-DELETE FROM webhook_deliveries WHERE received_at < now() - interval '7 days'
-  AND (delivery_id NOT LIKE 'sha256:%' OR received_at < now() - interval '90 days')`;
+const OLD_DELIVERY = `t.received_at < now() - interval '7 days'
+  AND (t.delivery_id NOT LIKE 'sha256:%' OR t.received_at < now() - interval '90 days')`;
 
 /**
- * Removes what has outlived its use: answers kept for 24 hours, deliveries of webhooks for 7 days (hashes of their bodies for 90), tombstones for 30,
- * requests for logs whose readers have gone.
- * Platform scope.
+ * What is to be purged is kept for twice as long, unless its listener is gone: it may never come. What left with its workloads
+ * is kept until it is given up: it pulls images.
  */
-export async function sweep(transaction: Transaction): Promise<void> {
-  await transaction.query('DELETE FROM idempotency_keys WHERE expires_at <= now()');
-  await transaction.query(OLD_DELIVERIES);
-  await transaction.query(OLD_TOMBSTONES);
-  await transaction.query('DELETE FROM log_requests WHERE expires_at < now()');
+const OLD_TOMBSTONE = `t.purged_at < now() - interval '30 days' AND NOT t.kept_workloads
+  AND NOT (t.due AND t.purged_at > now() - interval '60 days'
+    AND EXISTS (SELECT 1 FROM listeners l WHERE l.id = t.listener_id AND l.lease_expires_at > now()))`;
+
+/** What has outlived its use. */
+export const EXPIRED: readonly Chore[] = [
+  removal('answers to repeated requests', 'idempotency_keys', 't.expires_at <= now()'),
+  removal('deliveries of webhooks', 'webhook_deliveries', OLD_DELIVERY),
+  removal('tombstones', 'tombstones', OLD_TOMBSTONE),
+  removal('requests for logs whose readers have gone', 'log_requests', 't.expires_at < now()'),
+];
+
+/** All parts. `keptSecrets`: of so many newest revisions of a deployment. */
+export const choresOf = (keptSecrets: number): readonly Chore[] => [
+  // First: a build that waits needs them, nobody needs what is removed.
+  { what: 'credentials of builds that wait', portion: renewBuildCredentials },
+  ...EXPIRED,
+  {
+    what: 'secrets of old revisions',
+    portion: (transaction) => pruneSecrets(transaction, keptSecrets),
+  },
+  { what: 'logs of old builds', portion: pruneBuildLogs },
+];
+
+/**
+ * Does all of each part, in portions that are transactions of their own: no deployment waits for all of them. A part that
+ * fails is told, and keeps no other one from its turn.
+ */
+export async function housekeep(
+  platform: Scope,
+  chores: readonly Chore[],
+  logger: Logger,
+  stopping: AbortSignal,
+): Promise<void> {
+  for (const { what, portion } of chores) {
+    try {
+      while (!stopping.aborted && (await platform.transaction(portion)) > 0);
+    } catch (error) {
+      logger.warn({ what, err: String(error) }, `failed to keep house (${what}); tried again in an hour`);
+    }
+  }
 }

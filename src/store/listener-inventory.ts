@@ -69,7 +69,7 @@ WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND (${SETTLED} OR ${SUSPENDED})
 RETURNING ${RETURNING}`;
 
 /** What was seen of it is true no more. */
-const MARK_MISSING = `${MARK_DUE}, data_ready = false,
+const MARK_MISSING = `${MARK_DUE}, data_ready = false, url = NULL,
   conditions = coalesce((SELECT jsonb_agg(c || jsonb_build_object('status', 'Unknown', 'reason', 'Reconciling',
     'message', 'The custom resource is missing in the cluster; it is applied again.',
     'lastTransitionTime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))
@@ -154,12 +154,14 @@ async function tell(
 
 /** Most unknown ids that are kept of a listener. */
 const MAX_UNKNOWN = 1000;
+/** Of so many new ones an event each; how many more there are is one of its own: whoever runs a listener writes their ids. */
+const MAX_TOLD = 20;
 
 const UNKNOWN_BEFORE =
   'SELECT tenant_id, compute_id, unknown_resources AS ids FROM listeners WHERE id = $1 FOR NO KEY UPDATE';
 const NOTE_UNKNOWN = 'UPDATE listeners SET unknown_resources = $2::jsonb WHERE id = $1';
 
-/** Keeps which ids are unknown, and tells of each new one. */
+/** Keeps which ids are unknown, and tells of new ones. */
 async function noteUnknown(
   transaction: Transaction,
   listenerId: string,
@@ -177,17 +179,26 @@ async function noteUnknown(
   const added = kept.filter((id) => !before.has(id));
   if (added.length === 0 && kept.length === before.size) return;
   await transaction.query(NOTE_UNKNOWN, [listenerId, JSON.stringify(kept)]);
-  await appendEvents(
-    transaction,
-    added.map((id) => ({
-      tenantId: row.tenant_id,
-      listenerId,
-      actor: { kind: 'listener', id: listenerId, name: row.compute_id },
-      reason: 'UnknownResource',
-      message: `The cluster of listener ${row.compute_id} holds a ManagedDeployment of the id ${id}, which the hub does not know; it is left alone.`,
-      details: { deployment_id: id },
-    })),
-  );
+  const { tenant_id: tenantId, compute_id: name } = row;
+  const event = (what: string, details: Record<string, unknown>) => ({
+    tenantId,
+    listenerId,
+    actor: { kind: 'listener', id: listenerId, name } as const,
+    reason: 'UnknownResource' as const,
+    message: `The cluster of listener ${name} holds ${what}`,
+    details,
+  });
+  const more = added.length - MAX_TOLD;
+  await appendEvents(transaction, [
+    ...added.slice(0, MAX_TOLD).map((id) =>
+      event(`a ManagedDeployment of the id ${id}, which the hub does not know; it is left alone.`, {
+        deployment_id: id,
+      }),
+    ),
+    ...(more > 0
+      ? [event(`${more} more ManagedDeployments that the hub does not know; they are left alone.`, { more })]
+      : []),
+  ]);
 }
 
 /**

@@ -20,10 +20,11 @@ const IS_MADE = `(${SETTLED} OR (d.handed_out AND d.next_attempt_at > now()))`;
 /**
  * SQL that has the items of those deployments (alias `d`) made anew for which `which` holds. Rows are locked in the order
  * in which everybody locks deployments. Answers per listener how many have become due by it.
+ * @param most of so many at once; default: all
  */
-export const makeAnew = (which: string) => `
+export const makeAnew = (which: string, most?: number) => `
 WITH chosen AS (
-  SELECT d.id FROM deployments d WHERE d.delete_requested_at IS NULL AND ${which} ORDER BY d.id FOR NO KEY UPDATE
+  SELECT d.id FROM deployments d WHERE d.delete_requested_at IS NULL AND ${which} ORDER BY d.id${most === undefined ? '' : ` LIMIT ${most}`} FOR NO KEY UPDATE
 ), made AS (
   UPDATE deployments d SET ${ANEW}, next_attempt_at = CASE WHEN ${IS_MADE} THEN now() ELSE d.next_attempt_at END,
     attempts = CASE WHEN ${IS_MADE} THEN 0 ELSE d.attempts END

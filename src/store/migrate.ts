@@ -1,12 +1,21 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { fullJitter } from '../domain/backoff.ts';
 import type { Logger } from '../domain/logger.ts';
 import { connectionConfig, describeTarget } from './connection.ts';
 import type { Database, Reader } from './database.ts';
-import { drizzle, migrate as runMigrations } from './drizzle.ts';
-import { ForeignMigration, NotMigrated, StoreUnavailable, translateError } from './errors.ts';
+import { DrizzleQueryError, drizzle, migrate as runMigrations } from './drizzle.ts';
+import {
+  ForeignMigration,
+  NotMigrated,
+  StoreContention,
+  StoreError,
+  StoreUnavailable,
+  translateError,
+} from './errors.ts';
 import { readDatabaseRole, unboundRole } from './row-security.ts';
 
 const FOLDER = fileURLToPath(new URL('migrations', import.meta.url));
@@ -16,6 +25,21 @@ const TABLE = 'applied';
 const ADVISORY_LOCK = 23_784;
 const LEAST_SERVER_VERSION = 15;
 const TIMEOUT_MS = 10 * 60_000;
+
+/** How long migrations wait for the tables that others use. Milliseconds. */
+export interface LockPatience {
+  /** For one lock: whoever wants the table meanwhile waits behind, and has ten seconds in all. */
+  readonly lockMs: number;
+  /** Least pause between two attempts, in which those who waited have their turn. */
+  readonly pauseMs: number;
+  /** For all attempts. */
+  readonly totalMs: number;
+}
+
+/** In all less than the five minutes that Helm waits for the Job; that one begins anew. */
+const PATIENCE: LockPatience = { lockMs: 3_000, pauseMs: 5_000, totalMs: 4 * 60_000 };
+/** SQLSTATE: a lock was not to be had in time; others hold and want the same ones. */
+const HELD_UP = new Set(['55P03', '40P01']);
 
 interface Migration {
   readonly tag: string;
@@ -85,7 +109,58 @@ function checkUnchanged(applied: readonly AppliedMigration[]): void {
   );
 }
 
-async function applyPending(client: pg.Client, target: string, logger: Logger): Promise<string[]> {
+/** The statement that waited, as far as a line of the log has room. Migrations hold no values of rows. */
+const statementOf = (thrown: unknown) =>
+  thrown instanceof DrizzleQueryError
+    ? thrown.query.replace(/\s+/g, ' ').trim().slice(0, 200)
+    : 'a statement';
+
+/**
+ * Runs all of them in one transaction, again and again while somebody holds a lock that they need: a running pg_dump, a
+ * transaction that was forgotten.
+ */
+async function runPatiently(
+  client: pg.Client,
+  target: string,
+  logger: Logger,
+  { lockMs, pauseMs, totalMs }: LockPatience,
+): Promise<void> {
+  await client.query(`SET lock_timeout = ${lockMs}`);
+  const end = performance.now() + totalMs;
+  for (let failures = 0; ; failures += 1) {
+    try {
+      await runMigrations(drizzle(client), {
+        migrationsFolder: FOLDER,
+        migrationsSchema: SCHEMA,
+        migrationsTable: TABLE,
+      });
+      return;
+    } catch (thrown) {
+      const error = translateError(thrown);
+      if (!(error instanceof StoreError) || !HELD_UP.has(error.sqlState ?? '')) throw thrown;
+      const pause = pauseMs + fullJitter(failures, { baseMs: pauseMs, capMs: 4 * pauseMs }, Math.random);
+      const waited = statementOf(thrown);
+      if (performance.now() + pause > end) {
+        throw new StoreContention(
+          `${target}: another session kept a lock that the migration needs (${waited}), and nothing was changed; next: end what holds it (of long transactions, pg_stat_activity has the xact_start: a pg_dump, a forgotten session), and migrate again`,
+          error.sqlState ?? '55P03',
+        );
+      }
+      logger.warn(
+        { target, statement: waited, attempt: failures + 1, pauseMs: Math.round(pause) },
+        'another session holds a lock that the migration needs; all of it is tried again after a pause',
+      );
+      await sleep(pause);
+    }
+  }
+}
+
+async function applyPending(
+  client: pg.Client,
+  target: string,
+  logger: Logger,
+  patience: LockPatience,
+): Promise<string[]> {
   await checkServer(client);
   await checkRole(client, target, logger);
   // Held until the connection ends; the others wait here and then find nothing to do.
@@ -103,11 +178,7 @@ async function applyPending(client: pg.Client, target: string, logger: Logger): 
   logger.info({ target, migrations: tags }, `migrating the database: ${tags.join(', ')}`);
   // Row-level security binds migrations as well: they work on all tenants' rows.
   await client.query(`SET berth.tenant_id = '*'`);
-  await runMigrations(drizzle(client), {
-    migrationsFolder: FOLDER,
-    migrationsSchema: SCHEMA,
-    migrationsTable: TABLE,
-  });
+  await runPatiently(client, target, logger, patience);
   logger.info({ target, migrations: tags }, 'the database is migrated');
   return tags;
 }
@@ -115,16 +186,20 @@ async function applyPending(client: pg.Client, target: string, logger: Logger): 
 /**
  * Brings the database to this program's schema, in one transaction; safe when several replicas do it at once.
  * @returns the names of the migrations that were applied
- * @throws StoreUnavailable (a retry may help), NotMigrated (server too old)
+ * @throws StoreUnavailable (a retry may help), StoreContention (others kept a lock), NotMigrated (server too old)
  */
-export async function migrate(url: string, logger: Logger): Promise<string[]> {
+export async function migrate(
+  url: string,
+  logger: Logger,
+  patience: LockPatience = PATIENCE,
+): Promise<string[]> {
   const target = describeTarget(url);
   const client = new pg.Client(connectionConfig(url, TIMEOUT_MS));
   // Reported by the statement in flight; without a listener it would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
-    return await applyPending(client, target, logger);
+    return await applyPending(client, target, logger, patience);
   } catch (thrown) {
     const error = translateError(thrown);
     if (!(error instanceof StoreUnavailable)) throw error;

@@ -19,8 +19,12 @@ export function isHubHeartbeat({ method, path }: HttpRequest): boolean {
 const WRITE =
   /\b(?:INSERT\s+INTO|UPDATE(?!\s+(?:OF|SET)\b)|DELETE\s+FROM)\s+(?:ONLY\s+)?"?(?:public"?\."?)?([a-z_]+)"?/gi;
 
-/** Run every few seconds or with every call, and write only what is due: branches to look at, when a key was used. */
-const PERIODIC = /next_poll_at <= now\(\)|set "last_used_at" = now\(\)/i;
+/**
+ * Run by the clock or with every call, and write only what is due: branches to look at, when a key was used, what the hub
+ * does every hour (store/housekeeping.ts).
+ */
+const PERIODIC =
+  /next_poll_at <= now\(\)|set "last_used_at" = now\(\)|WHERE ctid = ANY|interval '12 hours'|AS logged WHERE age/i;
 
 /** Tables that a statement writes; none: it reads. */
 export function tablesWritten(sql: string): string[] {

@@ -10,6 +10,7 @@ import {
   startApi,
   uniqueName,
 } from './harness/api.ts';
+import { sweep } from './harness/store.ts';
 
 let api: ApiFixture;
 let client: Client;
@@ -137,7 +138,6 @@ describe('force', () => {
   });
 
   test('a tombstone that is due is kept for 60 days while its listener lives, and for 30 if it does not', async () => {
-    const { sweep } = await import('../../src/store/housekeeping.ts');
     const [id = ''] = await ids(1);
     await client.call('DELETE', `/v2/deployments/${id}?force=true`);
     const aged = (tombstone: string, days: number) =>
@@ -150,17 +150,17 @@ describe('force', () => {
     const lease = (seconds: number) =>
       api.store.sql('UPDATE listeners SET lease_expires_at = now() + make_interval(secs => $1)', [seconds]);
     await lease(60);
-    await api.store.database.platform.transaction(sweep);
+    await sweep(api.store);
     expect(await kept()).toHaveLength(1);
     await lease(-60);
-    await api.store.database.platform.transaction(sweep);
+    await sweep(api.store);
     expect(await kept()).toHaveLength(0);
 
     const [other = ''] = await ids(1);
     await client.call('DELETE', `/v2/deployments/${other}?force=true`);
     await aged(other, 61);
     await lease(60);
-    await api.store.database.platform.transaction(sweep);
+    await sweep(api.store);
     expect(await kept(other)).toHaveLength(0);
   });
 });

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TOKEN_PATH } from '../../src/registry/registry-config.ts';
 import { removeRecord } from '../../src/store/deployment-remove.ts';
-import { sweep } from '../../src/store/housekeeping.ts';
 import { type ApiFixture, askingRegistry, type Client, create, startApi } from './harness/api.ts';
+import { sweep } from './harness/store.ts';
 
 interface PushToken {
   registry_url: string;
@@ -186,7 +186,7 @@ test('what leaves with keep_workloads goes on pulling, and nothing else, until a
   await api.store.sql(`UPDATE tombstones SET purged_at = now() - interval '31 days' WHERE id = $1`, [
     made.id,
   ]);
-  await api.store.database.platform.transaction(sweep);
+  await sweep(api.store);
   expect(await statuses()).toEqual([200, 401]);
   expect((await owner.call('DELETE', `/v2/deployments/${made.id}?force=true`)).status).toBe(204);
   expect(await statuses()).toEqual([401, 401]);

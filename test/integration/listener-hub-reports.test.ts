@@ -333,12 +333,18 @@ describe('inventory', () => {
 
   it('makes work of a deletion; what was observed is true no more', async () => {
     const { record, entry } = await settled('deleted');
+    const url = 'https://deleted.example';
+    await listener.report([observed(record, { url })]);
+    expect((await read(record))?.observation?.url).toBe(url);
     expect((await listener.inventory([{ ...entry, uid: null }])).body.due).toBe(1);
     expect(await due()).toEqual([record.id]);
     const after = await read(record);
     expect(after?.status).toBe('AWAITING_DATABASE');
     expect(after?.observation?.conditions.map(({ status }) => status)).toEqual(['Unknown', 'Unknown']);
+    expect(after?.observation?.url).toBeNull();
     expect((await eventsOf(record.id)).at(-1)?.reason).toBe('ObjectRecreated');
+    await listener.report([observed(record, { url })]);
+    expect((await read(record))?.observation?.url).toBe(url);
   });
 
   it('that is complete makes work of what is missing, one that is not does not', async () => {
@@ -449,6 +455,28 @@ describe('inventory', () => {
     expect(await kept()).toEqual(['orphan-1', 'orphan-2']);
     await listener.inventory([orphan('orphan-2')], true);
     expect(await kept()).toEqual(['orphan-2']);
+  });
+
+  it('with many ids that the hub does not know tells of some of them, and how many more there are', async () => {
+    const orphans = Array.from({ length: 300 }, (_, at) => ({
+      deployment_id: `crowd-${at}`,
+      name: 'orphan',
+      namespace: 'apps',
+      uid: 'u',
+      generation: 1,
+      spec_hash: 'h',
+      applied_hash: 'h',
+    }));
+    const before = (await hub.store.sql("SELECT 1 FROM events WHERE reason = 'UnknownResource'")).length;
+    await listener.inventory(orphans, true);
+    const events = await hub.store.sql<{ details: object; message: string }>(
+      "SELECT details, message FROM events WHERE reason = 'UnknownResource' ORDER BY id",
+    );
+    expect(events).toHaveLength(before + 21);
+    expect(events.at(-1)).toMatchObject({
+      details: { more: 280 },
+      message: expect.stringContaining('holds 280 more ManagedDeployments that the hub does not know'),
+    });
   });
 
   it('of a later generation that a listener applied (the hub was restored): what is wanted counts as later still', async () => {

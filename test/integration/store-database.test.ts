@@ -1,4 +1,6 @@
 /** Transactions, retries, typed errors, the tenant's bounds, and a PostgreSQL that goes away. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Database, openDatabase, type Transaction } from '../../src/store/database.ts';
 import { insertDeployment } from '../../src/store/deployments.ts';
@@ -101,6 +103,16 @@ describe('transaction', () => {
     await database.ping();
   });
 
+  test('a session that may only read is unavailable, and gives way to another one', async () => {
+    await counters(1);
+    const database = open({ poolSize: 1 });
+    await database.platform.read((reader) => reader.query('SET default_transaction_read_only = on'));
+    const add = () => database.platform.transaction((tx) => raise(tx, 1));
+    await expect(add()).rejects.toBeInstanceOf(StoreUnavailable);
+    await add();
+    expect(await values()).toEqual([1]);
+  });
+
   test('a full pool is unavailable, not a wait without end', async () => {
     // Long enough to connect on a busy machine: the same limit holds for that.
     const database = open({ poolSize: 1, connectTimeoutMs: 2_000 });
@@ -150,6 +162,17 @@ describe('errors', () => {
       expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain(secret);
     }
     expect(viaDrizzle).toMatchObject({ constraint: 'tenants_name' });
+  });
+
+  test('a password that is another one by now: unavailable, without it', async () => {
+    const url = new URL(store.url);
+    url.password = 'hunter2';
+    const error = await open({ url: url.href })
+      .ping()
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(StoreUnavailable);
+    expect(String(error)).toContain('password authentication failed');
+    expect(String(error)).not.toContain('hunter2');
   });
 
   test('PostgreSQL unreachable: said with host and port, without the password', async () => {
@@ -231,6 +254,24 @@ describe('tenants', () => {
 });
 
 describe('PostgreSQL goes away', () => {
+  test('a standby in its place is not ready; the primary is, once it is back', async () => {
+    const own = await startStore({ own: true, poolSize: 2 });
+    try {
+      const signal = join(own.server.stateDir ?? '', 'data', 'standby.signal');
+      await own.server.stopServer('fast');
+      writeFileSync(signal, '');
+      await own.server.startServer();
+      await expect(own.database.ping()).rejects.toThrow('it is a standby');
+      expect(own.database.pool()).toMatchObject({ total: 0 });
+      await own.server.stopServer('fast');
+      rmSync(signal);
+      await own.server.startServer();
+      await own.database.ping();
+    } finally {
+      await own.stop();
+    }
+  });
+
   test('crash and restart: idle, in a transaction, at COMMIT; then everything works again', async () => {
     const own = await startStore({ own: true, poolSize: 3 });
     try {

@@ -1,6 +1,7 @@
 /** Deletion of a record in two steps: asked for, then removed once the cluster is clean; what goes with it and what stays. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { uuidv7 } from '../../src/domain/id.ts';
+import { removeNeverHandedOut } from '../../src/store/deployment-remove.ts';
 import { findDeployment, removeRecord, requestDeletion } from '../../src/store/deployments.ts';
 import { listEvents } from '../../src/store/events.ts';
 import { findRevision } from '../../src/store/revisions.ts';
@@ -125,4 +126,51 @@ test('a tracing project that a deployment of the same name uses by now is kept',
   expect(await store.sql('SELECT name FROM tracing_projects WHERE id = $1', [next.tracingProjectId])).toEqual(
     [{ name: 'shop' }],
   );
+});
+
+test('what was never handed out goes when its grace is over, without a listener; what was, or is just being, waits for one', async () => {
+  const remove = () => store.database.platform.transaction(removeNeverHandedOut);
+  // Of the tests before.
+  await remove();
+  const { tenantId, scope } = await newTenant(store);
+  const made = async (name: string) => (await insert(store, tenantId, name)).id;
+  const [asked, inGrace, told, seen, wanted] = [
+    await made('asked'),
+    await made('in-grace'),
+    await made('told'),
+    await made('seen'),
+    await made('wanted'),
+  ];
+  await store.sql('UPDATE deployments SET handed_out = true WHERE id = $1', [told]);
+  // As after a restore of the hub: the cluster tells of what the record was never handed out as.
+  await store.sql('UPDATE deployments SET observed_at = now() WHERE id = $1', [seen]);
+  for (const id of [asked, told, seen])
+    await scope.transaction((tx) => requestDeletion(tx, tenantId, id, request));
+  await scope.transaction((tx) => requestDeletion(tx, tenantId, inGrace, { ...request, graceSeconds: 3600 }));
+  const left = async () =>
+    (
+      await store.sql<{ id: string }>('SELECT id FROM deployments WHERE tenant_id = $1 ORDER BY id', [
+        tenantId,
+      ])
+    ).map(({ id }) => id);
+
+  await store.database.platform.transaction(async (handingOut) => {
+    await handingOut.query('SELECT 1 FROM deployments WHERE id = $1 FOR UPDATE', [asked]);
+    expect(await remove()).toBe(0);
+  });
+  expect(await remove()).toBe(1);
+  expect(await left()).toEqual([inGrace, told, seen, wanted].sort());
+  expect(await store.sql('SELECT id, due FROM tombstones WHERE tenant_id = $1', [tenantId])).toEqual([
+    { id: asked, due: false },
+  ]);
+  const [last] = await scope.read((reader) => listEvents(reader, tenantId, asked, page));
+  expect(last).toMatchObject({
+    reason: 'Deleted',
+    message: 'asked is gone: it was never handed to its cluster.',
+    details: { from: 'AWAITING_DELETE', to: null },
+  });
+
+  await store.sql('UPDATE deployments SET purge_after = now() WHERE id = $1', [inGrace]);
+  expect(await remove()).toBe(1);
+  expect(await left()).toEqual([told, seen, wanted].sort());
 });

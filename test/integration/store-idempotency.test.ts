@@ -3,13 +3,22 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { uuidv7 } from '../../src/domain/id.ts';
 import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
+import type { Transaction } from '../../src/store/database.ts';
 import { findDeployment, insertDeployment } from '../../src/store/deployments.ts';
 import { UniqueViolation } from '../../src/store/errors.ts';
-import { sweep } from '../../src/store/housekeeping.ts';
+import { EXPIRED, housekeep } from '../../src/store/housekeeping.ts';
 import { claimIdempotencyKey } from '../../src/store/idempotency.ts';
 import { resealBatch } from '../../src/store/sealed-tables.ts';
 import { createSecretBox, openSecrets } from '../../src/store/secret-box.ts';
-import { insert, newDeployment, newTenant, type StoreFixture, startStore } from './harness/store.ts';
+import {
+  insert,
+  newDeployment,
+  newTenant,
+  recordingLogger,
+  type StoreFixture,
+  startStore,
+  sweep,
+} from './harness/store.ts';
 
 let store: StoreFixture;
 beforeAll(async () => {
@@ -77,11 +86,51 @@ describe('idempotency', () => {
        UNION ALL SELECT $4::uuid, $1::uuid, $3::uuid, 'new', 'new', 'apps', 2, now() - interval '29 days'`,
       [tenantId, uuidv7(), PLATFORM_LISTENER_ID, uuidv7()],
     );
-    await store.database.platform.transaction(sweep);
+    await sweep(store);
     expect(await store.sql('SELECT 1 FROM idempotency_keys WHERE tenant_id = $1', [tenantId])).toEqual([]);
     expect(await store.sql('SELECT name FROM tombstones WHERE tenant_id = $1', [tenantId])).toEqual([
       { name: 'new' },
     ]);
+  });
+});
+
+describe('housekeeping', () => {
+  const keys = async (count: number) => {
+    const { tenantId } = await newTenant(store);
+    await store.sql(
+      `INSERT INTO idempotency_keys (tenant_id, key, operation, fingerprint, status_code, deployment_id, expires_at)
+       SELECT $1, n::text, 'POST', '', 201, gen_random_uuid(), now() - interval '1 second' FROM generate_series(1, $2::int) n`,
+      [tenantId, count],
+    );
+    const left = () => store.sql('SELECT 1 FROM idempotency_keys WHERE tenant_id = $1', [tenantId]);
+    return { left };
+  };
+
+  test('removes what has expired in portions, until nothing is left; what is held by somebody waits', async () => {
+    const { left } = await keys(1_200);
+    const [answers] = EXPIRED;
+    if (answers === undefined) throw new Error('there is nothing to sweep');
+    expect(await store.database.platform.transaction(answers.portion)).toBe(500);
+    await store.database.platform.transaction(async (tx) => {
+      await tx.query('SELECT 1 FROM idempotency_keys ORDER BY key LIMIT 1 FOR UPDATE');
+      await sweep(store);
+      expect(await left()).toHaveLength(1);
+    });
+    await sweep(store);
+    expect(await left()).toHaveLength(0);
+  });
+
+  test('a part that fails is told, and keeps no other one from its turn', async () => {
+    const { left } = await keys(1);
+    const failing = {
+      what: 'what takes too long',
+      portion: async (tx: Transaction) => (await tx.query('SELECT 1/0')).length,
+    };
+    const logger = recordingLogger();
+    const { platform } = store.database;
+    await housekeep(platform, [failing, ...EXPIRED], logger, new AbortController().signal);
+    expect(logger.lines).toMatchObject([{ level: 'warn', fields: { what: 'what takes too long' } }]);
+    expect(await left()).toHaveLength(0);
   });
 });
 

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
 import { openDatabase } from '../../src/store/database.ts';
-import { ForeignMigration, NotMigrated, StoreUnavailable } from '../../src/store/errors.ts';
+import { ForeignMigration, NotMigrated, StoreContention, StoreUnavailable } from '../../src/store/errors.ts';
 import { checkMigrated, migrate } from '../../src/store/migrate.ts';
 import { findTenantByName } from '../../src/store/tenants.ts';
 import type { LocalPostgres } from '../cluster/postgres.ts';
@@ -100,6 +100,56 @@ test('a failed migration leaves nothing half-done', async () => {
   expect(tables).toEqual([{ tablename: 'tenants' }]);
   await client.query('DROP TABLE tenants');
   expect(await migrate(url, recordingLogger())).toEqual(tags);
+});
+
+/** A database that lacks the last migration, and a session that reads the table which that one alters, as pg_dump does. */
+async function readerInTheWay() {
+  const { url, database } = await emptyDatabase();
+  await migrate(url, recordingLogger());
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query('ALTER TABLE listeners DROP COLUMN awaits_inventory');
+  await client.query(
+    'DELETE FROM berth_migrations.applied WHERE id = (SELECT max(id) FROM berth_migrations.applied)',
+  );
+  await client.query('BEGIN');
+  await client.query('LOCK TABLE listeners IN ACCESS SHARE MODE');
+  return {
+    url,
+    client,
+    read: () => database.platform.read((reader) => reader.query('SELECT 1 FROM listeners')),
+  };
+}
+
+test('a session that keeps a lock holds a migration up, and not those who read meanwhile', async () => {
+  const { url, client, read } = await readerInTheWay();
+  const logger = recordingLogger();
+  const told = Promise.withResolvers<void>();
+  const warn = (fields: object, message: string) => {
+    logger.warn(fields, message);
+    told.resolve();
+  };
+  const migrating = migrate(url, { ...logger, warn }, { lockMs: 100, pauseMs: 20, totalMs: 60_000 });
+  await told.promise;
+  await read();
+  await client.query('COMMIT');
+  expect(await migrating).toEqual([tags.at(-1)]);
+  expect(logger.lines.find(({ level }) => level === 'warn')).toMatchObject({
+    message: 'another session holds a lock that the migration needs; all of it is tried again after a pause',
+    fields: { statement: expect.stringContaining('ALTER TABLE "listeners"'), attempt: 1 },
+  });
+});
+
+test('a lock that is never free ends the migration with what to do; nothing was changed', async () => {
+  const { url, client, read } = await readerInTheWay();
+  const patience = { lockMs: 50, pauseMs: 20, totalMs: 100 };
+  const error = await migrate(url, recordingLogger(), patience).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(StoreContention);
+  expect(String(error)).toMatch(/ALTER TABLE "listeners".*; next: end what holds it .*pg_stat_activity/);
+  await read();
+  await client.query('COMMIT');
+  expect(await migrate(url, recordingLogger())).toEqual([tags.at(-1)]);
 });
 
 test('PostgreSQL unreachable: retryable, with what to check, without the password', async () => {

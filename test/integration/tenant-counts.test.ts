@@ -134,6 +134,17 @@ describe('secrets of revisions', () => {
     expect(await kept(id)).toEqual([2, 4, 5, 6]);
   });
 
+  test('of revisions that wait for a listener that never came go, too; what was handed to one stays', async () => {
+    const client = await api.tenant();
+    const [never, handed] = [await six(client), await six(client)];
+    const ids = [never.id, handed.id];
+    await api.store.sql(`UPDATE revisions SET status = 'QUEUED' WHERE deployment_id = ANY($1)`, [ids]);
+    await api.store.sql('UPDATE deployments SET handed_out = true WHERE id = $1', [handed.id]);
+    expect(await prune()).toBe(1);
+    expect(await kept(never.id)).toEqual([4, 5, 6]);
+    expect(await kept(handed.id)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
   test('that are gone make a rollback a 409; the others go on to work', async () => {
     const client = await api.tenant();
     const { id, revisions } = await six(client);

@@ -6,7 +6,6 @@ import { buildApp } from '../../src/api/app.ts';
 import { createWorkHints } from '../../src/api/work-hints.ts';
 import { resolvePolicy } from '../../src/domain/policy.ts';
 import { createGitHost } from '../../src/git-host/git-host.ts';
-import { sweep } from '../../src/store/housekeeping.ts';
 import {
   type ApiFixture,
   type Client,
@@ -16,6 +15,7 @@ import {
   uniqueName,
 } from './harness/api.ts';
 import { holdAnswers } from './harness/conformance.ts';
+import { sweep } from './harness/store.ts';
 
 const HOST = 'https://git.example.com';
 const NONE = '0'.repeat(40);
@@ -420,7 +420,7 @@ describe('a delivery', () => {
       `UPDATE webhook_deliveries SET received_at = now() - interval '8 days' WHERE delivery_id = 'old' AND integration_id = $1`,
       [to.id],
     );
-    await api.store.database.platform.transaction(sweep);
+    await sweep(api.store);
     const left = await api.store.sql<{ delivery_id: string }>(
       `SELECT delivery_id FROM webhook_deliveries WHERE integration_id = $1 AND delivery_id NOT LIKE 'sha256:%'`,
       [to.id],
@@ -438,10 +438,10 @@ describe('a delivery', () => {
         [to.id, days],
       );
     await age(89);
-    await api.store.database.platform.transaction(sweep);
+    await sweep(api.store);
     expect(await hashes()).toHaveLength(2);
     await age(91);
-    await api.store.database.platform.transaction(sweep);
+    await sweep(api.store);
     expect(await hashes()).toHaveLength(0);
   });
 

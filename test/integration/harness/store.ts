@@ -6,6 +6,7 @@ import type { Logger } from '../../../src/domain/logger.ts';
 import { PLATFORM_LISTENER_ID } from '../../../src/domain/source.ts';
 import { type Database, openDatabase, type Scope } from '../../../src/store/database.ts';
 import { insertDeployment } from '../../../src/store/deployments.ts';
+import { EXPIRED, housekeep } from '../../../src/store/housekeeping.ts';
 import { migrate } from '../../../src/store/migrate.ts';
 import type { DeploymentRecord, NewDeployment } from '../../../src/store/records.ts';
 import { createSecretBox, type SecretBox } from '../../../src/store/secret-box.ts';
@@ -124,6 +125,10 @@ export function newDeployment(name: string, more: Partial<NewDeployment> = {}): 
     ...more,
   };
 }
+
+/** Removes what has outlived its use, as the API does every hour. */
+export const sweep = ({ database, logger }: StoreFixture): Promise<void> =>
+  housekeep(database.platform, EXPIRED, logger, new AbortController().signal);
 
 /** Inserts a deployment for a tenant. */
 export function insert(

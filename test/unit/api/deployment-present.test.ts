@@ -52,6 +52,9 @@ describe('conditions', () => {
   test('a listener that never came, deletion, a listener that is lost', () => {
     const never = { everSeen: false, alive: false, lastSeenAt: null, leased: false, lostAt: null };
     expect(ready({ listener: never, conditions: [] })).toMatchObject({ reason: 'ListenerNeverSeen' });
+    expect(
+      ready({ listener: never, conditions: [], deleteRequestedAt: at(7), purgeAfter: at(9) }),
+    ).toMatchObject({ reason: 'DeletionRequested' });
     expect(ready({ deleteRequestedAt: at(7), purgeAfter: at(9) })).toMatchObject({
       status: 'False',
       reason: 'DeletionRequested',

@@ -1,6 +1,15 @@
 /** Which heartbeats are a loop (O5). */
 import { expect, test } from 'vitest';
-import { type Beat, faster, hubBeat, kubernetesBeat, sqlBeat } from '../../faults/heartbeats.ts';
+import type { Transaction } from '../../../src/store/database.ts';
+import { choresOf } from '../../../src/store/housekeeping.ts';
+import {
+  type Beat,
+  faster,
+  hubBeat,
+  kubernetesBeat,
+  sqlBeat,
+  tablesWritten,
+} from '../../faults/heartbeats.ts';
 import type { HttpRequest } from '../../faults/proxies/http-traffic.ts';
 import type { KubernetesRequest } from '../../faults/proxies/kubernetes-traffic.ts';
 import type { SqlMessage } from '../../faults/proxies/postgres-traffic.ts';
@@ -43,4 +52,17 @@ test('watches opened, leases renewed, polls and looks without a pause are told b
 test('borders of transactions are no statements of their own', () => {
   for (const sql of ['BEGIN', 'COMMIT', 'ROLLBACK', 'SET LOCAL x = 1'])
     expect(sqlBeat({ client: 'api', sql } as SqlMessage)).toEqual([]);
+});
+
+test('what the hub does every hour, whether there is something or not, writes nothing that a plan could wait for', async () => {
+  const texts: string[] = [];
+  const transaction = {
+    query: async (text: string) => {
+      texts.push(text);
+      return [];
+    },
+  } as unknown as Transaction;
+  for (const { portion } of choresOf(100)) await portion(transaction);
+  expect(texts).toHaveLength(choresOf(100).length);
+  expect(texts.flatMap(tablesWritten)).toEqual([]);
 });

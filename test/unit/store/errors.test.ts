@@ -25,6 +25,8 @@ describe('errors of the server', () => {
     ['53300', StoreUnavailable, { retryable: true, connection: 'usable' }],
     ['57P01', StoreUnavailable, { retryable: true, connection: 'lost' }],
     ['08006', StoreUnavailable, { retryable: true, connection: 'lost' }],
+    ['25006', StoreUnavailable, { retryable: true, connection: 'lost' }],
+    ['28P01', StoreUnavailable, { retryable: true, connection: 'lost' }],
     ['25P03', StoreUnavailable, { retryable: true, connection: 'lost' }],
     ['42P01', NotMigrated, { retryable: false }],
     ['22P02', StoreError, { retryable: false, sqlState: '22P02' }],
