@@ -82,7 +82,7 @@ export const operatorGuards: readonly Guard[] = [
     rule: 'fence',
     says: 'An operator that slept past its lease knows it before it has asked, and writes nothing more.',
     file: 'src/kube/leader-election.ts',
-    find: 'return this.#renewedAt !== undefined && this.#clock.now() - this.#renewedAt < this.#renewDeadlineMs;',
+    find: 'return this.#renewedAt !== undefined && this.#timeLeft() > 0;',
     replace: 'return this.#renewedAt !== undefined;',
     plans: ['two-of-each/operator/woken'],
   },
