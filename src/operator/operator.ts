@@ -249,7 +249,7 @@ function createLooks(
     client,
     lookUp: (image, credentials, ended) => lookUpImage(image, credentials, registries, ended),
     timeoutMs: registries.timeoutMs,
-    now: () => clock.date().getTime(),
+    clock,
     answered: (key) => queue.add(key),
     signal,
   });
