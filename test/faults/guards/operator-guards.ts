@@ -188,8 +188,8 @@ export const operatorGuards: readonly Guard[] = [
     rule: 'outcome',
     says: 'What the cluster has refused is not sent again before its time, whatever happens meanwhile.',
     file: 'src/operator/refusals.ts',
-    find: 'if (refusal === undefined || now >= refusal.retryAt) return undefined;',
-    replace: 'if (refusal === undefined || now >= 0) return undefined;',
+    find: 'if (refusal === undefined || ticks >= refusal.retryAt) return undefined;',
+    replace: 'if (refusal === undefined || ticks >= 0) return undefined;',
     plans: ['status-codes/operator/create/invalid'],
   },
   {
