@@ -7,13 +7,11 @@ import { createLogger } from './logging.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 import type { ApiRole } from './role-api.ts';
+import { stopRoles } from './stop-roles.ts';
 import type { Telemetry, TelemetryOptions } from './telemetry/telemetry.ts';
 
 export const ROLES = ['api', 'listener', 'operator', 'builder', 'all'] as const;
 export type Role = (typeof ROLES)[number];
-
-/** A graceful stop takes no longer; then the process ends whatever is still under way. */
-const STOP_TIMEOUT_MS = 9_000;
 
 /** Resolves with the name of the first signal that asks to stop. */
 function stopSignal(): Promise<string> {
@@ -78,25 +76,6 @@ async function untilReady(
   return false;
 }
 
-/** Stops what runs, last in first out; gives up after the timeout, for the next process is waiting. */
-async function stopAll(
-  running: readonly RunningRole[],
-  health: HealthServer | null,
-  logger: Logger,
-): Promise<void> {
-  const timer = setTimeout(() => {
-    logger.error({ seconds: STOP_TIMEOUT_MS / 1000 }, 'failed to stop in time; ending at once');
-    process.exit(1);
-  }, STOP_TIMEOUT_MS);
-  for (const role of [...running].reverse()) {
-    await role
-      .stop()
-      .catch((error) => logger.error({ err: String(error) }, 'failed to stop a role in order'));
-  }
-  await health?.close();
-  clearTimeout(timer);
-}
-
 /** Its packages are optional, and take their time to load: only where traces are asked for. */
 async function loadTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   let telemetry: typeof import('./telemetry/telemetry.ts');
@@ -155,8 +134,11 @@ export async function runRoles(role: Role, config: Config, version: string): Pro
   } finally {
     ending.abort();
     memory.stop();
-    await stopAll(running, health, logger);
+    const inTime = await stopRoles(running, logger);
+    await health?.close();
     await telemetry?.stop();
+    // What still runs would keep the process.
+    if (!inTime) process.exit(1);
   }
   logger.info({}, 'stopped');
 }

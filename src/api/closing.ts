@@ -4,7 +4,7 @@ import { closingSignal } from './gone.ts';
 /** The end of an API's server: what is under way is answered, and no connection that a client keeps holds it up. */
 
 const LOOK_MS = 50;
-/** What is not answered by then is broken off; the process has 9 s for all of its end. */
+/** What is not answered by then is broken off; the API has 9 s for all of its end. */
 const DRAIN_MS = 6_000;
 
 /**

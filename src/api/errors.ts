@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { NOTHING_HERE } from '../contract/work-protocol.ts';
 import type { BodyIssue } from '../domain/body-issue.ts';
 import type { Logger } from '../domain/logger.ts';
 import {
@@ -95,7 +96,6 @@ const REFUSED_BY_FASTIFY: Readonly<Record<string, readonly [status: number, deta
   FST_ERR_ASYNC_CONSTRAINT: [400, 'The request cannot be routed.'],
 };
 
-const NOTHING_HERE = 'There is nothing at this path with this method.';
 const REFUSED = 'The request is refused.';
 
 /** Sentences for refusals of fastify's plugins, by status. */

@@ -8,6 +8,12 @@ import { managedDeploymentSpecSchema } from './managed-deployment.ts';
  * other: fields that it does not know are passed over, never refused.
  */
 
+/**
+ * The `detail` of the 404 of a path that a hub does not have, in all versions: by it a listener tells a hub of before from
+ * the 404 of something on the way.
+ */
+export const NOTHING_HERE = 'There is nothing at this path with this method.';
+
 /** Bring one deployment to what is wanted. */
 export const applyWorkSchema = z.object({
   kind: z.literal('apply'),

@@ -216,3 +216,17 @@ export function toKubeError(error: unknown, action = 'call the Kubernetes API'):
   const text = cause.message || (cause as NodeJS.ErrnoException).code || cause.name;
   return new KubeError({ kind: 'network', message: `failed to ${action}: ${text}`, cause });
 }
+
+/** Of a write that is sent whole, and of a server-side apply, which is an error of the server's. */
+const UNKNOWN_FIELDS: readonly { readonly within: RegExp; readonly field: RegExp }[] = [
+  { within: /strict decoding error: (.*)$/s, field: /unknown field "([^"]+)"/g },
+  { within: /failed to create typed patch object (.*)$/s, field: /\.(\S+): field not declared in schema/g },
+];
+
+/** Paths of the fields that the server refused the object for, as it does not know them: `spec.database.storage`. */
+export function unknownFields(error: KubeError): string[] {
+  if (!isKubeError(error, 'bad_request', 'server')) return [];
+  return UNKNOWN_FIELDS.flatMap(({ within, field }) =>
+    [...(within.exec(error.said())?.[1] ?? '').matchAll(field)].flatMap(([, path]) => path ?? []),
+  );
+}

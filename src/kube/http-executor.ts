@@ -30,6 +30,8 @@ export interface HttpCall {
   dryRun?: boolean;
   /** The server's text may quote what was sent: keep it out of the error. */
   confidential?: boolean;
+  /** A write that waits for nobody's, nor for the end of a pause. */
+  atOnce?: boolean;
   timeoutMs?: number;
   signal?: AbortSignal;
 }
@@ -57,7 +59,7 @@ export class HttpExecutor {
   /** Status and parsed body of a successful answer. */
   async call(call: HttpCall): Promise<Answer> {
     const { writes, timeoutMs } = this.#options;
-    if (call.method === 'GET') return this.#inTime(call, call.signal);
+    if (call.method === 'GET' || call.atOnce) return this.#inTime(call, call.signal);
     // A bound of the caller's own holds for all of it. Else the server has its time from when it was asked: what waits for
     // its turn behind a slow one is not late, and says nothing of the connection.
     const withWait = call.timeoutMs ?? timeoutMs + LONGEST_WAIT_MS;

@@ -34,11 +34,18 @@ const LEASE_DURATION_MS = 15_000;
 const RENEW_DEADLINE_MS = 10_000;
 const RETRY_PERIOD_MS = 2_000;
 
+interface Moment {
+  readonly at: number;
+  /** By the wall clock: the other one may stand still while the machine is suspended. */
+  readonly date: number;
+}
+
 /**
  * Elects one of several processes by a Lease (the idea of client-go's leaderelection).
  *
  * No clock is compared with another: a candidate takes over when it has itself seen no renewal for the lease's
- * duration; a leader stops when its own last successful renewal was *sent* more than `renewDeadlineMs` ago. For
+ * duration; a leader stops when its own last successful renewal was *sent* more than `renewDeadlineMs` ago, by either of
+ * its clocks: a wall clock that was set forward costs it one term, which it may begin again at once. For
  * liveness, not for safety: a process that was frozen may write before it notices, so writes are fenced as well.
  */
 export class LeaderElector {
@@ -49,7 +56,7 @@ export class LeaderElector {
   readonly #renewDeadlineMs: number;
   readonly #retryPeriodMs: number;
   /** When the last successful renewal of this term was sent; undefined between terms. */
-  #renewedAt: number | undefined;
+  #renewedAt: Moment | undefined;
   #leader: string | undefined;
 
   constructor(options: LeaderElectionOptions) {
@@ -69,7 +76,7 @@ export class LeaderElector {
 
   /** True while the last renewal is young enough; also right after a freeze, before any timer has fired. */
   isLeader(): boolean {
-    return this.#renewedAt !== undefined && this.#clock.now() - this.#renewedAt < this.#renewDeadlineMs;
+    return this.#renewedAt !== undefined && this.#timeLeft() > 0;
   }
 
   /** Seeks leadership until the signal fires; then ends the term, releases the lease and resolves. */
@@ -83,13 +90,13 @@ export class LeaderElector {
 
   /** One look at the lease: taken or renewed (`mine`), somebody else's, or unknown (the call failed). */
   async #look(): Promise<'mine' | 'other' | 'unknown'> {
-    const sentAt = this.#clock.now();
+    const sent: Moment = { at: this.#clock.now(), date: this.#clock.date().getTime() };
     try {
       const mine = await this.#lock.acquireOrRenew(
         Math.max(1, Math.min(this.#renewDeadlineMs / 2, this.#timeLeft())),
       );
       this.#announce();
-      if (mine) this.#renewedAt = sentAt;
+      if (mine) this.#renewedAt = sent;
       if (mine) return 'mine';
       // Beaten by a write of our own whose answer was lost, perhaps: the next look will tell.
       return this.#lock.holder === this.#options.identity ? 'unknown' : 'other';
@@ -169,7 +176,9 @@ export class LeaderElector {
   /** Until this term's deadline, in ms; without a term, forever. */
   #timeLeft(): number {
     if (this.#renewedAt === undefined) return Number.POSITIVE_INFINITY;
-    return this.#renewedAt + this.#renewDeadlineMs - this.#clock.now();
+    const { at, date } = this.#renewedAt;
+    const passed = Math.max(this.#clock.now() - at, this.#clock.date().getTime() - date);
+    return this.#renewDeadlineMs - passed;
   }
 
   #announce(): void {

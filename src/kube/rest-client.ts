@@ -193,6 +193,8 @@ export class RestClient implements KubeClient {
       resource: options.subresource ? `${resource.plural}/${options.subresource}` : resource.plural,
       action: `${verb} ${resource.kind}${options.subresource ? `/${options.subresource}` : ''} ${keyOf(at)}`,
       confidential: resource.kind === 'Secret',
+      // Whoever leads must not lose that because tenants' writes hang, or because the server refuses these.
+      atOnce: resource.kind === 'Lease',
       timeoutMs: options.timeoutMs,
       signal: options.signal,
     };

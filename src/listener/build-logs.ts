@@ -139,7 +139,7 @@ class BuildLogs {
       this.#options.term.end(error.message);
       return { kind: 'settled' };
     }
-    if (error instanceof HubError && error.status === 404)
+    if (error instanceof HubError && error.isOfOlderHub)
       return { kind: 'requeue', afterMs: OLD_HUB_PAUSE_MS };
     return { kind: 'retry', error };
   }

@@ -23,7 +23,7 @@ import {
   type ReportsResponse,
   reportsResponseSchema,
 } from '../contract/report-protocol.ts';
-import { applyWorkSchema, purgeWorkSchema, type WorkItem } from '../contract/work-protocol.ts';
+import { applyWorkSchema, NOTHING_HERE, purgeWorkSchema, type WorkItem } from '../contract/work-protocol.ts';
 import { boundedRetryAfter } from '../domain/backoff.ts';
 import type { LogAbility } from '../domain/log-query.ts';
 import type { Logger } from '../domain/logger.ts';
@@ -51,6 +51,11 @@ export class HubError extends Error {
   /** The lease is another cluster's: waiting does not help. */
   get isAnotherCluster(): boolean {
     return this.kind === 'conflict' && this.message.includes(ANOTHER_CLUSTER);
+  }
+
+  /** The hub itself says that it knows no such call: it is one of before. Any other 404 may come from something on the way. */
+  get isOfOlderHub(): boolean {
+    return this.status === 404 && this.message.includes(NOTHING_HERE);
   }
 
   get retryable(): boolean {

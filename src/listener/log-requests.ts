@@ -51,9 +51,9 @@ export async function serveLogRequests(options: LogRequestsOptions): Promise<voi
       failures = 0;
       tells = true;
     } catch (error) {
-      const status = error instanceof HubError ? error.status : undefined;
-      if (status === UNPROCESSABLE && tells) tells = false;
-      else if (status === 404) await sleep(clock, OLD_HUB_PAUSE_MS, signal);
+      const answered = error instanceof HubError ? error : undefined;
+      if (answered?.status === UNPROCESSABLE && tells) tells = false;
+      else if (answered?.isOfOlderHub) await sleep(clock, OLD_HUB_PAUSE_MS, signal);
       else {
         failures += 1;
         await backOff('get requests for logs', error, failures, RETRY, options, signal);

@@ -1,6 +1,8 @@
+import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
+import { olderDefinition, upgradeDefinition } from '../contract/served-definition.ts';
 import type { WorkItem } from '../contract/work-protocol.ts';
 import type { Reason } from '../domain/conditions.ts';
-import { isKubeError } from '../kube/errors.ts';
+import { isKubeError, type KubeError, unknownFields } from '../kube/errors.ts';
 import type { ResourceView } from './resource-view.ts';
 
 /** A work item cannot be done, for a reason that its owner has to know. */
@@ -26,6 +28,17 @@ export class TermOver extends Error {
 
 const MAX_MESSAGE = 4000;
 
+/** A field of the custom resource that the cluster does not know is no fault of the deployment's: the hub is the newer one. */
+function olderCluster(error: KubeError): Refusal | null {
+  const fields = error.resource === MANAGED_DEPLOYMENT.plural ? unknownFields(error) : [];
+  if (fields.length === 0) return null;
+  return new Refusal(
+    'ApplyRefused',
+    `${olderDefinition('the hub', fields)}; ${upgradeDefinition('the hub')}`,
+    true,
+  );
+}
+
 /**
  * An error of the cluster as a refusal; null for one that passes by itself (no answer, overload, a race), which is
  * tried again without a word.
@@ -33,6 +46,8 @@ const MAX_MESSAGE = 4000;
 export function refusalOf(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
   if (!isKubeError(error)) return null;
+  const older = olderCluster(error);
+  if (older !== null) return older;
   const message = error.message.slice(0, MAX_MESSAGE);
   switch (error.kind) {
     case 'invalid':

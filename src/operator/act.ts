@@ -17,8 +17,8 @@ export interface ActInput extends Omit<Execution, 'view' | 'resource'> {
   readonly resource: ObservedResource;
   readonly view: ClusterView;
   readonly refusals: Refusals;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
+  /** Of its begin (look-time.ts). */
+  readonly ticks: number;
   readonly mayAct: () => boolean;
   /** Whether the custom resource was read from the server since this operator began. */
   readonly confirmed: boolean;
@@ -68,7 +68,7 @@ export type Result =
 export async function act(actions: readonly Action[], input: ActInput): Promise<Acted> {
   const results = new Map<Action, Result>();
   const due = actions.filter((action) => {
-    const failure = input.refusals.standing(action, input.now);
+    const failure = input.refusals.standing(action, input.ticks);
     if (failure !== undefined) results.set(action, { kind: 'refused', failure });
     return failure === undefined;
   });
@@ -134,7 +134,7 @@ async function attempt(action: Action, input: ActInput): Promise<Result> {
   } catch (error) {
     if (!(error instanceof KubeError) && !(error instanceof Unmet)) throw error;
     const result = error instanceof Unmet ? unmet(action, error) : await classify(action, error, input);
-    if (result.kind === 'refused') input.refusals.note(action, result.failure, input.now);
+    if (result.kind === 'refused') input.refusals.note(action, result.failure, input.ticks);
     return result;
   }
 }

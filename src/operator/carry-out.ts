@@ -2,6 +2,7 @@ import { type Acted, act } from './act.ts';
 import type { Action } from './action.ts';
 import { conditionOf, isPaused } from './conditions.ts';
 import type { Decision } from './decide.ts';
+import { lookTime } from './look-time.ts';
 import { type Remembered, versionOf } from './memory.ts';
 import type { Observed, ObservedResource } from './observed.ts';
 import type { ParentRead } from './parent.ts';
@@ -40,10 +41,10 @@ export async function carryOut(
 ): Promise<Acted> {
   const { resource } = observed;
   if (isPaused(resource)) return NOTHING;
-  const now = options.clock.date().getTime();
-  const checkAt = secretsCheckDue(observed, remembered.secretsCheckedAt, now);
-  const isDue = checkAt !== undefined && checkAt <= now;
-  if (isDue) remembered.secretsCheckedAt = now;
+  const time = lookTime(options.clock);
+  const checkAt = secretsCheckDue(observed, remembered, time);
+  const isDue = checkAt !== undefined && checkAt <= time.date;
+  if (isDue) remembered.secretsCheckedAt = time.ticks;
   const decided = [...decision.plan.actions, ...decision.housekeeping];
   const isAsked = isDue || remembered.refusals.has(secretsCheckId(resource));
   if (isAsked) remembered.credentials.forget();
@@ -61,7 +62,7 @@ export async function carryOut(
     refusals,
     credentials,
     posts,
-    now,
+    ticks: time.ticks,
     signal,
     mayAct,
     confirmed,

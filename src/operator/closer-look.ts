@@ -2,6 +2,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { componentName } from '../workloads/names.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { Decision } from './decide.ts';
+import type { LookTime } from './look-time.ts';
 import type { Remembered } from './memory.ts';
 import { childId, type Observed } from './observed.ts';
 import { isOurs } from './ownership.ts';
@@ -13,8 +14,7 @@ import { askTellings, NO_TELLINGS, suspectsOf, tellingsDue } from './tellings.ts
 interface Asking {
   readonly client: Pick<KubeClient, 'list'>;
   readonly remembered: Remembered;
-  /** ms since the epoch. */
-  readonly now: number;
+  readonly time: LookTime;
   readonly signal: AbortSignal;
 }
 
@@ -24,15 +24,15 @@ interface Asking {
  */
 export async function withTellings(
   observed: Observed,
-  { client, remembered, now, signal }: Asking,
+  { client, remembered, time, signal }: Asking,
 ): Promise<Observed> {
   const suspects = suspectsOf(observed);
-  const due = tellingsDue(suspects, remembered.tellings);
+  const due = tellingsDue(suspects, remembered.tellings, time);
   if (due === undefined) remembered.tellings = NO_TELLINGS;
-  else if (due <= now) {
+  else if (due <= time.date) {
     const { namespace } = observed.resource.metadata;
     const asked = { namespace, suspects };
-    remembered.tellings = await askTellings(client, asked, remembered.tellings, now, signal);
+    remembered.tellings = await askTellings(client, asked, remembered.tellings, time, signal);
   }
   const uids = new Set(suspects.map(({ uid }) => uid));
   const tellings = new Map([...remembered.tellings.byUid].filter(([uid]) => uids.has(uid)));

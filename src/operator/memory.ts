@@ -9,9 +9,9 @@ export interface Remembered {
   /** Own writes that the caches may not show yet. */
   written: readonly KubeObject[];
   readonly refusals: Refusals;
-  /** Since when numbers and wording of the status are others than written, in ms since the epoch; undefined: they are not. */
+  /** Since when numbers and wording of the status are others than written, in ticks (look-time.ts); undefined: they are not. */
   countsSince?: number | undefined;
-  /** When Secrets were last looked at because something did not come up. */
+  /** When Secrets were last looked at because something did not come up, in ticks. */
   secretsCheckedAt: number;
   readonly credentials: CredentialsNote;
   /** What Events told of objects that say nothing themselves. */
@@ -40,7 +40,7 @@ export class Memory {
     const fresh: Remembered = {
       written: [],
       refusals: new Refusals(),
-      secretsCheckedAt: 0,
+      secretsCheckedAt: Number.NEGATIVE_INFINITY,
       credentials: new CredentialsNote(),
       tellings: NO_TELLINGS,
       confirmed: false,

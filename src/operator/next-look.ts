@@ -6,6 +6,7 @@ import { isSecretWitness } from '../workloads/secret-witness.ts';
 import type { Acted } from './act.ts';
 import { isPaused } from './conditions.ts';
 import type { Decision } from './decide.ts';
+import type { LookTime } from './look-time.ts';
 import type { Remembered } from './memory.ts';
 import type { Observed } from './observed.ts';
 import { secretsCheckDue, secretsCheckId } from './secrets-check.ts';
@@ -34,8 +35,7 @@ interface Looked {
   /** What was to be reported. */
   readonly status: ManagedDeploymentStatus;
   readonly remembered: Remembered;
-  /** ms since the epoch. */
-  readonly now: number;
+  readonly time: LookTime;
 }
 
 const MOVED_ON = 'the cluster has moved on since it was looked at';
@@ -46,32 +46,32 @@ export function staleOutcome(error = new KubeError({ kind: 'conflict', message: 
 }
 
 /** When to look again, if nothing happens before. */
-export function nextLook({ observed, decision, acted, reported, status, remembered, now }: Looked): Outcome {
+export function nextLook({ observed, decision, acted, reported, status, remembered, time }: Looked): Outcome {
+  const now = time.date;
   const { plan, housekeeping, target, verdict, turnsAt } = decision;
   if (acted.error !== undefined) return { kind: 'retry', error: acted.error };
   if (acted.stale) return staleOutcome();
   const toAct = isPaused(observed.resource)
     ? []
     : [
-        remembered.refusals.nextTry([
-          ...plan.actions,
-          ...housekeeping,
-          { id: secretsCheckId(observed.resource) },
-        ]),
+        remembered.refusals.nextTry(
+          [...plan.actions, ...housekeeping, { id: secretsCheckId(observed.resource) }],
+          time,
+        ),
         target.heldUntil ?? undefined,
         turnsAt ?? undefined,
         // The echo of the status that records it wakes nobody, and something has to be done about it.
         verdict.kind === 'failed' && verdict.seen ? now : undefined,
         // It has arrived, and what is wanted has still failed.
         verdict.kind === 'complete' && target.instead !== null ? now : undefined,
-        secretsCheckDue(observed, remembered.secretsCheckedAt, now),
+        secretsCheckDue(observed, remembered, time),
         // What only the former revision used may go, and the echo of the status that says so wakes nobody.
         hasMovedOn(observed.resource.status, status) ? now : undefined,
         // The echo of a witness wakes nobody, and the one whose place it takes has to go.
         observed.witnesses.length > 0 && acted.written.some(isSecretWitness) ? now : undefined,
       ];
   const toReport = [
-    tellingsDue(suspectsOf(observed), remembered.tellings),
+    tellingsDue(suspectsOf(observed), remembered.tellings, time),
     reported.dueAt,
     reported.stale ? now + STALE_PARENT_MS : undefined,
   ];

@@ -94,7 +94,13 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
   const { client, identity, lease, namespaces, builds, logger, hooks, clock = systemClock } = options;
   hooks?.onState?.('starting');
   try {
-    const asked = { client, namespaces, leaseNamespace: lease.namespace, buildNamespace: builds?.namespace };
+    const asked = {
+      client,
+      namespaces,
+      leaseNamespace: lease.namespace,
+      buildNamespace: builds?.namespace,
+      clock,
+    };
     const isPrepared = await persisting(options, (stopped) => preflight(asked, stopped), signal);
     if (isPrepared === undefined) return;
     const elector: LeaderElector = new LeaderElector({
@@ -243,7 +249,7 @@ function createLooks(
     client,
     lookUp: (image, credentials, ended) => lookUpImage(image, credentials, registries, ended),
     timeoutMs: registries.timeoutMs,
-    now: () => clock.date().getTime(),
+    clock,
     answered: (key) => queue.add(key),
     signal,
   });

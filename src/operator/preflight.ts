@@ -1,5 +1,13 @@
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
+import {
+  type DefinitionDifference,
+  definitionDifference,
+  olderDefinition,
+  SERVED_AT,
+  upgradeDefinition,
+} from '../contract/served-definition.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { type Clock, sleep } from '../kube/clock.ts';
 import { apiVersionOf } from '../kube/resources.ts';
 import { describeRight, missingRights } from '../kube/rights.ts';
 import { CHILD_KIND_NAMES, CHILD_KINDS, type ChildKindName } from './kinds.ts';
@@ -17,6 +25,7 @@ export interface PreflightOptions {
   leaseNamespace: string;
   /** Of builds; absent: nothing is built. */
   buildNamespace?: string | undefined;
+  clock: Clock;
 }
 
 const SHOWN_RIGHTS = 5;
@@ -24,7 +33,7 @@ const SHOWN_RIGHTS = 5;
 /**
  * Looks whether the operator can work at all, before anything begins.
  * @returns the kinds of children that this cluster has
- * @throws OperatorStartError when the custom resource or a right is missing; KubeError when the server does not answer
+ * @throws OperatorStartError when the custom resource, a field of it or a right is missing; KubeError when the server does not answer
  */
 export async function preflight(options: PreflightOptions, signal: AbortSignal): Promise<ChildKindName[]> {
   const { client, namespaces, leaseNamespace, buildNamespace } = options;
@@ -34,6 +43,7 @@ export async function preflight(options: PreflightOptions, signal: AbortSignal):
       `failed to start the operator: the cluster has no ${plural}.${group}. Install it: kubectl apply -f crds/`,
     );
   }
+  await checkFields(options, signal);
   const kinds = await availableKinds(client, CHILD_KIND_NAMES, signal);
   const wanted = neededRights(kinds);
   const scopes = namespaces.length === 0 ? [undefined] : namespaces;
@@ -57,6 +67,36 @@ export async function preflight(options: PreflightOptions, signal: AbortSignal):
   throw new OperatorStartError(
     `failed to start the operator: its account may not ${shown}${more}. Give it its rights: helm upgrade, or kubectl apply what was rendered for this installation (docs/install.md)`,
   );
+}
+
+/** A definition that was upgraded a moment ago, with this operator, is told a moment later. */
+const TOLD_AFTER_MS = 5_000;
+
+/**
+ * A status with a field that the cluster does not know is refused as a whole, and no rollout goes on without its status.
+ * @throws OperatorStartError
+ */
+async function checkFields({ client, clock }: PreflightOptions, signal: AbortSignal): Promise<void> {
+  if (!isOlder(await difference())) return;
+  await sleep(clock, TOLD_AFTER_MS, signal);
+  const found = signal.aborted ? null : await difference();
+  if (!isOlder(found)) return;
+  throw new OperatorStartError(
+    `failed to start the operator: ${olderDefinition('this program', found.lacks)}; ${upgradeDefinition('this program')}`,
+  );
+
+  /** null: not known. A cluster that does not tell its fields, for whatever reason, may know them all. */
+  async function difference(): Promise<DefinitionDifference | null> {
+    try {
+      return definitionDifference((await client.request('GET', SERVED_AT, { signal })).body);
+    } catch {
+      return null;
+    }
+  }
+}
+
+function isOlder(difference: DefinitionDifference | null): difference is DefinitionDifference {
+  return difference !== null && difference.lacks.length > 0;
 }
 
 function sentences(

@@ -15,6 +15,7 @@ import { DEFAULT_PATIENCE, type Patience } from './failure-rules.ts';
 import { type Gathered, gather } from './gather.ts';
 import { hostRefusal } from './host-claims.ts';
 import { imageAsked } from './images/image-asked.ts';
+import { lookTime } from './look-time.ts';
 import { Memory, type Remembered } from './memory.ts';
 import { nextLook, type Reported, staleOutcome } from './next-look.ts';
 import type { Observed, ObservedResource } from './observed.ts';
@@ -91,11 +92,12 @@ export function createReconciler(
     }
     const other = otherOwner(resource, view);
     if (other !== null) return await refuseCopy(resource, other, options, remembered, signal);
-    const now = clock.date();
+    const time = lookTime(clock);
+    const now = new Date(time.date);
     remembered.checked = checked(resource, options.policy, remembered.checked);
     const confined = { ...gathered.observed, forbidden: remembered.checked.forbidden };
     const whole = withHost(withWorkElsewhere(confined, key, options), options);
-    const told = await withTellings(whole, { client, remembered, now: now.getTime(), signal });
+    const told = await withTellings(whole, { client, remembered, time, signal });
     const sure = await decideSurely(told, now, signal);
     const { decision, parentRead } = sure;
     let { observed } = sure;
@@ -124,7 +126,7 @@ export function createReconciler(
     const status = deriveStatus({ observed, decision: left, failures, config, now });
     const reported = await report(status, acted.error !== undefined);
     tellSpan(options, observed.resource, { acted, reported, reconcileId, now });
-    return nextLook({ observed, decision: left, acted, reported, status, remembered, now: now.getTime() });
+    return nextLook({ observed, decision: left, acted, reported, status, remembered, time });
   };
 
   return async (key, signal, reconcileId) => {

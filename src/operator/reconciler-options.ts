@@ -28,7 +28,7 @@ export interface ReconcilerOptions {
   /** Looks up the digests of images; absent: they are used as given. */
   readonly images?: Pick<ImageLooks, 'lookOf' | 'forget'>;
   readonly events: Pick<EventRecorder, 'record'>;
-  readonly clock: Pick<Clock, 'date'>;
+  readonly clock: Pick<Clock, 'now' | 'date'>;
   readonly logger: Logger;
   /** Asked before each write: a process that was frozen may have lost the lead without having noticed. */
   readonly mayAct: () => boolean;

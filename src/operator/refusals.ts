@@ -2,6 +2,7 @@ import { type BackoffOptions, fullJitter } from '../domain/backoff.ts';
 import { contentHash } from '../domain/hash.ts';
 import type { Action } from './action.ts';
 import type { Failure } from './failure.ts';
+import { asDate, type LookTime } from './look-time.ts';
 
 /** A refused write is tried again after half to all of 5 s, 10 s, 20 s … 5 min: somebody may have given us the right. */
 const BACKOFF: BackoffOptions = { baseMs: 5_000, capMs: 300_000 };
@@ -10,6 +11,7 @@ interface Refusal {
   readonly fingerprint: string;
   readonly failure: Failure;
   readonly attempts: number;
+  /** In ticks. */
   readonly retryAt: number;
 }
 
@@ -26,9 +28,9 @@ export class Refusals {
   }
 
   /** The refusal of exactly this action, while it is too early to try again. */
-  standing(action: Action, now: number): Failure | undefined {
+  standing(action: Action, ticks: number): Failure | undefined {
     const refusal = this.#byAction.get(action.id);
-    if (refusal === undefined || now >= refusal.retryAt) return undefined;
+    if (refusal === undefined || ticks >= refusal.retryAt) return undefined;
     return refusal.fingerprint === fingerprint(action) ? refusal.failure : undefined;
   }
 
@@ -37,7 +39,7 @@ export class Refusals {
     return this.#byAction.has(actionId);
   }
 
-  note(action: Action, failure: Failure, now: number): void {
+  note(action: Action, failure: Failure, ticks: number): void {
     const before = this.#byAction.get(action.id);
     const print = fingerprint(action);
     const attempts = before?.fingerprint === print ? before.attempts : 0;
@@ -48,7 +50,7 @@ export class Refusals {
       fingerprint: print,
       failure,
       attempts: attempts + 1,
-      retryAt: now + delay,
+      retryAt: ticks + delay,
     });
   }
 
@@ -56,12 +58,12 @@ export class Refusals {
     this.#byAction.delete(action.id);
   }
 
-  /** Drops what is no longer asked for, and tells when the earliest refused action is due; undefined: none stands. */
-  nextTry(actions: readonly Pick<Action, 'id'>[]): number | undefined {
+  /** Drops what is no longer asked for, and tells the date at which the earliest refused action is due; undefined: none stands. */
+  nextTry(actions: readonly Pick<Action, 'id'>[], time: LookTime): number | undefined {
     const asked = new Set(actions.map(({ id }) => id));
     for (const id of this.#byAction.keys()) if (!asked.has(id)) this.#byAction.delete(id);
     const times = [...this.#byAction.values()].map(({ retryAt }) => retryAt);
-    return times.length === 0 ? undefined : Math.min(...times);
+    return times.length === 0 ? undefined : asDate(Math.min(...times), time);
   }
 }
 

@@ -1,6 +1,7 @@
 import { MANAGED_DEPLOYMENT, type ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import { isKubeError } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/object.ts';
+import { asDate, lookTime } from './look-time.ts';
 import { type Remembered, versionOf } from './memory.ts';
 import type { Reported } from './next-look.ts';
 import type { ObservedResource } from './observed.ts';
@@ -30,11 +31,11 @@ export async function reportStatus(
     remembered.countsSince = undefined;
     return {};
   }
-  const now = clock.date().getTime();
   if (change === 'counts' && !atOnce) {
-    remembered.countsSince ??= now;
-    const dueAt = remembered.countsSince + COUNTS_WAIT_MS;
-    if (dueAt > now) return { dueAt };
+    const now = lookTime(clock);
+    remembered.countsSince ??= now.ticks;
+    const dueAt = asDate(remembered.countsSince + COUNTS_WAIT_MS, now);
+    if (dueAt > now.date) return { dueAt };
   }
   const { apiVersion, kind } = MANAGED_DEPLOYMENT;
   const { name, namespace, uid, resourceVersion } = resource.metadata;

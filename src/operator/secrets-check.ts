@@ -3,6 +3,8 @@ import { listenerSecretsOf, type NamedSecret } from '../workloads/secret-witness
 import { type Action, actionId, STAGES } from './action.ts';
 import { conditionOf } from './conditions.ts';
 import { databaseState } from './data-services.ts';
+import { asDate, type LookTime } from './look-time.ts';
+import type { Remembered } from './memory.ts';
 import { liveChild, type Observed } from './observed.ts';
 import { deletion } from './removals.ts';
 import type { Target } from './target.ts';
@@ -22,9 +24,15 @@ const CONFIG_ERROR = 'CreateContainerConfigError';
  * When the Secrets have to be looked at next, in ms since the epoch; undefined: they are in order, as far as can be told
  * without reading them.
  */
-export function secretsCheckDue(observed: Observed, checkedAt: number, now: number): number | undefined {
+export function secretsCheckDue(
+  observed: Observed,
+  checked: Pick<Remembered, 'secretsCheckedAt'>,
+  time: LookTime,
+): number | undefined {
   const { resource, pods } = observed;
   if (resource.spec.suspend) return undefined;
+  const { date: now } = time;
+  const checkedAt = asDate(checked.secretsCheckedAt, time);
   const lacksConfig = pods.some(({ status }) =>
     [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].some(
       ({ state }) => state?.waiting?.reason === CONFIG_ERROR,

@@ -4,6 +4,7 @@ import type { UntypedObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resources.ts';
 import { databaseName } from '../workloads/names.ts';
 import { volumeState } from './data-services.ts';
+import { asDate, type LookTime } from './look-time.ts';
 import { liveChild, type Observed, type Telling } from './observed.ts';
 import { isOrdinary, isReadyPod, podTrouble } from './pod-trouble.ts';
 import { workloadState } from './workload-state.ts';
@@ -14,13 +15,13 @@ import { workloadState } from './workload-state.ts';
  */
 export interface Tellings {
   readonly byUid: ReadonlyMap<string, Telling>;
-  /** When they were asked for, in ms since the epoch. */
+  /** When they were asked for, in ticks. */
   readonly askedAt: number;
   /** Until they are asked for again, in ms; doubles while the trouble lasts. */
   readonly pauseMs: number;
 }
 
-export const NO_TELLINGS: Tellings = { byUid: new Map(), askedAt: 0, pauseMs: 0 };
+export const NO_TELLINGS: Tellings = { byUid: new Map(), askedAt: Number.NEGATIVE_INFINITY, pauseMs: 0 };
 
 /** Who has waited so long without a word is asked about. */
 const SILENCE_MS = 3_000;
@@ -63,9 +64,13 @@ export function suspectsOf(observed: Observed): Suspect[] {
 export function tellingsDue(
   suspects: readonly Suspect[],
   { askedAt, pauseMs }: Tellings,
+  time: LookTime,
 ): number | undefined {
   if (suspects.length === 0) return undefined;
-  return Math.max(Math.min(...suspects.map(({ since }) => since)) + SILENCE_MS, askedAt + pauseMs);
+  return Math.max(
+    Math.min(...suspects.map(({ since }) => since)) + SILENCE_MS,
+    asDate(askedAt + pauseMs, time),
+  );
 }
 
 /**
@@ -76,7 +81,7 @@ export async function askTellings(
   client: Pick<KubeClient, 'list'>,
   { namespace, suspects }: { namespace: string; suspects: readonly Suspect[] },
   before: Tellings,
-  now: number,
+  { ticks }: LookTime,
   signal: AbortSignal,
 ): Promise<Tellings> {
   const told = await Promise.all(
@@ -84,7 +89,7 @@ export async function askTellings(
   );
   return {
     byUid: new Map(told.flatMap(([uid, telling]) => (telling === undefined ? [] : [[uid, telling]]))),
-    askedAt: now,
+    askedAt: ticks,
     pauseMs: Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, before.pauseMs * 2)),
   };
 }

@@ -5,6 +5,7 @@ import { parseAllDocuments } from 'yaml';
 import { createKubeClient } from '../../src/kube/client.ts';
 import type { KubeClient, ObservedRequest } from '../../src/kube/client-types.ts';
 import { subsetDiff, whyApply, withHash } from '../../src/kube/compare.ts';
+import { unknownFields } from '../../src/kube/errors.ts';
 import { EventRecorder } from '../../src/kube/events.ts';
 import type { UntypedObject } from '../../src/kube/object.ts';
 import { RESOURCES } from '../../src/kube/resources.ts';
@@ -88,6 +89,10 @@ describe('errors', () => {
       kind: 'bad_request',
       message: expect.stringContaining('dataa'),
     });
+    const applied = client.apply(configMap('unknown', { dataa: {} }), { fieldManager: 'me' });
+    for (const write of [unknown, applied]) {
+      expect(await write.catch((error) => unknownFields(error))).toEqual(['dataa']);
+    }
   });
 
   test('an object that is not there, a kind that is not there, a namespace that is not there', async () => {

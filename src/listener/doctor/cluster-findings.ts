@@ -1,6 +1,11 @@
-import { type Fields, missingFields } from '../../contract/compatibility.ts';
-import { customResourceDefinition } from '../../contract/crd.ts';
 import { MANAGED_DEPLOYMENT } from '../../contract/managed-deployment.ts';
+import {
+  definitionDifference,
+  olderDefinition,
+  SERVED_AT,
+  shown,
+  upgradeDefinition,
+} from '../../contract/served-definition.ts';
 import type { HostingMode } from '../../domain/source.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { isKubeError, toKubeError } from '../../kube/errors.ts';
@@ -39,12 +44,6 @@ const CHECKS: readonly Check[] = [
 
 /** The rules of the custom resource (CEL with quantities) are refused by older ones. */
 const OLDEST = [1, 30] as const;
-const SHOWN = 10;
-
-const shown = (names: readonly string[]) =>
-  names.length > SHOWN
-    ? `${names.slice(0, SHOWN).join(', ')} and ${names.length - SHOWN} more`
-    : names.join(', ');
 const messageOf = (error: unknown) => toKubeError(error).message;
 
 async function connection({ client }: ClusterContext, signal: AbortSignal): Promise<Finding[]> {
@@ -85,14 +84,8 @@ async function connection({ client }: ClusterContext, signal: AbortSignal): Prom
   }
 }
 
-interface Served {
-  components?: {
-    schemas?: Record<string, Fields & { 'x-kubernetes-group-version-kind'?: { kind: string }[] }>;
-  };
-}
-
 async function customResource({ client }: ClusterContext, signal: AbortSignal): Promise<Finding> {
-  const { apiVersion, plural, group, kind } = MANAGED_DEPLOYMENT;
+  const { apiVersion, plural, group } = MANAGED_DEPLOYMENT;
   const install = 'install it, of the version of this program: kubectl apply --server-side -f crds/';
   const ask = async (path: string) => (await client.request('GET', path, { signal })).body;
   try {
@@ -100,31 +93,22 @@ async function customResource({ client }: ClusterContext, signal: AbortSignal): 
     if (!resources.some(({ name }) => name === plural)) {
       return failed('custom_resource', `the cluster has no ${plural}.${group} of ${apiVersion}`, install);
     }
-    const { components } = (await ask(`/openapi/v3/apis/${apiVersion}`)) as Served;
-    const served = Object.values(components?.schemas ?? {}).find((schema) =>
-      schema['x-kubernetes-group-version-kind']?.some((known) => known.kind === kind),
-    );
-    const [own] = customResourceDefinition().spec.versions;
-    if (served === undefined || own === undefined) {
+    const difference = definitionDifference(await ask(SERVED_AT));
+    if (difference === null) {
       return warning('custom_resource', 'the cluster does not tell its fields yet', 'look again in a minute');
     }
-    const schema = own.schema.openAPIV3Schema;
-    const missing = missingFields(schema, served);
-    if (missing.length > 0) {
+    const { lacks, more } = difference;
+    if (lacks.length > 0) {
       return failed(
         'custom_resource',
-        `that of the cluster is older than this program: it lacks ${shown(missing)}`,
-        install,
+        olderDefinition('this program', lacks),
+        upgradeDefinition('this program'),
       );
     }
-    // The API server adds nothing below spec and status.
-    const unknown = ['spec', 'status'].flatMap((part) =>
-      missingFields({ properties: { [part]: partOf(served, part) } }, schema),
-    );
-    if (unknown.length === 0) return ok('custom_resource', `${plural}.${group}, of this version`);
+    if (more.length === 0) return ok('custom_resource', `${plural}.${group}, of this version`);
     return warning(
       'custom_resource',
-      `that of the cluster is newer than this program: it has ${shown(unknown)}`,
+      `that of the cluster is newer than this program: it has ${shown(more)}`,
       'run listener and operator of the newer version',
     );
   } catch (error) {
@@ -137,10 +121,6 @@ async function customResource({ client }: ClusterContext, signal: AbortSignal): 
       'look again; if it stays so, ask who runs the cluster',
     );
   }
-}
-
-function partOf({ properties }: Fields, part: string): Fields {
-  return properties?.[part] ?? {};
 }
 
 async function rights(context: ClusterContext, signal: AbortSignal): Promise<Finding> {

@@ -5,6 +5,7 @@ import { type Credentials, credentialsFor } from '../../image-registry/docker-co
 import type { ImageAnswer } from '../../image-registry/look-up.ts';
 import { registryReference } from '../../image-registry/reference.ts';
 import { RegistryError } from '../../image-registry/registry-error.ts';
+import type { Clock } from '../../kube/clock.ts';
 import { isKubeError } from '../../kube/errors.ts';
 import type { UntypedObject } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resources.ts';
@@ -34,7 +35,7 @@ export interface LooksOptions {
   ) => Promise<ImageAnswer>;
   /** Longest that one registry is asked for one image, in milliseconds. */
   readonly timeoutMs: number;
-  readonly now: () => number;
+  readonly clock: Pick<Clock, 'now' | 'date'>;
   /** Called when there is an answer for a key. */
   readonly answered: (key: string) => void;
   /** Ends all that is under way. */
@@ -59,6 +60,7 @@ interface Question {
   readonly image: string;
   readonly credentials: readonly Credentials[];
   readonly caller: RegistryCaller;
+  /** On the clock, as `until` everywhere but in a look. */
   readonly until: number;
 }
 
@@ -71,7 +73,7 @@ export class ImageLooks {
 
   constructor(options: LooksOptions) {
     this.#options = options;
-    this.#silent = new SilentHosts(options.now);
+    this.#silent = new SilentHosts(() => options.clock.now());
   }
 
   /** How far the look is that `asked` needs; it is begun where it was not. undefined: nothing is asked. */
@@ -80,13 +82,17 @@ export class ImageLooks {
     if (asked !== null && known?.id === asked.id) return known.look;
     this.forget(key);
     if (asked === null) return undefined;
-    const { now, timeoutMs, signal } = this.#options;
-    const until = now() + timeoutMs * (MOST_WAITS + 1);
+    const { clock, timeoutMs, signal } = this.#options;
+    const longest = timeoutMs * (MOST_WAITS + 1);
     const ending = new AbortController();
-    const begun: Known = { id: asked.id, look: { kind: 'pending', until }, ending };
+    const begun: Known = {
+      id: asked.id,
+      look: { kind: 'pending', until: clock.date().getTime() + longest },
+      ending,
+    };
     this.#known.set(key, begun);
     const ended = AbortSignal.any([signal, ending.signal]);
-    void this.#look(asked, until, ended).then((look) => {
+    void this.#look(asked, clock.now() + longest, ended).then((look) => {
       // An end of ours is no answer.
       if (ended.aborted) return;
       begun.look = look;
@@ -136,10 +142,11 @@ export class ImageLooks {
   }
 
   async #call({ image, credentials, caller, until }: Question, signal: AbortSignal): Promise<ImageAnswer> {
-    const { lookUp, now, timeoutMs } = this.#options;
+    const { lookUp, clock, timeoutMs } = this.#options;
     // It may have fallen silent while others were before.
     this.#silent.check(caller);
-    if (now() > until - timeoutMs) throw new RegistryError('unsupported', 'too many images are looked up');
+    if (clock.now() > until - timeoutMs)
+      throw new RegistryError('unsupported', 'too many images are looked up');
     try {
       return await lookUp(image, credentials, signal);
     } catch (error) {
@@ -150,13 +157,13 @@ export class ImageLooks {
 
   /** A look is made once in the life of a revision: what may pass of our own API server is tried again while there is time. */
   async #secrets(namespace: string, names: readonly string[], until: number, signal: AbortSignal) {
-    const { now, timeoutMs } = this.#options;
+    const { clock, timeoutMs } = this.#options;
     for (let failures = 0; ; failures += 1) {
       try {
         return await this.#readSecrets(namespace, names, signal);
       } catch (error) {
         const pauseMs = fullJitter(failures, SECRETS_BACKOFF, Math.random);
-        const isLate = now() + pauseMs > until - timeoutMs;
+        const isLate = clock.now() + pauseMs > until - timeoutMs;
         if (isLate || !isKubeError(error, 'server', 'timeout', 'network', 'too_many_requests')) throw error;
         await delay(pauseMs, undefined, { signal });
       }

@@ -11,7 +11,7 @@ export interface RegistryCaller {
 
 interface LeftAlone {
   readonly error: RegistryError;
-  /** In ms since the epoch. */
+  /** On the clock. */
   readonly until: number;
 }
 

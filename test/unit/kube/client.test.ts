@@ -292,4 +292,33 @@ describe('observation and limits', () => {
     ]);
     expect(most).toBe(2);
   });
+
+  test('a lease is written at once, however many writes hang or were refused', async () => {
+    const { server, client } = await fakeServer({ maxWritesInFlight: 3 });
+    const lease = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { namespace: 'ns', name: 'lead' },
+    };
+    server.intercept = ({ body }, response) => {
+      const name = (body as KubeObject).metadata.name ?? '';
+      if (name.startsWith('refused')) sendStatus(response, 429, 'TooManyRequests', { 'retry-after': '30' });
+      return name.startsWith('refused') || name.startsWith('hangs');
+    };
+    const hang = new AbortController();
+    const crowd = ['hangs-1', 'hangs-2', 'hangs-3', 'hangs-4'].map((name) =>
+      client.create(bareObject(name), { signal: hang.signal }),
+    );
+    await vi.waitFor(() => expect(server.count('POST')).toBe(3));
+    const created = await client.create(lease, { timeoutMs: 1_000 });
+    hang.abort();
+    await Promise.allSettled(crowd);
+
+    const names = ['refused-1', 'refused-2', 'refused-3'];
+    await Promise.allSettled(names.map((name) => client.create(bareObject(name))));
+    await expect(client.create(bareObject('waits'), { timeoutMs: 30 })).rejects.toMatchObject({
+      kind: 'timeout',
+    });
+    await client.replace(created, { timeoutMs: 1_000 });
+  });
 });

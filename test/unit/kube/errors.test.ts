@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isKubeError, KubeError, statusError, toKubeError } from '../../../src/kube/errors.ts';
+import { isKubeError, KubeError, statusError, toKubeError, unknownFields } from '../../../src/kube/errors.ts';
 
 describe('answers', () => {
   test.each([
@@ -41,6 +41,25 @@ describe('answers', () => {
   test('an apply whose uid is that of an earlier object is a conflict, not an invalid object', () => {
     const details = { name: 'b', causes: [{ field: 'metadata.uid', message: 'field is immutable' }] };
     expect(statusError('x', 422, { reason: 'Invalid', details }).kind).toBe('conflict');
+  });
+
+  // As Kubernetes 1.30 and later say it of a custom resource.
+  test.each([
+    [
+      400,
+      'ManagedDeployment in version "v1alpha1" cannot be handled as a ManagedDeployment: strict decoding error: unknown field "spec.ofTomorrow", unknown field "spec.revision.huh"',
+      ['spec.ofTomorrow', 'spec.revision.huh'],
+    ],
+    [
+      500,
+      'failed to create typed patch object (ns/b; berth.dev/v1alpha1, Kind=ManagedDeployment): .spec.ofTomorrow: field not declared in schema',
+      ['spec.ofTomorrow'],
+    ],
+    [400, 'strict decoding error: duplicate field "spec.revision"', []],
+    [500, 'Internal error occurred: unknown field "spec.revision"', []],
+    [422, 'Invalid value: "strict decoding error: unknown field \\"a\\""', []],
+  ])('%i names the fields that the server does not know: %s', (code, message, fields) => {
+    expect(unknownFields(statusError('x', code, { message }))).toEqual(fields);
   });
 
   test('keep the fields that the server names, and how long to wait', () => {

@@ -4,7 +4,7 @@ import type { Clock } from '../../../src/kube/clock.ts';
 import { type LeaderElectionOptions, LeaderElector } from '../../../src/kube/leader-election.ts';
 import { type Lease, microTime } from '../../../src/kube/lease-lock.ts';
 import { sendStatus } from './fake-api-server.ts';
-import { fakeServer, recordingLogger } from './support.ts';
+import { FakeClock, fakeServer, recordingLogger } from './support.ts';
 
 /** Short times with the proportions of the defaults. */
 const TIMES = { leaseDurationMs: 1_500, renewDeadlineMs: 1_000, retryPeriodMs: 100 };
@@ -202,6 +202,41 @@ describe('clocks', () => {
     } as Lease);
     const contender = contend(client, 'alive');
     await vi.waitFor(leads(contender), { timeout: 5_000 });
+  });
+
+  test('a machine that was suspended leads no more, though its clock stood still; its next term lasts', async () => {
+    const { server, client } = await fakeServer();
+    const clock = new FakeClock();
+    const contender = contend(client, 'first', { clock });
+    await vi.waitFor(leads(contender));
+    clock.jump(TIMES.renewDeadlineMs - 1);
+    expect(contender.elector.isLeader()).toBe(true);
+    clock.jump(1);
+    expect(contender.elector.isLeader()).toBe(false);
+
+    clock.advance(TIMES.retryPeriodMs);
+    await vi.waitFor(() => expect([contender.stopped, clock.timers]).toEqual([1, 1]));
+    expect(contender.terms[0]?.aborted).toBe(true);
+    clock.advance(TIMES.retryPeriodMs);
+    await vi.waitFor(leads(contender));
+    for (let passed = 0; passed < 2 * TIMES.renewDeadlineMs; passed += TIMES.retryPeriodMs) {
+      await vi.waitFor(() => expect(clock.timers).toBe(1));
+      const writes = server.count('PUT');
+      clock.advance(TIMES.retryPeriodMs);
+      await vi.waitFor(() => expect(server.count('PUT')).toBe(writes + 1));
+    }
+    expect(contender.terms).toHaveLength(2);
+    expect(contender.elector.isLeader()).toBe(true);
+  });
+
+  test('a wall clock that was set back prolongs no term', async () => {
+    const { client } = await fakeServer();
+    const clock = new FakeClock();
+    const contender = contend(client, 'first', { clock });
+    await vi.waitFor(leads(contender));
+    clock.jump(-3_600_000);
+    clock.advance(TIMES.renewDeadlineMs);
+    expect(contender.elector.isLeader()).toBe(false);
   });
 
   test('times have six fractional digits', () => {

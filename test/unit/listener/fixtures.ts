@@ -7,8 +7,10 @@ import { KubeError, type KubeErrorKind } from '../../../src/kube/errors.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
 import type { Resource as Kind } from '../../../src/kube/resources.ts';
 import { resourceOf } from '../../../src/kube/resources.ts';
+import { createHubClient, type HubError } from '../../../src/listener/hub-client.ts';
 import type { Resource } from '../../../src/listener/resource-view.ts';
 import type { Term } from '../../../src/listener/term.ts';
+import { recordingLogger } from '../kube/support.ts';
 
 export const ID = '01900000-0000-7000-8000-000000000001';
 export const TENANT = '01900000-0000-7000-8000-00000000000a';
@@ -210,4 +212,15 @@ export function fakeTerm(): Term & { lose(): void; endedBecause: string | null }
 /** Lets everything that is ready run. */
 export async function settle(turns = 20): Promise<void> {
   for (let i = 0; i < turns; i += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** What a client of the hub fails with after a 404 with this body. */
+export async function hub404(body: string): Promise<HubError> {
+  const transport = async () => ({ status: 404, body });
+  const client = createHubClient({ transport, listenerId: 'l', logger: recordingLogger() });
+  const failed = client.logRequests({ epoch: 1, waitSeconds: 0 });
+  return failed.then(
+    () => Promise.reject(new Error('it did not fail')),
+    (error: HubError) => error,
+  );
 }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ApplyWork, WorkItem } from '../../../src/contract/work-protocol.ts';
+import { statusError } from '../../../src/kube/errors.ts';
 import { EnvSecrets } from '../../../src/listener/env-secrets.ts';
 import { HubError } from '../../../src/listener/hub-client.ts';
 import { Outbox } from '../../../src/listener/outbox.ts';
@@ -103,6 +104,37 @@ describe('the work table', () => {
       expect(await t.table.reconcile(ID, signal)).toEqual({ kind: 'settled' });
       expect(t.told()).toMatchObject([{ kind: 'refused', generation: 1, retryable }]);
       expect(t.table.size).toBe(0);
+    }
+  });
+
+  it('a field that the cluster does not know is its definition’s fault, and goes away with the upgrade', async () => {
+    const refused = (action: string, code: number, message: string) =>
+      statusError(action, code, { message }, { resource: 'manageddeployments' });
+    const texts = [
+      refused('create', 400, 'strict decoding error: unknown field "spec.ofTomorrow"'),
+      refused(
+        'apply',
+        500,
+        'failed to create typed patch object (a): .spec.ofTomorrow: field not declared in schema',
+      ),
+    ];
+    for (const error of texts) {
+      t.cluster.before = () => {
+        throw error;
+      };
+      t.table.add(applyWork());
+      await t.table.reconcile(ID, signal);
+      expect(t.told()).toEqual([
+        {
+          kind: 'refused',
+          deployment_id: ID,
+          generation: 1,
+          reason: 'ApplyRefused',
+          retryable: true,
+          message:
+            'the custom resource definition of the cluster is older than the hub: it lacks spec.ofTomorrow; upgrade it to the version of the hub: helm upgrade with that chart, or kubectl apply --server-side -f crds/',
+        },
+      ]);
     }
   });
 

@@ -40,6 +40,8 @@ export const scaled = (min: number, max: number) => ({ scale: { min, max } });
 export class World {
   readonly cluster = new SimulatedCluster();
   now = Date.parse('2026-01-01T00:00:00Z');
+  /** The wall clock was set back by so much, in ms. */
+  setBackBy = 0;
   config: RenderConfig = CONFIG;
   policy: Policy = resolvePolicy('self_hosted');
   mayAct = true;
@@ -61,7 +63,7 @@ export class World {
       config: this.config,
       policy: this.policy,
       events: { record: (_object, type, reason, message) => this.events.push({ type, reason, message }) },
-      clock: { date: () => new Date(this.now) },
+      clock: { now: () => this.now, date: () => new Date(this.now - this.setBackBy) },
       logger: silent,
       mayAct: () => this.mayAct,
       ownHost: this.ownHost,

@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Fields } from '../../../src/contract/compatibility.ts';
+import { customResourceDefinition } from '../../../src/contract/crd.ts';
+import { systemClock } from '../../../src/kube/clock.ts';
 import { KubeError } from '../../../src/kube/errors.ts';
 import { describeRight, type Right } from '../../../src/kube/rights.ts';
 import { CHILD_KINDS, type ChildKindName } from '../../../src/operator/kinds.ts';
@@ -43,10 +46,13 @@ interface FakeServer {
   groups?: string[];
   denied?: (right: Right & { namespace?: string }) => boolean;
   fails?: KubeError;
+  /** What it answers for the fields of the custom resource, one after the other; then the last one again. */
+  fields?: (object | KubeError)[];
 }
 
 /** Answers discovery and access reviews. */
-function server({ groups = ['berth.dev/v1alpha1'], denied = () => false, fails }: FakeServer) {
+function server({ groups = ['berth.dev/v1alpha1'], denied = () => false, fails, fields }: FakeServer) {
+  const told = [...(fields ?? [{}])];
   const resources: Record<string, string[]> = {
     'berth.dev/v1alpha1': ['manageddeployments'],
     'gateway.networking.k8s.io/v1': ['httproutes'],
@@ -59,6 +65,11 @@ function server({ groups = ['berth.dev/v1alpha1'], denied = () => false, fails }
           status: 200,
           body: { groups: groups.map((groupVersion) => ({ versions: [{ groupVersion }] })) },
         };
+      }
+      if (path === '/openapi/v3/apis/berth.dev/v1alpha1') {
+        const body = told.length > 1 ? told.shift() : told[0];
+        if (body instanceof KubeError) throw body;
+        return { status: 200, body };
       }
       if (method === 'GET') {
         return {
@@ -76,8 +87,13 @@ function server({ groups = ['berth.dev/v1alpha1'], denied = () => false, fails }
 
 describe('preflight', () => {
   const signal = new AbortController().signal;
+  // What it waits for is over at once.
+  const clock = {
+    ...systemClock,
+    after: (_ms: number, callback: () => void) => systemClock.after(0, callback),
+  };
   const look = (fake: FakeServer, namespaces: string[] = []) =>
-    preflight({ client: server(fake), namespaces, leaseNamespace: 'berth-system' }, signal);
+    preflight({ client: server(fake), namespaces, leaseNamespace: 'berth-system', clock }, signal);
 
   test('tells the kinds that the cluster has', async () => {
     expect(await look({})).toEqual(ALL_KINDS.filter((kind) => kind !== 'HTTPRoute'));
@@ -87,6 +103,34 @@ describe('preflight', () => {
   test('without the custom resource: says how to install it', async () => {
     await expect(look({ groups: [] })).rejects.toThrow(OperatorStartError);
     await expect(look({ groups: [] })).rejects.toThrow('kubectl apply -f crds/');
+  });
+
+  /** The OpenAPI document of a cluster whose custom resource lacks `without` of the status. */
+  function served(without?: string): object {
+    const own = customResourceDefinition().spec.versions[0]?.schema.openAPIV3Schema as Fields;
+    const { [without ?? '']: _, ...status } = own.properties?.['status']?.properties ?? {};
+    const schema = {
+      properties: { ...own.properties, status: { properties: status } },
+      'x-kubernetes-group-version-kind': [{ kind: 'ManagedDeployment' }],
+    };
+    return { components: { schemas: { any: schema } } };
+  }
+
+  test('a custom resource that lacks a field: says which, and how to upgrade it', async () => {
+    const older = look({ fields: [served('dataImages')] });
+    await expect(older).rejects.toThrow(OperatorStartError);
+    await expect(older).rejects.toThrow(
+      /definition of the cluster is older than this program: it lacks status.dataImages; upgrade it .*crds/,
+    );
+  });
+
+  test.each([
+    ['has them all', [served()]],
+    ['was upgraded a moment ago', [served('dataImages'), served()]],
+    ['does not tell', [{}]],
+    ['may not be asked', [new KubeError({ kind: 'forbidden', message: 'no' })]],
+  ])('a cluster that %s stops nothing', async (_what, fields) => {
+    expect(await look({ fields })).toContain('Pod');
   });
 
   test('names the rights that are missing, and where', async () => {

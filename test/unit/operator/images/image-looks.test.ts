@@ -47,7 +47,7 @@ function world(secrets: Record<string, object> = {}) {
         questions.push({ image, credentials, signal, answer: resolve, fail: reject });
       }),
     timeoutMs: 5_000,
-    now: () => time.now,
+    clock: { now: () => time.now, date: () => new Date(0) },
     answered: (key) => answered.push(key),
     signal: ending.signal,
   });

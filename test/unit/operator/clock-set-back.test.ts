@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { revised, settled, steps, World } from './fixtures.ts';
+
+/** The wall clock is set back: what only the operator's memory knows goes on in its time. */
+const setBack = (world: World) => {
+  world.setBackBy = 86_400_000;
+};
+
+test('wording of a status is written a second later', async () => {
+  const world = new World(revised('web:1', 1));
+  world.cluster.stuck.set('database', 'ContainerCreating');
+  await steps(world, 8);
+  world.cluster.stuck.set('database', 'PodInitializing');
+  world.cluster.settle();
+  expect(await world.look()).toEqual([]);
+  setBack(world);
+  expect(await world.reconcile()).toEqual({ kind: 'requeue', afterMs: 1_000 });
+  world.now += 1_000;
+  expect(await world.look()).toEqual(['status ManagedDeployment/web']);
+});
+
+test('a refused write is tried again', async () => {
+  const world = new World(revised('web:1', 1));
+  world.cluster.faults = [
+    { when: ({ verb, id }) => `${verb} ${id}` === 'create Service/web', error: 'forbidden' },
+  ];
+  await world.look();
+  expect(world.cluster.faults).toEqual([]);
+  setBack(world);
+  expect(await world.reconcile()).toMatchObject({ kind: 'requeue', afterMs: expect.any(Number) });
+  expect(await world.look()).not.toContain('create Service/web');
+  world.now += 5_000;
+  expect(await world.look()).toContain('create Service/web');
+});
+
+/** A rollout whose pod does not start, for this reason. */
+async function waiting(reason: string): Promise<World> {
+  const world = await settled(revised('web:1', 1));
+  world.change(revised('web:2', 2));
+  world.cluster.stuck.set('api', reason);
+  await steps(world, 4);
+  return world;
+}
+
+test('Secrets are looked at again', async () => {
+  const world = await waiting('CreateContainerConfigError');
+  let reads = 0;
+  const { find } = world.cluster.client;
+  world.cluster.client.find = (resource, at, options) => {
+    if (resource.kind === 'Secret') reads += 1;
+    return find(resource, at, options);
+  };
+  setBack(world);
+  await world.look();
+  expect(reads).toBe(0);
+  world.now += 30_000;
+  await world.look();
+  expect(reads).toBeGreaterThan(0);
+});
+
+test('Events are asked for again', async () => {
+  const world = await waiting('ContainerCreating');
+  let asked = 0;
+  const { list } = world.cluster.client;
+  world.cluster.client.list = (resource, options) => {
+    asked += 1;
+    return list(resource, options);
+  };
+  await world.look();
+  const before = asked;
+  setBack(world);
+  await world.look();
+  expect(asked).toBe(before);
+  world.now += 60_000;
+  await world.look();
+  expect(asked).toBeGreaterThan(before);
+});
