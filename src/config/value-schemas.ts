@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { isPartialNetwork } from '../domain/networks.ts';
 
 /** How the text of a variable is read. An unset variable is undefined here. */
 export const optional = z.string().optional();
@@ -49,4 +50,10 @@ function isNetwork(text: string): boolean {
 export const proxies = csv.refine(
   (parts) => parts.every(isNetwork),
   'must be addresses or networks such as 10.0.0.0/8, comma-separated',
+);
+
+/** Networks that a NetworkPolicy may except. */
+export const networks = csv.refine(
+  (parts) => parts.every(isPartialNetwork),
+  'must be networks such as 203.0.113.0/24, comma-separated',
 );
