@@ -1,5 +1,3 @@
-import { isIP } from 'node:net';
-
 /** Which networks are the internet, and which are not: of URLs that tenants give, and of what their pods may reach. */
 
 /** IPv4 networks that are not public (RFC 6890 and its registry; from 224.0.0.0 on nothing is). */
@@ -43,15 +41,6 @@ export function publicNetworks(closed: readonly string[]): Network[] {
     { cidr: '0.0.0.0/0', except: [...new Set([...PRIVATE_IPV4, ...ipv4])] },
     { cidr: PUBLIC_IPV6, except: [...new Set([...PRIVATE_IN_IPV6, ...ipv6])] },
   ];
-}
-
-/** Whether a text is a network as NetworkPolicies take it, and no more than a part of what there is. */
-export function isPartialNetwork(text: string): boolean {
-  const [address = '', bits = '', ...more] = text.split('/');
-  if (more.length > 0 || !/^\d{1,3}$/.test(bits) || /^::ffff:/i.test(address)) return false;
-  const family = isIP(address);
-  const length = Number(bits);
-  return family === 4 ? length >= 1 && length <= 32 : family === 6 && length >= 4 && length <= 128;
 }
 
 function ipv4Number(address: string): number {
