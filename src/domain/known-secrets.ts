@@ -10,6 +10,8 @@ import { CUT, FormIndex, MOST_PLACES, SHORTEST, Steps } from './form-index.ts';
 /** A shorter line of a value of several lines may stand in any text (`-----END …-----` is none of those). */
 const SHORTEST_LINE = 16;
 const MASK = '***';
+/** Of forms that have more characters together, those of many large secrets, no index is made: it would take the memory. */
+const MOST_CHARACTERS = 2_000_000;
 /** So many characters of a text are replaced in about the time of one step of a search. */
 const CHARACTERS_A_STEP = 16;
 
@@ -71,13 +73,15 @@ const withoutForm = (text: string, form: string): string =>
 
 /**
  * Masks the forms in texts, one after the other; those that a text does not hold cost nothing. null: the text and the
- * forms are made to need more work than is done for one text, so it is not known whether it holds one.
+ * forms need more work than is done for one text, or are too many, so it is not known whether it holds one.
  */
 export function masker(forms: readonly string[]): (text: string) => string | null {
   const index = lazily(() => new FormIndex(forms));
   // Only of these a mask may be a part.
   const arise = forms.some((form) => form.includes('*'));
-  return (text) => (forms.length === 0 ? text : withoutForms(text, forms, index(), arise));
+  if (forms.length === 0) return (text) => text;
+  if (forms.reduce((sum, { length }) => sum + length, 0) > MOST_CHARACTERS) return () => null;
+  return (text) => withoutForms(text, forms, index(), arise);
 }
 
 function withoutForms(
@@ -91,6 +95,7 @@ function withoutForms(
   let held = index.heldBy(rest, steps);
   let place = 0;
   for (let from = 0; ; ) {
+    if (index.holdsAny(rest)) return `${CUT}${MASK}`;
     while ((held[place] ?? from) < from) place += 1;
     const number = Math.min(
       held[place] ?? forms.length,
