@@ -23,13 +23,13 @@ const MEBIBYTE = 1024 * 1024;
 
 /**
  * A pod has 512 MiB by default. A delivery is read in a moment; GitHub's are a few KiB, and rarely 8 MiB. It needs no secret
- * to take a place, so no few networks may hold them all; a git host delivers for many tenants from one, tens of times at
- * once where one push touches many branches.
+ * to take a place, so no few networks may hold them all; a git host delivers for many tenants from one, 50 times at
+ * once where a push moves as many branches.
  */
 const LIMITS: IntakeLimits = {
-  total: { count: 512, bytes: 64 * MEBIBYTE },
+  total: { count: 1024, bytes: 64 * MEBIBYTE },
   integration: { count: 128, bytes: 32 * MEBIBYTE },
-  network: { count: 24, bytes: 16 * MEBIBYTE },
+  network: { count: 64, bytes: 16 * MEBIBYTE },
 };
 
 const RETRY_AFTER_SECONDS = 1;

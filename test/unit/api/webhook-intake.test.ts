@@ -39,8 +39,8 @@ describe('what is held', () => {
       }
     };
     const ofOne = hold(0);
-    expect(ofOne).toBeLessThanOrEqual(32);
-    for (let network = 1; network < 20; network += 1) expect(hold(network)).toBe(ofOne);
+    expect(ofOne).toBeLessThanOrEqual(64);
+    for (let network = 1; network < 16; network += 1) expect(hold(network)).toBe(ofOne);
   });
 
   test('is bounded in bytes: for each name and in all; what was refused is not counted', () => {
