@@ -3,6 +3,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import type { Logger } from '../domain/logger.ts';
 import { serializerFor } from './answer-json.ts';
 import { authenticate } from './auth.ts';
+import { bodyRoom } from './body-room.ts';
 import { changeSubject, isRead } from './change-subject.ts';
 import { tellClosing } from './closing.ts';
 import { type ApiDeps, LISTENER_BODY_LIMIT } from './deps.ts';
@@ -161,7 +162,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   app.addHook('onRequest', checks([setHeaders, requireHost, requireParams]));
   app.decorateRequest('caller', null);
   app.addHook('onRequest', authenticate(deps, limiter));
-  app.addHook('onRequest', checks([refuseUnusedKey]));
+  app.addHook('onRequest', checks([refuseUnusedKey, bodyRoom()]));
   tellClosing(app);
   app.register(swagger, openApiOptions(deps));
   app.register(async (scoped) => {

@@ -20,6 +20,9 @@ import { GrowingBuffer, type IntakeShare, WebhookIntake } from './webhook-intake
 /** A push of GitHub names up to 2,048 commits with their files. */
 export const WEBHOOK_BODY_LIMIT = 8 * 1024 * 1024;
 
+/** Until the body is there its delivery takes a place, and git hosts wait no longer than 10 s for an answer. */
+const BODY_MS = 5000;
+
 /** A delivery that knows the secret. */
 export interface AuthenticDelivery {
   readonly target: WebhookTarget;
@@ -40,13 +43,29 @@ const refused = () =>
 
 const tooLarge = () => new ApiError(413, 'The body is too large.');
 
+/** What comes of a body within `ms`. Refused in the middle, the connection stays for the answer. */
+async function* arriving(payload: Readable, ms: number): AsyncGenerator<Buffer> {
+  const chunks = payload.iterator({ destroyOnReturn: false });
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new ApiError(408, 'The body did not arrive in time.')), ms);
+  try {
+    for (;;) {
+      const next: Promise<IteratorResult<Buffer>> = chunks.next();
+      const { done, value } = await Promise.race([next, late.promise]);
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** @param share null: nothing is kept, and the answer is empty; as much work either way */
-async function read(payload: Readable, share: IntakeShare | null): Promise<Buffer> {
+async function read(payload: Readable, share: IntakeShare | null, ms: number): Promise<Buffer> {
   const kept = share === null ? null : new GrowingBuffer((bytes) => share.grow(bytes));
   const idle = createHmac('sha256', 'nobody');
   let size = 0;
-  // Refused in the middle, the connection stays for the answer.
-  for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+  for await (const chunk of arriving(payload, ms)) {
     size += chunk.length;
     if (size > WEBHOOK_BODY_LIMIT) throw tooLarge();
     if (kept === null) idle.update(chunk);
@@ -84,7 +103,7 @@ export const WEBHOOK_TYPES = ['application/json', FORM];
 async function judged(
   request: FastifyRequest,
   stream: Readable,
-  { target, share, now }: { target: WebhookTarget | null; share: IntakeShare; now: Date },
+  { target, share, now, ms }: { target: WebhookTarget | null; share: IntakeShare; now: Date; ms: number },
 ): Promise<{ target: WebhookTarget; delivery: Delivery } | null> {
   const { headers } = request;
   const { provider, secrets } = target ?? { provider: 'git' as const, secrets: [] };
@@ -94,16 +113,16 @@ async function judged(
   if (shown === 'token' && !isAuthentic(provider, nothing, secrets, now)) return null;
   if (Number(headers['content-length'] ?? 0) > WEBHOOK_BODY_LIMIT) throw tooLarge();
   const isKept = secrets.length > 0 && mayKnow(provider, headers);
-  const delivery = { headers, body: await read(stream, isKept ? share : null) };
+  const delivery = { headers, body: await read(stream, isKept ? share : null, ms) };
   const isKnown = isAuthentic(provider, delivery, secrets, now);
   return target === null || !isKnown ? null : { target, delivery };
 }
 
 /**
  * The parser of these content types.
- * @throws ApiError 404, 413, 415, 422, 429
+ * @throws ApiError 404, 408, 413, 415, 422, 429
  */
-export function webhookBody(deps: ApiDeps, limiter: Limiter, intake = new WebhookIntake()) {
+export function webhookBody(deps: ApiDeps, limiter: Limiter, intake = new WebhookIntake(), bodyMs = BODY_MS) {
   const clock = deps.clock ?? (() => new Date());
 
   /** @throws ApiError, with the failure counted: of a body that never ends, too */
@@ -116,7 +135,7 @@ export function webhookBody(deps: ApiDeps, limiter: Limiter, intake = new Webhoo
       const target = isId ? await findTarget(deps, id, now) : null;
       const whose = target?.integrationId;
       limiter.mayFail(request, whose);
-      const found = await judged(request, stream, { target, share, now }).catch((error) => {
+      const found = await judged(request, stream, { target, share, now, ms: bodyMs }).catch((error) => {
         limiter.failure(request, whose);
         throw error;
       });

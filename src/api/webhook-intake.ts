@@ -14,16 +14,22 @@ interface Limit {
 
 export interface IntakeLimits {
   readonly total: Limit;
-  /** Of one integration, and of one address. */
-  readonly each: Limit;
+  readonly integration: Limit;
+  /** Of one address, or of one /64 of IPv6. */
+  readonly network: Limit;
 }
 
 const MEBIBYTE = 1024 * 1024;
 
-/** A pod has 512 MiB by default. A delivery is read in a moment; GitHub's are a few KiB, and rarely 8 MiB. */
+/**
+ * A pod has 512 MiB by default. A delivery is read in a moment; GitHub's are a few KiB, and rarely 8 MiB. It needs no secret
+ * to take a place, so no few networks may hold them all; a git host delivers for many tenants from one, 50 times at
+ * once where a push moves as many branches.
+ */
 const LIMITS: IntakeLimits = {
-  total: { count: 256, bytes: 64 * MEBIBYTE },
-  each: { count: 128, bytes: 32 * MEBIBYTE },
+  total: { count: 1024, bytes: 64 * MEBIBYTE },
+  integration: { count: 128, bytes: 32 * MEBIBYTE },
+  network: { count: 64, bytes: 16 * MEBIBYTE },
 };
 
 const RETRY_AFTER_SECONDS = 1;
@@ -65,11 +71,12 @@ export class WebhookIntake {
 
   /**
    * Begins to read a delivery.
-   * @param names what it is counted by
+   * @param names what it is counted by: the integration and the network
    * @throws ApiError 429 where too many are being read
    */
-  begin(names: readonly string[]): IntakeShare {
-    const all = [this.#total, ...names.map((name) => this.#heldBy(name))];
+  begin(names: readonly [integration: string, network: string]): IntakeShare {
+    const { integration, network } = this.#limits;
+    const all = [this.#total, this.#heldBy(names[0], integration), this.#heldBy(names[1], network)];
     if (all.some(({ limit, count }) => count >= limit.count)) throw full();
     for (const [index, name] of names.entries()) this.#held.set(name, all[index + 1] as Held);
     for (const held of all) held.count += 1;
@@ -90,8 +97,8 @@ export class WebhookIntake {
     };
   }
 
-  #heldBy(name: string): Held {
-    return this.#held.get(name) ?? { limit: this.#limits.each, count: 0, bytes: 0 };
+  #heldBy(name: string, limit: Limit): Held {
+    return this.#held.get(name) ?? { limit, count: 0, bytes: 0 };
   }
 }
 

@@ -9,6 +9,7 @@ import {
   renewLogRequest,
   type StoredChunk,
 } from '../store/log-requests.ts';
+import { inTurns } from '../store/masking.ts';
 import type { ApiDeps } from './deps.ts';
 import { ApiError } from './errors.ts';
 import type { WorkHints } from './work-hints.ts';
@@ -106,7 +107,9 @@ async function fetchBatches({ maskNow }: LogReader, scope: Scope, id: string) {
     if (chunks.length === 0) return [];
     // Behind the lines: what was printed of a new secret finds it here.
     const mask = await maskNow(transaction);
-    return chunks.map((chunk) => ({ ...chunk, batch: batchOf(chunk, mask) }));
+    const told = [];
+    for (const chunk of chunks) told.push({ ...chunk, batch: await batchOf(chunk, mask) });
+    return told;
   });
 }
 
@@ -148,7 +151,7 @@ async function* fetchAll(reader: LogReader, scope: Scope, id: string): AsyncGene
   }
 }
 
-function batchOf({ body }: StoredChunk, mask: (text: string) => string): LogBatch {
+async function batchOf({ body }: StoredChunk, mask: (text: string) => string): Promise<LogBatch> {
   const batch = JSON.parse(body) as LogBatch;
-  return { ...batch, lines: batch.lines.map((line) => ({ ...line, text: mask(line.text) })) };
+  return { ...batch, lines: await inTurns(batch.lines, (line) => ({ ...line, text: mask(line.text) })) };
 }

@@ -3,7 +3,7 @@ import { OTLP_PROTOCOLS } from '../contract/render-config.ts';
 import { dnsSubdomainSchema } from '../domain/kubernetes/names.ts';
 import { PLATFORM_LISTENER_ID } from '../domain/source.ts';
 import { CLUSTER, type Setting, secret, setting } from './setting.ts';
-import { baseUrl, count, csv, flag, optional } from './value-schemas.ts';
+import { baseUrl, count, csv, flag, networks, optional } from './value-schemas.ts';
 
 /** Settings of the cluster's side: of the listener and the operator. */
 export const CLUSTER_SETTINGS = {
@@ -71,6 +71,11 @@ export const CLUSTER_SETTINGS = {
   BERTH_NETWORK_ISOLATION: setting(
     flag,
     'true: default-deny NetworkPolicy for each app; unset: true in cloud, where it cannot be false',
+    CLUSTER,
+  ),
+  BERTH_CLOSED_NETWORKS: setting(
+    networks,
+    'networks of pods, Services and nodes that are at public addresses, comma-separated: isolated apps, and builds, reach none of them, nor private ones',
     CLUSTER,
   ),
 } as const satisfies Record<string, Setting>;

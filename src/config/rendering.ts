@@ -25,6 +25,8 @@ export function renderingOf(settings: Settings): Omit<RenderConfig, 'kubernetesV
     otlpProtocol: settings.BERTH_OTLP_PROTOCOL,
     otlpHeadersSecret: settings.BERTH_OTLP_HEADERS_SECRET ?? null,
     networkIsolation: isolationOf(settings, cloud),
+    closedNetworks: settings.BERTH_CLOSED_NETWORKS,
+    buildNamespace: settings.BERTH_BUILD_NAMESPACE,
     storageClass: settings.BERTH_STORAGE_CLASS ?? null,
   };
 }

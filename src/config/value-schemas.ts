@@ -50,3 +50,16 @@ export const proxies = csv.refine(
   (parts) => parts.every(isNetwork),
   'must be addresses or networks such as 10.0.0.0/8, comma-separated',
 );
+
+/** Whether it is a network as NetworkPolicies take it, and no more than a part of what there is. */
+function isPartialNetwork(text: string): boolean {
+  const [address = '', bits = ''] = text.split('/');
+  const least = isIP(address) === 4 ? 1 : 4;
+  return bits !== '' && isNetwork(text) && Number(bits) >= least && !/^::ffff:/i.test(address);
+}
+
+/** Networks that a NetworkPolicy may except. */
+export const networks = csv.refine(
+  (parts) => parts.every(isPartialNetwork),
+  'must be networks such as 203.0.113.0/24, comma-separated',
+);

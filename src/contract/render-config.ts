@@ -36,6 +36,10 @@ export const renderConfigSchema = z.object({
   otlpHeadersSecret: z.string().nullable().optional(),
   /** Whether a default-deny NetworkPolicy is made for each app. */
   networkIsolation: z.boolean(),
+  /** Networks that isolated apps do not reach, beside private ones; absent: none. */
+  closedNetworks: z.array(z.string()).optional(),
+  /** Namespace in which tenants' Dockerfiles run, which reaches no isolated app; absent: not known. */
+  buildNamespace: z.string().optional(),
   /** StorageClass of database volumes; null: the cluster's default. */
   storageClass: z.string().nullable(),
   /** `major.minor` of the cluster, e.g. `1.36`. */

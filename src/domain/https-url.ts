@@ -1,4 +1,5 @@
 import { line } from './kubernetes/text.ts';
+import { isPublicIpv4, isPublicIpv6 } from './networks.ts';
 
 /** URLs that tenants may give: https, no credentials in them. */
 
@@ -12,45 +13,7 @@ const LOCAL_SUFFIXES = ['localhost', 'svc', 'cluster.local'];
 /** Names that mean something else in each network, beside those. */
 const PRIVATE_SUFFIXES = [...LOCAL_SUFFIXES, 'local', 'internal', 'intranet', 'lan', 'home.arpa'];
 
-/** IPv4 ranges that are not public, as first address and length of the prefix (RFC 6890 and its registry). */
-const PRIVATE_IPV4: readonly (readonly [string, number])[] = [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-];
-
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
-
-function ipv4Number(address: string): number {
-  return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
-}
-
-function isPrivateIpv4(address: string): boolean {
-  const number = ipv4Number(address);
-  return PRIVATE_IPV4.some(([first, length]) => {
-    const size = 2 ** (32 - length);
-    const start = ipv4Number(first);
-    return number >= start && number < start + size;
-  });
-}
-
-/** Global unicast is 2000::/3; of it, tunnels (2002::/16, 2001::/32) carry IPv4 addresses and 2001:db8::/32 is for documents. */
-function isPublicIpv6(address: string): boolean {
-  const [first = '', second = ''] = address.split(':');
-  const group = Number.parseInt(first, 16);
-  if (Number.isNaN(group) || group < 0x2000 || group > 0x3fff) return false;
-  return group !== 0x2002 && !(group === 0x2001 && ['', '0', 'db8'].includes(second));
-}
 
 function isHostName(host: string): boolean {
   const labels = host.split('.');
@@ -68,13 +31,13 @@ function isUnder(host: string, suffixes: readonly string[]): boolean {
 
 /** Whether an address that a name resolved to is public. */
 export function isPublicAddress(address: string): boolean {
-  return IPV4.test(address) ? !isPrivateIpv4(address) : isPublicIpv6(address);
+  return IPV4.test(address) ? isPublicIpv4(address) : isPublicIpv6(address);
 }
 
 /** Whether a URL's host is a public DNS name or a public address. What a name resolves to is not looked at. */
 export function isPublicHost(host: string): boolean {
   if (host.startsWith('[')) return isPublicIpv6(host.slice(1, -1));
-  return IPV4.test(host) ? !isPrivateIpv4(host) : isDnsName(host) && !isUnder(host, PRIVATE_SUFFIXES);
+  return IPV4.test(host) ? isPublicIpv4(host) : isDnsName(host) && !isUnder(host, PRIVATE_SUFFIXES);
 }
 
 type Check = (url: URL) => string | null;

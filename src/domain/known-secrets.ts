@@ -1,20 +1,19 @@
 import type { ClusterReport } from './cluster-report.ts';
 import type { ToldFailure } from './culprit.ts';
+import { CUT, FormIndex, MOST_PLACES, SHORTEST, Steps } from './form-index.ts';
 
 /**
  * The values of a deployment's secrets, taken out of what its cluster tells. A container may print its whole
  * environment when it ends, and a report is shown to keys that may not see secrets.
  */
 
-/** Shorter ones are words, numbers and switches: masking them would hide nothing and make every message unreadable. */
-const SHORTEST = 6;
 /** A shorter line of a value of several lines may stand in any text (`-----END …-----` is none of those). */
 const SHORTEST_LINE = 16;
 const MASK = '***';
-/** What marks the end at which a text was cut. */
-const CUT = '…';
-/** How many places of a value are tried for where a text was cut within it. */
-const MOST_PLACES = 64;
+/** Of forms that have more characters together, those of many large secrets, no index is made: it would take the memory. */
+const MOST_CHARACTERS = 2_000_000;
+/** So many characters of a text are replaced in about the time of one step of a search. */
+const CHARACTERS_A_STEP = 16;
 
 /** A value as programs print it: as it is, line by line, within JSON, within a URL. */
 function printed(value: string): string[] {
@@ -68,12 +67,61 @@ function withoutBeginning(text: string, form: string): string {
   return text;
 }
 
-/** `text` with every one of the forms masked, one that was cut at an end of the text included. */
-export function withoutForms(text: string, forms: readonly string[]): string {
-  return forms.reduce(
-    (rest, form) => withoutBeginning(withoutRest(rest.replaceAll(form, MASK), form), form),
-    text,
-  );
+/** `text` with the form masked, one that was cut at an end of the text included. */
+const withoutForm = (text: string, form: string): string =>
+  withoutBeginning(withoutRest(text.replaceAll(form, MASK), form), form);
+
+/**
+ * Masks the forms in texts, one after the other; those that a text does not hold cost nothing. null: the text and the
+ * forms need more work than is done for one text, or are too many, so it is not known whether it holds one.
+ */
+export function masker(forms: readonly string[]): (text: string) => string | null {
+  const index = lazily(() => new FormIndex(forms));
+  // Only of these a mask may be a part.
+  const arise = forms.some((form) => form.includes('*'));
+  if (forms.length === 0) return (text) => text;
+  if (forms.reduce((sum, { length }) => sum + length, 0) > MOST_CHARACTERS) return () => null;
+  return (text) => withoutForms(text, forms, index(), arise);
+}
+
+function withoutForms(
+  text: string,
+  forms: readonly string[],
+  index: FormIndex,
+  arise: boolean,
+): string | null {
+  const steps = new Steps(text);
+  let rest = text;
+  let held = index.heldBy(rest, steps);
+  let place = 0;
+  for (let from = 0; ; ) {
+    if (index.holdsAny(rest)) return `${CUT}${MASK}`;
+    while ((held[place] ?? from) < from) place += 1;
+    const number = Math.min(
+      held[place] ?? forms.length,
+      index.withRest(rest, from, steps),
+      index.withBeginning(rest, from, steps),
+    );
+    if (steps.areOver) return null;
+    const form = forms[number];
+    if (form === undefined) return rest;
+    from = number + 1;
+    steps.take(1 + rest.length / CHARACTERS_A_STEP);
+    const before = rest;
+    rest = withoutForm(rest, form);
+    if (arise && rest !== before) {
+      held = index.heldBy(rest, steps);
+      place = 0;
+    }
+  }
+}
+
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
 
 /** Whether a report may hold what a container or the cluster said of a failure. What is Ready has nothing to say. */

@@ -70,7 +70,10 @@ function isRefusedKey(key: string, { refused_domains, refused_keys, allowed_keys
     refused_domains
       .map((refused) => refused.toLowerCase())
       .some((refused) =>
-        refused === '*' ? domain !== '' : domain === refused || domain.endsWith(`.${refused}`),
+        // Runtimes act on keys without a slash, too: io.katacontainers.config.…
+        refused === '*'
+          ? domain !== '' || key.includes('.')
+          : domain === refused || domain.endsWith(`.${refused}`),
       )
   );
 }

@@ -67,7 +67,7 @@ const policyShape = {
   ),
   metadata: z.strictObject({
     refused_domains: patterns.describe(
-      "Labels and annotations whose key has such a domain, or one below it, before its slash are refused; '*' is any domain.",
+      "Labels and annotations whose key has such a domain, or one below it, before its slash are refused; '*' is any domain, and any dot in a key without a slash (io.katacontainers.config.…).",
     ),
     refused_keys: patterns.describe('Keys that are refused.'),
     allowed_keys: patterns.describe(

@@ -19,6 +19,8 @@ export interface Call {
   readonly mayBePrivate: boolean;
   /** PEM of the authorities to trust in place of Node's own. */
   readonly ca?: string | undefined;
+  /** Told when an answer begins. */
+  readonly onAnswer?: (() => void) | undefined;
 }
 
 export interface Answer {
@@ -62,9 +64,10 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
 }
 
 /** A code such as ECONNREFUSED is Node's own, so it may be told; a message may hold words of the host. */
-function connectionError(error: unknown, host: string): RegistryError {
+function connectionError(error: unknown, host: string, answered: boolean): RegistryError {
   if (error instanceof RegistryError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'the connection failed';
+  if (answered) return new RegistryError('failing', `${host} does not end its answer (${code})`);
   return new RegistryError('unavailable', `${host} cannot be reached (${code})`);
 }
 
@@ -85,11 +88,12 @@ export async function call(url: URL, options: Call, signal: AbortSignal): Promis
       ...(options.mayBePrivate ? {} : { lookup }),
       ...(options.ca === undefined ? {} : { ca: options.ca }),
     });
+    options.onAnswer?.();
     const { statusCode: status = 0, headers } = response;
     return { status, headers, body: await readBody(response, options.maxBytes) };
   } catch (error) {
     signal.throwIfAborted();
-    throw connectionError(error, url.host);
+    throw connectionError(error, url.host, response !== undefined);
   } finally {
     response?.destroy();
   }

@@ -166,18 +166,26 @@ export async function lookUpImage(
   const { host } = reference;
   const endsAt = performance.now() + options.timeoutMs;
   const box = AbortSignal.timeout(options.timeoutMs);
+  let answered = false;
   const asked: Asked = {
     reference,
     insecure: options.insecureHosts.includes(host),
     mayBePrivate: options.privateHosts === 'any' || options.privateHosts.includes(host),
     options,
     signal: AbortSignal.any([signal, box]),
+    onAnswer: () => {
+      answered = true;
+    },
   };
   try {
     return await persist(asked, credentials, endsAt);
   } catch (error) {
     signal.throwIfAborted();
     if (!box.aborted) throw error;
-    throw new RegistryError('unavailable', `${host} did not answer within ${options.timeoutMs / 1000} s`);
+    const within = `within ${options.timeoutMs / 1000} s`;
+    // What takes so long may be this image, or the many credentials that were tried: both are the tenant's.
+    throw answered
+      ? new RegistryError('slow', `${host} did not answer all that was asked ${within}`)
+      : new RegistryError('unavailable', `${host} did not answer ${within}`);
   }
 }

@@ -1,10 +1,11 @@
 /**
  * Why a registry gave no answer that can be used.
- * `unavailable`: it does not answer, whatever it is asked. `limited`: it takes no more requests of whoever asked. `failing`: it has failed with
+ * `unavailable`: it does not answer, whatever it is asked. `slow`: it answered, but not all of what this look needed in its time. `limited`: it takes no more requests of whoever asked. `failing`: it has failed with
  * this image (one behind a mirror, say). `refused`: it does not let the image be looked at. `forbidden`: this installation does not call it. `unsupported`: it speaks in another way.
  */
 export type RegistryErrorKind =
   | 'unavailable'
+  | 'slow'
   | 'limited'
   | 'failing'
   | 'refused'

@@ -33,6 +33,8 @@ export interface Asked {
   readonly mayBePrivate: boolean;
   readonly options: RegistryOptions;
   readonly signal: AbortSignal;
+  /** Told whenever anything is answered. */
+  readonly onAnswer?: () => void;
 }
 
 /** The value of an authorization header. */
@@ -40,7 +42,8 @@ export const basic = ({ username, password }: Credentials) =>
   `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 
 function callOptions(asked: Asked, headers: Call['headers'], maxBytes: number): Omit<Call, 'method'> {
-  return { headers, maxBytes, mayBePrivate: asked.mayBePrivate, ca: asked.options.ca };
+  const { mayBePrivate, options, onAnswer } = asked;
+  return { headers, maxBytes, mayBePrivate, ca: options.ca, onAnswer };
 }
 
 /** As a URL with a scheme that may be called; a registry with TLS leads nobody away from it. */

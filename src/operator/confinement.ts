@@ -1,5 +1,6 @@
 import type { ManagedDeploymentSpec } from '../contract/managed-deployment.ts';
 import { pullSecretName } from '../contract/names.ts';
+import { isImageId } from '../domain/kubernetes/image.ts';
 import type { Policy } from '../domain/policy.ts';
 import { isSecretOfAnother } from '../domain/policy-references.ts';
 import { podPolicyViolations } from '../domain/policy-rules.ts';
@@ -54,7 +55,7 @@ export function checked(resource: ObservedResource, policy: Policy, before: Chec
 
 /** Every part of the wanted pods that may not be, in the order of the rules; empty: all of it may. */
 export function forbiddenParts(resource: ObservedResource, policy: Policy): readonly Forbidden[] {
-  return [...environment(resource), ...pods(resource, policy)];
+  return [...appImage(resource), ...environment(resource), ...pods(resource, policy)];
 }
 
 /**
@@ -79,6 +80,13 @@ function isOfSameSpec(resource: ObservedResource, stored: ObservedTemplates): bo
     // Somebody else wrote them: they vouch for nothing.
     return false;
   }
+}
+
+/** What else is no image reference, the kubelet refuses. */
+function appImage({ spec: { revision } }: ObservedResource): Forbidden[] {
+  if (revision.image === undefined || !isImageId(revision.image)) return [];
+  const message = 'must be an image reference: the id of an image may be that of anybody';
+  return [{ resourcePath: 'spec.revision.image', message, ofPodTemplate: false }];
 }
 
 /** The environment goes to the app container whole. */

@@ -2,6 +2,7 @@ import {
   type BuildLogLine,
   KEPT_BUILD_LOGS,
   type KeptLog,
+  LEFT_OUT,
   type LogPiece,
   type TakenPiece,
   takePiece,
@@ -10,7 +11,7 @@ import { withoutCredentials } from '../domain/credential-text.ts';
 import type { GitProvider } from '../domain/git-host.ts';
 import type { Reader, Transaction } from './database.ts';
 import { openToken } from './integrations.ts';
-import { masking } from './masking.ts';
+import { inTurns, masking } from './masking.ts';
 import type { Page, SealedSecrets } from './records.ts';
 import type { SecretBox } from './secret-box.ts';
 
@@ -90,6 +91,18 @@ function masked(box: SecretBox, row: BuildRow): (text: string) => string {
   return (text) => withoutCredentials(mask(text));
 }
 
+/** Lines as they are stored. What is sent again, and is not new, costs nothing. */
+async function withoutSecrets(
+  box: SecretBox,
+  row: BuildRow,
+  lines: readonly BuildLogLine[],
+): Promise<BuildLogLine[]> {
+  if (lines.length === 0) return [];
+  const mask = masked(box, row);
+  // That the rest is left out is Berth's own word.
+  return inTurns(lines, (line) => (line.text === LEFT_OUT ? line : { ...line, text: mask(line.text) }));
+}
+
 /** A piece with where it belongs. */
 export interface BuildLogPiece extends LogPiece {
   readonly revisionId: string;
@@ -114,10 +127,10 @@ export async function addBuildLog(
   // Only an attempt of which there is a line can have ended, so a line of a later one begins anew.
   if (kept.ended && attempt <= (kept.attempt ?? 1))
     return { nextLine: kept.lines - kept.lines_before, full: true };
-  const mask = masked(box, row);
-  const lines = piece.lines.map((line) => ({ ...line, text: mask(line.text) }));
   const known: KeptLog = { ...kept, linesBefore: kept.lines_before };
-  const { added, nextLine, full } = takePiece(known, { ...piece, lines });
+  const taken = takePiece(known, piece);
+  const { nextLine, full } = taken;
+  const added = await withoutSecrets(box, row, taken.added);
   const ends = piece.last && nextLine >= piece.firstLine + piece.lines.length;
   if (added.length > 0 && kept.ended) await transaction.query(UNMARK, [revisionId]);
   if (added.length > 0)

@@ -2,7 +2,7 @@ import type { ClusterReport } from '../domain/cluster-report.ts';
 import { tellsOfFailure, withTexts } from '../domain/known-secrets.ts';
 import type { Transaction } from './database.ts';
 import type { ReportedDeployment } from './listener-report-rows.ts';
-import { masking } from './masking.ts';
+import { inTurns, masking } from './masking.ts';
 import type { SealedSecrets } from './records.ts';
 import type { SecretBox } from './secret-box.ts';
 
@@ -31,8 +31,8 @@ export async function withoutSecrets(
     await transaction.query<SealedSecrets>(SECRET_SETS, [revisions]),
     ({ deploymentId }) => deploymentId,
   );
-  const maskings = new Map([...sets].map(([id, ofOne]) => [id, masking(box, ofOne)]));
-  return reports.map((report) => {
+  const maskings = new Map(await inTurns(sets, ([id, ofOne]) => [id, masking(box, ofOne)] as const));
+  return inTurns(reports, (report) => {
     const masked = maskings.get(report.deploymentId);
     return masked !== undefined && tellsOfFailure(report) ? withTexts(report, masked) : report;
   });

@@ -1,4 +1,5 @@
-import { formsOf, withoutForms } from '../domain/known-secrets.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { formsOf, masker } from '../domain/known-secrets.ts';
 import { SecretBoxError } from './errors.ts';
 import type { SealedSecrets } from './records.ts';
 import { openSecrets, type SecretBox } from './secret-box.ts';
@@ -7,6 +8,8 @@ import { openSecrets, type SecretBox } from './secret-box.ts';
 
 const WITHHELD =
   'withheld: the secrets of the deployment cannot be decrypted, so it is not known whether this holds one';
+const WITHHELD_LONG =
+  'withheld: this and the secrets of the deployment take too long to compare, so it is not known whether this holds one';
 
 /**
  * What a text is told as, to those who may not see these secrets.
@@ -19,10 +22,29 @@ export function masking(
 ): (text: string) => string {
   try {
     const values = sets.flatMap((set) => openSecrets(box, set).map(({ value }) => value));
-    const forms = formsOf([...values, ...more()]);
-    return (text) => withoutForms(text, forms);
+    const mask = masker(formsOf([...values, ...more()]));
+    return (text) => mask(text) ?? WITHHELD_LONG;
   } catch (error) {
     if (!(error instanceof SecretBoxError)) throw error;
     return () => WITHHELD;
   }
+}
+
+/** So long others wait while texts are masked. */
+const LONGEST_TURN_MS = 10;
+
+/** What `map` makes of each item, with turns for others in between: how much there is to do is in tenants' hands. */
+export async function inTurns<Item, Result>(
+  items: Iterable<Item>,
+  map: (item: Item) => Result,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  let until = performance.now() + LONGEST_TURN_MS;
+  for (const item of items) {
+    results.push(map(item));
+    if (performance.now() < until) continue;
+    await nextTurn();
+    until = performance.now() + LONGEST_TURN_MS;
+  }
+  return results;
 }

@@ -2,6 +2,7 @@ import type { V1LabelSelector } from '@kubernetes/client-node';
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import { LABELS } from '../contract/names.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
+import { publicNetworks } from '../domain/networks.ts';
 import { COMPONENTS } from '../domain/resource-spec.ts';
 import { APP_PORT, CACHE_PORT, DATABASE_PORT } from './addresses.ts';
 import type { KubeObject } from './desired-object.ts';
@@ -28,17 +29,6 @@ interface Port {
 
 const tcp = (port: number): Port => ({ protocol: 'TCP', port });
 
-/** Not the internet: other tenants, nodes, metadata services. */
-const PRIVATE_IPV4 = [
-  '0.0.0.0/8',
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.168.0.0/16',
-];
-const PRIVATE_IPV6 = ['::1/128', 'fc00::/7', 'fe80::/10'];
 /** DNS, wherever a cluster has it: pods, a cache of the node, an address of its own. No other tenant's pods let it in. */
 const DNS: Port[] = [{ protocol: 'UDP', port: 53 }, tcp(53)];
 /** The same of pods that listen on no privileged port, as OpenShift's. */
@@ -120,6 +110,14 @@ function collectorRules({ otlpEndpoint }: RenderConfig): { to: Peer[]; ports: Po
   return [{ to: [peer], ports: [tcp(url.port === '' ? standard : Number(url.port))] }];
 }
 
+/** Where the ingress controller lives is the platform's choice: any namespace that is no tenant's, nor of what tenants build. */
+function platformNamespaces({ buildNamespace }: RenderConfig): V1LabelSelector {
+  const ofNoTenant = { key: LABELS.tenantId, operator: 'DoesNotExist' };
+  if (buildNamespace === undefined) return { matchExpressions: [ofNoTenant] };
+  const notOfBuilds = { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [buildNamespace] };
+  return { matchExpressions: [ofNoTenant, notOfBuilds] };
+}
+
 /** What an isolated app needs from a namespace that denies all: its own pods and services, DNS, the internet. */
 function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): NetworkPolicySpec {
   const own = { podSelector: appPods(resource) };
@@ -129,10 +127,7 @@ function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): Net
     ingress: [
       { from: [own] },
       {
-        // Where the ingress controller lives is the platform's choice: any namespace that is no tenant's.
-        from: [
-          { namespaceSelector: { matchExpressions: [{ key: LABELS.tenantId, operator: 'DoesNotExist' }] } },
-        ],
+        from: [{ namespaceSelector: platformNamespaces(config) }],
         ports: [tcp(APP_PORT)],
       },
     ],
@@ -147,10 +142,8 @@ function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): Net
         ports,
       })),
       {
-        to: [
-          { ipBlock: { cidr: '0.0.0.0/0', except: PRIVATE_IPV4 } },
-          { ipBlock: { cidr: '::/0', except: PRIVATE_IPV6 } },
-        ],
+        // The internet: not other tenants, nodes, metadata services.
+        to: publicNetworks(config.closedNetworks ?? []).map((ipBlock) => ({ ipBlock })),
       },
       ...collectorRules(config),
     ],

@@ -81,7 +81,8 @@ const CONTAINER_MEMBERS = [
 ];
 
 const MEMBER_NOTES: Readonly<Record<string, string>> = {
-  imagePullPolicy: 'Absent: `Always` for the tag `latest` or none, else `IfNotPresent`.',
+  imagePullPolicy:
+    'Absent: `Always` for the tag `latest` or none, else `IfNotPresent`. Hosting mode cloud: always `Always`.',
   securityContext: 'Fields that are absent are filled in: see security below.',
 };
 

@@ -17,7 +17,7 @@ import { servingFields } from './app-probes.ts';
 import type { PodTemplates } from './desired-object.ts';
 import { commonLabels, revisionLabels, selectorLabels } from './labels.ts';
 import { serviceAccountName } from './names.ts';
-import { pullPolicy } from './pull-policy.ts';
+import { givenPullPolicy, pullPolicy } from './pull-policy.ts';
 import { containerSecurity, podSecurityContext } from './security.ts';
 
 /** Annotation that spares `kubectl logs` and `kubectl exec` the `-c app`. */
@@ -46,7 +46,8 @@ function appContainer(
   return {
     name: APP_CONTAINER_NAME,
     image,
-    imagePullPolicy: pullPolicy(image),
+    // What was built is of the deployment's own repository.
+    imagePullPolicy: spec.source === 'git_host' ? pullPolicy(image) : givenPullPolicy(image, config),
     ...(envSecretName === undefined ? {} : { envFrom: [{ secretRef: { name: envSecretName } }] }),
     env: appEnv(resource, component, config),
     ...(component === 'api' ? servingFields(config) : {}),
@@ -60,7 +61,7 @@ function appContainer(
 function userContainer(container: Container, env: readonly V1EnvVar[], config: RenderConfig): V1Container {
   return {
     ...container,
-    imagePullPolicy: container.imagePullPolicy ?? pullPolicy(container.image),
+    imagePullPolicy: givenPullPolicy(container.image, config, container.imagePullPolicy),
     ...(container.env === undefined ? {} : { env: requestedEnv(container.env, env) }),
     securityContext: containerSecurity(config.podSecurity, container.securityContext),
   };

@@ -1,3 +1,4 @@
+import type { RenderConfig } from '../contract/render-config.ts';
 import { parseImageReference } from '../domain/kubernetes/image.ts';
 
 /**
@@ -8,4 +9,17 @@ export function pullPolicy(image: string): 'Always' | 'IfNotPresent' {
   const { tag = null, digest = null } = parseImageReference(image) ?? {};
   const moves = tag === 'latest' || (tag === null && digest === null);
   return moves ? 'Always' : 'IfNotPresent';
+}
+
+/**
+ * When an image is pulled that a tenant names. Between strangers each time: what is on a node already may have come with the
+ * credentials of another one, and only the registry says who may have it.
+ * @param asked what the tenant says of it
+ */
+export function givenPullPolicy(
+  image: string,
+  { hosting }: Pick<RenderConfig, 'hosting'>,
+  asked?: 'Always' | 'IfNotPresent' | 'Never',
+): 'Always' | 'IfNotPresent' | 'Never' {
+  return hosting === 'cloud' ? 'Always' : (asked ?? pullPolicy(image));
 }

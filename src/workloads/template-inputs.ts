@@ -7,7 +7,7 @@ import { deploymentId } from './labels.ts';
 /**
  * Exactly the parts of the resource that feed its pod templates. The operator's configuration and version are not
  * among them: an upgrade renders new revisions its new way and restarts nothing. Neither are scales: how many pods
- * run is not what they are.
+ * run is not what they are; nor is the source, which never changes.
  */
 export function templateInputs(resource: ManagedDeployment): unknown {
   const { spec, metadata } = resource;

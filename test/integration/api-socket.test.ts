@@ -1,5 +1,5 @@
 /** The API over a real socket, with what only a socket shows; and its answers when PostgreSQL is away. */
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -45,6 +45,37 @@ test('a deployment is made, read, changed and deleted', async () => {
   expect([deleted.status, await deleted.text()]).toEqual([204, '']);
   const read = await fetch(url, { headers: headers() });
   expect(await read.json()).toMatchObject({ status: 'AWAITING_DELETE' });
+});
+
+test('bodies that are slow to come are bounded together, each tenant’s by themselves', async () => {
+  const slow = (key: string) => {
+    const sent = request(`${base}/v2/listeners/${crypto.randomUUID()}/reports`, {
+      method: 'POST',
+      headers: {
+        'x-api-key': key,
+        'content-type': 'application/json',
+        'content-length': 16 * 1024 * 1024,
+      },
+    });
+    const answer = new Promise<IncomingMessage>((resolve, reject) => {
+      sent.on('response', resolve).on('error', reject);
+    });
+    answer.catch(() => undefined);
+    sent.flushHeaders();
+    return { sent, answer };
+  };
+  const other = await api.tenant();
+  const held = [slow(client.key), slow(client.key), slow(client.key)];
+  const refused = await Promise.race(held.map(({ answer }) => answer));
+  expect(refused.statusCode).toBe(429);
+  expect(refused.headers['retry-after']).toBe('1');
+  const made = await fetch(`${base}/v2/deployments`, {
+    method: 'POST',
+    headers: { ...headers(), 'x-api-key': other.key },
+    body: JSON.stringify({ ...createBody(), secrets: [{ name: 'A', value: 'x'.repeat(8000) }] }),
+  });
+  expect(made.status).toBe(201);
+  for (const { sent } of held) sent.destroy();
 });
 
 describe('X-Request-Id', () => {

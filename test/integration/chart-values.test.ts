@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CHART } from '../../scripts/manifests.ts';
+import { publicNetworks } from '../../src/domain/networks.ts';
 import { helm } from '../installation/helm.ts';
 import { named, type Policy, parsed, policyOf, type Rendered, render, set } from './harness/chart.ts';
 import { environment } from './harness/environment.ts';
@@ -99,6 +100,13 @@ describe('the chart', () => {
       ...policyOf(plain, 'builds').egress,
       { to: [{ ipBlock: { cidr: '10.1.2.3/32' } }], ports: [{ port: 1234 }] },
     ]);
+    const networks = settings('BERTH_CLOSED_NETWORKS=52.0.0.0/16\\, 2600:1f00::/24\\,fd00::/8');
+    const closed = policyOf(
+      parsed(await helm(environment(), [...networks, '--set', 'hosting=cloud'])),
+      'builds',
+    );
+    const blocks = closed.egress.flatMap(({ to }) => to ?? []).flatMap(({ ipBlock }) => ipBlock ?? []);
+    expect(blocks).toEqual(publicNetworks(['52.0.0.0/16', '2600:1f00::/24', 'fd00::/8']));
     // Where not everybody may call the API, builds still may.
     expect(policyOf(added, 'berth-api').ingress[0]?.from).toContainEqual({
       namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'berth-builds' } },

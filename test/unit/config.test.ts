@@ -176,6 +176,21 @@ describe('the configuration', () => {
     expect(loadConfig(isolation).rendering.networkIsolation).toBe(false);
   });
 
+  test('takes networks that no app and no build reaches', () => {
+    const { rendering } = loadConfig({ BERTH_CLOSED_NETWORKS: '203.0.113.0/24, 2600:1f00::/24,fd00::/8' });
+    expect(rendering.closedNetworks).toEqual(['203.0.113.0/24', '2600:1f00::/24', 'fd00::/8']);
+    for (const wrong of [
+      '10.0.0.1',
+      '10.0.0.0/0',
+      '10.0.0.0/33',
+      '::/0',
+      '::ffff:10.0.0.0/104',
+      'pods',
+      '1.1.1.0/24/8',
+    ])
+      expect(problemsOf({ BERTH_CLOSED_NETWORKS: wrong }), wrong).toHaveLength(1);
+  });
+
   test('prefers the kubeconfig of the role', () => {
     const config = loadConfig({ KUBECONFIG: '/a', BERTH_OPERATOR_KUBECONFIG: '/b' });
     expect([config.listenerKubeconfig, config.operatorKubeconfig]).toEqual(['/a', '/b']);

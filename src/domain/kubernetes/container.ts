@@ -26,7 +26,9 @@ export const containerSchema = z
     imagePullPolicy: z
       .enum(['Always', 'IfNotPresent', 'Never'])
       .optional()
-      .describe('When to pull the image. Default: Always for the tag latest or none, else IfNotPresent.'),
+      .describe(
+        'When to pull the image. Default: Always for the tag latest or none, else IfNotPresent. In the hosting mode cloud Always holds, whatever is given.',
+      ),
     command: argumentsSchema.optional().describe("Program to run instead of the image's entry point."),
     args: argumentsSchema.optional().describe("Arguments of it, instead of the image's."),
     workingDir: line(MAX_PATH_LENGTH)

@@ -13,6 +13,8 @@ const DIGEST = /^(?:sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$/;
 
 /** Longest repository name that registries take. */
 const MAX_NAME_LENGTH = 255;
+const IMAGE_ID = /^sha256(?:[:@]|$)/;
+
 /** Longest image reference: name, tag and digest. */
 export const MAX_IMAGE_LENGTH = 512;
 
@@ -25,11 +27,17 @@ export interface ImageReference {
 }
 
 /**
+ * `sha256:3f` is by the grammar a name with a tag, and to containerd the image on the node whose id begins so, whosever it
+ * is. `library/sha256` is an ordinary name.
+ */
+export const isImageId = (image: string): boolean => IMAGE_ID.test(image);
+
+/**
  * Splits an image reference.
  * @returns its parts as written (nothing is added), or null if it is none
  */
 export function parseImageReference(image: string): ImageReference | null {
-  if (image.length > MAX_IMAGE_LENGTH) return null;
+  if (image.length > MAX_IMAGE_LENGTH || isImageId(image)) return null;
   const match = REFERENCE.exec(image);
   if (!match) return null;
   const [, name = '', , tag = null, digest = null] = match;

@@ -130,7 +130,7 @@ export class ImageLooks {
     if (reference === null) throw new RegistryError('unsupported', 'it is no image reference');
     const secrets = await this.#secrets(namespace, pullSecrets, until, ended);
     const credentials = secrets.flatMap((data) => credentialsFor(data, reference));
-    const caller = { host: reference.host, credentials: hashOf(credentials) };
+    const caller = { host: reference.host, namespace, credentials: hashOf(credentials) };
     // Before it waits for a turn.
     this.#silent.check(caller);
     const question = JSON.stringify([namespace, image, caller.credentials]);

@@ -11,7 +11,11 @@ import type { GitProvider } from '../../../src/domain/git-host.ts';
 
 /** What whoever knows no secret can make the API keep in memory. */
 
-const LIMITS: IntakeLimits = { total: { count: 3, bytes: 100 }, each: { count: 2, bytes: 60 } };
+const LIMITS: IntakeLimits = {
+  total: { count: 3, bytes: 100 },
+  integration: { count: 2, bytes: 60 },
+  network: { count: 2, bytes: 60 },
+};
 
 describe('what is held', () => {
   test('is bounded in number: for each name and in all', () => {
@@ -22,6 +26,21 @@ describe('what is held', () => {
     expect(() => intake.begin(['c', '4'])).toThrow(ApiError);
     shares[0]?.end();
     expect(() => intake.begin(['a', '1'])).not.toThrow();
+  });
+
+  test('is mostly others’, whatever one network holds, and whichever integrations it names', () => {
+    const intake = new WebhookIntake();
+    const hold = (network: number) => {
+      let held = 0;
+      try {
+        for (; ; held += 1) intake.begin([`integration ${held}`, `network ${network}`]);
+      } catch {
+        return held;
+      }
+    };
+    const ofOne = hold(0);
+    expect(ofOne).toBeLessThanOrEqual(64);
+    for (let network = 1; network < 16; network += 1) expect(hold(network)).toBe(ofOne);
   });
 
   test('is bounded in bytes: for each name and in all; what was refused is not counted', () => {
@@ -74,7 +93,7 @@ afterEach(async () => {
 });
 
 /** The route alone, on loopback, with two integrations. */
-async function serve(provider: GitProvider, intake = new WebhookIntake(), failures = 1_000) {
+async function serve(provider: GitProvider, intake = new WebhookIntake(), failures = 1_000, bodyMs?: number) {
   const row = {
     id: KNOWN,
     tenantId: 't',
@@ -98,7 +117,7 @@ async function serve(provider: GitProvider, intake = new WebhookIntake(), failur
   const limiter = createLimiter({ perKey: null, failures: { perSecond: 0.001, burst: failures } });
   const app = fastify();
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(WEBHOOK_TYPES, webhookBody(deps, limiter, intake));
+  app.addContentTypeParser(WEBHOOK_TYPES, webhookBody(deps, limiter, intake, bodyMs));
   app.post('/v2/webhooks/:integration_id', async () => ({}));
   await app.listen({ port: 0, host: '127.0.0.1' });
   apps.push(app);
@@ -145,7 +164,7 @@ describe('a delivery that knows no secret', () => {
   test('many of them at once are refused beyond the bytes that may be kept', async () => {
     const bytes = 1024 * 1024;
     const each = { count: 100, bytes: 4 * bytes };
-    const port = await serve('github', new WebhookIntake({ total: each, each }));
+    const port = await serve('github', new WebhookIntake({ total: each, integration: each, network: each }));
     const open = Array.from({ length: 12 }, () => deliver(port, KNOWN, SIGNED, 8 * bytes, bytes));
     const refused: (number | undefined)[] = [];
     for (const { status } of open) void status.then((answer) => refused.push(answer));
@@ -153,6 +172,15 @@ describe('a delivery that knows no secret', () => {
     expect(refused.every((status) => status === 429)).toBe(true);
     for (const { abort } of open) abort();
     await expect.poll(() => deliver(port, KNOWN, SIGNED, bytes).status, { timeout: 20_000 }).toBe(404);
+  });
+
+  test('and does not come gives its place back in a moment, and is answered', async () => {
+    const intake = new WebhookIntake();
+    const port = await serve('github', intake, 3, 50);
+    for (const id of [KNOWN, UNKNOWN]) {
+      expect(await deliver(port, id, SIGNED, 1_000, 10).status).toBe(408);
+      expect(intake.size).toBe(0);
+    }
   });
 
   test('and never ends is a failure of its address, which is then not read any more', async () => {

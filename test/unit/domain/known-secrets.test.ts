@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ClusterReport, ObservedReport } from '../../../src/domain/cluster-report.ts';
-import { formsOf, tellsOfFailure, withoutForms, withTexts } from '../../../src/domain/known-secrets.ts';
+import { formsOf, masker, tellsOfFailure, withTexts } from '../../../src/domain/known-secrets.ts';
 
-const masked = (text: string, ...values: string[]) => withoutForms(text, formsOf(values));
+const masked = (text: string, ...values: string[]) => masker(formsOf(values))(text) ?? 'withheld';
 const PEM = `-----BEGIN KEY-----\n${'MIIEvQIBADANBgkq'.repeat(4)}\n${'hkiG9w0BAQEFAASC'.repeat(4)}\n-----END KEY-----\n`;
 
 describe('values of secrets in a text', () => {
@@ -51,8 +51,104 @@ describe('values of secrets in a text', () => {
   });
 
   test('that are made to be slow are not: each of one letter but for its end', () => {
-    const values = Array.from({ length: 1000 }, (_, index) => `${'a'.repeat(4000)}${index}`);
+    const values = Array.from({ length: 450 }, (_, index) => `${'a'.repeat(4000)}${index}`);
     expect(masked(`…${'a'.repeat(1000)} ${'a'.repeat(3000)}…`, ...values)).toMatch(/^…a/);
+  });
+
+  test('that are made to be slow are not: many of them, many texts, each cut at both ends', () => {
+    const values = [0, 1, 2, 3].map((key) =>
+      Array.from({ length: 3900 }, (_, line) => `key-${key}-of-line-${line + 10_000}`).join('\n'),
+    );
+    const mask = masker(formsOf(values));
+    for (let line = 0; line < 1000; line += 1) {
+      expect(mask(`…ey-1-of-line-${line + 10_000} ${'-line-1 '.repeat(20)}key-2-of-line-13…`)).toMatch(
+        /^…\*\*\* (-line-1 ){20}\*\*\*…$/,
+      );
+      expect(mask(`…-${line}`)).toBe('…***');
+    }
+  });
+
+  test('that are made to be slow are withheld', () => {
+    const lines = Array.from({ length: 700 }, (_, size) => `${'a'.repeat(16 + size)}b`);
+    const mask = masker(formsOf([lines.join('\n')]));
+    expect(mask('a'.repeat(16_000))).toBeNull();
+    expect(mask(`…${'a'.repeat(5000)}`)).toBeNull();
+    expect(mask(`x ${lines[5]} y`)).toBe('x *** y');
+  });
+
+  test('that are too many are withheld; what has to make room for others is found again', () => {
+    const part = (letter: string, index: number) =>
+      createHash('sha512').update(`${letter} ${index}`).digest('hex');
+    const large = (letter: string, size: number) =>
+      Array.from({ length: size }, (_, index) => part(letter, index)).join('');
+    expect(masker(formsOf([large('x', 16_000)]))('hello')).toBeNull();
+    const masks = [...'abcdefghijklmn'].map(
+      (letter) => [masker(formsOf([large(letter, 5000)])), letter] as const,
+    );
+    for (const [mask, letter] of [...masks, ...masks.slice(0, 2)])
+      expect(mask(`…${large(letter, 5000).slice(-40)} and on`)).toBe('…*** and on');
+  });
+});
+
+/** What the index must not change: each form, the longest first, as if there were no other way. */
+function oneByOne(text: string, forms: readonly string[]): string {
+  const places = (form: string, probe: string) =>
+    [...Array(form.length + 1).keys()].filter((at) => form.startsWith(probe, at)).slice(0, 64);
+  const withoutRest = (of: string, form: string) => {
+    if (!of.startsWith('…')) return of;
+    const kept = of.slice(1);
+    const within = kept.endsWith('…') ? kept.slice(0, -1) : null;
+    for (const at of places(form, kept.slice(0, 6))) {
+      const rest = form.slice(at);
+      if (kept.startsWith(rest) && rest !== '') return `…***${kept.slice(rest.length)}`;
+      if (rest.startsWith(kept)) return '…***';
+      if (within !== null && rest.startsWith(within)) return '…***…';
+    }
+    return of;
+  };
+  const withoutBeginning = (of: string, form: string) => {
+    if (!of.endsWith('…')) return of;
+    const kept = of.slice(0, -1);
+    for (const at of places(form, kept.slice(-6))) {
+      const beginning = form.slice(0, at + 6);
+      if (kept.endsWith(beginning)) return `${kept.slice(0, -beginning.length)}***…`;
+    }
+    return of;
+  };
+  return forms.reduce(
+    (rest, form) => withoutBeginning(withoutRest(rest.replaceAll(form, '***'), form), form),
+    text,
+  );
+}
+
+describe('an index of forms', () => {
+  const of = (letters: string, maxLength: number) =>
+    fc.string({ unit: fc.constantFrom(...letters), maxLength });
+  /** Texts that are made of parts of the values, so that they hold some, whole and cut. */
+  const cases = fc
+    .tuple(
+      fc.array(fc.oneof(of('ab', 14), of('ab*…', 12), of('abc/\n', 60)), { maxLength: 12 }),
+      fc.array(fc.tuple(fc.nat(), fc.nat(), fc.nat(), of('ab*… ', 3)), { maxLength: 6 }),
+      fc.constantFrom('', '…'),
+      fc.constantFrom('', '…'),
+    )
+    .map(([values, parts, first, last]) => {
+      const forms = formsOf(values);
+      const text = parts.map(([form, from, size, between]) => {
+        const whole = forms[form % Math.max(1, forms.length)] ?? '';
+        const at = from % 3 === 0 ? 0 : from % (whole.length + 1);
+        return `${whole.slice(at, size % 3 === 0 ? undefined : at + (size % 16))}${between}`;
+      });
+      return { forms, text: `${first}${text.join('')}${last}` };
+    });
+
+  test('masks what a look at each of them does', () => {
+    fc.assert(
+      fc.property(cases, ({ forms, text }) => {
+        expect(masker(forms)(text)).toBe(oneByOne(text, forms));
+      }),
+      { numRuns: 5_000 },
+    );
   });
 });
 

@@ -141,6 +141,13 @@ const ROWS: readonly Row[] = [
     'allowed',
     'refused',
   ]),
+  ...['io.katacontainers.config.hypervisor.path', 'io.kubernetes.cri-o.userns-mode', 'app.version'].map(
+    (key) =>
+      row(`a key with a dot, ${key}`, { spec: { annotations: { [key]: 'x' } } }, `annotations.${key}`, [
+        'allowed',
+        'refused',
+      ]),
+  ),
   row("the user's own annotation", { spec: { annotations: { owner: 'x', team: 'y' } } }, '', [
     'allowed',
     'allowed',
@@ -354,6 +361,16 @@ describe('a file', () => {
       'a domain of its own',
       { spec: { labels: { 'shop.example/team': 'x' } } },
       { metadata: { allowed_keys: ['shop.example/*'] } },
+    ],
+    [
+      'a key with a dot',
+      { spec: { labels: { 'app.version': '1' } } },
+      { metadata: { allowed_keys: ['app.*'] } },
+    ],
+    [
+      'any key, by other domains',
+      { spec: { labels: { 'app.version': '1', 'shop.example/team': 'x' } } },
+      { metadata: { refused_domains: ['istio.io'] } },
     ],
     [
       'a key',

@@ -271,7 +271,25 @@ describe('no answer', () => {
     const challenge = { 'www-authenticate': `Bearer realm="http://${realm.host}"` };
     const { host } = await serve(answering(401, '', challenge));
     const asked = look(host, { options: { timeoutMs: 200 } });
-    await expect(asked).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(asked).rejects.toMatchObject({ kind: 'slow' });
+  });
+
+  test('comes of one that answers, and does not come to an end: it is slow with this image alone', async () => {
+    const { host } = await serve((request, response) => {
+      if (request.method === 'HEAD') response.end();
+      else response.write('{');
+    });
+    const asked = look(host, { options: { timeoutMs: 200 } });
+    await expect(asked).rejects.toMatchObject({ kind: 'slow' });
+  });
+
+  test('comes of one that cuts its answers: it fails with this image alone', async () => {
+    const { host } = await serve((request, response) => {
+      if (request.method === 'HEAD') response.end();
+      else response.write('{', () => response.destroy());
+    });
+    const asked = look(host, { options: { timeoutMs: 200 } });
+    await expect(asked).rejects.toMatchObject({ kind: expect.stringMatching(/^(failing|slow)$/) });
   });
 
   test('comes of one that is not there', async () => {

@@ -57,6 +57,11 @@ describe('what pods may not be, by its place in the custom resource', () => {
     expect(parts(account, 'web', 'cloud')).toEqual(['spec.podTemplate.serviceAccountName']);
   });
 
+  test('the app’s image is none of an id', () => {
+    expect(parts({}, 'web', 'self_hosted', { image: 'sha256:3f' })).toEqual(['spec.revision.image']);
+    expect(parts({}, 'web', 'self_hosted', { image: 'library/sha256:3f' })).toEqual([]);
+  });
+
   test('its own Secrets are its own', () => {
     const own = { imagePullSecrets: [...Array(20).keys()].map((n) => ({ name: `mine-${n}` })) };
     own.imagePullSecrets.push({ name: 'shop-0a1b2c3d-pull' });

@@ -50,6 +50,7 @@ export const CLOUD: RenderConfig = {
   podSecurity: 'restricted',
   routing: { mode: 'ingress', className: 'nginx', tlsIssuer: 'letsencrypt' },
   networkIsolation: true,
+  buildNamespace: 'berth-builds',
 };
 
 const ABSENT: SourceConfig = {

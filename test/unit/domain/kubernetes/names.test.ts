@@ -97,6 +97,10 @@ table(
     'a/-b',
     'app@sha256:abc',
     `app@sha256:${'A'.repeat(64)}`,
+    'sha256',
+    'sha256:3f',
+    `sha256:${'a'.repeat(64)}`,
+    `sha256@sha256:${'a'.repeat(64)}`,
     `app:${'t'.repeat(129)}`,
     'a'.repeat(256),
     'a'.repeat(513),
@@ -169,6 +173,9 @@ describe('parseImageReference', () => {
     ['app', { name: 'app', tag: null, digest: null }],
     ['r.example.com:5000/app:1', { name: 'r.example.com:5000/app', tag: '1', digest: null }],
     [`a/b:1@sha256:${'a'.repeat(64)}`, { name: 'a/b', tag: '1', digest: `sha256:${'a'.repeat(64)}` }],
+    ['library/sha256:3f', { name: 'library/sha256', tag: '3f', digest: null }],
+    ['docker.io/library/sha256', { name: 'docker.io/library/sha256', tag: null, digest: null }],
+    ['sha256:3f', null],
     ['not an image', null],
   ])('%s', (image, parts) => expect(parseImageReference(image)).toEqual(parts));
 });

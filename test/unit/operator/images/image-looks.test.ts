@@ -207,6 +207,20 @@ describe('a registry that does not answer', () => {
   );
 });
 
+test('one that is slow is left alone by that namespace with those credentials, and by nobody else', async () => {
+  const { looks, questions } = world();
+  looks.lookOf('shop/web', asked());
+  await settled();
+  questions[0]?.fail(new RegistryError('slow', 'r.example did not answer all that was asked within 5 s'));
+  await settled();
+  looks.lookOf('shop/other', asked('r.example/other:1'));
+  await settled();
+  expect(questions).toHaveLength(1);
+  looks.lookOf('stranger/web', { ...asked('r.example/other:1'), namespace: 'stranger' });
+  await settled();
+  expect(questions).toHaveLength(2);
+});
+
 describe('one that takes no more requests', () => {
   const limited = new RegistryError('limited', 'r.example takes no more requests for now', 90_000);
   const entry = (username: string) => ({ 'r.example': { username, password: 'x' } });
