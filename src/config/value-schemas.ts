@@ -51,11 +51,27 @@ export const proxies = csv.refine(
   'must be addresses or networks such as 10.0.0.0/8, comma-separated',
 );
 
+/** The address as a number; the IPv6 one in groups of hexadecimal digits alone. */
+function addressNumber(address: string): bigint {
+  if (isIP(address) === 4) return address.split('.').reduce((sum, part) => sum * 256n + BigInt(part), 0n);
+  const [first = [], last = []] = address.split('::').map((half) => half.split(':').filter(Boolean));
+  const groups = [...first, ...Array<string>(8 - first.length - last.length).fill('0'), ...last];
+  return groups.reduce((sum, group) => sum * 65_536n + BigInt(`0x${group}`), 0n);
+}
+
+/** Whether an address is the first one of its network: Kubernetes refuses others in a policy from 1.36 on. */
+function isFirst(address: string, bits: number): boolean {
+  const rest = BigInt((isIP(address) === 4 ? 32 : 128) - bits);
+  return addressNumber(address) % 2n ** rest === 0n;
+}
+
 /** Whether it is a network as NetworkPolicies take it, and no more than a part of what there is. */
 function isPartialNetwork(text: string): boolean {
   const [address = '', bits = ''] = text.split('/');
   const least = isIP(address) === 4 ? 1 : 4;
-  return bits !== '' && isNetwork(text) && Number(bits) >= least && !/^::ffff:/i.test(address);
+  // Neither a zone, nor an IPv4 address within one of IPv6.
+  const isPlain = isIP(address) === 4 || /^(?!::ffff:)[0-9a-f:]+$/i.test(address);
+  return bits !== '' && isPlain && isNetwork(text) && Number(bits) >= least && isFirst(address, Number(bits));
 }
 
 /** Networks that a NetworkPolicy may except. */

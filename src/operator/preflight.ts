@@ -82,7 +82,7 @@ async function checkFields({ client, clock }: PreflightOptions, signal: AbortSig
   const found = signal.aborted ? null : await difference();
   if (!isOlder(found)) return;
   throw new OperatorStartError(
-    `failed to start the operator: ${olderDefinition('this program', found.lacks)}; ${upgradeDefinition('this program')}`,
+    `failed to start the operator: ${olderDefinition('this program', statusFields(found))}; ${upgradeDefinition('this program')}`,
   );
 
   /** null: not known. A cluster that does not tell its fields, for whatever reason, may know them all. */
@@ -95,8 +95,12 @@ async function checkFields({ client, clock }: PreflightOptions, signal: AbortSig
   }
 }
 
+/** What it lacks of the spec does no harm here: it cannot come, and who sends it is told so (listener/refusal.ts). */
+const statusFields = ({ lacks }: DefinitionDifference) =>
+  lacks.filter((field) => field === 'status' || field.startsWith('status.'));
+
 function isOlder(difference: DefinitionDifference | null): difference is DefinitionDifference {
-  return difference !== null && difference.lacks.length > 0;
+  return difference !== null && statusFields(difference).length > 0;
 }
 
 function sentences(

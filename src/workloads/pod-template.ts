@@ -17,7 +17,7 @@ import { servingFields } from './app-probes.ts';
 import type { PodTemplates } from './desired-object.ts';
 import { commonLabels, revisionLabels, selectorLabels } from './labels.ts';
 import { serviceAccountName } from './names.ts';
-import { givenPullPolicy, pullPolicy } from './pull-policy.ts';
+import { appPullPolicy, givenPullPolicy } from './pull-policy.ts';
 import { containerSecurity, podSecurityContext } from './security.ts';
 
 /** Annotation that spares `kubectl logs` and `kubectl exec` the `-c app`. */
@@ -46,8 +46,7 @@ function appContainer(
   return {
     name: APP_CONTAINER_NAME,
     image,
-    // What was built is of the deployment's own repository.
-    imagePullPolicy: spec.source === 'git_host' ? pullPolicy(image) : givenPullPolicy(image, config),
+    imagePullPolicy: appPullPolicy(resource, image, config),
     ...(envSecretName === undefined ? {} : { envFrom: [{ secretRef: { name: envSecretName } }] }),
     env: appEnv(resource, component, config),
     ...(component === 'api' ? servingFields(config) : {}),

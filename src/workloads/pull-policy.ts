@@ -1,3 +1,5 @@
+import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import { pullSecretName } from '../contract/names.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 import { parseImageReference } from '../domain/kubernetes/image.ts';
 
@@ -22,4 +24,19 @@ export function givenPullPolicy(
   asked?: 'Always' | 'IfNotPresent' | 'Never',
 ): 'Always' | 'IfNotPresent' | 'Never' {
   return hosting === 'cloud' ? 'Always' : (asked ?? pullPolicy(image));
+}
+
+/**
+ * When the image of the app is pulled. One of the deployment's own repository that is named by its digest may be on a node, whoever
+ * brought it there: a container that is started again must not wait for the registry, nor for the hub that it asks.
+ */
+export function appPullPolicy(
+  { metadata, spec: { source, podTemplate } }: ManagedDeployment,
+  image: string,
+  config: Pick<RenderConfig, 'hosting'>,
+): 'Always' | 'IfNotPresent' | 'Never' {
+  const pullsOwn = podTemplate.imagePullSecrets?.some(({ name }) => name === pullSecretName(metadata.name));
+  const isOwn = source === 'git_host' || pullsOwn === true;
+  const isPinned = (parseImageReference(image)?.digest ?? null) !== null;
+  return isOwn && isPinned ? pullPolicy(image) : givenPullPolicy(image, config);
 }

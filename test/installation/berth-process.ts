@@ -107,7 +107,7 @@ export async function startBerth(options: BerthOptions): Promise<BerthProcess> {
   return {
     url: typeof ready['url'] === 'string' ? ready['url'] : '',
     logPath: log,
-    stop: (signal) => stopProcess(stateDir, name, { signal, timeoutMs: 15_000 }),
+    stop: (signal) => stopProcess(stateDir, name, { signal, timeoutMs: 25_000 }),
     isRunning: () => runningPid(stateDir, name) !== undefined,
   };
 }

@@ -187,6 +187,9 @@ describe('the configuration', () => {
       '::ffff:10.0.0.0/104',
       'pods',
       '1.1.1.0/24/8',
+      '52.0.0.7/16',
+      '2600::1/64',
+      '2600::%eth0/64',
     ])
       expect(problemsOf({ BERTH_CLOSED_NETWORKS: wrong }), wrong).toHaveLength(1);
   });

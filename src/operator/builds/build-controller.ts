@@ -11,6 +11,7 @@ import { keyOf, type UntypedObject } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resources.ts';
 import { buildJob } from '../../workloads/build-job.ts';
 import { isPaused } from '../conditions.ts';
+import { asDate, lookTime } from '../look-time.ts';
 import type { ObservedResource } from '../observed.ts';
 import { type BuildCaches, buildKeyOf } from './build-caches.ts';
 import { type BuildAction, decideBuilds, type WantedBuild } from './decide-builds.ts';
@@ -27,7 +28,7 @@ export interface BuildControllerOptions {
   /** The status of a custom resource is to be written again. */
   readonly changed: (key: string) => void;
   readonly mayAct: () => boolean;
-  readonly clock: Pick<Clock, 'date'>;
+  readonly clock: Pick<Clock, 'date' | 'now'>;
   readonly logger: Logger;
 }
 
@@ -36,7 +37,7 @@ const REFUSED_PAUSE_MS = 15_000;
 
 interface StandingRefusal extends Refusal {
   readonly revisionId: string;
-  /** Milliseconds since the epoch. */
+  /** By the clock that nobody sets, in milliseconds. */
   readonly until: number;
 }
 
@@ -79,10 +80,11 @@ export class BuildController {
       const told = canonicalJson(resource.status?.build ?? null);
       if (told !== canonicalJson(this.statusOf(resource) ?? null)) changed(key);
     }
-    const refusedUntil = [...this.#refusals.values()].map(({ until }) => until);
+    const time = lookTime(clock);
+    const refusedUntil = [...this.#refusals.values()].map(({ until }) => asDate(until, time));
     const next = Math.min(lookAt ?? Number.POSITIVE_INFINITY, ...refusedUntil);
     if (!Number.isFinite(next)) return { kind: 'settled' };
-    return { kind: 'requeue', afterMs: Math.max(SHORTEST_MS, next - clock.date().getTime()) };
+    return { kind: 'requeue', afterMs: Math.max(SHORTEST_MS, next - time.date) };
   }
 
   #judge(resource: ObservedResource): Judgement | undefined {
@@ -96,7 +98,7 @@ export class BuildController {
     const judged = judgeBuild(resource, build, observed, config.timeoutSeconds, clock.date());
     const judgement = withoutPrivateHost(judged, build, config);
     if (refusal === null || judgement.start === null) return judgement;
-    const notBefore = Math.max(judgement.start.notBefore, refusal.until);
+    const notBefore = Math.max(judgement.start.notBefore, asDate(refusal.until, lookTime(clock)));
     return { ...judgement, start: { ...judgement.start, notBefore } };
   }
 
@@ -111,7 +113,7 @@ export class BuildController {
 
   #forget(wanted: readonly WantedBuild[]): void {
     const asked = new Map(wanted.map(({ key, build }) => [key, build.revisionId]));
-    const now = this.#options.clock.date().getTime();
+    const now = this.#options.clock.now();
     for (const [key, { revisionId, until }] of this.#refusals) {
       if (asked.get(key) !== revisionId || until <= now - REFUSED_PAUSE_MS) this.#refusals.delete(key);
     }
@@ -162,7 +164,7 @@ export class BuildController {
       if (!(error instanceof KubeError)) throw error;
       const refusal = await this.#refusalOf(error, wanted, job, signal);
       if (refusal === null) return;
-      const until = this.#options.clock.date().getTime() + REFUSED_PAUSE_MS;
+      const until = this.#options.clock.now() + REFUSED_PAUSE_MS;
       this.#refusals.set(key, { ...refusal, revisionId: build.revisionId, until });
       logger.warn({ resource: key, err: refusal.message }, 'failed to begin a build; it is tried again');
     }

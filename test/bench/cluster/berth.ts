@@ -48,8 +48,8 @@ export interface ClusterBerth {
   cpuOf(role: BenchRole): number;
   /** Processor time of each component of Kubernetes since its start, in seconds. */
   cpuOfKubernetes(): ReadonlyMap<ComponentName, number>;
-  /** Processor time of PostgreSQL with all its sessions since its start, in seconds; undefined: it is none of ours. */
-  cpuOfPostgres(): number | undefined;
+  /** Processor time of PostgreSQL with all its sessions since its start, in seconds; always 0 of one that was there already. */
+  cpuOfPostgres(): number;
   /** Starts a role. @param behindProxy its requests to the API server are noted */
   start(role: BenchRole, behindProxy?: boolean): Promise<void>;
   /** SIGTERM; resolves when it is gone. Its leases are given back. */
@@ -151,7 +151,7 @@ export async function prepareClusterBerth(
     cpuOfKubernetes: () =>
       new Map(startOrder.map((name) => [name, processUsage(pidIn(cluster.stateDir, name)).cpuSeconds])),
     cpuOfPostgres: () =>
-      postgres.stateDir === undefined ? undefined : familyCpuSeconds(pidIn(postgres.stateDir, 'postgres')),
+      postgres.stateDir === undefined ? 0 : familyCpuSeconds(pidIn(postgres.stateDir, 'postgres')),
     async start(role, behindProxy = false) {
       const ways = await waysOf(role, behindProxy);
       const settings = profiled(context, `${name}-${role}`, { ...prepared.settings, ...ways });

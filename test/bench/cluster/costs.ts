@@ -9,17 +9,19 @@ import { type BenchRole, type ClusterBerth, ROLES } from './berth.ts';
 const MS = 1000;
 const PERCENT = 100;
 
-/** Of each role of Berth. Memory is the most that was ever resident, until the end of the round. */
+const DATABASE = 'postgresql processor';
+
+/** Of each role of Berth, and of its database. Memory is the most that was ever resident, until the end of the round. */
 export const ROLE_COSTS: readonly Measure[] = [
   ...ROLES.map((role) => ({ name: `${role} processor`, unit: 'ms/deployment' })),
   ...ROLES.map((role) => ({ name: `${role} memory`, unit: 'MiB' })),
+  { name: DATABASE, unit: 'ms/deployment' },
 ];
 
 /** Of what the round shares the machine with, so that waiting can be told from working. */
 export const MACHINE_COSTS: readonly Measure[] = [
   { name: 'kubernetes processor', unit: 'ms/deployment' },
   ...startOrder.map((name) => ({ name: `of it ${name}`, unit: 'ms/deployment' })),
-  { name: 'postgresql processor', unit: 'ms/deployment' },
   { name: 'processors at rest', unit: '%' },
   { name: 'processors stolen', unit: '%' },
 ];
@@ -39,14 +41,12 @@ export interface MachineLook {
 export function lookAtMachine(berth: ClusterBerth, roles: readonly BenchRole[]): MachineLook {
   const components = [...berth.cpuOfKubernetes()];
   const kubernetes = components.reduce((sum, [, seconds]) => sum + seconds, 0);
-  const postgresql = berth.cpuOfPostgres();
   return {
     at: performance.now(),
     ...unusedProcessors(),
     spent: {
       'kubernetes processor': kubernetes,
       ...Object.fromEntries(components.map(([name, seconds]) => [`of it ${name}`, seconds])),
-      ...(postgresql === undefined ? {} : { 'postgresql processor': postgresql }),
       ...Object.fromEntries(roles.map((role) => [`${role} processor`, berth.cpuOf(role)])),
     },
   };
@@ -56,7 +56,7 @@ export function lookAtMachine(berth: ClusterBerth, roles: readonly BenchRole[]):
 export function betweenLooks(
   first: MachineLook,
   last: MachineLook,
-): { spent: Sample; rest: number; stolen: number } {
+): { spent: Record<string, number>; rest: number; stolen: number } {
   // Of nothing at all no share is told.
   const whole = Math.max(1, last.at - first.at) * cpus().length;
   const spent = Object.entries(last.spent).map(([name, seconds]) => [
@@ -80,8 +80,11 @@ export async function withCosts<T>(
   round: () => Promise<T>,
 ): Promise<{ result: T; costs: Sample }> {
   const before = lookAtMachine(berth, roles);
+  const database = berth.cpuOfPostgres();
   const result = await round();
   const { spent, rest, stolen } = betweenLooks(before, lookAtMachine(berth, roles));
+  // Without Berth nobody asks it.
+  if (roles.length > 0) spent[DATABASE] = berth.cpuOfPostgres() - database;
   const each = Object.entries(spent).map(([name, seconds]) => [name, (seconds * MS) / count]);
   const memory = roles.map((role) => [`${role} memory`, processUsage(berth.pidOf(role)).peakMib]);
   return {

@@ -106,11 +106,12 @@ describe('preflight', () => {
   });
 
   /** The OpenAPI document of a cluster whose custom resource lacks `without` of the status. */
-  function served(without?: string): object {
+  function served(without?: string, ofSpec?: string): object {
     const own = customResourceDefinition().spec.versions[0]?.schema.openAPIV3Schema as Fields;
     const { [without ?? '']: _, ...status } = own.properties?.['status']?.properties ?? {};
+    const { [ofSpec ?? '']: _2, ...spec } = own.properties?.['spec']?.properties ?? {};
     const schema = {
-      properties: { ...own.properties, status: { properties: status } },
+      properties: { ...own.properties, spec: { properties: spec }, status: { properties: status } },
       'x-kubernetes-group-version-kind': [{ kind: 'ManagedDeployment' }],
     };
     return { components: { schemas: { any: schema } } };
@@ -127,6 +128,7 @@ describe('preflight', () => {
   test.each([
     ['has them all', [served()]],
     ['was upgraded a moment ago', [served('dataImages'), served()]],
+    ['lacks a field of the spec, which cannot come then,', [served(undefined, 'source')]],
     ['does not tell', [{}]],
     ['may not be asked', [new KubeError({ kind: 'forbidden', message: 'no' })]],
   ])('a cluster that %s stops nothing', async (_what, fields) => {

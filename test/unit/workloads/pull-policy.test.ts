@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { givenPullPolicy, pullPolicy } from '../../../src/workloads/pull-policy.ts';
+import type { ManagedDeployment } from '../../../src/contract/managed-deployment.ts';
+import { pullSecretName } from '../../../src/contract/names.ts';
+import { appPullPolicy, givenPullPolicy, pullPolicy } from '../../../src/workloads/pull-policy.ts';
 
 const DIGEST = `sha256:${'ab'.repeat(32)}`;
 
@@ -23,4 +25,33 @@ test('between strangers an image that one of them names is pulled each time, wha
       asked ?? 'IfNotPresent',
     );
   }
+});
+
+const app = (source: string, pulls: readonly string[] = []) =>
+  ({
+    metadata: { name: 'shop' },
+    spec: { source, podTemplate: { imagePullSecrets: pulls.map((name) => ({ name })) } },
+  }) as unknown as ManagedDeployment;
+const own = [pullSecretName('shop')];
+
+test.each([
+  ['what was built', app('git_host'), `registry.example/app@${DIGEST}`, 'IfNotPresent'],
+  [
+    'what was pushed to the own repository',
+    app('internal_image', own),
+    `registry.example/app@${DIGEST}`,
+    'IfNotPresent',
+  ],
+  [
+    'a tag of it, which another one on the node may have',
+    app('internal_image', own),
+    'registry.example/app:1',
+    'Always',
+  ],
+  ['a tag by a custom resource that says it was built', app('git_host'), 'registry.example/app:1', 'Always'],
+  ['of somewhere else', app('external_image', ['mine']), `registry.example/app@${DIGEST}`, 'Always'],
+])('between strangers, of an app: %s', (_what, resource, image, policy) => {
+  expect(appPullPolicy(resource, image, { hosting: 'cloud' })).toBe(policy);
+  const alone = pullPolicy(image);
+  expect(appPullPolicy(resource, image, { hosting: 'self_hosted' })).toBe(alone);
 });
