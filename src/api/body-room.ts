@@ -24,7 +24,9 @@ const SMALL = 4096;
 const RETRY_AFTER_SECONDS = 1;
 
 /** What a body may come to: as it says, or, of one that does not say, as much as the route takes. */
-function claimed({ headers, routeOptions }: FastifyRequest): number {
+function claimed({ method, headers, routeOptions }: FastifyRequest): number {
+  // The body of such is not read.
+  if (method === 'GET' || method === 'HEAD') return 0;
   const length = headers['content-length'];
   if (length === undefined) return headers['transfer-encoding'] === undefined ? 0 : routeOptions.bodyLimit;
   const size = Number(length);

@@ -4,8 +4,8 @@ import { SecretBoxError } from '../store/errors.ts';
 import { type DueApply, loadWork } from '../store/listener-work-rows.ts';
 import type { DeploymentRecord } from '../store/records.ts';
 import { findRevision } from '../store/revisions.ts';
-import { openSecrets } from '../store/secret-box.ts';
 import { type Outlook, resourceOf } from './deployment-manifests.ts';
+import { readableSecrets } from './deployment-secrets.ts';
 import type { ApiDeps } from './deps.ts';
 import { dueResource, itemRendering } from './listener-work-item.ts';
 
@@ -53,7 +53,9 @@ export async function outlookOf(
   const active =
     activeRevisionId === null ? null : await findRevision(transaction, tenantId, id, activeRevisionId);
   if (active === null) return { ...both, served: null };
-  const names = openSecrets(deps.secretBox, active.secrets).map(({ name }) => name);
+  const secrets = readableSecrets(deps.secretBox, active);
+  if (secrets === null) return { ...both, served: null };
+  const names = secrets.map(({ name }) => name);
   const served = {
     before: resourceOf(deps, before.record, active, names),
     after: resourceOf(deps, after.record, active, names),

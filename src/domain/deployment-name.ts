@@ -17,10 +17,11 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 const SEEN = new RegExp(
   [
     String.raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic})`,
-    String.raw`(?<=\p{Extended_Pictographic})[\ufe0e\ufe0f]`,
+    String.raw`(?<=(?!\p{Emoji_Presentation})\p{Extended_Pictographic})\ufe0f`,
+    String.raw`(?<=\p{Emoji_Presentation})\ufe0e`,
     String.raw`(?<=[0-9#*])\ufe0f(?=\u20e3)`,
     String.raw`(?<=\p{Ideographic})[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]`,
-    String.raw`(?<=[\p{M}\p{Script_Extensions=Arabic}])[\u200c\u200d](?=\p{L})`,
+    String.raw`(?<=(?!\p{Variation_Selector})[\p{M}\p{Script_Extensions=Arabic}])[\u200c\u200d](?=\p{L})`,
   ].join('|'),
   'gu',
 );

@@ -12,6 +12,9 @@ const SHORTEST_LINE = 16;
 const MASK = '***';
 /** Of forms that have more characters together, those of many large secrets, no index is made: it would take the memory. */
 const MOST_CHARACTERS = 2_000_000;
+/** So few forms, of so few characters, as most deployments have: to look for each of them costs less than an index. */
+const FEW = 24;
+const FEW_CHARACTERS = 4096;
 /** So many characters of a text are replaced in about the time of one step of a search. */
 const CHARACTERS_A_STEP = 16;
 
@@ -74,13 +77,16 @@ const withoutForm = (text: string, form: string): string =>
 /**
  * Masks the forms in texts, one after the other; those that a text does not hold cost nothing. null: the text and the
  * forms need more work than is done for one text, or are too many, so it is not known whether it holds one.
+ * @param few forms up to which no index is made
  */
-export function masker(forms: readonly string[]): (text: string) => string | null {
+export function masker(forms: readonly string[], few = FEW): (text: string) => string | null {
   const index = lazily(() => new FormIndex(forms));
   // Only of these a mask may be a part.
   const arise = forms.some((form) => form.includes('*'));
   if (forms.length === 0) return (text) => text;
-  if (forms.reduce((sum, { length }) => sum + length, 0) > MOST_CHARACTERS) return () => null;
+  const size = forms.reduce((sum, { length }) => sum + length, 0);
+  if (forms.length <= few && size <= FEW_CHARACTERS) return (text) => forms.reduce(withoutForm, text);
+  if (size > MOST_CHARACTERS) return () => null;
   return (text) => withoutForms(text, forms, index(), arise);
 }
 

@@ -239,7 +239,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   Forgotten: HISTORY,
   Restored: HISTORY,
   SecretsUnreadable: act(
-    'Those who run this API have to put the encryption key back into BERTH_ENCRYPTION_KEYS; if it is lost for good, PATCH the deployment with the whole list of secrets anew.',
+    'Those who run this API have to put the encryption key back into BERTH_ENCRYPTION_KEYS; if it is lost for good, PATCH the deployment with the whole list of secrets anew; where that was done, and the build of it failed, POST …/revisions.',
   ),
   TokenUnreadable: act(
     'PATCH /v2/integrations/{id}, which the message names, with a token; or those who run this API put the encryption key back into BERTH_ENCRYPTION_KEYS.',

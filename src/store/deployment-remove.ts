@@ -97,13 +97,16 @@ export function removeRecord(
 
 /**
  * No cluster was told of it, and none has told of it: after a restore of the hub the record may know less than a cluster. A
- * hand-out that is under way has the row, and is waited for by leaving it alone.
+ * hand-out that is under way has the row, and is waited for by leaving it alone. Nothing runs that could be kept.
  */
 const NEVER_HANDED_OUT = `
-SELECT id, tenant_id AS "tenantId" FROM deployments
-WHERE delete_requested_at IS NOT NULL AND coalesce(purge_after <= now(), true) AND generation > acknowledged_generation
-  AND spec_hash IS NULL AND NOT handed_out AND observed_at IS NULL
-ORDER BY id LIMIT 50 FOR UPDATE SKIP LOCKED`;
+WITH found AS (
+  SELECT id FROM deployments
+  WHERE delete_requested_at IS NOT NULL AND coalesce(purge_after <= now(), true) AND acknowledged_generation = 0
+    AND spec_hash IS NULL AND NOT handed_out AND attempts = 0 AND observed_at IS NULL
+  ORDER BY id LIMIT 50 FOR UPDATE SKIP LOCKED
+)
+UPDATE deployments d SET keep_workloads = false FROM found WHERE d.id = found.id RETURNING d.id, d.tenant_id AS "tenantId"`;
 
 /**
  * Ends the deletions of deployments that were never handed out, their grace over: a listener that never comes cannot say that

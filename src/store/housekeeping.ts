@@ -72,9 +72,10 @@ RETURNING 1`;
   return { what, portion: async (transaction) => (await transaction.query(text)).length };
 };
 
-/** Git hosts repeat deliveries for days; a body whose signature carries no time could be sent again by whoever got hold of it. */
-const OLD_DELIVERY = `t.received_at < now() - interval '7 days'
-  AND (t.delivery_id NOT LIKE 'sha256:%' OR t.received_at < now() - interval '90 days')`;
+/** Git hosts repeat deliveries for days. */
+const OLD_ID = `t.received_at < now() - interval '7 days' AND t.delivery_id NOT LIKE 'sha256:%'`;
+/** A body whose signature carries no time could be sent again by whoever got hold of it: its hash stays for longer. */
+const OLD_HASH = `t.received_at < now() - interval '90 days' AND t.delivery_id LIKE 'sha256:%'`;
 
 /**
  * What is to be purged is kept for twice as long, unless its listener is gone: it may never come. What left with its workloads
@@ -87,7 +88,8 @@ const OLD_TOMBSTONE = `t.purged_at < now() - interval '30 days' AND NOT t.kept_w
 /** What has outlived its use. */
 export const EXPIRED: readonly Chore[] = [
   removal('answers to repeated requests', 'idempotency_keys', 't.expires_at <= now()'),
-  removal('deliveries of webhooks', 'webhook_deliveries', OLD_DELIVERY),
+  removal('deliveries of webhooks', 'webhook_deliveries', OLD_ID),
+  removal('hashes of deliveries', 'webhook_deliveries', OLD_HASH),
   removal('tombstones', 'tombstones', OLD_TOMBSTONE),
   removal('requests for logs whose readers have gone', 'log_requests', 't.expires_at < now()'),
 ];

@@ -134,18 +134,23 @@ test('what was never handed out goes when its grace is over, without a listener;
   await remove();
   const { tenantId, scope } = await newTenant(store);
   const made = async (name: string) => (await insert(store, tenantId, name)).id;
-  const [asked, inGrace, told, seen, wanted] = [
+  const [asked, inGrace, told, seen, refused, wanted] = [
     await made('asked'),
     await made('in-grace'),
     await made('told'),
     await made('seen'),
+    await made('refused'),
     await made('wanted'),
   ];
   await store.sql('UPDATE deployments SET handed_out = true WHERE id = $1', [told]);
   // As after a restore of the hub: the cluster tells of what the record was never handed out as.
   await store.sql('UPDATE deployments SET observed_at = now() WHERE id = $1', [seen]);
-  for (const id of [asked, told, seen])
+  for (const id of [asked, told, seen, refused])
     await scope.transaction((tx) => requestDeletion(tx, tenantId, id, request));
+  // Nothing ran that could stay.
+  await store.sql('UPDATE deployments SET keep_workloads = true WHERE id = $1', [asked]);
+  // A purge that was handed out, and that the cluster has refused for now.
+  await store.sql('UPDATE deployments SET attempts = 1 WHERE id = $1', [refused]);
   await scope.transaction((tx) => requestDeletion(tx, tenantId, inGrace, { ...request, graceSeconds: 3600 }));
   const left = async () =>
     (
@@ -159,10 +164,9 @@ test('what was never handed out goes when its grace is over, without a listener;
     expect(await remove()).toBe(0);
   });
   expect(await remove()).toBe(1);
-  expect(await left()).toEqual([inGrace, told, seen, wanted].sort());
-  expect(await store.sql('SELECT id, due FROM tombstones WHERE tenant_id = $1', [tenantId])).toEqual([
-    { id: asked, due: false },
-  ]);
+  expect(await left()).toEqual([inGrace, told, seen, refused, wanted].sort());
+  const tombstones = 'SELECT id, due, kept_workloads FROM tombstones WHERE tenant_id = $1';
+  expect(await store.sql(tombstones, [tenantId])).toEqual([{ id: asked, due: false, kept_workloads: false }]);
   const [last] = await scope.read((reader) => listEvents(reader, tenantId, asked, page));
   expect(last).toMatchObject({
     reason: 'Deleted',
@@ -172,5 +176,5 @@ test('what was never handed out goes when its grace is over, without a listener;
 
   await store.sql('UPDATE deployments SET purge_after = now() WHERE id = $1', [inGrace]);
   expect(await remove()).toBe(1);
-  expect(await left()).toEqual([told, seen, wanted].sort());
+  expect(await left()).toEqual([told, seen, refused, wanted].sort());
 });

@@ -5,7 +5,7 @@ import { culpritSchema } from '../../domain/culprit.ts';
 import { uuidSchema } from '../../domain/deployment-bodies.ts';
 import { type Explanation, explain, SERVES } from '../../domain/explain.ts';
 import type { ExplainFacts } from '../../domain/explain-facts.ts';
-import { REVISION_STATUSES } from '../../domain/states.ts';
+import { isTerminal, REVISION_STATUSES } from '../../domain/states.ts';
 import { readExplainFacts } from '../../store/explain-facts.ts';
 import { tenantOf } from '../auth.ts';
 import { timeSchema } from '../deployment-schema.ts';
@@ -157,12 +157,19 @@ export function explainRoutes(app: FastifyInstance, deps: ApiDeps): void {
     async (request) => {
       const tenantId = tenantOf(request);
       const { deployment_id: deploymentId, revision_id: revisionId } = request.params;
-      const read = await deps.database.forTenant(tenantId).transaction(async (transaction) => {
-        const found = await readExplainFacts(transaction, tenantId, deploymentId, revisionId);
-        if (found === null) return null;
-        const putOff = await whyPutOff(deps, transaction, deploymentId);
-        return { ...found, deployment: { ...found.deployment, putOff } };
-      });
+      const read = await deps.database.forTenant(tenantId).transaction(
+        async (transaction) => {
+          const found = await readExplainFacts(transaction, tenantId, deploymentId, revisionId);
+          if (found === null) return null;
+          const { revision, active, deployment } = found;
+          // What has ended for good waits for no work.
+          const isLive = !isTerminal(revision.status) || revision.id === active?.id;
+          const putOff = isLive ? await whyPutOff(deps, transaction, deploymentId) : null;
+          return { ...found, deployment: { ...deployment, putOff } };
+        },
+        // A plan that is made here may serve a listener later.
+        { byIndex: true },
+      );
       if (read === null) throw notFound('revision');
       const facts = { ...read, now: deps.clock?.() ?? new Date() };
       return present(deploymentId, facts, explain(facts));

@@ -157,6 +157,7 @@ export const deployments = pgTable(
       .on(table.listenerId, table.nextAttemptAt)
       .where(sql`${table.generation} > ${table.acknowledgedGeneration}`),
     index('deployments_by_listener').on(table.listenerId, table.id),
+    index('deployments_on_their_way_out').on(table.id).where(sql`${table.deleteRequestedAt} IS NOT NULL`),
     index('deployments_by_tracing_project').on(table.tracingProjectId),
     index('deployments_polled').on(table.nextPollAt).where(sql`${table.nextPollAt} IS NOT NULL`),
     // Whom a push to a repository concerns.

@@ -1,6 +1,17 @@
 import type { BuildLogLine } from '../../domain/build-log.ts';
 import type { LogAbility, LogQuery } from '../../domain/log-query.ts';
-import { boolean, index, integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } from '../drizzle.ts';
+import {
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  sql,
+  text,
+  timestamp,
+  uuid,
+} from '../drizzle.ts';
 import { deployments, revisions } from './deployments.ts';
 import { listeners } from './listeners.ts';
 import { integrations, tenants } from './tenancy.ts';
@@ -42,6 +53,10 @@ export const webhookDeliveries = pgTable(
   (table) => [
     primaryKey({ columns: [table.integrationId, table.deliveryId] }),
     index('webhook_deliveries_by_age').on(table.receivedAt),
+    // What goes sooner than hashes do.
+    index('webhook_deliveries_of_ids')
+      .on(table.receivedAt)
+      .where(sql`${table.deliveryId} NOT LIKE 'sha256:%'`),
   ],
 );
 
@@ -73,6 +88,8 @@ export const logRequests = pgTable(
   (table) => [
     index('log_requests_by_listener').on(table.listenerId),
     index('log_requests_by_expiry').on(table.expiresAt),
+    // Goes with its deployment.
+    index('log_requests_by_deployment').on(table.deploymentId),
   ],
 );
 

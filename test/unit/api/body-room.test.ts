@@ -1,5 +1,7 @@
+import type { IncomingMessage } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import fastify from 'fastify';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { bodyRoom } from '../../../src/api/body-room.ts';
 import { ApiError } from '../../../src/api/errors.ts';
 
@@ -23,6 +25,11 @@ function world() {
     release = resolve;
   });
   let begun = 0;
+  app.get('/', async () => {
+    begun += 1;
+    await released;
+    return {};
+  });
   app.post('/', async () => {
     begun += 1;
     await released;
@@ -45,7 +52,7 @@ function world() {
     while (begun === before) await new Promise(setImmediate);
     return { answer };
   };
-  return { send, hold, release: () => release() };
+  return { app, send, hold, begun: () => begun, release: () => release() };
 }
 
 test('bodies have room together: of a tenant, whichever key, of a key that is none’s, and in all; until they are answered', async () => {
@@ -67,4 +74,37 @@ test('what is larger than the route takes needs no room', async () => {
   expect(await send('a/2', 12_000)).toBe(413);
   release();
   expect(await held.answer).toBe(200);
+});
+
+test('room comes back where the connection breaks while an answer waits for the one before it', async () => {
+  const { app, send, begun, release } = world();
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(() => app.close());
+  let requests = 0;
+  let closed: Promise<unknown> = Promise.resolve();
+  app.server.on('request', ({ socket: connection }: IncomingMessage) => {
+    requests += 1;
+    closed = new Promise((resolve) => connection.once('close', resolve));
+  });
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  const head = 'Host: berth\r\nX-API-Key: a/1\r\n';
+  socket.write(`GET / HTTP/1.1\r\n${head}\r\n`);
+  const body = JSON.stringify('x'.repeat(8998));
+  socket.write(
+    `POST / HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: 9000\r\n\r\n${body}`,
+  );
+  while (requests < 2 || begun() < 2) await new Promise(setImmediate);
+  expect(await send('a/2', 9500)).toBe(429);
+  socket.destroy();
+  await closed;
+  // Before anything is answered.
+  let status: number | null = null;
+  const answered = send('a/2', 9500).then((code) => {
+    status = code;
+  });
+  while (begun() < 3 && status === null) await new Promise(setImmediate);
+  expect(status).toBeNull();
+  release();
+  await answered;
+  expect(status).toBe(200);
 });

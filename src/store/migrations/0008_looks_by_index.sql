@@ -1,0 +1,3 @@
+CREATE INDEX "deployments_on_their_way_out" ON "deployments" USING btree ("id") WHERE "deployments"."delete_requested_at" IS NOT NULL;--> statement-breakpoint
+CREATE INDEX "log_requests_by_deployment" ON "log_requests" USING btree ("deployment_id");--> statement-breakpoint
+CREATE INDEX "webhook_deliveries_of_ids" ON "webhook_deliveries" USING btree ("received_at") WHERE "webhook_deliveries"."delivery_id" NOT LIKE 'sha256:%';
