@@ -44,11 +44,16 @@ export interface ApiRole extends RunningRole {
   readonly internalKey: string;
 }
 
-/** How often leases that ran out are written to the history, and what has expired is removed. */
+/** How often leases that ran out are written to the history. */
 const LOST_LISTENERS_EVERY_MS = 5_000;
-const UNSTARTED_EVERY_MS = 5_000;
+/** How often deletions end of which no cluster was told. */
+const NEVER_HANDED_OUT_EVERY_MS = 5_000;
+/** How often what has expired is removed. */
 const HOUSEKEEPING_EVERY_MS = 3_600_000;
-/** Soon after the start: what is restarted each hour keeps house, too. Once more as long at most, by chance: replicas start together. */
+/**
+ * Soon after the start: what is restarted each hour keeps house, too. Once more as long at most, by chance: replicas start
+ * together.
+ */
 const HOUSEKEEPING_FIRST_MS = 60_000;
 /** How often the registry is rid of what nobody needs. */
 const CLEAN_EVERY_MS = 10_000;
@@ -193,7 +198,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
       platform.transaction(recordLostListeners),
     ),
     repeat(
-      { what: 'end deletions of what was never handed out', everyMs: UNSTARTED_EVERY_MS, logger },
+      { what: 'end deletions of what was never handed out', everyMs: NEVER_HANDED_OUT_EVERY_MS, logger },
       async () => {
         while (!stopping.signal.aborted && (await platform.transaction(removeNeverHandedOut)) > 0);
       },
@@ -238,7 +243,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     notReady: () =>
       database.ping().then(
         () => null,
-        () => 'the database does not answer',
+        () => 'the database does not answer, or only reads',
       ),
     stop,
   };

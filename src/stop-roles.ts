@@ -5,9 +5,9 @@ import type { RunningRole } from './role.ts';
 const STOP_TIMEOUT_MS = 9_000;
 
 /**
- * Stops what runs: first, at once, what was started last, then what the others may still use, which was started first.
+ * Stops what runs: first, side by side, what was started last, then what the others may still use, which was started first.
  * Each has its whole time, however long the others took.
- * @returns false: something of it still runs, for the next process is waiting
+ * @returns whether all ended in time; what did not is left running, for the next process is waiting
  */
 export async function stopRoles(
   running: readonly Pick<RunningRole, 'stop'>[],

@@ -51,7 +51,11 @@ export function bodyRoom({ total, each }: BodyLimits = LIMITS) {
     const owner = caller.keyTenantId ?? caller.keyId ?? '';
     const retry = { retryAfterSeconds: RETRY_AFTER_SECONDS };
     if ((held.get(owner) ?? 0) + size > each)
-      throw new ApiError(429, 'Too many bytes of bodies are being sent with keys of yours at once.', retry);
+      throw new ApiError(
+        429,
+        'Too many bytes of bodies are being sent with keys of yours at once. Wait for answers, then try again.',
+        retry,
+      );
     if (all + size > total)
       throw new ApiError(503, 'Too many bytes of bodies are being received. Try again.', retry);
     add(owner, size);

@@ -53,9 +53,8 @@ export async function outlookOf(
   const active =
     activeRevisionId === null ? null : await findRevision(transaction, tenantId, id, activeRevisionId);
   if (active === null) return { ...both, served: null };
-  const secrets = readableSecrets(deps.secretBox, active);
-  if (secrets === null) return { ...both, served: null };
-  const names = secrets.map(({ name }) => name);
+  // As above: those that are lost name nothing.
+  const names = (readableSecrets(deps.secretBox, active) ?? []).map(({ name }) => name);
   const served = {
     before: resourceOf(deps, before.record, active, names),
     after: resourceOf(deps, after.record, active, names),

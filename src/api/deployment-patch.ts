@@ -191,7 +191,6 @@ export async function patchDeployment(deps: ApiDeps, request: PatchRequest): Pro
   const scope = deps.database.forTenant(request.tenantId);
   const work = (transaction: Transaction) => apply(deps, transaction, request);
   try {
-    // A plan that a dry run makes may serve a listener later.
     const tried: typeof scope.transaction = (each) => scope.transaction(each, { byIndex: true });
     return await (request.dryRun ? undone(tried, work) : scope.transaction(work));
   } catch (error) {

@@ -47,7 +47,10 @@ const tooLarge = () => new ApiError(413, 'The body is too large.');
 async function* arriving(payload: Readable, ms: number): AsyncGenerator<Buffer> {
   const chunks = payload.iterator({ destroyOnReturn: false });
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new ApiError(408, 'The body did not arrive in time.')), ms);
+  const timer = setTimeout(
+    () => late.reject(new ApiError(408, 'The request did not arrive in time. Deliver it again.')),
+    ms,
+  );
   try {
     for (;;) {
       const next: Promise<IteratorResult<Buffer>> = chunks.next();

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 import { request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { isPublicAddress } from '../domain/https-url.ts';
+import { isPublicAddress } from '../domain/networks.ts';
 import { authorities } from './authorities.ts';
 import { StepFailure } from './step-failure.ts';
 

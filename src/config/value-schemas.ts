@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { addressNumber, networkSize } from '../domain/networks.ts';
 
 /** How the text of a variable is read. An unset variable is undefined here. */
 export const optional = z.string().optional();
@@ -51,19 +52,9 @@ export const proxies = csv.refine(
   'must be addresses or networks such as 10.0.0.0/8, comma-separated',
 );
 
-/** The address as a number; the IPv6 one in groups of hexadecimal digits alone. */
-function addressNumber(address: string): bigint {
-  if (isIP(address) === 4) return address.split('.').reduce((sum, part) => sum * 256n + BigInt(part), 0n);
-  const [first = [], last = []] = address.split('::').map((half) => half.split(':').filter(Boolean));
-  const groups = [...first, ...Array<string>(8 - first.length - last.length).fill('0'), ...last];
-  return groups.reduce((sum, group) => sum * 65_536n + BigInt(`0x${group}`), 0n);
-}
-
 /** Whether an address is the first one of its network: Kubernetes refuses others in a policy from 1.36 on. */
-function isFirst(address: string, bits: number): boolean {
-  const rest = BigInt((isIP(address) === 4 ? 32 : 128) - bits);
-  return addressNumber(address) % 2n ** rest === 0n;
-}
+const isFirst = (address: string, bits: number): boolean =>
+  addressNumber(address) % networkSize(address, bits) === 0n;
 
 /** Whether it is a network as NetworkPolicies take it, and no more than a part of what there is. */
 function isPartialNetwork(text: string): boolean {
@@ -77,5 +68,5 @@ function isPartialNetwork(text: string): boolean {
 /** Networks that a NetworkPolicy may except. */
 export const networks = csv.refine(
   (parts) => parts.every(isPartialNetwork),
-  'must be networks such as 203.0.113.0/24, comma-separated',
+  'must be networks by their first address and not of everything, such as 203.0.113.0/24, comma-separated',
 );

@@ -17,7 +17,7 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 const SEEN = new RegExp(
   [
     String.raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic})`,
-    String.raw`(?<=(?!\p{Emoji_Presentation})\p{Extended_Pictographic})\ufe0f`,
+    String.raw`(?<=\p{Extended_Pictographic})\ufe0f`,
     String.raw`(?<=\p{Emoji_Presentation})\ufe0e`,
     String.raw`(?<=[0-9#*])\ufe0f(?=\u20e3)`,
     String.raw`(?<=\p{Ideographic})[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]`,
@@ -30,4 +30,7 @@ const SEEN = new RegExp(
 export const deploymentNameSchema = line(MAX_NAME)
   .min(1)
   .refine((name) => name.trim() !== '', 'must not be blank')
-  .refine((name) => !UNSEEN.test(name.replace(SEEN, '')), 'must consist of printable characters');
+  .refine(
+    (name) => !UNSEEN.test(name.replace(SEEN, '')),
+    'must consist of printable characters, none of which is invisible',
+  );

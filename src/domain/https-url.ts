@@ -1,5 +1,5 @@
 import { line } from './kubernetes/text.ts';
-import { isPublicIpv4, isPublicIpv6 } from './networks.ts';
+import { isPublicAddress } from './networks.ts';
 
 /** URLs that tenants may give: https, no credentials in them. */
 
@@ -29,15 +29,10 @@ function isUnder(host: string, suffixes: readonly string[]): boolean {
   return suffixes.some((suffix) => host === suffix || host.endsWith(`.${suffix}`));
 }
 
-/** Whether an address that a name resolved to is public. */
-export function isPublicAddress(address: string): boolean {
-  return IPV4.test(address) ? isPublicIpv4(address) : isPublicIpv6(address);
-}
-
 /** Whether a URL's host is a public DNS name or a public address. What a name resolves to is not looked at. */
 export function isPublicHost(host: string): boolean {
-  if (host.startsWith('[')) return isPublicIpv6(host.slice(1, -1));
-  return IPV4.test(host) ? isPublicIpv4(host) : isDnsName(host) && !isUnder(host, PRIVATE_SUFFIXES);
+  if (host.startsWith('[')) return isPublicAddress(host.slice(1, -1));
+  return IPV4.test(host) ? isPublicAddress(host) : isDnsName(host) && !isUnder(host, PRIVATE_SUFFIXES);
 }
 
 type Check = (url: URL) => string | null;

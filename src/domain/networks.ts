@@ -1,7 +1,7 @@
 /** Which networks are the internet, and which are not: of URLs that tenants give, and of what their pods may reach. */
 
 /** IPv4 networks that are not public (RFC 6890 and its registry; from 224.0.0.0 on nothing is). */
-export const PRIVATE_IPV4: readonly string[] = [
+const PRIVATE_IPV4: readonly string[] = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -43,24 +43,32 @@ export function publicNetworks(closed: readonly string[]): Network[] {
   ];
 }
 
-function ipv4Number(address: string): number {
-  return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+const isIpv4 = (address: string) => !address.includes(':');
+
+/** A valid address as a number. That of IPv6 has groups of hexadecimal digits alone. */
+export function addressNumber(address: string): bigint {
+  if (isIpv4(address)) return address.split('.').reduce((sum, part) => sum * 256n + BigInt(part), 0n);
+  const [first = [], last = []] = address.split('::').map((half) => half.split(':').filter(Boolean));
+  const groups = [...first, ...Array<string>(8 - first.length - last.length).fill('0'), ...last];
+  return groups.reduce((sum, group) => sum * 65_536n + BigInt(`0x${group}`), 0n);
 }
 
-export function isPublicIpv4(address: string): boolean {
-  const number = ipv4Number(address);
-  return !PRIVATE_IPV4.some((network) => {
-    const [first = '', length] = network.split('/');
-    const size = 2 ** (32 - Number(length));
-    const start = ipv4Number(first);
-    return number >= start && number < start + size;
-  });
+/** How many addresses a network has whose prefix has so many bits. */
+export const networkSize = (address: string, bits: number): bigint =>
+  2n ** BigInt((isIpv4(address) ? 32 : 128) - bits);
+
+/** @param network of the same family */
+function isWithin(address: string, network: string): boolean {
+  const [first = '', bits] = network.split('/');
+  const from = addressNumber(first);
+  const number = addressNumber(address);
+  return number >= from && number < from + networkSize(first, Number(bits));
 }
 
-/** As `publicNetworks` has it. */
-export function isPublicIpv6(address: string): boolean {
-  const [first = '', second = ''] = address.split(':');
-  const group = Number.parseInt(first, 16);
-  if (Number.isNaN(group) || group < 0x2000 || group > 0x3fff) return false;
-  return group !== 0x2002 && !(group === 0x2001 && ['', '0', 'db8'].includes(second));
+/** Whether an address, such as a name resolved to, is public: as `publicNetworks` has it. */
+export function isPublicAddress(address: string): boolean {
+  // Neither a zone, nor an IPv4 address within one of IPv6.
+  if (!isIpv4(address) && !/^[0-9a-f:]+$/i.test(address)) return false;
+  if (isIpv4(address)) return !PRIVATE_IPV4.some((network) => isWithin(address, network));
+  return isWithin(address, PUBLIC_IPV6) && !PRIVATE_IN_IPV6.some((network) => isWithin(address, network));
 }

@@ -3,7 +3,7 @@ import { type RequestOptions, request } from 'node:https';
 import { isIP } from 'node:net';
 import { publicLookup } from '../dns/public-lookup.ts';
 import { GitHostError } from '../domain/git-host.ts';
-import { isPublicAddress } from '../domain/https-url.ts';
+import { isPublicAddress } from '../domain/networks.ts';
 
 /**
  * One call over https of a host that a tenant named: no redirect is followed, no private address is called (the one

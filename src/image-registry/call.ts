@@ -2,7 +2,7 @@ import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp 
 import { type RequestOptions, request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
 import { publicLookup } from '../dns/public-lookup.ts';
-import { isPublicAddress } from '../domain/https-url.ts';
+import { isPublicAddress } from '../domain/networks.ts';
 import { RegistryError } from './registry-error.ts';
 
 /**

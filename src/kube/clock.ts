@@ -2,7 +2,7 @@ import { type MonotonicClock, monotonicClock } from '../domain/monotonic-clock.t
 
 /** Time as a dependency, with the time of day. */
 export interface Clock extends MonotonicClock {
-  /** Wall clock, for what is written into objects. */
+  /** Wall clock: for what is written into objects, and to notice that the machine was suspended. */
   date(): Date;
 }
 

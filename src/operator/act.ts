@@ -17,7 +17,7 @@ export interface ActInput extends Omit<Execution, 'view' | 'resource'> {
   readonly resource: ObservedResource;
   readonly view: ClusterView;
   readonly refusals: Refusals;
-  /** Of its begin (look-time.ts). */
+  /** When the look began, in ticks (look-time.ts). */
   readonly ticks: number;
   readonly mayAct: () => boolean;
   /** Whether the custom resource was read from the server since this operator began. */

@@ -32,10 +32,10 @@ export async function reportStatus(
     return {};
   }
   if (change === 'counts' && !atOnce) {
-    const now = lookTime(clock);
-    remembered.countsSince ??= now.ticks;
-    const dueAt = asDate(remembered.countsSince + COUNTS_WAIT_MS, now);
-    if (dueAt > now.date) return { dueAt };
+    const time = lookTime(clock);
+    remembered.countsSince ??= time.ticks;
+    const dueAt = asDate(remembered.countsSince + COUNTS_WAIT_MS, time);
+    if (dueAt > time.date) return { dueAt };
   }
   const { apiVersion, kind } = MANAGED_DEPLOYMENT;
   const { name, namespace, uid, resourceVersion } = resource.metadata;

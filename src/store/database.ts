@@ -36,7 +36,8 @@ export interface TransactionOptions {
   readonly durable?: boolean;
   /**
    * true: plans made in it read no table whole where an index leads to the rows. For few rows of large tables, where the
-   * planner cannot know that they are few. Default: false.
+   * planner cannot know that they are few. Also for what shares statements with such work: the connection keeps a plan.
+   * Default: false.
    */
   readonly byIndex?: boolean;
 }
@@ -187,7 +188,10 @@ async function enter(client: PoolClient, tenantId: string): Promise<void> {
 async function checkPrimary(reader: Reader): Promise<void> {
   const [row] = await reader.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
   if (row?.standby === true)
-    throw new StoreUnavailable('it is a standby, which nothing can be written to', 'lost');
+    throw new StoreUnavailable(
+      'it is a standby, which nothing can be written to; next: let DATABASE_URL lead to the primary',
+      'lost',
+    );
 }
 
 /** Why the same work may be run again: another transaction got in the way, or the connection was dead. */

@@ -5,6 +5,7 @@ import { WORK_CHANNEL } from './deployment-write.ts';
 import { type Actor, actorColumns, appendEvents } from './events.ts';
 import { freeKeptHosts, KEEP_HOSTS, KEPT_AGAIN } from './leaving-hosts.ts';
 import { PURGED_ENVIRONMENTS } from './listener-work-rows.ts';
+import { NEVER_HANDED_OUT } from './made-anew.ts';
 import { deleteUnusedTracingProject } from './tracing-projects.ts';
 
 /** The other half of a deletion: the record goes, a tombstone stays. */
@@ -13,23 +14,23 @@ const REMOVE = `
 WITH d AS (
   DELETE FROM deployments WHERE id = $2 AND tenant_id = $1 AND delete_requested_at IS NOT NULL
   RETURNING id, tenant_id, listener_id, name, app_name, namespace, generation, tracing_project_id, delete_tracing_project,
-    keep_workloads
+    keep_workloads, keep_workloads AND $11::boolean AS stays
 ), tombstone AS (
   INSERT INTO tombstones (id, tenant_id, listener_id, name, app_name, namespace, generation, env_revisions, due, keep_workloads, kept_workloads)
   SELECT id, tenant_id, listener_id, name, app_name, namespace, generation,
     ARRAY(${PURGED_ENVIRONMENTS}),
-    $9::boolean, keep_workloads, keep_workloads
+    $9::boolean, keep_workloads, stays
   FROM d
 ), cleaning AS (
   INSERT INTO repository_cleanings (deployment_id, tenant_id, app_name, whole)
-  SELECT id, tenant_id, app_name, true FROM d WHERE NOT keep_workloads
+  SELECT id, tenant_id, app_name, true FROM d WHERE NOT stays
   ON CONFLICT (deployment_id) DO UPDATE SET whole = true, attempts = repository_cleanings.attempts + 1, next_attempt_at = now()
 ), kept AS (${KEEP_HOSTS}
-  WHERE d.keep_workloads ${KEPT_AGAIN} RETURNING host
+  WHERE d.stays ${KEPT_AGAIN} RETURNING host
 ), event AS (
   INSERT INTO events (id, tenant_id, deployment_id, actor_kind, actor_id, actor_name, reason, message, details)
   SELECT $3::uuid, tenant_id, id, $4::text, $5::uuid, $6::text, $7::text,
-    format(CASE WHEN keep_workloads THEN $10::text ELSE $8::text END, name),
+    format(CASE WHEN stays THEN $10::text ELSE $8::text END, name),
     '{"from": "AWAITING_DELETE", "to": null}' || coalesce((SELECT jsonb_build_object('kept_hosts', jsonb_agg(host)) FROM kept HAVING count(*) > 0), '{}')
   FROM d
 )
@@ -44,9 +45,16 @@ interface Ending {
   readonly message: string;
   /** Something may be left in the cluster: purge work for its listener, should it come back. */
   readonly due: boolean;
+  /** Something may have run, which stays if that was asked for. */
+  readonly ran: boolean;
 }
 
-const CLEAN: Ending = { reason: 'Deleted', message: 'Nothing of %s is left in the cluster.', due: false };
+const CLEAN: Ending = {
+  reason: 'Deleted',
+  message: 'Nothing of %s is left in the cluster.',
+  due: false,
+  ran: true,
+};
 /** Instead of CLEAN, for what left with keep_workloads. */
 const LEFT =
   '%s has left Berth: what it ran goes on in the cluster. No other tenant gets the hosts that are still routed there until a deletion with force frees them.';
@@ -54,12 +62,14 @@ const NEVER_THERE: Ending = {
   reason: 'Deleted',
   message: '%s is gone: it was never handed to its cluster.',
   due: false,
+  ran: false,
 };
 const FORGOTTEN: Ending = {
   reason: 'Forgotten',
   message:
     '%s was forgotten without a look at its cluster; what is left there goes when its listener comes back.',
   due: true,
+  ran: true,
 };
 
 async function remove(
@@ -67,12 +77,12 @@ async function remove(
   tenantId: string,
   deploymentId: string,
   actor: Actor,
-  { reason, message, due }: Ending,
+  { reason, message, due, ran }: Ending,
 ): Promise<boolean> {
   const { actorKind, actorId, actorName } = actorColumns(actor);
   const [removed] = await transaction.query<{ tracing_project_id: string; delete_tracing_project: boolean }>(
     REMOVE,
-    [tenantId, deploymentId, uuidv7(), actorKind, actorId, actorName, reason, message, due, LEFT],
+    [tenantId, deploymentId, uuidv7(), actorKind, actorId, actorName, reason, message, due, LEFT, ran],
   );
   if (removed === undefined) return false;
   if (removed.delete_tracing_project) {
@@ -95,18 +105,12 @@ export function removeRecord(
   return remove(transaction, tenantId, deploymentId, actor, CLEAN);
 }
 
-/**
- * No cluster was told of it, and none has told of it: after a restore of the hub the record may know less than a cluster. A
- * hand-out that is under way has the row, and is waited for by leaving it alone. Nothing runs that could be kept.
- */
-const NEVER_HANDED_OUT = `
-WITH found AS (
-  SELECT id FROM deployments
-  WHERE delete_requested_at IS NOT NULL AND coalesce(purge_after <= now(), true) AND acknowledged_generation = 0
-    AND spec_hash IS NULL AND NOT handed_out AND attempts = 0 AND observed_at IS NULL
-  ORDER BY id LIMIT 50 FOR UPDATE SKIP LOCKED
-)
-UPDATE deployments d SET keep_workloads = false FROM found WHERE d.id = found.id RETURNING d.id, d.tenant_id AS "tenantId"`;
+/** A hand-out that is under way has the row, and is waited for by leaving it alone. */
+const NEVER_SEEN = `
+SELECT d.id, d.tenant_id AS "tenantId" FROM deployments d
+WHERE d.delete_requested_at IS NOT NULL AND coalesce(d.purge_after <= now(), true) AND d.acknowledged_generation = 0
+  AND ${NEVER_HANDED_OUT} AND d.attempts = 0
+ORDER BY d.id LIMIT 50 FOR UPDATE SKIP LOCKED`;
 
 /**
  * Ends the deletions of deployments that were never handed out, their grace over: a listener that never comes cannot say that
@@ -114,7 +118,7 @@ UPDATE deployments d SET keep_workloads = false FROM found WHERE d.id = found.id
  * @returns how many
  */
 export async function removeNeverHandedOut(transaction: Transaction): Promise<number> {
-  const rows = await transaction.query<{ id: string; tenantId: string }>(NEVER_HANDED_OUT);
+  const rows = await transaction.query<{ id: string; tenantId: string }>(NEVER_SEEN);
   for (const { id, tenantId } of rows)
     await remove(transaction, tenantId, id, { kind: 'system' }, NEVER_THERE);
   return rows.length;

@@ -4,6 +4,7 @@ import { renewBuildCredentials } from './build-credentials.ts';
 import { pruneBuildLogs } from './build-logs.ts';
 import type { Scope, Transaction } from './database.ts';
 import { WANTED_REVISION } from './listener-work-rows.ts';
+import { NEVER_HANDED_OUT } from './made-anew.ts';
 
 /** A part of what is done every hour. */
 export interface Chore {
@@ -16,7 +17,7 @@ export interface Chore {
  * A revision (`r`) that a newer one has overtaken while its listener never came: no cluster has it, and none will. The first
  * report makes it SKIPPED.
  */
-const NEVER_STARTS = `(r.status = 'QUEUED' AND d.spec_hash IS NULL AND NOT d.handed_out AND d.observed_at IS NULL)`;
+const NEVER_STARTS = `(r.status = 'QUEUED' AND ${NEVER_HANDED_OUT})`;
 
 /**
  * Secrets (`s`) of a deployment (`d`) that no revision needs: none that may still run or that the cluster is told to run
@@ -41,22 +42,23 @@ const PRUNE = `
 DELETE FROM secret_sets WHERE id IN (
   SELECT s.id FROM secret_sets s, deployments d WHERE d.id = ANY($3::uuid[]) AND ${PRUNABLE} LIMIT $4)`;
 
-/** Deployments, and sets of secrets of theirs. */
-const PRUNED_AT_ONCE = [200, 1_000] as const;
+const DEPLOYMENTS_AT_ONCE = 200;
+/** Of secrets of these. */
+const SETS_AT_ONCE = 1_000;
 
 /**
- * Removes the secrets of revisions that are over or will never start, older than the newest `kept` of their deployment, and neither the
- * latest nor the active one; a part of them. Platform scope.
+ * Removes the secrets of revisions that are over or will never start, older than the newest `kept` of their deployment, and
+ * neither the latest nor the active one; a part of them. Platform scope.
  * @returns how many deployments had such; 0: none is left
  */
 export async function pruneSecrets(transaction: Transaction, kept: number): Promise<number> {
   const rows = await transaction.query<{ id: string }>(LOCK_PRUNABLE, [
     kept,
     TERMINAL_STATUSES,
-    PRUNED_AT_ONCE[0],
+    DEPLOYMENTS_AT_ONCE,
   ]);
   const ids = rows.map(({ id }) => id);
-  if (ids.length > 0) await transaction.query(PRUNE, [kept, TERMINAL_STATUSES, ids, PRUNED_AT_ONCE[1]]);
+  if (ids.length > 0) await transaction.query(PRUNE, [kept, TERMINAL_STATUSES, ids, SETS_AT_ONCE]);
   return rows.length;
 }
 

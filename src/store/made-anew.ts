@@ -9,6 +9,9 @@ import { WORK_CHANNEL } from './deployment-write.ts';
 /** SQL: acknowledged and wanted (alias `d`), so not work already. */
 export const SETTLED = 'd.delete_requested_at IS NULL AND d.acknowledged_generation >= d.generation';
 
+/** SQL: no cluster was told of it (alias `d`), and none has told of it: after a restore the record may know less than a cluster. */
+export const NEVER_HANDED_OUT = '(d.spec_hash IS NULL AND NOT d.handed_out AND d.observed_at IS NULL)';
+
 const ANEW =
   'acknowledged_generation = least(d.acknowledged_generation, d.generation - 1), work_version = d.work_version + 1';
 /** SQL: makes the item of a deployment (alias `d`) anew, and due at once. */

@@ -9,7 +9,7 @@ import { openSecrets, type SecretBox } from './secret-box.ts';
 const WITHHELD =
   'withheld: the secrets of the deployment cannot be decrypted, so it is not known whether this holds one';
 const WITHHELD_LONG =
-  'withheld: this and the secrets of the deployment take too long to compare, so it is not known whether this holds one';
+  'withheld: the secrets of the deployment are too many, or take too long to compare with this, so it is not known whether this holds one; next: keep fewer or shorter secrets';
 
 /**
  * What a text is told as, to those who may not see these secrets.

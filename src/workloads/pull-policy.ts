@@ -1,5 +1,4 @@
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
-import { pullSecretName } from '../contract/names.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 import { parseImageReference } from '../domain/kubernetes/image.ts';
 
@@ -26,17 +25,21 @@ export function givenPullPolicy(
   return hosting === 'cloud' ? 'Always' : (asked ?? pullPolicy(image));
 }
 
+/** Whether the image is of the repository that is the deployment's own: `image-reference.ts` has its name. */
+function isOfOwn({ metadata, spec }: ManagedDeployment, repository: string): boolean {
+  if (spec.source === 'external_image' || spec.tenantId === undefined) return false;
+  return repository.endsWith(`/${spec.tenantId}/${metadata.name}`);
+}
+
 /**
  * When the image of the app is pulled. One of the deployment's own repository that is named by its digest may be on a node, whoever
  * brought it there: a container that is started again must not wait for the registry, nor for the hub that it asks.
  */
 export function appPullPolicy(
-  { metadata, spec: { source, podTemplate } }: ManagedDeployment,
+  resource: ManagedDeployment,
   image: string,
   config: Pick<RenderConfig, 'hosting'>,
 ): 'Always' | 'IfNotPresent' | 'Never' {
-  const pullsOwn = podTemplate.imagePullSecrets?.some(({ name }) => name === pullSecretName(metadata.name));
-  const isOwn = source === 'git_host' || pullsOwn === true;
-  const isPinned = (parseImageReference(image)?.digest ?? null) !== null;
-  return isOwn && isPinned ? pullPolicy(image) : givenPullPolicy(image, config);
+  const { name = '', digest = null } = parseImageReference(image) ?? {};
+  return digest !== null && isOfOwn(resource, name) ? pullPolicy(image) : givenPullPolicy(image, config);
 }

@@ -3,7 +3,7 @@
  * Statements are prepared once a connection, here while tables are nearly empty, as in a new installation; and how many
  * rows wait for a listener (`generation > acknowledged_generation`) the planner takes for a third of all.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { uuidv7 } from '../../src/domain/id.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { insertDeployment, updateWanted } from '../../src/store/deployments.ts';
@@ -17,11 +17,12 @@ const TURNS = 8;
 
 let hub: HubFixture;
 let others: Database;
-beforeAll(async () => {
-  hub = await startHub();
+beforeEach(async () => {
+  // One session, which tells at the end what it has read.
+  hub = await startHub({ poolSize: 1 });
   others = openDatabase({ url: hub.store.url, poolSize: 1, logger: hub.store.logger });
 });
-afterAll(async () => {
+afterEach(async () => {
   await others.close();
   await hub.stop();
 });
@@ -100,7 +101,6 @@ it.each([
   if (analyzed) await query('ANALYZE');
   const before = await scanned();
   await turns('second');
-  // A session that has ended has told all.
   await hub.store.sql('SELECT pg_stat_force_next_flush()');
   const after = await scanned();
   for (const [name, rows] of Object.entries(after))

@@ -167,7 +167,6 @@ export function explainRoutes(app: FastifyInstance, deps: ApiDeps): void {
           const putOff = isLive ? await whyPutOff(deps, transaction, deploymentId) : null;
           return { ...found, deployment: { ...deployment, putOff } };
         },
-        // A plan that is made here may serve a listener later.
         { byIndex: true },
       );
       if (read === null) throw notFound('revision');

@@ -37,7 +37,7 @@ const REFUSED_PAUSE_MS = 15_000;
 
 interface StandingRefusal extends Refusal {
   readonly revisionId: string;
-  /** By the clock that nobody sets, in milliseconds. */
+  /** In ticks (look-time.ts). */
   readonly until: number;
 }
 

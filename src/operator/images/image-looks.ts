@@ -60,7 +60,7 @@ interface Question {
   readonly image: string;
   readonly credentials: readonly Credentials[];
   readonly caller: RegistryCaller;
-  /** On the clock, as `until` everywhere but in a look. */
+  /** In ticks (look-time.ts); that of a look is a date. */
   readonly until: number;
 }
 

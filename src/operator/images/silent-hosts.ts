@@ -12,7 +12,7 @@ export interface RegistryCaller {
 
 interface LeftAlone {
   readonly error: RegistryError;
-  /** On the clock. */
+  /** In ticks (look-time.ts). */
   readonly until: number;
 }
 

@@ -34,9 +34,10 @@ export interface HubFixture {
 }
 
 export async function startHub(
-  options: { leaseSeconds?: number; registry?: string } = {},
+  options: { leaseSeconds?: number; registry?: string; poolSize?: number } = {},
 ): Promise<HubFixture> {
-  const store = await startStore();
+  const { poolSize } = options;
+  const store = await startStore(poolSize === undefined ? {} : { poolSize });
   const hints = createWorkHints();
   const app = fastify();
   app.setValidatorCompiler(validatorCompiler);

@@ -71,7 +71,6 @@ export async function startStore(options: { own?: boolean; poolSize?: number } =
   };
 }
 
-/** A new tenant with access on its behalf. */
 /** Until a statement of this database waits for a lock. */
 export const untilOneWaits = (store: StoreFixture, what: string): Promise<unknown> => {
   const isWaiting = async () => {
@@ -83,6 +82,7 @@ export const untilOneWaits = (store: StoreFixture, what: string): Promise<unknow
   return waitFor(what, isWaiting, { timeoutMs: 30_000, intervalMs: 20 });
 };
 
+/** A new tenant with access on its behalf. */
 export async function newTenant(store: StoreFixture): Promise<{ tenantId: string; scope: Scope }> {
   const { id } = await store.database.platform.transaction((transaction) =>
     createTenant(transaction, `tenant-${randomBytes(6).toString('hex')}`),

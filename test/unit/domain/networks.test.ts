@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { isPublicAddress } from '../../../src/domain/https-url.ts';
-import { publicNetworks } from '../../../src/domain/networks.ts';
+import { isPublicAddress, publicNetworks } from '../../../src/domain/networks.ts';
 
 const [ipv4, ipv6] = publicNetworks([]);
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isOnHost } from '../../../src/domain/git-host.ts';
-import { gitHostUrlSchema, isPublicAddress } from '../../../src/domain/https-url.ts';
+import { gitHostUrlSchema } from '../../../src/domain/https-url.ts';
+import { isPublicAddress } from '../../../src/domain/networks.ts';
 import { PROVIDERS } from '../../../src/git-host/providers.ts';
 
 describe('where a provider lists repositories', () => {

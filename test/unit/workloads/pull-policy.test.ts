@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import type { ManagedDeployment } from '../../../src/contract/managed-deployment.ts';
-import { pullSecretName } from '../../../src/contract/names.ts';
 import { appPullPolicy, givenPullPolicy, pullPolicy } from '../../../src/workloads/pull-policy.ts';
 
 const DIGEST = `sha256:${'ab'.repeat(32)}`;
@@ -27,31 +26,21 @@ test('between strangers an image that one of them names is pulled each time, wha
   }
 });
 
-const app = (source: string, pulls: readonly string[] = []) =>
+const app = (source: string) =>
   ({
     metadata: { name: 'shop' },
-    spec: { source, podTemplate: { imagePullSecrets: pulls.map((name) => ({ name })) } },
+    spec: { source, tenantId: 't1', podTemplate: {} },
   }) as unknown as ManagedDeployment;
-const own = [pullSecretName('shop')];
+const OWN = 'registry.example/t1/shop';
 
 test.each([
-  ['what was built', app('git_host'), `registry.example/app@${DIGEST}`, 'IfNotPresent'],
-  [
-    'what was pushed to the own repository',
-    app('internal_image', own),
-    `registry.example/app@${DIGEST}`,
-    'IfNotPresent',
-  ],
-  [
-    'a tag of it, which another one on the node may have',
-    app('internal_image', own),
-    'registry.example/app:1',
-    'Always',
-  ],
-  ['a tag by a custom resource that says it was built', app('git_host'), 'registry.example/app:1', 'Always'],
-  ['of somewhere else', app('external_image', ['mine']), `registry.example/app@${DIGEST}`, 'Always'],
+  ['what was built', app('git_host'), `${OWN}@${DIGEST}`, 'IfNotPresent'],
+  ['what was pushed to the own repository', app('internal_image'), `${OWN}:1@${DIGEST}`, 'IfNotPresent'],
+  ['a tag of it, which another one on the node may have', app('internal_image'), `${OWN}:1`, 'Always'],
+  ['a tag by a custom resource that says it was built', app('git_host'), `${OWN}:1`, 'Always'],
+  ['of another one', app('internal_image'), `registry.example/t2/shop@${DIGEST}`, 'Always'],
+  ['of somewhere else', app('external_image'), `${OWN}@${DIGEST}`, 'Always'],
 ])('between strangers, of an app: %s', (_what, resource, image, policy) => {
   expect(appPullPolicy(resource, image, { hosting: 'cloud' })).toBe(policy);
-  const alone = pullPolicy(image);
-  expect(appPullPolicy(resource, image, { hosting: 'self_hosted' })).toBe(alone);
+  expect(appPullPolicy(resource, image, { hosting: 'self_hosted' })).toBe(pullPolicy(image));
 });
