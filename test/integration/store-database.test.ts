@@ -128,16 +128,20 @@ describe('transaction', () => {
     const database = open({ poolSize: 5 });
     const [crowd, other] = [await newTenant(store), await newTenant(store)];
     const release = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
     let underWay = 0;
     const all = Array.from({ length: 20 }, () =>
       database.forTenant(crowd.tenantId).transaction(async (tx) => {
         underWay += 1;
+        if (underWay === 4) begun.resolve();
         await tx.query('SELECT 1');
         await release.promise;
       }),
     );
     await insert({ ...store, database }, other.tenantId, 'shop');
     await database.ping();
+    // A connection may take longer to be made than those are used.
+    await begun.promise;
     expect({ underWay, waiting: database.pool().waiting }).toEqual({ underWay: 4, waiting: 16 });
     release.resolve();
     await Promise.all(all);
