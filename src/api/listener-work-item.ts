@@ -4,8 +4,9 @@ import { managedDeploymentSpecSchema } from '../contract/managed-deployment.ts';
 import { envSecretName, pullSecretName, tenantNamespace } from '../contract/names.ts';
 import { toManagedDeployment } from '../contract/to-resource.ts';
 import type { ApplyWork, PurgeWork, WorkItem } from '../contract/work-protocol.ts';
-import { REASONS, type Reason } from '../domain/conditions.ts';
+import { REASONS } from '../domain/conditions.ts';
 import type { Revision, Secret } from '../domain/deployment.ts';
+import type { PutOff } from '../domain/explain-facts.ts';
 import { contentHash } from '../domain/hash.ts';
 import { imageRepository } from '../domain/image-reference.ts';
 import { quotasInForce, type TenantQuotas } from '../domain/tenant-quotas.ts';
@@ -19,13 +20,6 @@ import { readableSecrets } from './deployment-secrets.ts';
 import type { ApiDeps } from './deps.ts';
 
 /** A due record of the store as the message that the listener gets. */
-
-/** Why a due record makes no item: as the history tells it, and what explains its revisions. */
-export interface PutOff {
-  readonly reason: Reason;
-  /** Ends with a full stop. */
-  readonly message: string;
-}
 
 /** What else items are made of. */
 export interface Rendering {

@@ -1,8 +1,9 @@
 import { REASONS } from '../domain/conditions.ts';
+import type { PutOff } from '../domain/explain-facts.ts';
 import type { Transaction } from '../store/database.ts';
 import { loadWork } from '../store/listener-work-rows.ts';
 import { readableSecrets } from './deployment-secrets.ts';
-import { itemRendering, type PutOff, toWorkItem, whyNone } from './listener-work-item.ts';
+import { itemRendering, toWorkItem, whyNone } from './listener-work-item.ts';
 
 /**
  * Why what is stored of a deployment makes no work item now, or will make none once its image is built; null: it does. Looked

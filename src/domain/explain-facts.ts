@@ -13,6 +13,13 @@ export interface RevisionName {
   readonly createdAt: Date;
 }
 
+/** Why a due record makes no item: as the history tells it, and what explains its revisions. */
+export interface PutOff {
+  readonly reason: Reason;
+  /** Ends with a full stop. */
+  readonly message: string;
+}
+
 /** All that is looked at; of one moment. */
 export interface ExplainFacts {
   readonly now: Date;
@@ -44,7 +51,7 @@ export interface ExplainFacts {
      */
     readonly unwatched?: 'unseen' | 'returning' | null;
     /** Why what is wanted cannot be handed to the listener as it is stored. Absent or null: it can. */
-    readonly putOff?: { readonly reason: Reason; readonly message: string } | null;
+    readonly putOff?: PutOff | null;
   };
   readonly listener: {
     readonly status: ListenerStatus;

@@ -9,7 +9,7 @@ export const SHORTEST = 6;
 /** How many places of a form are tried for where a text was cut within it. */
 export const MOST_PLACES = 64;
 /** There is none. */
-export const NONE = Number.POSITIVE_INFINITY;
+const NONE = Number.POSITIVE_INFINITY;
 
 /** Steps that the work on one text may take: for each of its characters, and for any. What needs more is made to. */
 const STEPS_EACH = 64;

@@ -27,6 +27,7 @@ interface Network {
   readonly except: string[];
 }
 
+const isIpv4 = (address: string) => !address.includes(':');
 const isGlobalUnicast = (network: string) => /^[23][0-9a-f]{3}:/i.test(network);
 
 /**
@@ -34,7 +35,7 @@ const isGlobalUnicast = (network: string) => /^[23][0-9a-f]{3}:/i.test(network);
  * @param closed further networks that they may not
  */
 export function publicNetworks(closed: readonly string[]): Network[] {
-  const ipv4 = closed.filter((network) => !network.includes(':'));
+  const ipv4 = closed.filter(isIpv4);
   // The others are closed already, and an exception has to be within what it is one of.
   const ipv6 = closed.filter(isGlobalUnicast);
   return [
@@ -42,8 +43,6 @@ export function publicNetworks(closed: readonly string[]): Network[] {
     { cidr: PUBLIC_IPV6, except: [...new Set([...PRIVATE_IN_IPV6, ...ipv6])] },
   ];
 }
-
-const isIpv4 = (address: string) => !address.includes(':');
 
 /** A valid address as a number. That of IPv6 has groups of hexadecimal digits alone. */
 export function addressNumber(address: string): bigint {
