@@ -1,6 +1,6 @@
 import type { Deployment, Revision } from '../domain/deployment.ts';
 import type { BuildSpec } from './build.ts';
-import { buildName } from './names.ts';
+import { formerBuildName } from './names.ts';
 
 /** The build of a git_host revision that has no image yet. */
 export interface BuildInput {
@@ -32,6 +32,7 @@ export function toBuildSpec(deployment: Deployment, input: BuildInput | null | u
     ...given('installCommand', install_command),
     ...given('buildCommand', build_command),
     repository,
-    secretName: buildName({ namespace: deployment.namespace, name: deployment.appName }, revision.id),
+    // Operators of this version accept buildName too: the next version writes that one.
+    secretName: formerBuildName({ namespace: deployment.namespace, name: deployment.appName }, revision.id),
   };
 }

@@ -1,4 +1,4 @@
-import { contentHash } from '../domain/hash.ts';
+import { contentHash, nameHash } from '../domain/hash.ts';
 
 /** Labels, annotations and names on which control plane and data plane agree. */
 export const LABELS = {
@@ -78,18 +78,33 @@ export function envSecretName(app: string, revisionNumber: number): string {
   return `${app}-env-${revisionNumber}`;
 }
 
-const BUILD_SLUG_LENGTH = 36;
+interface Place {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const BUILD_SLUG_LENGTH = 20;
+const FORMER_BUILD_SLUG_LENGTH = 36;
+
+function buildSlug(name: string, length: number): string {
+  return name.slice(0, length).replace(/-+$/, '');
+}
 
 /**
  * Name of what one build needs in the namespace of builds, which all deployments share: its Secret and the Job of its
- * first attempt. Made of the place and the revision: nobody else's build has it, and nobody can name another's Secret.
+ * first attempt. The name decides which Secret the pods of a build mount, and a custom resource may carry any revision
+ * id, so the name holds 128 bits of a hash of the place and the revision.
  */
-export function buildName(
-  { namespace, name }: { readonly namespace: string; readonly name: string },
-  revisionId: string,
-): string {
-  const slug = name.slice(0, BUILD_SLUG_LENGTH).replace(/-+$/, '');
-  return `${slug}-${contentHash([namespace, name, revisionId])}`;
+export function buildName({ namespace, name }: Place, revisionId: string): string {
+  return `${buildSlug(name, BUILD_SLUG_LENGTH)}-${nameHash([namespace, name, revisionId])}`;
+}
+
+/**
+ * The name that earlier versions gave a build, with 64 bits. The hub still writes it into the custom resource, since an
+ * operator of the version before accepts no other one. It identifies the build; no Secret is mounted because of it.
+ */
+export function formerBuildName({ namespace, name }: Place, revisionId: string): string {
+  return `${buildSlug(name, FORMER_BUILD_SLUG_LENGTH)}-${contentHash([namespace, name, revisionId])}`;
 }
 
 /** Job of one attempt of a build. */

@@ -36,6 +36,11 @@ export function fullHash(value: unknown): string {
   return sha256(canonicalJson(value));
 }
 
+/** Hash (32 hex digits) for names that permit something: 128 bits, so that finding a value with a given name is infeasible. */
+export function nameHash(value: unknown): string {
+  return fullHash(value).slice(0, 32);
+}
+
 /**
  * Short content hash (16 hex digits). For telling changes: who can choose both values can make them have the same, so
  * nothing is permitted by it.

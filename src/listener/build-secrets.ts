@@ -1,5 +1,5 @@
 import { BUILD_SECRET_KEYS } from '../contract/build.ts';
-import { FIELD_MANAGERS, LABELS, MANAGED_BY } from '../contract/names.ts';
+import { buildName, FIELD_MANAGERS, formerBuildName, LABELS, MANAGED_BY } from '../contract/names.ts';
 import type { ApplyWork } from '../contract/work-protocol.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -30,11 +30,17 @@ export interface BuildSecretOptions {
 
 type View = Pick<ResourceView, 'covers' | 'get'>;
 
-/** Whether the build of this resource needs the Secret: it asks for it, and has not heard its last word. */
+/** Whether an unfinished build of this resource uses the Secret, under its name or the one that earlier versions gave it. */
 function needs(resource: Resource | undefined, secret: KubeObject): boolean {
   const { build } = resource?.spec ?? {};
-  if (build?.secretName !== secret.metadata.name) return false;
-  return !hasEnded(resource);
+  if (resource === undefined || build === undefined || hasEnded(resource)) return false;
+  const names = [buildName, formerBuildName].map((nameOf) => nameOf(resource.metadata, build.revisionId));
+  return names.includes(secret.metadata.name);
+}
+
+/** Name of the Secret that the item brings: derived here, because an older hub sends the former name. */
+function nameOf(item: ApplyWork, revisionId: string): string {
+  return buildName({ namespace: item.namespace, name: item.name }, revisionId);
 }
 
 /** The build that the resource asks for has had its last word. */
@@ -61,13 +67,14 @@ export class BuildSecrets {
   async ensure(item: ApplyWork, guard: () => void, signal: AbortSignal): Promise<void> {
     const { build_secret: secret } = item;
     if (secret === undefined) return;
-    this.#beingAsked.add(secret.name);
+    const name = nameOf(item, secret.revision_id);
+    this.#beingAsked.add(name);
     const { client, namespace } = this.#options;
-    const found = await client.find(RESOURCES.Secret, { namespace, name: secret.name }, { signal });
+    const found = await client.find(RESOURCES.Secret, { namespace, name }, { signal });
     if (found !== undefined && !isOurs(found, item.deployment_id)) {
       throw new Refusal(
         'Conflict',
-        `a Secret named ${secret.name} exists in ${namespace} that Berth did not make`,
+        `a Secret named ${name} exists in ${namespace} that Berth did not make`,
         true,
       );
     }
@@ -92,17 +99,18 @@ export class BuildSecrets {
   }
 
   /** The custom resource of the item was written, or was not: what it asks for is seen. */
-  asked({ build_secret: secret }: ApplyWork): void {
-    if (secret !== undefined) this.#beingAsked.delete(secret.name);
+  asked(item: ApplyWork): void {
+    const { build_secret: secret } = item;
+    if (secret !== undefined) this.#beingAsked.delete(nameOf(item, secret.revision_id));
   }
 
-  #object(item: ApplyWork, { name, revision_id, data }: NonNullable<ApplyWork['build_secret']>) {
+  #object(item: ApplyWork, { revision_id, data }: NonNullable<ApplyWork['build_secret']>) {
     const resource = { metadata: { namespace: item.namespace, name: item.name }, spec: item.spec };
     return {
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: {
-        name,
+        name: nameOf(item, revision_id),
         namespace: this.#options.namespace,
         labels: buildLabels(resource as Parameters<typeof buildLabels>[0], revision_id),
       },
@@ -122,17 +130,44 @@ export class BuildSecrets {
   }
 
   /**
-   * Removes every Secret that no build needs. Of namespaces that this listener does not see, nothing is touched.
+   * Removes every Secret that no build needs, and copies one that a version before has written to its present name. Of
+   * namespaces that this listener does not see, nothing is touched.
    * @throws KubeError, what `guard` throws
    */
   async tidy(view: View, guard: () => void, signal: AbortSignal): Promise<void> {
-    for (const secret of await this.#list(RESOURCES.Secret, '', signal)) {
+    const secrets = await this.#list(RESOURCES.Secret, '', signal);
+    const names = new Set(secrets.map(({ metadata }) => metadata.name));
+    for (const secret of secrets) {
       const { name, labels = {} } = secret.metadata;
       const [namespace = '', app = ''] = [labels[LABELS.namespace], labels[LABELS.instance]];
-      if (!view.covers(namespace) || needs(view.get(namespace, app), secret)) continue;
+      if (!view.covers(namespace)) continue;
+      const resource = view.get(namespace, app);
+      if (resource !== undefined && needs(resource, secret)) {
+        const present = buildName(resource.metadata, resource.spec.build?.revisionId ?? '');
+        if (!names.has(present)) await this.#copy(name, present, guard, signal);
+        continue;
+      }
       if (this.#beingAsked.has(name)) continue;
       guard();
       await this.#delete(RESOURCES.Secret, secret, signal);
+    }
+  }
+
+  /** A build that was asked for before an upgrade and begins after it mounts the Secret under its present name. */
+  async #copy(former: string, name: string, guard: () => void, signal: AbortSignal): Promise<void> {
+    const { client, namespace } = this.#options;
+    const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name: former }, { signal });
+    if (found === undefined) return;
+    const { apiVersion, kind, metadata } = found;
+    const copy = { name, namespace, ...(metadata.labels === undefined ? {} : { labels: metadata.labels }) };
+    guard();
+    try {
+      await client.create(
+        { apiVersion, kind, metadata: copy, type: 'Opaque', data: found['data'] } as UntypedObject,
+        { fieldManager: FIELD_MANAGERS.listener, signal },
+      );
+    } catch (error) {
+      if (!isKubeError(error, 'already_exists')) throw error;
     }
   }
 

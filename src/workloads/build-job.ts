@@ -97,7 +97,7 @@ function podSpec(resource: ManagedDeployment, build: BuildSpec, config: BuildCon
     securityContext: { runAsUser: USER, runAsGroup: USER, fsGroup: USER, runAsNonRoot: true },
     initContainers: [sourceStep(build, config), imageStep(resource, build, config)],
     containers: [resultStep(config)],
-    volumes: volumes(build, config),
+    volumes: volumes(buildName(resource.metadata, build.revisionId), config),
     ...(pullSecret === null ? {} : { imagePullSecrets: [{ name: pullSecret }] }),
     ...(Object.keys(nodeSelector).length === 0 ? {} : { nodeSelector: { ...nodeSelector } }),
     ...(tolerations.length === 0
@@ -111,8 +111,11 @@ function podSpec(resource: ManagedDeployment, build: BuildSpec, config: BuildCon
   };
 }
 
-/** The credentials for the git host reach the first step alone, those for the registry the second. */
-function volumes({ secretName }: BuildSpec, { workspace, caConfigMap }: BuildConfig): V1Volume[] {
+/**
+ * The credentials for the git host reach the first step alone, those for the registry the second.
+ * @param secretName derived from the place and the revision; what the custom resource names is not mounted
+ */
+function volumes(secretName: string, { workspace, caConfigMap }: BuildConfig): V1Volume[] {
   const { gitUsername, gitToken, dockerConfig } = BUILD_SECRET_KEYS;
   const items = (keys: readonly string[]) => keys.map((key) => ({ key, path: key }));
   return [

@@ -4,7 +4,7 @@ import {
   type BuildStatus,
   buildResultSchema,
 } from '../../contract/build.ts';
-import { buildName } from '../../contract/names.ts';
+import { buildName, formerBuildName } from '../../contract/names.ts';
 import { type BuildFailureReason, type BuildStep, PASSING_FAILURES } from '../../domain/build.ts';
 import type { ObservedPod, ObservedResource } from '../observed.ts';
 import {
@@ -52,14 +52,16 @@ export function judgeBuild(
   const known = resource.status?.build;
   const before = known?.revisionId === revisionId ? known : undefined;
   if (before?.phase === 'Succeeded' || before?.phase === 'Failed') return settled(before);
-  if (build.secretName !== buildName(resource.metadata, revisionId)) {
+  const names = [buildName, formerBuildName].map((nameOf) => nameOf(resource.metadata, revisionId));
+  if (!names.includes(build.secretName)) {
     const message = 'spec.build.secretName is not the name of the Secret of this build';
     return settled({ ...about, phase: 'Waiting', reason: 'Refused', message });
   }
   const ofBuild = jobs.filter((job) => isOfBuild(job, resource, build));
   const attempt = Math.max(1, before?.attempt ?? 1, ...ofBuild.map(attemptOf));
   const job = ofBuild.find((candidate) => attemptOf(candidate) === attempt);
-  const input: Attempt = { about, attempt, build, before, timeoutSeconds, now };
+  const secretName = buildName(resource.metadata, revisionId);
+  const input: Attempt = { about, attempt, build, secretName, before, timeoutSeconds, now };
   if (job !== undefined) return judgeJob(job, podOf(job, pods), input);
   // It was there, and is no more: somebody has deleted it.
   if (before?.phase === 'Running' && (before.attempt ?? 1) === attempt) {
@@ -74,6 +76,8 @@ interface Attempt {
   readonly about: Pick<BuildStatus, 'revisionId' | 'number'>;
   readonly attempt: number;
   readonly build: BuildSpec;
+  /** The Secret that the pods of the build mount. */
+  readonly secretName: string;
   readonly before: BuildStatus | undefined;
   readonly timeoutSeconds: number;
   readonly now: Date;
@@ -128,7 +132,7 @@ function judgeJob(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt
 /** It runs, or is about to: what has not begun for too long is given up. */
 function begins(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): Judgement {
   const now = input.now.getTime();
-  const slow = slowStart(job, pod, input.build.secretName, now);
+  const slow = slowStart(job, pod, input.secretName, now);
   if (slow?.lost === true) return failed(lost(slow.message), input, job);
   const { status, start } = running(job, pod, input);
   const lookAt = slowStartLookAt(job, pod, now);

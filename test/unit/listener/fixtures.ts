@@ -4,6 +4,7 @@ import type { ApplyWork, PurgeWork } from '../../../src/contract/work-protocol.t
 import { contentHash } from '../../../src/domain/hash.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import { KubeError, type KubeErrorKind } from '../../../src/kube/errors.ts';
+import { matchesLabelSelector } from '../../../src/kube/label-selector.ts';
 import { type KubeObject, keyOf } from '../../../src/kube/object.ts';
 import type { Resource as Kind } from '../../../src/kube/resources.ts';
 import { resourceOf } from '../../../src/kube/resources.ts';
@@ -136,12 +137,11 @@ export class FakeCluster {
       }),
     listAll: async (kind: Kind, { namespace = '', labelSelector = '' } = {}) =>
       this.#do('list', kind.kind, namespace, () => {
-        const [label = '', value] = labelSelector.split('=');
         const items = [...this.objects.values()].filter(
           (object) =>
             resourceOf(object).kind === kind.kind &&
             object.metadata.namespace === namespace &&
-            object.metadata.labels?.[label] === value,
+            matchesLabelSelector(labelSelector, object.metadata.labels) === true,
         );
         return { items: structuredClone(items) as never[], resourceVersion: String(this.#version) };
       }),

@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { lostStatus } from '../../../../src/build-node/pod-status.ts';
 import type { BuildStatus } from '../../../../src/contract/build.ts';
+import { buildName, formerBuildName } from '../../../../src/contract/names.ts';
 import { judgeBuild } from '../../../../src/operator/builds/judge-build.ts';
 import type { ObservedJob } from '../../../../src/operator/builds/observed-build.ts';
 import type { ObservedPod, ObservedResource } from '../../../../src/operator/observed.ts';
+import { buildJob } from '../../../../src/workloads/build-job.ts';
 import {
   buildOf,
   COMMIT,
+  CONFIG,
   DIGEST,
   ended,
   jobOf,
@@ -331,4 +334,40 @@ test('a resource that names the Secret of another build is never built', () => {
   const build = { ...buildOf(thief), secretName: 'another-secret' };
   const judged = judgeBuild(thief, build, { jobs: [], pods: [], refusal: null }, 1800, seconds(0));
   expect(judged).toMatchObject({ status: { phase: 'Waiting', reason: 'Refused' }, start: null });
+});
+
+describe('a build that a hub names as versions before did, with 64 bits of a hash', () => {
+  const asked = resourceWith();
+  const { revisionId } = buildOf(asked);
+  const build = { ...buildOf(asked), secretName: formerBuildName(asked.metadata, revisionId) };
+
+  test('is built, and mounts the Secret with the 128-bit name', () => {
+    const judged = judgeBuild(asked, build, { jobs: [], pods: [], refusal: null }, 1800, seconds(0));
+    expect(judged.start).toMatchObject({ attempt: 1 });
+    const job = JSON.stringify(buildJob(asked, build, CONFIG, 1));
+    expect(job).toContain(`"secretName":"${buildName(asked.metadata, revisionId)}"`);
+    expect(job).not.toContain(`"${build.secretName}"`);
+  });
+
+  test('continues with the Job that the version before has made', () => {
+    const made = jobOf(asked);
+    const job = { ...made, metadata: { ...made.metadata, name: build.secretName } };
+    const judged = judgeBuild(asked, build, { jobs: [job], pods: [], refusal: null }, 1800, seconds(1));
+    expect(judged).toMatchObject({ status: { phase: 'Running', job: build.secretName }, start: null });
+  });
+
+  test('of another place or revision is refused', () => {
+    const elsewhere = { namespace: 'berth-other', name: asked.metadata.name };
+    const names = [formerBuildName(elsewhere, revisionId), formerBuildName(asked.metadata, 'r-other')];
+    for (const secretName of names) {
+      const judged = judgeBuild(
+        asked,
+        { ...build, secretName },
+        { jobs: [], pods: [], refusal: null },
+        1800,
+        seconds(0),
+      );
+      expect(judged).toMatchObject({ status: { reason: 'Refused' }, start: null });
+    }
+  });
 });
