@@ -28,7 +28,7 @@ export interface BuildSecretOptions {
   readonly logger: Pick<Logger, 'warn'>;
 }
 
-type View = Pick<ResourceView, 'covers' | 'get'>;
+type View = Pick<ResourceView, 'covers' | 'trouble' | 'get'>;
 
 /** Whether an unfinished build of this resource uses the Secret, under its name or the one that earlier versions gave it. */
 function needs(resource: Resource | undefined, secret: KubeObject): boolean {
@@ -131,7 +131,7 @@ export class BuildSecrets {
 
   /**
    * Removes every Secret that no build needs, and copies one that a version before has written to its present name. Of
-   * namespaces that this listener does not see, nothing is touched.
+   * namespaces that this listener does not see, or has not read completely yet, nothing is touched.
    * @throws KubeError, what `guard` throws
    */
   async tidy(view: View, guard: () => void, signal: AbortSignal): Promise<void> {
@@ -140,7 +140,7 @@ export class BuildSecrets {
     for (const secret of secrets) {
       const { name, labels = {} } = secret.metadata;
       const [namespace = '', app = ''] = [labels[LABELS.namespace], labels[LABELS.instance]];
-      if (!view.covers(namespace)) continue;
+      if (!view.covers(namespace) || view.trouble(namespace) !== undefined) continue;
       const resource = view.get(namespace, app);
       if (resource !== undefined && needs(resource, secret)) {
         const present = buildName(resource.metadata, resource.spec.build?.revisionId ?? '');

@@ -12,7 +12,7 @@ import type { Term } from './term.ts';
 
 export interface TidyingOptions {
   readonly builds: Pick<BuildSecrets, 'tidy'>;
-  readonly view: Pick<ResourceView, 'covers' | 'get' | 'addHandlers'>;
+  readonly view: Pick<ResourceView, 'covers' | 'trouble' | 'get' | 'addHandlers'>;
   readonly term: Term;
   readonly logger: Logger;
   readonly clock: Clock;

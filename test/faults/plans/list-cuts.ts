@@ -55,25 +55,38 @@ function cutFirst(world: FaultWorld, role: FaultRole, cut: Cut): ReadonlySet<str
   return ended;
 }
 
-/** What was cut is listed again, in pages where the role had seen it begin, and nothing is written before the last list has come. */
-function afterCuts(
-  asked: readonly KubernetesExchange[],
-  cut: ReadonlySet<string>,
-  hasBegun: boolean,
-): Violation[] {
-  const lists = asked.filter(({ verb }) => verb === 'list');
+export interface AfterCuts {
+  /** Everything that the role asked the API server for since its start. */
+  readonly asked: readonly KubernetesExchange[];
+  /** Names of the watches that the role keeps caches by. */
+  readonly watched: readonly string[];
+  /** Those of them whose first list was cut. */
+  readonly cut: ReadonlySet<string>;
+  /** The role has seen each cut stream begin. */
+  readonly hasBegun: boolean;
+}
+
+/**
+ * What was cut is listed again, in pages where the role had seen it begin, and nothing is written before every cache has its
+ * first complete list. Other lists fill no cache, such as those of a purge or of the Events of one object: they may come later.
+ */
+export function afterCuts({ asked, watched, cut, hasBegun }: AfterCuts): Violation[] {
+  const listsOf = (name: string) => asked.filter((each) => each.verb === 'list' && watchName(each) === name);
   const isAgain = (name: string) => {
-    const [, second] = lists.filter((each) => watchName(each) === name);
+    const [, second] = listsOf(name);
     return second !== undefined && !(hasBegun && isStreamedList(second));
   };
   const missing = [...cut].filter((name) => !isAgain(name));
-  const listed = Math.max(...lists.map(({ endedAt }) => endedAt));
-  const early = asked.filter(({ at }) => at < listed).map(kubernetesEffect);
+  const completeAt = (name: string) =>
+    listsOf(name)[cut.has(name) ? 1 : 0]?.endedAt || Number.POSITIVE_INFINITY;
+  const late = watched.map((name) => ({ name, at: completeAt(name) })).sort((a, b) => b.at - a.at);
+  const [last] = late;
+  const early = asked.filter(({ at }) => last !== undefined && at < last.at).map(kubernetesEffect);
   return [
     ...missing.map((name) => broken(`not listed as it should be after the cut: ${name}`)),
     ...early
       .filter((effect) => effect !== undefined)
-      .map((effect) => broken(`${effect} before all was listed`)),
+      .map((effect) => broken(`${effect} before all was listed, which ended with ${last?.name}`)),
   ];
 }
 
@@ -104,7 +117,7 @@ function cutPlan(role: FaultRole, name: keyof typeof CUTS): FaultPlan {
       if (left.length > 0) return [broken(`not cut: ${left.join(', ')}`)];
       const asked = world.kubernetes.exchanges(role).filter(({ at }) => at >= begun);
       // A reset may overtake the head: then it says nothing of streams.
-      return [...late, ...afterCuts(asked, ended, name !== 'at-once')];
+      return [...late, ...afterCuts({ asked, watched: names, cut: ended, hasBegun: name !== 'at-once' })];
     },
   };
 }

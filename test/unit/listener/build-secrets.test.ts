@@ -60,7 +60,11 @@ function putSecret(name: string, resource = building(FORMER)): void {
 const secrets = () =>
   [...cluster.objects.values()].filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name);
 
-const viewOf = (resource: Resource | undefined) => ({ covers: () => true, get: () => resource });
+const viewOf = (resource: Resource | undefined) => ({
+  covers: () => true,
+  trouble: (): string | undefined => undefined,
+  get: () => resource,
+});
 
 test.each([PRESENT, FORMER])(
   'writes the Secret under its 128-bit name when the hub sends %s',
@@ -113,4 +117,11 @@ describe('a Secret that the version before has written', () => {
     expect(await builds.remove(building(FORMER).spec.deploymentId ?? '', guard, signal)).toBe(true);
     expect(secrets()).toEqual([]);
   });
+});
+
+test('keeps the Secrets of a namespace whose resources are not all listed yet', async () => {
+  putSecret(PRESENT);
+  const unread = { ...viewOf(undefined), trouble: () => 'it was not read yet' };
+  await builds.tidy(unread, guard, signal);
+  expect(secrets()).toEqual([PRESENT]);
 });

@@ -23,6 +23,7 @@ beforeEach(async () => {
     },
     view: {
       covers: () => true,
+      trouble: () => undefined,
       get: () => undefined,
       addHandlers: (given) => {
         handlers = given;

@@ -111,3 +111,48 @@ it('what the watch tells of a creation before its answer comes is an own write, 
   await expect(refused).rejects.toThrow('no');
   expect(view.isOwnWrite(seen)).toBe(false);
 });
+
+it('does not count as read while its list breaks off, though objects of it were already delivered', async () => {
+  const clock = new FakeClock();
+  const object = (name: string) =>
+    ({
+      apiVersion: 'berth.dev/v1alpha1',
+      kind: 'ManagedDeployment',
+      metadata: { name, namespace: 'team', uid: name, resourceVersion: '5' },
+      spec: specOf(1),
+    }) as Resource;
+  let lists = 0;
+  const client = {
+    // As the streamed list of the client: each object passes through `transform` as it comes.
+    listAll: async (_kind: unknown, { transform }: { transform: (item: Resource) => Resource }) => {
+      lists += 1;
+      const first = transform(object('shop'));
+      if (lists === 1) throw new KubeError({ kind: 'network', message: 'the stream ended' });
+      return { items: [first, transform(object('other'))], resourceVersion: '5' };
+    },
+    watch: (_kind: unknown, { signal: ending }: { signal?: AbortSignal | undefined }) =>
+      new Promise<never>((_resolve, reject) =>
+        ending?.addEventListener('abort', () => reject(ending.reason)),
+      ),
+    find: async () => undefined,
+  };
+  const reflector = new Reflector<Resource>({
+    client: client as never,
+    resource: RESOURCES.ManagedDeployment,
+    logger: recordingLogger(),
+    clock,
+    random: () => 1,
+  });
+  view = new ResourceView(new Map([['', reflector]]));
+  view.start();
+  let isRead = false;
+  const waiting = view.waitForSync(signal).then(() => {
+    isRead = true;
+  });
+  await settle();
+  expect([lists, isRead, view.list()]).toEqual([1, false, []]);
+  expect(() => checkNamespace(view, 'team')).toThrow('cannot read the namespace team');
+  clock.advance(60_000);
+  await waiting;
+  expect(view.list().map(({ metadata }) => metadata.name)).toEqual(['shop', 'other']);
+});
