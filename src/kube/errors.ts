@@ -157,9 +157,13 @@ function kindOf(code: number, { reason, details }: Status): KubeErrorKind {
 const OWN_WORDS =
   /^(secrets( "[^"]*")? is forbidden: (User "[^"]*" cannot [a-z]+ resource |exceeded quota: |unable to create new content in namespace )|(namespaces|secrets) "[^"]*" (not found|already exists)$)/;
 
+/** Texts of the chart's policy about what the listener writes: they quote the namespace alone. */
+const LISTENER_POLICY =
+  /^secrets( "[^"]*")? is forbidden: ValidatingAdmissionPolicy '(berth-listener-writes-[a-z0-9-]+)' with binding '\2' denied request: the listener of Berth may write only to namespaces of tenants, /;
+
 /** What may be told of a confidential call: an admission rule or a webhook may quote the object that it denies. */
 function tellable(kind: KubeErrorKind, code: number, { message = '' }: Status): string {
-  if (OWN_WORDS.test(message)) return message;
+  if (OWN_WORDS.test(message) || LISTENER_POLICY.test(message)) return message;
   if (kind === 'server') return `HTTP ${code}`;
   return kind === 'bad_request' ? 'the server could not read the object' : kind;
 }

@@ -119,6 +119,7 @@ describe('answers about a Secret', () => {
     'secrets is forbidden: User "system:serviceaccount:berth:listener" cannot create resource "secrets" in API group "" in the namespace "a"',
     'secrets "b" is forbidden: exceeded quota: small, requested: secrets=1, used: secrets=1, limited: secrets=1',
     'namespaces "a" not found',
+    `secrets "b" is forbidden: ValidatingAdmissionPolicy 'berth-listener-writes-berth-system' with binding 'berth-listener-writes-berth-system' denied request: the listener of Berth may write only to namespaces of tenants, which carry the labels app.kubernetes.io/managed-by=berth and berth.dev/tenant-id, and Secrets and Jobs of builds; a is no namespace of a tenant`,
   ])('say what the server has to say itself: %s', (message) => {
     expect(refused(message).message).toBe(`failed to create Secret a/b: ${message}`);
   });
