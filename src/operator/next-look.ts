@@ -72,6 +72,7 @@ export function nextLook({ observed, decision, acted, reported, status, remember
       ];
   const toReport = [
     tellingsDue(suspectsOf(observed), remembered.tellings, time),
+    decision.symptoms.dueAt ?? undefined,
     reported.dueAt,
     reported.stale ? now + STALE_PARENT_MS : undefined,
   ];
