@@ -190,8 +190,8 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ReadinessFailed: act(
     `The app runs, but does not answer its probe: check that it listens on the port of the variable PORT, on all addresses, and that it is ready soon enough. ${AGAIN}`,
   ),
-  NodeLost: wait(
-    'The node of the pod does not answer. After some minutes the cluster gives the pod up and starts another one elsewhere. If that does not happen, or the pod is of the database: ask those who run the cluster to bring the node back or to remove it (kubectl delete node NAME).',
+  NodeLost: act(
+    `The node of the pod did not answer: ask those who run the cluster to bring it back or to remove it. ${AGAIN}`,
   ),
   Recovered: HISTORY,
   // hub

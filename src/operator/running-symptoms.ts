@@ -67,7 +67,5 @@ function serviceSymptom(observed: Observed, service: DataService, now: number): 
   if (trouble === null || trouble.reason === null) return [];
   const { reason, culprit } = trouble;
   const message = `${service}: ${trouble.message}`;
-  return [
-    { component: service, reason, message, culprit, isQuiet: false, recordedFrom: now, endsAt: null },
-  ];
+  return [{ component: service, reason, message, culprit, isQuiet: false, recordedFrom: now, endsAt: null }];
 }

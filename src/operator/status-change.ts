@@ -17,12 +17,7 @@ export function statusChange(
     : 'state';
 }
 
-function withoutCounts({
-  components: _,
-  conditions,
-  symptoms,
-  ...rest
-}: ManagedDeploymentStatus): object {
+function withoutCounts({ components: _, conditions, symptoms, ...rest }: ManagedDeploymentStatus): object {
   return {
     ...rest,
     conditions: conditions?.map(({ message: _message, ...condition }) => condition),

@@ -73,7 +73,10 @@ export function trackSymptoms(
 }
 
 /** Of several pods with the same symptom the one that was named before: the text does not change with each restart. */
-function chosenOf(group: readonly SeenSymptom[], known: RecordedSymptom | undefined): SeenSymptom | undefined {
+function chosenOf(
+  group: readonly SeenSymptom[],
+  known: RecordedSymptom | undefined,
+): SeenSymptom | undefined {
   const loud = group.filter(({ isQuiet }) => !isQuiet);
   const candidates = loud.length > 0 ? loud : group;
   return candidates.find(({ culprit }) => isSameSource(culprit, known?.culprit)) ?? candidates[0];

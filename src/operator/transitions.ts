@@ -26,6 +26,7 @@ export const IMPORTANT_NEWS: ReadonlySet<string> = new Set<Reason>([
   'Interrupted',
   'DeletionRequested',
   'Restored',
+  'Recovered',
 ]);
 
 /** Reasons of what is on its way out. */
@@ -143,10 +144,15 @@ function changes(before: Status | undefined, after: Status): Transition[] {
   });
 }
 
-/** Ready is False for a recorded symptom, or True while one has not passed for certain. */
+/**
+ * Ready is False for a recorded symptom, True while one has not passed for certain, or False again for the failure of a
+ * revision that was reported before.
+ */
 function isOfSymptoms(before: Status | undefined, after: Status, { status, reason }: Condition): boolean {
   const { symptoms = [] } = after;
   if (status === 'True') return symptoms.length > 0;
+  const [was, is] = [before?.failedRevision, after.failedRevision];
+  if (is?.reason === reason && was?.reason === reason && was.number === is.number) return true;
   return [...symptoms, ...(before?.symptoms ?? [])].some((symptom) => symptom.reason === reason);
 }
 
