@@ -80,7 +80,17 @@ export function troubleOf(observed: Observed, component: string): PodTrouble | u
   const troubles = (living.length > 0 ? living : pods)
     .filter((pod) => !isReadyPod(pod))
     .map((pod) => mostTelling(troublesOf(observed, pod)) ?? podTrouble(pod));
-  return mostTelling(troubles);
+  return mostTelling(troubles) ?? (pods.length === 0 ? stuckPod(observed, component) : undefined);
+}
+
+/** A pod that cannot end, as its node is lost. A StatefulSet makes no other one before. */
+function stuckPod({ pods }: Observed, component: string): PodTrouble | undefined {
+  const stuck = pods.find(
+    ({ metadata, lostNode }) => metadata.labels?.[LABELS.component] === component && lostNode !== undefined,
+  );
+  if (stuck === undefined) return undefined;
+  const ends = 'the pod is being deleted, and ends when the node is back or is removed';
+  return wholePod(stuck, 'NodeNotReady', `node ${stuck.lostNode} is not ready; ${ends}`);
 }
 
 /** Whether a reason only says that it takes its time. */

@@ -206,11 +206,7 @@ describe.concurrent('outside of a rollout', () => {
       kubectlAsAdmin(['-n', narrow, 'get', 'quota', 'four', '-o=jsonpath={.status.used.pods}']);
     await waitFor('the quota to count', async () => (await counted()) === '3', WAIT);
     await scale(app, 4, narrow);
-    const told = await berth.until(
-      made.id,
-      'held up',
-      (now) => says(now, 'Ready') === 'False QuotaExceeded',
-    );
+    const told = await berth.until(made.id, 'held up', (now) => says(now, 'Ready') === 'False QuotaExceeded');
     expect(readyMessage(told)).toContain('exceeded quota: four');
     expect(says(told, 'Serving')).toBe('True Available');
     expect((await explained(made)).remedy).toMatchObject({ kind: 'act', reason: 'QuotaExceeded' });
