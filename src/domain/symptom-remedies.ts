@@ -53,7 +53,7 @@ export function symptomRemedyOf(
   symptom: Pick<ReportedSymptom, 'component' | 'reason' | 'message'>,
 ): Remedy | null {
   const { component, reason, message } = symptom;
-  if (reason === ('NodeLost' satisfies Reason)) return { kind: 'wait', text: NODE_LOST };
+  if (reason === ('NodeLost' satisfies Reason)) return { kind: 'act', text: NODE_LOST };
   const field = SERVICE_FIELDS[component];
   const isOutOfMemory = reason === ('CrashLoop' satisfies Reason) && message.includes('OOMKilled');
   if (isOutOfMemory) {
