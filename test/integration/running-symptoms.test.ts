@@ -45,6 +45,8 @@ const says = (now: DeploymentAnswer, type: string) => {
   const found = now.conditions.find((condition) => condition.type === type);
   return `${found?.status} ${found?.reason}`;
 };
+const converged = (id: string) =>
+  berth.until(id, 'Ready again', (now) => says(now, 'Ready') === 'True Converged');
 const readyMessage = (now: DeploymentAnswer) =>
   now.conditions.find(({ type }) => type === 'Ready')?.message ?? '';
 
@@ -145,7 +147,7 @@ describe.concurrent('outside of a rollout', () => {
     expect(await reasonsOf(made.id)).toEqual(['ImagePullFailed']);
 
     for (const pod of await podsOf(app)) await deletePod(pod);
-    const back = await berth.ready(made.id);
+    const back = await converged(made.id);
     expect([says(back, 'Ready'), says(back, 'Serving')]).toEqual(['True Converged', 'True Available']);
     expect(JSON.stringify(back.conditions)).not.toContain('ImagePull');
     expect((await explained(made)).remedy).toBeNull();
@@ -160,7 +162,7 @@ describe.concurrent('outside of a rollout', () => {
     const app = appOf(made);
     await scale(app, 2);
     await waitFor('two pods', async () => (await podsOf(app)).filter(isReady).length === 2, WAIT);
-    await berth.ready(made.id);
+    await converged(made.id);
     const [pod] = await podsOf(app);
     const name = pod?.metadata.name ?? '';
     await kubectlAsAdmin(['-n', berth.namespace, 'label', 'pod', name, 'sim.example/fail=crash-loop']);
@@ -191,7 +193,7 @@ describe.concurrent('outside of a rollout', () => {
     ]);
     await waitFor('the warning', async () => (await warnings(app)).get('CrashLoop') === 1, WAIT);
     if (pod !== undefined) await deletePod(pod);
-    await berth.ready(made.id);
+    await converged(made.id);
     await waitFor('the recovery', async () => (await reasonsOf(made.id)).at(-1) === 'Recovered', WAIT);
     expect(await reasonsOf(made.id)).toEqual(['CrashLoop', 'Recovered']);
     expect((await warnings(app)).get('CrashLoop')).toBe(1);
@@ -213,7 +215,7 @@ describe.concurrent('outside of a rollout', () => {
     expect(await reasonsOf(made.id)).toEqual(['QuotaExceeded']);
     await waitFor('the warning', async () => (await warnings(app, narrow)).has('QuotaExceeded'), WAIT);
     await scale(app, 2, narrow);
-    await berth.ready(made.id);
+    await converged(made.id);
     await waitFor('the recovery', async () => (await reasonsOf(made.id)).at(-1) === 'Recovered', WAIT);
     expect(await reasonsOf(made.id)).toEqual(['QuotaExceeded', 'Recovered']);
   }, 300_000);
