@@ -62,6 +62,31 @@ At the end of the grace everything of it is removed from the cluster, unasked, a
 The certificate that cert-manager has made for a host (Secret \`<app>-tls\`) goes some seconds after the route when
 custom_url is cleared or gets another host, and in the grace; it is asked for anew when the host comes back.
 
+## Pods that fail outside of a rollout
+
+The rules above also name what is wrong with pods of the active revision when no rollout is under way: after a scale-up (by
+an autoscaler, by kubectl or by source_config), when a pod was deleted or evicted, when its node is lost, and after a
+rollback. The reason is named within seconds; the patience and the deadline of the table do not apply, because nothing
+fails: the revision stays DEPLOYED and active, nothing is rolled back, and the cluster starts the pods as soon as it can.
+
+- \`Ready\` is False with the reason and the source: component, pod, container, exit code, and the field that leads there.
+  Of several causes it names all, and has the reason of the first. \`Serving\` says whether an api pod is available.
+- \`GET …/revisions/{id}/explain\` of the active revision names the source part by part and has a remedy of its own.
+- Each component and reason leaves one row of the history and one Event of the type Warning, however often a container
+  restarts and however many pods have the same symptom. The row \`Recovered\` and an Event say when it is over.
+- \`status.symptoms\` of the custom resource lists them.
+
+\`Ready\` is True again as soon as all pods are available. A symptom is over at that moment, with two exceptions. A
+container that has failed counts as recovered once it has run for 30 seconds, doubled with each restart, up to 10 minutes;
+a failing readiness probe is recorded after a minute, and is over 30 seconds after the last failure. A container that runs
+for a while between its failures is therefore one entry. So is a sidecar that restarts while its pod stays ready.
+
+\`NodeLost\` says that the node of a pod does not answer. The cluster replaces pods of the app after some minutes; a pod of
+the database is replaced only when the node is back or is removed.
+
+A database or cache that was ready and fails gets the same: the reason of its pod in \`Ready\`, a row, a warning and a
+remedy. Its own condition and the status of the deployment follow the next section.
+
 ## A database or cache that fails later
 
 \`DatabaseReady\` (\`CacheReady\`) is False with the reason \`DatabaseUnavailable\` (\`CacheUnavailable\`) and the pod and its
@@ -167,6 +192,7 @@ field) fails at once with \`AdmissionRefused\`.
 Meanwhile trouble that may pass is told in \`Ready\` by its name, within seconds. These reasons leave a row of the history
 and an Event of the type Warning whenever they come up, in a rollout or not:
 ${code(TROUBLES)}.
+Outside of a rollout every reason of the table does: see [Pods that fail outside of a rollout](#pods-that-fail-outside-of-a-rollout).
 
 A failure is recorded first, then all components return together to what was active before, byte for byte: \`Progressing\`
 says \`RolloutFailed\`, then \`RolledBack\`. If nothing was active before, one pod of each component stays to be looked at.

@@ -74,6 +74,10 @@ export function toClusterReport(report: Report): ClusterReport {
         rollout: report.rollout_revision,
         failed: failed === null ? null : cleanFailure(failed),
         inPlaceFailure: inPlace === null ? null : cleanFailure(inPlace),
+        symptoms: (report.symptoms ?? []).map((symptom) => ({
+          ...cleanFailure(symptom),
+          component: clean(symptom.component),
+        })),
         volumeGi: report.volume_gi ?? null,
         build: toBuild(report.build),
         images: (report.images ?? []).map(({ id, image }) => ({ revisionId: id, image: clean(image) })),

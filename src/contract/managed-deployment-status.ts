@@ -45,6 +45,25 @@ const failureSchema = z.strictObject({
     .describe('ControllerRevision that served when it failed: another one is a change since then.'),
 });
 
+/** Most symptoms that a status lists. */
+export const MAX_SYMPTOMS = 16;
+
+const symptomSchema = z.strictObject({
+  component: z.string().max(32).describe('api, queue, orchestrator, executor, database or cache.'),
+  reason: z.string().max(64).describe('What is wrong, as one word.'),
+  message: z.string().max(4096).describe('What is wrong, as a sentence that names the source.'),
+  culprit: culpritSchema.optional().describe('Where it comes from, part by part.'),
+  since: z.string().max(40).describe('When it was first seen.'),
+  quietSince: z
+    .string()
+    .max(40)
+    .optional()
+    .describe(
+      'Since when it is not seen, while the component has not recovered for certain. Absent: it is seen now.',
+    ),
+});
+export type RecordedSymptom = z.infer<typeof symptomSchema>;
+
 /** `status` of a ManagedDeployment: what was observed. Only the operator writes it. */
 export const managedDeploymentStatusSchema = z
   .strictObject({
@@ -93,6 +112,13 @@ export const managedDeploymentStatusSchema = z
       .optional()
       .describe(
         'While failedRevision is wanted: a change in place of the active revision that failed since, and was turned back.',
+      ),
+    symptoms: z
+      .array(symptomSchema)
+      .max(MAX_SYMPTOMS)
+      .optional()
+      .describe(
+        'What is wrong with running pods outside of rollouts; one entry for each component and reason. It fails no revision.',
       ),
     rollout: z
       .strictObject({

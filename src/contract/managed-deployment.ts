@@ -6,8 +6,10 @@ export { type ManagedDeploymentSpec, managedDeploymentSpecSchema } from './manag
 export {
   type ComponentStatus,
   componentStatusSchema,
+  MAX_SYMPTOMS,
   type ManagedDeploymentStatus,
   managedDeploymentStatusSchema,
+  type RecordedSymptom,
 } from './managed-deployment-status.ts';
 
 /** API coordinates of the custom resource: the one contract between control plane and data plane. */

@@ -3,7 +3,7 @@ import { conditionSchema } from '../domain/conditions.ts';
 import { culpritSchema } from '../domain/culprit.ts';
 import { dnsLabelSchema } from '../domain/kubernetes/names.ts';
 import { buildStatusSchema } from './build.ts';
-import { MAX_ROUTE_HOSTS } from './managed-deployment-status.ts';
+import { MAX_ROUTE_HOSTS, MAX_SYMPTOMS } from './managed-deployment-status.ts';
 
 /** What the listener tells the hub: reports and inventories (part of the listener protocol, see work-protocol.ts). */
 
@@ -78,6 +78,20 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .describe(
         'A change of the active revision in place (source_config) that did not come up and was turned back; absent or null: the last one did not fail.',
       ),
+    symptoms: z
+      .array(
+        z.object({
+          component: z.string().max(32),
+          ...failure,
+          since: z.string().max(40),
+          quiet: z.boolean().optional(),
+        }),
+      )
+      .max(MAX_SYMPTOMS)
+      .optional()
+      .describe(
+        'What is wrong with running pods outside of a rollout. quiet: it is not seen now, and has not passed for certain. Absent: nothing is wrong.',
+      ),
     volume_gi: z
       .int()
       .min(0)
@@ -102,7 +116,7 @@ export const MAX_REPORTS = 500;
  * Of reports, what a hub of the version before does not know, and refuses (decision 0032: later ones pass it over). To be
  * emptied with the next version.
  */
-const LATER_FIELDS: ReadonlySet<string> = new Set(['routes', 'work_version']);
+const LATER_FIELDS: ReadonlySet<string> = new Set(['routes', 'work_version', 'symptoms']);
 
 /** A report as the version before has it. */
 export function asBefore(report: Report): Report {

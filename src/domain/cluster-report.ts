@@ -3,6 +3,7 @@ import type { Condition, Reason } from './conditions.ts';
 import type { Culprit, ToldFailure } from './culprit.ts';
 import type { Observation } from './deployment.ts';
 import type { RevisionStatus } from './states.ts';
+import type { ReportedSymptom } from './symptoms.ts';
 
 /** What a listener reports of one deployment, and what of its record that concerns. Vocabulary of report-outcome.ts. */
 
@@ -77,6 +78,8 @@ export interface ObservedReport {
   readonly failed: FailedRef | null;
   /** Of the active revision: what was changed of it did not come up, and was turned back. */
   readonly inPlaceFailure: ToldFailure | null;
+  /** What is wrong with running pods outside of a rollout; absent: nothing is, or an earlier operator does not tell. */
+  readonly symptoms?: readonly ReportedSymptom[];
   /** What the database's volume claim asks for while that is less than is wanted, in Gi; absent or null: it is not less. */
   readonly volumeGi?: number | null;
   /** Absent or null: none is asked for. */
@@ -125,6 +128,8 @@ export interface DeploymentFacts {
   readonly active: RevisionRef | null;
   /** A change of the active revision in place that failed; null: the last one did not. */
   readonly inPlaceFailure: ToldFailure | null;
+  /** What is wrong with running pods, as last reported; absent: nothing is. */
+  readonly symptoms?: readonly ReportedSymptom[];
   /** What the database's volume claim asks for while that is less than is wanted, in Gi; absent or null: it is not less. */
   readonly volumeGi?: number | null;
   /** The revision that work items of the present generation say; null: none. */

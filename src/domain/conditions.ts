@@ -90,6 +90,8 @@ export const REASONS = {
   AdmissionRefused: 'An admission rule refused a pod.',
   MountFailed: 'A volume cannot be mounted.',
   ReadinessFailed: 'A pod runs but does not become ready.',
+  NodeLost: 'The node of a pod does not answer.',
+  Recovered: 'A failure that was reported of running pods is over.',
   // hub
   ListenerNeverSeen: 'The listener of this deployment has never connected.',
   ListenerLost: "The listener's lease ran out: the cluster cannot be observed.",

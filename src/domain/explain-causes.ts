@@ -1,6 +1,6 @@
 import type { Condition, Reason } from './conditions.ts';
 import { deletionMessage } from './deletion.ts';
-import { culpritCause, inPlaceCause } from './explain-culprits.ts';
+import { culpritCause, inPlaceCause, symptomCauses } from './explain-culprits.ts';
 import {
   type Cause,
   type CauseObject,
@@ -204,6 +204,7 @@ function liveCauses(facts: ExplainFacts): Cause[] {
     ...generationCause(facts),
     ...conditionCauses(facts, listener.length === 0),
     ...inPlaceCause(facts, listener.length === 0),
+    ...symptomCauses(facts, listener.length === 0),
     ...culpritCause(facts),
     ...putOffCause(facts),
   ];

@@ -1,5 +1,6 @@
 import type { Culprit } from './culprit.ts';
 import { type Cause, type ExplainFacts, link, STATUS_WORDS, timeOf } from './explain-facts.ts';
+import { symptomRemedyOf } from './symptom-remedies.ts';
 
 /** The last links of the chain: the one thing that made a rollout fail. */
 
@@ -45,4 +46,31 @@ export function inPlaceCause({ revision, active, deployment }: ExplainFacts, cur
       current,
     }),
   ];
+}
+
+const isOfService = ({ component }: { component: string }) =>
+  component === 'database' || component === 'cache';
+
+/** What is wrong with running pods of the active revision, and with database and cache. */
+export function symptomCauses({ revision, active, deployment }: ExplainFacts, current: boolean): Cause[] {
+  if (active?.id !== revision.id) return [];
+  return (
+    (deployment.symptoms ?? [])
+      .filter(({ quiet }) => quiet !== true)
+      // An app without its database fails because of that, so that comes last, as what is nearest to the cause.
+      .toSorted((a, b) => Number(isOfService(a)) - Number(isOfService(b)))
+      .map((symptom) => {
+        const { reason, message, culprit = null, since } = symptom;
+        const remedy = symptomRemedyOf(symptom);
+        return link({
+          level: 'object',
+          object: culprit,
+          reason,
+          message,
+          at: timeOf(since, deployment.updatedAt),
+          current,
+          ...(remedy === null ? {} : { remedy }),
+        });
+      })
+  );
 }

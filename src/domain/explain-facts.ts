@@ -1,7 +1,9 @@
 import type { Condition, Reason } from './conditions.ts';
 import type { Culprit, ToldFailure } from './culprit.ts';
 import type { Observation } from './deployment.ts';
+import type { Remedy } from './remedies.ts';
 import type { ListenerStatus, RevisionStatus } from './states.ts';
+import type { ReportedSymptom } from './symptoms.ts';
 
 /** What explain.ts looks at and what it answers with. */
 
@@ -44,6 +46,8 @@ export interface ExplainFacts {
     readonly conditions: readonly Condition[];
     /** A change of the active revision in place that failed and was turned back; null: the last one did not. */
     readonly inPlaceFailure: ToldFailure | null;
+    /** What is wrong with running pods outside of a rollout, as last reported; absent: nothing is. */
+    readonly symptoms?: readonly ReportedSymptom[];
     readonly observation: Pick<Observation, 'generation' | 'observedAt'> | null;
     /**
      * Why a listener that is connected does not look at it: it cannot read the namespace, or has not told yet what it found
@@ -82,6 +86,8 @@ export interface Cause {
   readonly at: Date;
   /** False: so it was when last seen; the cluster is not observed now. */
   readonly current: boolean;
+  /** What to do about it; absent: what its reason says (remedies.ts). */
+  readonly remedy?: Remedy;
 }
 
 /** Whether somebody looks at the deployment now. */

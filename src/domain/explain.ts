@@ -43,11 +43,12 @@ function servesOf(facts: ExplainFacts): Serves {
   return serving === 'False' ? 'no' : 'unknown';
 }
 
+const remedyFor = ({ remedy, reason }: Cause) => remedy ?? remedyOf(reason);
+
 /** The cause to begin with: the last that somebody can do something about, else the last that is waited for. */
 function rootOf(causes: readonly Cause[]): Cause | undefined {
   const current = causes.filter((cause) => cause.current);
-  const kind = (wanted: 'act' | 'wait') =>
-    current.findLast(({ reason }) => remedyOf(reason)?.kind === wanted);
+  const kind = (wanted: 'act' | 'wait') => current.findLast((cause) => remedyFor(cause)?.kind === wanted);
   return kind('act') ?? kind('wait');
 }
 
@@ -79,7 +80,7 @@ export function explain(facts: ExplainFacts): Explanation {
   // A revision of the past that was deployed once wants nothing done.
   const past = facts.revision.status === 'DEPLOYED' && facts.active?.id !== facts.revision.id;
   const root = past ? undefined : rootOf(causes);
-  const remedy = root === undefined ? null : remedyOf(root.reason);
+  const remedy = root === undefined ? null : remedyFor(root);
   const at = knownAt(facts);
   return {
     serves,

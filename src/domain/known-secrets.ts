@@ -137,6 +137,7 @@ export function tellsOfFailure(report: ClusterReport): boolean {
   return (
     report.failed !== null ||
     report.inPlaceFailure !== null ||
+    (report.symptoms ?? []).length > 0 ||
     report.build?.phase === 'Failed' ||
     !report.conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
   );
@@ -146,12 +147,15 @@ export function tellsOfFailure(report: ClusterReport): boolean {
 export function withTexts(report: ClusterReport, masked: (text: string) => string): ClusterReport {
   if (report.kind === 'refused') return { ...report, message: masked(report.message) };
   if (report.kind !== 'observed') return report;
-  const { conditions, failed, inPlaceFailure, build } = report;
+  const { conditions, failed, inPlaceFailure, symptoms, build } = report;
   return {
     ...report,
     conditions: conditions.map((condition) => ({ ...condition, message: masked(condition.message) })),
     failed: failed && maskedFailure(failed, masked),
     inPlaceFailure: inPlaceFailure && maskedFailure(inPlaceFailure, masked),
+    ...(symptoms === undefined
+      ? {}
+      : { symptoms: symptoms.map((symptom) => maskedFailure(symptom, masked)) }),
     ...(build?.message === undefined ? {} : { build: { ...build, message: masked(build.message) } }),
   };
 }

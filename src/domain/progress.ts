@@ -45,6 +45,7 @@ export const ROLLOUT_ENDS: Readonly<Record<RolloutResult, readonly Reason[]>> = 
     'ImagePullFailed',
     'InvalidImageName',
     'MountFailed',
+    'NodeLost',
     'QuotaExceeded',
     'ReadinessFailed',
     'Refused',

@@ -190,6 +190,10 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ReadinessFailed: act(
     `The app runs, but does not answer its probe: check that it listens on the port of the variable PORT, on all addresses, and that it is ready soon enough. ${AGAIN}`,
   ),
+  NodeLost: act(
+    `The node of the pod did not answer: ask those who run the cluster to bring it back or to remove it. ${AGAIN}`,
+  ),
+  Recovered: HISTORY,
   // hub
   ListenerNeverSeen: act(
     'Start the listener of the cluster: `berth listener` with BERTH_LISTENER_ID and a key of the scope listeners:run; or make the deployment with the listener_id of one that runs.',

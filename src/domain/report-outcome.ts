@@ -15,6 +15,7 @@ import type { ToldFailure } from './culprit.ts';
 import { canonicalJson } from './hash.ts';
 import { activeAfter, move, observedSteps, reasonOr, type Step } from './revision-steps.ts';
 import { type DeploymentStatus, deploymentStatus, type RevisionStatus } from './states.ts';
+import { recoveryMessage, symptomDifference } from './symptoms.ts';
 
 /**
  * What a report of a listener changes in the record: the one place where revisions move because of the cluster and
@@ -207,13 +208,47 @@ function inPlaceEvents(
   ];
 }
 
-/** Trouble that was not there before. What failed for it says so itself. */
+/** Symptoms of running pods: a row when one comes up, and one when its component has recovered. */
+function symptomEvents(
+  { symptoms: before = [], deleting, switchedOff = false }: DeploymentFacts,
+  { symptoms: after = [] }: DeploymentFacts,
+  report: ObservedReport,
+): OutcomeEvent[] {
+  const { started, ended } = symptomDifference(before, after);
+  // A rollout replaces the pods, and its end says what came of it. What is switched off or not observed proves nothing.
+  const isRunningSeen =
+    report.rollout === null &&
+    !report.off &&
+    !deleting &&
+    !switchedOff &&
+    !report.conditions.some(({ type, status }) => type === 'Progressing' && status === 'Unknown');
+  return [
+    ...started.map(({ component, reason, message, culprit }) => ({
+      revisionId: null,
+      reason: reasonOr(reason, 'ReconcileFailed'),
+      message: `Running pods are in trouble: ${message}`,
+      details: { component, ...(culprit === undefined ? {} : { culprit }) },
+    })),
+    ...(isRunningSeen ? ended : []).map((symptom) => ({
+      revisionId: null,
+      reason: 'Recovered' as const,
+      message: `Running pods have recovered: ${recoveryMessage(symptom)}.`,
+      details: { component: symptom.component, recovered_from: symptom.reason },
+    })),
+  ];
+}
+
+/** Trouble that was not there before. What failed for it says so itself, and symptoms of running pods have their own rows. */
 function troubleEvents(
   before: DeploymentFacts,
   after: DeploymentFacts,
+  report: ObservedReport,
   told: readonly OutcomeEvent[],
 ): OutcomeEvent[] {
-  const known = new Set<string>([...troublesOf(before.conditions), ...told].map(({ reason }) => reason));
+  const { failed, inPlaceFailure } = report;
+  const reported = [...troublesOf(before.conditions), ...(before.symptoms ?? []), ...(after.symptoms ?? [])];
+  const failures = [failed, inPlaceFailure].filter((failure) => failure !== null);
+  const known = new Set<string>([...reported, ...failures, ...told].map(({ reason }) => reason));
   return troublesOf(after.conditions)
     .filter(({ reason }) => !known.has(reason))
     .map(({ type, reason, message }) => ({
@@ -238,6 +273,7 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
     ...moved.facts,
     active,
     inPlaceFailure,
+    symptoms: report.symptoms ?? [],
     volumeGi: report.volumeGi ?? null,
     hasRunnableRevision: isRunnable({ ...moved.facts, active }),
     revisions: withBuilds(facts, moved.facts.revisions, report),
@@ -252,8 +288,12 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
       observedAt: now,
     },
   };
-  const told = [...moved.events, ...inPlaceEvents(facts, after)];
-  const events = [...told, ...troubleEvents(facts, after, told), ...statusEvents(facts, after, moved.moves)];
+  const told = [...moved.events, ...inPlaceEvents(facts, after), ...symptomEvents(facts, after, report)];
+  const events = [
+    ...told,
+    ...troubleEvents(facts, after, report, told),
+    ...statusEvents(facts, after, moved.moves),
+  ];
   const retryAfterMs = wantsAnew ? 0 : null;
   return { facts: after, moves: moved.moves, events, retryAfterMs, remove: false, ignored: null };
 }

@@ -68,6 +68,7 @@ const FAILURES = [
   'AdmissionRefused',
   'MountFailed',
   'ReadinessFailed',
+  'NodeLost',
   ...REFUSALS,
 ] as const satisfies readonly Reason[];
 

@@ -1,5 +1,6 @@
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import type { InventoryItem, ObservedReport } from '../contract/report-protocol.ts';
+import type { ToldFailure } from '../domain/culprit.ts';
 import { contentHash } from '../domain/hash.ts';
 import { UUID_PATTERN } from '../domain/id.ts';
 import { parseQuantity } from '../kube/quantity.ts';
@@ -46,8 +47,21 @@ function isInPlace({ failedRevision, activeRevision }: ManagedDeploymentStatus):
   return failedRevision?.id !== undefined && failedRevision.id === activeRevision?.id;
 }
 
-function failureOf({ reason, message, culprit }: NonNullable<ManagedDeploymentStatus['failedRevision']>) {
+function failureOf({ reason, message, culprit }: ToldFailure) {
   return { reason, message, ...(culprit === undefined ? {} : { culprit }) };
+}
+
+/** What is wrong with running pods. Told only where something is: an earlier hub does not know the field. */
+function symptomsOf({ symptoms = [] }: ManagedDeploymentStatus): Pick<ObservedReport, 'symptoms'> {
+  if (symptoms.length === 0) return {};
+  return {
+    symptoms: symptoms.map(({ component, since, quietSince, ...failure }) => ({
+      component,
+      ...failureOf(failure),
+      since,
+      ...(quietSince === undefined ? {} : { quiet: true }),
+    })),
+  };
 }
 
 /** One Gi, as parseQuantity counts: in billionths. */
@@ -92,6 +106,7 @@ export function observedReport(resource: Resource): ObservedReport | null {
     ...resolvedImages(status),
     failed_revision: failedRevision(status),
     ...inPlaceFailure(status),
+    ...symptomsOf(status),
     ...volumeBehind(status),
   };
 }

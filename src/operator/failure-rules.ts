@@ -25,7 +25,7 @@ export const DEFAULT_PATIENCE: Omit<Patience, 'deadlineMs'> = {
 };
 
 /** Restarts after which a container that is in back-off will not come up by itself. */
-const HOPELESS_RESTARTS = 3;
+export const HOPELESS_RESTARTS = 3;
 
 /** The registry's trouble, not the image's: it may pass. */
 const REGISTRY_TROUBLE =
@@ -159,6 +159,12 @@ export const FAILURE_RULES: readonly Rule[] = [
     when: of('FailedMount', 'FailedAttachVolume'),
     seen: 'a volume cannot be attached or mounted',
     reason: 'MountFailed',
+    lasts: 'until the deadline',
+  },
+  {
+    when: of('NodeNotReady'),
+    seen: 'the node of a pod does not answer',
+    reason: 'NodeLost',
     lasts: 'until the deadline',
   },
   {

@@ -72,10 +72,11 @@ export function nextLook({ observed, decision, acted, reported, status, remember
       ];
   const toReport = [
     tellingsDue(suspectsOf(observed), remembered.tellings, time),
+    decision.symptoms.dueAt,
     reported.dueAt,
     reported.stale ? now + STALE_PARENT_MS : undefined,
   ];
-  const times = [...toAct, ...toReport].filter((time) => time !== undefined);
+  const times = [...toAct, ...toReport].filter((time) => time !== undefined && time !== null);
   if (times.length === 0) return { kind: 'settled' };
   return { kind: 'requeue', afterMs: Math.max(SHORTEST_PAUSE_MS, Math.min(...times) - now) };
 }

@@ -88,16 +88,23 @@ export interface ObservedTemplates {
   image(): StoredImage | null;
 }
 
+interface Termination {
+  exitCode: number;
+  reason?: string;
+  message?: string;
+  finishedAt?: string;
+}
+
 interface ContainerStatus {
   name: string;
   ready?: boolean;
   restartCount?: number;
   state?: {
     waiting?: { reason?: string; message?: string };
-    running?: object;
-    terminated?: { exitCode: number; reason?: string; message?: string };
+    running?: { startedAt?: string };
+    terminated?: Termination;
   };
-  lastState?: { terminated?: { exitCode: number; reason?: string; message?: string } };
+  lastState?: { terminated?: Termination };
 }
 
 export interface PodCondition {

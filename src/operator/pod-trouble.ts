@@ -80,7 +80,17 @@ export function troubleOf(observed: Observed, component: string): PodTrouble | u
   const troubles = (living.length > 0 ? living : pods)
     .filter((pod) => !isReadyPod(pod))
     .map((pod) => mostTelling(troublesOf(observed, pod)) ?? podTrouble(pod));
-  return mostTelling(troubles);
+  return mostTelling(troubles) ?? (pods.length === 0 ? stuckPod(observed, component) : undefined);
+}
+
+/** A pod that cannot end, as its node is lost. A StatefulSet makes no other one before. */
+function stuckPod({ pods }: Observed, component: string): PodTrouble | undefined {
+  const stuck = pods.find(
+    ({ metadata, lostNode }) => metadata.labels?.[LABELS.component] === component && lostNode !== undefined,
+  );
+  if (stuck === undefined) return undefined;
+  const ends = 'the pod is being deleted, and ends when the node is back or is removed';
+  return wholePod(stuck, 'NodeNotReady', `node ${stuck.lostNode} is not ready; ${ends}`);
 }
 
 /** Whether a reason only says that it takes its time. */
@@ -126,10 +136,7 @@ export function podTroubles(pod: ObservedPod, template?: V1PodTemplateSpec): Pod
   if (unscheduled !== undefined) {
     return [wholePod(pod, unscheduled.reason ?? 'Unschedulable', unscheduled.message)];
   }
-  const stuck = containersOf(pod, template).flatMap(({ status: container, kind, suffix }) => {
-    const trouble = ofContainer(pod, container, kind, suffix);
-    return trouble === undefined ? [] : [trouble];
-  });
+  const stuck = containersOf(pod, template).flatMap((container) => ofContainer(pod, container) ?? []);
   return stuck.length > 0 ? stuck : [unready(pod, template)];
 }
 
@@ -144,22 +151,26 @@ export function endedByInit(pod: ObservedPod, template: V1PodTemplateSpec): PodT
   // Who takes a pod off its node says why; and a pod of a Deployment does not end by itself otherwise.
   if (pod.status?.phase !== 'Failed' || pod.status.reason !== undefined) return undefined;
   const once = startedOnce(template);
-  for (const { status, kind, suffix } of containersOf(pod, template)) {
-    if (kind !== 'init' || !once.has(status.name)) continue;
-    const trouble = ofContainer(pod, status, kind, suffix);
+  for (const container of containersOf(pod, template)) {
+    if (container.kind !== 'init' || !once.has(container.status.name)) continue;
+    const trouble = ofContainer(pod, container);
     if (trouble?.exitCode !== undefined) return { ...trouble, reason: 'InitContainerFailed' };
   }
   return undefined;
 }
 
-interface KnownContainer {
+/** The status of a container, with the role that its pod gives it. */
+export interface KnownContainer {
   readonly status: ObservedContainer;
   readonly kind: 'app' | 'init' | 'sidecar';
   readonly suffix: string;
 }
 
 /** Containers in the order in which they start, as what they are. Without the template a native sidecar counts as init. */
-function containersOf({ status }: ObservedPod, template: V1PodTemplateSpec | undefined): KnownContainer[] {
+export function containersOf(
+  { status }: ObservedPod,
+  template: V1PodTemplateSpec | undefined,
+): KnownContainer[] {
   const native = new Set(
     template?.spec?.initContainers
       ?.filter(({ restartPolicy }) => restartPolicy === 'Always')
@@ -217,15 +228,19 @@ function say(pod: ObservedPod, reason: string, culprit: string, detail: string |
   };
 }
 
-function ofContainer(
+/** Why a container does not run; undefined for one that does, or has ended well. */
+export function ofContainer(pod: ObservedPod, container: KnownContainer): PodTrouble | undefined {
+  const reason = stateReason(container.status);
+  return reason === undefined ? undefined : containerTrouble(pod, container, reason);
+}
+
+/** That a container is in trouble of this name, with how it ended last. */
+export function containerTrouble(
   pod: ObservedPod,
-  container: ObservedContainer,
-  kind: 'app' | 'init' | 'sidecar',
-  suffix: string,
-): PodTrouble | undefined {
-  const reason = stateReason(container);
-  if (reason === undefined) return undefined;
-  const { name, restartCount = 0, state, lastState } = container;
+  { status, kind, suffix }: KnownContainer,
+  reason: string,
+): PodTrouble {
+  const { name, restartCount = 0, state, lastState } = status;
   const ended = state?.terminated ?? lastState?.terminated;
   // What it wrote when it ended tells more than that it is started again later.
   const detail = ended === undefined ? state?.waiting?.message : ended.message;

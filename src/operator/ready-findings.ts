@@ -10,7 +10,7 @@ import { noImage } from './image-ready.ts';
 import { volumeRefusal } from './plan-volume.ts';
 import { ofWhatServes, revisionName } from './rollout-findings.ts';
 import { cacheReady, databaseReady, growing, serviceNotReady } from './service-findings.ts';
-import { lackOfServices } from './service-trouble.ts';
+import { isDataService, lackOfServices } from './service-trouble.ts';
 
 type Check = (facts: Facts) => Finding | null | undefined | false;
 
@@ -57,6 +57,13 @@ const READY_CHECKS: readonly Check[] = [
   },
   function cacheNotReady(facts) {
     return serviceNotReady(facts.observed, 'cache', cacheReady(facts));
+  },
+  function runningPodsInTrouble({ decision: { symptoms } }) {
+    // Database and cache have their own checks, above.
+    const [first, ...others] = symptoms.current.filter(({ component }) => !isDataService(component));
+    if (first === undefined) return false;
+    const more = others.map(({ message }) => `; also ${message}`).join('');
+    return no(first.reason, `${first.message}${more}`);
   },
   function imageMissing({ observed, decision }) {
     if (observed.resource.spec.revision.image !== undefined) return false;

@@ -1,4 +1,4 @@
-import { type Finding, no, yes } from './conditions.ts';
+import { conditionOf, type Finding, no, yes } from './conditions.ts';
 import type { Decision } from './decide.ts';
 import type { Facts } from './facts.ts';
 import type { Observed } from './observed.ts';
@@ -50,8 +50,12 @@ function failed(
   }
   if (target.kind === 'inspection') return no('RolloutFailed', `${why}; its pods are kept to be looked at`);
   const before = inPlace ? 'what ran before' : revisionName(target.revision?.number ?? 0);
-  return awaited === null
-    ? no('RolledBack', `${before} runs again: ${why}${ofWhatServes(target)}`)
+  const back = `${before} runs again: ${why}${ofWhatServes(target)}`;
+  if (awaited === null) return no('RolledBack', back);
+  // It was back already: what is missing now is no part of the way back.
+  const wasBack = conditionOf(resource, 'Progressing')?.reason === 'RolledBack';
+  return wasBack
+    ? no('RolledBack', `${back}; ${awaited}`)
     : no('RolloutFailed', `${why}; ${before} is being brought back: ${awaited}`);
 }
 

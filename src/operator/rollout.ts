@@ -9,7 +9,9 @@ import { judgeRollout, type RolloutFailure } from './judge-rollout.ts';
 import { childId, type Observed } from './observed.ts';
 import { mayStart } from './plan.ts';
 import { troubleOf } from './pod-trouble.ts';
+import { runningSymptoms } from './running-symptoms.ts';
 import { lackOfServices } from './service-trouble.ts';
+import type { TrackedSymptoms } from './symptom-records.ts';
 import { symptomsOf } from './symptoms.ts';
 import { type AwaitingRevision, componentsOf, type FailedRevision, isSame, type Target } from './target.ts';
 import { isSettled, type WorkloadState, workloadState } from './workload-state.ts';
@@ -45,6 +47,8 @@ export interface Rollout {
   readonly awaitingSince: string | null;
   /** When it fails, or is turned round, unless something happens before, in ms since the epoch; null: never. */
   readonly turnsAt: number | null;
+  /** What is wrong with what runs, outside of a rollout. */
+  readonly symptoms: TrackedSymptoms;
 }
 
 export interface JudgeInput {
@@ -59,11 +63,24 @@ export interface JudgeInput {
 
 /** Judges the target by what is in the cluster now. */
 export function judge(input: JudgeInput): Rollout {
-  const { observed, target, comparisons } = input;
+  const { observed, target, comparisons, now } = input;
   const states = componentsOf(target).map((component) => componentState(observed, component, comparisons));
+  const isSettled = (component: string) =>
+    states.every(({ status, missing }) => status.name !== component || missing === null);
+  const symptoms = runningSymptoms(observed, target, isSettled, now.getTime());
+  return { ...judgeTarget(input, states, symptoms), symptoms };
+}
+
+function judgeTarget(
+  input: JudgeInput,
+  states: readonly ComponentState[],
+  symptoms: TrackedSymptoms,
+): Omit<Rollout, 'symptoms'> {
+  const { observed, target } = input;
   const components = states.map(({ status }) => status);
+  const short = states.find(({ missing }) => missing !== null);
   const awaited =
-    states.find((state) => state.awaited !== null)?.awaited ??
+    (short === undefined ? null : awaitedOf(observed, short, symptoms)) ??
     (input.isHeld ? 'pods with more connections each to end before there are more' : null);
   const still = { components, startedAt: null, templatesAt: null, awaitingSince: null, turnsAt: null };
   if (target.kind === 'off') return { ...still, verdict: { kind: 'idle' } };
@@ -153,7 +170,22 @@ function judgeWait(
 interface ComponentState {
   readonly status: ComponentStatus;
   /** What is missing, as a sentence; null: nothing. */
-  readonly awaited: string | null;
+  readonly missing: string | null;
+  /** Why its controller cannot make pods, as the controller says it; null: it says nothing. */
+  readonly refusal: string | null;
+  /** Its Deployment is as wanted: only pods are missing. */
+  readonly isApplied: boolean;
+}
+
+/** What is missing of a component, and why, as a sentence. */
+function awaitedOf(observed: Observed, state: ComponentState, { current }: TrackedSymptoms): string | null {
+  const { status, missing, refusal, isApplied } = state;
+  if (missing === null || !isApplied) return missing;
+  const component = status.name as Component;
+  const symptom = current.find((each) => each.component === component)?.message;
+  const named = symptom?.slice(`${component}: `.length);
+  const trouble = named ?? refusal ?? troubleOf(observed, component)?.message;
+  return trouble === undefined ? missing : `${missing}; ${trouble}`;
 }
 
 function componentState(
@@ -167,17 +199,22 @@ function componentState(
   if (comparison?.live === undefined || comparison.state === 'leaving') {
     return {
       status: { name: component, wanted, updated: 0, ready: 0, available: 0 },
-      awaited: `${component}: its Deployment is being made`,
+      missing: `${component}: its Deployment is being made`,
+      refusal: null,
+      isApplied: false,
     };
   }
   const state = workloadState(comparison.live);
   // Counts of another template, or of a spec that the Deployment controller has not looked at yet, prove nothing.
-  const applied = comparison.state === 'same' && state.current;
-  const { ready, available } = state;
-  const status = { name: component, wanted, updated: applied ? state.updated : 0, ready, available };
-  if (!applied) return { status, awaited: `${component}: its Deployment is being updated` };
-  if (isSettled(state) && state.wanted === wanted) return { status, awaited: null };
-  return { status, awaited: shortage(observed, component, wanted, state) };
+  const isApplied = comparison.state === 'same' && state.current;
+  const { ready, available, refusal } = state;
+  const status = { name: component, wanted, updated: isApplied ? state.updated : 0, ready, available };
+  if (!isApplied) {
+    return { status, missing: `${component}: its Deployment is being updated`, refusal, isApplied };
+  }
+  const missing =
+    isSettled(state) && state.wanted === wanted ? null : `${component}: ${shortage(wanted, state)}`;
+  return { status, missing, refusal, isApplied };
 }
 
 /** Pods wanted now: the fixed number, or what the autoscaler has chosen (or will, where that is out of its range). */
@@ -189,19 +226,14 @@ function wantedPods(comparison: Comparison | undefined): number {
   return Math.min(replicas.max, Math.max(replicas.min, chosen));
 }
 
-function shortage(observed: Observed, component: Component, wanted: number, state: WorkloadState): string {
-  const { updated, pods, ready, available, minReadySeconds, refusal } = state;
+function shortage(wanted: number, state: WorkloadState): string {
+  const { updated, pods, ready, available, minReadySeconds } = state;
   // Else it looks like a rollout that hangs: all pods are ready, and nothing goes on.
   const settling =
     ready > available && minReadySeconds > 0
       ? `, ${ready - available} ready for less than ${minReadySeconds} s`
       : '';
-  const counts =
-    updated < wanted
-      ? `${updated} of ${wanted} pods are updated`
-      : available < wanted
-        ? `${available} of ${wanted} pods are available${settling}`
-        : `old pods left: ${pods - wanted}`;
-  const trouble = refusal ?? troubleOf(observed, component)?.message;
-  return trouble === undefined ? `${component}: ${counts}` : `${component}: ${counts}; ${trouble}`;
+  if (updated < wanted) return `${updated} of ${wanted} pods are updated`;
+  if (available < wanted) return `${available} of ${wanted} pods are available${settling}`;
+  return `old pods left: ${pods - wanted}`;
 }

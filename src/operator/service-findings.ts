@@ -109,12 +109,26 @@ const SERVICE_REASONS = {
 /** That a data service is not ready, and why. */
 function notReady(observed: Observed, service: 'database' | 'cache', state: ServiceState): Finding {
   const { starting, lost } = SERVICE_REASONS[service];
-  const isLost = hasAnswered(observed, service) && !state.updating;
+  const isLost = isServiceLost(observed, service, state);
   const what = isLost ? 'was ready and is not any more' : 'is not ready yet';
   const why =
     serviceTrouble(observed, service)?.message ?? (isLost ? lackOf(observed, service, state) : null);
   const message = why === null ? `the ${service} ${what}` : `the ${service} ${what}: ${why}`;
   return no(isLost ? lost : starting, message);
+}
+
+/** How a data service fares. */
+export function serviceState(observed: Observed, service: 'database' | 'cache'): ServiceState {
+  return service === 'database' ? databaseState(observed) : cacheState(observed);
+}
+
+/** Whether a data service that is not ready was ready before, and is not being changed. */
+export function isServiceLost(
+  observed: Observed,
+  service: 'database' | 'cache',
+  { updating }: ServiceState,
+): boolean {
+  return hasAnswered(observed, service) && !updating;
 }
 
 /** It was seen ready since it was last started; the status is all that remembers. */

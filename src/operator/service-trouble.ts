@@ -1,9 +1,19 @@
 import type { Reason } from '../domain/conditions.ts';
+import type { Culprit } from '../domain/culprit.ts';
 import { cacheName, databaseName } from '../workloads/names.ts';
 import { reasonOfTrouble } from './judge-rollout.ts';
 import { liveChild, type Observed } from './observed.ts';
 import { troubleOf } from './pod-trouble.ts';
+import { culpritOf, detailOf } from './symptoms.ts';
 import { workloadState } from './workload-state.ts';
+
+export type DataService = 'database' | 'cache';
+export const DATA_SERVICES: readonly DataService[] = ['database', 'cache'];
+
+/** Whether this is the database or the cache, and no component of the app. */
+export function isDataService(component: string): component is DataService {
+  return DATA_SERVICES.some((service) => service === component);
+}
 
 /** What keeps database or cache from becoming ready. */
 export interface ServiceTrouble {
@@ -11,6 +21,8 @@ export interface ServiceTrouble {
   readonly reason: Reason | null;
   /** As the cluster tells it. */
   readonly message: string;
+  /** Where it comes from. */
+  readonly culprit: Culprit;
 }
 
 /** Kind and name of what runs a data service. */
@@ -33,7 +45,8 @@ export function serviceTrouble(observed: Observed, service: 'database' | 'cache'
   if (refused !== null) {
     const isRefusal = refusal !== null || told?.reason === 'FailedCreate';
     const reason = isRefusal ? reasonOfTrouble({ reason: 'ReplicaFailure', text: refused }) : null;
-    return { reason, message: refused };
+    const culprit = { component: service, kind, object: name, ...detailOf(refused) };
+    return { reason, message: refused, culprit };
   }
   const trouble = troubleOf(observed, service);
   if (trouble === undefined) return null;
@@ -47,7 +60,7 @@ export function serviceTrouble(observed: Observed, service: 'database' | 'cache'
         restarts,
         ...(exitCode === undefined ? {} : { exitCode }),
       });
-  return { reason, message };
+  return { reason, message, culprit: culpritOf(service, trouble) };
 }
 
 const UNBOUND = /unbound (?:immediate )?PersistentVolumeClaims|persistentvolumeclaim "[^"]*" not found/i;

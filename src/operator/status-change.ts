@@ -17,6 +17,10 @@ export function statusChange(
     : 'state';
 }
 
-function withoutCounts({ components: _, conditions, ...rest }: ManagedDeploymentStatus): object {
-  return { ...rest, conditions: conditions?.map(({ message: _message, ...condition }) => condition) };
+function withoutCounts({ components: _, conditions, symptoms, ...rest }: ManagedDeploymentStatus): object {
+  return {
+    ...rest,
+    conditions: conditions?.map(({ message: _message, ...condition }) => condition),
+    symptoms: symptoms?.map(({ message: _message, culprit: _culprit, ...symptom }) => symptom),
+  };
 }

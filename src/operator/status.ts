@@ -71,6 +71,7 @@ export function deriveStatus({
     conditions,
     ...(activeRevision === undefined ? {} : { activeRevision }),
     ...failed,
+    ...(decision.symptoms.records.length === 0 ? {} : { symptoms: [...decision.symptoms.records] }),
     ...(rollout === undefined ? {} : { rollout }),
     ...nextAwaiting(decision),
     ...resolvedImage(observed),

@@ -14,6 +14,7 @@ import {
   podsOfTemplate,
   troublesOf,
 } from './pod-trouble.ts';
+import { recentFailures } from './restarts.ts';
 import { componentsOf, type Target } from './target.ts';
 import { stateOf, workloadState } from './workload-state.ts';
 
@@ -39,16 +40,16 @@ export interface Symptom {
 
 /** All that keeps the components from running the target, in the order of components. Pods of other templates prove nothing. */
 export function symptomsOf(observed: Observed, target: Target): Symptom[] {
-  return componentsOf(target).flatMap((component) => {
-    const template = target.templates?.[component];
-    if (template === undefined) return [];
+  const { startedAt, templatesAt = startedAt } = observed.resource.status?.rollout ?? {};
+  const since = Date.parse(templatesAt ?? '');
+  return eachComponent(target, (component, template) => {
     const pods = podsOfTemplate(observed, component, template);
     const ofPods = pods
       .filter((pod) => !isReadyPod(pod))
       .flatMap((pod) => troublesOf(observed, pod, template))
       .map((trouble) => ofPod(component, trouble));
     const seen = [
-      ...endedPods(observed, component, template),
+      ...(Number.isNaN(since) ? [] : endedPods(observed, component, template, since)),
       ...ofPods,
       ...refusedPods(observed, component, pods),
     ];
@@ -56,14 +57,69 @@ export function symptomsOf(observed: Observed, target: Target): Symptom[] {
   });
 }
 
+/** A symptom outside of a rollout. */
+export interface RunningSymptom extends Symptom {
+  /** Its pod is ready all the same: a container that has failed runs again. */
+  readonly isOfReadyPod: boolean;
+  /** When the container counts as recovered, in ms since the epoch; absent: it does not run. */
+  readonly recoversAt?: number;
+}
+
+/** So far back pods that have ended are counted where no rollout says since when. */
+const ENDED_PODS_MS = 600_000;
+
+/**
+ * The same outside of a rollout, of pods that run and of pods that replace others. A container between two restarts counts
+ * as one that fails: its failure neither comes nor goes with each restart.
+ */
+export function runningSymptomsOf(observed: Observed, target: Target, now: number): RunningSymptom[] {
+  return eachComponent(target, (component, template) => {
+    const pods = podsOfTemplate(observed, component, template).filter(({ orphan }) => orphan !== true);
+    const ofPods = pods.flatMap((pod): RunningSymptom[] => {
+      const isOfReadyPod = isReadyPod(pod);
+      const stopped = isOfReadyPod ? [] : troublesOf(observed, pod, template);
+      const restarted = recentFailures(pod, template, now).filter(
+        ({ recoversAt }) => !isOfReadyPod || Number.isFinite(recoversAt),
+      );
+      return [
+        ...stopped.map((trouble) => ({ ...ofPod(component, trouble), isOfReadyPod })),
+        ...restarted.map(({ trouble, recoversAt }) => ({
+          ...ofPod(component, trouble),
+          isOfReadyPod,
+          recoversAt,
+        })),
+      ];
+    });
+    const ready = pods.filter(isReadyPod).length;
+    const isShort = ready < wantedPods(observed, component);
+    const ofMaking = [
+      ...(isShort ? endedPods(observed, component, template, now - ENDED_PODS_MS) : []),
+      ...refusedPods(observed, component, pods),
+    ].map((symptom) => ({ ...symptom, isOfReadyPod: false }));
+    return [...ofPods, ...ofMaking].map((symptom) => withField(observed, symptom));
+  });
+}
+
+function eachComponent<Found>(
+  target: Target,
+  find: (component: Component, template: V1PodTemplateSpec) => Found[],
+): Found[] {
+  return componentsOf(target).flatMap((component) => {
+    const template = target.templates?.[component];
+    return template === undefined ? [] : find(component, template);
+  });
+}
+
 /**
  * Where an init container that is not started again ends its pod, the ReplicaSet makes another one at once and without a
  * pause: pods of this rollout that ended so, for each that is wanted, are its restarts.
  */
-function endedPods(observed: Observed, component: Component, template: V1PodTemplateSpec): Symptom[] {
-  const { startedAt, templatesAt = startedAt } = observed.resource.status?.rollout ?? {};
-  const since = Date.parse(templatesAt ?? '');
-  if (Number.isNaN(since)) return [];
+function endedPods(
+  observed: Observed,
+  component: Component,
+  template: V1PodTemplateSpec,
+  since: number,
+): Symptom[] {
   const troubles = podsOf(observed, component)
     // Kubernetes tells of whole seconds.
     .filter(({ metadata }) => Date.parse(metadata.creationTimestamp ?? '') + 1000 > since)
@@ -72,12 +128,16 @@ function endedPods(observed: Observed, component: Component, template: V1PodTemp
   const [newest] = troubles;
   if (newest === undefined) return [];
   // Each of several pods may fail once.
-  const wanted = stateOf(observed, 'Deployment', componentName(observed.resource, component))?.wanted ?? 1;
-  return [ofPod(component, { ...newest, restarts: Math.floor(troubles.length / Math.max(1, wanted)) })];
+  const wanted = Math.max(1, wantedPods(observed, component));
+  return [ofPod(component, { ...newest, restarts: Math.floor(troubles.length / wanted) })];
+}
+
+function wantedPods(observed: Observed, component: Component): number {
+  return stateOf(observed, 'Deployment', componentName(observed.resource, component))?.wanted ?? 1;
 }
 
 function ofPod(component: Component, trouble: PodTrouble): Symptom {
-  const { pod, reason, message, container, exitCode, detail, restarts, since, scheduledAt } = trouble;
+  const { reason, message, detail, restarts, since, scheduledAt } = trouble;
   return {
     component,
     reason,
@@ -86,19 +146,24 @@ function ofPod(component: Component, trouble: PodTrouble): Symptom {
     restarts,
     ...(since === undefined ? {} : { since }),
     ...(scheduledAt === undefined ? {} : { scheduledAt }),
-    culprit: {
-      component,
-      kind: 'Pod',
-      object: pod,
-      ...(container === undefined ? {} : { container: container.name, container_kind: container.kind }),
-      ...(exitCode === undefined ? {} : { exit_code: exitCode }),
-      ...detailOf(detail),
-    },
+    culprit: culpritOf(component, trouble),
+  };
+}
+
+/** Where trouble of a pod comes from, part by part. @param component a component, or a data service */
+export function culpritOf(component: string, { pod, container, exitCode, detail }: PodTrouble): Culprit {
+  return {
+    component,
+    kind: 'Pod',
+    object: pod,
+    ...(container === undefined ? {} : { container: container.name, container_kind: container.kind }),
+    ...(exitCode === undefined ? {} : { exit_code: exitCode }),
+    ...detailOf(detail),
   };
 }
 
 /** With the field of the contract that the cluster speaks of, where that can be told. */
-function withField({ resource }: Observed, symptom: Symptom): Symptom {
+function withField<Found extends Symptom>({ resource }: Observed, symptom: Found): Found {
   const { text, message, culprit } = symptom;
   const field = contractField(resource, { text, container: culprit.container });
   return field === undefined

@@ -1,6 +1,7 @@
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import { BUILD_FAILURES } from '../domain/build.ts';
 import { type Condition, type ConditionType, type Reason, TROUBLES } from '../domain/conditions.ts';
+import { recoveryMessage, symptomDifference } from '../domain/symptoms.ts';
 
 /** An event to tell on the custom resource. */
 export interface Transition {
@@ -25,6 +26,7 @@ export const IMPORTANT_NEWS: ReadonlySet<string> = new Set<Reason>([
   'Interrupted',
   'DeletionRequested',
   'Restored',
+  'Recovered',
 ]);
 
 /** Reasons of what is on its way out. */
@@ -68,8 +70,34 @@ export function transitions(before: Status | undefined, after: Status): Transiti
     ...resumption(before, after),
     ...restoration(before, after),
     ...interruption(before, after),
+    ...symptomChanges(before, after),
     ...changes(before, after),
   ];
+}
+
+/** Symptoms of running pods: a warning when one is first seen, and one event when the component has recovered. */
+function symptomChanges(before: Status | undefined, after: Status): Transition[] {
+  const { started, ended } = symptomDifference(before?.symptoms ?? [], after.symptoms ?? []);
+  return [
+    ...started.map(({ reason, message }) => ({ type: 'Warning', reason, message }) as const),
+    ...(isRunningSeen(after) ? ended : []).map((symptom) => ({
+      type: 'Normal' as const,
+      reason: 'Recovered' satisfies Reason,
+      message: recoveryMessage(symptom),
+    })),
+  ];
+}
+
+/** Whether symptoms that are gone have passed. During a rollout, and of what is switched off or not observed, nothing is known. */
+function isRunningSeen(after: Status): boolean {
+  const ready = conditionIn(after, 'Ready');
+  return (
+    after.rollout === undefined &&
+    after.suspended !== true &&
+    conditionIn(after, 'Progressing')?.status !== 'Unknown' &&
+    ready?.reason !== 'SwitchedOff' &&
+    !DELETIONS.has(ready?.reason ?? '')
+  );
 }
 
 function resumption(before: Status | undefined, after: Status): Transition[] {
@@ -106,12 +134,26 @@ function changes(before: Status | undefined, after: Status): Transition[] {
     // What nobody looks at any more is no news.
     if (status === 'Unknown') return [];
     if (same && !(type === 'Progressing' && isNextRollout(before, after))) return [];
+    // What is wrong with running pods is reported once, by its own event: see symptomChanges.
+    if (type === 'Ready' && isOfSymptoms(before, after, condition)) return [];
     const change = { ...ends, before: former, after: condition };
     if (TOLD[type as ConditionType]?.(change) !== true) return [];
     const lost =
       former?.status === 'True' && status === 'False' && isHealth(type) && reason !== 'SwitchedOff';
     return [{ type: WARNINGS.has(reason) || lost ? 'Warning' : 'Normal', reason, message }];
   });
+}
+
+/**
+ * Ready is False for a recorded symptom, True while one has not passed for certain, or False again for the failure of a
+ * revision that was reported before.
+ */
+function isOfSymptoms(before: Status | undefined, after: Status, { status, reason }: Condition): boolean {
+  const { symptoms = [] } = after;
+  if (status === 'True') return symptoms.length > 0;
+  const [was, is] = [before?.failedRevision, after.failedRevision];
+  if (is?.reason === reason && was?.reason === reason && was.number === is.number) return true;
+  return [...symptoms, ...(before?.symptoms ?? [])].some((symptom) => symptom.reason === reason);
 }
 
 /** One rollout follows another at once: the condition says the same of both. */

@@ -19,7 +19,7 @@ export function refusedStatus(
 ): ManagedDeploymentStatus {
   const Ready = { status: 'False', reason, message } as const;
   const unseen: Finding = { status: 'Unknown', reason, message };
-  const { url: _, components: __, ...rest } = resource.status ?? {};
+  const { url: _, components: __, symptoms: ___, ...rest } = resource.status ?? {};
   return {
     ...rest,
     observedGeneration: resource.metadata.generation,
@@ -79,7 +79,7 @@ export function leavingStatus(resource: ObservedResource, now: Date): ManagedDep
   const reason = 'BeingDeleted' satisfies Reason;
   const message = `being deleted since ${deletionTimestamp}, what it owns first${held}`;
   const unseen: Finding = { status: 'Unknown', reason, message };
-  const { url: _, components: __, routes: ___, ...rest } = resource.status ?? {};
+  const { url: _, components: __, routes: ___, symptoms: ____, ...rest } = resource.status ?? {};
   return {
     ...rest,
     observedGeneration: resource.metadata.generation,

@@ -1,6 +1,7 @@
 import type { Culprit, ToldFailure } from '../domain/culprit.ts';
 import type { ExplainFacts, RevisionName } from '../domain/explain-facts.ts';
 import type { RevisionStatus } from '../domain/states.ts';
+import type { ReportedSymptom } from '../domain/symptoms.ts';
 import type { Transaction } from './database.ts';
 import { findDeployment } from './deployments.ts';
 import { findListener } from './listeners.ts';
@@ -20,6 +21,8 @@ interface RelatedRow {
   culprit: Culprit | null;
   /** Of the deployment. */
   in_place_failure: ToldFailure | null;
+  /** Of the deployment. */
+  symptoms: ReportedSymptom[] | null;
   role: 'self' | 'active' | 'successor';
 }
 
@@ -34,7 +37,7 @@ WITH named AS (
    WHERE o.tenant_id = $1 AND o.deployment_id = $2 AND o.number > self.number AND o.status <> 'SKIPPED'
    ORDER BY o.number LIMIT 1)
 )
-SELECT r.id, r.number, ${REVISION_STATUS} AS status, r.created_at, r.culprit, d.in_place_failure, named.role
+SELECT r.id, r.number, ${REVISION_STATUS} AS status, r.created_at, r.culprit, d.in_place_failure, d.symptoms, named.role
 FROM named
   JOIN revisions r ON r.id = named.id
   JOIN deployments d ON d.id = r.deployment_id
@@ -72,6 +75,7 @@ export async function readExplainFacts(
     deployment: {
       ...deployment,
       inPlaceFailure: self?.in_place_failure ?? null,
+      symptoms: self?.symptoms ?? [],
       unwatched: unseen == null ? (returning ? 'returning' : null) : 'unseen',
       switchedOff: deployment.sourceConfig.resource_spec?.max_scale === 0,
     },

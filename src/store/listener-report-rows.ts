@@ -4,6 +4,7 @@ import type { Condition } from '../domain/conditions.ts';
 import type { ToldFailure } from '../domain/culprit.ts';
 import { UUID_PATTERN } from '../domain/id.ts';
 import { isTerminal, REVISION_STATUSES, type RevisionStatus } from '../domain/states.ts';
+import type { ReportedSymptom } from '../domain/symptoms.ts';
 import type { Transaction } from './database.ts';
 import { WANTED_REVISION } from './listener-work-rows.ts';
 
@@ -36,6 +37,7 @@ interface FactsRow {
   data_ready: boolean;
   observed_at: Date | null;
   in_place_failure: ToldFailure | null;
+  symptoms: ReportedSymptom[] | null;
   volume_gi: number | null;
 }
 
@@ -45,7 +47,7 @@ SELECT id, tenant_id, app_name, namespace, delete_requested_at IS NOT NULL AS de
   (source_config -> 'resource_spec' ->> 'max_scale' = '0') IS TRUE AS switched_off,
   CASE WHEN purge_after > now() THEN extract(epoch FROM purge_after - now())::float8 * 1000 END AS purge_in_ms, generation,
   acknowledged_generation, attempts, work_version, has_runnable_revision, active_revision_id, conditions, url, observed_generation,
-  observed_off, data_ready, observed_at, in_place_failure, volume_gi
+  observed_off, data_ready, observed_at, in_place_failure, symptoms, volume_gi
 FROM deployments WHERE listener_id = $1 AND id = ANY($2::uuid[])
 ORDER BY id FOR UPDATE`;
 
@@ -98,6 +100,7 @@ function toFacts(row: FactsRow, revisions: readonly RevisionRow[], listenerLost:
     hasSettledRevision: revisions.some(({ settled }) => settled),
     active: active === undefined ? null : { id: active.id, number: active.number },
     inPlaceFailure: row.in_place_failure,
+    symptoms: row.symptoms ?? [],
     volumeGi: row.volume_gi,
     wantedRevisionId: revisions.find(({ wanted }) => wanted)?.id ?? null,
     conditions: row.conditions,
@@ -163,13 +166,13 @@ UPDATE deployments d SET generation = v.generation, acknowledged_generation = v.
   handed_out = d.handed_out AND v.retry_after_ms IS NULL,
   active_revision_id = v.active_revision_id, conditions = v.conditions, url = v.url,
   observed_generation = v.observed_generation, observed_off = v.observed_off, data_ready = v.data_ready,
-  observed_at = v.observed_at, in_place_failure = v.in_place_failure, volume_gi = v.volume_gi,
+  observed_at = v.observed_at, in_place_failure = v.in_place_failure, symptoms = v.symptoms, volume_gi = v.volume_gi,
   has_runnable_revision = v.has_runnable_revision,
   updated_at = CASE WHEN v.active_revision_id IS DISTINCT FROM d.active_revision_id OR v.generation > d.generation
     THEN now() ELSE d.updated_at END
 FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, generation int, has_runnable_revision boolean, acknowledged_generation int, attempts int, retry_after_ms float8,
   active_revision_id uuid, conditions jsonb, url text, observed_generation int, observed_off boolean,
-  data_ready boolean, observed_at timestamptz, in_place_failure jsonb, volume_gi int)
+  data_ready boolean, observed_at timestamptz, in_place_failure jsonb, symptoms jsonb, volume_gi int)
 WHERE d.id = v.id AND d.id = ANY($2::uuid[])`;
 
 const MOVE = `
@@ -198,6 +201,7 @@ export async function writeFacts(transaction: Transaction, changes: readonly Fac
     data_ready: facts.observation?.dataReady ?? false,
     observed_at: facts.observation?.observedAt ?? null,
     in_place_failure: facts.inPlaceFailure,
+    symptoms: (facts.symptoms ?? []).length === 0 ? null : facts.symptoms,
     volume_gi: facts.volumeGi ?? null,
   }));
   await transaction.query(WRITE, [JSON.stringify(rows), rows.map(({ id }) => id)]);

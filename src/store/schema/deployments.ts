@@ -5,6 +5,7 @@ import type { Culprit, ToldFailure } from '../../domain/culprit.ts';
 import type { SourceConfig, SourceRevisionConfig } from '../../domain/deployment.ts';
 import type { DeploymentType, Source } from '../../domain/source.ts';
 import type { DeploymentStatus, RevisionStatus } from '../../domain/states.ts';
+import type { ReportedSymptom } from '../../domain/symptoms.ts';
 import {
   bigint,
   boolean,
@@ -122,6 +123,8 @@ export const deployments = pgTable(
     observedAt: time('observed_at'),
     /** A change in place that failed and was turned back, while its revision stays DEPLOYED; null: the last one did not. */
     inPlaceFailure: jsonb('in_place_failure').$type<ToldFailure>(),
+    /** What is wrong with running pods outside of rollouts, as last observed; null: nothing is. */
+    symptoms: jsonb().$type<ReportedSymptom[]>(),
     /** What the database's volume claim asks for, as last observed, in Gi and rounded up; null: there is none, or nobody told. */
     volumeGi: integer('volume_gi'),
 

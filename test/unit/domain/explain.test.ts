@@ -539,3 +539,82 @@ describe('a listener that is connected and does not look', () => {
     });
   });
 });
+
+describe('symptoms of running pods', () => {
+  const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app', exit_code: 1 };
+  const symptom = (reason: string, more: object = {}) => ({
+    component: 'api',
+    reason,
+    message: `api: pod web-1, container app: ${reason}`,
+    culprit,
+    since: '2026-01-01T10:05:00Z',
+    ...more,
+  });
+  const troubled = (...symptoms: ReturnType<typeof symptom>[]) =>
+    explain(
+      facts({
+        deployment: {
+          conditions: [
+            condition('Ready', 'False', symptoms[0]?.reason ?? '', symptoms[0]?.message),
+            condition('Progressing', 'False', 'Reconciling'),
+            serving('True'),
+          ],
+          symptoms,
+        },
+      }),
+    );
+
+  const REASONS: [string, RegExp][] = [
+    ['InvalidImageName', /image_uri/],
+    ['ImagePullFailed', /image_pull_secrets/],
+    ['ContainerConfigInvalid', /Secret, ConfigMap or key/],
+    ['CrashLoop', /exit code/],
+    ['Unschedulable', /room/],
+    ['QuotaExceeded', /quota/],
+    ['AdmissionRefused', /rule of the cluster/],
+    ['MountFailed', /PersistentVolumeClaim/],
+    ['ReadinessFailed', /probe/],
+    ['NodeLost', /node/],
+  ];
+  test.each(REASONS)('%s names its source and has a remedy of its own', (reason, text) => {
+    const explained = troubled(symptom(reason));
+    expect(explained.causes.at(-1)).toMatchObject({
+      level: 'object',
+      object: culprit,
+      reason,
+      current: true,
+    });
+    expect(explained.remedy).toMatchObject({ reason, text: expect.stringMatching(text) });
+    // Nothing has failed for good.
+    expect(explained.remedy?.text).not.toMatch(/redeploy|is not tried again/);
+    expect(explained.summary).toContain('pod web-1, container app');
+  });
+
+  test('too little memory has a remedy about memory, for the app and for data services', () => {
+    const message = 'pod x, container app: CrashLoopBackOff: exit code 137 (OOMKilled)';
+    expect(troubled(symptom('CrashLoop', { message })).remedy?.text).toContain('memory_limit_mb');
+    const database = symptom('CrashLoop', { component: 'database', message });
+    expect(troubled(database).remedy?.text).toContain('db_memory_mb');
+    const cache = symptom('CrashLoop', { component: 'cache', message });
+    expect(troubled(cache).remedy?.text).toContain('cache_memory_mb');
+  });
+
+  test('that are quiet, or of a revision that is not the active one, are left out', () => {
+    expect(troubled(symptom('CrashLoop', { quiet: true })).causes.at(-1)?.level).toBe('condition');
+    const older = explain(facts({ active: OTHER, deployment: { symptoms: [symptom('CrashLoop')] } }));
+    expect(JSON.stringify(older.causes)).not.toContain('CrashLoop');
+  });
+
+  test('of the database come last: an app without it fails because of that', () => {
+    const database = symptom('ImagePullFailed', { component: 'database', message: 'database: pod x' });
+    expect(troubled(database, symptom('CrashLoop')).remedy).toMatchObject({ reason: 'ImagePullFailed' });
+  });
+
+  test('are not current while the cluster is not observed', () => {
+    const lost = explain(
+      facts({ deployment: { symptoms: [symptom('CrashLoop')] }, listener: { status: 'LOST' } }),
+    );
+    expect(lost.causes.at(-1)).toMatchObject({ level: 'object', current: false });
+    expect(lost.remedy?.reason).toBe('ListenerLost');
+  });
+});

@@ -274,6 +274,102 @@ describe('observed: trouble', () => {
   });
 });
 
+describe('observed: symptoms of running pods', () => {
+  const since = '2026-01-02T03:00:00Z';
+  const symptom = (component: string, reason: string, more: object = {}) => ({
+    component,
+    reason,
+    message: `${component}: pod x: ${reason}`,
+    culprit: { component, object: 'x' },
+    since,
+    ...more,
+  });
+  const ready = (reason: string): Condition => ({ ...condition('Ready', 'False'), reason });
+  const progressing = (status: Condition['status']) => condition('Progressing', status);
+  const serving = facts(['DEPLOYED'], { active: ref(1) });
+  const rows = (before: DeploymentFacts, report: Partial<ObservedReport>) => {
+    const { facts: after, events } = reportOutcome(before, observed({ active: ref(1), ...report }), NOW);
+    const told = events.filter(({ details }) => !('from' in details));
+    return { after, told: told.map(({ reason, message }) => `${reason}: ${message}`) };
+  };
+
+  it.each([
+    'QuotaExceeded',
+    'AdmissionRefused',
+    'ImagePullFailed',
+    'CrashLoop',
+    'ContainerConfigInvalid',
+    'MountFailed',
+    'Unschedulable',
+    'NodeLost',
+  ])('%s leaves one row with its source, and one when it is over', (reason) => {
+    const conditions = [...DATA_READY, ready(reason), progressing('False')];
+    const first = rows(serving, { conditions, symptoms: [symptom('api', reason)] });
+    expect(first.told).toEqual([`${reason}: Running pods are in trouble: api: pod x: ${reason}`]);
+    const { events } = reportOutcome(
+      serving,
+      observed({ active: ref(1), symptoms: [symptom('api', reason)] }),
+      NOW,
+    );
+    expect(events.find((row) => row.reason === reason)?.details).toEqual({
+      component: 'api',
+      culprit: { component: 'api', object: 'x' },
+    });
+    // Another pod, a restart and a pause between two restarts are the same.
+    const again = symptom('api', reason, { message: 'api: pod y', quiet: true });
+    const second = rows(first.after, { conditions, symptoms: [again] });
+    expect(second.told).toEqual([]);
+    const over = rows(second.after, { conditions: [...DATA_READY, progressing('False')] });
+    expect(over.told).toEqual([`Recovered: Running pods have recovered: api: ${reason} is over.`]);
+    expect(over.after.symptoms).toEqual([]);
+    expect(rows(over.after, {}).told).toEqual([]);
+    expect(first.after.active).toEqual(ref(1));
+    expect(first.after.revisions).toEqual(serving.revisions);
+  });
+
+  it('of several components and causes each leaves its own row', () => {
+    const symptoms = [
+      symptom('api', 'CrashLoop'),
+      symptom('api', 'ImagePullFailed'),
+      symptom('queue', 'CrashLoop'),
+    ];
+    const { after, told } = rows(serving, { symptoms });
+    expect(told).toHaveLength(3);
+    expect(rows(after, { symptoms: symptoms.slice(0, 2) }).told).toEqual([
+      'Recovered: Running pods have recovered: queue: CrashLoop is over.',
+    ]);
+  });
+
+  it.each([
+    ['a rollout', {}, { rollout: ref(2) }],
+    ['that nothing runs', {}, { off: true }],
+    ['a switch-off', { switchedOff: true }, {}],
+    ['a deletion', { deleting: true }, {}],
+    ['that nothing is observed', {}, { conditions: [...DATA_READY, progressing('Unknown')] }],
+  ] as const)('%s proves no recovery', (_, more, report) => {
+    const before = facts(['DEPLOYED', 'DEPLOYING'], {
+      active: ref(1),
+      symptoms: [symptom('api', 'CrashLoop')],
+      ...more,
+    });
+    const { after, told } = rows(before, report);
+    expect(told.filter((row) => row.startsWith('Recovered'))).toEqual([]);
+    expect(after.symptoms).toEqual([]);
+  });
+
+  it('in Ready, a failure that was reported before is no news when a symptom is over', () => {
+    const failed = { ...ref(2), reason: 'ImagePullFailed', message: 'm' };
+    const before = facts(['DEPLOYED', 'DEPLOY_FAILED'], {
+      active: ref(1),
+      symptoms: [symptom('api', 'QuotaExceeded')],
+      conditions: [ready('QuotaExceeded')],
+    });
+    expect(rows(before, { conditions: [ready('ImagePullFailed')], failed }).told).toEqual([
+      'Recovered: Running pods have recovered: api: QuotaExceeded is over.',
+    ]);
+  });
+});
+
 describe('observed: the deployment', () => {
   it('is ready once database and cache are, and says so once', () => {
     const first = reportOutcome(facts(['QUEUED']), observed(), NOW);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { asBefore, reportSchema } from '../../../src/contract/report-protocol.ts';
 import { contentHash } from '../../../src/domain/hash.ts';
 import { goneItem, inventoryItem, observedReport } from '../../../src/listener/observe.ts';
 import { hasOwnLabels, isEdited, type Resource } from '../../../src/listener/resource-view.ts';
@@ -148,6 +149,25 @@ describe('what is told of a status', () => {
     expect(observedReport(resource({ status: { ...status, activeRevision } }))).not.toHaveProperty(
       'in_place_failure',
     );
+  });
+
+  it('lists symptoms of running pods, and says which of them are quiet', () => {
+    const symptom = { component: 'api', reason: 'CrashLoop', message: 'm', culprit: { object: 'p' } };
+    const since = '2026-01-01T00:00:00Z';
+    const symptoms = [
+      { ...symptom, since },
+      { ...symptom, component: 'queue', since, quietSince: since },
+    ];
+    const report = observedReport(resource({ status: { ...status, symptoms } }));
+    expect(report?.symptoms).toEqual([
+      { ...symptom, since },
+      { ...symptom, component: 'queue', since, quiet: true },
+    ]);
+    if (report === null) throw new Error('there is no report');
+    expect(reportSchema.safeParse({ ...report, deployment_id: ID }).success).toBe(true);
+    // An earlier hub does not know the field.
+    expect(observedReport(resource({ status }))).not.toHaveProperty('symptoms');
+    expect(asBefore(report)).not.toHaveProperty('symptoms');
   });
 
   it('revisions without a record are none of the hub’s', () => {
