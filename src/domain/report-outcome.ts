@@ -12,6 +12,7 @@ import type {
 } from './cluster-report.ts';
 import { type Condition, isDataReady, type Reason, troublesOf } from './conditions.ts';
 import type { ToldFailure } from './culprit.ts';
+import { deletionNote, withDeletionNote } from './deletion-hold.ts';
 import { canonicalJson } from './hash.ts';
 import { activeAfter, move, observedSteps, reasonOr, type Step } from './revision-steps.ts';
 import { type DeploymentStatus, deploymentStatus, type RevisionStatus } from './states.ts';
@@ -100,7 +101,13 @@ function applied(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
   return unchanged({ ...facts, acknowledgedGeneration, attempts });
 }
 
+const isPurging = ({ deleting, purgeInMs }: DeploymentFacts) => deleting && purgeInMs === null;
+
 function withReady(facts: DeploymentFacts, report: RefusedReport, now: Date): DeploymentFacts {
+  if (isPurging(facts)) {
+    const note = { reason: reasonOr(report.reason, 'ApplyRefused'), message: report.message };
+    return { ...facts, conditions: withDeletionNote(facts.conditions, note, now) };
+  }
   const before = facts.conditions.find(({ type }) => type === 'Ready');
   const refused: Condition = {
     type: 'Ready',
@@ -129,8 +136,25 @@ function isRunnable({
 
 const CANNOT_RUN: readonly RevisionStatus[] = ['BUILD_FAILED', 'CREATE_FAILED', 'SKIPPED'];
 
+/** What a purge waits for is noted; a new reason is told in the history. The listener keeps the item. */
+function waiting(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
+  if (!isPurging(facts)) return unchanged(facts, 'nothing of it is being removed');
+  const reason = reasonOr(report.reason, 'ApplyRefused');
+  const { message } = report;
+  const conditions = withDeletionNote(facts.conditions, { reason, message }, now);
+  const isNews = reason !== 'BeingDeleted' && deletionNote(facts.conditions)?.reason !== reason;
+  const told: OutcomeEvent = {
+    revisionId: null,
+    reason,
+    message: `The deletion is blocked: ${message}`,
+    details: {},
+  };
+  return { ...unchanged({ ...facts, conditions }), events: isNews ? [told] : [] };
+}
+
 function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
   if (report.generation !== facts.generation) return unchanged(facts, 'it speaks of an older generation');
+  if (report.waiting === true) return waiting(facts, report, now);
   const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, facts.attempts - 1));
   const again = report.retryable ? backoff : REFUSED_FOR_GOOD_MS;
   const retryAfterMs = Math.min(again, facts.purgeInMs ?? again);
@@ -227,6 +251,12 @@ function troubleEvents(
 /** A build has had its last word: what is wanted of the cluster is another. */
 const endsBuild = ({ built, to }: OutcomeMove) => built !== undefined || to === 'BUILD_FAILED';
 
+/** What blocks the purge is known from elsewhere than the custom resource. */
+function withFormerNote({ conditions }: DeploymentFacts, seen: readonly Condition[]): readonly Condition[] {
+  const note = deletionNote(conditions);
+  return note === undefined ? seen : [...seen, note];
+}
+
 function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): ReportOutcome {
   const ignored = whyIgnored(facts, report);
   if (ignored !== null) return unchanged(facts, ignored);
@@ -242,7 +272,7 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
     hasRunnableRevision: isRunnable({ ...moved.facts, active }),
     revisions: withBuilds(facts, moved.facts.revisions, report),
     ...(wantsAnew ? { generation: facts.generation + 1, attempts: 0 } : {}),
-    conditions: report.conditions,
+    conditions: withFormerNote(facts, report.conditions),
     observation: {
       generation: report.specGeneration,
       conditions: [...report.conditions],
