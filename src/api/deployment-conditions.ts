@@ -67,7 +67,11 @@ function withReady(conditions: readonly Condition[], ready: Condition): Conditio
 }
 
 /** `Ready` of a deployment whose deletion was requested. What blocks its removal gives the reason, while it is observed. */
-function deletionReady(record: DeploymentRecord, at: Date, blind: readonly [Reason, string] | null): Condition {
+function deletionReady(
+  record: DeploymentRecord,
+  at: Date,
+  blind: readonly [Reason, string] | null,
+): Condition {
   const asked = deletionMessage(isoTime(at), isoTime(record.purgeAfter ?? at));
   if (blind !== null) {
     return condition('False', 'DeletionRequested', at, `${asked}. It is not observed now: ${blind[1]}`);

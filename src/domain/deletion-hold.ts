@@ -78,7 +78,10 @@ export function podOverdueAt({ metadata }: Pick<Deletable, 'metadata'>): number 
 }
 
 /** That a pod does not end although its grace period is over; null: it is not so. */
-export function podHold(pod: Deletable & { readonly node?: string | undefined }, now: Date): DeletionHold | null {
+export function podHold(
+  pod: Deletable & { readonly node?: string | undefined },
+  now: Date,
+): DeletionHold | null {
   const overdueAt = podOverdueAt(pod);
   if (overdueAt === null || overdueAt > now.getTime()) return null;
   const { name, deletionTimestamp } = pod.metadata;
@@ -86,7 +89,10 @@ export function podHold(pod: Deletable & { readonly node?: string | undefined },
     pod.node === undefined
       ? 'no kubelet has confirmed that it stopped'
       : `its node ${pod.node} has not confirmed that it stopped; the node may be unreachable`;
-  return { reason: 'PodNotEnding', message: `Pod ${name} should have ended at ${deletionTimestamp}: ${node}` };
+  return {
+    reason: 'PodNotEnding',
+    message: `Pod ${name} should have ended at ${deletionTimestamp}: ${node}`,
+  };
 }
 
 const SHOWN = 3;
