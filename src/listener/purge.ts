@@ -4,19 +4,13 @@ import { combinedHold, type DeletionHold, finalizerHold, isHoldReason } from '..
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/object.ts';
+import { refusedHold } from '../kube/refused-deletion.ts';
 import { RESOURCES, type Resource as ResourceKind } from '../kube/resources.ts';
 import { credentialsCopyName, databaseName, tlsSecretName } from '../workloads/names.ts';
 import type { StepResult } from './apply.ts';
 import type { BuildSecrets } from './build-secrets.ts';
 import { type EnvSecrets, isOurs } from './env-secrets.ts';
-import {
-  leftPodHolds,
-  namespaceHold,
-  objectHolds,
-  type PodSummary,
-  podsIn,
-  refusedHold,
-} from './purge-holds.ts';
+import { leftPodHolds, namespaceHold, objectHolds, type PodSummary, podsIn } from './purge-holds.ts';
 import { checkNamespace } from './refusal.ts';
 import type { Resource, ResourceView } from './resource-view.ts';
 
