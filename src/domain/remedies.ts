@@ -232,8 +232,8 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   DeletionRequested: act(
     'Nothing, if the deployment is to go. Within its grace, POST /v2/deployments/{id}/restore takes the deletion back.',
   ),
-  BeingDeleted: act(
-    'Nothing, if it is to go: see which finalizers hold what is left. Deleted by mistake it comes back by itself, with its data.',
+  BeingDeleted: wait(
+    'Nothing, if it is to go: what blocks it is named under a reason of its own. Deleted by mistake it comes back by itself, with its data.',
   ),
   FinalizerBlocks: act(
     'The controller that set the finalizer named in the message has work to do before the object may go: see whether it runs, and its log. If that controller no longer exists, those who run the cluster remove the finalizer (kubectl edit). The deletion then ends by itself within seconds.',
