@@ -239,6 +239,9 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
       'CacheUnavailable',
       'SwitchedOff',
       'ObjectRecreated',
+      'Reconciling',
+      'BeingDeleted',
+      'FinalizerBlocks',
     ],
   },
   {
@@ -253,6 +256,7 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
       'VolumeResizing',
       'VolumeNotExpandable',
       'VolumeBeingDeleted',
+      'VolumeLost',
       'Patched',
       'Restored',
       'ListenerReturned',
