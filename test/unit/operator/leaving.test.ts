@@ -73,6 +73,8 @@ test.each([
   });
   await world.look();
   expect(world.condition('Ready')).toBe('False BeingDeleted');
+  const told = world.events.map(({ reason }) => reason);
+  expect([told.includes('FinalizerBlocks'), told.includes('Restored')]).toEqual([true, false]);
 });
 
 test('a pod of a node that does not answer is named when it should have ended', async () => {
