@@ -12,7 +12,7 @@ import type {
 } from './cluster-report.ts';
 import { type Condition, isDataReady, type Reason, troublesOf } from './conditions.ts';
 import type { ToldFailure } from './culprit.ts';
-import { deletionNote, withDeletionNote } from './deletion-hold.ts';
+import { isPurging, whatBlocks, withFormerNote } from './deletion-outcome.ts';
 import { canonicalJson } from './hash.ts';
 import { activeAfter, move, observedSteps, reasonOr, type Step } from './revision-steps.ts';
 import { type DeploymentStatus, deploymentStatus, type RevisionStatus } from './states.ts';
@@ -101,12 +101,9 @@ function applied(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
   return unchanged({ ...facts, acknowledgedGeneration, attempts });
 }
 
-const isPurging = ({ deleting, purgeInMs }: DeploymentFacts) => deleting && purgeInMs === null;
-
 function withReady(facts: DeploymentFacts, report: RefusedReport, now: Date): DeploymentFacts {
   if (isPurging(facts)) {
-    const note = { reason: reasonOr(report.reason, 'ApplyRefused'), message: report.message };
-    return { ...facts, conditions: withDeletionNote(facts.conditions, note, now) };
+    return { ...facts, conditions: whatBlocks(facts, report, now).conditions };
   }
   const before = facts.conditions.find(({ type }) => type === 'Ready');
   const refused: Condition = {
@@ -136,20 +133,10 @@ function isRunnable({
 
 const CANNOT_RUN: readonly RevisionStatus[] = ['BUILD_FAILED', 'CREATE_FAILED', 'SKIPPED'];
 
-/** What a purge waits for is noted; a new reason is told in the history. The listener keeps the item. */
 function waiting(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
   if (!isPurging(facts)) return unchanged(facts, 'nothing of it is being removed');
-  const reason = reasonOr(report.reason, 'ApplyRefused');
-  const { message } = report;
-  const conditions = withDeletionNote(facts.conditions, { reason, message }, now);
-  const isNews = reason !== 'BeingDeleted' && deletionNote(facts.conditions)?.reason !== reason;
-  const told: OutcomeEvent = {
-    revisionId: null,
-    reason,
-    message: `The deletion is blocked: ${message}`,
-    details: {},
-  };
-  return { ...unchanged({ ...facts, conditions }), events: isNews ? [told] : [] };
+  const { conditions, events } = whatBlocks(facts, report, now);
+  return { ...unchanged({ ...facts, conditions }), events };
 }
 
 function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
@@ -250,12 +237,6 @@ function troubleEvents(
 
 /** A build has had its last word: what is wanted of the cluster is another. */
 const endsBuild = ({ built, to }: OutcomeMove) => built !== undefined || to === 'BUILD_FAILED';
-
-/** What blocks the purge is known from elsewhere than the custom resource. */
-function withFormerNote({ conditions }: DeploymentFacts, seen: readonly Condition[]): readonly Condition[] {
-  const note = deletionNote(conditions);
-  return note === undefined ? seen : [...seen, note];
-}
 
 function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): ReportOutcome {
   const ignored = whyIgnored(facts, report);

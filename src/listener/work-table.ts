@@ -224,6 +224,8 @@ export class WorkTable {
     const { retryable, message } = refusal;
     logger.warn({ retryable, err: message }, 'failed to do a work item; the hub is told');
     outbox.addOutcome(refusedReport(item, refusal));
+    // The hub now shows this instead.
+    this.#holds.delete(item.deployment_id);
     this.#refused.add(item.deployment_id);
     this.#drop(item);
     return { kind: 'settled' };
