@@ -1,5 +1,6 @@
 import { type Condition, REASONS, type Reason } from '../domain/conditions.ts';
 import { deletionMessage } from '../domain/deletion.ts';
+import { deletionNote, withoutDeletionNote } from '../domain/deletion-hold.ts';
 import { isoTime } from '../domain/iso-time.ts';
 import type { DeploymentRecord } from '../store/records.ts';
 
@@ -65,17 +66,49 @@ function withReady(conditions: readonly Condition[], ready: Condition): Conditio
   return [...conditions.filter(({ type }) => type !== 'Ready'), ready];
 }
 
-function deletionRequested(at: Date, purgeAfter: Date | null): Condition {
-  const message = deletionMessage(isoTime(at), isoTime(purgeAfter ?? at));
-  return condition('False', 'DeletionRequested', at, message);
+/** `Ready` of a deployment whose deletion was requested. What blocks its removal gives the reason, while it is observed. */
+function deletionReady(
+  record: DeploymentRecord,
+  at: Date,
+  blind: readonly [Reason, string] | null,
+): Condition {
+  const asked = deletionMessage(isoTime(at), isoTime(record.purgeAfter ?? at));
+  if (blind !== null) {
+    return condition('False', 'DeletionRequested', at, `${asked}. It is not observed now: ${blind[1]}`);
+  }
+  const note = deletionNote(record.conditions);
+  if (note === undefined) return condition('False', 'DeletionRequested', at, asked);
+  return { ...note, type: 'Ready', message: `${note.message}; ${asked}` };
+}
+
+/** What is being removed may be gone at any moment: no condition of before is shown as if it still held. */
+function removed(conditions: readonly Condition[], since: Date): Condition[] {
+  return conditions.map(({ type, status, reason }) => ({
+    ...condition(
+      'Unknown',
+      'BeingDeleted',
+      since,
+      `The deployment is being removed from its cluster. It was ${status} (${reason}) when last seen.`,
+    ),
+    type,
+  }));
+}
+
+/** Conditions while a deletion is under way: within its grace what runs is still observed, after it everything goes. */
+function deletionConditions(record: DeploymentRecord, at: Date, now: Date): Condition[] {
+  const { listener, purgeAfter } = record;
+  const seen = withoutDeletionNote(record.conditions);
+  const blind = listener.everSeen ? blindness(record) : null;
+  const purgesSince = purgeAfter ?? at;
+  const others =
+    purgesSince <= now ? removed(seen, purgesSince) : blind === null ? seen : unobserved(record, blind);
+  return withReady(others, deletionReady(record, at, blind));
 }
 
 /** The conditions of a deployment. Never a `Ready` that speaks of an older generation than the wanted one. */
-export function shownConditions(record: DeploymentRecord): Condition[] {
+export function shownConditions(record: DeploymentRecord, now = new Date()): Condition[] {
   const { listener, conditions, observation, generation } = record;
-  if (record.deleteRequestedAt !== null) {
-    return withReady(conditions, deletionRequested(record.deleteRequestedAt, record.purgeAfter));
-  }
+  if (record.deleteRequestedAt !== null) return deletionConditions(record, record.deleteRequestedAt, now);
   if (!listener.everSeen) {
     return withReady(conditions, condition('False', 'ListenerNeverSeen', record.createdAt));
   }

@@ -54,6 +54,7 @@ export function toClusterReport(report: Report): ClusterReport {
         reason: report.reason,
         message: clean(report.message),
         retryable: report.retryable,
+        waiting: report.waiting ?? false,
       };
     case 'observed': {
       const { failed_revision: failed, in_place_failure: inPlace = null } = report;

@@ -43,6 +43,12 @@ export const reportSchema = z.discriminatedUnion('kind', [
     retryable: z
       .boolean()
       .describe('False: only a change of the deployment can help; its revision has failed.'),
+    waiting: z
+      .boolean()
+      .optional()
+      .describe(
+        'True: the listener keeps the item and tries again by itself; this only says what the item waits for, such as an object that blocks a purge. Absent: false.',
+      ),
   }),
   z.object({
     kind: z.literal('observed').describe("The custom resource's status."),
@@ -116,7 +122,7 @@ export const MAX_REPORTS = 500;
  * Of reports, what a hub of the version before does not know, and refuses (decision 0032: later ones pass it over). To be
  * emptied with the next version.
  */
-const LATER_FIELDS: ReadonlySet<string> = new Set(['routes', 'work_version', 'symptoms']);
+const LATER_FIELDS: ReadonlySet<string> = new Set(['routes', 'work_version', 'symptoms', 'waiting']);
 
 /** A report as the version before has it. */
 export function asBefore(report: Report): Report {

@@ -31,6 +31,8 @@ export interface RefusedReport {
   readonly reason: string;
   readonly message: string;
   readonly retryable: boolean;
+  /** The listener keeps the item and tries again by itself; this only says what it waits for. */
+  readonly waiting?: boolean;
 }
 
 /** The build that the cluster is asked for, as last observed (contract/build.ts). */

@@ -30,6 +30,7 @@ export const REASONS = {
   VolumeNotExpandable: 'The storage class refuses to grow the volume.',
   VolumeResizing: 'The volume is being grown.',
   VolumeBeingDeleted: "Somebody deleted the database's volume claim; its pod is all that keeps the data.",
+  VolumeLost: "The database's volume claim has lost its PersistentVolume.",
   CredentialsLost: "The Secrets with the database's password are gone.",
   EnvironmentMissing:
     'A Secret that the listener makes is gone: the environment of a revision, or the credentials for its image.',
@@ -128,6 +129,13 @@ export const REASONS = {
   BranchReadable: 'The tracked branch can be looked at again.',
   DeletionRequested: 'Deletion was asked for.',
   BeingDeleted: 'The custom resource is being deleted, with all that it owns.',
+  FinalizerBlocks: 'A finalizer keeps an object from being deleted.',
+  VolumeInUse: 'A pod uses a volume claim that is being deleted.',
+  PodNotEnding: 'A pod that is being deleted does not end.',
+  DeletionRefused: 'The cluster refuses to delete an object.',
+  DeletionForbidden: 'Berth has no right to delete or list an object.',
+  DependentsLeft: 'The deletion waits for an object that is still there.',
+  NamespaceTerminating: 'The namespace is being deleted.',
   Restored: 'Deletion was taken back within its grace.',
   Forgotten: 'The record was removed without a look at the cluster.',
   Deleted: 'Nothing of the deployment is left in the cluster.',
@@ -165,6 +173,11 @@ export const TROUBLES: readonly Reason[] = [
   'CredentialsLost',
   'VolumeNotExpandable',
   'VolumeBeingDeleted',
+  'VolumeLost',
+  'FinalizerBlocks',
+  'VolumeInUse',
+  'PodNotEnding',
+  'NamespaceTerminating',
   'Refused',
   'Conflict',
   'RouteRefused',
@@ -189,7 +202,11 @@ export function troublesOf(conditions: readonly Condition[]): Condition[] {
 }
 
 /** Said of the volume of a database that answers. */
-const ANSWERING: ReadonlySet<string> = new Set<Reason>(['VolumeNotExpandable', 'VolumeBeingDeleted']);
+const ANSWERING: ReadonlySet<string> = new Set<Reason>([
+  'VolumeNotExpandable',
+  'VolumeBeingDeleted',
+  'VolumeLost',
+]);
 
 /** Of DatabaseReady or CacheReady: what it speaks of answers. */
 export function isAnswering({ status, reason }: Pick<Condition, 'status' | 'reason'>): boolean {

@@ -1,5 +1,6 @@
 import type { Condition, Reason } from './conditions.ts';
 import { deletionMessage } from './deletion.ts';
+import { deletionNote, isHoldReason, objectOfHold } from './deletion-hold.ts';
 import { culpritCause, inPlaceCause, symptomCauses } from './explain-culprits.ts';
 import {
   type Cause,
@@ -131,6 +132,7 @@ function conditionCauses(
       link({
         level: 'condition',
         condition: type,
+        object: isHoldReason(reason) ? objectOfHold(message) : null,
         reason,
         message: `${type} is ${status}: ${message}`,
         at: timeOf(lastTransitionTime, updatedAt),
@@ -139,9 +141,28 @@ function conditionCauses(
     );
 }
 
+type DeletionFacts = Pick<ExplainFacts, 'now'> & {
+  readonly deployment: Pick<ExplainFacts['deployment'], 'deleteRequestedAt' | 'purgeAfter'>;
+};
+
+/** Its deletion was requested, and the grace is over: it is being removed from its cluster. */
+function isPurging({ now, deployment: { deleteRequestedAt, purgeAfter } }: DeletionFacts): boolean {
+  return deleteRequestedAt !== null && (purgeAfter === null || purgeAfter <= now);
+}
+
+/** What blocks the removal. */
+function holdCause({ deployment: { conditions, updatedAt } }: ExplainFacts, current: boolean): Cause[] {
+  const note = deletionNote(conditions);
+  if (note === undefined) return [];
+  const { reason, message, lastTransitionTime } = note;
+  const at = timeOf(lastTransitionTime, updatedAt);
+  const object = isHoldReason(reason) ? objectOfHold(message) : null;
+  return [link({ level: 'object', object, reason, message: `The deletion waits: ${message}`, at, current })];
+}
+
 function deletionCause({ now, deployment: { deleteRequestedAt: at, purgeAfter } }: ExplainFacts): Cause[] {
   if (at === null) return [];
-  const isOver = purgeAfter === null || purgeAfter <= now;
+  const isOver = purgeAfter === null || isPurging({ now, deployment: { deleteRequestedAt: at, purgeAfter } });
   const said = isOver
     ? 'deletion was asked for, and can no longer be taken back: it goes once the cluster is clean'
     : deletionMessage(at.toISOString(), purgeAfter.toISOString());
@@ -188,6 +209,11 @@ const isToBuild = ({ revision: { status, reason } }: ExplainFacts) =>
 /** Why one that is under way, or that serves, is where it is. */
 function liveCauses(facts: ExplainFacts): Cause[] {
   const { revision } = facts;
+  // What was wanted and seen before the removal says nothing of it.
+  if (isPurging(facts)) {
+    const unobserved = listenerCause(facts);
+    return [...deletionCause(facts), ...unobserved, ...holdCause(facts, unobserved.length === 0)];
+  }
   const overtaken =
     !isTerminal(revision.status) && !isWanted(facts) ? successorCause(facts, 'Superseded') : [];
   const listener = listenerCause(facts);

@@ -47,6 +47,9 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   VolumeBeingDeleted: act(
     'Somebody deleted the volume claim of the database; the running pod is all that keeps it. Whoever runs the cluster saves the data now, as the message says: a dump, and the reclaim policy Retain on its PersistentVolume. After that, delete the pod: the database comes back with an empty volume, into which the dump goes.',
   ),
+  VolumeLost: act(
+    'The PersistentVolume that the message names was deleted. While the pod of the database runs, save the data: a dump, as described for VolumeBeingDeleted in docs/runbooks. To use a restored PersistentVolume, bind it to the claim again; to begin with an empty volume, delete the claim and then the pod of the database.',
+  ),
   CredentialsLost: act(
     'Somebody deleted both Secrets with the password of the database. Whoever runs the cluster makes one of them again, as the message says; no other password is made up, for the running app knows only the old one.',
   ),
@@ -233,8 +236,29 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   DeletionRequested: act(
     'Nothing, if the deployment is to go. Within its grace, POST /v2/deployments/{id}/restore takes the deletion back.',
   ),
-  BeingDeleted: act(
-    'Nothing, if it is to go: see which finalizers hold what is left. Deleted by mistake it comes back by itself, with its data.',
+  BeingDeleted: wait(
+    'Nothing, if it is to go: what blocks it is named under a reason of its own. Deleted by mistake it comes back by itself, with its data.',
+  ),
+  FinalizerBlocks: act(
+    'The controller that set the finalizer named in the message has work to do before the object may go: see whether it runs, and its log. If that controller no longer exists, those who run the cluster remove the finalizer (kubectl edit). The deletion then ends by itself within seconds.',
+  ),
+  VolumeInUse: act(
+    'Delete the pod that the message names, or let it end. Kubernetes keeps a volume claim for as long as a pod uses it; after that the deletion ends by itself within seconds.',
+  ),
+  PodNotEnding: act(
+    'See whether the node that the message names is up (kubectl get nodes). If it does not come back, delete the Node object, or give it the taint node.kubernetes.io/out-of-service; only where nothing of the pod runs any more, kubectl delete pod --force. The deletion then ends by itself within seconds.',
+  ),
+  DeletionRefused: act(
+    'A rule of the cluster (admission webhook, ValidatingAdmissionPolicy) refuses to delete the object that the message names. Those who run the cluster change the rule or make an exception for Berth and for the garbage collector. The deletion is tried again at least every minute.',
+  ),
+  DeletionForbidden: act(
+    'Give the ServiceAccount that the message names the right that it lacks: the roles in manifests/ hold all of them; berth listener doctor lists what is missing. The deletion is tried again at least every minute.',
+  ),
+  DependentsLeft: act(
+    'Delete the object that the message names, or find out what keeps the garbage collector (kube-controller-manager) from it: kubectl get events, its finalizers, and those of objects that it owns (ReplicaSets, pods).',
+  ),
+  NamespaceTerminating: act(
+    'The namespace is being deleted, and nothing can be made in it. If it does not end, see what is left in it (kubectl get namespace -o yaml, status.conditions) and remove what holds that. To go on, make the namespace again once it is gone: the deployment is then applied again within a minute. Otherwise delete the deployment.',
   ),
   Deleted: HISTORY,
   RollbackRequested: HISTORY,

@@ -12,6 +12,7 @@ import type {
 } from './cluster-report.ts';
 import { type Condition, isDataReady, type Reason, troublesOf } from './conditions.ts';
 import type { ToldFailure } from './culprit.ts';
+import { isPurging, whatBlocks, withFormerNote } from './deletion-outcome.ts';
 import { canonicalJson } from './hash.ts';
 import { activeAfter, move, observedSteps, reasonOr, type Step } from './revision-steps.ts';
 import { type DeploymentStatus, deploymentStatus, type RevisionStatus } from './states.ts';
@@ -102,6 +103,9 @@ function applied(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
 }
 
 function withReady(facts: DeploymentFacts, report: RefusedReport, now: Date): DeploymentFacts {
+  if (isPurging(facts)) {
+    return { ...facts, conditions: whatBlocks(facts, report, now).conditions };
+  }
   const before = facts.conditions.find(({ type }) => type === 'Ready');
   const refused: Condition = {
     type: 'Ready',
@@ -130,8 +134,15 @@ function isRunnable({
 
 const CANNOT_RUN: readonly RevisionStatus[] = ['BUILD_FAILED', 'CREATE_FAILED', 'SKIPPED'];
 
+function waiting(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
+  if (!isPurging(facts)) return unchanged(facts, 'nothing of it is being removed');
+  const { conditions, events } = whatBlocks(facts, report, now);
+  return { ...unchanged({ ...facts, conditions }), events };
+}
+
 function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
   if (report.generation !== facts.generation) return unchanged(facts, 'it speaks of an older generation');
+  if (report.waiting === true) return waiting(facts, report, now);
   const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, facts.attempts - 1));
   const again = report.retryable ? backoff : REFUSED_FOR_GOOD_MS;
   const retryAfterMs = Math.min(again, facts.purgeInMs ?? again);
@@ -278,7 +289,7 @@ function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): Re
     hasRunnableRevision: isRunnable({ ...moved.facts, active }),
     revisions: withBuilds(facts, moved.facts.revisions, report),
     ...(wantsAnew ? { generation: facts.generation + 1, attempts: 0 } : {}),
-    conditions: report.conditions,
+    conditions: withFormerNote(facts, report.conditions),
     observation: {
       generation: report.specGeneration,
       conditions: [...report.conditions],

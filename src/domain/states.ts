@@ -240,6 +240,9 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
       'CacheUnavailable',
       'SwitchedOff',
       'ObjectRecreated',
+      'Reconciling',
+      'BeingDeleted',
+      'FinalizerBlocks',
     ],
   },
   {
@@ -254,6 +257,7 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
       'VolumeResizing',
       'VolumeNotExpandable',
       'VolumeBeingDeleted',
+      'VolumeLost',
       'Patched',
       'Restored',
       'ListenerReturned',

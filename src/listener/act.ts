@@ -68,7 +68,7 @@ export async function act(parts: ListenerParts, term: Term, stopping: AbortSigna
     random,
   });
   const shared = { hub, term, logger, clock, random };
-  const unfollow = followResources(parts, outbox);
+  const unfollow = followResources(parts, outbox, (deploymentId) => table.isPurging(deploymentId));
   const sending = runSender({ ...shared, outbox, view, draining: draining.signal });
   const pulling = pullWork({ ...shared, table, isReachable: () => probe.isReachable, signal: ending });
   view.onLateSync(() => outbox.touchEverything(), ending);

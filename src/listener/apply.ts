@@ -1,6 +1,7 @@
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
 import { ANNOTATIONS, FIELD_MANAGERS } from '../contract/names.ts';
 import type { ApplyWork } from '../contract/work-protocol.ts';
+import type { DeletionHold } from '../domain/deletion-hold.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
@@ -8,6 +9,7 @@ import { wantedHost } from '../workloads/app-url.ts';
 import type { BuildSecrets } from './build-secrets.ts';
 import type { EnvSecrets } from './env-secrets.ts';
 import type { PullSecrets } from './pull-secret.ts';
+import { namespaceHold } from './purge-holds.ts';
 import { checkNamespace, Refusal } from './refusal.ts';
 import { isEdited, type Resource, type ResourceView, specHashOf } from './resource-view.ts';
 import type { TenantNamespaces } from './tenant-namespace.ts';
@@ -15,7 +17,7 @@ import type { TenantNamespaces } from './tenant-namespace.ts';
 /** Brings one deployment's custom resource to what the hub wants. */
 
 export interface ApplyDeps {
-  client: Pick<KubeClient, 'create' | 'apply'>;
+  client: Pick<KubeClient, 'create' | 'apply' | 'find'>;
   view: Pick<ResourceView, 'covers' | 'trouble' | 'get' | 'getSure' | 'refresh' | 'creating' | 'noteWrite'>;
   secrets: EnvSecrets;
   pullSecrets: PullSecrets;
@@ -35,7 +37,8 @@ export interface ApplyDeps {
  */
 export type StepResult =
   | { kind: 'done'; gone?: readonly number[] }
-  | { kind: 'wait'; ms: number }
+  /** `hold`: what blocks the end of it, where that is known. */
+  | { kind: 'wait'; ms: number; hold?: DeletionHold }
   | { kind: 'late' };
 
 const DONE: StepResult = { kind: 'done' };
@@ -162,6 +165,20 @@ async function writeWithBuild(item: ApplyWork, deps: ApplyDeps, signal: AbortSig
   }
 }
 
+/** That nothing can be made in a namespace which is being deleted says too little: what keeps it is named. */
+async function namespaceRefusal(
+  error: unknown,
+  namespace: string,
+  { client }: ApplyDeps,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const isTerminating = ({ reason }: { reason?: string | undefined }) => reason === 'NamespaceTerminating';
+  if (!isKubeError(error) || !error.causes.some(isTerminating)) return error;
+  const hold = await namespaceHold(client, namespace, signal);
+  const message = hold?.message ?? `Namespace ${namespace} is being deleted`;
+  return new Refusal('NamespaceTerminating', message, true);
+}
+
 /**
  * Namespace, Secrets, custom resource, in this order: a custom resource never names what is not there.
  * @param repair this generation was applied before: believe no memory of what was there then
@@ -179,10 +196,15 @@ export async function applyItem(
   }
   checkNamespace(deps.view, namespace);
   const tenant = { name: namespace, tenantId, quotas: item.tenant_quotas };
-  if (item.create_namespace) await deps.namespaces.ensure(tenant, deps.guard, signal);
-  await deps.secrets.ensure(item, repair, deps.guard, signal);
-  await deps.pullSecrets.ensure(item, repair, deps.guard, signal);
-  const result = await writeWithBuild(item, deps, signal);
+  let result: StepResult;
+  try {
+    if (item.create_namespace) await deps.namespaces.ensure(tenant, deps.guard, signal);
+    await deps.secrets.ensure(item, repair, deps.guard, signal);
+    await deps.pullSecrets.ensure(item, repair, deps.guard, signal);
+    result = await writeWithBuild(item, deps, signal);
+  } catch (error) {
+    throw await namespaceRefusal(error, namespace, deps, signal);
+  }
   if (result.kind !== 'done' || item.stale_env_revisions.length === 0) return result;
   const inUse = revisionsInUse(await deps.view.getSure(namespace, item.name, signal));
   const stale = item.stale_env_revisions.filter((number) => !inUse.has(number));

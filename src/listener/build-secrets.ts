@@ -173,13 +173,13 @@ export class BuildSecrets {
 
   /**
    * Removes the Secrets and Jobs of a deployment.
-   * @returns whether something was still there
+   * @returns what was still there
    */
-  async remove(deploymentId: string, guard: () => void, signal: AbortSignal): Promise<boolean> {
-    let left = false;
+  async remove(deploymentId: string, guard: () => void, signal: AbortSignal): Promise<KubeObject[]> {
+    const left: KubeObject[] = [];
     for (const kind of [RESOURCES.Job, RESOURCES.Secret]) {
       for (const object of await this.#list(kind, `,${LABELS.deploymentId}=${deploymentId}`, signal)) {
-        left = true;
+        left.push({ ...object, kind: kind.kind });
         if (object.metadata.deletionTimestamp !== undefined) continue;
         guard();
         await this.#delete(kind, object, signal);

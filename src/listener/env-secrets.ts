@@ -1,5 +1,6 @@
 import { envSecretName, LABELS, MANAGED_BY } from '../contract/names.ts';
 import type { ApplyWork } from '../contract/work-protocol.ts';
+import { finalizerHold } from '../domain/deletion-hold.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
@@ -65,8 +66,11 @@ function secretObject(item: ApplyWork, { name, revision_id: revisionId, data }: 
   };
 }
 
-function beingDeleted({ name }: Environment): Refusal {
-  return new Refusal('ApplyRefused', `the Secret ${name} is being deleted`, true);
+/** @param found what has the name; undefined: it has just gone, or was never read */
+export function beingDeleted(name: string, found?: KubeObject): Refusal {
+  const hold = found === undefined ? null : finalizerHold({ ...found, kind: 'Secret' });
+  const message = hold?.message ?? `the Secret ${name} is being deleted`;
+  return new Refusal(hold?.reason ?? 'ApplyRefused', message, true);
 }
 
 export class EnvSecrets {
@@ -104,7 +108,9 @@ export class EnvSecrets {
     if (await this.#create(item, secret, signal)) return;
     const at = { namespace: item.namespace, name: secret.name };
     const found = await this.#options.client.find(RESOURCES.Secret, at, { signal });
-    if (found === undefined || found.metadata.deletionTimestamp !== undefined) throw beingDeleted(secret);
+    if (found === undefined || found.metadata.deletionTimestamp !== undefined) {
+      throw beingDeleted(secret.name, found);
+    }
     if (!isOurs(found, item.deployment_id)) {
       throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not make`, true);
     }
@@ -115,7 +121,7 @@ export class EnvSecrets {
     await this.#delete(at, found.metadata.uid, signal);
     guard();
     if (await this.#create(item, secret, signal)) return;
-    throw beingDeleted(secret);
+    throw beingDeleted(secret.name);
   }
 
   /** @returns false: there is one of this name */
@@ -131,6 +137,7 @@ export class EnvSecrets {
 
   /**
    * Removes Secrets of this deployment by name; ones that are missing or somebody else's are passed over.
+   * @returns those that finalizers keep: they go when the last finalizer does
    * @throws KubeError
    */
   async remove(
@@ -138,22 +145,26 @@ export class EnvSecrets {
     names: readonly string[],
     guard: () => void,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<KubeObject[]> {
+    const kept: KubeObject[] = [];
     for (const name of names) {
       const at = { namespace: owner.namespace, name };
       this.#there.delete(`${owner.namespace}/${name}`);
       const found = await this.#options.client.find(RESOURCES.Secret, at, { signal });
       if (found === undefined || !isOurs(found, owner.deployment_id)) continue;
+      if ((found.metadata.finalizers ?? []).length > 0) kept.push(found);
+      if (found.metadata.deletionTimestamp !== undefined) continue;
       guard();
       await this.#delete(at, found.metadata.uid, signal);
     }
+    return kept;
   }
 
   /**
    * Removes the certificate that cert-manager keeps of a Certificate that is gone. It bears none of our labels: it was
    * made for our route, which alone asked for a Certificate of this name.
    * @param host a certificate of it stays, and one of which it is not known; null: none stays
-   * @returns whether one was there and is removed
+   * @returns the one that was there and is removed, or is kept by its finalizers; undefined: none was
    * @throws KubeError
    */
   async removeCertificate(
@@ -162,16 +173,17 @@ export class EnvSecrets {
     guard: () => void,
     signal: AbortSignal,
     host: string | null = null,
-  ): Promise<boolean> {
+  ): Promise<KubeObject | undefined> {
     const at = { namespace, name };
     const found = await this.#options.client.find(RESOURCES.Secret, at, { signal });
     const { annotations = {} } = found?.metadata ?? {};
-    if (found === undefined || annotations[CERTIFICATE_NAME] !== name) return false;
+    if (found === undefined || annotations[CERTIFICATE_NAME] !== name) return undefined;
     const hosts = annotations[CERTIFICATE_HOSTS]?.split(',');
-    if (host !== null && (hosts === undefined || hosts.includes(host))) return false;
+    if (host !== null && (hosts === undefined || hosts.includes(host))) return undefined;
+    if (found.metadata.deletionTimestamp !== undefined) return found;
     guard();
     await this.#delete(at, found.metadata.uid, signal);
-    return true;
+    return found;
   }
 
   async #delete(at: { namespace: string; name: string }, uid: string | undefined, signal: AbortSignal) {
@@ -196,8 +208,8 @@ export class EnvSecrets {
     const gone: number[] = [];
     try {
       for (const number of revisions) {
-        await this.remove(item, [envSecretName(item.name, number)], guard, signal);
-        gone.push(number);
+        const kept = await this.remove(item, [envSecretName(item.name, number)], guard, signal);
+        if (kept.length === 0) gone.push(number);
       }
     } catch (error) {
       signal.throwIfAborted();

@@ -10,12 +10,19 @@ import {
   type Resource,
 } from './resource-view.ts';
 
-/** What happens to custom resources is told to the hub: every status, and what somebody else did to spec. @returns ends it */
+/**
+ * What happens to custom resources is told to the hub: every status, and what somebody else did to spec.
+ * @param isPurging whether this listener removes the deployment itself: the hub knows that it goes
+ * @returns ends it
+ */
 export function followResources(
   { view, secrets, pullSecrets }: Pick<ListenerParts, 'view' | 'secrets' | 'pullSecrets'>,
   outbox: Outbox,
+  isPurging: (deploymentId: string) => boolean = () => false,
 ): () => void {
   const observe = (resource: Resource) => {
+    const leaves = resource.metadata.deletionTimestamp !== undefined;
+    if (leaves && isPurging(resource.spec?.deploymentId ?? '')) return;
     const report = observedReport(resource);
     if (report !== null) outbox.addObserved(report);
   };

@@ -1,6 +1,8 @@
-import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
+import { MANAGED_DEPLOYMENT, type ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import type { InventoryItem, ObservedReport } from '../contract/report-protocol.ts';
+import type { Condition } from '../domain/conditions.ts';
 import type { ToldFailure } from '../domain/culprit.ts';
+import { finalizerHold } from '../domain/deletion-hold.ts';
 import { contentHash } from '../domain/hash.ts';
 import { UUID_PATTERN } from '../domain/id.ts';
 import { parseQuantity } from '../kube/quantity.ts';
@@ -84,21 +86,44 @@ function resolvedImages({ image, activeRevision }: ManagedDeploymentStatus): Pic
   return distinct.length === 0 ? {} : { images: distinct };
 }
 
-/** The report of a resource's status; null while there is nothing to tell: no record, no status yet, being deleted. */
+/**
+ * Conditions of a custom resource that is being deleted. The operator says that nothing of it is observed any more; until it
+ * has said so, and where it does not run, the conditions of before are not passed on as if they still held.
+ */
+function leavingConditions({ metadata, status }: Resource): Condition[] {
+  const conditions = status?.conditions ?? [];
+  if (conditions.every(({ type, status: is }) => type === 'Ready' || is === 'Unknown')) return conditions;
+  const { deletionTimestamp: since = '', name } = metadata;
+  const held = finalizerHold({ kind: MANAGED_DEPLOYMENT.kind, metadata });
+  const { reason, message } = held ?? {
+    reason: 'BeingDeleted',
+    message: `ManagedDeployment ${name} is being deleted since ${since}`,
+  };
+  return conditions.map(({ type, observedGeneration }) => ({
+    type,
+    status: type === 'Ready' ? 'False' : 'Unknown',
+    reason: type === 'Ready' ? reason : 'BeingDeleted',
+    message,
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+    lastTransitionTime: since,
+  }));
+}
+
+/** The report of a resource's status; null while there is nothing to tell: no record, no status yet. */
 export function observedReport(resource: Resource): ObservedReport | null {
   const { status, metadata } = resource;
   const deploymentId = deploymentIdOf(resource);
   if (deploymentId === null || status?.observedSpecGeneration === undefined) return null;
-  if (metadata.deletionTimestamp !== undefined) return null;
+  const leaves = metadata.deletionTimestamp !== undefined;
   return {
     kind: 'observed',
     deployment_id: deploymentId,
     name: metadata.name,
     namespace: metadata.namespace,
     observed_spec_generation: status.observedSpecGeneration,
-    conditions: status.conditions ?? [],
+    conditions: leaves ? leavingConditions(resource) : (status.conditions ?? []),
     off: status.suspended ?? false,
-    url: status.url ?? null,
+    url: leaves ? null : (status.url ?? null),
     ...(status.routes === undefined ? {} : { routes: status.routes }),
     active_revision: revisionRef(status.activeRevision),
     rollout_revision: revisionRef(status.rollout),

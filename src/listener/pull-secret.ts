@@ -5,7 +5,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resources.ts';
-import { isOurs } from './env-secrets.ts';
+import { beingDeleted, isOurs } from './env-secrets.ts';
 import { Refusal } from './refusal.ts';
 import type { Resource } from './resource-view.ts';
 
@@ -93,7 +93,7 @@ export class PullSecrets {
       guard();
       if (await this.#create(wanted, signal)) return;
     }
-    throw new Refusal('ApplyRefused', `the Secret ${secret.name} is being deleted`, true);
+    throw beingDeleted(secret.name, found);
   }
 
   /** @returns false: there is one of this name */

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from '../kube/clock.ts';
 import { isKubeError } from '../kube/errors.ts';
 import { RESOURCES } from '../kube/resources.ts';
 import { namespaceQuota } from './namespace-quota.ts';
+import { namespaceHold } from './purge-holds.ts';
 import { Refusal } from './refusal.ts';
 
 /**
@@ -89,7 +90,9 @@ export class TenantNamespaces {
     }
     const { labels = {}, uid, deletionTimestamp } = found?.metadata ?? { name };
     if (found === undefined || deletionTimestamp !== undefined) {
-      throw new Refusal('ApplyRefused', `the namespace ${name} is being deleted`, true);
+      const hold = await namespaceHold(client, name, signal);
+      const message = hold?.message ?? `Namespace ${name} is being deleted`;
+      throw new Refusal('NamespaceTerminating', message, true);
     }
     if (labels[LABELS.managedBy] !== MANAGED_BY || labels[LABELS.tenantId] !== tenantId) {
       throw new Refusal(

@@ -1,4 +1,6 @@
 import type { WorkItem } from '../contract/work-protocol.ts';
+import type { Reason } from '../domain/conditions.ts';
+import type { DeletionHold } from '../domain/deletion-hold.ts';
 import { type Logger, withFields } from '../domain/logger.ts';
 import type { TellSpan } from '../domain/span.ts';
 import type { Clock } from '../kube/clock.ts';
@@ -29,6 +31,11 @@ const SILENT_RETRIES = 3;
 /** At once: fewer than `ITEMS_AT_ONCE`, so that one is free for another tenant's item. */
 export const ITEMS_OF_ONE_TENANT = 12;
 
+const NO_HOLD = {
+  reason: 'BeingDeleted',
+  message: 'what is left is being deleted',
+} as const satisfies { reason: Reason; message: string };
+
 const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** Which change of the hub's it is about: the same names as in the lines of hub and operator. */
@@ -50,6 +57,8 @@ export class WorkTable {
   /** Deployments of which the hub was told that an item was refused, and nothing else since. */
   readonly #refused = new Set<string>();
   readonly #memory: PurgeMemory = new Map();
+  /** What the hub was last told of what blocks a purge, by deployment. */
+  readonly #holds = new Map<string, string>();
   #room = Promise.withResolvers<void>();
 
   constructor(options: WorkTableOptions) {
@@ -70,6 +79,11 @@ export class WorkTable {
   /** Of these, those that a worker has or is to have now. */
   get busy(): number {
     return this.#items.size - this.#resting.size;
+  }
+
+  /** Whether a deployment is being removed by an item of this table. */
+  isPurging(deploymentId: string): boolean {
+    return this.#items.get(deploymentId)?.kind === 'purge';
   }
 
   /** Takes an item; an older one of the deployment is dropped, and so is the item if it is the older one. */
@@ -158,6 +172,7 @@ export class WorkTable {
   #finish(item: WorkItem, result: StepResult, logger: Logger): Outcome {
     const { deployment_id, generation } = item;
     if (result.kind === 'wait') {
+      if (item.kind === 'purge') this.#tellHold(item, result.hold);
       this.#rest(item);
       return { kind: 'requeue', afterMs: result.ms };
     }
@@ -177,10 +192,24 @@ export class WorkTable {
       this.#tellStatusAgain(item);
     } else {
       this.#applied.delete(deployment_id);
+      this.#holds.delete(deployment_id);
       outbox.addOutcome({ kind: 'purged', deployment_id });
     }
     this.#drop(item);
     return { kind: 'settled' };
+  }
+
+  /** The hub is told what blocks a purge when that changes, and not again while it stays. The item is kept. */
+  #tellHold(item: WorkItem, hold: DeletionHold | undefined): void {
+    const before = this.#holds.get(item.deployment_id);
+    if (hold === undefined && before === undefined) return;
+    const { reason, message } = hold ?? NO_HOLD;
+    if (before === message) return;
+    this.#holds.set(item.deployment_id, message);
+    this.#options.outbox.addOutcome({
+      ...refusedReport(item, new Refusal(reason, message, true)),
+      waiting: true,
+    });
   }
 
   #fail(item: WorkItem, error: unknown, logger: Logger): Outcome {
@@ -195,6 +224,8 @@ export class WorkTable {
     const { retryable, message } = refusal;
     logger.warn({ retryable, err: message }, 'failed to do a work item; the hub is told');
     outbox.addOutcome(refusedReport(item, refusal));
+    // The hub now shows this instead.
+    this.#holds.delete(item.deployment_id);
     this.#refused.add(item.deployment_id);
     this.#drop(item);
     return { kind: 'settled' };

@@ -57,6 +57,7 @@ function observe(
     resource: asFirstGiven(read, storedTemplates),
     children: new Map(PLAIN_CHILDREN.flatMap(ours).map((child) => [idOf(child), child])),
     storedTemplates,
+    leavingRevisions: revisions.filter(({ metadata }) => metadata.deletionTimestamp !== undefined),
     witnesses: revisions.filter(isWitness).map((object) => ({ object, secrets: owningSecrets(object) })),
     pods: ours('Pod') as ObservedPod[],
     missingKinds: new Set(OPTIONAL_KINDS.filter((kind) => !view.watches(kind))),

@@ -6,16 +6,19 @@ import { isSecretWitness } from '../workloads/secret-witness.ts';
 import type { Acted } from './act.ts';
 import { isPaused } from './conditions.ts';
 import type { Decision } from './decide.ts';
+import { nextOverdue } from './deletion-holds.ts';
 import type { LookTime } from './look-time.ts';
 import type { Remembered } from './memory.ts';
 import type { Observed } from './observed.ts';
 import { secretsCheckDue, secretsCheckId } from './secrets-check.ts';
 import { suspectsOf, tellingsDue } from './tellings.ts';
 
+/** A namespace that is being deleted takes its time. */
+const LEAVING_MS = 30_000;
 /** The cached resource is older than the server's: its event is on the way. */
 const STALE_PARENT_MS = 500;
 /** Between two looks that nothing but the clock asks for. */
-const SHORTEST_PAUSE_MS = 100;
+export const SHORTEST_PAUSE_MS = 100;
 
 export interface Reported {
   /** The write was put off until then (ms since the epoch). */
@@ -45,12 +48,19 @@ export function staleOutcome(error = new KubeError({ kind: 'conflict', message: 
   return { kind: 'retry', error };
 }
 
+/** When to look again because not everything could be done; undefined: all was done that was decided. */
+function afterUnfinished({ leaving, error, stale }: Acted): Outcome | undefined {
+  if (leaving) return { kind: 'requeue', afterMs: LEAVING_MS };
+  if (error !== undefined) return { kind: 'retry', error };
+  return stale ? staleOutcome() : undefined;
+}
+
 /** When to look again, if nothing happens before. */
 export function nextLook({ observed, decision, acted, reported, status, remembered, time }: Looked): Outcome {
   const now = time.date;
   const { plan, housekeeping, target, verdict, turnsAt } = decision;
-  if (acted.error !== undefined) return { kind: 'retry', error: acted.error };
-  if (acted.stale) return staleOutcome();
+  const unfinished = afterUnfinished(acted);
+  if (unfinished !== undefined) return unfinished;
   const toAct = isPaused(observed.resource)
     ? []
     : [
@@ -75,6 +85,7 @@ export function nextLook({ observed, decision, acted, reported, status, remember
     decision.symptoms.dueAt,
     reported.dueAt,
     reported.stale ? now + STALE_PARENT_MS : undefined,
+    nextOverdue(observed, now),
   ];
   const times = [...toAct, ...toReport].filter((time) => time !== undefined && time !== null);
   if (times.length === 0) return { kind: 'settled' };

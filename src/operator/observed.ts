@@ -18,6 +18,8 @@ export interface Observed {
   /** Objects with our mark, by `childId`; pods and stored templates are apart. */
   readonly children: ReadonlyMap<string, ChildObject>;
   readonly storedTemplates: readonly ObservedTemplates[];
+  /** ControllerRevisions of ours that are being deleted: stored templates and witnesses no longer count. */
+  readonly leavingRevisions?: readonly ChildObject[];
   /** What stands for the Secrets, which nobody watches; see secrets-check.ts. */
   readonly witnesses: readonly SecretWitness[];
   /** Pods of this deployment, those that are ending included. */
@@ -119,6 +121,8 @@ export interface PodCondition {
 export interface ObservedPod extends KubeObject {
   /** The node that went away under it; absent: none did, as far as the pod tells. */
   lostNode?: string;
+  /** Of one that is being deleted: the node that has to confirm its end. */
+  node?: string;
   /** No controller owns it: nobody replaces it. */
   orphan?: boolean;
   status?: {

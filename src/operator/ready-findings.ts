@@ -1,12 +1,15 @@
 import { deletionMessage } from '../domain/deletion.ts';
+import { combinedHold } from '../domain/deletion-hold.ts';
 import { reasonOr } from '../domain/revision-steps.ts';
 import { cacheName, databaseName } from '../workloads/names.ts';
 import { buildFinding } from './builds/build-findings.ts';
 import { type Finding, no, yes } from './conditions.ts';
 import { cacheState, databaseState, isLarger, requestedOf, volumeState } from './data-services.ts';
 import type { Decision } from './decide.ts';
+import { componentPodHold, stuckPods, wantedHold } from './deletion-holds.ts';
 import type { Facts } from './facts.ts';
 import { noImage } from './image-ready.ts';
+import { volumeLoss } from './leaving-services.ts';
 import { volumeRefusal } from './plan-volume.ts';
 import { ofWhatServes, revisionName } from './rollout-findings.ts';
 import { cacheReady, databaseReady, growing, serviceNotReady } from './service-findings.ts';
@@ -25,10 +28,12 @@ function notBuilt({ status, reason, message }: Finding): Finding {
 
 /** What stands between the resource and Ready=True; the first that applies is told. */
 const READY_CHECKS: readonly Check[] = [
-  function deletionRequested({ observed, paused }) {
+  function deletionRequested({ observed, paused, off, now }) {
     const { deletion } = observed.resource.spec;
     if (deletion === undefined) return false;
-    const message = deletionMessage(deletion.requestedAt, deletion.restorableUntil);
+    const asked = deletionMessage(deletion.requestedAt, deletion.restorableUntil);
+    const hold = off ? undefined : combinedHold(stuckPods(observed.pods, now));
+    const message = hold === undefined ? asked : `${asked}; what runs does not stop: ${hold.message}`;
     return no('DeletionRequested', paused ? `${message}; paused: what runs is not stopped before` : message);
   },
   function pausedBeforeDone({ paused, decision }) {
@@ -36,12 +41,22 @@ const READY_CHECKS: readonly Check[] = [
   },
   function dataAtRisk(facts) {
     const finding = databaseReady(facts);
-    return finding?.reason === 'VolumeBeingDeleted' && finding;
+    if (finding?.reason === 'VolumeBeingDeleted') return finding;
+    const loss = volumeLoss(facts.observed);
+    return loss !== null && no('VolumeLost', loss);
   },
   function refused({ observed, failures }) {
     const ofVolume = volumeRefusal(observed, failures);
     const failure = failures.find((candidate) => candidate !== ofVolume);
     return failure !== undefined && no(failure.reason, failure.message);
+  },
+  function wantedObjectHeld({ observed, decision, now }) {
+    const hold = wantedHold(observed, decision.comparisons, now);
+    return hold !== undefined && no(hold.reason, `${hold.message}; it is made again once it is gone`);
+  },
+  function databasePodStuck({ observed, now }) {
+    const hold = databaseState(observed).ready ? undefined : componentPodHold(observed, 'database', now);
+    return hold !== undefined && no(hold.reason, `the database waits: ${hold.message}`);
   },
   function switchedOff({ observed, off, failures }) {
     const message = off ? 'switched off: nothing runs, the data is kept' : 'is being switched off';

@@ -29,8 +29,6 @@ import { deriveStatus } from './status.ts';
 
 /** The caches have not caught up with our last writes: their events wake us; this is for one that never comes. */
 const CATCH_UP_MS = 2_000;
-/** A namespace that is being deleted takes its time. */
-const LEAVING_MS = 30_000;
 /** A call that failed once is not worth a word in the status. */
 const ERRORS_BEFORE_TELLING = 3;
 
@@ -85,7 +83,7 @@ export function createReconciler(
     }
     const { resource } = gathered.observed;
     if (resource.metadata.deletionTimestamp !== undefined) {
-      return await tellLeaving(resource, options, remembered, signal);
+      return await tellLeaving(gathered.observed, options, remembered, signal);
     }
     if (gathered.kind === 'unreadable') {
       return await refuseSpec(gathered.observed, gathered.problems, options, remembered, signal);
@@ -119,12 +117,15 @@ export function createReconciler(
       options,
       signal,
     );
-    if (acted.leaving) return { kind: 'requeue', afterMs: LEAVING_MS };
     if (acted.outdated) return staleOutcome(acted.error);
-    const failures = [...acted.failures, ...tellable(acted.error, remembered)];
+    const failures = [
+      ...namespaceLeaves(acted, observed.resource),
+      ...acted.failures,
+      ...tellable(acted.error, remembered),
+    ];
     const left = failedBy(acted.failures, without(decision, acted.done), observed);
     const status = deriveStatus({ observed, decision: left, failures, config, now });
-    const reported = await report(status, acted.error !== undefined);
+    const reported = await report(status, acted.error !== undefined).catch(unlessLeaving(acted));
     tellSpan(options, observed.resource, { acted, reported, reconcileId, now });
     return nextLook({ observed, decision: left, acted, reported, status, remembered, time });
   };
@@ -230,6 +231,21 @@ function withStatus(
 function without(decision: Decision, done: readonly Action[]): Decision {
   const { actions, waiting } = decision.plan;
   return { ...decision, plan: { actions: actions.filter((action) => !done.includes(action)), waiting } };
+}
+
+/** Nothing can be made in the namespace any more. What is there is told as it is. */
+function namespaceLeaves({ leaving }: Acted, { metadata: { namespace } }: ObservedResource): Failure[] {
+  if (!leaving) return [];
+  const message = `Namespace ${namespace} is being deleted: nothing can be made in it`;
+  return [{ actionId: '', reason: 'NamespaceTerminating', final: false, message }];
+}
+
+/** The rights in a namespace that is being deleted may be gone before what they are for. */
+function unlessLeaving({ leaving }: Acted): (error: unknown) => Reported {
+  return (error) => {
+    if (!leaving || !isKubeError(error, 'forbidden')) throw error;
+    return {};
+  };
 }
 
 /** An error that lasts, as something to be told. */

@@ -2,8 +2,10 @@ import type { Reason } from '../domain/conditions.ts';
 import type { Outcome } from '../kube/controller.ts';
 import { isKubeError } from '../kube/errors.ts';
 import type { ClusterView } from './cluster-view.ts';
+import { nextOverdue, resourceHolds } from './deletion-holds.ts';
+import { readHolds, readsDueAt } from './leaving-reads.ts';
 import type { Remembered } from './memory.ts';
-import { staleOutcome } from './next-look.ts';
+import { SHORTEST_PAUSE_MS, staleOutcome } from './next-look.ts';
 import type { Observed, ObservedResource } from './observed.ts';
 import { rightfulOther } from './ownership.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
@@ -15,24 +17,36 @@ import { leavingStatus, refusedStatus, unreadableStatus } from './untended-statu
 /** Until it is looked whether the one that a copy was made of is still there: longer than its listener needs to bring it back. */
 const COPY_PAUSE_MS = 30_000;
 
+/** What keeps a resource from its end is read again after so long, where no cache would tell that it has changed. */
+const HOLDS_PAUSE_MS = 30_000;
+
 /**
- * Nothing is done for what is being deleted; the garbage collector has its own say. Where the API server takes no status of
- * it (see refuseSpec), nothing is told either.
+ * Nothing is done for what is being deleted; the garbage collector has its own say. What blocks it is told. Where the API
+ * server takes no status of it (see refuseSpec), nothing is told either.
  */
 export async function tellLeaving(
-  resource: ObservedResource,
+  observed: Observed,
   options: ReconcilerOptions,
   remembered: Remembered,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const status = leavingStatus(resource, options.clock.date());
+  const { resource } = observed;
+  const now = options.clock.date();
+  const cached = resourceHolds(observed, now);
+  const readsAt = cached.length > 0 ? null : readsDueAt(observed);
+  const areDue = readsAt !== null && readsAt <= now.getTime();
+  const holds = areDue ? await readHolds(observed, options.client, signal) : cached;
+  const status = leavingStatus(resource, holds, now);
   try {
     const { stale } = await reportStatus(resource, status, options, remembered, { signal, atOnce: true });
     if (stale) return staleOutcome();
   } catch (error) {
     if (!isKubeError(error, 'invalid')) throw error;
   }
-  return { kind: 'settled' };
+  const nextReads = readsAt === null ? undefined : areDue ? now.getTime() + HOLDS_PAUSE_MS : readsAt;
+  const times = [nextReads, nextOverdue(observed, now.getTime())].filter((time) => time !== undefined);
+  if (times.length === 0) return { kind: 'settled' };
+  return { kind: 'requeue', afterMs: Math.max(SHORTEST_PAUSE_MS, Math.min(...times) - now.getTime()) };
 }
 
 /** Name of the resource that this one is a copy of; null: of none. */

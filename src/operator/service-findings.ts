@@ -1,4 +1,5 @@
-import { isAnswering } from '../domain/conditions.ts';
+import { type Condition, isAnswering, type Reason } from '../domain/conditions.ts';
+import { isHoldReason } from '../domain/deletion-hold.ts';
 import { databaseName } from '../workloads/names.ts';
 import { conditionOf, type Finding, no, yes } from './conditions.ts';
 import {
@@ -11,6 +12,13 @@ import {
   volumeState,
 } from './data-services.ts';
 import type { Failure } from './failure.ts';
+import {
+  claimFinalizers,
+  leavingClaim,
+  leavingTrouble,
+  serviceLeaving,
+  volumeLoss,
+} from './leaving-services.ts';
 import { liveChild, type Observed } from './observed.ts';
 import { volumeRefusal } from './plan-volume.ts';
 import { serviceTrouble, serviceWorkload } from './service-trouble.ts';
@@ -21,6 +29,7 @@ export interface ServiceFacts {
   readonly failures: readonly Failure[];
   /** Nothing of the deployment runs, seen so. */
   readonly off: boolean;
+  readonly now: Date;
 }
 
 /** Whether the database answers; null: as it was said before. */
@@ -30,12 +39,16 @@ export function databaseReady(facts: ServiceFacts): Finding | null {
   const refusal = volumeRefusal(observed, failures);
   if (state.external) return yes('ExternalDatabase', 'DATABASE_URI_CUSTOM is used');
   if (state.ready && isVolumeLeaving(observed)) return no('VolumeBeingDeleted', volumeRescue(observed));
+  const loss = volumeLoss(observed);
+  if (state.ready && loss !== null) return no('VolumeLost', `${loss}; the pod of the database runs on`);
   if (isStopping(facts, state)) return stopped(facts, 'the database');
   if (!state.ready) {
+    const leaving = serviceLeaving(observed, 'database');
+    if (leaving !== null) return leaving;
     const lost = failures.find(({ reason }) => reason === 'CredentialsLost');
     if (lost !== undefined) return no('CredentialsLost', lost.message);
-    const { reason, message } = notReady(observed, 'database', state);
-    return no(reason, `${message}${unboundClaim(observed)}`);
+    const { reason, message } = notReady(facts, 'database', state);
+    return no(reason, `${message}${unboundClaim(observed)}${leavingClaim(observed)}`);
   }
   // Known of a database that answers, and only of such a one: see isDataReady.
   if (refusal !== undefined) {
@@ -63,7 +76,7 @@ function volumeRescue(observed: Observed): string {
     `$(kubectl get pvc -n ${namespace} ${name} -o jsonpath={.spec.volumeName})`;
   const keep = `kubectl patch pv ${volume} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'`;
   const dump = `kubectl exec -n ${namespace} ${name}-0 -- sh -c 'pg_dumpall -U "$POSTGRES_USER"'`;
-  return `somebody has deleted the volume claim ${name}: its data goes when the pod ${name}-0 ends, so the database is neither restarted nor stopped; save the data: ${dump} > dump.sql, and ${keep}`;
+  return `somebody has deleted the volume claim ${name}: its data goes when the pod ${name}-0 ends, so the database is neither restarted nor stopped; save the data: ${dump} > dump.sql, and ${keep}${claimFinalizers(observed)}`;
 }
 
 /** How far the growth is: the driver may wait for the node, or fail and try again. */
@@ -75,6 +88,8 @@ export function growing({ requested, resizeStep }: VolumeState): string {
 /** A pod only says that some claim of its is not bound. */
 function unboundClaim(observed: Observed): string {
   const volume = volumeState(observed);
+  const loss = volumeLoss(observed);
+  if (loss !== null) return `; ${loss}`;
   if (volume === undefined || volume.bound) return '';
   const name = databaseName(observed.resource);
   const claim = liveChild(observed, 'PersistentVolumeClaim', name);
@@ -88,7 +103,7 @@ export function cacheReady(facts: ServiceFacts): Finding | null {
   const state = cacheState(facts.observed);
   if (state.external) return yes('ExternalCache', 'CACHE_URI_CUSTOM is used');
   if (isStopping(facts, state)) return stopped(facts, 'the cache');
-  if (!state.ready) return notReady(facts.observed, 'cache', state);
+  if (!state.ready) return serviceLeaving(facts.observed, 'cache') ?? notReady(facts, 'cache', state);
   return yes('CacheAvailable', 'the cache is available');
 }
 
@@ -107,12 +122,18 @@ const SERVICE_REASONS = {
 } as const;
 
 /** That a data service is not ready, and why. */
-function notReady(observed: Observed, service: 'database' | 'cache', state: ServiceState): Finding {
+function notReady(
+  { observed, now }: ServiceFacts,
+  service: 'database' | 'cache',
+  state: ServiceState,
+): Finding {
   const { starting, lost } = SERVICE_REASONS[service];
   const isLost = isServiceLost(observed, service, state);
   const what = isLost ? 'was ready and is not any more' : 'is not ready yet';
   const why =
-    serviceTrouble(observed, service)?.message ?? (isLost ? lackOf(observed, service, state) : null);
+    leavingTrouble(observed, service, now) ??
+    serviceTrouble(observed, service)?.message ??
+    (isLost ? lackOf(observed, service, state) : null);
   const message = why === null ? `the ${service} ${what}` : `the ${service} ${what}: ${why}`;
   return no(isLost ? lost : starting, message);
 }
@@ -137,7 +158,12 @@ function hasAnswered({ resource }: Observed, service: 'database' | 'cache'): boo
   const before = conditionOf(resource, type);
   if (before === undefined || before.reason === 'ExternalDatabase' || before.reason === 'ExternalCache')
     return false;
-  return isAnswering(before) || before.reason === lost;
+  return isAnswering(before) || before.reason === lost || wasLeaving(before);
+}
+
+/** It was being deleted while its pod still answered: see serviceLeaving. */
+function wasLeaving({ status, reason }: Condition): boolean {
+  return status === 'Unknown' && (isHoldReason(reason) || reason === ('Reconciling' satisfies Reason));
 }
 
 /** Where there is no pod to tell anything. */

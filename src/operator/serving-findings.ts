@@ -1,8 +1,10 @@
 import { LABELS } from '../contract/names.ts';
+import { finalizerHold } from '../domain/deletion-hold.ts';
 import { labelValue } from '../workloads/labels.ts';
+import { componentName } from '../workloads/names.ts';
 import { type Finding, no, yes } from './conditions.ts';
 import type { Facts } from './facts.ts';
-import type { ChildObject, Observed } from './observed.ts';
+import { type ChildObject, childId, type Observed } from './observed.ts';
 import { hasEnded, isReadyPod, podsOf } from './pod-trouble.ts';
 import { revisionName } from './rollout-findings.ts';
 import type { RevisionRef } from './target.ts';
@@ -22,6 +24,7 @@ export function serving({ observed, decision, activeRevision, off }: Facts): Fin
     (target.name === activeRevision.templates || target.kind === 'rollout') &&
     components.some(({ name, updated, available }) => name === 'api' && Math.min(updated, available) > 0);
   const { number } = answering ?? target.revision ?? activeRevision;
+  if (answering && apiLeaves(observed)) return leaving(observed);
   if (answering || counted) return yes('Available', `an api pod of ${revisionName(number)} is available`);
   return observed.resource.spec.suspend
     ? no('SwitchedOff', 'is being switched off: nothing serves')
@@ -36,9 +39,25 @@ export function stillServing(observed: Observed, off: boolean): Finding {
   const answering = [activeRevision, rollout, failedRevision].find(
     (revision) => revision && hasReadyPod(observed, revision),
   );
+  if (answering !== undefined && apiLeaves(observed)) return leaving(observed);
   return answering === undefined
     ? no('Unavailable', `no api pod of ${revisionName(activeRevision.number)} is available`)
     : yes('Available', `an api pod of ${revisionName(answering.number)} is available`);
+}
+
+const apiOf = ({ resource, children }: Observed) =>
+  children.get(childId('Deployment', componentName(resource, 'api')));
+
+/** The Deployment of the api component is being deleted: its pods may end at any moment. */
+function apiLeaves(observed: Observed): boolean {
+  return apiOf(observed)?.metadata.deletionTimestamp !== undefined;
+}
+
+function leaving(observed: Observed): Finding {
+  const api = apiOf(observed);
+  const held = api === undefined ? null : finalizerHold(api);
+  const message = held?.message ?? `Deployment ${api?.metadata.name} is being deleted`;
+  return { status: 'Unknown', reason: held?.reason ?? 'Reconciling', message };
 }
 
 function hasReadyPod(observed: Observed, { id, number }: RevisionRef): boolean {

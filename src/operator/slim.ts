@@ -31,15 +31,25 @@ export function slimTemplates(object: UntypedObject): UntypedObject {
 
 /** Of a pod only its identity and how it fares. */
 export function slimPod(object: UntypedObject): ObservedPod {
-  const { name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp } =
+  const { name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp, finalizers } =
     object.metadata;
   const { phase, reason, message, conditions, initContainerStatuses, containerStatuses } =
     (object as ObservedPod).status ?? {};
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
-    metadata: { name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp },
+    metadata: {
+      name,
+      namespace,
+      uid,
+      resourceVersion,
+      labels,
+      creationTimestamp,
+      deletionTimestamp,
+      ...(finalizers === undefined ? {} : { finalizers }),
+    },
     ...lostNode(object),
+    ...(deletionTimestamp === undefined ? {} : nodeOf(object)),
     ...(object.metadata.ownerReferences === undefined ? { orphan: true } : {}),
     status: {
       phase,
@@ -49,6 +59,11 @@ export function slimPod(object: UntypedObject): ObservedPod {
       containerStatuses: containerStatuses?.map(slimContainer),
     },
   };
+}
+
+function nodeOf(object: UntypedObject): Pick<ObservedPod, 'node'> {
+  const { nodeName } = (object['spec'] ?? {}) as { nodeName?: string };
+  return nodeName ? { node: nodeName } : {};
 }
 
 /** A kubelet says why a pod is not ready; who takes Ready away without a word is the cluster, from all pods of a lost node. */

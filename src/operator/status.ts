@@ -48,6 +48,7 @@ export function deriveStatus({
     observed: { ...observed, resource: asServed(observed) },
     decision,
     failures,
+    now,
     paused: isPaused(resource),
     off: isOff(observed),
     activeRevision,

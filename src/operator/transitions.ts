@@ -1,6 +1,7 @@
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import { BUILD_FAILURES } from '../domain/build.ts';
 import { type Condition, type ConditionType, type Reason, TROUBLES } from '../domain/conditions.ts';
+import type { DeploymentStatus } from '../domain/states.ts';
 import { recoveryMessage, symptomDifference } from '../domain/symptoms.ts';
 
 /** An event to tell on the custom resource. */
@@ -108,7 +109,10 @@ function resumption(before: Status | undefined, after: Status): Transition[] {
 }
 
 function restoration(before: Status | undefined, after: Status): Transition[] {
-  const isLeaving = (status: Status | undefined) => DELETIONS.has(conditionIn(status, 'Ready')?.reason ?? '');
+  // What blocks a deletion has a reason of its own.
+  const isLeaving = (status: Status | undefined) =>
+    status?.status === ('AWAITING_DELETE' satisfies DeploymentStatus) ||
+    DELETIONS.has(conditionIn(status, 'Ready')?.reason ?? '');
   if (!isLeaving(before) || isLeaving(after)) return [];
   return [{ type: 'Normal', reason: 'Restored' satisfies Reason, message: 'the deletion was taken back' }];
 }

@@ -1,5 +1,6 @@
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import { type ConditionType, isDataReady, type Reason } from '../domain/conditions.ts';
+import { combinedHold, type DeletionHold } from '../domain/deletion-hold.ts';
 import { type DeploymentStatus, deploymentStatus } from '../domain/states.ts';
 import { type Finding, toConditions } from './conditions.ts';
 import type { Observed, ObservedResource } from './observed.ts';
@@ -39,7 +40,7 @@ export function unreadableStatus(observed: Observed, message: string, now: Date)
   const { status: former, activeRevision } = resource.status ?? {};
   if (former === undefined) return refused;
   const off = isOff(observed);
-  const facts = { observed, failures: [], off };
+  const facts = { observed, failures: [], off, now };
   const seen: Partial<Record<ConditionType, Finding | null>> = {
     DatabaseReady: databaseReady(facts),
     CacheReady: cacheReady(facts),
@@ -65,32 +66,29 @@ function everyCondition({ status }: ObservedResource, finding: Finding): Record<
   return Object.fromEntries((status?.conditions ?? []).map(({ type }) => [type, finding]));
 }
 
-/** Its own deletion waits for what it owns; what else does is of interest. */
-const OWN_FINALIZER = 'foregroundDeletion';
-
 /**
  * The status of a resource that is being deleted: nothing is done for it and nothing of it looked at, so nothing that
  * was seen before is told as if it still were so.
+ * @param holds what is known to block its end
  */
-export function leavingStatus(resource: ObservedResource, now: Date): ManagedDeploymentStatus {
-  const { deletionTimestamp = '', finalizers = [] } = resource.metadata;
-  const others = finalizers.filter((finalizer) => finalizer !== OWN_FINALIZER);
-  const held = others.length === 0 ? '' : `; held by its finalizers ${others.join(', ')}`;
-  const reason = 'BeingDeleted' satisfies Reason;
-  const message = `being deleted since ${deletionTimestamp}, what it owns first${held}`;
-  const unseen: Finding = { status: 'Unknown', reason, message };
+export function leavingStatus(
+  resource: ObservedResource,
+  holds: readonly DeletionHold[],
+  now: Date,
+): ManagedDeploymentStatus {
+  const { deletionTimestamp = '' } = resource.metadata;
+  const since = `being deleted since ${deletionTimestamp}, what it owns first`;
+  const unseen: Finding = { status: 'Unknown', reason: 'BeingDeleted', message: since };
+  const hold = combinedHold(holds);
+  const Ready: Finding =
+    hold === undefined
+      ? { ...unseen, status: 'False' }
+      : { status: 'False', reason: hold.reason, message: `${hold.message}; ${since}` };
   const { url: _, components: __, routes: ___, symptoms: ____, ...rest } = resource.status ?? {};
   return {
     ...rest,
     observedGeneration: resource.metadata.generation,
     status: 'AWAITING_DELETE' satisfies DeploymentStatus,
-    conditions: toConditions(
-      {
-        ...everyCondition(resource, unseen),
-        Ready: { ...unseen, status: 'False' },
-      },
-      resource,
-      now,
-    ),
+    conditions: toConditions({ ...everyCondition(resource, unseen), Ready }, resource, now),
   };
 }

@@ -75,6 +75,20 @@ const MARK_MISSING = `${MARK_DUE}, data_ready = false, url = NULL,
     'lastTransitionTime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))
     FROM jsonb_array_elements(d.conditions) AS c), '[]')`;
 
+/** SQL: the condition `c` is a note of the hub's own: why the item is not done. It speaks of no generation of the resource. */
+const IS_NOTE = `(c ->> 'type' = 'Ready' AND NOT c ? 'observedGeneration')`;
+/**
+ * The same of what is work already, which keeps its back-off and what is noted of it. Written once. What is being removed
+ * is not among them: nothing of before is shown of it.
+ */
+const MARK_UNSEEN = `data_ready = false, url = NULL,
+  conditions = coalesce((SELECT jsonb_agg(CASE WHEN ${IS_NOTE} THEN c ELSE c || jsonb_build_object('status', 'Unknown',
+    'reason', 'Reconciling', 'message', 'The custom resource is missing in the cluster.',
+    'lastTransitionTime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) END)
+    FROM jsonb_array_elements(d.conditions) AS c), '[]')`;
+const IS_UNSEEN = `NOT (${SETTLED}) AND (d.delete_requested_at IS NULL OR d.purge_after > now())
+  AND EXISTS (SELECT FROM jsonb_array_elements(d.conditions) AS c WHERE NOT ${IS_NOTE} AND c ->> 'status' <> 'Unknown')`;
+
 /** What the status was, and is. */
 const RETURNING_STATUS = `${RETURNING}, o.recorded_status AS from_status, d.recorded_status AS to_status`;
 
@@ -88,6 +102,19 @@ const MISSING = `
 UPDATE deployments d SET ${MARK_MISSING}
 FROM deployments o
 WHERE o.id = d.id AND d.listener_id = $1 AND ${SETTLED} AND ($3::text[] IS NULL OR d.namespace = ANY($3))
+  AND NOT EXISTS (SELECT 1 FROM ${ENTRY} WHERE ${SAME_PLACE('d')} AND e.present)
+RETURNING ${RETURNING_STATUS}`;
+
+const UNSEEN_DELETED = `
+UPDATE deployments d SET ${MARK_UNSEEN}
+FROM ${ENTRY}, deployments o
+WHERE o.id = d.id AND d.listener_id = $1 AND ${SAME_PLACE('d')} AND ${IS_UNSEEN} AND NOT e.present
+RETURNING ${RETURNING_STATUS}`;
+
+const UNSEEN_MISSING = `
+UPDATE deployments d SET ${MARK_UNSEEN}
+FROM deployments o
+WHERE o.id = d.id AND d.listener_id = $1 AND ${IS_UNSEEN} AND ($3::text[] IS NULL OR d.namespace = ANY($3))
   AND NOT EXISTS (SELECT 1 FROM ${ENTRY} WHERE ${SAME_PLACE('d')} AND e.present)
 RETURNING ${RETURNING_STATUS}`;
 
@@ -123,6 +150,7 @@ const TOLD: Readonly<Record<string, { reason: Reason; message: string }>> = {
     reason: 'ObjectRecreated',
     message: 'The custom resource is missing in the cluster; it is applied again.',
   },
+  unseen: { reason: 'Reconciling', message: 'The custom resource is missing in the cluster.' },
 };
 
 interface MarkedRow {
@@ -135,7 +163,7 @@ interface MarkedRow {
 async function tell(
   transaction: Transaction,
   listenerId: string,
-  what: 'edited' | 'missing',
+  what: 'edited' | 'missing' | 'unseen',
   rows: readonly MarkedRow[],
 ): Promise<void> {
   const told = TOLD[what];
@@ -231,10 +259,16 @@ export async function takeInventory(
   const missing = complete
     ? await transaction.query<MarkedRow>(MISSING, [...values, namespaces])
     : await transaction.query<MarkedRow>(DELETED, values);
+  // After these: what they have marked is not marked again.
+  const unseen = complete
+    ? await transaction.query<MarkedRow>(UNSEEN_MISSING, [...values, namespaces])
+    : await transaction.query<MarkedRow>(UNSEEN_DELETED, values);
   const leftover = await transaction.query<MarkedRow>(LEFTOVER, values);
   const again = complete ? await transaction.query<MarkedRow>(SECOND_LOOK, [listenerId, namespaces]) : [];
   await tell(transaction, listenerId, 'edited', edited);
   await tell(transaction, listenerId, 'missing', missing);
+  const changed = unseen.filter(({ from_status: from, to_status: to }) => from !== to);
+  await tell(transaction, listenerId, 'unseen', changed);
   const unknown = entries.filter(
     ({ deploymentId, present }) => present && !known.has(deploymentId.toLowerCase()),
   );

@@ -223,23 +223,23 @@ describe.concurrent('kubectl', () => {
     await holding('service', ['test.example/service']);
     await holding('mdep', ['test.example/hold']);
     await world.kubectl('delete', 'mdep', 'leaving', '--cascade=foreground', '--wait=false');
-    const going = await leaving.until('going', (now) => condition(now, 'Ready') === 'False BeingDeleted');
+    const going = await leaving.until('going', (now) => condition(now, 'Ready') === 'False FinalizerBlocks');
     expect(truth(going)).toEqual({
       ACTIVE: '1',
       READY: 'False',
       SERVING: 'Unknown',
       STATUS: 'AWAITING_DELETE',
-      REASON: 'BeingDeleted',
+      REASON: 'FinalizerBlocks',
       URL: '',
     });
     expect(await row('leaving')).toMatchObject(truth(going));
     const described = await world.kubectl('describe', 'mdep', 'leaving');
     expect(described).toMatch(/Deletion Timestamp:/);
-    expect(described).toMatch(
-      /being deleted since \S+, what it owns first; held by its finalizers test.example\/hold/,
-    );
-    await told('leaving', /^Normal BeingDeleted: being deleted since /);
-    expect((await story('leaving')).filter((line) => line.startsWith('Warning'))).toEqual([]);
+    const held = 'ManagedDeployment leaving is being deleted and is held by the finalizer test.example/hold';
+    expect(described).toContain(held);
+    await told('leaving', /^Warning FinalizerBlocks: ManagedDeployment leaving is being deleted/);
+    const warnings = (await story('leaving')).filter((line) => line.startsWith('Warning'));
+    expect(warnings.filter((line) => !line.startsWith('Warning FinalizerBlocks'))).toEqual([]);
     await holding('service', []);
     await waitFor(
       'nothing but its own finalizer',

@@ -298,6 +298,39 @@ describe('a host that was given up', () => {
   });
 });
 
+describe('a purge that is blocked', () => {
+  it('is noted with what blocks it, told once, and stays with the listener', async () => {
+    const record = await insert(hub.store, tenantId, 'blocked');
+    await listener.work();
+    await listener.report([{ kind: 'applied', deployment_id: record.id, generation: 1 }, observed(record)]);
+    await hub.store.database.forTenant(tenantId).transaction((transaction) =>
+      requestDeletion(transaction, tenantId, record.id, {
+        deleteTracingProject: false,
+        actor: { kind: 'system' },
+      }),
+    );
+    const [item] = (await listener.work()).body.items;
+    const waiting = (message: string) => ({
+      kind: 'refused' as const,
+      deployment_id: record.id,
+      generation: item?.generation ?? 0,
+      reason: 'FinalizerBlocks',
+      message,
+      retryable: true,
+      waiting: true,
+    });
+    await listener.report([waiting('Pod a is held')]);
+    await listener.report([waiting('Pod b is held')]);
+    const noted = (await read(record))?.conditions.find(({ type }) => type === 'Deletion');
+    expect(noted).toMatchObject({ reason: 'FinalizerBlocks', message: 'Pod b is held' });
+    const told = (await eventsOf(record.id)).filter(({ reason }) => reason === 'FinalizerBlocks');
+    expect(told).toHaveLength(1);
+    expect((await listener.work()).body.items).toEqual([]);
+    await listener.report([{ kind: 'purged', deployment_id: record.id }]);
+    expect(await read(record)).toBeNull();
+  });
+});
+
 describe('inventory', () => {
   async function settled(name: string) {
     const record = await insert(hub.store, tenantId, name);
@@ -346,6 +379,37 @@ describe('inventory', () => {
     await listener.report([observed(record, { url })]);
     expect((await read(record))?.observation?.url).toBe(url);
   });
+
+  it.each([false, true])(
+    'that lacks a resource whose work waits: nothing of before is shown (complete: %s)',
+    async (complete) => {
+      const { record, entry } = await settled('unsettled');
+      const refused = {
+        reason: 'NamespaceTerminating',
+        message: 'Namespace team is being deleted',
+        retryable: true,
+      };
+      await hub.store.sql('UPDATE deployments SET generation = generation + 1 WHERE id = $1', [record.id]);
+      await listener.report([{ kind: 'refused', deployment_id: record.id, generation: 2, ...refused }]);
+      const gone = () => listener.inventory(complete ? [] : [{ ...entry, uid: null }], complete);
+      expect((await gone()).body.due).toBe(0);
+      const after = await read(record);
+      expect(after?.status).toBe('AWAITING_DATABASE');
+      const shown = (after?.conditions ?? []).map(({ type, status, reason }) => [type, status, reason]);
+      expect(shown).toEqual([
+        ['DatabaseReady', 'Unknown', 'Reconciling'],
+        ['CacheReady', 'Unknown', 'Reconciling'],
+        ['Ready', 'False', 'NamespaceTerminating'],
+      ]);
+      expect((await eventsOf(record.id)).at(-1)).toMatchObject({
+        reason: 'Reconciling',
+        details: { from: 'READY', to: 'AWAITING_DATABASE' },
+      });
+      const told = (await eventsOf(record.id)).length;
+      await gone();
+      expect((await eventsOf(record.id)).length).toBe(told);
+    },
+  );
 
   it('that is complete makes work of what is missing, one that is not does not', async () => {
     const [one, two] = [await settled('one'), await settled('two')];

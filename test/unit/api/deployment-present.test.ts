@@ -74,6 +74,49 @@ describe('conditions', () => {
   });
 });
 
+describe('conditions of a deployment that is being removed', () => {
+  const noted = { ...condition('Deletion', 'False'), reason: 'FinalizerBlocks', message: 'Pod a is held' };
+  const going = { deleteRequestedAt: at(7), purgeAfter: null };
+  const seen = (more: Partial<DeploymentRecord>, now?: Date) =>
+    shownConditions(record({ ...going, ...more }), now).map(({ type, status, reason }) => [
+      type,
+      status,
+      reason,
+    ]);
+
+  test('are unknown: what was seen may be gone', () => {
+    expect(seen({})).toEqual([
+      ['DatabaseReady', 'Unknown', 'BeingDeleted'],
+      ['Ready', 'False', 'DeletionRequested'],
+    ]);
+  });
+
+  test('name what blocks it as Ready, and show no note of the hub', () => {
+    const conditions = [condition('Serving', 'True'), noted];
+    expect(seen({ conditions })).toEqual([
+      ['Serving', 'Unknown', 'BeingDeleted'],
+      ['Ready', 'False', 'FinalizerBlocks'],
+    ]);
+    expect(ready({ ...going, conditions })?.message).toMatch(/^Pod a is held; deletion was asked for/);
+  });
+
+  test('do not repeat a cause that is not observed any more', () => {
+    const lost = { ...record().listener, alive: false };
+    expect(seen({ conditions: [noted], listener: lost })).toEqual([['Ready', 'False', 'DeletionRequested']]);
+  });
+
+  test('within the grace are those of the cluster, and unknown while it is not observed', () => {
+    const within = { purgeAfter: at(60) };
+    expect(seen(within, at(30))[0]).toEqual(['DatabaseReady', 'True', 'Converged']);
+    expect(seen(within, at(60))[0]).toEqual(['DatabaseReady', 'Unknown', 'BeingDeleted']);
+    const lost = { ...within, listener: { ...record().listener, alive: false } };
+    expect(seen(lost, at(30))).toEqual([
+      ['DatabaseReady', 'Unknown', 'ListenerLost'],
+      ['Ready', 'False', 'DeletionRequested'],
+    ]);
+  });
+});
+
 test.each([
   ['', "not in the listener's list"],
   ['no rights', 'cannot read the namespace apps: no rights'],

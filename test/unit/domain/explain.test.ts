@@ -618,3 +618,52 @@ describe('symptoms of running pods', () => {
     expect(lost.remedy?.reason).toBe('ListenerLost');
   });
 });
+
+describe('a deployment that is being removed', () => {
+  const note: Condition = {
+    type: 'Deletion',
+    status: 'False',
+    reason: 'FinalizerBlocks',
+    message: 'PersistentVolumeClaim shop-db is being deleted and is held by the finalizer example.com/hold',
+    lastTransitionTime: at(950).toISOString(),
+  };
+  const before = [condition('Ready', 'False', 'CrashLoop'), serving('True')];
+  const deployment = { deleteRequestedAt: at(900), generation: 4, conditions: [...before, note] };
+
+  test('names the object that blocks it, and what to do about that', () => {
+    const { causes, remedy, serves, summary } = explain(facts({ deployment }));
+    expect(causes.map(({ reason }) => reason)).toEqual([
+      'RolloutComplete',
+      'DeletionRequested',
+      'FinalizerBlocks',
+    ]);
+    expect(causes.at(-1)).toMatchObject({
+      level: 'object',
+      object: { kind: 'PersistentVolumeClaim', object: 'shop-db' },
+      at: at(950),
+      current: true,
+    });
+    expect(remedy).toMatchObject({ kind: 'act', reason: 'FinalizerBlocks' });
+    expect(summary).toContain('example.com/hold');
+    expect(serves).toBe('unknown');
+  });
+
+  test('is explained by nothing of before, and by what was seen last while it is not observed', () => {
+    expect(explain(facts({ deployment: { ...deployment, conditions: before } })).causes).toHaveLength(2);
+    const lost = explain(facts({ deployment, listener: { status: 'LOST' } }));
+    expect(lost.causes.at(-1)).toMatchObject({ reason: 'FinalizerBlocks', current: false });
+  });
+
+  test('within its grace is explained as what still runs', () => {
+    const within = { ...deployment, purgeAfter: at(2000), generation: 3, conditions: before };
+    expect(explain(facts({ deployment: within })).causes.map(({ reason }) => reason)).toContain('CrashLoop');
+  });
+});
+
+test('an object that is held on its way out is named by the condition that tells of it', () => {
+  const message = 'Service shop is being deleted and is held by the finalizer example.com/hold';
+  const conditions = [{ ...condition('Ready', 'False', 'FinalizerBlocks'), message }, serving('True')];
+  const { causes, remedy } = explain(facts({ deployment: { conditions } }));
+  expect(causes.at(-1)).toMatchObject({ condition: 'Ready', object: { kind: 'Service', object: 'shop' } });
+  expect(remedy).toMatchObject({ reason: 'FinalizerBlocks' });
+});

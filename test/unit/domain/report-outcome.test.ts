@@ -625,3 +625,56 @@ describe('whatever is reported, in whatever order', () => {
     );
   });
 });
+
+describe('a purge that waits', () => {
+  const waiting = (message: string, reason = 'FinalizerBlocks') => ({
+    kind: 'refused' as const,
+    deploymentId: DEPLOYMENT,
+    generation: 7,
+    reason,
+    message,
+    retryable: true,
+    waiting: true,
+  });
+  const purging = facts(['DEPLOYED'], { deleting: true, conditions: [condition('Serving')] });
+  const noteOf = (conditions: readonly Condition[]) => conditions.find(({ type }) => type === 'Deletion');
+
+  it('notes what blocks it, tells a new reason once, and leaves the item with the listener', () => {
+    const first = reportOutcome(purging, waiting('Pod a is held'), NOW);
+    expect(noteOf(first.facts.conditions)).toMatchObject({
+      reason: 'FinalizerBlocks',
+      message: 'Pod a is held',
+    });
+    expect(first.events).toMatchObject([
+      { reason: 'FinalizerBlocks', message: expect.stringContaining('Pod a') },
+    ]);
+    expect(first).toMatchObject({ retryAfterMs: null, remove: false, ignored: null, moves: [] });
+    const again = reportOutcome(first.facts, waiting('Pod a is held'), NOW);
+    expect([again.facts, again.events]).toEqual([first.facts, []]);
+    const other = reportOutcome(first.facts, waiting('Pod b is held'), NOW);
+    expect([noteOf(other.facts.conditions)?.message, other.events]).toEqual(['Pod b is held', []]);
+    const next = reportOutcome(other.facts, waiting('Pod c uses it', 'VolumeInUse'), NOW);
+    expect(next.events).toMatchObject([{ reason: 'VolumeInUse' }]);
+  });
+
+  it('keeps its note when the custom resource is reported', () => {
+    const noted = reportOutcome(purging, waiting('Pod a is held'), NOW).facts;
+    const after = reportOutcome(noted, observed(), NOW).facts;
+    expect(noteOf(after.conditions)?.message).toBe('Pod a is held');
+  });
+
+  it('says nothing of a deployment that is wanted, or may still be restored', () => {
+    for (const over of [{}, { deleting: true, purgeInMs: 5000 }]) {
+      const before = facts(['DEPLOYED'], over);
+      const outcome = reportOutcome(before, waiting('Pod a is held'), NOW);
+      expect([outcome.facts, outcome.ignored === null]).toEqual([before, false]);
+    }
+  });
+
+  it('that is refused is noted the same way, and comes again', () => {
+    const refusal = { ...waiting('no right', 'ApplyRefused'), waiting: false };
+    const outcome = reportOutcome(purging, refusal, NOW);
+    expect(noteOf(outcome.facts.conditions)).toMatchObject({ reason: 'ApplyRefused' });
+    expect(outcome.retryAfterMs).toBeGreaterThan(0);
+  });
+});

@@ -113,9 +113,40 @@ describe('what is told of a status', () => {
     ['whose operator has not seen it', resource({ status: { conditions: [] } })],
     ['without a record', resource({ status, spec: { deploymentId: undefined } })],
     ['with an id of somebody’s own', resource({ status, spec: { deploymentId: 'by-hand' } })],
-    ['that is being deleted', resource({ status, metadata: { deletionTimestamp: 'now' } })],
   ])('nothing of one %s', (_name, object) => {
     expect(observedReport(object)).toBeNull();
+  });
+
+  it('of one that is being deleted no condition of before is told as if it still held', () => {
+    const seen = (type: string, more: object = {}) => ({
+      type,
+      status: 'True',
+      reason: 'Available',
+      message: 'there',
+      observedGeneration: 3,
+      lastTransitionTime: 'before',
+      ...more,
+    });
+    const metadata = { deletionTimestamp: 'now', finalizers: ['example.com/hold'] };
+    const of = (...conditions: object[]) =>
+      observedReport(resource({ status: { ...status, url: 'https://x', conditions }, metadata } as never));
+    const report = of(seen('Ready'), seen('Serving'));
+    expect(report).toMatchObject({ url: null });
+    expect(report?.conditions).toMatchObject([
+      {
+        type: 'Ready',
+        status: 'False',
+        reason: 'FinalizerBlocks',
+        message: expect.stringContaining('example.com/hold'),
+      },
+      { type: 'Serving', status: 'Unknown', reason: 'BeingDeleted' },
+    ]);
+    // The operator knows more.
+    const told = [
+      seen('Ready', { status: 'False', reason: 'FinalizerBlocks', message: 'Service x is held' }),
+      seen('Serving', { status: 'Unknown', reason: 'BeingDeleted' }),
+    ];
+    expect(of(...told)?.conditions).toEqual(told);
   });
 
   it('a failure comes with its culprit', () => {

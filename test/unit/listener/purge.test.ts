@@ -12,10 +12,12 @@ beforeEach(() => {
   memory = new Map();
 });
 
+const NOW = new Date('2026-01-01T00:05:00Z');
 function look(item = purgeWork({ env_secrets: [`${NAME}-env-1`] })) {
   const { client } = cluster;
   const secrets = new EnvSecrets({ client, logger: recordingLogger() });
-  return purgeItem(item, memory, { client, view: cluster.view(), secrets, guard: () => {} }, signal);
+  const deps = { client, view: cluster.view(), secrets, guard: () => {}, now: () => NOW };
+  return purgeItem(item, memory, deps, signal);
 }
 const put = (apiVersion: string, kind: string, name: string, more: object = {}) =>
   cluster.put({ apiVersion, kind, metadata: { name, namespace: NAMESPACE, labels: OURS }, ...more });
@@ -104,5 +106,149 @@ describe('purge', () => {
     };
     await look();
     expect(cluster.get('Secret', `${NAME}-db`)).toBeDefined();
+  });
+});
+
+describe('what blocks a purge', () => {
+  const SINCE = '2026-01-01T00:00:00Z';
+  const leaving = (
+    apiVersion: string,
+    kind: string,
+    name: string,
+    metadata: object = {},
+    more: object = {},
+  ) =>
+    cluster.put({
+      apiVersion,
+      kind,
+      metadata: { name, namespace: NAMESPACE, labels: OURS, deletionTimestamp: SINCE, ...metadata },
+      ...more,
+    });
+  const held = { finalizers: ['example.com/hold'] };
+  const holdOf = async () => ((await look()) as { hold?: { reason: string; message: string } }).hold;
+  const lookOften = async () => {
+    for (let looks = 0; looks < 12; looks += 1) await look();
+  };
+
+  it.each([
+    ['v1', 'PersistentVolumeClaim', `${NAME}-db`],
+    ['apps/v1', 'ControllerRevision', `${NAME}-1`],
+    ['v1', 'Secret', `${NAME}-db`],
+    ['v1', 'Secret', `${NAME}-env-1`],
+  ])('is named at once: a finalizer on a %s %s', async (apiVersion, kind, name) => {
+    leaving(apiVersion, kind, name, held);
+    const hold = await holdOf();
+    expect(hold?.reason).toBe('FinalizerBlocks');
+    expect(hold?.message).toContain(`${kind} ${name} is being deleted`);
+    expect(hold?.message).toContain('example.com/hold');
+    expect(cluster.writes()).toEqual([]);
+    cluster.remove(kind, name);
+    expect((await look()).kind).toBe('done');
+  });
+
+  it('is a finalizer on the custom resource, or what its operator says', async () => {
+    const name = NAME;
+    leaving('berth.dev/v1alpha1', 'ManagedDeployment', name, held, { spec: specOf(1) });
+    expect((await holdOf())?.message).toContain(`ManagedDeployment ${name} is being deleted`);
+    const conditions = [
+      { type: 'Ready', status: 'False', reason: 'FinalizerBlocks', message: 'Service x is held' },
+    ];
+    leaving('berth.dev/v1alpha1', 'ManagedDeployment', name, held, {
+      spec: specOf(1),
+      status: { conditions },
+    });
+    expect(await holdOf()).toEqual({ reason: 'FinalizerBlocks', message: 'Service x is held' });
+  });
+
+  it('is a custom resource that waits without a word, after a while', async () => {
+    leaving('berth.dev/v1alpha1', 'ManagedDeployment', NAME, {}, { spec: specOf(1) });
+    expect(await holdOf()).toBeUndefined();
+    for (let looks = 0; looks < 20; looks += 1) await look();
+    expect(await holdOf()).toMatchObject({ reason: 'DependentsLeft' });
+  });
+
+  it("is anybody's pod that uses the claim, while that lasts", async () => {
+    leaving('v1', 'PersistentVolumeClaim', `${NAME}-db`, { finalizers: ['kubernetes.io/pvc-protection'] });
+    const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: `${NAME}-db` } }];
+    const pod = (name: string, phase: string) =>
+      cluster.put({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name, namespace: NAMESPACE },
+        spec: { volumes, nodeName: 'node-1' },
+        status: { phase },
+      });
+    pod('backup', 'Running');
+    pod('old', 'Succeeded');
+    expect(await holdOf()).toBeUndefined();
+    await lookOften();
+    const hold = await holdOf();
+    expect(hold).toMatchObject({ reason: 'VolumeInUse', message: expect.stringContaining('Pod backup') });
+    expect(hold?.message).not.toContain('Pod old');
+    cluster.remove('Pod', 'backup');
+    expect(await holdOf()).toMatchObject({
+      reason: 'FinalizerBlocks',
+      message: expect.stringContaining('kubernetes.io/pvc-protection'),
+    });
+  });
+
+  it('is a pod that its node does not end, and one that lost its owner', async () => {
+    leaving('v1', 'Pod', 'web-1', {}, { spec: { nodeName: 'node-1' }, status: { phase: 'Running' } });
+    await lookOften();
+    expect(await holdOf()).toMatchObject({
+      reason: 'PodNotEnding',
+      message: expect.stringContaining('node-1'),
+    });
+    cluster.remove('Pod', 'web-1');
+    const ownerReferences = [
+      { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-x', uid: 'u', controller: true },
+    ];
+    put('v1', 'Pod', 'web-2');
+    const web = cluster.get('Pod', 'web-2');
+    cluster.put({ ...web, metadata: { ...web?.metadata, ownerReferences } } as never);
+    expect(await holdOf()).toMatchObject({
+      reason: 'DependentsLeft',
+      message: expect.stringContaining('ReplicaSet web-x'),
+    });
+  });
+
+  it('is the namespace as well, with what is left in it', async () => {
+    leaving('v1', 'PersistentVolumeClaim', `${NAME}-db`, held);
+    const conditions = [
+      { type: 'NamespaceContentRemaining', status: 'True', message: 'Some resources are remaining: pvc' },
+      { type: 'NamespaceDeletionDiscoveryFailure', status: 'False', message: 'all found' },
+    ];
+    const metadata = { name: NAMESPACE, namespace: '', deletionTimestamp: SINCE };
+    cluster.put({ apiVersion: 'v1', kind: 'Namespace', metadata, status: { conditions } });
+    await lookOften();
+    const hold = await holdOf();
+    expect(hold?.message).toContain(`Namespace ${NAMESPACE} is being deleted`);
+    expect(hold?.message).toContain('Some resources are remaining: pvc');
+    expect(hold?.message).not.toContain('all found');
+  });
+
+  it.each([
+    ['delete PersistentVolumeClaim', 'DeletionRefused'],
+    ['list ControllerRevision', 'DeletionRefused'],
+    ['delete ManagedDeployment', 'DeletionRefused'],
+  ])(
+    'is a refused call (%s), which is sent again, and ends when it is not refused any more',
+    async (call, reason) => {
+      if (call.endsWith('ManagedDeployment')) {
+        put('berth.dev/v1alpha1', 'ManagedDeployment', NAME, { spec: specOf(1) });
+      }
+      put('v1', 'PersistentVolumeClaim', `${NAME}-db`);
+      put('v1', 'Secret', `${NAME}-db`);
+      cluster.failures.set(call, ['forbidden', 'invalid']);
+      expect(await look()).toMatchObject({ kind: 'wait', hold: { reason } });
+      expect(await look()).toMatchObject({ kind: 'wait', hold: { reason } });
+      await purge();
+      expect(cluster.objects.size).toBe(0);
+    },
+  );
+
+  it('another error is not taken for a refusal', async () => {
+    cluster.failures.set('list PersistentVolumeClaim', ['server']);
+    await expect(look()).rejects.toThrow('server');
   });
 });

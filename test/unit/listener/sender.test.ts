@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type {
-  InventoryRequest,
-  ObservedReport,
-  ReportsRequest,
+import {
+  asBefore,
+  type InventoryRequest,
+  type ObservedReport,
+  type Report,
+  type ReportsRequest,
 } from '../../../src/contract/report-protocol.ts';
 import { HubError } from '../../../src/listener/hub-client.ts';
 import { goneItem } from '../../../src/listener/observe.ts';
@@ -323,4 +325,16 @@ describe('the sender', () => {
     await t.done;
     expect(t.calls).toHaveLength(1);
   });
+});
+
+it('a hub of the version before is told what blocks a purge as a refusal that is tried again', () => {
+  const blocked: Report = {
+    kind: 'refused',
+    deployment_id: '01900000-0000-7000-8000-000000000001',
+    generation: 2,
+    reason: 'FinalizerBlocks',
+    message: 'Pod a is held',
+    retryable: true,
+  };
+  expect(asBefore({ ...blocked, waiting: true })).toEqual(blocked);
 });

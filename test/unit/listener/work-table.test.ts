@@ -9,7 +9,7 @@ import { pullWork } from '../../../src/listener/puller.ts';
 import { TenantNamespaces } from '../../../src/listener/tenant-namespace.ts';
 import { WorkTable } from '../../../src/listener/work-table.ts';
 import { FakeClock, recordingLogger } from '../kube/support.ts';
-import { applyWork, FakeCluster, fakeTerm, ID, NAME, purgeWork, settle, specOf } from './fixtures.ts';
+import { applyWork, FakeCluster, fakeTerm, ID, NAME, OURS, purgeWork, settle, specOf } from './fixtures.ts';
 
 const signal = new AbortController().signal;
 
@@ -355,5 +355,51 @@ describe('pulling work', () => {
     t.clock.advance(60_000);
     await pulling.done;
     expect(t.term.endedBecause).toBe('stale');
+  });
+});
+
+describe('a purge that is blocked', () => {
+  const claim = (finalizer: string) =>
+    t.cluster.put({
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: {
+        name: `${NAME}-db`,
+        namespace: 'team',
+        labels: OURS,
+        deletionTimestamp: '2026-01-01T00:00:00Z',
+        finalizers: [finalizer],
+      },
+    });
+
+  it('is told when what blocks it changes, and not again while it stays', async () => {
+    claim('example.com/a');
+    t.table.add(purgeWork());
+    const reconcile = () => t.table.reconcile(ID, signal);
+    expect(await reconcile()).toMatchObject({ kind: 'requeue' });
+    expect(t.told()).toMatchObject([
+      { kind: 'refused', waiting: true, retryable: true, reason: 'FinalizerBlocks' },
+    ]);
+    for (let looks = 0; looks < 5; looks += 1) await reconcile();
+    // The hub hands the item out again while it is not reported as done.
+    t.table.add(purgeWork());
+    await reconcile();
+    expect(t.told()).toEqual([]);
+    claim('example.com/b');
+    await reconcile();
+    expect(t.told()).toMatchObject([{ message: expect.stringContaining('example.com/b') }]);
+    claim('kubernetes.io/pvc-protection');
+    await reconcile();
+    expect(t.told()).toMatchObject([{ reason: 'BeingDeleted', waiting: true }]);
+    t.cluster.remove('PersistentVolumeClaim', `${NAME}-db`);
+    await reconcile();
+    expect(t.told()).toEqual([{ kind: 'purged', deployment_id: ID }]);
+    expect(t.cluster.writes()).toEqual([]);
+  });
+
+  it('is known to be under way', () => {
+    expect(t.table.isPurging(ID)).toBe(false);
+    t.table.add(purgeWork());
+    expect(t.table.isPurging(ID)).toBe(true);
   });
 });

@@ -218,7 +218,7 @@ export class SimulatedCluster {
   #delete(
     resource: Resource,
     at: ObjectName,
-    { uid, resourceVersion }: { uid?: string; resourceVersion?: string },
+    { uid, resourceVersion, dryRun }: { uid?: string; resourceVersion?: string; dryRun?: boolean },
   ): void {
     const id = `${resource.kind}/${at.namespace}/${at.name}`;
     const fault = this.#begin({ verb: 'delete', id: `${resource.kind}/${at.name}` });
@@ -226,7 +226,8 @@ export class SimulatedCluster {
     if (uid !== undefined && uid !== object.metadata.uid) fail('conflict', id);
     if (resourceVersion !== undefined && resourceVersion !== object.metadata.resourceVersion)
       fail('conflict', id);
-    this.remove(id);
+    if (dryRun === true) this.writes.pop();
+    else this.remove(id);
     this.#end(fault);
   }
 
