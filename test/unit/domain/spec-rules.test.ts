@@ -170,7 +170,7 @@ describe('specChangeIssues', () => {
     ['unset again, to the default', {}, 10, true],
     ['a volume that is larger than was asked for', { db_storage_gi: 39 }, 60, false],
   ])('a growth that was not carried out is taken back: %s', (_, after, volumeGi, allowed) => {
-    const issues = specChangeIssues({ db_storage_gi: 40 }, after, 'dev', volumeGi);
+    const issues = specChangeIssues({ db_storage_gi: 40 }, after, 'dev', { capacityGi: volumeGi });
     expect(issues.map(({ type }) => type)).toEqual(allowed ? [] : ['storage_shrinks']);
   });
 
@@ -180,7 +180,7 @@ describe('specChangeIssues', () => {
     ['the volume that is kept', { db_storage_gi: 20 }, 20, true],
     ['less than is kept', { db_storage_gi: 19 }, 20, false],
   ])('while the database is the tenant’s own the floor is what is kept: %s', (_, after, keptGi, allowed) => {
-    const issues = specChangeIssues({ db_storage_gi: 1024 }, after, 'dev', null, keptGi);
+    const issues = specChangeIssues({ db_storage_gi: 1024 }, after, 'dev', { keptGi });
     expect(issues.map(({ type }) => type)).toEqual(allowed ? [] : ['storage_shrinks']);
   });
 });
