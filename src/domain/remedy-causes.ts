@@ -41,7 +41,10 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
     said: /max volume count/i,
     text: 'The nodes have as many volumes attached as they can. Use fewer volumes ({volume}), or ask whoever runs the cluster for more nodes.',
   },
-  { said: /Insufficient cpu/i, text: 'Ask for less CPU ({cpu}), or ask whoever runs the cluster for larger or more nodes.' },
+  {
+    said: /Insufficient cpu/i,
+    text: 'Ask for less CPU ({cpu}), or ask whoever runs the cluster for larger or more nodes.',
+  },
   {
     said: /Insufficient memory/i,
     text: 'Ask for less memory ({memory}), or ask whoever runs the cluster for larger or more nodes.',
@@ -148,7 +151,10 @@ const PULL_FAILED: readonly CauseOfReason[] = [
 ];
 
 const QUOTA: readonly CauseOfReason[] = [
-  { said: /requests\.cpu|requested: (?:[^:]{0,400},)?cpu=/i, text: 'The quota has no CPU left: ask for less ({cpu}).' },
+  {
+    said: /requests\.cpu|requested: (?:[^:]{0,400},)?cpu=/i,
+    text: 'The quota has no CPU left: ask for less ({cpu}).',
+  },
   { said: /limits\.cpu/i, text: 'The quota has no CPU limit left: lower {cpuLimit}.' },
   {
     said: /requests\.memory|requested: (?:[^:]{0,400},)?memory=/i,
@@ -174,7 +180,7 @@ const QUOTA: readonly CauseOfReason[] = [
 ];
 
 const QUOTA_END =
-  'Or free what others use in the namespace, or ask those who run the platform for more: the quota of a tenant\'s own namespace follows from the quotas of the tenant (GET /v2/usage shows them, an admin changes them with PATCH /v2/tenants/{id}), that of any other is the cluster\'s.';
+  "Or free what others use in the namespace, or ask those who run the platform for more: the quota of a tenant's own namespace follows from the quotas of the tenant (GET /v2/usage shows them, an admin changes them with PATCH /v2/tenants/{id}), that of any other is the cluster's.";
 
 const ADMISSION: readonly CauseOfReason[] = [
   {

@@ -1,5 +1,5 @@
-import { CAUSES_OF_REASONS } from './remedy-causes.ts';
 import { AGAIN, type Remedy, remedyOf } from './remedies.ts';
+import { CAUSES_OF_REASONS } from './remedy-causes.ts';
 import { COMPONENT_FIELDS, COMPONENTS, type Component } from './resource-spec.ts';
 
 /** What went wrong, as far as a remedy depends on it. */
@@ -78,7 +78,9 @@ export function remedyFor(problem: Problem): Remedy | null {
   );
   if (applying.length === 0) return remedy;
   const again = remedy.text.includes(AGAIN) ? [AGAIN] : [];
-  const text = [...applying.map((each) => each.text), ...(end === undefined ? [] : [end]), ...again].join(' ');
+  const text = [...applying.map((each) => each.text), ...(end === undefined ? [] : [end]), ...again].join(
+    ' ',
+  );
   return { kind: remedy.kind, text: filledIn(text, problem) };
 }
 

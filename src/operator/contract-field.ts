@@ -171,5 +171,7 @@ export function contractField(
   const other = found.find((each) => each.container === undefined || container === undefined);
   const field = own?.field ?? other?.field ?? atPath(text, spec.podTemplate, rendered);
   const fields = field === undefined ? unnamedClaims(text, spec.podTemplate) : [field];
-  return fields.length === 0 ? undefined : fields.map((each) => `source_config.resource_spec.${each}`).join(', ');
+  return fields.length === 0
+    ? undefined
+    : fields.map((each) => `source_config.resource_spec.${each}`).join(', ');
 }

@@ -51,6 +51,9 @@ const USERS = /already used by pod\(s\) ([a-z0-9., -]+)/i;
 /** Whether no pod but these keeps the volume, as far as the cluster names them. */
 function areUsers(pods: readonly ObservedPod[], text: string): boolean {
   if (/pod\(s\) in different namespaces/i.test(text)) return false;
-  const named = USERS.exec(text)?.[1]?.split(/[ ,]+/).filter((name) => name !== '' && name !== 'and') ?? [];
+  const named =
+    USERS.exec(text)?.[1]
+      ?.split(/[ ,]+/)
+      .filter((name) => name !== '' && name !== 'and') ?? [];
   return named.every((name) => pods.some(({ metadata }) => metadata.name === name));
 }

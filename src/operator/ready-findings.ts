@@ -47,7 +47,8 @@ const READY_CHECKS: readonly Check[] = [
   function switchedOff({ observed, off, failures }) {
     const message = off ? 'switched off: nothing runs, the data is kept' : 'is being switched off';
     const refusal = volumeRefusal(observed, failures);
-    const more = refusal === undefined ? '' : `; of the database, ${refusedResize(observed)}: ${refusal.message}`;
+    const more =
+      refusal === undefined ? '' : `; of the database, ${refusedResize(observed)}: ${refusal.message}`;
     return observed.resource.spec.suspend && no('SwitchedOff', `${message}${more}`);
   },
   function databaseNotReady(facts) {
@@ -116,7 +117,8 @@ const READY_CHECKS: readonly Check[] = [
     const written = changedJustNow(observed, decision, databaseName(observed.resource));
     if (written || !databaseState(observed).settled)
       return no('Reconciling', 'the database is being updated');
-    const moves = changedJustNow(observed, decision, cacheName(observed.resource)) || !cacheState(observed).settled;
+    const moves =
+      changedJustNow(observed, decision, cacheName(observed.resource)) || !cacheState(observed).settled;
     return moves && no('Reconciling', 'the cache is being updated');
   },
   function newerIsBuilt({ observed }) {

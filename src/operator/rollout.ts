@@ -110,7 +110,11 @@ function judgeTarget(
     patience: input.patience,
   });
   if (failure === null) {
-    return { ...begun, turnsAt, verdict: { kind: 'progressing', ...withoutConflict(input, awaited, trouble) } };
+    return {
+      ...begun,
+      turnsAt,
+      verdict: { kind: 'progressing', ...withoutConflict(input, awaited, trouble) },
+    };
   }
   return { ...still, verdict: { ...failure, kind: 'failed', seen: true, awaited } };
 }
