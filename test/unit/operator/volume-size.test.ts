@@ -32,7 +32,8 @@ const wanting = (world: World, storage: string) =>
   world.change({ ...revised('web:1', 1), database: { storage } });
 const requested = (world: World) => {
   const claim = world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`);
-  return (claim?.['spec'] as { resources: { requests: { storage: string } } }).resources.requests.storage;
+  const spec = claim?.['spec'] as { resources: { requests: { storage: string } } } | undefined;
+  return spec?.resources.requests.storage;
 };
 
 describe('an expansion that does not finish', () => {
