@@ -2,7 +2,7 @@ import { LABELS } from '../contract/names.ts';
 import { VOLUME_IN_USE } from '../domain/remedy-causes.ts';
 import { COMPONENTS, type Component } from '../domain/resource-spec.ts';
 import { componentName } from '../workloads/names.ts';
-import { liveChild, type Observed, type ObservedPod } from './observed.ts';
+import { type ChildObject, liveChild, type Observed, type ObservedPod } from './observed.ts';
 import { hasEnded, isOfTemplate, isReadyPod, podsOfTemplate, troublesOf } from './pod-trouble.ts';
 import { componentsOf, type Target } from './target.ts';
 import { workloadState } from './workload-state.ts';
@@ -34,11 +34,18 @@ function mustYield(observed: Observed, target: Target, component: Component): bo
   // All components mount the same volumes: a pod of another one may have it, and does not end.
   if (running.some(({ metadata }) => metadata.labels?.[LABELS.component] !== component)) return false;
   const old = running.filter((pod) => !isOfTemplate(pod, template));
-  if (old.length === 0) return false;
+  // The scheduler takes a moment to see that the old pod is gone.
+  if (old.length === 0 && !isYielding(live)) return false;
   return podsOfTemplate(observed, component, template)
     .filter((pod) => !isReadyPod(pod))
     .flatMap((pod) => troublesOf(observed, pod, template))
     .some(({ detail = '' }) => isVolumeInUse(detail) && areUsers(old, detail));
+}
+
+/** Whether the Deployment ends old pods first already. */
+function isYielding(deployment: ChildObject): boolean {
+  const { spec } = deployment as { spec?: { strategy?: { rollingUpdate?: { maxUnavailable?: unknown } } } };
+  return spec?.strategy?.rollingUpdate?.maxUnavailable === 1;
 }
 
 function isComponentPod({ metadata }: ObservedPod): boolean {

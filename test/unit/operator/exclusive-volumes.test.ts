@@ -42,12 +42,16 @@ const starting = pod(
   },
 );
 
-function seen(pods: ObservedPod[], { replicas = 1, event = '' } = {}): [Observed, Target] {
+function seen(pods: ObservedPod[], { replicas = 1, event = '', yielding = false } = {}): [Observed, Target] {
   const deployment = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: { name: 'web-api', namespace: 'shop', generation: 1 },
-    spec: { replicas, template },
+    spec: {
+      replicas,
+      template,
+      strategy: { rollingUpdate: yielding ? { maxUnavailable: 1 } : { maxUnavailable: 0 } },
+    },
     status: { observedGeneration: 1 },
   };
   const observed = {
@@ -64,7 +68,7 @@ function seen(pods: ObservedPod[], { replicas = 1, event = '' } = {}): [Observed
 }
 
 describe('the old pod ends first', () => {
-  test.each<[string, ObservedPod[], { replicas?: number; event?: string }, boolean]>([
+  test.each<[string, ObservedPod[], { replicas?: number; event?: string; yielding?: boolean }, boolean]>([
     ['for a volume of one pod', [old, unschedulable(ONE_POD)], {}, true],
     [
       'while the old pod is ending',
@@ -92,7 +96,9 @@ describe('the old pod ends first', () => {
       },
       false,
     ],
-    ['not once it is gone', [unschedulable(ONE_POD)], {}, false],
+    ['not where none was there', [unschedulable(ONE_POD)], {}, false],
+    ['until the new pod is scheduled', [unschedulable(ONE_POD)], { yielding: true }, true],
+    ['not once it is', [starting], { yielding: true }, false],
     ['not once it has ended', [{ ...old, status: { phase: 'Failed' } }, unschedulable(ONE_POD)], {}, false],
     [
       'not of several, of which the others keep the volume',
