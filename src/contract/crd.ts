@@ -57,7 +57,7 @@ const CAPACITY =
 
 /**
  * Of recorded ones the API guards it; here it would keep the listener from putting an edit by hand back. An expansion that is
- * refused or not finished may be lowered to the capacity, which the status tells: whoever writes the spec cannot set it.
+ * refused or not finished may be lowered to the capacity, which the status has: a writer of the spec cannot set it.
  */
 const MAY_NOT_SHRINK: ValidationRule = {
   rule: [

@@ -21,7 +21,7 @@ export const UNNAMED_CLAIM =
 const ONE_POD =
   'Only one pod at a time can use the volume (access mode ReadWriteOncePod), and another pod has it: every component mounts it, and so does every pod of an autoscaled one. Run a single pod (max_scale 1, and the other components off), or name a claim with the access mode ReadWriteMany in {volume}.';
 const OTHER_NODE =
-  'The volume is attached to another node, where another pod uses it (access mode ReadWriteOnce). Run a single pod (max_scale 1, and the other components off), end the other pod that uses it, or name a claim with the access mode ReadWriteMany in {volume}. If the other node is lost, whoever runs the cluster removes its pods.';
+  'The volume is attached to another node, where another pod uses it (access mode ReadWriteOnce). Run a single pod (max_scale 1, and the other components off), end the other pod that uses it, or name a claim with the access mode ReadWriteMany in {volume}. If the other node is lost, the administrator of the cluster removes its pods.';
 
 const UNSCHEDULABLE: readonly CauseOfReason[] = [
   { said: /ReadWriteOncePod|pod using PersistentVolumeClaim with the same name/i, text: ONE_POD },
@@ -31,40 +31,40 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
   },
   {
     said: /unbound (?:immediate )?PersistentVolumeClaim|available persistent volumes to bind|pvc\(s\) bound to non-existent pv/i,
-    text: 'The claim in {volume} has no volume yet: see what its Events say (a StorageClass that does not exist, no capacity, no provisioner), and ask whoever runs the cluster; or change {volume}.',
+    text: 'The claim in {volume} has no volume yet: see what its Events say (a StorageClass that does not exist, no capacity, no provisioner), and ask the administrator of the cluster; or change {volume}.',
   },
   {
     said: /volume node affinity conflict/i,
-    text: 'The volume in {volume} can be reached from certain nodes only (its zone, or one node), and these do not take the pod. Ask whoever runs the cluster for room on those nodes, or name a claim in {volume} whose volume other nodes reach.',
+    text: 'The volume in {volume} can be reached from certain nodes only (its zone, or one node), and these do not take the pod. Ask the administrator of the cluster for room on those nodes, or name a claim in {volume} whose volume other nodes reach.',
   },
   {
     said: /max volume count/i,
-    text: 'The nodes have as many volumes attached as they can. Use fewer volumes ({volume}), or ask whoever runs the cluster for more nodes.',
+    text: 'The nodes have as many volumes attached as they can. Use fewer volumes ({volume}), or ask the administrator of the cluster for more nodes.',
   },
   {
     said: /Insufficient cpu/i,
-    text: 'Ask for less CPU ({cpu}), or ask whoever runs the cluster for larger or more nodes.',
+    text: 'Ask for less CPU ({cpu}), or ask the administrator of the cluster for larger or more nodes.',
   },
   {
     said: /Insufficient memory/i,
-    text: 'Ask for less memory ({memory}), or ask whoever runs the cluster for larger or more nodes.',
+    text: 'Ask for less memory ({memory}), or ask the administrator of the cluster for larger or more nodes.',
   },
   {
     said: /Insufficient ephemeral-storage/i,
-    text: 'Ask for less ephemeral-storage (requests of sidecars and init_containers), or ask whoever runs the cluster for nodes with more disk.',
+    text: 'Ask for less ephemeral-storage (requests of sidecars and init_containers), or ask the administrator of the cluster for nodes with more disk.',
   },
   {
     said: /Too many pods|Insufficient pods/i,
-    text: 'The nodes run as many pods as they may. Ask for fewer pods ({scale}), or ask whoever runs the cluster for more nodes.',
+    text: 'The nodes run as many pods as they may. Ask for fewer pods ({scale}), or ask the administrator of the cluster for more nodes.',
   },
   {
     // Extended resources: a GPU, say.
     said: /Insufficient [a-z0-9.-]+\/[a-z0-9.-]+/i,
-    text: 'No node has enough of the resource that the message names. Take it out of the containers that request it (sidecars, init_containers), or ask whoever runs the cluster for nodes that have it.',
+    text: 'No node has enough of the resource that the message names. Take it out of the containers that request it (sidecars, init_containers), or ask the administrator of the cluster for nodes that have it.',
   },
   {
     said: /topology spread constraints|pod anti-affinity|pod affinity|node affinity\/selector|node\(s\) didn't match/i,
-    text: 'Rules about where pods may run (affinity, node selectors, topology) leave no node. Berth sets none that must hold: whoever runs the cluster knows which policy or admission webhook adds them.',
+    text: 'Rules about where pods may run (affinity, node selectors, topology) leave no node. Berth sets none that must hold: the administrator of the cluster knows which policy or admission webhook adds them.',
   },
   {
     said: /free ports/i,
@@ -72,10 +72,10 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
   },
 ];
 
-/** Control-plane nodes nearly always have one: told where nothing else is. */
+/** Control-plane nodes nearly always have one: used where nothing else applies. */
 const TAINTED: CauseOfReason = {
   said: /untolerated taint|had taint|were unschedulable/i,
-  text: 'The nodes are reserved or closed (taints, cordoned). Ask whoever runs the cluster for nodes that take ordinary pods.',
+  text: 'The nodes are reserved or closed (taints, cordoned). Ask the administrator of the cluster for nodes that take ordinary pods.',
 };
 
 const MISSING_FILES: readonly CauseOfReason[] = [
@@ -102,7 +102,7 @@ const MOUNT_FAILED: readonly CauseOfReason[] = [
   ...MISSING_FILES,
   {
     said: /driver name \S+ not found|CSINode \S+ does not contain driver/i,
-    text: 'The node lacks the CSI driver of the volume. Ask whoever runs the cluster to install it, or change {volume}.',
+    text: 'The node lacks the CSI driver of the volume. Ask the administrator of the cluster to install it, or change {volume}.',
   },
   {
     said: /mount\.nfs|access denied by server|No route to host|Connection (?:refused|timed out)|no such host/i,
@@ -110,7 +110,7 @@ const MOUNT_FAILED: readonly CauseOfReason[] = [
   },
   {
     said: /AttachVolume\.|attach/i,
-    text: 'The storage system does not attach the volume in {volume} to the node. Whoever runs the cluster sees why at its CSI driver.',
+    text: 'The storage system does not attach the volume in {volume} to the node. The administrator of the cluster sees why at its CSI driver.',
   },
 ];
 
@@ -121,11 +121,11 @@ const PULL_FAILED: readonly CauseOfReason[] = [
   },
   {
     said: /x509|certificate/i,
-    text: 'The nodes do not trust the certificate of the registry. Ask whoever runs the cluster, or use another registry.',
+    text: 'The nodes do not trust the certificate of the registry. Ask the administrator of the cluster, or use another registry.',
   },
   {
     said: /no such host|connection (?:refused|reset)|i\/o timeout|dial tcp|TLS handshake timeout|deadline exceeded|\bEOF\b|\b50[0234]\b|bad gateway|service unavailable|internal server error|no route to host/i,
-    text: 'The registry does not answer the nodes. See that its name in the image is right and that it runs; whoever runs the cluster knows whether the nodes reach it.',
+    text: 'The registry does not answer the nodes. See that its name in the image is right and that it runs; the administrator of the cluster knows whether the nodes reach it.',
   },
   {
     said: /no match for platform|no matching manifest|exec format/i,
@@ -133,7 +133,7 @@ const PULL_FAILED: readonly CauseOfReason[] = [
   },
   {
     said: /no space left on device/i,
-    text: 'The disk of the node is full. Whoever runs the cluster frees it; a smaller image helps as well.',
+    text: 'The disk of the node is full. The administrator of the cluster frees it; a smaller image helps as well.',
   },
   {
     // Docker Hub says the same of an image that is not there and of one that is private.
@@ -185,11 +185,11 @@ const QUOTA_END =
 const ADMISSION: readonly CauseOfReason[] = [
   {
     said: /(?:maximum|minimum) (?:cpu|memory|ephemeral-storage) usage per|max limit to request ratio/i,
-    text: 'A LimitRange of the namespace sets other bounds for one container or pod, which the message names: change {cpu}, {cpuLimit}, {memory} or {memoryLimit} to fit, or ask whoever runs the cluster to change the LimitRange.',
+    text: 'A LimitRange of the namespace sets other bounds for one container or pod, which the message names: change {cpu}, {cpuLimit}, {memory} or {memoryLimit} to fit, or ask the administrator of the cluster to change the LimitRange.',
   },
   {
     said: /must specify (?:limits|requests)/i,
-    text: 'A quota of the namespace wants requests and limits on every container: give them to sidecars and init_containers, or ask whoever runs the cluster for a LimitRange with defaults.',
+    text: 'A quota of the namespace wants requests and limits on every container: give them to sidecars and init_containers, or ask the administrator of the cluster for a LimitRange with defaults.',
   },
   {
     said: /service ?account \S+(?: not found|: serviceaccount)|serviceaccount "[^"]{1,253}" not found/i,
@@ -201,7 +201,7 @@ const ADMISSION: readonly CauseOfReason[] = [
   },
   {
     said: /failed calling webhook|context deadline exceeded|connection refused/i,
-    text: 'An admission webhook of the cluster does not answer. Whoever runs the cluster has to repair it; the pods are made by themselves afterwards.',
+    text: 'An admission webhook of the cluster does not answer. The administrator of the cluster has to repair it; the pods are made by themselves afterwards.',
   },
 ];
 

@@ -31,7 +31,7 @@ export const WAYS_BACK: readonly WayBack[] = [
     refused:
       'A quota refuses the claim, or no volume can be made: the StorageClass does not exist, or has no room.',
     reasons: ['QuotaExceeded', 'Refused', 'DatabaseStarting'],
-    back: 'PATCH any size. A claim that exists without a volume keeps its size until whoever runs the cluster deletes it: it holds no data, and Berth makes it again.',
+    back: 'PATCH any size. A claim that exists without a volume keeps its size until the administrator of the cluster deletes it: it holds no data, and Berth makes it again.',
   },
   {
     fields: [...sizes(''), ...sizes('queue_'), ...sizes('orchestrator_'), ...sizes('executor_')],
