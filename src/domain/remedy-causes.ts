@@ -8,6 +8,8 @@ export interface CauseOfReason {
   /** What the cluster says of this cause. */
   readonly said: RegExp;
   readonly text: string;
+  /** Of the volume of the database, which no field of `volumes` names. */
+  readonly ofDatabase?: string;
 }
 
 /** The volume is in use by another pod: ReadWriteOncePod (scheduler), or ReadWriteOnce on another node (attach controller). */
@@ -23,6 +25,9 @@ const ONE_POD =
 const OTHER_NODE =
   'The volume is attached to another node, where another pod uses it (access mode ReadWriteOnce). Run a single pod (max_scale 1, and the other components off), end the other pod that uses it, or name a claim with the access mode ReadWriteMany in {volume}. If the other node is lost, the administrator of the cluster removes its pods.';
 
+const DATABASE_ON_OTHER_NODE =
+  'The volume of the database is still attached to another node. It is detached once the pod there has ended; if that node is lost, the administrator of the cluster removes its pod or the node.';
+
 const UNSCHEDULABLE: readonly CauseOfReason[] = [
   { said: /ReadWriteOncePod|pod using PersistentVolumeClaim with the same name/i, text: ONE_POD },
   {
@@ -32,10 +37,14 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
   {
     said: /unbound (?:immediate )?PersistentVolumeClaim|available persistent volumes to bind|pvc\(s\) bound to non-existent pv/i,
     text: 'The claim in {volume} has no volume yet: see what its Events say (a StorageClass that does not exist, no capacity, no provisioner), and ask the administrator of the cluster; or change {volume}.',
+    ofDatabase:
+      'The claim of the database has no volume yet: see what its Events say (a StorageClass that does not exist, no capacity, no provisioner), and ask the administrator of the cluster; a smaller db_storage_gi may help.',
   },
   {
     said: /volume node affinity conflict/i,
     text: 'The volume in {volume} can be reached from certain nodes only (its zone, or one node), and these do not take the pod. Ask the administrator of the cluster for room on those nodes, or name a claim in {volume} whose volume other nodes reach.',
+    ofDatabase:
+      'The volume of the database can be reached from certain nodes only (its zone, or one node), and these do not take the pod. Ask the administrator of the cluster for room on those nodes.',
   },
   {
     said: /max volume count/i,
@@ -94,7 +103,7 @@ const MISSING_FILES: readonly CauseOfReason[] = [
 ];
 
 const MOUNT_FAILED: readonly CauseOfReason[] = [
-  { said: /Multi-Attach error/i, text: OTHER_NODE },
+  { said: /Multi-Attach error/i, text: OTHER_NODE, ofDatabase: DATABASE_ON_OTHER_NODE },
   {
     said: /persistentvolumeclaim "[^"]{1,253}" not found/i,
     text: 'Make the PersistentVolumeClaim that the message names, in the namespace of the deployment, or change {volume}.',
@@ -109,7 +118,7 @@ const MOUNT_FAILED: readonly CauseOfReason[] = [
     text: 'The server of the volume does not answer the node, or does not let it in. See that server and path in {volume} are right and that the server exports the path to the nodes.',
   },
   {
-    said: /AttachVolume\.|attach/i,
+    said: /AttachVolume\.|FailedAttachVolume/i,
     text: 'The storage system does not attach the volume in {volume} to the node. The administrator of the cluster sees why at its CSI driver.',
   },
 ];
@@ -174,7 +183,7 @@ const QUOTA: readonly CauseOfReason[] = [
     text: 'The quota has no pods left: ask for fewer pods ({scale}). A rollout needs one pod more than runs.',
   },
   {
-    said: /count\/|services|secrets|configmaps/i,
+    said: /requested: [^:]{0,400}(?:count\/|services|secrets|configmaps)/i,
     text: 'The quota allows no more objects of the kind that the message names.',
   },
 ];

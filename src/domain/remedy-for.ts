@@ -70,19 +70,23 @@ export function remedyFor(problem: Problem): Remedy | null {
     : undefined;
   if (known === undefined) return remedy;
   const { causes, otherwise, end } = known;
-  const found = causes.filter(({ said }) => said.test(problem.message));
+  const message = problem.reason === 'ImagePullFailed' ? withoutNames(problem.message) : problem.message;
+  const found = causes.filter(({ said }) => said.test(message));
   const all = found.length > 0 || otherwise === undefined ? found : [otherwise];
   // Of a registry and of a container the first that applies is the cause; a scheduler and a quota list several.
   const applying = (LISTING.has(problem.reason) ? all : all.slice(0, 1)).filter(({ said }) =>
-    said.test(problem.message),
+    said.test(message),
   );
   if (applying.length === 0) return remedy;
   const again = remedy.text.includes(AGAIN) ? [AGAIN] : [];
-  const text = [...applying.map((each) => each.text), ...(end === undefined ? [] : [end]), ...again].join(
-    ' ',
-  );
+  const isDatabase = sizeFields(problem) === DATABASE;
+  const texts = applying.map((each) => (isDatabase ? each.ofDatabase : undefined) ?? each.text);
+  const text = [...texts, ...(end === undefined ? [] : [end]), ...again].join(' ');
   return { kind: remedy.kind, text: filledIn(text, problem) };
 }
+
+/** The name of an image may hold any of the words. */
+const withoutNames = (text: string) => text.replace(/"[^"]*"|\S*[/:@]\S*\d\S*/g, ' ');
 
 const LISTING: ReadonlySet<string> = new Set(['Unschedulable', 'QuotaExceeded']);
 

@@ -94,7 +94,11 @@ function unboundClaim(observed: Observed): string {
   const claim = liveChild(observed, 'PersistentVolumeClaim', name);
   const told = observed.tellings?.get(claim?.metadata.uid ?? '');
   const why = told === undefined ? '' : `: ${told.reason}: ${told.message}`;
-  return `; its volume claim ${name} is not bound${why}`;
+  const { storage } = observed.resource.spec.database;
+  const size = isLarger(volume.requested, storage)
+    ? `; it asks for ${volume.requested}, not ${storage}, and Kubernetes changes no claim before it is bound: delete it, it holds no data and is made again`
+    : '';
+  return `; its volume claim ${name} is not bound${why}${size}`;
 }
 
 /** Whether the cache answers; null: as it was said before. */

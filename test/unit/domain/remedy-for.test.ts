@@ -162,6 +162,26 @@ describe('the remedy of a cause', () => {
     expect(text('Unschedulable', 'Insufficient cpu', { condition: 'CacheReady' })).toContain('cache_cpu');
   });
 
+  test('of the volume of the database names no field of volumes', () => {
+    const condition = 'DatabaseReady';
+    for (const [reason, message] of [
+      ['MountFailed', 'Multi-Attach error for volume "pvc-1"'],
+      ['Unschedulable', '1 node(s) had volume node affinity conflict'],
+      ['Unschedulable', 'pod has unbound immediate PersistentVolumeClaims'],
+    ] as const) {
+      expect(text(reason, message, { condition })).toMatch(/of the database/);
+      expect(text(reason, message, { condition })).not.toContain('.volumes');
+    }
+  });
+
+  test('does not go by the name of an image', () =>
+    expect(
+      text(
+        'ImagePullFailed',
+        'failed to resolve reference "r.test/denied/429:1": r.test/denied/429:1: not found',
+      ),
+    ).toMatch(/no such image/));
+
   test('leaves no placeholder', () => {
     for (const [reason, message] of ROWS)
       expect(text(reason, message)).not.toMatch(/\{(?:cpu|memory|scale|volume|field)/);
