@@ -1,4 +1,5 @@
 /** The text of docs/lifecycle.md: the state machines, drawn from their data. `npm run docs` writes it. */
+
 import { CONDITION_TYPES, REASONS, type Reason, TROUBLES } from '../src/domain/conditions.ts';
 import {
   DEPLOYMENT_STATUS_RULES,
@@ -9,6 +10,7 @@ import {
   REVISION_WAYS,
   type RevisionTransition,
 } from '../src/domain/states.ts';
+import { WAYS_BACK } from '../src/domain/ways-back.ts';
 import { DEFAULT_PATIENCE, FAILURE_RULES, type Lasts } from '../src/operator/failure-rules.ts';
 
 const HEAD = `<!-- Generated from src/domain/states.ts and src/domain/conditions.ts by \`npm run docs\`. Do not edit. -->
@@ -105,8 +107,21 @@ If the cluster refuses, \`Ready\` is False with what it is: \`VolumeNotExpandabl
 \`DatabaseReady\` says so too, and the deployment is \`READY\` all the same), \`QuotaExceeded\`, or \`Refused\` (an admission rule,
 missing rights). The growth is tried again, every five minutes at the most seldom. Nothing else waits for it: revisions
 roll out and become active, and if one fails, \`Ready\` tells of that first. There are two ways out: those who run the
-cluster let it grow, or a PATCH takes db_storage_gi back. It may be lowered as far as to what the volume was seen to have,
-never below; a volume that has been grown never shrinks (400 \`storage_shrinks\`).
+cluster let it grow, or a PATCH takes db_storage_gi back. An expansion that is refused, or does not finish, may be lowered
+to any size down to the capacity of the volume; less is a 400 (\`storage_shrinks\`) that names the capacity. So it is for a
+resource written by hand, by the rule of the custom resource definition.
+
+- Above the capacity Berth lowers the claim, which Kubernetes allows since 1.32 (RecoverVolumeExpansionFailure). Before
+  1.32 Kubernetes refuses that (\`Refused\`); the capacity itself is a way back there as well.
+- At the capacity Kubernetes does not lower the claim, so Berth leaves it as it is. Nothing is reported as failed any more,
+  and \`DatabaseReady\` says that the claim still asks for more. If the storage system succeeds later, the volume is larger
+  than db_storage_gi; that is said too, and the larger size counts for the quotas of the tenant.
+- Where the provider rounds up, the capacity is what it gave. A size between db_storage_gi and the capacity needs no
+  expansion.
+- A deployment whose claim the cluster refuses, or cannot provide (an Event says why), has no volume: any size is accepted.
+- A listener or operator of an earlier version reports no capacity of an expansion that does not finish. Then any smaller
+  size is accepted while \`VolumeResizing\` is reported: the operator shrinks no volume, whatever db_storage_gi says.
+
 While the database is the tenant's own (\`DATABASE_URI_CUSTOM\`), db_storage_gi is the size of no volume: it may be lowered as
 far as to the volume that is kept of the time before, or to anything where there is none.
 
@@ -193,6 +208,14 @@ Meanwhile trouble that may pass is told in \`Ready\` by its name, within seconds
 and an Event of the type Warning whenever they come up, in a rollout or not:
 ${code(TROUBLES)}.
 Outside of a rollout every reason of the table does: see [Pods that fail outside of a rollout](#pods-that-fail-outside-of-a-rollout).
+
+A pod ends only when its successor is available, so there are never fewer pods than wanted. There is one exception: a
+component with one pod whose successor cannot start because the old pod uses its volume (access mode ReadWriteOncePod; or
+ReadWriteOnce, where the successor is on another node). Then the old pod ends first, and the component has no pod until its
+successor is available; a way back works the same. The Deployment has \`maxSurge: 0\`, \`maxUnavailable: 1\` for that long.
+Where several pods or several components use such a volume, this would not help: the reason is reported, and the remedy of
+\`explain\` names the volume. Remedies depend on the cause, as far as the cluster says it: which resource a node or a quota
+lacks, whether an image is missing or its registry does not answer, what a volume waits for.
 
 A failure is recorded first, then all components return together to what was active before, byte for byte: \`Progressing\`
 says \`RolloutFailed\`, then \`RolledBack\`. If nothing was active before, one pod of each component stays to be looked at.
@@ -295,6 +318,22 @@ ${table(
 `;
 }
 
+/** Fields that the cluster can refuse, and how to take them back. */
+function waysBack(): string {
+  const names = (fields: readonly string[]) => fields.map((field) => `\`${field}\``).join(', ');
+  return `## Ways back
+
+The API accepts what has the right shape; the cluster may still refuse it, or never finish it. The value that was in effect
+before is always accepted again, and so it is of a resource written by hand, with kubectl. Fields without a prefix are those
+of resource_spec.
+
+${table(
+  ['fields', 'what the cluster refuses', 'reported', 'way back'],
+  WAYS_BACK.map(({ fields, refused, reasons, back }) => [names(fields), refused, code(reasons), back]),
+)}
+`;
+}
+
 /** Reasons that a state or a condition may have, each with what it means. */
 function reasons(): string {
   const named = new Set<Reason>([
@@ -314,5 +353,7 @@ ${table(
 
 /** The text of the file as it should be. */
 export function lifecycleDoc(): string {
-  return [HEAD, deployments(), revisions(), conditions(), failures(), PAUSE, reasons()].join('\n');
+  return [HEAD, deployments(), revisions(), conditions(), failures(), PAUSE, waysBack(), reasons()].join(
+    '\n',
+  );
 }

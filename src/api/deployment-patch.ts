@@ -1,5 +1,6 @@
 import type { RenderConfig } from '../contract/render-config.ts';
 import { type BodyIssue, below } from '../domain/body-issue.ts';
+import type { Condition, Reason } from '../domain/conditions.ts';
 import { withDefaultCeilings } from '../domain/default-ceilings.ts';
 import type { Secret } from '../domain/deployment.ts';
 import type { PatchBody } from '../domain/deployment-bodies.ts';
@@ -64,6 +65,9 @@ interface Stored {
   readonly keptVolumeGi: number | null;
 }
 
+const isExpanding = (conditions: readonly Condition[]) =>
+  conditions.some(({ reason }) => reason === ('VolumeResizing' satisfies Reason));
+
 function ruleIssues(deps: ApiDeps, { record, keptVolumeGi }: Stored, patched: Patched): BodyIssue[] {
   if (!isJudged(patched)) return [];
   const { sourceConfig, secrets } = patched.next;
@@ -72,8 +76,7 @@ function ruleIssues(deps: ApiDeps, { record, keptVolumeGi }: Stored, patched: Pa
     record.sourceConfig.resource_spec ?? {},
     sourceConfig.resource_spec ?? {},
     sourceConfig.deployment_type,
-    record.volumeGi,
-    keptVolumeGi,
+    { capacityGi: record.volumeGi, keptGi: keptVolumeGi, expanding: isExpanding(record.conditions) },
   );
   return [
     ...below(['source_config', 'resource_spec'], shrinking),

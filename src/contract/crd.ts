@@ -51,6 +51,26 @@ const SIZES = SIZED.flatMap((part) =>
   ]),
 );
 
+/** Size to which storage may be lowered; empty: not known, so it may not. */
+const CAPACITY =
+  "(has(self.status) && has(self.status.volume) ? (has(self.status.volume.capacity) ? self.status.volume.capacity : self.status.volume.requested) : '')";
+
+/**
+ * Of recorded ones the API guards it; here it would keep the listener from putting an edit by hand back. An expansion that is
+ * refused or not finished may be lowered to the capacity, which the status has: a writer of the spec cannot set it.
+ */
+const MAY_NOT_SHRINK: ValidationRule = {
+  rule: [
+    'has(self.spec.deploymentId)',
+    '!isQuantity(oldSelf.spec.database.storage)',
+    '!isQuantity(self.spec.database.storage)',
+    'quantity(self.spec.database.storage).compareTo(quantity(oldSelf.spec.database.storage)) >= 0',
+    `(isQuantity(${CAPACITY}) && quantity(self.spec.database.storage).compareTo(quantity(${CAPACITY})) >= 0)`,
+  ].join(' || '),
+  message: 'database.storage may grow, never shrink',
+  messageExpression: `'database.storage may grow, never shrink' + (${CAPACITY} != '' ? ': the volume has ' + ${CAPACITY} : '')`,
+};
+
 /** Rules across fields and over time, by path; `items` steps into a list. */
 const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   '': [
@@ -58,16 +78,12 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
       rule: `self.metadata.name.size() <= ${MAX_APP_NAME} && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')`,
       message: `metadata.name must be a DNS label of at most ${MAX_APP_NAME} characters that starts with a letter: other names are made from it`,
     },
+    MAY_NOT_SHRINK,
   ],
   spec: [
     { rule: 'self.source == oldSelf.source', message: 'source cannot be changed' },
     immutableOnceSet('deploymentId'),
     immutableOnceSet('tenantId'),
-    {
-      // Of recorded ones the API guards it; here it would keep the listener from putting an edit by hand back.
-      rule: 'has(self.deploymentId) || !isQuantity(oldSelf.database.storage) || !isQuantity(self.database.storage) || quantity(self.database.storage).compareTo(quantity(oldSelf.database.storage)) >= 0',
-      message: 'database.storage may grow, never shrink',
-    },
   ],
   ...Object.fromEntries(
     COMPONENTS.map((component) => [

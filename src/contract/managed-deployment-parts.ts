@@ -51,7 +51,11 @@ export const databaseSchema = z
       .default(false)
       .describe('True: the env Secret holds DATABASE_URI_CUSTOM and no database is run.'),
     resources: resourcesSchema.optional(),
-    storage: quantitySchema.default('10Gi').describe('Size of the volume; may grow, never shrink.'),
+    storage: quantitySchema
+      .default('10Gi')
+      .describe(
+        'Size of the volume. It may grow; it may be lowered to the capacity of the volume, which takes back an expansion that is refused or not finished.',
+      ),
     maxConnections: z.int().min(1).max(100_000).default(100).describe("PostgreSQL's max_connections."),
     poolSize: z.int().min(1).max(10_000).default(5).describe('DATABASE_POOL_SIZE of each pod.'),
     image: imageString

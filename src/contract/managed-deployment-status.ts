@@ -154,11 +154,18 @@ export const managedDeploymentStatusSchema = z
       .describe('What the image of the wanted revision was resolved to; absent: it was used as given.'),
     build: buildStatusSchema.optional(),
     volume: z
-      .strictObject({ requested: z.string().max(64).describe('What its claim asks for.') })
+      .strictObject({
+        requested: z.string().max(64).describe('What its claim asks for; 0: the cluster refuses the claim.'),
+        capacity: z
+          .string()
+          .max(64)
+          .optional()
+          .describe(
+            'What it has: spec.database.storage may be lowered to it. 0: there is no volume yet, and the cluster refuses to make one. Absent: not known, and spec.database.storage may be lowered to what the claim asks for.',
+          ),
+      })
       .optional()
-      .describe(
-        "The database's volume, while it is smaller than spec.database.storage: not grown yet, or it cannot be.",
-      ),
+      .describe("The database's volume, while it has another size than spec.database.storage."),
     dataImages: z
       .strictObject({
         database: imageString.optional().describe('Image that the database runs.'),

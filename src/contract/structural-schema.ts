@@ -12,6 +12,8 @@ import { quantitySchema } from '../domain/kubernetes/quantity.ts';
 export interface ValidationRule {
   rule: string;
   message: string;
+  /** A CEL expression that makes the message; `message` stands in where it fails. */
+  messageExpression?: string;
 }
 
 /** The part of `JSONSchemaProps` that the generator writes. */

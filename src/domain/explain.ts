@@ -7,7 +7,8 @@ import {
   knownAt,
   STATUS_WORDS,
 } from './explain-facts.ts';
-import { remedyOf } from './remedies.ts';
+import { type Remedy, remedyOf } from './remedies.ts';
+import { causeText, type Problem, remedyFor } from './remedy-for.ts';
 
 /** Why a revision is where it is, and what to do about it: a pure function of what the hub knows. */
 
@@ -43,13 +44,29 @@ function servesOf(facts: ExplainFacts): Serves {
   return serving === 'False' ? 'no' : 'unknown';
 }
 
-const remedyFor = ({ remedy, reason }: Cause) => remedy ?? remedyOf(reason);
+const remedyOfCause = (cause: Cause) => cause.remedy ?? remedyOf(cause.reason);
 
 /** The cause to begin with: the last that somebody can do something about, else the last that is waited for. */
 function rootOf(causes: readonly Cause[]): Cause | undefined {
   const current = causes.filter((cause) => cause.current);
-  const kind = (wanted: 'act' | 'wait') => current.findLast((cause) => remedyFor(cause)?.kind === wanted);
+  const kind = (wanted: 'act' | 'wait') => current.findLast((cause) => remedyOfCause(cause)?.kind === wanted);
   return kind('act') ?? kind('wait');
+}
+
+/** A cause as far as its remedy depends on it. */
+function problemOf({ reason, message, condition, object }: Cause): Problem {
+  return { reason, message, condition, component: object?.component, field: object?.field };
+}
+
+/** What to do about it, by the words of the cluster where these tell the cause. */
+function remedyOfRoot(root: Cause): Remedy | null {
+  const { remedy } = root;
+  if (remedy === undefined) return remedyFor(problemOf(root));
+  const found = root.reason === 'CrashLoop' ? null : causeText(problemOf(root));
+  if (found === null || !('text' in remedy)) return remedy;
+  // The general text speaks of a lack of room, which is wrong for a volume.
+  const isWhole = root.reason === 'Unschedulable' || root.reason === 'MountFailed';
+  return { kind: remedy.kind, text: isWhole ? found : `${found} ${remedy.text}` };
 }
 
 /** Messages of the cluster end as they like. */
@@ -80,7 +97,7 @@ export function explain(facts: ExplainFacts): Explanation {
   // A revision of the past that was deployed once wants nothing done.
   const past = facts.revision.status === 'DEPLOYED' && facts.active?.id !== facts.revision.id;
   const root = past ? undefined : rootOf(causes);
-  const remedy = root === undefined ? null : remedyFor(root);
+  const remedy = root === undefined ? null : remedyOfRoot(root);
   const at = knownAt(facts);
   return {
     serves,

@@ -15,7 +15,8 @@ const wait = (text: string): Remedy => ({ kind: 'wait', text });
 const FINE: Remedy = { kind: 'fine' };
 const HISTORY: Remedy = { kind: 'history' };
 
-const AGAIN =
+/** What a failed revision needs besides. */
+export const AGAIN =
   'A failed revision is not tried again. A PATCH of source_revision_config or secrets makes a new one; after a change of source_config, or of something outside of the deployment, POST …/revisions/{id}/redeploy. A change of source_config that failed on the revision that serves is tried again with the next change of it.';
 
 const BUILD_AGAIN =
@@ -41,9 +42,11 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   ),
   ExternalCache: FINE,
   VolumeNotExpandable: act(
-    'Ask the platform for a StorageClass with allowVolumeExpansion, or PATCH db_storage_gi back to its former value, which the volume still has.',
+    'Ask the platform for a StorageClass with allowVolumeExpansion, or PATCH db_storage_gi back to its former value: any size down to the capacity of the volume is accepted.',
   ),
-  VolumeResizing: FINE,
+  VolumeResizing: wait(
+    'The storage system expands the volume, usually within minutes. If it stays so, the message says what it waits for. PATCH db_storage_gi takes the expansion back: to any size down to the capacity of the volume.',
+  ),
   VolumeBeingDeleted: act(
     'Somebody deleted the volume claim of the database; the running pod is all that keeps it. Whoever runs the cluster saves the data now, as the message says: a dump, and the reclaim policy Retain on its PersistentVolume. After that, delete the pod: the database comes back with an empty volume, into which the dump goes.',
   ),

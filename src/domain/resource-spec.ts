@@ -147,7 +147,7 @@ export const resourceSpecSchema = z
       .max(RESOURCE_LIMITS.storageGi)
       .nullish()
       .describe(
-        'Size of the volume of the database, in GiB. It never shrinks; a growth that the cluster has not carried out can be taken back.',
+        'Size of the volume of the database, in GiB. It never shrinks; an expansion that the cluster refuses, or does not finish, can be lowered to the capacity of the volume.',
       ),
     db_max_connections: z
       .int()

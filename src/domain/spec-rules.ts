@@ -224,27 +224,36 @@ export function specRuleIssues(input: SpecRuleInput): SpecIssue[] {
   );
 }
 
+/** What is known of the database's volume when a change is judged. */
+export interface KnownVolume {
+  /** Its capacity in Gi, rounded up, while that differs from what was asked for; null: it does not, or is not known. */
+  readonly capacityGi?: number | null;
+  /** Where the database is the tenant's own: the volume that is kept of the time before, 0: none; null: it is ours. */
+  readonly keptGi?: number | null;
+  /** Its expansion is not finished, so the capacity is less than was asked for, even if the listener does not report it. */
+  readonly expanding?: boolean;
+}
+
 /**
  * What a change from one stored spec to another may not do: shrink the database's volume. Compares what is in effect, so a
- * default cannot be undercut either. A growth that the cluster has not carried out can be taken back.
- * @param volumeGi what the volume was seen to have, where that is less than was asked for; null: it is not
- * @param keptGi where the database is the tenant's own: the volume that is kept of the time before, 0: none; null: it is ours
+ * default cannot be undercut either. An expansion that is refused or not finished can be lowered to the capacity. Where an
+ * earlier listener reports no capacity, it can be lowered to any size: the operator shrinks no volume.
  */
 export function specChangeIssues(
   before: ResourceSpec,
   after: ResourceSpec,
   deploymentType: DeploymentType | null,
-  volumeGi: number | null = null,
-  keptGi: number | null = null,
+  { capacityGi = null, keptGi = null, expanding = false }: KnownVolume = {},
 ): SpecIssue[] {
-  const asked = effectiveSpec(before, deploymentType).db_storage_gi;
-  const was = keptGi ?? Math.min(asked, volumeGi ?? asked);
+  const asked = keptGi ?? effectiveSpec(before, deploymentType).db_storage_gi;
+  const floor = Math.min(asked, capacityGi ?? (expanding ? 0 : asked));
   const wanted = effectiveSpec(after, deploymentType).db_storage_gi;
-  if (wanted >= was) return [];
+  if (wanted >= floor) return [];
+  const capacity = capacityGi === null ? '' : `; the capacity of the volume is ${capacityGi} Gi`;
   return [
     {
       loc: ['db_storage_gi'],
-      msg: `must not shrink: it is ${was}, ${wanted} was asked for`,
+      msg: `must not shrink: it is ${floor}, ${wanted} was asked for${capacity}`,
       type: 'storage_shrinks',
     },
   ];

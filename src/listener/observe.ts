@@ -69,10 +69,14 @@ function symptomsOf({ symptoms = [] }: ManagedDeploymentStatus): Pick<ObservedRe
 /** One Gi, as parseQuantity counts: in billionths. */
 const GI = 2n ** 30n * 10n ** 9n;
 
-/** Told only while the volume is behind what is wanted: an earlier hub does not know the field. */
-function volumeBehind({ volume }: ManagedDeploymentStatus): Pick<ObservedReport, 'volume_gi'> {
-  const requested = parseQuantity(volume?.requested ?? '');
-  return requested === undefined ? {} : { volume_gi: Number((requested + GI - 1n) / GI) };
+/** PostgreSQL's largest integer; a provider may report anything. */
+const MOST_GI = 2 ** 31 - 1;
+
+/** Sent only while the volume has another size than is wanted: an earlier hub does not know the field. */
+function volumeSize({ volume }: ManagedDeploymentStatus): Pick<ObservedReport, 'volume_gi'> {
+  const size = parseQuantity(volume?.capacity ?? volume?.requested ?? '');
+  if (size === undefined) return {};
+  return { volume_gi: Math.min(MOST_GI, Number((size + GI - 1n) / GI)) };
 }
 
 /** By which digests revisions run. Told only where one is known: an earlier hub does not know the field. */
@@ -131,8 +135,12 @@ export function observedReport(resource: Resource): ObservedReport | null {
     ...resolvedImages(status),
     failed_revision: failedRevision(status),
     ...inPlaceFailure(status),
+<<<<<<< HEAD
     ...symptomsOf(status),
     ...volumeBehind(status),
+=======
+    ...volumeSize(status),
+>>>>>>> 6ff0e4e (operator: lower a refused or unfinished volume expansion)
   };
 }
 

@@ -1,5 +1,6 @@
 import type { V1PodSpec } from '@kubernetes/client-node';
 import type { ManagedDeploymentSpec } from '../contract/managed-deployment.ts';
+import { UNNAMED_CLAIM } from '../domain/remedy-causes.ts';
 
 /**
  * Which field of the contract a refusal or a wait of the cluster speaks of. Kubernetes names the object that is not
@@ -146,7 +147,19 @@ export interface Saying {
   readonly rendered?: V1PodSpec | undefined;
 }
 
-/** The field that the cluster speaks of; undefined: it cannot be told. */
+const MOST_CLAIMS = 4;
+
+/** Claims of the pod, where the cluster speaks of the volume of one without its name: it may be any of them. */
+function unnamedClaims(text: string, { volumes = [] }: PodTemplate): string[] {
+  if (!UNNAMED_CLAIM.test(text)) return [];
+  return volumes
+    .flatMap(({ persistentVolumeClaim }, index) =>
+      persistentVolumeClaim === undefined ? [] : [`volumes[${index}].persistentVolumeClaim.claimName`],
+    )
+    .slice(0, MOST_CLAIMS);
+}
+
+/** The field that the cluster speaks of, or several, where it may be any of them; undefined: it cannot be told. */
 export function contractField(
   { spec, metadata }: { readonly spec: ManagedDeploymentSpec; readonly metadata: { namespace?: string } },
   { text, container, rendered }: Saying,
@@ -157,5 +170,8 @@ export function contractField(
   // What one container refers to is not what another one lacks.
   const other = found.find((each) => each.container === undefined || container === undefined);
   const field = own?.field ?? other?.field ?? atPath(text, spec.podTemplate, rendered);
-  return field === undefined ? undefined : `source_config.resource_spec.${field}`;
+  const fields = field === undefined ? unnamedClaims(text, spec.podTemplate) : [field];
+  return fields.length === 0
+    ? undefined
+    : fields.map((each) => `source_config.resource_spec.${each}`).join(', ');
 }

@@ -23,10 +23,14 @@ export interface ServiceState {
 export interface VolumeState {
   /** Asked for, as on the claim. */
   readonly requested: string;
-  /** Only a bound claim can be grown. */
+  /** What the volume has, as the claim reports it; absent: not known, as long as the claim is not bound. */
+  readonly capacity?: string;
+  /** Only the size of a bound claim can be changed. */
   readonly bound: boolean;
-  /** The claim asks for more than it has. */
+  /** The claim asks for more than it has, and so does the resource. */
   readonly resizing: boolean;
+  /** The claim asks for more than it has, although the resource does not any more. */
+  readonly takenBack: boolean;
   /** What the claim says of its growth, where that is more than that it goes on: `FileSystemResizePending: …`. */
   readonly resizeStep?: string;
 }
@@ -95,16 +99,21 @@ const RESIZE_STEPS = new Set(['FileSystemResizePending', 'ControllerResizeError'
 
 /** Size of the database's volume; undefined while there is none. */
 export function volumeState(observed: Observed): VolumeState | undefined {
-  const claim = liveChild(observed, 'PersistentVolumeClaim', databaseName(observed.resource));
+  const { resource } = observed;
+  const claim = liveChild(observed, 'PersistentVolumeClaim', databaseName(resource));
   if (claim === undefined) return undefined;
   const { status } = claim as ClaimFields;
   const requested = requestedOf(claim);
-  const capacity = status?.capacity?.storage;
   const bound = status?.phase === 'Bound';
-  const resizing = bound && capacity !== undefined && isLarger(requested, capacity);
+  const capacity = bound ? status?.capacity?.storage : undefined;
+  if (capacity === undefined) return { requested, bound, resizing: false, takenBack: false };
+  const unfinished = isLarger(requested, capacity);
+  const wantsMore = isLarger(resource.spec.database.storage, capacity);
+  const size = { requested, capacity, bound, resizing: unfinished && wantsMore };
   const step = status?.conditions?.find(({ type, status: is }) => is === 'True' && RESIZE_STEPS.has(type));
-  if (!resizing || step === undefined) return { requested, bound, resizing };
-  return { requested, bound, resizing, resizeStep: [step.type, step.message].filter(Boolean).join(': ') };
+  const state = { ...size, takenBack: unfinished && !wantsMore };
+  if (!size.resizing || step === undefined) return state;
+  return { ...state, resizeStep: [step.type, step.message].filter(Boolean).join(': ') };
 }
 
 /** The database's claim, where it is being deleted: it goes, with the data, as soon as no pod uses it. */
@@ -133,6 +142,12 @@ export function requestedOf(claim: object): string {
 export function isLarger(size: string, other: string): boolean {
   const [left, right] = [parseQuantity(size), parseQuantity(other)];
   return left !== undefined && right !== undefined && left > right;
+}
+
+/** Whether both sizes (Kubernetes quantities) are the same; false where one of them is none. */
+export function isSameSize(size: string, other: string): boolean {
+  const [left, right] = [parseQuantity(size), parseQuantity(other)];
+  return left !== undefined && left === right;
 }
 
 /** Some component is asked to run pods, as the cluster has it. */

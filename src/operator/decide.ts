@@ -6,6 +6,7 @@ import { databaseName } from '../workloads/names.ts';
 import type { Action, Plan } from './action.ts';
 import { chooseTarget } from './choose-target.ts';
 import { type Comparison, compareAll } from './comparison.ts';
+import { componentsThatYield } from './exclusive-volumes.ts';
 import type { Patience } from './failure-rules.ts';
 import { removeOldTemplates } from './history.ts';
 import { withKeptTemplates } from './kept-templates.ts';
@@ -39,7 +40,9 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
   const isHeld = holdsNumbers(observed, target);
   const wanted = keepingInUse(scaledFor(observed, target, isHeld), observed, target);
   const dataImages = chooseDataImages(observed, wanted, config);
+  const yielding = componentsThatYield(observed, target);
   const desired = desiredObjects(wanted, config, {
+    yielding,
     templates: target.templates,
     databaseImage: dataImages.database,
     cacheImage: dataImages.cache,
@@ -49,7 +52,7 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
       !observed.missingKinds?.has(kind) && !(observed.hostRefused !== undefined && isRouteKind(kind)),
   );
   const comparisons = compareAll(withKeptTemplates(possible, wanted, observed, dataImages), observed);
-  const rollout = judge({ observed, target, comparisons, isHeld, patience, now });
+  const rollout = judge({ observed, target, comparisons, isHeld, yielding, patience, now });
   const complete = isComplete(rollout.verdict, target);
   const turn = turnRound(observed, target, comparisons, now);
   const todo = plan({

@@ -1,10 +1,11 @@
+import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
 import { controllerOf } from '../kube/object.ts';
 import { databaseName } from '../workloads/names.ts';
-import { type Action, actionId, type Plan, STAGES } from './action.ts';
+import { type Action, actionId, STAGES } from './action.ts';
 import type { Comparison } from './comparison.ts';
-import { isLarger, volumeState } from './data-services.ts';
+import { isLarger, isSameSize, type VolumeState, volumeState } from './data-services.ts';
 import type { Failure } from './failure.ts';
-import type { ChildObject, Observed } from './observed.ts';
+import { type ChildObject, liveChild, type Observed } from './observed.ts';
 
 /** What was refused of the volume; undefined: nothing. All else goes on without it. */
 export function volumeRefusal({ resource }: Observed, failures: readonly Failure[]): Failure | undefined {
@@ -12,39 +13,77 @@ export function volumeRefusal({ resource }: Observed, failures: readonly Failure
   return failures.find(({ actionId: refused }) => refused === id);
 }
 
-/** What the volume claim asks for while that is less than is wanted; null: it is not, or the growth was just begun. */
-export function volumeBehind(
-  observed: Observed,
-  comparisons: readonly Comparison[],
-  { actions }: Plan,
-): string | null {
-  const claim = comparisons.find(({ desired, live }) => desired.storage !== undefined && live !== undefined);
-  const volume = volumeState(observed);
-  if (volume === undefined || !isLarger(claim?.desired.storage ?? '0', volume.requested)) return null;
-  const isLeft = actions.some(({ kind }) => kind === 'volume');
-  return isLeft || !volume.bound ? volume.requested : null;
+/** The size that the claim is to ask for; null: it stays as it is. */
+export function sizeToRequest(volume: VolumeState | undefined, wanted: string): string | null {
+  if (volume?.bound !== true) return null;
+  const { requested, capacity } = volume;
+  // What the volume has already needs no request, and a storage class may refuse it.
+  if (capacity !== undefined && !isLarger(wanted, capacity)) return null;
+  if (isLarger(wanted, requested)) return wanted;
+  // Kubernetes takes back an expansion that is not finished, to any size above the capacity.
+  const isUnfinished = capacity !== undefined && isLarger(requested, capacity);
+  return isUnfinished && isLarger(requested, wanted) ? wanted : null;
 }
 
-/** The volume may grow, and follow a change of volumePolicy; all else of it stays as it was made. */
+/**
+ * What the status says of the volume: its size, while it differs from the one in the spec. The hub and the rule of the
+ * CRD take from it how far `storage` may be lowered.
+ */
+export function volumeStatus(
+  observed: Observed,
+  failures: readonly Failure[],
+): ManagedDeploymentStatus['volume'] {
+  const { storage } = observed.resource.spec.database;
+  const volume = volumeState(observed);
+  // The cluster refuses the claim itself: there is no volume that could shrink.
+  if (volume === undefined) {
+    return isCreationRefused(observed, failures) ? { requested: '0', capacity: '0' } : undefined;
+  }
+  const { requested, capacity, bound } = volume;
+  if (capacity !== undefined) return isSameSize(capacity, storage) ? undefined : { requested, capacity };
+  if (!bound && isProvisioningRefused(observed)) return { requested, capacity: '0' };
+  return isLarger(storage, requested) ? { requested } : undefined;
+}
+
+function isCreationRefused({ resource }: Observed, failures: readonly Failure[]): boolean {
+  const id = actionId('create', 'PersistentVolumeClaim', databaseName(resource));
+  return failures.some(({ actionId: refused }) => refused === id);
+}
+
+/** An Event says why the claim gets no volume. */
+function isProvisioningRefused(observed: Observed): boolean {
+  const claim = liveChild(observed, 'PersistentVolumeClaim', databaseName(observed.resource));
+  return observed.tellings?.get(claim?.metadata.uid ?? '') !== undefined;
+}
+
+/** What a refused change of the volume was meant to do, as the subject of a message. */
+export function refusedResize(observed: Observed): string {
+  const { storage } = observed.resource.spec.database;
+  const requested = volumeState(observed)?.requested ?? '0';
+  return isLarger(requested, storage)
+    ? `its claim cannot be lowered from ${requested} to ${storage}`
+    : 'its volume does not grow';
+}
+
+/** The size of the claim, and its owner, follow the spec; all else of it stays as it was made. */
 export function volumeChange(
   observed: Observed,
   { desired, object }: Comparison,
   live: ChildObject,
 ): Action[] {
-  const wanted = desired.storage ?? '0';
   const volume = volumeState(observed);
-  const grows = volume?.bound === true && isLarger(wanted, volume.requested);
+  const size = sizeToRequest(volume, desired.storage ?? '0');
   const isOwned = controllerOf(live)?.uid === observed.resource.metadata.uid;
-  if (!grows && isOwned === desired.owned) return [];
+  if (size === null && isOwned === desired.owned) return [];
   const change = {
-    ...(grows ? { storage: wanted } : {}),
+    ...(size === null ? {} : { storage: size }),
     ...(isOwned === desired.owned ? {} : { owned: desired.owned }),
   };
   return [
     {
       kind: 'volume',
       id: actionId('volume', object.kind, object.metadata.name),
-      reason: grows ? `grows to ${wanted}` : 'volumePolicy has changed',
+      reason: size === null ? 'volumePolicy has changed' : resizeReason(volume, size),
       stage: STAGES.objects,
       after: [],
       object,
@@ -54,4 +93,8 @@ export function volumeChange(
       followers: observed.storedTemplates.map(({ name, uid }) => ({ name, uid })),
     },
   ];
+}
+
+function resizeReason(volume: VolumeState | undefined, size: string): string {
+  return isLarger(volume?.requested ?? '0', size) ? `is lowered to ${size}` : `grows to ${size}`;
 }

@@ -4,13 +4,14 @@ import { reasonOr } from '../domain/revision-steps.ts';
 import { cacheName, databaseName } from '../workloads/names.ts';
 import { buildFinding } from './builds/build-findings.ts';
 import { type Finding, no, yes } from './conditions.ts';
-import { cacheState, databaseState, isLarger, requestedOf, volumeState } from './data-services.ts';
+import { cacheState, databaseState, volumeState } from './data-services.ts';
 import type { Decision } from './decide.ts';
 import { componentPodHold, stuckPods, wantedHold } from './deletion-holds.ts';
 import type { Facts } from './facts.ts';
 import { noImage } from './image-ready.ts';
 import { volumeLoss } from './leaving-services.ts';
-import { volumeRefusal } from './plan-volume.ts';
+import type { Observed } from './observed.ts';
+import { refusedResize, sizeToRequest, volumeRefusal } from './plan-volume.ts';
 import { ofWhatServes, revisionName } from './rollout-findings.ts';
 import { cacheReady, databaseReady, growing, serviceNotReady } from './service-findings.ts';
 import { isDataService, lackOfServices } from './service-trouble.ts';
@@ -61,7 +62,8 @@ const READY_CHECKS: readonly Check[] = [
   function switchedOff({ observed, off, failures }) {
     const message = off ? 'switched off: nothing runs, the data is kept' : 'is being switched off';
     const refusal = volumeRefusal(observed, failures);
-    const more = refusal === undefined ? '' : `; the volume does not grow: ${refusal.message}`;
+    const more =
+      refusal === undefined ? '' : `; of the database, ${refusedResize(observed)}: ${refusal.message}`;
     return observed.resource.spec.suspend && no('SwitchedOff', `${message}${more}`);
   },
   function databaseNotReady(facts) {
@@ -114,7 +116,7 @@ const READY_CHECKS: readonly Check[] = [
   },
   function volumeRefused({ observed, failures }) {
     const refusal = volumeRefusal(observed, failures);
-    return refusal && no(refusal.reason, `the volume of the database does not grow: ${refusal.message}`);
+    return refusal && no(refusal.reason, `of the database, ${refusedResize(observed)}: ${refusal.message}`);
   },
   function newerWaits({ decision: { target } }) {
     return target.heldUntil !== null && no('Reconciling', 'a newer revision is about to be rolled out');
@@ -127,10 +129,11 @@ const READY_CHECKS: readonly Check[] = [
   },
   function dataServicesMoving({ observed, decision }) {
     // What was written just now is not seen yet: the counts speak of what was there before.
-    const written = changedJustNow(decision, databaseName(observed.resource));
+    const written = changedJustNow(observed, decision, databaseName(observed.resource));
     if (written || !databaseState(observed).settled)
       return no('Reconciling', 'the database is being updated');
-    const moves = changedJustNow(decision, cacheName(observed.resource)) || !cacheState(observed).settled;
+    const moves =
+      changedJustNow(observed, decision, cacheName(observed.resource)) || !cacheState(observed).settled;
     return moves && no('Reconciling', 'the cache is being updated');
   },
   function newerIsBuilt({ observed }) {
@@ -144,12 +147,14 @@ const READY_CHECKS: readonly Check[] = [
 ];
 
 /** A workload, or the size of a volume, of this name that was not as it is wanted when it was looked at. */
-function changedJustNow({ comparisons }: Decision, name: string): boolean {
+function changedJustNow(observed: Observed, { comparisons }: Decision, name: string): boolean {
   return comparisons.some(({ object, desired, state, live }) => {
     if (object.metadata.name !== name) return false;
     if (desired.replicas !== undefined) return state !== 'same';
     return (
-      desired.storage !== undefined && live !== undefined && isLarger(desired.storage, requestedOf(live))
+      desired.storage !== undefined &&
+      live !== undefined &&
+      sizeToRequest(volumeState(observed), desired.storage) !== null
     );
   });
 }

@@ -4,6 +4,7 @@ import { reasonOr } from '../domain/revision-steps.ts';
 import { componentName } from '../workloads/names.ts';
 import type { Comparison } from './comparison.ts';
 import { conditionOf, isPaused } from './conditions.ts';
+import { isVolumeInUse } from './exclusive-volumes.ts';
 import type { Patience } from './failure-rules.ts';
 import { judgeRollout, type RolloutFailure } from './judge-rollout.ts';
 import { childId, type Observed } from './observed.ts';
@@ -57,6 +58,8 @@ export interface JudgeInput {
   readonly comparisons: readonly Comparison[];
   /** There are fewer pods than the spec wants, until others have ended: `holdsNumbers`. */
   readonly isHeld: boolean;
+  /** Components whose old pod ends first; absent: none. See exclusive-volumes.ts. */
+  readonly yielding?: ReadonlySet<Component>;
   readonly patience: Patience;
   readonly now: Date;
 }
@@ -107,9 +110,25 @@ function judgeTarget(
     patience: input.patience,
   });
   if (failure === null) {
-    return { ...begun, turnsAt, verdict: { kind: 'progressing', awaited, trouble } };
+    return {
+      ...begun,
+      turnsAt,
+      verdict: { kind: 'progressing', ...withoutConflict(input, awaited, trouble) },
+    };
   }
   return { ...still, verdict: { ...failure, kind: 'failed', seen: true, awaited } };
+}
+
+/** That the new pod waits for the volume of the old one is no trouble: the old one ends first. */
+function withoutConflict(
+  { yielding }: JudgeInput,
+  awaited: string,
+  trouble: RolloutFailure | null,
+): { awaited: string; trouble: RolloutFailure | null } {
+  const component = trouble?.culprit.component;
+  const yields = [...(yielding ?? [])].some((each) => each === component);
+  if (trouble === null || !yields || !isVolumeInUse(trouble.message)) return { awaited, trouble };
+  return { awaited: `${awaited}; its old pod ends first, because it uses the volume`, trouble: null };
 }
 
 /** A failure as the status holds it. */

@@ -5,6 +5,7 @@ import { conditionOf, type Finding, no, yes } from './conditions.ts';
 import {
   cacheState,
   databaseState,
+  isLarger,
   leavingVolume,
   type ServiceState,
   type VolumeState,
@@ -20,7 +21,7 @@ import {
   volumeLoss,
 } from './leaving-services.ts';
 import { liveChild, type Observed } from './observed.ts';
-import { volumeRefusal } from './plan-volume.ts';
+import { refusedResize, volumeRefusal } from './plan-volume.ts';
 import { serviceTrouble, serviceWorkload } from './service-trouble.ts';
 
 /** What DatabaseReady and CacheReady say: like findings.ts, of which this is a part. */
@@ -52,7 +53,7 @@ export function databaseReady(facts: ServiceFacts): Finding | null {
   }
   // Known of a database that answers, and only of such a one: see isDataReady.
   if (refusal !== undefined) {
-    const message = `the database accepts connections; its volume does not grow: ${refusal.message}`;
+    const message = `the database accepts connections; ${refusedResize(observed)}: ${refusal.message}`;
     // That the storage class does not let it needs somebody's decision; all else may pass, and Ready tells of it.
     return refusal.reason === 'VolumeNotExpandable'
       ? no('VolumeNotExpandable', message)
@@ -60,7 +61,20 @@ export function databaseReady(facts: ServiceFacts): Finding | null {
   }
   const volume = volumeState(observed);
   if (volume?.resizing) return yes('VolumeResizing', `the database accepts connections; ${growing(volume)}`);
-  return yes('DatabaseAvailable', 'the database accepts connections');
+  return yes('DatabaseAvailable', `the database accepts connections${otherSize(observed, volume)}`);
+}
+
+/** Why the volume has, or its claim asks for, another size than is wanted, where nothing is to be done about it. */
+function otherSize({ resource }: Observed, volume: VolumeState | undefined): string {
+  if (volume?.capacity === undefined) return '';
+  const { requested, capacity, takenBack } = volume;
+  const { storage } = resource.spec.database;
+  const larger = isLarger(capacity, storage)
+    ? `; its volume has ${capacity}, more than the ${storage} that are wanted: a volume does not shrink`
+    : '';
+  if (!takenBack) return larger;
+  const has = larger === '' ? `; its volume has the ${capacity} that are wanted` : larger;
+  return `${has}. Its claim ${databaseName(resource)} still asks for ${requested}, since Kubernetes does not lower it to the capacity: the expansion may still succeed`;
 }
 
 function isVolumeLeaving(observed: Observed): boolean {
@@ -95,7 +109,11 @@ function unboundClaim(observed: Observed): string {
   const claim = liveChild(observed, 'PersistentVolumeClaim', name);
   const told = observed.tellings?.get(claim?.metadata.uid ?? '');
   const why = told === undefined ? '' : `: ${told.reason}: ${told.message}`;
-  return `; its volume claim ${name} is not bound${why}`;
+  const { storage } = observed.resource.spec.database;
+  const size = isLarger(volume.requested, storage)
+    ? `; it asks for ${volume.requested}, not ${storage}, and Kubernetes changes no claim before it is bound: delete it, it holds no data and is made again`
+    : '';
+  return `; its volume claim ${name} is not bound${why}${size}`;
 }
 
 /** Whether the cache answers; null: as it was said before. */

@@ -10,7 +10,7 @@ import type { Failure } from './failure.ts';
 import { findings } from './findings.ts';
 import { resolvedImage } from './images/revision-image.ts';
 import type { Observed, ObservedResource } from './observed.ts';
-import { volumeBehind } from './plan-volume.ts';
+import { volumeStatus } from './plan-volume.ts';
 import { routeReady, routesSeen, servedUrl } from './route-state.ts';
 import { fitsConnections, scalesOf, scalesSeen } from './scales.ts';
 import { asServed } from './services-in-use.ts';
@@ -59,7 +59,7 @@ export function deriveStatus({
   const url = servedUrl(observed, config);
   const routes = routesSeen(observed, config);
   const rollout = nextRollout(before, decision, facts);
-  const behind = volumeBehind(observed, decision.comparisons, decision.plan);
+  const volume = volumeStatus(observed, failures);
   const failed = nextFailures(before, observed, decision, activeRevision);
   const inEffect = isThere(facts, conditions) || (activeRevision === undefined && !mayHaveServed(facts));
   const { generation, failed: known } = resource.spec;
@@ -77,7 +77,7 @@ export function deriveStatus({
     ...nextAwaiting(decision),
     ...resolvedImage(observed),
     ...(observed.build === undefined ? {} : { build: told(observed.build) }),
-    ...(behind === null ? {} : { volume: { requested: behind } }),
+    ...(volume === undefined ? {} : { volume }),
     dataImages: decision.dataImages,
     components: [...decision.components],
     ...(url === null ? {} : { url }),

@@ -115,14 +115,17 @@ async function measureAll(
   }
 }
 
-/** Sums, of one deployment and of all others, with those that are in no sum; exact up to 2^53. */
+/**
+ * Sums, of one deployment and of all others, with those that are in no sum; exact up to 2^53. A volume that is larger than
+ * was asked for, such as after an expansion that was taken back too late, counts as it is.
+ */
 const SUM = `
 SELECT d.id = $2 AS own,
   count(*) FILTER (WHERE d.delete_requested_at IS NULL)::int AS deployments,
   count(d.delete_requested_at)::int AS "beingDeleted",
   coalesce(sum(d.quota_cpu_m) FILTER (WHERE d.delete_requested_at IS NULL), 0)::bigint AS "cpuM",
   coalesce(sum(d.quota_memory_mb) FILTER (WHERE d.delete_requested_at IS NULL), 0)::bigint AS "memoryMb",
-  coalesce(sum(d.quota_storage_gi) FILTER (WHERE d.quota_cpu_m IS NOT NULL), 0)::bigint AS "storageGi",
+  coalesce(sum(greatest(d.quota_storage_gi, d.volume_gi)) FILTER (WHERE d.quota_cpu_m IS NOT NULL), 0)::bigint AS "storageGi",
   coalesce(array_agg(d.id) FILTER (WHERE d.quota_cpu_m IS NULL), '{}') AS unmeasured
 FROM deployments d WHERE d.tenant_id = $1 GROUP BY 1`;
 

@@ -31,7 +31,7 @@ export interface DeploymentRecord extends Deployment {
   deleteTracingProject: boolean;
   /** As last reported: those of the observation, or of a refusal before or after it. */
   conditions: Condition[];
-  /** What the database's volume claim asks for while that is less than is wanted, in Gi; null: it is not less. */
+  /** Capacity of the database's volume in Gi, while it differs from what is wanted; null: it does not, or is not known. */
   volumeGi: number | null;
   listener: {
     everSeen: boolean;

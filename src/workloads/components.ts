@@ -1,4 +1,4 @@
-import type { V1DeploymentSpec, V1PodTemplateSpec } from '@kubernetes/client-node';
+import type { V1DeploymentSpec, V1DeploymentStrategy, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 import type { Component } from '../domain/resource-spec.ts';
@@ -44,19 +44,33 @@ function deploymentMetadata(
   };
 }
 
-/** The Deployment of one component, running `template`. Without `replicas`: see `componentReplicas`. */
+/** A pod ends only when its successor is available. */
+const SUCCESSOR_FIRST: V1DeploymentStrategy = {
+  type: 'RollingUpdate',
+  rollingUpdate: { maxSurge: '25%', maxUnavailable: 0 },
+};
+/** A pod ends before its successor starts, because both need a volume that one pod alone can use. */
+const PREDECESSOR_ENDS_FIRST: V1DeploymentStrategy = {
+  type: 'RollingUpdate',
+  rollingUpdate: { maxSurge: 0, maxUnavailable: 1 },
+};
+
+/**
+ * The Deployment of one component, running `template`. Without `replicas`: see `componentReplicas`.
+ * @param yields its old pod ends before the new one starts
+ */
 export function componentDeployment(
   resource: ManagedDeployment,
   component: Component,
   template: V1PodTemplateSpec,
   config: RenderConfig,
+  yields = false,
 ): KubeObject {
   const { progressDeadlineSeconds } = config;
   const minReadySeconds = Math.min(config.minReadySeconds ?? 0, progressDeadlineSeconds - 1);
   const spec: V1DeploymentSpec = {
     selector: { matchLabels: selectorLabels(resource, component) },
-    // A pod goes only when its successor is available.
-    strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: '25%', maxUnavailable: 0 } },
+    strategy: yields ? PREDECESSOR_ENDS_FIRST : SUCCESSOR_FIRST,
     // A container without a readiness probe is ready as soon as it is started, also one that ends a moment later.
     // Kubernetes wants it to be shorter than the deadline.
     ...(minReadySeconds > 0 ? { minReadySeconds } : {}),

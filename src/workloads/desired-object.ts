@@ -63,4 +63,6 @@ export interface DesiredContext {
   readonly databaseImage?: string;
   /** Image that the cache was made with, so that a new default restarts no cache; absent: a new cache. */
   readonly cacheImage?: string;
+  /** Components whose old pod ends before the new one starts, because both need the same volume; absent: none. */
+  readonly yielding?: ReadonlySet<Component>;
 }

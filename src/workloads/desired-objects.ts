@@ -61,11 +61,12 @@ function componentObjects(
   config: RenderConfig,
   component: Component,
   template: NonNullable<PodTemplates[Component]>,
+  yields: boolean,
 ): KubeObjectWithReplicas[] {
   const scale = componentScale(resource, component);
   const replicas = componentReplicas(resource, component);
   return [
-    { object: componentDeployment(resource, component, template, config), replicas },
+    { object: componentDeployment(resource, component, template, config, yields), replicas },
     ...(scale.min >= 2 ? [{ object: disruptionBudget(resource, component) }] : []),
     ...(replicas.kind === 'autoscaled' ? [{ object: autoscaler(resource, component, scale) }] : []),
   ];
@@ -77,10 +78,12 @@ function rolloutObjects(
   resource: ManagedDeployment,
   config: RenderConfig,
   templates: PodTemplates,
+  yielding: ReadonlySet<Component>,
 ): DesiredObject[] {
   const components = COMPONENTS.flatMap((component) => {
     const template = templates[component];
-    return template === undefined ? [] : componentObjects(resource, config, component, template);
+    if (template === undefined) return [];
+    return componentObjects(resource, config, component, template, yielding.has(component));
   });
   const routes = route(resource, config).map((object) => ({ object }));
   return [...components, ...routes].map(({ object, ...more }: KubeObjectWithReplicas) =>
@@ -104,13 +107,13 @@ export function desiredObjects(
   config: RenderConfig,
   context: DesiredContext,
 ): DesiredObject[] {
-  const { templates, databaseImage, cacheImage } = context;
+  const { templates, databaseImage, cacheImage, yielding = new Set() } = context;
   return [
     ...serviceAccount(resource, templates).map((object) => applied(object)),
     ...appPolicy(resource, config).map((object) => applied(object)),
     ...databaseObjects(resource, config, databaseImage),
     ...cacheObjects(resource, config, cacheImage),
     applied(appService(resource)),
-    ...(templates === null ? [] : rolloutObjects(resource, config, templates)),
+    ...(templates === null ? [] : rolloutObjects(resource, config, templates, yielding)),
   ];
 }

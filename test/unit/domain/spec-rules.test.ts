@@ -170,7 +170,7 @@ describe('specChangeIssues', () => {
     ['unset again, to the default', {}, 10, true],
     ['a volume that is larger than was asked for', { db_storage_gi: 39 }, 60, false],
   ])('a growth that was not carried out is taken back: %s', (_, after, volumeGi, allowed) => {
-    const issues = specChangeIssues({ db_storage_gi: 40 }, after, 'dev', volumeGi);
+    const issues = specChangeIssues({ db_storage_gi: 40 }, after, 'dev', { capacityGi: volumeGi });
     expect(issues.map(({ type }) => type)).toEqual(allowed ? [] : ['storage_shrinks']);
   });
 
@@ -180,7 +180,33 @@ describe('specChangeIssues', () => {
     ['the volume that is kept', { db_storage_gi: 20 }, 20, true],
     ['less than is kept', { db_storage_gi: 19 }, 20, false],
   ])('while the database is the tenant’s own the floor is what is kept: %s', (_, after, keptGi, allowed) => {
-    const issues = specChangeIssues({ db_storage_gi: 1024 }, after, 'dev', null, keptGi);
+    const issues = specChangeIssues({ db_storage_gi: 1024 }, after, 'dev', { keptGi });
     expect(issues.map(({ type }) => type)).toEqual(allowed ? [] : ['storage_shrinks']);
+  });
+
+  it.each<[string, number, Parameters<typeof specChangeIssues>[3], string | null]>([
+    ['at the capacity', 5, { capacityGi: 5 }, null],
+    ['between capacity and what was asked for', 19, { capacityGi: 5 }, null],
+    [
+      'below the capacity',
+      4,
+      { capacityGi: 5 },
+      'it is 5, 4 was asked for; the capacity of the volume is 5 Gi',
+    ],
+    ['a volume that does not exist', 1, { capacityGi: 0 }, null],
+    ['no capacity is known', 39, {}, 'it is 40, 39 was asked for'],
+    ['an earlier listener reports none of an expansion', 1, { expanding: true }, null],
+    ['the capacity counts where it is reported', 4, { expanding: true, capacityGi: 5 }, 'it is 5'],
+    ['kept while the database is the tenant’s own', 5, { keptGi: 40, capacityGi: 5 }, null],
+    ['less than is kept', 4, { keptGi: 40, capacityGi: 5 }, 'capacity of the volume is 5 Gi'],
+    [
+      'larger than was asked for',
+      39,
+      { capacityGi: 60 },
+      'it is 40, 39 was asked for; the capacity of the volume is 60 Gi',
+    ],
+  ])('an unfinished expansion: %s', (_, wanted, known, message) => {
+    const issues = specChangeIssues({ db_storage_gi: 40 }, { db_storage_gi: wanted }, 'dev', known);
+    expect(issues.map(({ msg }) => msg)).toEqual(message === null ? [] : [expect.stringContaining(message)]);
   });
 });

@@ -107,6 +107,19 @@ describe('what is told of a status', () => {
     expect(report !== null && 'volume_gi' in report).toBe(gi !== undefined);
   });
 
+  it.each([
+    ['20Gi', '5Gi', 5],
+    ['20Gi', '5368709120', 5],
+    ['20Gi', '5368709121', 6],
+    ['20Gi', '5G', 5],
+    ['5Gi', '8Gi', 8],
+    ['0', '0', 0],
+    ['5Gi', '900Ei', 2 ** 31 - 1],
+  ])('a volume whose claim asks for %s and has %s: the capacity in whole Gi', (requested, capacity, gi) => {
+    const status = { observedSpecGeneration: 4, volume: { requested, capacity } };
+    expect(observedReport(resource({ status }))).toMatchObject({ volume_gi: gi });
+  });
+
   const status = { observedSpecGeneration: 4 };
   it.each([
     ['without a status', resource()],

@@ -137,3 +137,36 @@ describe('the field that the cluster speaks of', () => {
     expect(contractField(plain, { text: 'spec.template.spec.serviceAccountName: no' })).toBeUndefined();
   });
 });
+
+describe('a volume that the cluster does not name', () => {
+  const claims = (...names: string[]) => ({
+    spec: managedDeploymentSpecSchema.parse({
+      revision: { image: 'web:1' },
+      podTemplate: {
+        volumes: [
+          { name: 'tmp' },
+          ...names.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
+        ],
+      },
+    }),
+    metadata: { namespace: 'shop' },
+  });
+  test.each([
+    '0/1 nodes are available: 1 node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode.',
+    '0/1 nodes are available: 1 node(s) had volume node affinity conflict.',
+    '0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.',
+    'Multi-Attach error for volume "pvc-7f3a" Volume is already used by pod(s) web-api-1',
+    'AttachVolume.Attach failed for volume "pvc-7f3a" : rpc error',
+    'MountVolume.SetUp failed for volume "pvc-7f3a" : mount failed: exit status 32',
+  ])('is the only claim, or one of several: %s', (text) => {
+    const field = (index: number) =>
+      `source_config.resource_spec.volumes[${index}].persistentVolumeClaim.claimName`;
+    expect(contractField(claims('data'), { text })).toBe(field(1));
+    expect(contractField(claims('data', 'more'), { text })).toBe(`${field(1)}, ${field(2)}`);
+    expect(contractField(claims(), { text })).toBeUndefined();
+  });
+  test('and nothing is said of claims: no field', () =>
+    expect(
+      contractField(claims('data'), { text: '0/1 nodes are available: 1 Insufficient cpu.' }),
+    ).toBeUndefined());
+});

@@ -48,6 +48,8 @@ export class SimulatedCluster {
   readonly stuck = new Map<string, string>();
   /** Pods that are deleted go on ending until this is cleared. */
   slowEnd = false;
+  /** What volumes have, whatever their claims ask for; absent: what these ask for. */
+  capacity: string | undefined;
 
   /** Events, which are only ever listed, by the uid of the object. */
   readonly warnings = new Map<string, { reason: string; message: string }>();
@@ -283,7 +285,8 @@ export class SimulatedCluster {
   settle(): void {
     for (const claim of this.list('PersistentVolumeClaim')) {
       const { resources } = claim['spec'] as { resources: { requests: object } };
-      this.#setStatus(claim, { phase: 'Bound', capacity: resources.requests });
+      const capacity = this.capacity === undefined ? resources.requests : { storage: this.capacity };
+      this.#setStatus(claim, { phase: 'Bound', capacity });
     }
     for (const autoscaler of this.list('HorizontalPodAutoscaler')) this.#autoscale(autoscaler);
     for (const kind of ['Deployment', 'StatefulSet']) {

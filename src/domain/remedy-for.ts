@@ -1,0 +1,101 @@
+import { AGAIN, type Remedy, remedyOf } from './remedies.ts';
+import { CAUSES_OF_REASONS } from './remedy-causes.ts';
+import { COMPONENT_FIELDS, COMPONENTS, type Component } from './resource-spec.ts';
+
+/** What went wrong, as far as a remedy depends on it. */
+export interface Problem {
+  readonly reason: string;
+  /** As the cluster, or the operator, says it. */
+  readonly message: string;
+  /** The condition that says so; null: none. */
+  readonly condition?: string | null;
+  /** The component that it is about, as a culprit names it. */
+  readonly component?: string | undefined;
+  /** The field that leads there; absent: not known. */
+  readonly field?: string | undefined;
+}
+
+const SPEC = 'source_config.resource_spec';
+
+/** Sizes of the container that the message is about. */
+interface SizeFields {
+  readonly cpu: string;
+  readonly cpuLimit: string;
+  readonly memory: string;
+  readonly memoryLimit: string;
+  readonly scale: string;
+}
+
+const DATABASE: SizeFields = {
+  cpu: 'db_cpu',
+  cpuLimit: 'db_cpu_limit',
+  memory: 'db_memory_mb',
+  memoryLimit: 'db_memory_limit_mb',
+  scale: 'max_scale',
+};
+const CACHE: SizeFields = {
+  cpu: 'cache_cpu',
+  cpuLimit: 'cache_cpu_limit',
+  memory: 'cache_memory_mb',
+  memoryLimit: 'cache_memory_mb',
+  scale: 'max_scale',
+};
+
+function sizesOf(component: Component): SizeFields {
+  const { scale, ...sizes } = COMPONENT_FIELDS[component];
+  return { ...sizes, scale: scale === null ? 'max_scale' : `${scale.min}, ${scale.max}` };
+}
+
+const NAMED_COMPONENT = /(?:^|: )(api|queue|orchestrator|executor|the database|the cache)\b/;
+
+function sizeFields({ condition, component, message }: Problem): SizeFields {
+  const named = component ?? NAMED_COMPONENT.exec(message)?.[1];
+  if (condition === 'DatabaseReady' || named === 'database' || named === 'the database') return DATABASE;
+  if (condition === 'CacheReady' || named === 'cache' || named === 'the cache') return CACHE;
+  return sizesOf(COMPONENTS.find((each) => each === named) ?? 'api');
+}
+
+/** As the operator ends a message: see symptoms.ts. */
+const NAMED_FIELD = /named by (source_config\.[\w.[\]]{1,500}(?:, source_config\.[\w.[\]]{1,500}){0,8})/;
+
+/**
+ * What to do about a problem, by its cause where the message tells it and otherwise by its reason. Null: the reason is not of
+ * the closed list (a custom resource written by hand).
+ */
+export function remedyFor(problem: Problem): Remedy | null {
+  const remedy = remedyOf(problem.reason);
+  if (remedy === null || !('text' in remedy)) return remedy;
+  const known = Object.hasOwn(CAUSES_OF_REASONS, problem.reason)
+    ? CAUSES_OF_REASONS[problem.reason as keyof typeof CAUSES_OF_REASONS]
+    : undefined;
+  if (known === undefined) return remedy;
+  const { causes, otherwise, end } = known;
+  const message = problem.reason === 'ImagePullFailed' ? withoutNames(problem.message) : problem.message;
+  const found = causes.filter(({ said }) => said.test(message));
+  const all = found.length > 0 || otherwise === undefined ? found : [otherwise];
+  // Of a registry and of a container the first that applies is the cause; a scheduler and a quota list several.
+  const applying = (LISTING.has(problem.reason) ? all : all.slice(0, 1)).filter(({ said }) =>
+    said.test(message),
+  );
+  if (applying.length === 0) return remedy;
+  const again = remedy.text.includes(AGAIN) ? [AGAIN] : [];
+  const isDatabase = sizeFields(problem) === DATABASE;
+  const texts = applying.map((each) => (isDatabase ? each.ofDatabase : undefined) ?? each.text);
+  const text = [...texts, ...(end === undefined ? [] : [end]), ...again].join(' ');
+  return { kind: remedy.kind, text: filledIn(text, problem) };
+}
+
+/** The name of an image may hold any of the words. */
+const withoutNames = (text: string) => text.replace(/"[^"]*"|\S*[/:@]\S*\d\S*/g, ' ');
+
+const LISTING: ReadonlySet<string> = new Set(['Unschedulable', 'QuotaExceeded']);
+
+function filledIn(text: string, problem: Problem): string {
+  const field = problem.field ?? NAMED_FIELD.exec(problem.message)?.[1];
+  const sizes = Object.entries(sizeFields(problem)).map(
+    ([name, fields]) => [`{${name}}`, `${SPEC}.${fields}`] as const,
+  );
+  const volume = field?.includes('.volumes') === true ? field : `${SPEC}.volumes`;
+  const places = [...sizes, ['{volume}', volume] as const, ['{field}', field ?? SPEC] as const];
+  return places.reduce((filled, [place, value]) => filled.replaceAll(place, value), text);
+}

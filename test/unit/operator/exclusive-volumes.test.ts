@@ -1,0 +1,142 @@
+/** A new pod that waits for the volume of the old one. */
+import { describe, expect, test } from 'vitest';
+import { managedDeploymentSpecSchema } from '../../../src/contract/managed-deployment.ts';
+import { LABELS } from '../../../src/contract/names.ts';
+import { componentsThatYield } from '../../../src/operator/exclusive-volumes.ts';
+import { childId, type Observed, type ObservedPod } from '../../../src/operator/observed.ts';
+import type { Target } from '../../../src/operator/target.ts';
+import { componentDeployment } from '../../../src/workloads/components.ts';
+import { CONFIG, resource } from './fixtures.ts';
+
+const ONE_POD =
+  '0/2 nodes are available: 2 node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode. preemption: 0/2 nodes are available';
+const OTHER_NODE = 'Multi-Attach error for volume "pvc-1" Volume is already used by pod(s) web-api-old';
+
+const template = {
+  metadata: { labels: { [LABELS.component]: 'api', hash: 'new' } },
+  spec: { containers: [{ name: 'app', image: 'web:2' }] },
+};
+const pod = (name: string, labels: object, status: object = {}): ObservedPod =>
+  ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, uid: name, namespace: 'shop', labels: { [LABELS.component]: 'api', ...labels } },
+    status: { phase: 'Running', ...status },
+  }) as ObservedPod;
+const old = pod('web-api-old', { hash: 'old' });
+const unschedulable = (text: string) =>
+  pod(
+    'web-api-new',
+    { hash: 'new' },
+    {
+      phase: 'Pending',
+      conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: text }],
+    },
+  );
+const starting = pod(
+  'web-api-new',
+  { hash: 'new' },
+  {
+    phase: 'Pending',
+    containerStatuses: [{ name: 'app', state: { waiting: { reason: 'ContainerCreating' } } }],
+  },
+);
+
+function seen(pods: ObservedPod[], { replicas = 1, event = '', yielding = false } = {}): [Observed, Target] {
+  const deployment = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web-api', namespace: 'shop', generation: 1 },
+    spec: {
+      replicas,
+      template,
+      strategy: { rollingUpdate: yielding ? { maxUnavailable: 1 } : { maxUnavailable: 0 } },
+    },
+    status: { observedGeneration: 1 },
+  };
+  const observed = {
+    resource: resource({ revision: { image: 'web:2' } }),
+    children: new Map([[childId('Deployment', 'web-api'), deployment]]),
+    pods,
+    storedTemplates: [],
+    witnesses: [],
+    tellings: new Map(
+      event === '' ? [] : [['web-api-new', { reason: 'FailedAttachVolume', message: event }]],
+    ),
+  } as unknown as Observed;
+  return [observed, { templates: { api: template } } as unknown as Target];
+}
+
+describe('the old pod ends first', () => {
+  test.each<[string, ObservedPod[], { replicas?: number; event?: string; yielding?: boolean }, boolean]>([
+    ['for a volume of one pod', [old, unschedulable(ONE_POD)], {}, true],
+    [
+      'while the old pod is ending',
+      [{ ...old, metadata: { ...old.metadata, deletionTimestamp: 'x' } }, unschedulable(ONE_POD)],
+      {},
+      true,
+    ],
+    ['for a volume on another node', [old, starting], { event: OTHER_NODE }, true],
+    [
+      'for one that is attached elsewhere',
+      [old, starting],
+      {
+        event:
+          'Multi-Attach error for volume "pvc-1" Volume is already exclusively attached to one node and can\'t be attached to another',
+      },
+      true,
+    ],
+    ['not where another pod uses the volume', [old, starting], { event: `${OTHER_NODE}, foreign-1` }, false],
+    [
+      'not where pods of another namespace use it',
+      [old, starting],
+      {
+        event:
+          'Multi-Attach error for volume "pvc-1" Volume is already used by 1 pod(s) in different namespaces',
+      },
+      false,
+    ],
+    ['not where none was there', [unschedulable(ONE_POD)], {}, false],
+    ['until the new pod is scheduled', [unschedulable(ONE_POD)], { yielding: true }, true],
+    ['not once it is', [starting], { yielding: true }, false],
+    ['not once it has ended', [{ ...old, status: { phase: 'Failed' } }, unschedulable(ONE_POD)], {}, false],
+    [
+      'not of several, of which the others keep the volume',
+      [old, unschedulable(ONE_POD)],
+      { replicas: 2 },
+      false,
+    ],
+    [
+      'not where another component uses the same volume',
+      [old, pod('web-queue', { [LABELS.component]: 'queue' }), unschedulable(ONE_POD)],
+      {},
+      false,
+    ],
+    [
+      'not beside pods of the database',
+      [old, pod('web-db-0', { [LABELS.component]: 'database' }), unschedulable(ONE_POD)],
+      {},
+      true,
+    ],
+    [
+      'not for a lack of room',
+      [old, unschedulable('0/1 nodes are available: 1 Insufficient cpu.')],
+      {},
+      false,
+    ],
+    ['not while it merely starts', [old, starting], {}, false],
+  ])('%s', (_, pods, more, yields) => {
+    expect([...componentsThatYield(...seen(pods, more))]).toEqual(yields ? ['api'] : []);
+  });
+});
+
+test('its Deployment has no pod more than wanted meanwhile; otherwise no pod less', () => {
+  const managed = resource({ revision: { image: 'web:2' } }) as never;
+  const strategy = (yields: boolean) =>
+    (componentDeployment(managed, 'api', template, CONFIG, yields)['spec'] as { strategy: unknown }).strategy;
+  expect([strategy(false), strategy(true)]).toEqual([
+    { type: 'RollingUpdate', rollingUpdate: { maxSurge: '25%', maxUnavailable: 0 } },
+    { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
+  ]);
+  expect(managedDeploymentSpecSchema.safeParse({ revision: {} }).success).toBe(true);
+});
