@@ -13,6 +13,7 @@ export interface Failure {
     | 'ReconcileFailed'
     | 'CredentialsLost'
     | 'EnvironmentMissing'
+    | 'FieldsChangedByCluster'
   >;
   /** Only another object can help: what it is was refused, not who sent it. */
   readonly final: boolean;

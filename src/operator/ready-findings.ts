@@ -7,6 +7,7 @@ import { cacheState, databaseState, isLarger, requestedOf, volumeState } from '.
 import type { Decision } from './decide.ts';
 import type { Facts } from './facts.ts';
 import { noImage } from './image-ready.ts';
+import { safeChanges } from './learn-answers.ts';
 import { volumeRefusal } from './plan-volume.ts';
 import { ofWhatServes, revisionName } from './rollout-findings.ts';
 import { cacheReady, databaseReady, growing, serviceNotReady } from './service-findings.ts';
@@ -146,6 +147,11 @@ export function ready(facts: Facts): Finding {
     if (finding) return finding;
   }
   const { revision } = facts.decision.target;
+  const changed = safeChanges(facts.observed);
+  if (changed !== '') {
+    const kept = 'the cluster changes fields of what Berth writes, in ways that are safe';
+    return yes('FieldsChangedByCluster', `${revisionName(revision?.number ?? 0)} runs; ${kept}: ${changed}`);
+  }
   return yes('Converged', `${revisionName(revision?.number ?? 0)} runs as it is wanted`);
 }
 
