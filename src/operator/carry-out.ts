@@ -1,8 +1,8 @@
 import { type Acted, act } from './act.ts';
 import type { Action } from './action.ts';
-import { isProbeAlone, learnAnswers } from './learn-answers.ts';
 import { conditionOf, isPaused } from './conditions.ts';
 import type { Decision } from './decide.ts';
+import { isProbeAlone, learnAnswers } from './learn-answers.ts';
 import { lookTime } from './look-time.ts';
 import { type Remembered, versionOf } from './memory.ts';
 import type { Observed, ObservedResource } from './observed.ts';
@@ -76,7 +76,8 @@ export async function carryOut(
   remembered.confirmed ||= acted.confirmed;
   remembered.written = acted.written.map(versionOf);
   remembered.errors = acted.error === undefined ? 0 : remembered.errors + 1;
-  for (const [action, written] of acted.answers) if (!isProbeAlone(action, written)) tell(action, resource, options);
+  for (const [action, written] of acted.answers)
+    if (!isProbeAlone(action, written)) tell(action, resource, options);
   return acted;
 }
 

@@ -171,12 +171,7 @@ export function changeHash(object: KubeObject, differences: readonly Difference[
 /** What the cluster made of the number of pods that was written; undefined: nothing. */
 export function replicasChange(wanted: number, present: number): ClusterChange | undefined {
   if (wanted === present) return undefined;
-  const difference = differenceOf(
-    'spec.replicas',
-    `is ${present}, should be ${wanted}`,
-    wanted,
-    present,
-  );
+  const difference = differenceOf('spec.replicas', `is ${present}, should be ${wanted}`, wanted, present);
   return {
     hash: contentHash({ wanted, present }),
     isSafe: false,

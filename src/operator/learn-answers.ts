@@ -45,7 +45,9 @@ export function forgetAnswers(
   comparisons: readonly Comparison[],
   given: readonly (readonly [Action, KubeObject | undefined])[],
 ): void {
-  const fresh = new Set(given.flatMap(([action]) => ('object' in action ? [idOf(action.object as KubeObject)] : [])));
+  const fresh = new Set(
+    given.flatMap(([action]) => ('object' in action ? [idOf(action.object as KubeObject)] : [])),
+  );
   const holding = comparisons.flatMap((comparison) => {
     const { id, live, differences, replicasChange: known } = comparison;
     if (fresh.has(id)) return [id, replicasKey(id)];

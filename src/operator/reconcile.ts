@@ -127,11 +127,7 @@ export function createReconciler(
     if (acted.outdated) return staleOutcome(acted.error);
     forgetAnswers(remembered.answers, decision.comparisons, acted.answers);
     observed = { ...observed, answers: remembered.answers.known(time.ticks) };
-    const failures = [
-      ...acted.failures,
-      ...changeFailures(observed),
-      ...tellable(acted.error, remembered),
-    ];
+    const failures = [...acted.failures, ...changeFailures(observed), ...tellable(acted.error, remembered)];
     const left = failedBy(acted.failures, without(decision, acted.done), observed);
     const status = deriveStatus({ observed, decision: left, failures, config, now });
     const reported = await report(status, acted.error !== undefined);

@@ -116,7 +116,9 @@ function judgeTarget(
 function changedDeployment({ observed, comparisons }: JudgeInput, component: Component) {
   const id = childId('Deployment', componentName(observed.resource, component));
   const comparison = comparisons.find((candidate) => candidate.id === id);
-  const changes = [comparison?.change, comparison?.replicasChange].filter((change) => change?.isSafe === false);
+  const changes = [comparison?.change, comparison?.replicasChange].filter(
+    (change) => change?.isSafe === false,
+  );
   return changes.length === 0 ? undefined : changes.map((change) => change?.fields).join(', ');
 }
 

@@ -3,8 +3,8 @@ import { compareText } from '../domain/compare-text.ts';
 import type { KubeObject, PodTemplates } from '../workloads/desired-object.ts';
 import { storedTemplatesName } from '../workloads/names.ts';
 import { renderTemplates } from '../workloads/pod-template.ts';
-import { markTemplates, storedTemplates } from '../workloads/stored-templates.ts';
 import { sameMeaning } from '../workloads/same-template.ts';
+import { markTemplates, storedTemplates } from '../workloads/stored-templates.ts';
 import { isTemplateInputsHash } from '../workloads/template-inputs.ts';
 import { imageToRun, withImage } from './images/revision-image.ts';
 import type { Observed, ObservedResource, ObservedTemplates } from './observed.ts';
@@ -40,7 +40,10 @@ export function wantedTemplates(
   if (stored !== undefined) return { ...running(stored), name: stored.name };
   const image = imageToRun(resource, observed);
   const rendered = markTemplates(renderTemplates(withImage(resource, image), config));
-  const templates = asRunning(rendered, all.filter(({ name }) => inUse.includes(name)));
+  const templates = asRunning(
+    rendered,
+    all.filter(({ name }) => inUse.includes(name)),
+  );
   const attempt = freeAttempt(resource, all);
   return {
     name: storedTemplatesName(resource, attempt),

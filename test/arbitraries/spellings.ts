@@ -40,7 +40,9 @@ export function respelledQuantity(text: string, roll: Roll): string {
   const fitting = UNITS.filter(([, unit]) => amount % unit === 0n);
   const [suffix, unit] = fitting[roll(fitting.length)] ?? ['n', 1n];
   const whole = String(amount / unit);
-  return roll(3) === 0 && !suffix.startsWith('e') && whole.length < 30 ? `${whole}.0${suffix}` : `${whole}${suffix}`;
+  return roll(3) === 0 && !suffix.startsWith('e') && whole.length < 30
+    ? `${whole}.0${suffix}`
+    : `${whole}${suffix}`;
 }
 
 const isObject = (value: unknown): value is Json =>
@@ -49,7 +51,9 @@ const isObject = (value: unknown): value is Json =>
 function shuffled(value: unknown, roll: Roll): unknown {
   if (Array.isArray(value)) return value.map((item) => shuffled(item, roll));
   if (!isObject(value)) return value;
-  const entries = Object.entries(value).map(([key, member]) => [roll(1000), key, shuffled(member, roll)] as const);
+  const entries = Object.entries(value).map(
+    ([key, member]) => [roll(1000), key, shuffled(member, roll)] as const,
+  );
   return Object.fromEntries(entries.sort((a, b) => a[0] - b[0]).map(([, key, member]) => [key, member]));
 }
 
@@ -64,7 +68,9 @@ function toggle(target: Json, field: string, standard: unknown, roll: Roll): voi
 }
 
 function amounts(resources: Json, roll: Roll): void {
-  const [limits, requests] = ['limits', 'requests'].map((side) => (resources[side] ?? {}) as Record<string, string>);
+  const [limits, requests] = ['limits', 'requests'].map(
+    (side) => (resources[side] ?? {}) as Record<string, string>,
+  );
   if (limits === undefined || requests === undefined) return;
   for (const [name, limit] of Object.entries(limits)) {
     const isDefault = requests[name] === undefined || parseQuantity(requests[name]) === parseQuantity(limit);
@@ -74,7 +80,10 @@ function amounts(resources: Json, roll: Roll): void {
   }
   for (const side of [limits, requests])
     for (const [name, amount] of Object.entries(side)) side[name] = respelledQuantity(amount, roll);
-  for (const [side, list] of [['limits', limits], ['requests', requests]] as const) {
+  for (const [side, list] of [
+    ['limits', limits],
+    ['requests', requests],
+  ] as const) {
     if (Object.keys(list).length > 0 || roll(2) === 0) resources[side] = list;
     else delete resources[side];
   }

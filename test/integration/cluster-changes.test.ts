@@ -21,25 +21,53 @@ const deployments = { group: 'apps', resource: 'deployments' };
 /** Prefix of the objects, what is changed, and the field that is named. */
 type Row = [prefix: string, mutation: Omit<Mutation, 'prefix'>, named: string, more?: object];
 const UNSAFE: Row[] = [
-  ['image', { ...deployments, patches: patch('replace', `${APP}/image`, '"registry.test/other:1"') }, '.image is'],
-  ['command', { ...deployments, patches: patch('add', `${APP}/command`, '["other"]') }, '.command is not wanted'],
-  ['variable', { ...deployments, patches: patch('replace', `${APP}/env/0/value`, '"other"') }, '.env[name=COMPONENT].value'],
+  [
+    'image',
+    { ...deployments, patches: patch('replace', `${APP}/image`, '"registry.test/other:1"') },
+    '.image is',
+  ],
+  [
+    'command',
+    { ...deployments, patches: patch('add', `${APP}/command`, '["other"]') },
+    '.command is not wanted',
+  ],
+  [
+    'variable',
+    { ...deployments, patches: patch('replace', `${APP}/env/0/value`, '"other"') },
+    '.env[name=COMPONENT].value',
+  ],
   ['replicas', { ...deployments, patches: patch('add', '/spec/replicas', '3') }, 'spec.replicas is 3'],
   [
     'database',
-    { group: 'apps', resource: 'statefulsets', patches: patch('replace', `${APP}/image`, '"registry.test/other:1"') },
+    {
+      group: 'apps',
+      resource: 'statefulsets',
+      patches: patch('replace', `${APP}/image`, '"registry.test/other:1"'),
+    },
     'StatefulSet database-db',
   ],
-  ['service', { group: '', resource: 'services', patches: patch('replace', '/spec/ports/0/port', '8181') }, 'Service service'],
+  [
+    'service',
+    { group: '', resource: 'services', patches: patch('replace', '/spec/ports/0/port', '8181') },
+    'Service service',
+  ],
   [
     'scaler',
-    { group: 'autoscaling', resource: 'horizontalpodautoscalers', patches: patch('replace', '/spec/maxReplicas', '9') },
+    {
+      group: 'autoscaling',
+      resource: 'horizontalpodautoscalers',
+      patches: patch('replace', '/spec/maxReplicas', '9'),
+    },
     'spec.maxReplicas is 9',
     { components: { api: { scale: { min: 1, max: 3 } } } },
   ],
   [
     'firewall',
-    { group: 'networking.k8s.io', resource: 'networkpolicies', patches: patch('replace', '/spec/ingress', '[]') },
+    {
+      group: 'networking.k8s.io',
+      resource: 'networkpolicies',
+      patches: patch('replace', '/spec/ingress', '[]'),
+    },
     'NetworkPolicy firewall-db',
   ],
 ];
@@ -70,7 +98,10 @@ const pullPolicy = (object: UntypedObject | undefined) =>
 const written = (prefix: string) =>
   operator.requests.filter(
     ({ verb, path, dryRun, resource }) =>
-      !['get', 'list', 'raw'].includes(verb) && !dryRun && path.includes(`/${prefix}`) && !resource.includes('managed'),
+      !['get', 'list', 'raw'].includes(verb) &&
+      !dryRun &&
+      path.includes(`/${prefix}`) &&
+      !resource.includes('managed'),
   ).length;
 
 /** Another resource shows that the operator works, and that it has nothing to do for the others. */
@@ -129,19 +160,24 @@ describe('safe changes', () => {
 describe('other changes', () => {
   beforeAll(async () => {
     await policies.add(...UNSAFE.map(([prefix, mutation]) => ({ ...mutation, prefix })));
-    for (const [prefix, , , more = {}] of UNSAFE) await world.apply(prefix, { revision: revision(1), ...more });
+    for (const [prefix, , , more = {}] of UNSAFE)
+      await world.apply(prefix, { revision: revision(1), ...more });
   });
 
-  test.each<Row>(UNSAFE)('%s: Ready is False and names it; nothing is written again and again', async (prefix, { resource }, named) => {
-    await world.until(prefix, 'told', readyIs(`False ${CHANGED}`));
-    expect(await messageOf(prefix)).toContain(named);
-    if (resource === 'deployments') expect((await world.status(prefix)).activeRevision).toBeUndefined();
-    const from = written(prefix);
-    const looks = () => operator.requests.filter(({ dryRun, path }) => dryRun && path.includes(`/${prefix}`)).length;
-    await world.until(prefix, 'tried twice', () => looks() >= 2);
-    expect(written(prefix)).toBe(from);
-    expect(from).toBeLessThan(25);
-  });
+  test.each<Row>(UNSAFE)(
+    '%s: Ready is False and names it; nothing is written again and again',
+    async (prefix, { resource }, named) => {
+      await world.until(prefix, 'told', readyIs(`False ${CHANGED}`));
+      expect(await messageOf(prefix)).toContain(named);
+      if (resource === 'deployments') expect((await world.status(prefix)).activeRevision).toBeUndefined();
+      const from = written(prefix);
+      const looks = () =>
+        operator.requests.filter(({ dryRun, path }) => dryRun && path.includes(`/${prefix}`)).length;
+      await world.until(prefix, 'tried twice', () => looks() >= 2);
+      expect(written(prefix)).toBe(from);
+      expect(from).toBeLessThan(25);
+    },
+  );
 
   test.each<Row>(UNSAFE)('%s: it is over by itself within a minute after the policies', async (prefix) => {
     await policies.remove();

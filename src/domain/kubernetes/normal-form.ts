@@ -146,7 +146,12 @@ const PROBE = fieldsOf({
   httpGet: fieldsOf({ scheme: except('HTTP'), path: except('/'), host: unlessBlank, httpHeaders: listOf() }),
 });
 
-const PORT = fieldsOf({ protocol: except('TCP'), name: unlessBlank, hostIP: unlessBlank, hostPort: unlessZero });
+const PORT = fieldsOf({
+  protocol: except('TCP'),
+  name: unlessBlank,
+  hostIP: unlessBlank,
+  hostPort: unlessZero,
+});
 
 /** When the API server has an image pulled whose container does not say. */
 function pullsByDefault(image: unknown): string | undefined {
@@ -217,7 +222,8 @@ const SOURCES = fieldsOf({
 /** A volume that names no source is an empty directory. */
 const VOLUME: Normal = (value) => {
   const form = SOURCES(value) as Fields;
-  return VOLUME_KINDS.some((kind) => form[kind] !== undefined) || Object.keys(form).some((key) => key !== 'name')
+  return VOLUME_KINDS.some((kind) => form[kind] !== undefined) ||
+    Object.keys(form).some((key) => key !== 'name')
     ? form
     : { ...form, emptyDir: {} };
 };

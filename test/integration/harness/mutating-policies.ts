@@ -30,7 +30,9 @@ export function mutatingPolicies(namespace: string): Policies {
     const { metadata } = JSON.parse(await kubectlAsAdmin(args)) as {
       metadata: { labels?: Record<string, string> };
     };
-    return Object.keys(metadata.labels ?? {}).sort().join();
+    return Object.keys(metadata.labels ?? {})
+      .sort()
+      .join();
   };
 
   const objectsOf = ({ group, resource, prefix, patches }: Mutation, name: string) => {

@@ -1,6 +1,8 @@
 /** A mutating admission policy changes what the operator writes. */
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { UntypedObject } from '../../../src/kube/object.ts';
+import { SAFE_FIELDS } from '../../../src/operator/cluster-changes.ts';
 import { message, NAMESPACE, revised, scaled, settled, steps, template, World } from './fixtures.ts';
 
 interface Workload {
@@ -124,14 +126,30 @@ describe.each<[string, string, Change]>([
   ['an image', API, otherImage],
   ['a command that Berth does not name', API, added],
   ['a removed variable', API, (spec) => void (app(spec)['env'] as unknown[]).pop()],
-  ['the value of a variable', API, (spec) => Object.assign((app(spec)['env'] as object[])[0] ?? {}, { value: 'x' })],
+  [
+    'the value of a variable',
+    API,
+    (spec) => Object.assign((app(spec)['env'] as object[])[0] ?? {}, { value: 'x' }),
+  ],
   ['a label of the pods', API, labels],
   ['the number of pods', API, (spec) => Object.assign(spec, { replicas: 3 })],
   ['a pause', API, (spec) => Object.assign(spec, { paused: true })],
-  ['a looser security context', API, (spec) => Object.assign(app(spec)['securityContext'] as object, { allowPrivilegeEscalation: true })],
+  [
+    'a looser security context',
+    API,
+    (spec) => Object.assign(app(spec)['securityContext'] as object, { allowPrivilegeEscalation: true }),
+  ],
   ['the image of the database', 'StatefulSet', otherImage],
-  ['a port of the Service', 'Service/web', (spec) => Object.assign((spec as unknown as { ports: object[] }).ports[0] ?? {}, { port: 81 })],
-  ['our note of what was applied', 'Service/web', (_, { metadata }) => void delete metadata.annotations?.['berth.dev/applied-hash']],
+  [
+    'a port of the Service',
+    'Service/web',
+    (spec) => Object.assign((spec as unknown as { ports: object[] }).ports[0] ?? {}, { port: 81 }),
+  ],
+  [
+    'our note of what was applied',
+    'Service/web',
+    (_, { metadata }) => void delete metadata.annotations?.['berth.dev/applied-hash'],
+  ],
 ])('%s, changed by a policy', (_, id, change) => {
   test('holds Ready up, is named, and is over by itself within a minute after the policy', async () => {
     const world = changedWorld(changing(id, change));
@@ -148,7 +166,9 @@ describe.each<[string, string, Change]>([
 
   test('is written twice at most, and then only tried', async () => {
     const world = changedWorld(changing(id, change));
-    const writes = (await steps(world, 10)).filter((write) => write.includes(id) && !write.startsWith('status'));
+    const writes = (await steps(world, 10)).filter(
+      (write) => write.includes(id) && !write.startsWith('status'),
+    );
     expect(writes.length).toBeLessThanOrEqual(3);
     world.cluster.dryRuns = [];
     world.now += 60_000;
@@ -179,4 +199,9 @@ test('an autoscaler with another range is named', async () => {
   world.cluster.admit = undefined;
   await steps(world, 25);
   expect(world.condition('Ready')).toBe('True Converged');
+});
+
+test('docs/operations.md lists the safe fields', () => {
+  const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+  for (const { field, when } of SAFE_FIELDS) expect(page).toContain(`| \`${field}\` | ${when} |`);
 });

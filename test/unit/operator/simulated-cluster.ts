@@ -10,7 +10,14 @@ import { appKeys } from '../../../src/operator/cache-keys.ts';
 import type { ClusterView } from '../../../src/operator/cluster-view.ts';
 import type { WriteClient } from '../../../src/operator/execute.ts';
 import { wantedHost } from '../../../src/workloads/app-url.ts';
-import { type Fields, merge, mergeByName, removeDropped, removeTaken, replicasOwners } from './simulated-apply.ts';
+import {
+  type Fields,
+  merge,
+  mergeByName,
+  removeDropped,
+  removeTaken,
+  replicasOwners,
+} from './simulated-apply.ts';
 
 /**
  * An API server in memory, as far as the operator can tell: resource versions, generations, uids, preconditions,

@@ -12,7 +12,13 @@ import { normalQuantity } from '../../../../src/domain/kubernetes/normal-quantit
 import { parseQuantity } from '../../../../src/domain/kubernetes/quantity.ts';
 import type { ResourceSpec } from '../../../../src/domain/resource-spec.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
-import { dice, type Json, REAL_CHANGES, respelled, respelledQuantity } from '../../../arbitraries/spellings.ts';
+import {
+  dice,
+  type Json,
+  REAL_CHANGES,
+  respelled,
+  respelledQuantity,
+} from '../../../arbitraries/spellings.ts';
 import { message, NAMESPACE, settled, template } from '../../operator/fixtures.ts';
 
 /** As the hub has it in the custom resource. */
@@ -33,7 +39,10 @@ const anyTemplate = validResourceSpec().map(podTemplateOf);
 const seed = fc.integer();
 const form = (podTemplate: Json) => canonicalJson(normalPodTemplate(podTemplate));
 
-const SPEC = { deploymentId: '0197a000-0000-7000-8000-00000000abcd', revision: { number: 1, image: 'web:1' } };
+const SPEC = {
+  deploymentId: '0197a000-0000-7000-8000-00000000abcd',
+  revision: { number: 1, image: 'web:1' },
+};
 
 function resource(podTemplate: Json): ManagedDeployment {
   const spec = managedDeploymentSpecSchema.parse({ ...SPEC, podTemplate });
@@ -110,7 +119,11 @@ describe('equal meaning', () => {
 
   test.each<[string, object, object]>([
     ['cpu of the app', { requests: { cpu: '0.5' } }, { requests: { cpu: '500m' } }],
-    ['requests that equal their limits', { limits: { cpu: '1' } }, { limits: { cpu: '1' }, requests: { cpu: '1000m' } }],
+    [
+      'requests that equal their limits',
+      { limits: { cpu: '1' } },
+      { limits: { cpu: '1' }, requests: { cpu: '1000m' } },
+    ],
     ['empty requests and limits', {}, { limits: {}, requests: {} }],
   ])('%s, of the app, the database and the cache', async (_, first, second) => {
     const spec = (resources: object) => ({
@@ -126,28 +139,34 @@ describe('equal meaning', () => {
 });
 
 describe('another meaning', () => {
-  test.each(Object.entries(REAL_CHANGES))('%s has another form, and pods roll', (_, change) => {
-    let changed = 0;
-    fc.assert(
-      fc.property(anyTemplate, seed, (podTemplate, start) => {
-        const other = structuredClone(podTemplate);
-        const lists = ['sidecars', 'initContainers'].map((list) => (other[list] ?? []) as Json[]);
-        const first = lists.flat()[0];
-        if (first === undefined || change(other, first) === false) return;
-        changed += 1;
-        expect(form(other)).not.toBe(form(podTemplate));
-        expect(podsRoll(podTemplate, respelled(other, start))).toBe(true);
-      }),
-      { numRuns: 60 },
-    );
-    expect(changed).toBeGreaterThan(0);
-  }, 60_000);
+  test.each(Object.entries(REAL_CHANGES))(
+    '%s has another form, and pods roll',
+    (_, change) => {
+      let changed = 0;
+      fc.assert(
+        fc.property(anyTemplate, seed, (podTemplate, start) => {
+          const other = structuredClone(podTemplate);
+          const lists = ['sidecars', 'initContainers'].map((list) => (other[list] ?? []) as Json[]);
+          const first = lists.flat()[0];
+          if (first === undefined || change(other, first) === false) return;
+          changed += 1;
+          expect(form(other)).not.toBe(form(podTemplate));
+          expect(podsRoll(podTemplate, respelled(other, start))).toBe(true);
+        }),
+        { numRuns: 60 },
+      );
+      expect(changed).toBeGreaterThan(0);
+    },
+    60_000,
+  );
 
   test.each<[string, object, object]>([
     ['read-only', { readOnly: false }, { readOnly: true }],
     ['another file mode', { defaultMode: 420 }, { defaultMode: 0o600 }],
   ])('%s', (_, one, other) => {
-    const volume = (more: object): Json => ({ volumes: [{ name: 'v', secret: { secretName: 's', ...more } }] });
+    const volume = (more: object): Json => ({
+      volumes: [{ name: 'v', secret: { secretName: 's', ...more } }],
+    });
     expect(form(volume(one))).not.toBe(form(volume(other)));
   });
 });
@@ -157,7 +176,9 @@ describe('stored by earlier versions', () => {
     const podTemplate = {
       sidecars: [{ name: 'log', image: 'log:1', resources: { limits: { memory: '65536Ki' } }, args: [] }],
     };
-    const { isTemplateInputsHash, templateInputs } = await import('../../../../src/workloads/template-inputs.ts');
+    const { isTemplateInputsHash, templateInputs } = await import(
+      '../../../../src/workloads/template-inputs.ts'
+    );
     const { contentHash } = await import('../../../../src/domain/hash.ts');
     const spelled = resource(podTemplate);
     const asWritten = templateInputs(spelled, { podTemplate: (value) => value, resources: (value) => value });
@@ -170,7 +191,9 @@ describe('stored by earlier versions', () => {
     });
     const world = await settled({ ...SPEC, podTemplate: podTemplate('65536Ki') });
     const before = template(world, 'api');
-    const [stored] = world.cluster.list('ControllerRevision').filter(({ metadata }) => metadata.name === 'web-1');
+    const [stored] = world.cluster
+      .list('ControllerRevision')
+      .filter(({ metadata }) => metadata.name === 'web-1');
     world.cluster.edit(`ControllerRevision/${NAMESPACE}/${stored?.metadata.name}`, ({ metadata }) => {
       metadata.labels = { ...metadata.labels, 'berth.dev/inputs-hash': '0123456789abcdef' };
     });
