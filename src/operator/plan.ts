@@ -44,8 +44,7 @@ export function plan(input: PlanInput): Plan {
     } else {
       const planned = planObject(input, comparison);
       actions.push(...planned.actions);
-      waiting.push(...planned.waiting);
-      if (isHeld(comparison)) waiting.push(`${comparison.id} is changed by the cluster`);
+      waiting.push(...planned.waiting, ...heldByCluster(comparison));
     }
   }
   const store = open ? storeTemplates(target.store ?? target.awaits?.store ?? null) : [];
@@ -56,6 +55,9 @@ export function plan(input: PlanInput): Plan {
 function isHeld({ change, state }: Comparison): boolean {
   return change !== undefined && state === 'different' && !change.isDue;
 }
+
+const heldByCluster = (comparison: Comparison) =>
+  isHeld(comparison) ? [`${comparison.id} is changed by the cluster`] : [];
 
 function isComponent({ desired }: Comparison): boolean {
   return desired.replicas !== undefined && desired.afterDataServices;

@@ -99,20 +99,27 @@ function security(context: Json, roll: Roll): void {
   toggle(context, 'capabilities', { drop: ['ALL'] }, roll);
 }
 
+/** Defaults of what refers to other objects, by the name of the field that holds it. */
+const OF_REFS: Readonly<Record<string, Json>> = {
+  fieldRef: { apiVersion: 'v1' },
+  resourceFieldRef: { divisor: '0' },
+  configMapKeyRef: { optional: false },
+  secretKeyRef: { optional: false },
+  configMapRef: { optional: false },
+  secretRef: { optional: false },
+  serviceAccountToken: { expirationSeconds: 3600 },
+  configMap: { items: [], optional: false },
+  secret: { items: [], optional: false },
+  downwardAPI: { items: [] },
+};
+
 function refs(value: unknown, roll: Roll): void {
   if (Array.isArray(value)) for (const item of value) refs(item, roll);
   if (!isObject(value)) return;
   for (const [field, member] of Object.entries(value)) {
-    if (!isObject(member) && !Array.isArray(member)) continue;
-    if (isObject(member)) {
-      if (field === 'fieldRef') toggle(member, 'apiVersion', 'v1', roll);
-      if (field === 'resourceFieldRef') toggle(member, 'divisor', '0', roll);
-      if (['configMapKeyRef', 'secretKeyRef', 'configMapRef', 'secretRef'].includes(field))
-        toggle(member, 'optional', false, roll);
-      if (field === 'serviceAccountToken') toggle(member, 'expirationSeconds', 3600, roll);
-      if (['configMap', 'secret', 'downwardAPI'].includes(field)) toggle(member, 'items', [], roll);
-      if (field === 'configMap' || field === 'secret') toggle(member, 'optional', false, roll);
-    }
+    if (isObject(member))
+      for (const [name, standard] of Object.entries(OF_REFS[field] ?? {}))
+        toggle(member, name, standard, roll);
     refs(member, roll);
   }
 }
