@@ -2,7 +2,10 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ManagedDeployment, managedDeploymentSpecSchema } from '../../src/contract/managed-deployment.ts';
+import {
+  type ManagedDeployment,
+  managedDeploymentSpecSchema,
+} from '../../src/contract/managed-deployment.ts';
 import { canonicalJson } from '../../src/domain/hash.ts';
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts';
 import { subsetDiff } from '../../src/kube/compare.ts';
@@ -51,24 +54,54 @@ const volume = (more: Json): Json => ({ volumes: [{ name: 'data', ...more }] });
 
 describe('spellings that the API server stores as the same', () => {
   test.each<[string, Json, Json]>([
-    ['memory', container({ resources: { limits: { memory: '64Mi' } } }), container({ resources: { limits: { memory: '65536Ki' } } })],
-    ['cpu', container({ resources: { limits: { cpu: '0.5' } } }), container({ resources: { limits: { cpu: '500m' } } })],
-    ['whole cores', container({ resources: { limits: { cpu: '1' } } }), container({ resources: { limits: { cpu: '1000m' } } })],
+    [
+      'memory',
+      container({ resources: { limits: { memory: '64Mi' } } }),
+      container({ resources: { limits: { memory: '65536Ki' } } }),
+    ],
+    [
+      'cpu',
+      container({ resources: { limits: { cpu: '0.5' } } }),
+      container({ resources: { limits: { cpu: '500m' } } }),
+    ],
+    [
+      'whole cores',
+      container({ resources: { limits: { cpu: '1' } } }),
+      container({ resources: { limits: { cpu: '1000m' } } }),
+    ],
     ['the pull policy of a tag', container({}), container({ imagePullPolicy: 'IfNotPresent' })],
-    ['the pull policy of latest', container({ image: 'side' }), container({ image: 'side', imagePullPolicy: 'Always' })],
-    ['empty lists', container({}), container({ args: [], command: [], env: [], envFrom: [], volumeMounts: [] })],
+    [
+      'the pull policy of latest',
+      container({ image: 'side' }),
+      container({ image: 'side', imagePullPolicy: 'Always' }),
+    ],
+    [
+      'empty lists',
+      container({}),
+      container({ args: [], command: [], env: [], envFrom: [], volumeMounts: [] }),
+    ],
     ['an empty value', container({ env: [{ name: 'A' }] }), container({ env: [{ name: 'A', value: '' }] })],
     ['empty resources', container({}), container({ resources: { limits: {}, requests: {} } })],
     [
       'the version of a field',
       container({ env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }] }),
-      container({ env: [{ name: 'A', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } }] }),
+      container({
+        env: [{ name: 'A', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } }],
+      }),
     ],
     ['a volume without a source', volume({}), volume({ emptyDir: {} })],
     ['the medium', volume({ emptyDir: {} }), volume({ emptyDir: { medium: '' } })],
-    ['the mode', volume({ secret: { secretName: 's' } }), volume({ secret: { secretName: 's', defaultMode: 420 } })],
+    [
+      'the mode',
+      volume({ secret: { secretName: 's' } }),
+      volume({ secret: { secretName: 's', defaultMode: 420 } }),
+    ],
     ['no files', volume({ configMap: { name: 'c' } }), volume({ configMap: { name: 'c', items: [] } })],
-    ['read-only', volume({ persistentVolumeClaim: { claimName: 'c' } }), volume({ persistentVolumeClaim: { claimName: 'c', readOnly: false } })],
+    [
+      'read-only',
+      volume({ persistentVolumeClaim: { claimName: 'c' } }),
+      volume({ persistentVolumeClaim: { claimName: 'c', readOnly: false } }),
+    ],
     ['labels', {}, { labels: {}, annotations: {}, sidecars: [], volumes: [] }],
   ])('%s', async (_, one, other) => {
     const [first, second] = await Promise.all([one, other].map((spec) => stored(deployment(spec))));
