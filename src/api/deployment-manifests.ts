@@ -1,3 +1,4 @@
+import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 import { toManagedDeployment } from '../contract/to-resource.ts';
@@ -9,8 +10,10 @@ import type { DeploymentRecord, NewRevision } from '../store/records.ts';
 import { cacheDeployment } from '../workloads/cache.ts';
 import { unsupportedByCluster } from '../workloads/cluster-support.ts';
 import { databaseStatefulSet } from '../workloads/database.ts';
+import type { KubeObject } from '../workloads/desired-object.ts';
 import { desiredObjects } from '../workloads/desired-objects.ts';
 import { renderTemplates } from '../workloads/pod-template.ts';
+import { meaningHash } from '../workloads/same-template.ts';
 import { templateInputsHash } from '../workloads/template-inputs.ts';
 import type { DryRunAnswer } from './deployment-schema.ts';
 import type { ApiDeps } from './deps.ts';
@@ -88,7 +91,7 @@ export function checkClusterSupport(resource: ManagedDeployment, config: RenderC
 const SAME_IMAGE = 'unchanged';
 
 /** The database's and the cache's workload; null: outside the cluster. How many pods they have is no part of them. */
-function dataWorkloads(resource: ManagedDeployment): (object | null)[] {
+function dataWorkloads(resource: ManagedDeployment): (KubeObject | null)[] {
   const { database, cache } = resource.spec;
   return [
     database.external ? null : databaseStatefulSet(resource, SAME_IMAGE),
@@ -96,12 +99,18 @@ function dataWorkloads(resource: ManagedDeployment): (object | null)[] {
   ];
 }
 
+/** Of two workloads whose pods are the same, however their template is written: the same hash. */
+function podsHash(workload: KubeObject): string {
+  const { template, ...spec } = workload.spec as { template: V1PodTemplateSpec };
+  return contentHash({ ...workload, spec: { ...spec, template: meaningHash(template) } });
+}
+
 /** A workload that comes or goes replaces nothing; one whose template differs does. */
 function replacesDataPods(before: ManagedDeployment, after: ManagedDeployment): boolean {
   const wanted = dataWorkloads(after);
   return dataWorkloads(before).some((workload, index) => {
     const next = wanted[index] ?? null;
-    return workload !== null && next !== null && contentHash(workload) !== contentHash(next);
+    return workload !== null && next !== null && podsHash(workload) !== podsHash(next);
   });
 }
 

@@ -173,6 +173,19 @@ export const managedDeploymentStatusSchema = z
       })
       .optional()
       .describe('Images of the data services, as chosen when they were made: a new default moves neither.'),
+    acceptedChanges: z
+      .array(
+        z.strictObject({
+          object: z.string().max(320).describe('Kind and name of the object.'),
+          hash: z.string().max(16).describe('Of what was applied, and of what the cluster made of it.'),
+          fields: z.string().max(1024).describe('The fields that differ, and how.'),
+        }),
+      )
+      .max(64)
+      .optional()
+      .describe(
+        'Changes that an admission policy or webhook makes to what Berth writes, and with which the pods still run the revision: they are left as they are.',
+      ),
     components: z.array(componentStatusSchema).max(4).optional().describe('Pod counts of each component.'),
     url: z.string().max(2048).optional().describe('Where it answers, once the route exists.'),
     routes: z

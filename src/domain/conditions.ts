@@ -74,6 +74,8 @@ export const REASONS = {
   ReconcileFailed: 'A call to the cluster failed; it is tried again.',
   Conflict: 'An object of the same name exists that Berth did not make.',
   Refused: 'The cluster refused an object.',
+  FieldsChangedByCluster:
+    'An admission policy or webhook of the cluster changes fields that Berth writes. With Ready True, the changes are safe.',
   Paused: 'Paused by annotation.',
   Resumed: 'The pausing annotation is gone: what is wanted is brought about again.',
   // way in
@@ -179,6 +181,7 @@ export const TROUBLES: readonly Reason[] = [
   'PodNotEnding',
   'NamespaceTerminating',
   'Refused',
+  'FieldsChangedByCluster',
   'Conflict',
   'RouteRefused',
   'RouteUnsupported',
@@ -194,10 +197,13 @@ const TELLING: readonly string[] = [
   'RouteReady',
 ] satisfies ConditionType[];
 
+/** Told of what is ready, too: somebody may not know of the policy that does it. */
+const isTroubleOf = (reason: string) => reason === ('FieldsChangedByCluster' satisfies Reason);
+
 /** Those that tell of trouble, each reason once. */
 export function troublesOf(conditions: readonly Condition[]): Condition[] {
   return TELLING.flatMap((wanted) => conditions.filter(({ type }) => type === wanted))
-    .filter(({ status, reason }) => status === 'False' && TROUBLED.has(reason))
+    .filter(({ status, reason }) => (status === 'False' || isTroubleOf(reason)) && TROUBLED.has(reason))
     .filter(({ reason }, index, all) => all.findIndex((other) => other.reason === reason) === index);
 }
 

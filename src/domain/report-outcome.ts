@@ -262,10 +262,10 @@ function troubleEvents(
   const known = new Set<string>([...reported, ...failures, ...told].map(({ reason }) => reason));
   return troublesOf(after.conditions)
     .filter(({ reason }) => !known.has(reason))
-    .map(({ type, reason, message }) => ({
+    .map(({ type, status, reason, message }) => ({
       revisionId: null,
       reason: reasonOr(reason, 'Refused'),
-      message: `${type} is False: ${message}`,
+      message: `${type} is ${status}: ${message}`,
       details: { condition: type },
     }));
 }

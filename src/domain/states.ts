@@ -69,6 +69,7 @@ const FAILURES = [
   'MountFailed',
   'ReadinessFailed',
   'NodeLost',
+  'FieldsChangedByCluster',
   ...REFUSALS,
 ] as const satisfies readonly Reason[];
 

@@ -11,6 +11,8 @@ export interface CallOptions {
 export interface WriteOptions extends CallOptions {
   /** The server checks and admits, but stores nothing. */
   dryRun?: boolean;
+  /** Of a patch: a strategic merge, which finds entries of lists by their keys. Kinds of Kubernetes only. */
+  strategic?: boolean;
   fieldManager?: string;
   subresource?: string;
 }

@@ -139,3 +139,6 @@ export const SERVER_METADATA: ReadonlySet<string> = new Set([
   'managedFields',
   'selfLink',
 ]);
+
+/** What a container runs. Where we say nothing of it, the image decides; a value that somebody adds changes that. */
+export const PROGRAM_FIELDS = ['command', 'args', 'workingDir'] as const;

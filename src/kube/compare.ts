@@ -7,6 +7,7 @@ import {
   mergeKeyText,
   ORDERED_LISTS,
   PLAIN_MAPS,
+  PROGRAM_FIELDS,
   SERVER_METADATA,
   SET_LISTS,
   SHOWN_FIELDS,
@@ -24,13 +25,23 @@ import { parseQuantity } from './quantity.ts';
  *   added beside it (a label, an environment variable, a sidecar) is theirs: server-side apply would keep it, so it is
  *   no difference; reporting it would only make us write for ever.
  * Entries added to a list that is replaced whole (args, rules …), and keys added to a selector, are drift: applying does
- * put them right.
+ * put them right. So are command, args and workingDir of a container of ours that names none: another program would run.
+ * Applying does not remove these, for we do not own them (operator/execute.ts).
  */
 export interface Difference {
   /** e.g. `spec.template.spec.containers[name=app].image`. */
   path: string;
   /** For logs: names values only where they cannot be secret. */
   why: string;
+  /** Value that we would apply; undefined: none. May be secret: not enumerable, so that nothing prints it. */
+  readonly wanted?: unknown;
+  /** The present value, of which the same holds. */
+  readonly present?: unknown;
+}
+
+/** A difference whose values are there to decide by, not to show. */
+export function differenceOf(path: string, why: string, wanted: unknown, present: unknown): Difference {
+  return Object.defineProperties({ path, why }, { wanted: { value: wanted }, present: { value: present } });
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -39,7 +50,9 @@ type Fields = Readonly<Record<string, unknown>>;
 export function whyApply(desired: KubeObject, live: KubeObject, annotation: string): Difference[] {
   const drift = subsetDiff(desired, live);
   if (live.metadata.annotations?.[annotation] === desiredHash(desired, annotation)) return drift;
-  return [{ path: `metadata.annotations[${annotation}]`, why: 'what is wanted has changed' }, ...drift];
+  const noted = live.metadata.annotations?.[annotation];
+  const path = `metadata.annotations[${annotation}]`;
+  return [differenceOf(path, 'what is wanted has changed', undefined, noted), ...drift];
 }
 
 /** A copy of `desired` that carries the hash of itself. */
@@ -77,6 +90,9 @@ export function subsetDiff(desired: object, live: object): Difference[] {
   return found;
 }
 
+const isContainer = ({ isEntry, field }: Place) =>
+  isEntry && (field === 'containers' || field === 'initContainers');
+
 function encoded(stringData: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(stringData).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
@@ -89,25 +105,33 @@ function diffFields(desired: Fields, live: Fields, place: Place, found: Differen
     if (wanted === live[field] || (SERVER_METADATA.has(field) && isMetadata(place))) continue;
     diffValue(wanted, live[field], inside(place, field), found);
   }
+  if (isContainer(place)) {
+    for (const field of PROGRAM_FIELDS) {
+      const present = live[field];
+      if (desired[field] !== undefined || present === undefined || present === null) continue;
+      found.push(differenceOf(pathOf(inside(place, field)), 'is not wanted', undefined, present));
+    }
+  }
   if (!place.atomic) return;
   for (const [field, present] of Object.entries(live)) {
     if (desired[field] !== undefined || present === null || isAbsence(present, field)) continue;
-    found.push({ path: pathOf(inside(place, field)), why: 'is not wanted' });
+    found.push(differenceOf(pathOf(inside(place, field)), 'is not wanted', undefined, present));
   }
 }
 
 function diffValue(desired: unknown, live: unknown, place: Place, found: Difference[]): void {
   if (desired === undefined || desired === null) return;
   if (live === undefined || live === null) {
-    if (!isAbsence(desired, place.field)) found.push({ path: pathOf(place), why: 'is missing' });
+    if (!isAbsence(desired, place.field))
+      found.push(differenceOf(pathOf(place), 'is missing', desired, undefined));
   } else if (Array.isArray(desired)) {
     if (Array.isArray(live)) diffList(desired, live, place, found);
-    else found.push({ path: pathOf(place), why: 'is no list' });
+    else found.push(differenceOf(pathOf(place), 'is no list', desired, live));
   } else if (isFields(desired)) {
     if (isFields(live)) diffFields(desired, live, place, found);
-    else found.push({ path: pathOf(place), why: 'is no object' });
+    else found.push(differenceOf(pathOf(place), 'is no object', desired, live));
   } else if (!isSameScalar(desired, live, place)) {
-    found.push({ path: pathOf(place), why: describe(desired, live, place) });
+    found.push(differenceOf(pathOf(place), describe(desired, live, place), desired, live));
   }
 }
 
@@ -136,7 +160,8 @@ function diffList(
 ): void {
   if (SET_LISTS.has(place.field)) {
     for (const item of desired) {
-      if (!live.includes(item)) found.push({ path: pathOf(place), why: `lacks ${String(item)}` });
+      if (!live.includes(item))
+        found.push(differenceOf(pathOf(place), `lacks ${String(item)}`, desired, live));
     }
     return;
   }
@@ -148,6 +173,11 @@ function diffList(
   else diffMergedList(keys, desired as Fields[], live as Fields[], place, found);
 }
 
+function otherLength(desired: readonly unknown[], live: readonly unknown[], place: Place): Difference {
+  const why = `has ${live.length} entries, should have ${desired.length}`;
+  return differenceOf(pathOf(place), why, desired, live);
+}
+
 function diffWholeList(
   desired: readonly unknown[],
   live: readonly unknown[],
@@ -155,7 +185,7 @@ function diffWholeList(
   found: Difference[],
 ): void {
   if (desired.length !== live.length) {
-    found.push({ path: pathOf(place), why: `has ${live.length} entries, should have ${desired.length}` });
+    found.push(otherLength(desired, live, place));
     return;
   }
   for (const [index, item] of desired.entries()) {
@@ -170,9 +200,7 @@ function diffMergedList(
   place: Place,
   found: Difference[],
 ): void {
-  if (place.atomic && live.length > desired.length) {
-    found.push({ path: pathOf(place), why: `has ${live.length} entries, should have ${desired.length}` });
-  }
+  if (place.atomic && live.length > desired.length) found.push(otherLength(desired, live, place));
   const positions = new Map(live.map((item, index) => [mergeKeyText(keys, item), index]));
   let last = -1;
   for (const item of desired) {
@@ -180,11 +208,11 @@ function diffMergedList(
     const position = positions.get(key);
     const at = entryOf(place, key);
     if (position === undefined) {
-      found.push({ path: pathOf(at), why: 'is missing' });
+      found.push(differenceOf(pathOf(at), 'is missing', item, undefined));
       continue;
     }
     if (ORDERED_LISTS.has(place.field) && position < last)
-      found.push({ path: pathOf(at), why: 'is out of order' });
+      found.push(differenceOf(pathOf(at), 'is out of order', undefined, position));
     last = Math.max(last, position);
     diffFields(item, live[position] ?? {}, at, found);
   }

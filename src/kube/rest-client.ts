@@ -113,7 +113,8 @@ export class RestClient implements KubeClient {
     options: WriteOptions = {},
   ): Promise<T> {
     const call = this.#call('patch', 'PATCH', resource, at, options);
-    return this.#write<T>({ ...call, body: patch, contentType: 'application/merge-patch+json' }, options);
+    const form = options.strategic === true ? 'strategic-merge-patch' : 'merge-patch';
+    return this.#write<T>({ ...call, body: patch, contentType: `application/${form}+json` }, options);
   }
 
   patchStatus<T extends KubeObject = UntypedObject>(

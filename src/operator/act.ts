@@ -35,6 +35,8 @@ export interface Acted {
   readonly done: readonly Action[];
   /** Objects as the cluster answered: the caches have to catch up with them. */
   readonly written: readonly KubeObject[];
+  /** What the cluster answered to each action that was done; undefined: nothing was written. */
+  readonly answers: readonly (readonly [Action, KubeObject | undefined])[];
   readonly failures: readonly Failure[];
   /** The custom resource is not what it was when this was decided: nothing that runs was touched. */
   readonly outdated: boolean;
@@ -178,6 +180,9 @@ function summary(results: ReadonlyMap<Action, Result>): Acted {
   return {
     done: all.flatMap(([action, { kind }]) => (kind === 'done' ? [action] : [])),
     written: all.flatMap(([, result]) => (result.kind === 'done' && result.written ? [result.written] : [])),
+    answers: all.flatMap(([action, result]) =>
+      result.kind === 'done' ? [[action, result.written] as const] : [],
+    ),
     failures: all.flatMap(([, result]) => (result.kind === 'refused' ? [result.failure] : [])),
     outdated: false,
     confirmed: false,

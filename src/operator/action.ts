@@ -1,5 +1,6 @@
 import type { KubeObject } from '../workloads/desired-object.ts';
 import type { NamedSecret } from '../workloads/secret-witness.ts';
+import type { AddedField } from './cluster-changes.ts';
 
 /**
  * One call to the cluster, with everything that fences it: `uid` of the object it was decided for, `resourceVersion`
@@ -26,7 +27,8 @@ export type Action = ActionBase &
       }
     /**
      * Server-side apply. `replicas`: kept in the apply because this manager is its only owner. `drift`: what is wanted
-     * was there before and somebody changed it. `resume`: takes back a pause that somebody has set by hand.
+     * was there before and somebody changed it. `resume`: takes back a pause that somebody has set by hand. `added`:
+     * fields to remove first. `probe`: hash of how the cluster changes it; a dry run shows first whether it still does.
      */
     | {
         readonly kind: 'apply';
@@ -35,10 +37,12 @@ export type Action = ActionBase &
         readonly drift: boolean;
         readonly resume?: boolean;
         readonly replicas?: number;
+        readonly added?: readonly AddedField[];
+        readonly probe?: string;
       }
     /**
      * `spec.replicas`, by its own manager. Not forced: refused where somebody else owns another number.
-     * `resourceVersion`: refused where anything changed since.
+     * `resourceVersion`: refused where anything changed since. `probe`: as above.
      */
     | {
         readonly kind: 'scale';
@@ -47,6 +51,7 @@ export type Action = ActionBase &
         readonly resourceVersion?: string;
         readonly replicas: number;
         readonly force: boolean;
+        readonly probe?: string;
       }
     /** Size and ownership of the database's volume; its credentials and the stored templates follow in ownership. */
     | {

@@ -1,7 +1,7 @@
 import type { RenderConfig } from '../contract/render-config.ts';
 import { asOfRevision } from '../workloads/as-of-revision.ts';
 import { unsupportedByCluster } from '../workloads/cluster-support.ts';
-import { templateInputsHash } from '../workloads/template-inputs.ts';
+import { isTemplateInputsHash, templateInputsHash } from '../workloads/template-inputs.ts';
 import { shortened } from './conditions.ts';
 import { isKept } from './confinement.ts';
 import type { ActiveRevision, Observed, ObservedResource, ObservedTemplates } from './observed.ts';
@@ -75,7 +75,7 @@ function changedSince(
   if (activeRevision === undefined || failed.id === undefined || isSame(activeRevision, failed)) return back;
   const view = asOfRevision(resource, activeRevision, former.templates(), former.image()?.given);
   if (!isChangedSince(resource, failed)) {
-    return { ...back, held: templateInputsHash(view) !== former.inputsHash };
+    return { ...back, held: !isTemplateInputsHash(view, former.inputsHash) };
   }
   const wanted = wantedTemplates(view, observed, config);
   if (wanted.name === former.name) return back;
@@ -96,7 +96,7 @@ function isChangedSince(
   // As an earlier version has recorded it.
   if (inputsHash === undefined) return resource.spec.generation !== generation;
   return (
-    templateInputsHash(resource) !== inputsHash ||
+    !isTemplateInputsHash(resource, inputsHash) ||
     (serving !== undefined && serving !== resource.status?.activeRevision?.templates)
   );
 }

@@ -2,6 +2,7 @@ import { type Acted, act } from './act.ts';
 import type { Action } from './action.ts';
 import { conditionOf, isPaused } from './conditions.ts';
 import type { Decision } from './decide.ts';
+import { isProbeAlone, learnAnswers } from './learn-answers.ts';
 import { lookTime } from './look-time.ts';
 import { type Remembered, versionOf } from './memory.ts';
 import type { Observed, ObservedResource } from './observed.ts';
@@ -13,6 +14,7 @@ import { secretsCheck, secretsCheckDue, secretsCheckId } from './secrets-check.t
 const NOTHING: Acted = {
   done: [],
   written: [],
+  answers: [],
   failures: [],
   outdated: false,
   confirmed: false,
@@ -70,10 +72,12 @@ export async function carryOut(
     parentRead,
   };
   const acted = await act(actions, input);
+  learnAnswers(remembered.answers, acted.answers, time.ticks);
   remembered.confirmed ||= acted.confirmed;
   remembered.written = acted.written.map(versionOf);
   remembered.errors = acted.error === undefined ? 0 : remembered.errors + 1;
-  for (const action of acted.done) tell(action, resource, options);
+  for (const [action, written] of acted.answers)
+    if (!isProbeAlone(action, written)) tell(action, resource, options);
   return acted;
 }
 

@@ -7,7 +7,7 @@ import { podPolicyViolations } from '../domain/policy-rules.ts';
 import { type ResourceSpec, resourceSpecSchema } from '../domain/resource-spec.ts';
 import { specRuleIssues } from '../domain/spec-rules.ts';
 import { asOfRevision } from '../workloads/as-of-revision.ts';
-import { askedPodsHash, templateInputsHash } from '../workloads/template-inputs.ts';
+import { askedPodsHash, isTemplateInputsHash } from '../workloads/template-inputs.ts';
 import type { Forbidden, ObservedResource, ObservedTemplates } from './observed.ts';
 
 /**
@@ -75,7 +75,7 @@ function isOfSameSpec(resource: ObservedResource, stored: ObservedTemplates): bo
   const identity = resource.spec.revision.id === undefined ? { number } : { id, number };
   try {
     const view = asOfRevision(resource, identity, stored.templates(), stored.image()?.given);
-    return templateInputsHash(view) === stored.inputsHash;
+    return isTemplateInputsHash(view, stored.inputsHash);
   } catch {
     // Somebody else wrote them: they vouch for nothing.
     return false;

@@ -8,8 +8,11 @@ import { RESOURCES, resourceOf } from '../kube/resources.ts';
 import type { KubeObject as DesiredKubeObject } from '../workloads/desired-object.ts';
 import { ownerReferences } from '../workloads/owner.ts';
 import type { Action } from './action.ts';
+import { type AddedField, changeHash, replicasChange } from './cluster-changes.ts';
 import type { ClusterView } from './cluster-view.ts';
+import { differencesOf } from './comparison.ts';
 import type { CredentialsNote } from './credentials-note.ts';
+import type { ChildObject } from './observed.ts';
 import type { Posts } from './posted-too-late.ts';
 import { checkSecrets, ensureCredentials, ownCredentials } from './secrets.ts';
 
@@ -27,7 +30,10 @@ export interface Execution {
 
 type ActionOf<Kind extends Action['kind']> = Extract<Action, { kind: Kind }>;
 
-/** Sends the one call that the action stands for. Returns what was written or deleted, if it is in view. */
+/**
+ * Sends the one call that the action stands for. Returns what was written or deleted, if it is in view; undefined also
+ * where a dry run has shown that the cluster would change it as before: then nothing is written.
+ */
 export async function execute(action: Action, execution: Execution): Promise<KubeObject | undefined> {
   switch (action.kind) {
     case 'create':
@@ -48,9 +54,12 @@ export async function execute(action: Action, execution: Execution): Promise<Kub
   }
 }
 
-async function noted(written: Promise<KubeObject>, { view }: Execution): Promise<KubeObject> {
+async function noted<T extends KubeObject | undefined>(
+  written: Promise<T>,
+  { view }: Pick<Execution, 'view'>,
+): Promise<T> {
   const object = await written;
-  view.noteWrite(object);
+  if (object !== undefined) view.noteWrite(object);
   return object;
 }
 
@@ -76,14 +85,32 @@ async function create(action: ActionOf<'create'>, execution: Execution): Promise
  * two ports of one name are refused. Then the lists of the spec are put back whole first. Only against drift: what is
  * wanted was valid before.
  */
-async function applied(action: ActionOf<'apply'>, { client, signal }: Execution): Promise<KubeObject> {
-  const { object, uid, replicas, drift, resume } = action;
+async function applied(
+  action: ActionOf<'apply'>,
+  { client, signal }: Execution,
+): Promise<KubeObject | undefined> {
+  const { object, uid, replicas, drift, resume, added, probe } = action;
   // Not part of the hash: with the next apply the field is nobody's again.
   const pods = resume === true ? { paused: false, ...withCount(replicas) } : withCount(replicas);
   const body = withSpec(withHash(object, ANNOTATIONS.appliedHash), pods);
   const fenced = { ...body, metadata: { ...body.metadata, uid } };
   const fieldManager = FIELD_MANAGERS.operator;
-  const send = () => client.apply<KubeObject>(fenced, { fieldManager, force: true, signal });
+  const send = (dryRun = false) =>
+    client.apply<KubeObject>(fenced, { fieldManager, force: true, signal, dryRun });
+  const removal = added && { metadata: { uid }, ...withoutAdded(added) };
+  const removed = (dryRun: boolean) =>
+    client.patch<KubeObject>(resourceOf(object), object.metadata, removal ?? {}, {
+      fieldManager,
+      signal,
+      dryRun,
+      strategic: true,
+    });
+  if (probe !== undefined) {
+    const answer = (await (removal === undefined ? send(true) : removed(true))) as ChildObject;
+    if (changeHash(object, differencesOf(object, answer)) === probe) return undefined;
+  }
+  // Before the apply: what else is to change comes to the pods together with it.
+  if (removal !== undefined) await removed(false);
   try {
     return await send();
   } catch (error) {
@@ -96,6 +123,18 @@ async function applied(action: ActionOf<'apply'>, { client, signal }: Execution)
   }
 }
 
+/** A strategic merge patch that takes the fields out of their containers. */
+function withoutAdded(added: readonly AddedField[]): object {
+  const lists: Record<string, Record<string, unknown>[]> = {};
+  for (const { list, container, field } of added) {
+    lists[list] ??= [];
+    const known = lists[list].find(({ name }) => name === container);
+    if (known === undefined) lists[list].push({ name: container, [field]: null });
+    else known[field] = null;
+  }
+  return { spec: { template: { spec: lists } } };
+}
+
 const withCount = (replicas: number | undefined) => (replicas === undefined ? {} : { replicas });
 
 function withSpec(object: DesiredKubeObject, fields: object): DesiredKubeObject {
@@ -103,12 +142,24 @@ function withSpec(object: DesiredKubeObject, fields: object): DesiredKubeObject 
   return { ...object, spec: { ...(object.spec as object), ...fields } };
 }
 
-function scaled(action: ActionOf<'scale'>, { client, signal }: Execution): Promise<KubeObject> {
-  const { object, uid, resourceVersion, replicas, force } = action;
+async function scaled(
+  action: ActionOf<'scale'>,
+  { client, signal }: Execution,
+): Promise<KubeObject | undefined> {
+  const { object, uid, resourceVersion, replicas, force, probe } = action;
   const { name, namespace } = object.metadata;
   const { apiVersion, kind } = object;
   const scale = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, spec: { replicas } };
-  return client.apply<KubeObject>(scale, { fieldManager: FIELD_MANAGERS.replicas, force, signal });
+  const send = (dryRun = false) =>
+    client.apply<KubeObject>(scale, { fieldManager: FIELD_MANAGERS.replicas, force, signal, dryRun });
+  if (probe !== undefined && replicasChange(replicas, replicasOf(await send(true)))?.hash === probe)
+    return undefined;
+  return await send();
+}
+
+/** The number of pods that a workload asks for. */
+export function replicasOf(workload: DesiredKubeObject | KubeObject): number {
+  return (workload as { spec?: { replicas?: number } }).spec?.replicas ?? 1;
 }
 
 /** A merge patch, not an apply: an apply could not take back an owner reference that the creation has set. */

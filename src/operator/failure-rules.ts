@@ -67,6 +67,13 @@ const of = (...reasons: string[]): ReadonlySet<string> => new Set(reasons);
 
 /** Also what docs/lifecycle.md tells of failures. */
 export const FAILURE_RULES: readonly Rule[] = [
+  // Not the revision's fault, and over as soon as the policy is changed.
+  {
+    when: of('FieldsChangedByCluster'),
+    seen: 'an admission policy or webhook of the cluster makes other pods of what Berth writes',
+    reason: 'FieldsChangedByCluster',
+    lasts: 'until the deadline',
+  },
   // Nothing but another revision helps.
   {
     when: of('InvalidImageName'),

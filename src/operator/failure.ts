@@ -14,6 +14,7 @@ export interface Failure {
     | 'CredentialsLost'
     | 'EnvironmentMissing'
     | 'NamespaceTerminating'
+    | 'FieldsChangedByCluster'
   >;
   /** Only another object can help: what it is was refused, not who sent it. */
   readonly final: boolean;

@@ -3,7 +3,8 @@ import { ANNOTATIONS } from '../contract/names.ts';
 import { canonicalJson, contentHash, textHash } from '../domain/hash.ts';
 import type { DesiredObject } from '../workloads/desired-object.ts';
 import { cacheName, databaseName } from '../workloads/names.ts';
-import { dataServiceInputs } from '../workloads/template-inputs.ts';
+import { sameMeaning } from '../workloads/same-template.ts';
+import { dataServiceInputs, isDataServiceInputsHash } from '../workloads/template-inputs.ts';
 import { type ChildObject, liveChild, type Observed, type ObservedResource } from './observed.ts';
 import { recently } from './recently.ts';
 
@@ -37,10 +38,16 @@ export function withKeptTemplates(
     const { object } = wanted;
     const service = services.get(`${object.kind}/${object.metadata.name}` as never);
     if (service === undefined) return wanted;
-    const inputs = contentHash(dataServiceInputs(resource, service, images[service]));
+    const image = images[service];
     const kept = readKept(observed, object.kind, object.metadata.name);
     const spec = object.spec as { template: V1PodTemplateSpec };
-    const { template, text } = kept?.inputs === inputs ? kept : keeping(inputs, spec.template);
+    const { template, text } =
+      kept !== undefined && isDataServiceInputsHash(resource, service, image, kept.inputs)
+        ? kept
+        : keeping(
+            contentHash(dataServiceInputs(resource, service, image)),
+            kept !== undefined && sameMeaning(kept.template, spec.template) ? kept.template : spec.template,
+          );
     const annotations = { ...object.metadata.annotations, [ANNOTATIONS.podTemplate]: text };
     const metadata = { ...object.metadata, annotations };
     return { ...wanted, object: { ...object, metadata, spec: { ...spec, template } } };

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../kube/object.ts';
+import { ClusterAnswers } from './cluster-answers.ts';
 import type { Checked } from './confinement.ts';
 import { CredentialsNote } from './credentials-note.ts';
 import { Refusals } from './refusals.ts';
@@ -9,6 +10,7 @@ export interface Remembered {
   /** Own writes that the caches may not show yet. */
   written: readonly KubeObject[];
   readonly refusals: Refusals;
+  readonly answers: ClusterAnswers;
   /** Since when numbers and wording of the status are others than written, in ticks (look-time.ts); undefined: they are not. */
   countsSince?: number | undefined;
   /** When Secrets were last looked at because something did not come up, in ticks. */
@@ -40,6 +42,7 @@ export class Memory {
     const fresh: Remembered = {
       written: [],
       refusals: new Refusals(),
+      answers: new ClusterAnswers(),
       secretsCheckedAt: Number.NEGATIVE_INFINITY,
       credentials: new CredentialsNote(),
       tellings: NO_TELLINGS,

@@ -68,6 +68,7 @@ export function nextLook({ observed, decision, acted, reported, status, remember
           [...plan.actions, ...housekeeping, { id: secretsCheckId(observed.resource) }],
           time,
         ),
+        remembered.answers.nextTry(time),
         target.heldUntil ?? undefined,
         turnsAt ?? undefined,
         // The echo of the status that records it wakes nobody, and something has to be done about it.

@@ -4,6 +4,7 @@ import type { KubeObject, UntypedObject } from '../kube/object.ts';
 import type { PodTemplates } from '../workloads/desired-object.ts';
 import type { NamedSecret } from '../workloads/secret-witness.ts';
 import type { StoredImage } from '../workloads/stored-templates.ts';
+import type { KnownAnswer } from './cluster-answers.ts';
 import type { ImageLook } from './images/image-asked.ts';
 
 /**
@@ -34,6 +35,8 @@ export interface Observed {
   readonly forbidden?: readonly Forbidden[];
   /** Why no route may lead to the wanted host; absent: one may. See host-claims.ts. */
   readonly hostRefused?: string;
+  /** How the cluster changes what is written, by `childId`; see cluster-answers.ts. */
+  readonly answers?: ReadonlyMap<string, KnownAnswer>;
   /** What Events told of an object when they were last asked for, by its uid; see tellings.ts. */
   readonly tellings?: ReadonlyMap<string, Telling>;
 }

@@ -1,6 +1,7 @@
 import { FIELD_MANAGERS } from '../contract/names.ts';
 import type { Replicas } from '../workloads/desired-object.ts';
 import { type Action, actionId, type Plan, STAGES } from './action.ts';
+import { replicasChange } from './cluster-changes.ts';
 import type { Comparison } from './comparison.ts';
 import type { ChildObject } from './observed.ts';
 import { workloadState } from './workload-state.ts';
@@ -33,7 +34,7 @@ export function planReplicas(input: ReplicasInput): Plan {
   const { wanted: now } = workloadState(live);
   const alone = isOnlyOwner(live);
   if (replicas.kind === 'autoscaled') {
-    if (now === 0) return starting(input, startOf(input, replicas.min));
+    if (now === 0) return held(input, replicas.min) ?? starting(input, startOf(input, replicas.min));
     const handOver = alone && (apply.length > 0 || autoscalerMissing) ? scale(input, now, false) : undefined;
     return following(handOver, apply);
   }
@@ -42,9 +43,22 @@ export function planReplicas(input: ReplicasInput): Plan {
     // As it is: nothing is worth a restart of what is about to end.
     return { actions: [], waiting: [`${comparison.id} ends after the components`] };
   }
+  if (now !== count) {
+    const waits = held(input, count);
+    if (waits !== undefined) return waits;
+  }
   if (now === 0 && count > 0) return starting(input, scale(input, count, true));
   if (now !== count) return following(scale(input, count, true), apply);
   return { actions: apply.map((action) => withReplicas(action, alone ? count : undefined)), waiting: [] };
+}
+
+/** The cluster made another number of it when it was written last, and it is too early to try again. */
+function held({ comparison, live, apply }: ReplicasInput, count: number): Plan | undefined {
+  const { replicasChange: known } = comparison;
+  if (known === undefined || known.isDue) return undefined;
+  if (known.hash !== replicasChange(count, workloadState(live).wanted)?.hash) return undefined;
+  const actions = apply.map((action) => withReplicas(action, isOnlyOwner(live) ? count : undefined));
+  return { actions, waiting: [`${comparison.id}: its number of pods is changed by the cluster`] };
 }
 
 /** Only from the 0 that was seen: somebody may have begun to choose meanwhile. After an apply the version is another. */
@@ -82,8 +96,9 @@ function scale(
   replicas: number,
   force: boolean,
 ): Extract<Action, { kind: 'scale' }> {
-  const { object } = comparison;
+  const { object, replicasChange: known } = comparison;
   const { wanted } = workloadState(live);
+  const isKnown = known !== undefined && known.hash === replicasChange(replicas, wanted)?.hash;
   return {
     kind: 'scale',
     id: actionId('scale', object.kind, object.metadata.name),
@@ -96,5 +111,6 @@ function scale(
     uid: live.metadata.uid ?? '',
     replicas,
     force,
+    ...(isKnown ? { probe: known.hash } : {}),
   };
 }

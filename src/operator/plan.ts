@@ -1,6 +1,7 @@
 import { ANNOTATIONS } from '../contract/names.ts';
 import { databaseName, serviceAccountName } from '../workloads/names.ts';
 import { type Action, actionId, type Plan, STAGES, type Stage } from './action.ts';
+import { addedFields } from './cluster-changes.ts';
 import { type Comparison, PAUSED_PATH } from './comparison.ts';
 import { componentsGone, holdsLeavingVolume, someComponentRuns } from './data-services.ts';
 import { isRouteKind } from './kinds.ts';
@@ -43,12 +44,20 @@ export function plan(input: PlanInput): Plan {
     } else {
       const planned = planObject(input, comparison);
       actions.push(...planned.actions);
-      waiting.push(...planned.waiting);
+      waiting.push(...planned.waiting, ...heldByCluster(comparison));
     }
   }
   const store = open ? storeTemplates(target.store ?? target.awaits?.store ?? null) : [];
   return { actions: [...store, ...actions, ...removals(input)], waiting };
 }
+
+/** The cluster changes it, and it is too early to try again. */
+function isHeld({ change, state }: Comparison): boolean {
+  return change !== undefined && state === 'different' && !change.isDue;
+}
+
+const heldByCluster = (comparison: Comparison) =>
+  isHeld(comparison) ? [`${comparison.id} is changed by the cluster`] : [];
 
 function isComponent({ desired }: Comparison): boolean {
   return desired.replicas !== undefined && desired.afterDataServices;
@@ -185,8 +194,9 @@ function creation(input: PlanInput, comparison: Comparison): Action {
 const SHOWN_DIFFERENCES = 3;
 
 function applying(input: PlanInput, comparison: Comparison, live: ChildObject): Action[] {
-  if (comparison.state !== 'different') return [];
-  const { object, differences } = comparison;
+  if (comparison.state !== 'different' || isHeld(comparison)) return [];
+  const { object, differences, change } = comparison;
+  const added = addedFields(differences);
   const shown = differences.slice(0, SHOWN_DIFFERENCES).map(({ path, why }) => `${path} ${why}`);
   return [
     {
@@ -199,6 +209,8 @@ function applying(input: PlanInput, comparison: Comparison, live: ChildObject): 
       uid: live.metadata.uid ?? '',
       drift: !differences.some(({ path }) => path === `metadata.annotations[${ANNOTATIONS.appliedHash}]`),
       ...(differences.some(({ path }) => path === PAUSED_PATH) ? { resume: true } : {}),
+      ...(added.length === 0 ? {} : { added }),
+      ...(change === undefined ? {} : { probe: change.hash }),
     },
   ];
 }

@@ -9,6 +9,7 @@ import type { Decision } from './decide.ts';
 import { componentPodHold, stuckPods, wantedHold } from './deletion-holds.ts';
 import type { Facts } from './facts.ts';
 import { noImage } from './image-ready.ts';
+import { safeChanges } from './learn-answers.ts';
 import { volumeLoss } from './leaving-services.ts';
 import type { Observed } from './observed.ts';
 import { refusedResize, sizeToRequest, volumeRefusal } from './plan-volume.ts';
@@ -166,6 +167,11 @@ export function ready(facts: Facts): Finding {
     if (finding) return finding;
   }
   const { revision } = facts.decision.target;
+  const changed = safeChanges(facts.observed);
+  if (changed !== '') {
+    const kept = 'the cluster changes fields of what Berth writes, in ways that are safe';
+    return yes('FieldsChangedByCluster', `${revisionName(revision?.number ?? 0)} runs; ${kept}: ${changed}`);
+  }
   return yes('Converged', `${revisionName(revision?.number ?? 0)} runs as it is wanted`);
 }
 

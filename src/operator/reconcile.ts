@@ -15,6 +15,7 @@ import { DEFAULT_PATIENCE, type Patience } from './failure-rules.ts';
 import { type Gathered, gather } from './gather.ts';
 import { hostRefusal } from './host-claims.ts';
 import { imageAsked } from './images/image-asked.ts';
+import { changeFailures, forgetAnswers } from './learn-answers.ts';
 import { lookTime } from './look-time.ts';
 import { Memory, type Remembered } from './memory.ts';
 import { nextLook, type Reported, staleOutcome } from './next-look.ts';
@@ -93,7 +94,9 @@ export function createReconciler(
     const time = lookTime(clock);
     const now = new Date(time.date);
     remembered.checked = checked(resource, options.policy, remembered.checked);
-    const confined = { ...gathered.observed, forbidden: remembered.checked.forbidden };
+    remembered.answers.recall(resource.status?.acceptedChanges ?? []);
+    const answers = remembered.answers.known(time.ticks);
+    const confined = { ...gathered.observed, forbidden: remembered.checked.forbidden, answers };
     const whole = withHost(withWorkElsewhere(confined, key, options), options);
     const told = await withTellings(whole, { client, remembered, time, signal });
     const sure = await decideSurely(told, now, signal);
@@ -105,7 +108,8 @@ export function createReconciler(
       return reported;
     };
     const announce = async (): Promise<boolean> => {
-      const status = deriveStatus({ observed, decision, failures: [], config, now });
+      const failures = changeFailures(observed);
+      const status = deriveStatus({ observed, decision, failures, config, now });
       const { written } = await report(status);
       if (written === undefined) return false;
       observed = { ...observed, resource: withStatus(observed.resource, status, written) };
@@ -118,9 +122,12 @@ export function createReconciler(
       signal,
     );
     if (acted.outdated) return staleOutcome(acted.error);
+    forgetAnswers(remembered.answers, decision.comparisons, acted.answers);
+    observed = { ...observed, answers: remembered.answers.known(time.ticks) };
     const failures = [
       ...namespaceLeaves(acted, observed.resource),
       ...acted.failures,
+      ...changeFailures(observed),
       ...tellable(acted.error, remembered),
     ];
     const left = failedBy(acted.failures, without(decision, acted.done), observed);

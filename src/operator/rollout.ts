@@ -13,7 +13,7 @@ import { troubleOf } from './pod-trouble.ts';
 import { runningSymptoms } from './running-symptoms.ts';
 import { lackOfServices } from './service-trouble.ts';
 import type { TrackedSymptoms } from './symptom-records.ts';
-import { symptomsOf } from './symptoms.ts';
+import { type Symptom, symptomsOf } from './symptoms.ts';
 import { type AwaitingRevision, componentsOf, type FailedRevision, isSame, type Target } from './target.ts';
 import { isSettled, type WorkloadState, workloadState } from './workload-state.ts';
 
@@ -102,7 +102,7 @@ function judgeTarget(
   // Nothing of ours is touched, so nothing of it is judged either.
   if (awaited === null || isPaused(observed.resource)) return { ...begun, verdict: moving };
   const { failure, trouble, turnsAt } = judgeRollout({
-    symptoms: symptomsOf(observed, target),
+    symptoms: [...changeSymptoms(input), ...symptomsOf(observed, target).filter(isOfRevision(input))],
     awaited,
     startedAt: Date.parse(startedAt),
     templatesAt: Date.parse(templatesAt ?? startedAt),
@@ -129,6 +129,33 @@ function withoutConflict(
   const yields = [...(yielding ?? [])].some((each) => each === component);
   if (trouble === null || !yields || !isVolumeInUse(trouble.message)) return { awaited, trouble };
   return { awaited: `${awaited}; its old pod ends first, because it uses the volume`, trouble: null };
+}
+
+/** The Deployment of a component that the cluster makes something else of than was applied. */
+function changedDeployment({ observed, comparisons }: JudgeInput, component: Component) {
+  const id = childId('Deployment', componentName(observed.resource, component));
+  const comparison = comparisons.find((candidate) => candidate.id === id);
+  const changes = [comparison?.change, comparison?.replicasChange].filter(
+    (change) => change?.isSafe === false,
+  );
+  return changes.length === 0 ? undefined : changes.map((change) => change?.fields).join(', ');
+}
+
+function changeSymptoms(input: JudgeInput): Symptom[] {
+  return componentsOf(input.target).flatMap((component) => {
+    const fields = changedDeployment(input, component);
+    if (fields === undefined) return [];
+    const object = componentName(input.observed.resource, component);
+    const message = `${component}: the cluster changes its Deployment: ${fields}`;
+    const culprit = { component, kind: 'Deployment', object };
+    return [{ component, reason: 'FieldsChangedByCluster', message, text: fields, restarts: 0, culprit }];
+  });
+}
+
+/** Pods of what the cluster made of a Deployment prove nothing about the revision. */
+function isOfRevision(input: JudgeInput) {
+  const changed = componentsOf(input.target).filter((component) => changedDeployment(input, component));
+  return ({ component }: Symptom) => !changed.includes(component);
 }
 
 /** A failure as the status holds it. */
@@ -229,7 +256,9 @@ function componentState(
   const { ready, available, refusal } = state;
   const status = { name: component, wanted, updated: isApplied ? state.updated : 0, ready, available };
   if (!isApplied) {
-    return { status, missing: `${component}: its Deployment is being updated`, refusal, isApplied };
+    const { change } = comparison;
+    const why = change === undefined ? 'is being updated' : `is changed by the cluster: ${change.fields}`;
+    return { status, missing: `${component}: its Deployment ${why}`, refusal, isApplied };
   }
   const missing =
     isSettled(state) && state.wanted === wanted ? null : `${component}: ${shortage(wanted, state)}`;

@@ -25,10 +25,27 @@ export function serving({ observed, decision, activeRevision, off }: Facts): Fin
     components.some(({ name, updated, available }) => name === 'api' && Math.min(updated, available) > 0);
   const { number } = answering ?? target.revision ?? activeRevision;
   if (answering && apiLeaves(observed)) return leaving(observed);
+  const changed = answering || counted ? changedTemplate(observed, decision, number) : undefined;
+  if (changed !== undefined) {
+    const message = `pods of revision ${number} are available, but the cluster changes their template: ${changed}`;
+    return { status: 'Unknown', reason: 'FieldsChangedByCluster', message };
+  }
   if (answering || counted) return yes('Available', `an api pod of ${revisionName(number)} is available`);
   return observed.resource.spec.suspend
     ? no('SwitchedOff', 'is being switched off: nothing serves')
     : no('Unavailable', `no api pod of ${revisionName(activeRevision.number)} is available`);
+}
+
+/** How the cluster changes the template that this revision's api pods are made of; undefined: it does not. */
+function changedTemplate(
+  { resource }: Observed,
+  { target, comparisons }: Facts['decision'],
+  number: number,
+): string | undefined {
+  if (target.revision?.number !== number) return undefined;
+  const id = childId('Deployment', componentName(resource, 'api'));
+  const { change } = comparisons.find((candidate) => candidate.id === id) ?? {};
+  return change?.isSafe === false && change.fields.includes('spec.template') ? change.fields : undefined;
 }
 
 /** The same of a resource of which nothing is decided: what runs there may be of any revision that it was to run. */

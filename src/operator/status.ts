@@ -9,6 +9,7 @@ import type { Facts } from './facts.ts';
 import type { Failure } from './failure.ts';
 import { findings } from './findings.ts';
 import { resolvedImage } from './images/revision-image.ts';
+import { acceptedChanges } from './learn-answers.ts';
 import type { Observed, ObservedResource } from './observed.ts';
 import { volumeStatus } from './plan-volume.ts';
 import { routeReady, routesSeen, servedUrl } from './route-state.ts';
@@ -57,6 +58,7 @@ export function deriveStatus({
   const found = findings(facts);
   const conditions = toConditions(found, resource, now);
   const url = servedUrl(observed, config);
+  const accepted = acceptedChanges(observed);
   const routes = routesSeen(observed, config);
   const rollout = nextRollout(before, decision, facts);
   const volume = volumeStatus(observed, failures);
@@ -79,6 +81,7 @@ export function deriveStatus({
     ...(observed.build === undefined ? {} : { build: told(observed.build) }),
     ...(volume === undefined ? {} : { volume }),
     dataImages: decision.dataImages,
+    ...(accepted.length === 0 ? {} : { acceptedChanges: accepted }),
     components: [...decision.components],
     ...(url === null ? {} : { url }),
     ...(routes === undefined ? {} : { routes }),

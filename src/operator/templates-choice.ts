@@ -3,8 +3,9 @@ import { compareText } from '../domain/compare-text.ts';
 import type { KubeObject, PodTemplates } from '../workloads/desired-object.ts';
 import { storedTemplatesName } from '../workloads/names.ts';
 import { renderTemplates } from '../workloads/pod-template.ts';
+import { sameMeaning } from '../workloads/same-template.ts';
 import { markTemplates, storedTemplates } from '../workloads/stored-templates.ts';
-import { templateInputsHash } from '../workloads/template-inputs.ts';
+import { isTemplateInputsHash } from '../workloads/template-inputs.ts';
 import { imageToRun, withImage } from './images/revision-image.ts';
 import type { Observed, ObservedResource, ObservedTemplates } from './observed.ts';
 
@@ -30,21 +31,43 @@ export function wantedTemplates(
   config: RenderConfig,
 ): Templates & { readonly name: string } {
   const { storedTemplates: all } = observed;
-  const inputsHash = templateInputsHash(resource);
   const fitting = all.filter(
-    (stored) => stored.revisionNumber === resource.spec.revision.number && stored.inputsHash === inputsHash,
+    ({ revisionNumber, inputsHash }) =>
+      revisionNumber === resource.spec.revision.number && isTemplateInputsHash(resource, inputsHash),
   );
   const inUse = [resource.status?.rollout?.templates, resource.status?.activeRevision?.templates];
   const stored = fitting.find(({ name }) => inUse.includes(name)) ?? newestFirst(fitting)[0];
   if (stored !== undefined) return { ...running(stored), name: stored.name };
   const image = imageToRun(resource, observed);
-  const templates = markTemplates(renderTemplates(withImage(resource, image), config));
+  const rendered = markTemplates(renderTemplates(withImage(resource, image), config));
+  const templates = asRunning(
+    rendered,
+    all.filter(({ name }) => inUse.includes(name)),
+  );
   const attempt = freeAttempt(resource, all);
   return {
     name: storedTemplatesName(resource, attempt),
     templates,
     store: storedTemplates(resource, templates, attempt, image),
   };
+}
+
+/** Templates that mean the same as those of their component that run stay those, to the byte: nothing is restarted. */
+function asRunning(rendered: PodTemplates, running: readonly ObservedTemplates[]): PodTemplates {
+  const before = running.flatMap((stored) => {
+    try {
+      return [stored.templates()];
+    } catch {
+      // Written by somebody else: nothing runs from it.
+      return [];
+    }
+  });
+  return Object.fromEntries(
+    Object.entries(rendered).map(([component, template]) => {
+      const known = before.map((templates) => templates[component as keyof PodTemplates]);
+      return [component, known.find((other) => other && sameMeaning(other, template)) ?? template];
+    }),
+  );
 }
 
 /** Also the names of what has failed count as taken, should somebody have deleted it: other content must not be taken for it. */

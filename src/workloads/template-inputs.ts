@@ -1,15 +1,27 @@
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import { pullSecretName } from '../contract/names.ts';
 import { contentHash, fullHash } from '../domain/hash.ts';
+import { normalPodTemplate, normalResources } from '../domain/kubernetes/normal-form.ts';
 import { COMPONENTS } from '../domain/resource-spec.ts';
 import { deploymentId } from './labels.ts';
+
+/** How the parts that may be spelled in several ways are put into the inputs. */
+interface Spelling {
+  readonly podTemplate: (value: ManagedDeployment['spec']['podTemplate']) => unknown;
+  readonly resources: (value: unknown) => unknown;
+}
+
+/** Two ways to write the same pods give the same inputs. */
+const NORMAL: Spelling = { podTemplate: normalPodTemplate, resources: normalResources };
+/** Earlier versions stored the hash of what was written. */
+const AS_WRITTEN: Spelling = { podTemplate: (value) => value, resources: (value) => value };
 
 /**
  * Exactly the parts of the resource that feed its pod templates. The operator's configuration and version are not
  * among them: an upgrade renders new revisions its new way and restarts nothing. Neither are scales: how many pods
  * run is not what they are; nor is the source, which never changes.
  */
-export function templateInputs(resource: ManagedDeployment): unknown {
+export function templateInputs(resource: ManagedDeployment, spelling: Spelling = NORMAL): unknown {
   const { spec, metadata } = resource;
   const { components, database, cache } = spec;
   return {
@@ -21,12 +33,12 @@ export function templateInputs(resource: ManagedDeployment): unknown {
     resources: Object.fromEntries(
       COMPONENTS.filter((component) => components[component] !== undefined).map((component) => [
         component,
-        components[component]?.resources ?? null,
+        spelling.resources(components[component]?.resources) ?? null,
       ]),
     ),
     database: { external: database.external, poolSize: database.poolSize },
     cache: { external: cache.external },
-    podTemplate: spec.podTemplate,
+    podTemplate: spelling.podTemplate(spec.podTemplate),
     tracing: spec.tracing,
   };
 }
@@ -40,9 +52,11 @@ export function dataServiceInputs(
   resource: ManagedDeployment,
   service: 'database' | 'cache',
   image: string | undefined,
+  spelling: Spelling = NORMAL,
 ): unknown {
   const { spec, metadata } = resource;
-  const { resources, maxConnections } = spec.database;
+  const { maxConnections } = spec.database;
+  const resources = spelling.resources(spec[service].resources);
   return {
     name: metadata.name,
     deploymentId: deploymentId(resource),
@@ -50,7 +64,7 @@ export function dataServiceInputs(
     image,
     ...(service === 'database'
       ? { resources, maxConnections }
-      : { resources: spec.cache.resources, maxMemoryMb: spec.cache.maxMemoryMb }),
+      : { resources, maxMemoryMb: spec.cache.maxMemoryMb }),
   };
 }
 
@@ -65,4 +79,24 @@ export function askedPodsHash({ spec, metadata }: ManagedDeployment): string {
 /** Two resources of equal hash want the same pod templates (of the same rendering code and configuration). */
 export function templateInputsHash(resource: ManagedDeployment): string {
   return contentHash(templateInputs(resource));
+}
+
+/** Whether a recorded hash is that of what the resource wants; earlier versions recorded the hash of what was written. */
+export function isTemplateInputsHash(resource: ManagedDeployment, recorded: string): boolean {
+  return (
+    recorded === templateInputsHash(resource) ||
+    recorded === contentHash(templateInputs(resource, AS_WRITTEN))
+  );
+}
+
+/** The same of a data service. */
+export function isDataServiceInputsHash(
+  resource: ManagedDeployment,
+  service: 'database' | 'cache',
+  image: string | undefined,
+  recorded: string,
+): boolean {
+  return [NORMAL, AS_WRITTEN].some(
+    (spelling) => recorded === contentHash(dataServiceInputs(resource, service, image, spelling)),
+  );
 }

@@ -24,6 +24,21 @@ export function merge(target: Fields, source: Fields): void {
   }
 }
 
+/** The same as a strategic merge: entries of lists are found by their names. */
+export function mergeByName(target: Fields, source: Fields): void {
+  for (const [field, value] of Object.entries(source)) {
+    const present = target[field];
+    if (Array.isArray(value) && Array.isArray(present)) {
+      for (const item of value as Fields[]) {
+        const known = (present as Fields[]).find(({ name }) => name === item['name']);
+        if (known === undefined) present.push(structuredClone(item));
+        else mergeByName(known, item);
+      }
+    } else if (isFields(value) && isFields(present)) mergeByName(present, value);
+    else merge(target, { [field]: value });
+  }
+}
+
 /** Removes what this manager applied before, applies no more, and nobody else applies. */
 export function removeDropped(target: Fields, before: Fields, now: Fields, others: readonly Fields[]): void {
   for (const [field, value] of Object.entries(before)) {

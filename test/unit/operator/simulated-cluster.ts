@@ -10,7 +10,14 @@ import { appKeys } from '../../../src/operator/cache-keys.ts';
 import type { ClusterView } from '../../../src/operator/cluster-view.ts';
 import type { WriteClient } from '../../../src/operator/execute.ts';
 import { wantedHost } from '../../../src/workloads/app-url.ts';
-import { type Fields, merge, removeDropped, removeTaken, replicasOwners } from './simulated-apply.ts';
+import {
+  type Fields,
+  merge,
+  mergeByName,
+  removeDropped,
+  removeTaken,
+  replicasOwners,
+} from './simulated-apply.ts';
 
 /**
  * An API server in memory, as far as the operator can tell: resource versions, generations, uids, preconditions,
@@ -54,6 +61,11 @@ export class SimulatedCluster {
   /** Events, which are only ever listed, by the uid of the object. */
   readonly warnings = new Map<string, { reason: string; message: string }>();
 
+  /** What a mutating admission policy makes of an object that the operator writes. */
+  admit: ((object: UntypedObject) => void) | undefined;
+  /** Writes that were only tried. */
+  dryRuns: string[] = [];
+
   /** Kinds that this cluster does not have. */
   readonly missingKinds = new Set<string>();
 
@@ -66,9 +78,14 @@ export class SimulatedCluster {
         as(this.#found(resource, at) ?? fail('not_found', `${resource.kind} ${at.name}`)),
       find: async (resource, at) => as(this.#found(resource, at)),
       create: async (object) => as(this.#create(object as unknown as UntypedObject)),
-      apply: async (object, { fieldManager, force }) =>
-        as(this.#apply(object as unknown as UntypedObject, fieldManager, force ?? true)),
-      patch: async (resource, at, patch) => as(this.#patch(resource, at, patch as Fields)),
+      apply: async (object, { fieldManager, force, dryRun }) => {
+        const apply = () => this.#apply(object as unknown as UntypedObject, fieldManager, force ?? true);
+        return as(dryRun === true ? this.#tried(shortId(object), apply) : apply());
+      },
+      patch: async (resource, at, patch, { dryRun, strategic } = {}) => {
+        const send = () => this.#patch(resource, at, patch as Fields, strategic === true);
+        return as(dryRun === true ? this.#tried(`${resource.kind}/${at.name}`, send) : send());
+      },
       delete: async (resource, at, options) => this.#delete(resource, at, options ?? {}),
       list: async (_resource, { fieldSelector = '' } = {}) => {
         const warning = this.warnings.get(fieldSelector.split('=')[1] ?? '');
@@ -197,12 +214,24 @@ export class SimulatedCluster {
     merge(object as Fields, body);
     for (const other of others) removeTaken(other, body);
     applied.set(manager, structuredClone(body));
+    this.admit?.(object);
     const result = this.#store(id, object, applied);
     this.#end(fault);
     return result;
   }
 
-  #patch(resource: Resource, at: ObjectName, patch: Fields): UntypedObject {
+  /** Of a dry run: the answer, and all as it was. */
+  #tried(id: string, write: () => UntypedObject): UntypedObject {
+    this.dryRuns.push(id);
+    const [stored, writes, version] = [structuredClone([...this.#stored]), [...this.writes], this.#version];
+    const answer = structuredClone(write());
+    this.#stored.clear();
+    for (const [key, value] of stored) this.#stored.set(key, value);
+    [this.writes, this.#version] = [writes, version];
+    return answer;
+  }
+
+  #patch(resource: Resource, at: ObjectName, patch: Fields, strategic: boolean): UntypedObject {
     const id = `${resource.kind}/${at.namespace}/${at.name}`;
     const fault = this.#begin({ verb: 'patch', id: `${resource.kind}/${at.name}` });
     const stored = this.#stored.get(id) ?? fail('not_found', id);
@@ -211,7 +240,9 @@ export class SimulatedCluster {
     if (resourceVersion !== undefined && resourceVersion !== stored.object.metadata.resourceVersion)
       fail('conflict', id);
     const object = structuredClone(stored.object);
-    merge(object as Fields, { ...patch, metadata });
+    if (strategic) mergeByName(object as Fields, { ...patch, metadata });
+    else merge(object as Fields, { ...patch, metadata });
+    this.admit?.(object);
     const result = this.#store(id, object, stored.applied);
     this.#end(fault);
     return result;

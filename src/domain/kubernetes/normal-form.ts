@@ -1,0 +1,270 @@
+import { RESERVED_ENV_NAMES, TRACING_ENV_NAMES } from '../reserved.ts';
+import { parseImageReference } from './image.ts';
+import { normalQuantity } from './normal-quantity.ts';
+import { VOLUME_KINDS } from './volume.ts';
+
+/**
+ * The normal form of pods: two descriptions have the same form exactly when the API server and the kubelet make the same
+ * pods of them. Defaults that are written out, empty lists and maps, null, and the spelling of quantities are left out of
+ * it. The order of lists stays: containers, variables, arguments and mounts may depend on it.
+ *
+ * It holds as little as possible, so that most of what people write is in normal form as it stands. It is for comparing
+ * only: what is applied is what was written.
+ * Source of the defaults: k8s.io/kubernetes pkg/apis/core/v1/defaults.go and the API reference, Kubernetes 1.36.
+ */
+
+type Fields = Readonly<Record<string, unknown>>;
+/** The normal form of a value; undefined: the same as an absent field. */
+type Normal = (value: unknown) => unknown;
+
+const isFields = (value: unknown): value is Fields =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/** An object with the form of each field; fields without a rule stay. Empty, it still says something. */
+const fieldsOf =
+  (rules: Readonly<Record<string, Normal>>): Normal =>
+  (value) => {
+    if (!isFields(value)) return value ?? undefined;
+    const form: Record<string, unknown> = {};
+    for (const [field, member] of Object.entries(value)) {
+      const rule = Object.hasOwn(rules, field) ? rules[field] : undefined;
+      const normal = rule === undefined ? member : rule(member);
+      if (normal !== undefined && normal !== null) form[field] = normal;
+    }
+    return form;
+  };
+
+/** An empty object, list or map is an absent one. */
+const unlessEmpty =
+  (rule: Normal): Normal =>
+  (value) => {
+    const form = rule(value);
+    if (Array.isArray(form)) return form.length === 0 ? undefined : form;
+    return isFields(form) && Object.keys(form).length === 0 ? undefined : form;
+  };
+
+const listOf = (rule: Normal = (item) => item): Normal =>
+  unlessEmpty((value) => (Array.isArray(value) ? value.map(rule) : (value ?? undefined)));
+
+const except =
+  (standard: unknown): Normal =>
+  (value) =>
+    value === standard || value === null ? undefined : value;
+
+/** Strings by name: a value may be anything, the empty string included. */
+const map = unlessEmpty((value) => value ?? undefined);
+const quantities = unlessEmpty((value) =>
+  isFields(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, amount]) => [name, normalQuantity(amount)]))
+    : (value ?? undefined),
+);
+const unlessFalse = except(false);
+const unlessBlank = except('');
+const unlessZero = except(0);
+
+/** A request that equals its limit is the default of a request. */
+const RESOURCES = unlessEmpty((value) => {
+  const form = fieldsOf({ limits: quantities, requests: quantities })(value);
+  if (!isFields(form) || !isFields(form['requests'])) return form;
+  const limits = isFields(form['limits']) ? form['limits'] : {};
+  const { requests, ...rest } = form;
+  const own = Object.entries(requests as Fields).filter(
+    ([name, amount]) => !Object.hasOwn(limits, name) || limits[name] !== amount,
+  );
+  return own.length === 0 ? rest : { ...rest, requests: Object.fromEntries(own) };
+});
+
+const FIELD_REF = fieldsOf({ apiVersion: except('v1') });
+const RESOURCE_FIELD_REF = fieldsOf({
+  containerName: unlessBlank,
+  divisor: (value) => except('0')(normalQuantity(value)),
+});
+const OPTIONAL_REF = fieldsOf({ optional: unlessFalse });
+
+const VALUE_FROM = fieldsOf({
+  fieldRef: FIELD_REF,
+  resourceFieldRef: RESOURCE_FIELD_REF,
+  configMapKeyRef: OPTIONAL_REF,
+  secretKeyRef: OPTIONAL_REF,
+});
+
+/** Of these a container asks for the app's value by an entry without a value: no value is not an empty one. */
+const ASKED_FOR: ReadonlySet<unknown> = new Set([...RESERVED_ENV_NAMES, ...TRACING_ENV_NAMES]);
+
+const variable =
+  (isRendered: boolean): Normal =>
+  (value) => {
+    const form = fieldsOf({ valueFrom: VALUE_FROM })(value) as Fields;
+    const isPlain = form['valueFrom'] === undefined && !isRendered && ASKED_FOR.has(form['name']);
+    if (form['value'] !== '' || isPlain) return form;
+    const { value: _, ...rest } = form;
+    return rest;
+  };
+
+const ENV_FROM = fieldsOf({ prefix: unlessBlank, configMapRef: OPTIONAL_REF, secretRef: OPTIONAL_REF });
+
+const MOUNT = fieldsOf({
+  readOnly: unlessFalse,
+  subPath: unlessBlank,
+  subPathExpr: unlessBlank,
+  mountPropagation: except('None'),
+});
+
+const SYS_ADMIN = ['SYS_ADMIN', 'CAP_SYS_ADMIN'];
+
+/** Berth fills in `allowPrivilegeEscalation: false` and `drop: [ALL]` (workloads/security.ts): these are defaults too. */
+const SECURITY = unlessEmpty((value) => {
+  const form = fieldsOf({
+    privileged: unlessFalse,
+    readOnlyRootFilesystem: unlessFalse,
+    procMount: except('Default'),
+    capabilities: fieldsOf({ add: listOf(), drop: listOf() }),
+    seLinuxOptions: unlessEmpty(
+      fieldsOf({ user: unlessBlank, role: unlessBlank, type: unlessBlank, level: unlessBlank }),
+    ),
+  })(value);
+  if (!isFields(form) || form['privileged'] === true) return form;
+  const { capabilities, allowPrivilegeEscalation, ...rest } = form;
+  const { add, drop } = (capabilities ?? {}) as { add?: string[]; drop?: string[] };
+  const isAdmin = add?.some((capability) => SYS_ADMIN.includes(capability)) ?? false;
+  const dropsAll = add === undefined && drop?.length === 1 && drop[0] === 'ALL';
+  return {
+    ...rest,
+    ...(capabilities === undefined || dropsAll ? {} : { capabilities }),
+    ...(allowPrivilegeEscalation === undefined || (allowPrivilegeEscalation === false && !isAdmin)
+      ? {}
+      : { allowPrivilegeEscalation }),
+  };
+});
+
+const PROBE = fieldsOf({
+  initialDelaySeconds: unlessZero,
+  timeoutSeconds: except(1),
+  periodSeconds: except(10),
+  successThreshold: except(1),
+  failureThreshold: except(3),
+  httpGet: fieldsOf({ scheme: except('HTTP'), path: except('/'), host: unlessBlank, httpHeaders: listOf() }),
+});
+
+const PORT = fieldsOf({
+  protocol: except('TCP'),
+  name: unlessBlank,
+  hostIP: unlessBlank,
+  hostPort: unlessZero,
+});
+
+/** When the API server has an image pulled whose container does not say. */
+function pullsByDefault(image: unknown): string | undefined {
+  const parsed = typeof image === 'string' ? parseImageReference(image) : null;
+  if (parsed === null) return undefined;
+  const { tag, digest } = parsed;
+  return tag === 'latest' || (tag === null && digest === null) ? 'Always' : 'IfNotPresent';
+}
+
+const container = (isRendered: boolean): Normal => {
+  const fields = fieldsOf({
+    command: listOf(),
+    args: listOf(),
+    workingDir: unlessBlank,
+    env: listOf(variable(isRendered)),
+    envFrom: listOf(ENV_FROM),
+    resources: RESOURCES,
+    volumeMounts: listOf(MOUNT),
+    volumeDevices: listOf(),
+    securityContext: SECURITY,
+    ports: listOf(PORT),
+    livenessProbe: PROBE,
+    readinessProbe: PROBE,
+    startupProbe: PROBE,
+    terminationMessagePath: except('/dev/termination-log'),
+    terminationMessagePolicy: except('File'),
+    stdin: unlessFalse,
+    stdinOnce: unlessFalse,
+    tty: unlessFalse,
+  });
+  return (value) => {
+    const { imagePullPolicy, ...form } = fields(value) as Fields;
+    if (imagePullPolicy === undefined || imagePullPolicy === pullsByDefault(form['image'])) return form;
+    return { ...form, imagePullPolicy };
+  };
+};
+
+const DEFAULT_MODE = 0o644;
+const DEFAULT_TOKEN_SECONDS = 3600;
+const FILES = listOf(fieldsOf({ fieldRef: FIELD_REF, resourceFieldRef: RESOURCE_FIELD_REF }));
+const defaultMode = except(DEFAULT_MODE);
+const OBJECT_FILES = fieldsOf({ items: listOf(), optional: unlessFalse, defaultMode });
+
+const SOURCES = fieldsOf({
+  emptyDir: fieldsOf({ medium: unlessBlank, sizeLimit: (value) => normalQuantity(value ?? undefined) }),
+  configMap: OBJECT_FILES,
+  secret: OBJECT_FILES,
+  downwardAPI: fieldsOf({ items: FILES, defaultMode }),
+  projected: fieldsOf({
+    defaultMode,
+    sources: listOf(
+      fieldsOf({
+        configMap: OBJECT_FILES,
+        secret: OBJECT_FILES,
+        downwardAPI: fieldsOf({ items: FILES }),
+        serviceAccountToken: fieldsOf({
+          audience: unlessBlank,
+          expirationSeconds: except(DEFAULT_TOKEN_SECONDS),
+        }),
+      }),
+    ),
+  }),
+  persistentVolumeClaim: fieldsOf({ readOnly: unlessFalse }),
+  nfs: fieldsOf({ readOnly: unlessFalse }),
+  csi: fieldsOf({ readOnly: unlessFalse, fsType: unlessBlank, volumeAttributes: map }),
+});
+
+/** A volume that names no source is an empty directory. */
+const VOLUME: Normal = (value) => {
+  const form = SOURCES(value) as Fields;
+  return VOLUME_KINDS.some((kind) => form[kind] !== undefined) ||
+    Object.keys(form).some((key) => key !== 'name')
+    ? form
+    : { ...form, emptyDir: {} };
+};
+
+/** What the pod template of a custom resource says (`spec.podTemplate`), in normal form. */
+export const normalPodTemplate = fieldsOf({
+  labels: map,
+  annotations: map,
+  serviceAccountName: unlessBlank,
+  imagePullSecrets: listOf(),
+  volumes: listOf(VOLUME),
+  volumeMounts: listOf(MOUNT),
+  initContainers: listOf(container(false)),
+  sidecars: listOf(container(false)),
+});
+
+/** Requests and limits of a container, in normal form; undefined: none. */
+export const normalResources: Normal = RESOURCES;
+
+const POD_SPEC = fieldsOf({
+  containers: listOf(container(true)),
+  initContainers: listOf(container(true)),
+  volumes: listOf(VOLUME),
+  imagePullSecrets: listOf(),
+  securityContext: unlessEmpty((value) => value ?? undefined),
+  restartPolicy: except('Always'),
+  dnsPolicy: except('ClusterFirst'),
+  schedulerName: except('default-scheduler'),
+  terminationGracePeriodSeconds: except(30),
+  enableServiceLinks: except(true),
+  hostNetwork: unlessFalse,
+  hostPID: unlessFalse,
+  hostIPC: unlessFalse,
+  nodeSelector: map,
+  tolerations: listOf(),
+  topologySpreadConstraints: listOf(),
+  serviceAccount: () => undefined,
+});
+
+/** A rendered pod template (`spec.template` of a workload), in normal form. */
+export const normalTemplate = fieldsOf({
+  metadata: unlessEmpty(fieldsOf({ labels: map, annotations: map, creationTimestamp: () => undefined })),
+  spec: POD_SPEC,
+});

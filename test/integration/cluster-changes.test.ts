@@ -1,0 +1,195 @@
+/** MutatingAdmissionPolicies change what the operator writes: from the start, added later, removed later. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { UntypedObject } from '../../src/kube/object.ts';
+import { type Mutation, mutatingPolicies, type Policies } from './harness/mutating-policies.ts';
+import { waitFor } from '../cluster/wait.ts';
+import {
+  condition,
+  type OperatorWorld,
+  operatorWorld,
+  type RunningOperator,
+  startOperator,
+} from './harness/operator.ts';
+
+const CHANGED = 'FieldsChangedByCluster';
+const APP = '/spec/template/spec/containers/0';
+const patch = (op: string, path: string, value?: string) =>
+  `JSONPatch{op: "${op}", path: "${path}"${value === undefined ? '' : `, value: ${value}`}}`;
+
+const SAFE = patch('add', `${APP}/imagePullPolicy`, '"Always"');
+const deployments = { group: 'apps', resource: 'deployments' };
+
+/** Prefix of the objects, what is changed, and the field that is named. */
+type Row = [prefix: string, mutation: Omit<Mutation, 'prefix'>, named: string, more?: object];
+const UNSAFE: Row[] = [
+  [
+    'image',
+    { ...deployments, patches: patch('replace', `${APP}/image`, '"registry.test/other:1"') },
+    '.image is',
+  ],
+  [
+    'command',
+    { ...deployments, patches: patch('add', `${APP}/command`, '["other"]') },
+    '.command is not wanted',
+  ],
+  [
+    'variable',
+    { ...deployments, patches: patch('replace', `${APP}/env/0/value`, '"other"') },
+    '.env[name=COMPONENT].value',
+  ],
+  ['replicas', { ...deployments, patches: patch('add', '/spec/replicas', '3') }, 'spec.replicas is 3'],
+  [
+    'database',
+    {
+      group: 'apps',
+      resource: 'statefulsets',
+      patches: patch('replace', `${APP}/image`, '"registry.test/other:1"'),
+    },
+    'StatefulSet database-db',
+  ],
+  [
+    'service',
+    { group: '', resource: 'services', patches: patch('replace', '/spec/ports/0/port', '8181') },
+    'Service service',
+  ],
+  [
+    'scaler',
+    {
+      group: 'autoscaling',
+      resource: 'horizontalpodautoscalers',
+      patches: patch('replace', '/spec/maxReplicas', '9'),
+    },
+    'spec.maxReplicas is 9',
+    { components: { api: { scale: { min: 1, max: 3 } } } },
+  ],
+  [
+    'firewall',
+    {
+      group: 'networking.k8s.io',
+      resource: 'networkpolicies',
+      patches: patch('replace', '/spec/ingress', '[]'),
+    },
+    'NetworkPolicy firewall-db',
+  ],
+];
+
+let world: OperatorWorld;
+let operator: RunningOperator;
+let policies: Policies;
+beforeAll(async () => {
+  world = await operatorWorld('changes');
+  policies = mutatingPolicies(world.namespace);
+  operator = await startOperator(world.settings);
+});
+afterAll(async () => {
+  await policies?.remove();
+  await operator?.stop();
+  await world?.end();
+});
+
+const revision = (number: number) => ({ number, image: `registry.test/web:${number}` });
+const readyIs = (wanted: string) => (status: Parameters<typeof condition>[0]) =>
+  condition(status, 'Ready') === wanted;
+const messageOf = async (name: string) =>
+  (await world.status(name)).conditions?.find(({ type }) => type === 'Ready')?.message;
+const pullPolicy = (object: UntypedObject | undefined) =>
+  /"imagePullPolicy":"(\w+)"/.exec(JSON.stringify(object?.['spec']))?.[1];
+
+/** Writes of the objects of a deployment; what is only tried is none. */
+const written = (prefix: string, kind?: string) =>
+  operator.requests.filter(
+    ({ verb, path, dryRun, resource }) =>
+      !['get', 'list', 'raw'].includes(verb) &&
+      !dryRun &&
+      path.includes(`/${prefix}`) &&
+      (kind === undefined ? !resource.includes('managed') : resource === kind),
+  ).length;
+
+/** Another resource shows that the operator works, and that it has nothing to do for the others. */
+async function workElsewhere(): Promise<void> {
+  await world.apply('marker', { suspend: true, revision: revision(1) });
+  await world.until('marker', 'off', ({ suspended }) => suspended === true);
+  await world.kubectl('delete', 'mdep', 'marker');
+}
+
+describe('safe changes', () => {
+  test('a policy from the start lets the rollout finish, and is named', async () => {
+    await policies.add({ ...deployments, prefix: 'safe', patches: SAFE });
+    await world.apply('safe', { revision: revision(1) });
+    const status = await world.until('safe', 'ready', readyIs(`True ${CHANGED}`));
+    expect(status.activeRevision?.number).toBe(1);
+    expect(await messageOf('safe')).toContain('containers[name=app].imagePullPolicy is Always');
+    expect(pullPolicy(await world.get('deployment', 'safe-api'))).toBe('Always');
+    const events = () => world.kubectl('events', '--for=ManagedDeployment/safe', '--types=Warning');
+    await waitFor('the warning', async () => (await events()).includes(CHANGED), { timeoutMs: 30_000 });
+  });
+
+  test('nothing is written at rest, by the next operator neither', async () => {
+    await workElsewhere();
+    await operator.stop();
+    operator = await startOperator(world.another('next'));
+    await workElsewhere();
+    expect(written('safe')).toBe(0);
+  });
+
+  test('removed later, nothing restarts; the next revision is as it is wanted', async () => {
+    const before = (await world.get('deployment', 'safe-api'))?.metadata.generation;
+    await policies.remove();
+    await operator.stop();
+    operator = await startOperator(world.another('after'));
+    await workElsewhere();
+    expect((await world.get('deployment', 'safe-api'))?.metadata.generation).toBe(before);
+    await world.apply('safe', { revision: revision(2) });
+    const status = await world.ready('safe');
+    expect(status.activeRevision?.number).toBe(2);
+    expect(pullPolicy(await world.get('deployment', 'safe-api'))).toBe('IfNotPresent');
+  });
+
+  test('added later, it touches nothing of what is at rest', async () => {
+    await workElsewhere();
+    const before = (await world.get('deployment', 'safe-api'))?.metadata.resourceVersion;
+    const from = written('safe');
+    await policies.add({ ...deployments, prefix: 'safe', patches: SAFE });
+    await workElsewhere();
+    expect(written('safe')).toBe(from);
+    expect((await world.get('deployment', 'safe-api'))?.metadata.resourceVersion).toBe(before);
+    await world.apply('safe', { revision: revision(3) });
+    const status = await world.until('safe', 'ready', ({ activeRevision }) => activeRevision?.number === 3);
+    expect(condition(status, 'Ready')).toBe(`True ${CHANGED}`);
+    await policies.remove();
+  });
+});
+
+describe('other changes', () => {
+  beforeAll(async () => {
+    const ofApi = (prefix: string, { resource }: Row[1]) =>
+      resource === 'deployments' ? `${prefix}-api` : prefix;
+    await policies.add(
+      ...UNSAFE.map(([prefix, mutation]) => ({ ...mutation, prefix: ofApi(prefix, mutation) })),
+    );
+    for (const [prefix, , , more = {}] of UNSAFE)
+      await world.apply(prefix, { revision: revision(1), ...more });
+  });
+
+  test.each<Row>(UNSAFE)(
+    '%s: Ready is False and names it; nothing is written again and again',
+    async (prefix, { resource }, named) => {
+      await world.until(prefix, 'told', readyIs(`False ${CHANGED}`));
+      expect(await messageOf(prefix)).toContain(named);
+      if (resource === 'deployments') expect((await world.status(prefix)).activeRevision).toBeUndefined();
+      const from = written(prefix, resource);
+      const tries = () =>
+        operator.requests.filter(({ dryRun, path }) => dryRun && path.includes(`/${prefix}`)).length;
+      await world.until(prefix, 'tried twice', () => tries() >= 2);
+      expect(written(prefix, resource)).toBe(from);
+      expect(from).toBeLessThanOrEqual(5);
+    },
+  );
+
+  test.each<Row>(UNSAFE)('%s: it is over by itself within a minute after the policies', async (prefix) => {
+    await policies.remove();
+    const status = await world.ready(prefix);
+    expect(status.activeRevision?.number).toBe(1);
+    expect(JSON.stringify(await world.get('deployment', `${prefix}-api`))).not.toContain('other');
+  });
+});

@@ -1,0 +1,205 @@
+/** Pod templates that mean the same have the same normal form; what the operator and the dry run make of it. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { rollsPods } from '../../../../src/api/deployment-manifests.ts';
+import {
+  type ManagedDeployment,
+  managedDeploymentSpecSchema,
+} from '../../../../src/contract/managed-deployment.ts';
+import { canonicalJson } from '../../../../src/domain/hash.ts';
+import { normalPodTemplate } from '../../../../src/domain/kubernetes/normal-form.ts';
+import { normalQuantity } from '../../../../src/domain/kubernetes/normal-quantity.ts';
+import { parseQuantity } from '../../../../src/domain/kubernetes/quantity.ts';
+import type { ResourceSpec } from '../../../../src/domain/resource-spec.ts';
+import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
+import {
+  dice,
+  type Json,
+  REAL_CHANGES,
+  respelled,
+  respelledQuantity,
+} from '../../../arbitraries/spellings.ts';
+import { message, NAMESPACE, settled, template } from '../../operator/fixtures.ts';
+
+/** As the hub has it in the custom resource. */
+function podTemplateOf(spec: ResourceSpec): Json {
+  const members = {
+    labels: spec.labels,
+    annotations: spec.annotations,
+    imagePullSecrets: spec.image_pull_secrets,
+    volumes: spec.volumes,
+    volumeMounts: spec.volume_mounts,
+    initContainers: spec.init_containers,
+    sidecars: spec.sidecars,
+  };
+  return JSON.parse(JSON.stringify(members, (_, value) => value ?? undefined)) as Json;
+}
+
+const anyTemplate = validResourceSpec().map(podTemplateOf);
+const seed = fc.integer();
+const form = (podTemplate: Json) => canonicalJson(normalPodTemplate(podTemplate));
+
+const SPEC = {
+  deploymentId: '0197a000-0000-7000-8000-00000000abcd',
+  revision: { number: 1, image: 'web:1' },
+};
+
+function resource(podTemplate: Json): ManagedDeployment {
+  const spec = managedDeploymentSpecSchema.parse({ ...SPEC, podTemplate });
+  return {
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ManagedDeployment',
+    metadata: { name: 'web', namespace: 'shop' },
+    spec,
+  } as ManagedDeployment;
+}
+
+/** `pods_roll` of the dry run of such a change. */
+function podsRoll(before: Json, after: Json): boolean {
+  const both = { before: resource(before), after: resource(after) };
+  return rollsPods({ ...both, served: both }, false);
+}
+
+describe('quantities', () => {
+  test.each([
+    ['64Mi', '65536Ki', '67108864', '0.0625Gi'],
+    ['500m', '0.5', '.5', '5e-1', '500000u'],
+    ['1', '1000m', '1.0', '1e0', '+1'],
+    ['1k', '1e3', '1000', '1E3'],
+    ['0', '0m', '0Ki', '0.0'],
+    ['1536Mi', '1.5Gi'],
+  ])('%s has one form in every spelling', (wanted, ...others) => {
+    expect([wanted, ...others].map(normalQuantity)).toEqual([wanted, ...others].map(() => wanted));
+  });
+
+  test('the form is the same amount, and its own form', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 1n << 70n }), seed, (nano, start) => {
+        const text = respelledQuantity(`${nano}n`, dice(start));
+        const normal = String(normalQuantity(text));
+        expect(parseQuantity(normal)).toBe(nano);
+        expect(normalQuantity(normal)).toBe(normal);
+        expect(normalQuantity(`${nano + 1n}n`)).not.toBe(normal);
+      }),
+    );
+  });
+});
+
+describe('equal meaning', () => {
+  test('any spelling of a pod template has its normal form, and the dry run says that no pods roll', () => {
+    fc.assert(
+      fc.property(anyTemplate, seed, (podTemplate, start) => {
+        const other = respelled(podTemplate, start);
+        expect(form(other)).toBe(form(podTemplate));
+        expect(podsRoll(podTemplate, other)).toBe(false);
+      }),
+      { numRuns: 150 },
+    );
+  }, 60_000);
+
+  test('the operator stores nothing, writes no workload and restarts no pod', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyTemplate, seed, async (podTemplate, start) => {
+        const world = await settled({ ...SPEC, podTemplate });
+        // A policy or a cluster that is too old may refuse what was generated: then nothing runs.
+        fc.pre(world.condition('Ready') === 'True Converged');
+        const before = [world.cluster.ids(), template(world, 'api')];
+        world.change({ ...SPEC, podTemplate: respelled(podTemplate, start) });
+        const writes = (await world.converge()).filter((write) => !write.startsWith('status '));
+        expect(writes).toEqual([]);
+        expect([world.cluster.ids(), template(world, 'api')]).toEqual(before);
+        expect([world.condition('Ready'), message(world, 'Progressing')]).toEqual([
+          'True Converged',
+          expect.stringContaining('revision 1'),
+        ]);
+      }),
+      { numRuns: 8 },
+    );
+  }, 120_000);
+
+  test.each<[string, object, object]>([
+    ['cpu of the app', { requests: { cpu: '0.5' } }, { requests: { cpu: '500m' } }],
+    [
+      'requests that equal their limits',
+      { limits: { cpu: '1' } },
+      { limits: { cpu: '1' }, requests: { cpu: '1000m' } },
+    ],
+    ['empty requests and limits', {}, { limits: {}, requests: {} }],
+  ])('%s, of the app, the database and the cache', async (_, first, second) => {
+    const spec = (resources: object) => ({
+      ...SPEC,
+      components: { api: { resources }, queue: { resources } },
+      database: { resources },
+      cache: { resources },
+    });
+    const world = await settled(spec(first));
+    world.change(spec(second));
+    expect((await world.converge()).filter((write) => !write.startsWith('status '))).toEqual([]);
+  });
+});
+
+describe('another meaning', () => {
+  test.each(Object.entries(REAL_CHANGES))(
+    '%s has another form, and pods roll',
+    (_, change) => {
+      let changed = 0;
+      fc.assert(
+        fc.property(anyTemplate, seed, (podTemplate, start) => {
+          const other = structuredClone(podTemplate);
+          const lists = ['sidecars', 'initContainers'].map((list) => (other[list] ?? []) as Json[]);
+          const first = lists.flat()[0];
+          if (first === undefined || change(other, first) === false) return;
+          changed += 1;
+          expect(form(other)).not.toBe(form(podTemplate));
+          expect(podsRoll(podTemplate, respelled(other, start))).toBe(true);
+        }),
+        { numRuns: 60 },
+      );
+      expect(changed).toBeGreaterThan(0);
+    },
+    60_000,
+  );
+
+  test.each<[string, object, object]>([
+    ['read-only', { readOnly: false }, { readOnly: true }],
+    ['another file mode', { defaultMode: 420 }, { defaultMode: 0o600 }],
+  ])('%s', (_, one, other) => {
+    const volume = (more: object): Json => ({
+      volumes: [{ name: 'v', secret: { secretName: 's', ...more } }],
+    });
+    expect(form(volume(one))).not.toBe(form(volume(other)));
+  });
+});
+
+describe('stored by earlier versions', () => {
+  test('a hash of what was written then still names its templates', async () => {
+    const podTemplate = {
+      sidecars: [{ name: 'log', image: 'log:1', resources: { limits: { memory: '65536Ki' } }, args: [] }],
+    };
+    const { isTemplateInputsHash, templateInputs } = await import(
+      '../../../../src/workloads/template-inputs.ts'
+    );
+    const { contentHash } = await import('../../../../src/domain/hash.ts');
+    const spelled = resource(podTemplate);
+    const asWritten = templateInputs(spelled, { podTemplate: (value) => value, resources: (value) => value });
+    expect(isTemplateInputsHash(spelled, contentHash(asWritten))).toBe(true);
+  });
+
+  test('re-spelled, they run on to the byte under the new name', async () => {
+    const podTemplate = (memory: string) => ({
+      sidecars: [{ name: 'log', image: 'log:1', resources: { limits: { memory } } }],
+    });
+    const world = await settled({ ...SPEC, podTemplate: podTemplate('65536Ki') });
+    const before = template(world, 'api');
+    const [stored] = world.cluster
+      .list('ControllerRevision')
+      .filter(({ metadata }) => metadata.name === 'web-1');
+    world.cluster.edit(`ControllerRevision/${NAMESPACE}/${stored?.metadata.name}`, ({ metadata }) => {
+      metadata.labels = { ...metadata.labels, 'berth.dev/inputs-hash': '0123456789abcdef' };
+    });
+    world.change({ ...SPEC, podTemplate: podTemplate('64Mi') });
+    await world.converge();
+    expect(template(world, 'api')).toEqual(before);
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+});

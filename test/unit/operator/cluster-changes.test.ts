@@ -1,0 +1,207 @@
+/** A mutating admission policy changes what the operator writes. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import type { UntypedObject } from '../../../src/kube/object.ts';
+import { SAFE_FIELDS } from '../../../src/operator/cluster-changes.ts';
+import { message, NAMESPACE, revised, scaled, settled, steps, template, World } from './fixtures.ts';
+
+interface Workload {
+  replicas: number;
+  template: { metadata: { labels: object }; spec: { containers: Record<string, unknown>[] } };
+}
+type Change = (spec: Workload, object: UntypedObject) => void;
+
+/** Admits objects of this kind, or this one, with a change. */
+const changing = (id: string, change: Change) => (object: UntypedObject) => {
+  if (object.kind !== id && `${object.kind}/${object.metadata.name}` !== id) return;
+  change(object['spec'] as Workload, object);
+};
+const app = ({ template: { spec } }: Workload) => spec.containers[0] ?? {};
+const pullAlways: Change = (spec) => Object.assign(app(spec), { imagePullPolicy: 'Always' });
+const otherImage: Change = (spec) => Object.assign(app(spec), { image: 'evil:1' });
+
+const SPEC = revised('web:1', 1);
+const API = 'Deployment/web-api';
+const CHANGED = 'FieldsChangedByCluster';
+
+function changedWorld(change: ReturnType<typeof changing>, spec: object = SPEC): World {
+  const world = new World(spec as typeof SPEC);
+  world.cluster.admit = change;
+  return world;
+}
+
+const pods = (world: World) => JSON.stringify(template(world, 'api'));
+
+describe('a safe change', () => {
+  test('lets the rollout finish with the policy in place, and is named', async () => {
+    const world = changedWorld(changing('Deployment', pullAlways));
+    await world.converge();
+    expect(world.status.activeRevision?.number).toBe(1);
+    expect(world.condition('Ready')).toBe(`True ${CHANGED}`);
+    expect(message(world, 'Ready')).toContain('containers[name=app].imagePullPolicy is Always');
+    expect(world.events).toContainEqual(expect.objectContaining({ type: 'Warning', reason: CHANGED }));
+    expect(pods(world)).toContain('"imagePullPolicy":"Always"');
+  });
+
+  test('is written for once and then left alone, in this process and in the next', async () => {
+    const world = changedWorld(changing('Deployment', pullAlways));
+    await world.converge();
+    world.now += 600_000;
+    expect(await steps(world, 5)).toEqual([]);
+    world.restart();
+    expect(await steps(world, 5)).toEqual([]);
+    expect(world.cluster.dryRuns).toEqual([]);
+  });
+
+  test('stays after the policy is gone, until the next change of the object', async () => {
+    const world = changedWorld(changing('Deployment', pullAlways));
+    await world.converge();
+    const before = pods(world);
+    world.cluster.admit = undefined;
+    world.restart();
+    world.now += 600_000;
+    expect(await steps(world, 5)).toEqual([]);
+    expect(pods(world)).toBe(before);
+    world.change(revised('web:2', 2));
+    await world.converge();
+    expect(pods(world)).toContain('"imagePullPolicy":"IfNotPresent"');
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(world.status.acceptedChanges).toBeUndefined();
+  });
+
+  test('made by hand is drift, and put back', async () => {
+    const world = await settled(SPEC);
+    world.cluster.edit(`Deployment/${NAMESPACE}/web-api`, (object) =>
+      pullAlways(object['spec'] as Workload, object),
+    );
+    await world.converge();
+    expect(pods(world)).toContain('"imagePullPolicy":"IfNotPresent"');
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test('made by hand to something else than the policy makes of it is put back too', async () => {
+    const world = changedWorld(changing('Deployment', pullAlways));
+    await world.converge();
+    world.cluster.edit(`Deployment/${NAMESPACE}/web-api`, (object) =>
+      otherImage(object['spec'] as Workload, object),
+    );
+    await world.converge();
+    expect(world.images('api')).toEqual(['web:1']);
+    expect(world.condition('Ready')).toBe(`True ${CHANGED}`);
+  });
+});
+
+describe('a policy that comes later', () => {
+  test('changes nothing of what is at rest, and the next revision with it', async () => {
+    const world = await settled(SPEC);
+    world.cluster.admit = changing('Deployment', pullAlways);
+    world.restart();
+    world.now += 600_000;
+    expect(await steps(world, 5)).toEqual([]);
+    world.change(revised('web:2', 2));
+    await world.converge();
+    expect(world.status.activeRevision?.number).toBe(2);
+    expect(world.condition('Ready')).toBe(`True ${CHANGED}`);
+  });
+
+  test('leaves the revision that serves the active one, if it changes the next', async () => {
+    const world = await settled(SPEC);
+    world.cluster.admit = changing('Deployment', otherImage);
+    world.change(revised('web:2', 2));
+    await steps(world, 10);
+    expect(world.status.activeRevision?.number).toBe(1);
+    expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
+    world.cluster.admit = undefined;
+    await steps(world, 20);
+    expect(world.status.activeRevision?.number).toBe(2);
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+});
+
+const added: Change = (spec) => Object.assign(app(spec), { command: ['evil'] });
+const labels: Change = ({ template: { metadata } }) =>
+  Object.assign(metadata.labels, { 'berth.dev/template-hash': 'x' });
+
+describe.each<[string, string, Change]>([
+  ['an image', API, otherImage],
+  ['a command that Berth does not name', API, added],
+  ['a removed variable', API, (spec) => void (app(spec)['env'] as unknown[]).pop()],
+  [
+    'the value of a variable',
+    API,
+    (spec) => Object.assign((app(spec)['env'] as object[])[0] ?? {}, { value: 'x' }),
+  ],
+  ['a label of the pods', API, labels],
+  ['the number of pods', API, (spec) => Object.assign(spec, { replicas: 3 })],
+  ['a pause', API, (spec) => Object.assign(spec, { paused: true })],
+  [
+    'a looser security context',
+    API,
+    (spec) => Object.assign(app(spec)['securityContext'] as object, { allowPrivilegeEscalation: true }),
+  ],
+  ['the image of the database', 'StatefulSet', otherImage],
+  [
+    'a port of the Service',
+    'Service/web',
+    (spec) => Object.assign((spec as unknown as { ports: object[] }).ports[0] ?? {}, { port: 81 }),
+  ],
+  [
+    'our note of what was applied',
+    'Service/web',
+    (_, { metadata }) => void delete metadata.annotations?.['berth.dev/applied-hash'],
+  ],
+])('%s, changed by a policy', (_, id, change) => {
+  test('holds Ready up, is named, and is over by itself within a minute after the policy', async () => {
+    const world = changedWorld(changing(id, change));
+    await steps(world, 10);
+    expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
+    expect(message(world, 'Ready')).toContain(id.split('/')[0]);
+    if (id === API) expect(world.status.activeRevision).toBeUndefined();
+    world.cluster.admit = undefined;
+    await steps(world, 25);
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(world.status.activeRevision?.number).toBe(1);
+    expect(pods(world)).not.toMatch(/evil|paused/);
+  });
+
+  test('is written twice at most, and then only tried', async () => {
+    const world = changedWorld(changing(id, change));
+    const writes = (await steps(world, 10)).filter(
+      (write) => write.includes(id) && !write.startsWith('status'),
+    );
+    expect(writes.length).toBeLessThanOrEqual(3);
+    world.cluster.dryRuns = [];
+    world.now += 60_000;
+    expect(await steps(world, 30)).toEqual([]);
+    // 60 s: one each 15 to 30 s.
+    expect(world.cluster.dryRuns.length).toBeGreaterThan(0);
+    expect(world.cluster.dryRuns.length).toBeLessThanOrEqual(8);
+  });
+});
+
+test('pods of a changed template fail no revision: at the deadline it fails for the change', async () => {
+  const world = changedWorld(changing(API, otherImage));
+  world.cluster.stuck.set('api', 'ErrImageNeverPull');
+  await steps(world, 30);
+  expect(world.status.failedRevision).toBeUndefined();
+  world.now += 600_000;
+  await steps(world, 3);
+  expect(world.status.failedRevision?.reason).toBe(CHANGED);
+  expect(world.status.activeRevision).toBeUndefined();
+});
+
+test('an autoscaler with another range is named', async () => {
+  const more = { components: { api: scaled(2, 4) } };
+  const change: Change = (spec) => Object.assign(spec, { maxReplicas: 3 });
+  const world = changedWorld(changing('HorizontalPodAutoscaler', change), revised('web:1', 1, more));
+  await steps(world, 10);
+  expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
+  world.cluster.admit = undefined;
+  await steps(world, 25);
+  expect(world.condition('Ready')).toBe('True Converged');
+});
+
+test('docs/operations.md lists the safe fields', () => {
+  const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+  for (const { field, when } of SAFE_FIELDS) expect(page).toContain(`| \`${field}\` | ${when} |`);
+});
