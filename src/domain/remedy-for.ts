@@ -65,24 +65,26 @@ const NAMED_FIELD = /named by (source_config\.[\w.[\]]{1,500}(?:, source_config\
 export function remedyFor(problem: Problem): Remedy | null {
   const remedy = remedyOf(problem.reason);
   if (remedy === null || !('text' in remedy)) return remedy;
-  const known = Object.hasOwn(CAUSES_OF_REASONS, problem.reason)
-    ? CAUSES_OF_REASONS[problem.reason as keyof typeof CAUSES_OF_REASONS]
-    : undefined;
-  if (known === undefined) return remedy;
-  const { causes, otherwise, end } = known;
-  const message = problem.reason === 'ImagePullFailed' ? withoutNames(problem.message) : problem.message;
+  const found = causeText(problem);
+  if (found === null) return remedy;
+  return { kind: remedy.kind, text: remedy.text.includes(AGAIN) ? `${found} ${AGAIN}` : found };
+}
+
+/** What to do about the cause, where the message tells one; null: it does not, or the reason has one cause only. */
+export function causeText(problem: Problem): string | null {
+  const { reason } = problem;
+  if (!Object.hasOwn(CAUSES_OF_REASONS, reason)) return null;
+  const { causes = [], otherwise, end } = CAUSES_OF_REASONS[reason as keyof typeof CAUSES_OF_REASONS] ?? {};
+  const message = reason === 'ImagePullFailed' ? withoutNames(problem.message) : problem.message;
   const found = causes.filter(({ said }) => said.test(message));
   const all = found.length > 0 || otherwise === undefined ? found : [otherwise];
   // Of a registry and of a container the first that applies is the cause; a scheduler and a quota list several.
-  const applying = (LISTING.has(problem.reason) ? all : all.slice(0, 1)).filter(({ said }) =>
-    said.test(message),
-  );
-  if (applying.length === 0) return remedy;
-  const again = remedy.text.includes(AGAIN) ? [AGAIN] : [];
+  const listed = LISTING.has(reason) ? all : all.slice(0, 1);
+  const applying = listed.filter(({ said }) => said.test(message));
+  if (applying.length === 0) return null;
   const isDatabase = sizeFields(problem) === DATABASE;
   const texts = applying.map((each) => (isDatabase ? each.ofDatabase : undefined) ?? each.text);
-  const text = [...texts, ...(end === undefined ? [] : [end]), ...again].join(' ');
-  return { kind: remedy.kind, text: filledIn(text, problem) };
+  return filledIn([...texts, ...(end === undefined ? [] : [end])].join(' '), problem);
 }
 
 /** The name of an image may hold any of the words. */
