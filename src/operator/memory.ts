@@ -18,6 +18,8 @@ export interface Remembered {
   tellings: Tellings;
   /** What may not be of its spec; undefined: not looked for yet. */
   checked?: Checked;
+  /** Of the custom resource whose identity was accepted; undefined: not yet. */
+  acceptedUid?: string | undefined;
   /** Whether the custom resource was read from the server since: the first list may be one of before. */
   confirmed: boolean;
   /** Looks in a row that ended with a failed call. */

@@ -14,6 +14,7 @@ import type { Failure } from './failure.ts';
 import { DEFAULT_PATIENCE, type Patience } from './failure-rules.ts';
 import { type Gathered, gather } from './gather.ts';
 import { hostRefusal } from './host-claims.ts';
+import { checkIdentity } from './identity-check.ts';
 import { imageAsked } from './images/image-asked.ts';
 import { lookTime } from './look-time.ts';
 import { Memory, type Remembered } from './memory.ts';
@@ -22,7 +23,7 @@ import type { Observed, ObservedResource } from './observed.ts';
 import { readParentAhead } from './parent.ts';
 import { Posts } from './posted-too-late.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
-import { otherOwner, refuseCopy, refuseSpec, tellLeaving } from './refuse.ts';
+import { refuseIdentity, refuseSpec, tellLeaving } from './refuse.ts';
 import { failedBy } from './refused-rollout.ts';
 import { reportStatus } from './report-status.ts';
 import { deriveStatus } from './status.ts';
@@ -88,8 +89,10 @@ export function createReconciler(
     if (gathered.kind === 'unreadable') {
       return await refuseSpec(gathered.observed, gathered.problems, options, remembered, signal);
     }
-    const other = otherOwner(resource, view);
-    if (other !== null) return await refuseCopy(resource, other, options, remembered, signal);
+    const identity = await checkIdentity(gathered.observed, { view, client, remembered, signal });
+    if (identity.kind === 'refused') {
+      return await refuseIdentity(gathered.observed, identity, options, remembered, signal);
+    }
     const time = lookTime(clock);
     const now = new Date(time.date);
     remembered.checked = checked(resource, options.policy, remembered.checked);
