@@ -53,10 +53,10 @@ export function decideIdentity(facts: IdentityFacts): Identity {
   const { accepted, record } = facts;
   const value = identityValue(facts.resource);
   const isClaimed = !accepted && record?.state === 'claimed' && record.value === value;
-  const left = accepted ? null : leftBehind(facts, isClaimed);
-  if (left !== null) return refused(left);
   const [first] = ranked(facts, isClaimed);
   if (first !== undefined && first.name !== facts.resource.metadata.name) return refused(first.why);
+  const left = accepted ? null : leftBehind(facts, isClaimed);
+  if (left !== null) return refused(left);
   const [working] = accepted ? [] : facts.working;
   if (working === undefined) return OWN;
   const message = `the ManagedDeployment ${working} has used the id of this deployment: what it runs is being stopped`;
@@ -111,21 +111,41 @@ interface Claimant {
 /** All that claim the value, the one that may use it first. */
 function ranked(facts: IdentityFacts, isClaimed: boolean): Claimant[] {
   const { resource, candidates, kept, accepted } = facts;
-  const own = resource.metadata.name;
-  const others = candidates.filter(({ metadata }) => metadata.name !== own);
-  const self = { ...resource, spec: resource.spec } as unknown as UntypedObject;
-  const isTop = (object: UntypedObject) => (object === self ? isClaimed : isTakingOver(object));
-  const isKnown = (object: UntypedObject) => (object === self ? accepted : isAccepted(object));
-  const claimants = [self, ...others].map((object): Claimant => {
+  const self = resource as unknown as UntypedObject;
+  const others = candidates.filter(({ metadata }) => metadata.name !== self.metadata.name);
+  const standings = [
+    { object: self, claimed: isClaimed, accepted },
+    ...others.map((object) => ({
+      object,
+      claimed: isTakingOver(object),
+      accepted: isAccepted(object),
+    })),
+  ];
+  const claimants = standings.map((standing): Claimant => {
+    const { object } = standing;
     const since = earliest(kept.filter((each) => isMadeFor(each, object)));
-    const tier = isOfUid(object) ? 0 : isTop(object) ? 1 : isKnown(object) ? 2 : since === null ? 4 : 3;
-    const suffix = `-${(idOf(resource) ?? '').replaceAll('-', '').slice(-8)}`;
-    const named = object.metadata.name.endsWith(suffix) ? 0 : 1;
-    const created = object.metadata.creationTimestamp ?? '';
-    const rank = [tier, tier === 3 ? since : '', named, created, object.metadata.name].join(' ');
-    return { name: object.metadata.name, rank, why: whyNot(object, resource) };
+    return { name: object.metadata.name, rank: rankOf(standing, since), why: whyNot(object, resource) };
   });
   return [...claimants, ...gone(facts, [self, ...others])].sort((a, b) => (a.rank < b.rank ? -1 : 1));
+}
+
+interface Standing {
+  readonly object: UntypedObject;
+  readonly claimed: boolean;
+  readonly accepted: boolean;
+}
+
+/**
+ * Least first: an identity that is a uid, the listener's claim, what the operator has accepted, what Berth has made objects
+ * for, in the order of these. All of these only Berth and the API server can write. Where none of them decides, it is the
+ * name that the listener would give, then the age.
+ */
+function rankOf({ object, claimed, accepted }: Standing, since: string | null): string {
+  const { name, creationTimestamp = '' } = object.metadata;
+  const id = idOf(object);
+  const tier = [id === undefined, claimed, accepted, since !== null, true].indexOf(true);
+  const isNamed = id !== undefined && name.endsWith(`-${id.replaceAll('-', '').slice(-8)}`);
+  return [tier, tier === 3 ? since : '', isNamed ? 0 : 1, creationTimestamp, name].join(' ');
 }
 
 /** Deployments whose custom resource is not there, and whose volume or stored templates are. */

@@ -12,6 +12,7 @@ import { checked } from './confinement.ts';
 import { type Decision, decide } from './decide.ts';
 import type { Failure } from './failure.ts';
 import { DEFAULT_PATIENCE, type Patience } from './failure-rules.ts';
+import { foreignReferences, MISSING_PAUSE_MS } from './foreign-references.ts';
 import { type Gathered, gather } from './gather.ts';
 import { hostRefusal } from './host-claims.ts';
 import { checkIdentity } from './identity-check.ts';
@@ -96,7 +97,9 @@ export function createReconciler(
     const time = lookTime(clock);
     const now = new Date(time.date);
     remembered.checked = checked(resource, options.policy, remembered.checked);
-    const confined = { ...gathered.observed, forbidden: remembered.checked.forbidden };
+    const foreign = await foreignReferences(gathered.observed, { view, client, remembered, signal });
+    const forbidden = [...remembered.checked.forbidden, ...foreign];
+    const confined = { ...gathered.observed, forbidden };
     const whole = withHost(withWorkElsewhere(confined, key, options), options);
     const told = await withTellings(whole, { client, remembered, time, signal });
     const sure = await decideSurely(told, now, signal);
@@ -130,7 +133,9 @@ export function createReconciler(
     const status = deriveStatus({ observed, decision: left, failures, config, now });
     const reported = await report(status, acted.error !== undefined).catch(unlessLeaving(acted));
     tellSpan(options, observed.resource, { acted, reported, reconcileId, now });
-    return nextLook({ observed, decision: left, acted, reported, status, remembered, time });
+    const outcome = nextLook({ observed, decision: left, acted, reported, status, remembered, time });
+    const waits = outcome.kind === 'settled' && remembered.references?.missing === true;
+    return waits ? { kind: 'requeue', afterMs: MISSING_PAUSE_MS } : outcome;
   };
 
   return async (key, signal, reconcileId) => {

@@ -90,7 +90,7 @@ describe('the custom resource', () => {
     });
     const reads = readsOf(world);
     await world.look();
-    expect(reads).toEqual([]);
+    expect(reads).toEqual(['Secret/web-identity']);
   });
 
   test.each([
