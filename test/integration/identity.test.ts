@@ -16,6 +16,8 @@ import {
 import { kubectlAsAdmin } from './harness/environment.ts';
 
 const WAIT = { timeoutMs: 120_000, intervalMs: 300 };
+/** Of several waits one after the other. */
+const LONG_MS = 400_000;
 
 let berth: WholeBerth;
 beforeAll(async () => {
@@ -95,14 +97,14 @@ test('the uid of a resource by hand: nothing comes of another resource that name
   expect((await ready('intruder'))?.message).toContain('is the uid of the ManagedDeployment victim');
   // And one that has an id of its own cannot change to it.
   await write('honest', { deploymentId: 'of-its-own', revision: image('1'), suspend: true });
-  const change = JSON.stringify({ spec: { deploymentId: uid } });
-  await expect(writer(['patch', 'mdep', 'honest', '--type=merge', '-p', change])).rejects.toThrow(
-    'deploymentId cannot be changed',
-  );
+  const change = (name: string) =>
+    writer(
+      ['apply', '--server-side', '--force-conflicts', '-f', '-'],
+      manifest(name, { deploymentId: uid, revision: image('1'), suspend: true }),
+    );
+  await expect(change('honest')).rejects.toThrow('deploymentId cannot be changed');
   await write('late', { revision: image('1'), suspend: true });
-  await expect(writer(['patch', 'mdep', 'late', '--type=merge', '-p', change])).rejects.toThrow(
-    'deploymentId cannot be changed',
-  );
+  await expect(change('late')).rejects.toThrow('deploymentId cannot be changed');
   expect((await podsOf(uid)).filter((name) => !name.startsWith('victim-'))).toEqual([]);
   expect(await objectsOf('intruder')).toEqual([]);
   expect(await objectsOf('victim')).toEqual(before);
@@ -169,7 +171,9 @@ describe('the id of a deployment of the hub', () => {
   });
 });
 
-test('what a deployment left with keep_workloads is nobody’s: not by its name, not by its id', async () => {
+test('what a deployment left with keep_workloads is nobody’s: not by its name, not by its id', {
+  timeout: LONG_MS,
+}, async () => {
   const created = await berth.create(smallDeployment('gone', { secrets: [{ name: 'A', value: 'secret' }] }));
   await berth.ready(created.id);
   const app = appOf(created);
