@@ -139,12 +139,8 @@ export function observedReport(resource: Resource): ObservedReport | null {
     ...resolvedImages(status),
     failed_revision: failedRevision(status),
     ...inPlaceFailure(status),
-<<<<<<< HEAD
     ...symptomsOf(status),
-    ...volumeBehind(status),
-=======
     ...volumeSize(status),
->>>>>>> 6ff0e4e (operator: lower a refused or unfinished volume expansion)
   };
 }
 

@@ -245,12 +245,12 @@ export async function purgeItem(
   });
   const names = [...new Set([...(known?.names ?? []), ...secretNames(item, live)])];
   memory.set(deploymentId, { names, looks });
-  // Before the resource goes: what it leaves must not be taken over by another one of its name and id.
-  if (item.keep_workloads && looks === 1) await recordLeft(item, deps, signal);
   if (live?.spec?.deploymentId === deploymentId) {
     const present = live;
     if (present.metadata.deletionTimestamp === undefined) {
       await attempt(first, namespace, async () => {
+        // Before it goes: what it leaves must not be taken over by another resource of its name and id.
+        if (item.keep_workloads) await recordLeft(item, deps, signal);
         await deleteResource(present, item, deps, signal);
         return [];
       });
@@ -259,6 +259,7 @@ export async function purgeItem(
   }
   if (first.refused) return later(first.holds, true);
   if (item.keep_workloads) {
+    await recordLeft(item, deps, signal);
     await deps.builds?.remove(deploymentId, deps.guard, signal);
     memory.delete(deploymentId);
     return { kind: 'done' };

@@ -1,6 +1,7 @@
 import { LABELS } from '../contract/names.ts';
 import { controllerOf, type UntypedObject } from '../kube/object.ts';
 import { identityKeys } from './cache-keys.ts';
+import { LIKE_A_UID } from './ownership.ts';
 
 /** What the rules of decision 0061 change for a resource that an earlier version has served. */
 
@@ -37,9 +38,10 @@ export function identityChanges(
     .map(({ metadata }) => metadata.name)
     .filter((other) => other !== name);
   const isOfUid = deploymentId === undefined;
-  const [foreign] = kept.filter(
-    (object) => controllerOf(object) === undefined && object.metadata.labels?.[LABELS.deploymentId] !== uid,
-  );
+  const [foreign] = kept.filter((object) => {
+    const id = object.metadata.labels?.[LABELS.deploymentId];
+    return controllerOf(object) === undefined && id !== uid && !LIKE_A_UID.test(id ?? '');
+  });
   return [
     ...(rivals.length > 0 && !isOfUid
       ? [
@@ -51,7 +53,7 @@ export function identityChanges(
       : []),
     ...(isOfUid && foreign !== undefined
       ? [
-          `uses ${foreign.kind} ${foreign.metadata.name} of an earlier resource of its name: it keeps it, but another resource of this name would not get it`,
+          `uses ${foreign.kind} ${foreign.metadata.name} of another deployment of its name: it keeps it, but another resource of this name would not get it`,
         ]
       : []),
   ];

@@ -4,7 +4,7 @@ import type { Reason } from '../domain/conditions.ts';
 import { controllerOf, type KubeObject, type UntypedObject } from '../kube/object.ts';
 import { identityValue } from '../workloads/labels.ts';
 import type { ObservedResource } from './observed.ts';
-import { isAccepted } from './ownership.ts';
+import { isAccepted, LIKE_A_UID } from './ownership.ts';
 
 /**
  * Who may use an identity. One resource of a namespace uses the value by which selectors and labels know a deployment,
@@ -62,9 +62,6 @@ export function decideIdentity(facts: IdentityFacts): Identity {
   const message = `the ManagedDeployment ${working} has used the id of this deployment: what it runs is being stopped`;
   return { kind: 'refused', reason: 'TakingOver', message };
 }
-
-/** Kubernetes makes uids of this version; the hub makes ids of version 7. */
-const LIKE_A_UID = /^[0-9a-f]{8}-[0-9a-f]{4}-4/i;
 
 /** Why a resource that was not accepted yet may not use what is there; null: it may. */
 function leftBehind(facts: IdentityFacts, isClaimed: boolean): string | null {

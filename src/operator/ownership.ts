@@ -8,18 +8,28 @@ import { app } from '../workloads/names.ts';
 /**
  * Whether an object carries our mark for this deployment. Nothing else is ever changed or removed.
  *
- * The mark is the owner reference, or Berth's labels with the deployment's id. A name is no mark (decision 0061). One
- * exception: a resource without a record that an earlier version gave the objects of its name keeps them, because the
- * operator has recorded in the status that it runs them.
+ * The mark is the owner reference, or Berth's labels with the deployment's id (decision 0061). A resource without a record
+ * has no id that survives it: one that was deleted by mistake and applied again finds what it has retained by its name.
+ * That is for what resources without a record retained; what a deployment of the hub left is never found by a name.
  */
 export function isOurs(object: KubeObject, resource: ManagedDeployment): boolean {
   const { labels } = object.metadata;
   const owner = controllerOf(object);
   if (owner !== undefined && owner.uid === resource.metadata.uid) return true;
   if (labels?.[LABELS.managedBy] !== MANAGED_BY) return false;
-  if (labels[LABELS.deploymentId] === identityValue(resource)) return true;
+  if (isMarked(object, resource)) return true;
   const sameName = labels[LABELS.instance] === labelValue(app(resource));
-  return resource.spec.deploymentId === undefined && owner === undefined && sameName && isAccepted(resource);
+  if (resource.spec.deploymentId !== undefined || owner !== undefined || !sameName) return false;
+  // An earlier version gave other objects by name, too, and they stay where they are used.
+  return LIKE_A_UID.test(labels[LABELS.deploymentId] ?? '') || isAccepted(resource);
+}
+
+/** Kubernetes makes uids of this version; the hub makes ids of version 7. */
+export const LIKE_A_UID = /^[0-9a-f]{8}-[0-9a-f]{4}-4/i;
+
+/** Whether it carries the identity of this resource. Only such an object is given an owner later. */
+export function isMarked({ metadata: { labels } }: KubeObject, resource: ManagedDeployment): boolean {
+  return labels?.[LABELS.deploymentId] === identityValue(resource);
 }
 
 /**

@@ -1,18 +1,14 @@
 import type { Reason } from '../domain/conditions.ts';
 import type { Outcome } from '../kube/controller.ts';
 import { isKubeError } from '../kube/errors.ts';
-<<<<<<< HEAD
-import type { ClusterView } from './cluster-view.ts';
-import { nextOverdue, resourceHolds } from './deletion-holds.ts';
-import { readHolds, readsDueAt } from './leaving-reads.ts';
-=======
 import { controllerOf } from '../kube/object.ts';
 import { resourceOf } from '../kube/resources.ts';
 import { conditionOf } from './conditions.ts';
+import { nextOverdue, resourceHolds } from './deletion-holds.ts';
 import type { Identity } from './identity.ts';
 import { childKindOf } from './kinds.ts';
+import { readHolds, readsDueAt } from './leaving-reads.ts';
 import { assertMayAct } from './may-act.ts';
->>>>>>> cfe0ce5 (operator, listener: decide who may use an identity (not tested yet))
 import type { Remembered } from './memory.ts';
 import { SHORTEST_PAUSE_MS, staleOutcome } from './next-look.ts';
 import type { Observed, ObservedResource } from './observed.ts';

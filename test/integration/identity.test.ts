@@ -171,7 +171,7 @@ describe('the id of a deployment of the hub', () => {
   });
 });
 
-test('what a deployment left with keep_workloads is nobody’s: not by its name, not by its id', {
+test('what a deployment left with keep_workloads goes to no other resource: not by its name, not by its id', {
   timeout: LONG_MS,
 }, async () => {
   const created = await berth.create(smallDeployment('gone', { secrets: [{ name: 'A', value: 'secret' }] }));

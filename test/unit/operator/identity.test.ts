@@ -220,26 +220,32 @@ describe('what a deployment has left', () => {
     expect(world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/${HUB}-db`)?.metadata.uid).toBe(volume);
   });
 
-  test('by a resource without a record is given to the next of its name by labels alone', async () => {
+  test('by mistake, as a resource without a record, comes back by its name, and is no other resource’s to delete', async () => {
     const world = new Namespace();
     world.create('web', spec());
     await world.work();
-    const former = world.uid('web');
     const volume = world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`)?.metadata.uid;
     world.delete('web');
-    world.create('web', spec());
-    await world.work(3);
-    const uid = world.uid('web');
-    const told = world.ready('web');
-    expect(told).toContain(`-l berth.dev/deployment-id=${former} berth.dev/deployment-id=${uid}`);
-    for (const { kind, metadata } of world.objects())
-      if (metadata.labels?.['berth.dev/deployment-id'] === former)
-        world.cluster.edit(`${kind}/${NAMESPACE}/${metadata.name}`, (object) => {
-          Object.assign(object.metadata.labels ?? {}, { 'berth.dev/deployment-id': uid });
-        });
+    world.create('web', spec(undefined, { database: { volumePolicy: 'Delete' } }));
     await world.work();
     expect(world.status('web').status).toBe('READY');
-    expect(world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`)?.metadata.uid).toBe(volume);
+    const claim = world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`);
+    expect(claim?.metadata.uid).toBe(volume);
+    expect(claim?.metadata.ownerReferences ?? []).toEqual([]);
+    for (const name of ['web-db', 'web-db-copy'])
+      expect(world.cluster.get(`Secret/${NAMESPACE}/${name}`)?.metadata.ownerReferences ?? []).toEqual([]);
+  });
+
+  test('with what it ran, as a resource without a record, is not taken over', async () => {
+    const world = new Namespace();
+    world.create('web', spec());
+    await world.work();
+    world.leave('web');
+    const before = structuredClone(world.objects());
+    world.create('web', spec(undefined, { database: { volumePolicy: 'Delete' } }));
+    await world.work();
+    expect(world.ready('web')).toMatch(/^Conflict: /);
+    expect(world.objects()).toEqual(before);
   });
 
   test('and an earlier version gave to a resource of its name stays with it', async () => {
@@ -250,7 +256,7 @@ describe('what a deployment has left', () => {
     for (const { kind, metadata } of world.objects())
       if (['PersistentVolumeClaim', 'Secret', 'ControllerRevision'].includes(kind))
         world.cluster.edit(`${kind}/${NAMESPACE}/${metadata.name}`, (object) => {
-          Object.assign(object.metadata.labels ?? {}, { 'berth.dev/deployment-id': crypto.randomUUID() });
+          Object.assign(object.metadata.labels ?? {}, { 'berth.dev/deployment-id': ID });
         });
     world.restart();
     await world.work();

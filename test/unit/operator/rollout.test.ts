@@ -298,3 +298,17 @@ describe('stored templates', () => {
     expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1' });
   });
 });
+
+test('a resource without a record finds its volume again after it was deleted and applied anew', async () => {
+  const world = await settled({ revision: { image: 'web:1' } });
+  const volume = world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`)?.metadata.uid;
+  const resource = world.cluster.get(RESOURCE_ID);
+  world.cluster.remove(RESOURCE_ID);
+  if (resource) {
+    const { status: _, ...fresh } = resource;
+    world.cluster.put({ ...fresh, metadata: { name: 'web', namespace: NAMESPACE, uid: 'another' } });
+  }
+  await world.converge();
+  expect(world.status.status).toBe('READY');
+  expect(world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`)?.metadata.uid).toBe(volume);
+});

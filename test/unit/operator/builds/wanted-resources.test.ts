@@ -62,11 +62,13 @@ describe('the resources that ask for a build', () => {
   });
 
   test('a copy of a manifest is none, and its original stays one', () => {
+    const accepted = { observedSpecGeneration: 1, conditions: [] };
+    store.set({ ...object('app-3', '2', { deploymentId: 'd-3' }), status: accepted });
     store.set(object('copy', '1', { deploymentId: 'd-3' }));
     expect(wanted.of('berth-t/copy')?.metadata.name).toBe('copy');
     const left = names();
     expect(left).toHaveLength(COUNT);
-    expect(left.filter((name) => name === 'copy' || name === 'app-3')).toHaveLength(1);
+    expect(left.filter((name) => name === 'copy' || name === 'app-3')).toEqual(['app-3']);
   });
 
   test('one that is not understood is none', () => {
