@@ -134,8 +134,7 @@ export function createReconciler(
     const reported = await report(status, acted.error !== undefined).catch(unlessLeaving(acted));
     tellSpan(options, observed.resource, { acted, reported, reconcileId, now });
     const outcome = nextLook({ observed, decision: left, acted, reported, status, remembered, time });
-    const waits = outcome.kind === 'settled' && remembered.references?.missing === true;
-    return waits ? { kind: 'requeue', afterMs: MISSING_PAUSE_MS } : outcome;
+    return withMissingSecrets(outcome, remembered);
   };
 
   return async (key, signal, reconcileId) => {
@@ -149,6 +148,12 @@ export function createReconciler(
     }
     return (await secondLook(posts)) ?? outcome;
   };
+}
+
+/** A Secret that is missing is looked for again: its creation is not seen. */
+function withMissingSecrets(outcome: Outcome, { references }: Remembered): Outcome {
+  const isWaiting = outcome.kind === 'settled' && references?.missing === true;
+  return isWaiting ? { kind: 'requeue', afterMs: MISSING_PAUSE_MS } : outcome;
 }
 
 /** What was made without an owner is looked at again, unless the look has seen its custom resource afterwards. */
