@@ -209,9 +209,17 @@ test('what a deployment left with keep_workloads goes to no other resource: not 
   ];
   for (const spec of claims) {
     await write(app, spec);
-    await isRefused(app);
+    // By its former id the hub knows it as a leftover, and the listener removes it without what it would own.
+    await waitFor(
+      'it to be refused, or removed',
+      async () => {
+        const isRemoved = (await kubectl('get', 'mdep', app, '--ignore-not-found', '-o', 'name')) === '';
+        return isRemoved || (await ready(app))?.reason === 'Conflict';
+      },
+      WAIT,
+    );
     expect(await objectsOf(app)).toEqual(before);
-    await kubectl('delete', 'mdep', app, '--cascade=orphan');
+    await kubectl('delete', 'mdep', app, '--cascade=orphan', '--ignore-not-found');
   }
   await write('elsewhere', claims[1] ?? {});
   await isRefused('elsewhere');
