@@ -2,12 +2,12 @@ import { LABELS, MANAGED_BY } from '../contract/names.ts';
 import { generatedFor } from '../domain/policy-references.ts';
 import type { UntypedObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resources.ts';
-import { identityValue } from '../workloads/labels.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { type ReferencedObject, referencedObjects } from './confinement.ts';
 import type { WriteClient } from './execute.ts';
 import type { Remembered } from './memory.ts';
 import type { Forbidden, Observed } from './observed.ts';
+import { isOurs } from './ownership.ts';
 
 /**
  * Secrets and volume claims that pods would use and that Berth made for another deployment. Names alone do not tell:
@@ -95,7 +95,6 @@ async function whyForbidden(
   if (CERTIFICATE.test(name)) return !isOwn && view.resource(key) !== undefined ? FOREIGN : null;
   const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });
   if (found === undefined) return !isOwn && CREDENTIALS.test(name) ? MISSING : null;
-  const { labels = {} } = found.metadata;
-  const isOurs = labels[LABELS.managedBy] === MANAGED_BY;
-  return isOurs && labels[LABELS.deploymentId] !== identityValue(resource) ? FOREIGN : null;
+  const isOfBerth = found.metadata.labels?.[LABELS.managedBy] === MANAGED_BY;
+  return isOfBerth && !isOurs(found, resource) ? FOREIGN : null;
 }
