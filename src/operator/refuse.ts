@@ -11,7 +11,7 @@ import { readHolds, readsDueAt } from './leaving-reads.ts';
 import { assertMayAct } from './may-act.ts';
 import type { Remembered } from './memory.ts';
 import { SHORTEST_PAUSE_MS, staleOutcome } from './next-look.ts';
-import type { Observed, ObservedResource } from './observed.ts';
+import type { Observed } from './observed.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { reportStatus } from './report-status.ts';
 import { leavingStatus, refusedStatus, unreadableStatus } from './untended-status.ts';
