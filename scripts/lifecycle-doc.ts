@@ -47,6 +47,11 @@ being deleted, by the listener or by hand, it is \`AWAITING_DELETE\` with the re
 finalizers that hold it; all other conditions are \`Unknown\`, for nobody looks any more. One that was deleted by hand
 comes back with its data and its active revision.
 
+A resource without a record that was deleted by mistake and is applied again under its name finds its volume, its credentials and its
+active revision. They stay when it is deleted again, whatever its \`volumePolicy\`, because they carry the uid of the former resource.
+What a deployment of the hub left (\`keep_workloads\`), or what was left with running workloads, is not used by another resource of the name:
+\`Ready\` is \`False\` with the reason \`Conflict\` and names the objects.
+
 The grace is \`BERTH_DELETION_GRACE\` (default: none). While it lasts nothing runs and the route is away; volume, Secrets
 and stored templates stay. \`POST /v2/deployments/{id}/restore\` takes the deletion back: it comes up again with its data
 and its active revision. Until when that is possible stands in \`Ready\`, in \`explain\` and on the custom resource. What

@@ -12,20 +12,23 @@ export const UPGRADE_PREVIEW_HELP = `usage: berth upgrade-preview [--json]
 Lists, for each deployment of the cluster, what this version would render otherwise than the version whose pods run. An
 upgrade restarts nothing: pods are made from templates stored when their revision was new. What is listed happens at a
 deployment's next revision; for database and cache, once their own settings change. Run the new version, before it is
-installed, with the settings of the operator and a kubeconfig that has its rights. Changes nothing.
+installed, with the settings of the operator and a kubeconfig that has its rights. Changes nothing. Lines that begin with
+"with the upgrade" tell what changes at once.
 
-  --json   for programs: {"version", "changed", "deployments": [{"namespace", "name", "revision", "changes", "problem"}]}
+  --json   for programs: {"version", "changed", "deployments": [{"namespace", "name", "revision", "changes", "problem", "identity"}]}
 
 Exit code: 0 when nothing would change, 2 when something would, 1 when it failed or a deployment cannot be told of.`;
 
 const shown = (value: unknown) => (value === undefined ? '(none)' : JSON.stringify(value));
 const lineOf = ({ path, from, to }: FieldChange) => `    ${path}: ${shown(from)} → ${shown(to)}`;
 
-function blockOf({ namespace, name, revision, changes, problem }: DeploymentPreview): string[] {
+function blockOf(preview: DeploymentPreview): string[] {
+  const { namespace, name, revision, changes, problem, identity = [] } = preview;
   if (problem !== undefined) return [`${namespace}/${name}: cannot be told: ${problem}`];
-  if (changes.length === 0) return [];
+  if (changes.length === 0 && identity.length === 0) return [];
   return [
     `${namespace}/${name}${revision === null ? '' : ` (revision ${revision})`}`,
+    ...identity.map((text) => `  with the upgrade: ${text}`),
     ...changes.flatMap(({ workload, fields }) => [`  ${workload}`, ...fields.map(lineOf)]),
   ];
 }
@@ -58,13 +61,14 @@ export async function upgradePreviewCommand(
     };
     const deployments = await previewUpgrade(client, config.namespaces, rendering);
     const changed = deployments.filter(({ changes }) => changes.length > 0).length;
+    const isAffected = deployments.some(({ identity = [] }) => identity.length > 0);
     console.log(
       values.json
         ? JSON.stringify({ version, changed, deployments }, null, 2)
         : asText(version, deployments, changed),
     );
     if (deployments.some(({ problem }) => problem !== undefined)) return 1;
-    return changed > 0 ? 2 : 0;
+    return changed > 0 || isAffected ? 2 : 0;
   } finally {
     await client.close();
   }

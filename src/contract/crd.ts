@@ -82,7 +82,11 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   ],
   spec: [
     { rule: 'self.source == oldSelf.source', message: 'source cannot be changed' },
-    immutableOnceSet('deploymentId'),
+    // Selectors are made of it, or of the uid where it is absent.
+    {
+      rule: 'has(self.deploymentId) == has(oldSelf.deploymentId) && (!has(self.deploymentId) || self.deploymentId == oldSelf.deploymentId)',
+      message: 'deploymentId cannot be changed',
+    },
     immutableOnceSet('tenantId'),
   ],
   ...Object.fromEntries(

@@ -66,7 +66,9 @@ export const databaseSchema = z
     volumePolicy: z
       .enum(['Retain', 'Delete'])
       .default('Retain')
-      .describe('What happens to volume and credentials when this resource is deleted.'),
+      .describe(
+        'What happens to volume and credentials when this resource is deleted. With a deploymentId they are retained, whatever this says: the hub deletes them.',
+      ),
   })
   .describe('The PostgreSQL database of the deployment.');
 

@@ -69,7 +69,9 @@ export const managedDeploymentSpecSchema = z
       .string()
       .max(64)
       .optional()
-      .describe("The hub's id of the deployment; absent: the resource's uid is used in labels."),
+      .describe(
+        "The hub's id of the deployment, which one resource of a namespace may have; absent: the resource's uid is used in labels.",
+      ),
     tenantId: z.string().max(64).optional().describe("The hub's id of the owner."),
     displayName: z.string().max(128).optional().describe('Name of the deployment as its owner wrote it.'),
     generation: z

@@ -13,7 +13,16 @@ export const LABELS = {
   version: 'app.kubernetes.io/version',
   /** On what a build needs in the namespace of builds: the namespace of its ManagedDeployment. */
   namespace: 'berth.dev/namespace',
+  /** On the listener's record of a name (`identitySecretName`): one of IDENTITY_STATES. */
+  identity: 'berth.dev/identity',
 } as const;
+
+/**
+ * What the listener records of a name in a namespace. `claimed`: the name belongs to the hub's deployment of that id.
+ * `left`: that deployment left Berth with keep_workloads.
+ */
+export const IDENTITY_STATES = ['claimed', 'left'] as const;
+export type IdentityState = (typeof IDENTITY_STATES)[number];
 
 /** The node of a local builder (`berth builder`): its label, and the taint that keeps other pods away. */
 export const NODE_OF_BUILDS = {
@@ -115,6 +124,11 @@ export function buildJobName(name: string, attempt: number): string {
 /** Name of the Secret with which the cluster pulls a deployment's images from the registry of the platform. */
 export function pullSecretName(app: string): string {
   return `${app}-pull`;
+}
+
+/** Name of the Secret without data in which the listener records whose a name is; see decision 0061. */
+export function identitySecretName(app: string): string {
+  return `${app}-identity`;
 }
 
 /** Namespace of a tenant in cloud mode: one per tenant, made by the listener. */

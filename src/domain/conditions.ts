@@ -73,6 +73,7 @@ export const REASONS = {
   Reconciling: 'The cluster is being brought to the wanted state.',
   ReconcileFailed: 'A call to the cluster failed; it is tried again.',
   Conflict: 'An object of the same name exists that Berth did not make.',
+  TakingOver: 'Another resource used the id of this deployment; what it runs is being stopped.',
   Refused: 'The cluster refused an object.',
   FieldsChangedByCluster:
     'An admission policy or webhook of the cluster changes fields that Berth writes. With Ready True, the changes are safe.',

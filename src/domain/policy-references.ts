@@ -11,7 +11,7 @@ const GENERATED_SECRET = /-[0-9a-f]{8}-(db|db-copy|tls|pull|env-\d+)$/;
 const GENERATED_PART = /-(db|db-copy|tls|pull|env-\d+)$/;
 const GENERATED_CLAIM = /-[0-9a-f]{8}-db$/;
 
-interface Reference {
+export interface Reference {
   readonly name: string;
   readonly kind: 'secret' | 'claim';
   readonly loc: (string | number)[];
@@ -55,7 +55,8 @@ function inContainer(container: Container, loc: (string | number)[]): Reference[
   ];
 }
 
-function references(spec: ResourceSpec): Reference[] {
+/** Every Secret and volume claim that a spec names, with the place. */
+export function references(spec: ResourceSpec): Reference[] {
   return [
     ...(spec.image_pull_secrets ?? []).flatMap(({ name }, index) =>
       secretAt(name, 'image_pull_secrets', index, 'name'),
@@ -65,6 +66,12 @@ function references(spec: ResourceSpec): Reference[] {
       (spec[list] ?? []).flatMap((container, index) => inContainer(container, [list, index])),
     ),
   ];
+}
+
+/** Name of the deployment that Berth would give an object of this name; null: Berth gives no such name. */
+export function generatedFor(name: string): string | null {
+  const app = name.replace(GENERATED_PART, '');
+  return app === name || app === '' ? null : app;
 }
 
 /** Whether Berth made the Secret of this name, as far as that can be told, and for another deployment than this one. */

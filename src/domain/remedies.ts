@@ -150,6 +150,9 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   Conflict: act(
     'Rename or remove the object that the message names, or make the deployment in another namespace; Berth does not touch what it did not make.',
   ),
+  TakingOver: wait(
+    'What the other resource runs is being stopped, usually within a minute; then this one starts. Remove the ManagedDeployment that the message names: it has the id of this one.',
+  ),
   Refused: act(
     `Change what the message names: a rule of the cluster (quota, admission, missing rights) refuses it. If the rule is wrong, ask those who run the cluster. ${AGAIN}`,
   ),

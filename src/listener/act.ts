@@ -34,7 +34,19 @@ async function takeInventories(
 
 /** One term: act until it is lost or the process stops, then end in order. */
 export async function act(parts: ListenerParts, term: Term, stopping: AbortSignal): Promise<void> {
-  const { options, clock, random, view, probe, admission, secrets, pullSecrets, builds, namespaces } = parts;
+  const {
+    options,
+    clock,
+    random,
+    view,
+    probe,
+    admission,
+    secrets,
+    pullSecrets,
+    identities,
+    builds,
+    namespaces,
+  } = parts;
   const { hub, client, logger } = options;
   const ending = AbortSignal.any([term.lost, stopping]);
   try {
@@ -55,6 +67,7 @@ export async function act(parts: ListenerParts, term: Term, stopping: AbortSigna
       view,
       secrets,
       pullSecrets,
+      identities,
       builds,
       namespaces,
       logger,

@@ -8,10 +8,11 @@ import { isKubeError } from '../kube/errors.ts';
 import { wantedHost } from '../workloads/app-url.ts';
 import type { BuildSecrets } from './build-secrets.ts';
 import type { EnvSecrets } from './env-secrets.ts';
+import type { IdentityRecords } from './identity-records.ts';
 import type { PullSecrets } from './pull-secret.ts';
 import { namespaceHold } from './purge-holds.ts';
 import { checkNamespace, Refusal } from './refusal.ts';
-import { isEdited, type Resource, type ResourceView, specHashOf } from './resource-view.ts';
+import { identityConflict, isEdited, type Resource, type ResourceView, specHashOf } from './resource-view.ts';
 import type { TenantNamespaces } from './tenant-namespace.ts';
 
 /** Brings one deployment's custom resource to what the hub wants. */
@@ -21,6 +22,7 @@ export interface ApplyDeps {
   view: Pick<ResourceView, 'covers' | 'trouble' | 'get' | 'getSure' | 'refresh' | 'creating' | 'noteWrite'>;
   secrets: EnvSecrets;
   pullSecrets: PullSecrets;
+  identities: IdentityRecords;
   /** Absent: nothing is built in this cluster. */
   builds?: BuildSecrets | undefined;
   namespaces: TenantNamespaces;
@@ -180,6 +182,19 @@ async function namespaceRefusal(
 }
 
 /**
+ * The operator holds the resource up because of its identity: the listener claims it, and the operator decides again. Until
+ * it has, the hub is told why, and hands the item out again.
+ * @throws Refusal Conflict, with what the operator says
+ */
+async function claimIdentity(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<void> {
+  const live = deps.view.get(item.namespace, item.name);
+  const message = live?.spec?.deploymentId === item.deployment_id ? identityConflict(live) : null;
+  if (message === null) return;
+  await deps.identities.put(item, 'claimed', deps.guard, signal);
+  throw new Refusal('Conflict', message, true);
+}
+
+/**
  * Namespace, Secrets, custom resource, in this order: a custom resource never names what is not there.
  * @param repair this generation was applied before: believe no memory of what was there then
  * @throws Refusal, KubeError, what `guard` throws
@@ -205,6 +220,7 @@ export async function applyItem(
   } catch (error) {
     throw await namespaceRefusal(error, namespace, deps, signal);
   }
+  await claimIdentity(item, deps, signal);
   if (result.kind !== 'done' || item.stale_env_revisions.length === 0) return result;
   const inUse = revisionsInUse(await deps.view.getSure(namespace, item.name, signal));
   const stale = item.stale_env_revisions.filter((number) => !inUse.has(number));

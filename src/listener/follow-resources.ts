@@ -4,6 +4,7 @@ import { goneItem, observedReport } from './observe.ts';
 import type { Outbox } from './outbox.ts';
 import {
   hasOwnLabels,
+  identityConflict,
   isEdited,
   lacksBuildSecret,
   lacksEnvironment,
@@ -48,7 +49,8 @@ export function followResources(
       }
       const lostSecret =
         (lacksSecret && !lacksEnvironment(old)) || (lacksBuildSecret(resource) && !lacksBuildSecret(old));
-      if ((isNew && isEdited(resource)) || lostLabels || lostSecret) compare(resource);
+      const isHeldUp = identityConflict(resource) !== null && identityConflict(old) === null;
+      if ((isNew && isEdited(resource)) || lostLabels || lostSecret || isHeldUp) compare(resource);
     },
     deleted: (resource) => {
       const gone = goneItem(resource);

@@ -5,6 +5,7 @@ import { type Admission, createAdmission } from './admission.ts';
 import { BuildSecrets } from './build-secrets.ts';
 import { ClusterProbe } from './cluster-facts.ts';
 import { EnvSecrets } from './env-secrets.ts';
+import { IdentityRecords } from './identity-records.ts';
 import type { ListenerOptions } from './listener-options.ts';
 import { FIXED_QUOTA } from './namespace-quota.ts';
 import { PullSecrets } from './pull-secret.ts';
@@ -21,6 +22,7 @@ export interface ListenerParts {
   admission: Admission;
   secrets: EnvSecrets;
   pullSecrets: PullSecrets;
+  identities: IdentityRecords;
   builds: BuildSecrets | undefined;
   namespaces: TenantNamespaces;
 }
@@ -59,6 +61,7 @@ export function createParts(options: ListenerOptions): ListenerParts {
     admission: createAdmission(options.hub),
     secrets: new EnvSecrets({ client, logger }),
     pullSecrets: new PullSecrets(client),
+    identities: new IdentityRecords(client),
     builds:
       buildNamespace === undefined
         ? undefined

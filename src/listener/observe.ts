@@ -9,6 +9,7 @@ import { parseQuantity } from '../kube/quantity.ts';
 import {
   appliedHashOf,
   hasOwnLabels,
+  identityConflict,
   isEdited,
   lacksBuildSecret,
   lacksEnvironment,
@@ -21,10 +22,13 @@ import {
 /** Longest hash that the protocol takes; an annotation may hold anything. */
 const MAX_HASH = 64;
 
-/** The hub's id of the deployment; null: a resource without a record, which is none of the hub's business. */
+/**
+ * The hub's id of the deployment; null: a resource without a record, which is none of the hub's business. The hub writes
+ * lower case: another spelling is another identity in the cluster, and the same one in the hub.
+ */
 export function deploymentIdOf(resource: Resource): string | null {
   const id = resource.spec?.deploymentId;
-  return id !== undefined && UUID_PATTERN.test(id) ? id : null;
+  return id !== undefined && UUID_PATTERN.test(id) && id === id.toLowerCase() ? id : null;
 }
 
 function revisionRef(revision: { id?: string | undefined; number: number } | undefined) {
@@ -151,8 +155,10 @@ export function inventoryItem(resource: Resource): InventoryItem | null {
   if (deploymentId === null) return null;
   const { name, namespace, uid } = resource.metadata;
   const applied = appliedHashOf(resource)?.slice(0, MAX_HASH) ?? null;
-  const isWhole = hasOwnLabels(resource) && !lacksEnvironment(resource) && !lacksBuildSecret(resource);
-  // With its labels edited, or its environment or the credentials of its build lost, it is not what was applied, whatever its spec says.
+  const isServed =
+    identityConflict(resource) === null && !lacksEnvironment(resource) && !lacksBuildSecret(resource);
+  const isWhole = hasOwnLabels(resource) && isServed;
+  // With its labels edited, its identity in use, or its environment or the credentials of its build lost, it is not what was applied, whatever its spec says.
   const hash = isWhole ? specHashOf(resource) : contentHash(resource.metadata.labels ?? {});
   return {
     deployment_id: deploymentId,

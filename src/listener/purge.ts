@@ -1,4 +1,4 @@
-import { LABELS, pullSecretName } from '../contract/names.ts';
+import { identitySecretName, LABELS, pullSecretName } from '../contract/names.ts';
 import type { PurgeWork } from '../contract/work-protocol.ts';
 import { combinedHold, type DeletionHold, finalizerHold, isHoldReason } from '../domain/deletion-hold.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -10,6 +10,7 @@ import { credentialsCopyName, databaseName, tlsSecretName } from '../workloads/n
 import type { StepResult } from './apply.ts';
 import type { BuildSecrets } from './build-secrets.ts';
 import { type EnvSecrets, isOurs } from './env-secrets.ts';
+import type { IdentityRecords } from './identity-records.ts';
 import { leftPodHolds, namespaceHold, objectHolds, type PodSummary, podsIn } from './purge-holds.ts';
 import { checkNamespace } from './refusal.ts';
 import type { Resource, ResourceView } from './resource-view.ts';
@@ -23,6 +24,7 @@ export interface PurgeDeps {
   client: Pick<KubeClient, 'delete' | 'find' | 'listAll'>;
   view: Pick<ResourceView, 'covers' | 'trouble' | 'refresh' | 'noteDelete'>;
   secrets: EnvSecrets;
+  identities: IdentityRecords;
   /** Absent: nothing is built in this cluster. */
   builds?: BuildSecrets | undefined;
   guard: () => void;
@@ -40,6 +42,18 @@ const MOST_REFUSED_MS = 15_000;
 const UNTOLD_LOOKS = 20;
 /** Kinds without owner, found by label. */
 const UNOWNED: readonly ResourceKind[] = [RESOURCES.PersistentVolumeClaim, RESOURCES.ControllerRevision];
+
+/** In a namespace that is being deleted, or gone, nothing is left to be taken over. */
+async function recordLeft(item: PurgeWork, deps: PurgeDeps, signal: AbortSignal): Promise<void> {
+  try {
+    await deps.identities.put(item, 'left', deps.guard, signal);
+  } catch (error) {
+    const isLeaving =
+      isKubeError(error) &&
+      (error.kind === 'not_found' || error.causes.some(({ reason }) => reason === 'NamespaceTerminating'));
+    if (!isLeaving) throw error;
+  }
+}
 
 async function deleteResource(
   live: Resource,
@@ -70,6 +84,7 @@ function secretNames(item: PurgeWork, live: Resource | undefined): string[] {
       databaseName({ metadata: { name: item.name } }),
       credentialsCopyName({ metadata: { name: item.name } }),
       pullSecretName(item.name),
+      identitySecretName(item.name),
     ]),
   ];
 }
@@ -234,6 +249,8 @@ export async function purgeItem(
     const present = live;
     if (present.metadata.deletionTimestamp === undefined) {
       await attempt(first, namespace, async () => {
+        // Before it goes: what it leaves must not be taken over by another resource of its name and id.
+        if (item.keep_workloads) await recordLeft(item, deps, signal);
         await deleteResource(present, item, deps, signal);
         return [];
       });
@@ -242,6 +259,7 @@ export async function purgeItem(
   }
   if (first.refused) return later(first.holds, true);
   if (item.keep_workloads) {
+    await recordLeft(item, deps, signal);
     await deps.builds?.remove(deploymentId, deps.guard, signal);
     memory.delete(deploymentId);
     return { kind: 'done' };

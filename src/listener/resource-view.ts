@@ -185,6 +185,18 @@ export function lacksEnvironment({ status }: Resource): boolean {
   );
 }
 
+/**
+ * Why the operator does nothing for the resource although it could be the hub's: another one has its identity, or objects
+ * were left. null: it does. Then every condition says so; see operator/identity.ts.
+ */
+export function identityConflict({ status }: Resource): string | null {
+  const conditions = status?.conditions ?? [];
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  const isConflict = (reason: string) => reason === ('Conflict' satisfies Reason);
+  if (ready?.status !== 'False' || !conditions.every(({ reason }) => isConflict(reason))) return null;
+  return ready.message;
+}
+
 /** Whether a build lacks, or has perhaps lost, the Secret with its credentials. */
 export function lacksBuildSecret({ spec, status }: Resource): boolean {
   const { build } = status ?? {};

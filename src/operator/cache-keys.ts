@@ -2,13 +2,20 @@ import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
 import { LABELS } from '../contract/names.ts';
 import { controllerOf, type KubeObject, type UntypedObject } from '../kube/object.ts';
 import { wantedHost } from '../workloads/app-url.ts';
+import { labelValue } from '../workloads/labels.ts';
 
 /** What objects are filed under in the caches, and whose they are. */
 
-/** Of a custom resource: the deployment that it says it is of. */
-export function deploymentKeys({ metadata, ...object }: UntypedObject): string[] {
-  const { deploymentId } = (object['spec'] ?? {}) as { deploymentId?: unknown };
-  return typeof deploymentId === 'string' ? [`${metadata.namespace}/${deploymentId}`] : [];
+/** Of a custom resource: the value by which selectors would know it. */
+export function identityKeys({ metadata, ...object }: UntypedObject): string[] {
+  const { deploymentId = metadata.uid } = (object['spec'] ?? {}) as { deploymentId?: unknown };
+  return typeof deploymentId === 'string' ? [`${metadata.namespace}/${labelValue(deploymentId)}`] : [];
+}
+
+/** Of what outlives a custom resource: the identity value that it carries. */
+export function keptKeys({ metadata: { namespace, labels } }: KubeObject): string[] {
+  const value = labels?.[LABELS.deploymentId];
+  return value === undefined ? [] : [`${namespace}/${value}`];
 }
 
 /** Of a custom resource: the host that it wants to be reached under. */

@@ -3,7 +3,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { UntypedObject } from '../kube/object.ts';
 import { Reflector } from '../kube/reflector.ts';
 import { RESOURCES, type Resource } from '../kube/resources.ts';
-import { appKeys, buildKeys, deploymentKeys, hostKeys } from './cache-keys.ts';
+import { appKeys, buildKeys, hostKeys, identityKeys, keptKeys } from './cache-keys.ts';
 import { CHILD_KINDS, type ChildKindName } from './kinds.ts';
 import { slimChild, slimPod, slimResource, slimTemplates } from './slim.ts';
 
@@ -21,7 +21,7 @@ export const ALL = '';
 
 /** Names of the indexes. */
 export const BY_APP = 'app';
-export const BY_DEPLOYMENT = 'deployment';
+export const BY_IDENTITY = 'identity';
 export const BY_HOST = 'host';
 export const BY_BUILD = 'build';
 
@@ -29,6 +29,9 @@ const TRANSFORMS: Partial<Record<ChildKindName, (object: UntypedObject) => Untyp
   Pod: slimPod as (object: UntypedObject) => UntypedObject,
   ControllerRevision: slimTemplates,
 };
+
+/** Kinds that outlive their custom resource, and are watched. */
+export const KEPT_KINDS: readonly ChildKindName[] = ['PersistentVolumeClaim', 'ControllerRevision'];
 
 /** Of a kind: several times what the workers look at side by side. At rest nothing is looked at. */
 const MOST_PLAIN = 64;
@@ -39,14 +42,18 @@ const FEWEST_PLAIN = 4;
 export function resourceReflectors(options: ReflectorsOptions): ByNamespace {
   return reflectors(options, RESOURCES.ManagedDeployment, {
     transform: slimResource,
-    indexes: { [BY_DEPLOYMENT]: deploymentKeys, [BY_HOST]: hostKeys, [BY_BUILD]: buildKeys },
+    indexes: { [BY_IDENTITY]: identityKeys, [BY_HOST]: hostKeys, [BY_BUILD]: buildKeys },
   });
 }
 
 /** Of what they own. */
 export function childReflectors(options: ReflectorsOptions, kind: ChildKindName): ByNamespace {
   const { resource, labelSelector } = CHILD_KINDS[kind];
-  return reflectors(options, resource, { labelSelector, transform: TRANSFORMS[kind] ?? slimChild });
+  return reflectors(options, resource, {
+    labelSelector,
+    transform: TRANSFORMS[kind] ?? slimChild,
+    ...(KEPT_KINDS.includes(kind) ? { indexes: { [BY_IDENTITY]: keptKeys } } : {}),
+  });
 }
 
 function reflectors(

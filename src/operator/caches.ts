@@ -4,15 +4,16 @@ import type { ObjectVersion } from '../kube/packed-objects.ts';
 import type { Reflector, ReflectorStats } from '../kube/reflector.ts';
 import { wantedHost } from '../workloads/app-url.ts';
 import { isSecretWitness } from '../workloads/secret-witness.ts';
-import { appKeys, tenantOf, WITH_BUILD } from './cache-keys.ts';
+import { appKeys, identityKeys, tenantOf, WITH_BUILD } from './cache-keys.ts';
 import {
   ALL,
   BY_APP,
   BY_BUILD,
-  BY_DEPLOYMENT,
   BY_HOST,
+  BY_IDENTITY,
   type ByNamespace,
   childReflectors,
+  KEPT_KINDS,
   type ReflectorsOptions,
   resourceReflectors,
 } from './cache-reflectors.ts';
@@ -111,14 +112,21 @@ export class Caches implements ClusterView {
     this.onResourceChange(changed);
     for (const reflector of this.#resources.values()) {
       reflector.addHandlers({
-        added: (object) => this.#tellClaimants(wantedHost(object['spec'])),
+        added: (object) => {
+          this.#tellClaimants(wantedHost(object['spec']));
+          this.#tellRivals(object);
+        },
         updated: (object, old) => {
+          this.#tellRivals(object);
           const [now, before] = [wantedHost(object['spec']), wantedHost(old['spec'])];
           if (now === before) return;
           this.#tellClaimants(before);
           this.#tellClaimants(now);
         },
-        deleted: (object) => this.#tellClaimants(wantedHost(object['spec'])),
+        deleted: (object) => {
+          this.#tellClaimants(wantedHost(object['spec']));
+          this.#tellRivals(object);
+        },
       });
     }
     for (const byNamespace of this.#children.values()) {
@@ -174,10 +182,18 @@ export class Caches implements ClusterView {
     return this.#tenants.get(key) ?? key.slice(0, key.indexOf('/'));
   }
 
-  /** How many custom resources of this namespace carry the hub's id of a deployment. */
-  countOf(namespace: string, deploymentId: string): number {
-    const key = `${namespace}/${deploymentId}`;
-    return this.#in(this.#resources, namespace)?.store.keysByIndex(BY_DEPLOYMENT, key).length ?? 0;
+  /** How many custom resources of this namespace have this identity value. */
+  countOf(namespace: string, value: string): number {
+    const key = `${namespace}/${value}`;
+    return this.#in(this.#resources, namespace)?.store.keysByIndex(BY_IDENTITY, key).length ?? 0;
+  }
+
+  /** What becomes of one resource decides whether another one may use the same identity. */
+  #tellRivals(object: UntypedObject): void {
+    const store = this.#in(this.#resources, object.metadata.namespace)?.store;
+    const own = keyOf(object);
+    const keys = identityKeys(object).flatMap((key) => store?.keysByIndex(BY_IDENTITY, key) ?? []);
+    this.#tell(keys.filter((key) => key !== own));
   }
 
   /** Who wants a host looks anew when another one comes to want it, or wants it no more. */
@@ -215,9 +231,15 @@ export class Caches implements ClusterView {
     );
   }
 
-  resourcesOf(namespace: string, deploymentId: string): UntypedObject[] {
-    const key = `${namespace}/${deploymentId}`;
-    return this.#in(this.#resources, namespace)?.store.byIndex(BY_DEPLOYMENT, key) ?? [];
+  resourcesOf(namespace: string, value: string): UntypedObject[] {
+    return this.#in(this.#resources, namespace)?.store.byIndex(BY_IDENTITY, `${namespace}/${value}`) ?? [];
+  }
+
+  keptOf(namespace: string, value: string): UntypedObject[] {
+    return KEPT_KINDS.flatMap((kind) => {
+      const reflector = this.#in(this.#children.get(kind), namespace);
+      return reflector?.store.byIndex(BY_IDENTITY, `${namespace}/${value}`) ?? [];
+    });
   }
 
   resourcesOfHost(host: string): UntypedObject[] {

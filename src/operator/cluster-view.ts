@@ -5,8 +5,10 @@ import type { ChildKindName } from './kinds.ts';
 export interface ClusterView {
   /** The custom resource of this key (`namespace/name`), as cached. */
   resource(key: string): UntypedObject | undefined;
-  /** Custom resources of this namespace that carry the hub's id of a deployment. */
-  resourcesOf(namespace: string, deploymentId: string): UntypedObject[];
+  /** Custom resources of this namespace with this identity value (`identityValue`). */
+  resourcesOf(namespace: string, value: string): UntypedObject[];
+  /** Volume claims and stored templates of this namespace that carry the identity value, whatever their name. */
+  keptOf(namespace: string, value: string): UntypedObject[];
   /** Custom resources of any namespace that want to be reached under this host. */
   resourcesOfHost(host: string): UntypedObject[];
   /** Objects that may belong to the custom resource of this key, by its name in label or owner reference. */

@@ -2,7 +2,7 @@ import type { ManagedDeploymentSpec } from '../contract/managed-deployment.ts';
 import { pullSecretName } from '../contract/names.ts';
 import { isImageId } from '../domain/kubernetes/image.ts';
 import type { Policy } from '../domain/policy.ts';
-import { isSecretOfAnother } from '../domain/policy-references.ts';
+import { isSecretOfAnother, type Reference, references } from '../domain/policy-references.ts';
 import { podPolicyViolations } from '../domain/policy-rules.ts';
 import { type ResourceSpec, resourceSpecSchema } from '../domain/resource-spec.ts';
 import { specRuleIssues } from '../domain/spec-rules.ts';
@@ -107,6 +107,31 @@ function pods({ spec: { podTemplate }, metadata: { name } }: ObservedResource, p
     ),
     ...broken.map(({ loc, msg }) => at(loc, msg)),
   ];
+}
+
+/** An object of the namespace that the wanted pods use. */
+export interface ReferencedObject extends Pick<Reference, 'name' | 'kind'> {
+  readonly resourcePath: string;
+  readonly ofPodTemplate: boolean;
+}
+
+/** Every Secret and volume claim that the wanted pods use; of a pod template that cannot be read, none. */
+export function referencedObjects({ spec, metadata: { name } }: ObservedResource): ReferencedObject[] {
+  const { volumes, initContainers, sidecars, imagePullSecrets } = spec.podTemplate;
+  const isBare = [volumes, initContainers, sidecars, imagePullSecrets].every(
+    (list = []) => list.length === 0,
+  );
+  const parsed = isBare ? null : resourceSpecSchema.safeParse(asResourceSpec(spec.podTemplate, name));
+  const ofPods = !parsed?.success
+    ? []
+    : references(parsed.data).map(({ name: used, kind, loc }) => {
+        const { resourcePath, ofPodTemplate } = at(loc, '');
+        return { name: used, kind, resourcePath, ofPodTemplate };
+      });
+  const { envSecretName } = spec.revision;
+  if (envSecretName === undefined) return ofPods;
+  const resourcePath = 'spec.revision.envSecretName';
+  return [{ name: envSecretName, kind: 'secret', resourcePath, ofPodTemplate: false }, ...ofPods];
 }
 
 /** Violations of the policy name the place in a body. */

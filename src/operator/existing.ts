@@ -1,8 +1,9 @@
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
-import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from '../contract/names.ts';
+import { ANNOTATIONS, FIELD_MANAGERS, LABELS, MANAGED_BY } from '../contract/names.ts';
 import { desiredHash } from '../kube/compare.ts';
 import { controllerOf, type KubeObject, keyOf, type UntypedObject } from '../kube/object.ts';
 import { resourceOf } from '../kube/resources.ts';
+import { identityValue } from '../workloads/labels.ts';
 import { parseStoredTemplates } from '../workloads/stored-templates.ts';
 import type { ActInput, Result } from './act.ts';
 import type { Action } from './action.ts';
@@ -31,12 +32,30 @@ export async function explainExisting(action: Creation, input: ActInput): Promis
   // Left from an earlier custom resource of this name; the garbage collector is about to remove it.
   if (owner?.kind === MANAGED_DEPLOYMENT.kind && owner.name === resource.metadata.name)
     return { kind: 'stale' };
+  const holder = holderOf(found, resource);
+  if (holder !== null) {
+    return conflict(
+      action,
+      `${kind} ${name} belongs to ${holder}: give this deployment another name, or remove the other one`,
+    );
+  }
   const labels = Object.entries(object.metadata.labels).map(([key, value]) => `${key}=${value}`);
   return conflict(
     action,
     `${kind} ${name} exists and was not made by Berth for this deployment: rename or remove it. ` +
       `If it is Berth's and somebody took its labels off: kubectl label --overwrite -n ${namespace} ${kind.toLowerCase()} ${name} ${labels.join(' ')}`,
   );
+}
+
+/** The other deployment that an object of Berth's belongs to; null: none that it names. */
+function holderOf(found: UntypedObject, resource: ActInput['resource']): string | null {
+  const owner = controllerOf(found);
+  if (owner?.kind === MANAGED_DEPLOYMENT.kind) return `the ManagedDeployment ${owner.name}`;
+  const { labels = {} } = found.metadata;
+  const id = labels[LABELS.deploymentId];
+  const isOther =
+    labels[LABELS.managedBy] === MANAGED_BY && id !== undefined && id !== identityValue(resource);
+  return isOther ? `the deployment ${labels[LABELS.instance] ?? id} (${id})` : null;
 }
 
 function conflict({ id: actionId }: Creation, message: string): Result {

@@ -3,7 +3,7 @@ import {
   managedDeploymentSpecSchema,
   managedDeploymentStatusSchema,
 } from '../contract/managed-deployment.ts';
-import { ANNOTATIONS, LABELS } from '../contract/names.ts';
+import { ANNOTATIONS, LABELS, MANAGED_BY } from '../contract/names.ts';
 import { isDeeper, MOST_LEVELS } from '../domain/depth.ts';
 import type { UntypedObject } from '../kube/object.ts';
 import { INPUTS_HASH_LABEL } from '../workloads/labels.ts';
@@ -49,19 +49,37 @@ function observe(
   key: string,
   read: ObservedResource,
 ): Observed {
+  const strangers: ChildObject[] = [];
   const ours = (kind: ChildKindName) =>
-    view.children(kind, key).filter((child) => isOurs(child, read)) as ChildObject[];
+    (view.children(kind, key) as ChildObject[]).filter((child) => {
+      const isOwn = isOurs(child, read);
+      if (!isOwn && isWithoutOwner(child)) strangers.push(child);
+      return isOwn;
+    });
   const revisions = ours('ControllerRevision');
   const storedTemplates = revisions.filter((object) => !isWitness(object)).flatMap(observedTemplates);
+  const children = new Map(PLAIN_CHILDREN.flatMap(ours).map((child) => [idOf(child), child]));
   return {
     resource: asFirstGiven(read, storedTemplates),
-    children: new Map(PLAIN_CHILDREN.flatMap(ours).map((child) => [idOf(child), child])),
+    children,
+    strangers,
     storedTemplates,
     leavingRevisions: revisions.filter(({ metadata }) => metadata.deletionTimestamp !== undefined),
     witnesses: revisions.filter(isWitness).map((object) => ({ object, secrets: owningSecrets(object) })),
-    pods: ours('Pod') as ObservedPod[],
+    pods: view.children('Pod', key).filter((child) => isOurs(child, read)) as ObservedPod[],
     missingKinds: new Set(OPTIONAL_KINDS.filter((kind) => !view.watches(kind))),
   };
+}
+
+/** Was left: a custom resource or a Secret that owns it would take it along. */
+function isWithoutOwner({
+  metadata: { labels, ownerReferences = [], deletionTimestamp },
+}: ChildObject): boolean {
+  return (
+    labels?.[LABELS.managedBy] === MANAGED_BY &&
+    ownerReferences.length === 0 &&
+    deletionTimestamp === undefined
+  );
 }
 
 /**

@@ -1,6 +1,7 @@
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
 import { controllerOf, keyOf, type UntypedObject } from '../kube/object.ts';
 import { wantedHost } from '../workloads/app-url.ts';
+import { identityKeys } from './cache-keys.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { ROUTE_KINDS } from './kinds.ts';
 import type { Observed } from './observed.ts';
@@ -27,7 +28,7 @@ export function hostRefusal({ resource }: Observed, view: Hosts, ownHost: string
   return `the host ${host} is another deployment's`;
 }
 
-/** All that want the host, and who has it first. Of copies of one deployment only one is ever tended; see ownership.ts. */
+/** All that want the host, and who has it first. Of copies of one deployment only one is ever tended; see identity.ts. */
 function claimants(host: string, resource: UntypedObject, view: Hosts): UntypedObject[] {
   const others = view.resourcesOfHost(host).filter((other) => {
     return keyOf(other) !== keyOf(resource) && !isLeaving(other) && !isCopy(other, resource);
@@ -44,14 +45,8 @@ function claimants(host: string, resource: UntypedObject, view: Hosts): UntypedO
 const isLeaving = ({ metadata }: UntypedObject) => metadata.deletionTimestamp !== undefined;
 
 function isCopy(one: UntypedObject, other: UntypedObject): boolean {
-  const id = deploymentIdOf(one);
-  return (
-    id !== undefined && id === deploymentIdOf(other) && one.metadata.namespace === other.metadata.namespace
-  );
-}
-
-function deploymentIdOf(resource: UntypedObject): string | undefined {
-  return (resource['spec'] as { deploymentId?: string } | undefined)?.deploymentId;
+  const [key] = identityKeys(one);
+  return key !== undefined && key === identityKeys(other)[0];
 }
 
 /** Whether a route that it owns has the host. A label would not do: anybody may put one on. */

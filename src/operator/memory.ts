@@ -2,6 +2,7 @@ import type { KubeObject } from '../kube/object.ts';
 import { ClusterAnswers } from './cluster-answers.ts';
 import type { Checked } from './confinement.ts';
 import { CredentialsNote } from './credentials-note.ts';
+import type { CheckedReferences } from './foreign-references.ts';
 import { Refusals } from './refusals.ts';
 import { NO_TELLINGS, type Tellings } from './tellings.ts';
 
@@ -20,6 +21,10 @@ export interface Remembered {
   tellings: Tellings;
   /** What may not be of its spec; undefined: not looked for yet. */
   checked?: Checked;
+  /** Which of its references lead to another deployment's objects; undefined: not looked for yet. */
+  references?: CheckedReferences;
+  /** Of the custom resource whose identity was accepted; undefined: not yet. */
+  acceptedUid?: string | undefined;
   /** Whether the custom resource was read from the server since: the first list may be one of before. */
   confirmed: boolean;
   /** Looks in a row that ended with a failed call. */

@@ -18,6 +18,8 @@ export interface Observed {
   readonly resource: ObservedResource;
   /** Objects with our mark, by `childId`; pods and stored templates are apart. */
   readonly children: ReadonlyMap<string, ChildObject>;
+  /** Objects of Berth's with the name of this resource, the mark of another deployment and no owner. */
+  readonly strangers?: readonly ChildObject[];
   readonly storedTemplates: readonly ObservedTemplates[];
   /** ControllerRevisions of ours that are being deleted: stored templates and witnesses no longer count. */
   readonly leavingRevisions?: readonly ChildObject[];

@@ -6,6 +6,7 @@ import type { Comparison } from './comparison.ts';
 import { isLarger, isSameSize, type VolumeState, volumeState } from './data-services.ts';
 import type { Failure } from './failure.ts';
 import { type ChildObject, liveChild, type Observed } from './observed.ts';
+import { isMarked } from './ownership.ts';
 
 /** What was refused of the volume; undefined: nothing. All else goes on without it. */
 export function volumeRefusal({ resource }: Observed, failures: readonly Failure[]): Failure | undefined {
@@ -74,10 +75,12 @@ export function volumeChange(
   const volume = volumeState(observed);
   const size = sizeToRequest(volume, desired.storage ?? '0');
   const isOwned = controllerOf(live)?.uid === observed.resource.metadata.uid;
-  if (size === null && isOwned === desired.owned) return [];
+  // What an earlier resource of the name retained is used, and goes with none.
+  const owned = desired.owned && isMarked(live, observed.resource);
+  if (size === null && isOwned === owned) return [];
   const change = {
     ...(size === null ? {} : { storage: size }),
-    ...(isOwned === desired.owned ? {} : { owned: desired.owned }),
+    ...(isOwned === owned ? {} : { owned }),
   };
   return [
     {

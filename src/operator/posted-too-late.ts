@@ -146,8 +146,11 @@ function isClaim({ kind }: Post): boolean {
 async function isThere(caller: Caller): Promise<boolean> {
   const { resource } = caller;
   const live = await readParent(caller);
-  const spec = live?.['spec'] as { deploymentId?: string } | undefined;
-  return live !== undefined && spec?.deploymentId === resource.spec.deploymentId;
+  if (live === undefined) return false;
+  const { deploymentId } = resource.spec;
+  // Without a record, one that was made again is another deployment.
+  if (deploymentId === undefined) return live.metadata.uid === resource.metadata.uid;
+  return (live['spec'] as { deploymentId?: string } | undefined)?.deploymentId === deploymentId;
 }
 
 function isOwnedBy(

@@ -12,8 +12,10 @@ import { checked } from './confinement.ts';
 import { type Decision, decide } from './decide.ts';
 import type { Failure } from './failure.ts';
 import { DEFAULT_PATIENCE, type Patience } from './failure-rules.ts';
+import { foreignReferences, MISSING_PAUSE_MS } from './foreign-references.ts';
 import { type Gathered, gather } from './gather.ts';
 import { hostRefusal } from './host-claims.ts';
+import { checkIdentity } from './identity-check.ts';
 import { imageAsked } from './images/image-asked.ts';
 import { changeFailures, forgetAnswers } from './learn-answers.ts';
 import { lookTime } from './look-time.ts';
@@ -23,7 +25,7 @@ import type { Observed, ObservedResource } from './observed.ts';
 import { readParentAhead } from './parent.ts';
 import { Posts } from './posted-too-late.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
-import { otherOwner, refuseCopy, refuseSpec, tellLeaving } from './refuse.ts';
+import { refuseIdentity, refuseSpec, tellLeaving } from './refuse.ts';
 import { failedBy } from './refused-rollout.ts';
 import { reportStatus } from './report-status.ts';
 import { deriveStatus } from './status.ts';
@@ -89,14 +91,18 @@ export function createReconciler(
     if (gathered.kind === 'unreadable') {
       return await refuseSpec(gathered.observed, gathered.problems, options, remembered, signal);
     }
-    const other = otherOwner(resource, view);
-    if (other !== null) return await refuseCopy(resource, other, options, remembered, signal);
+    const identity = await checkIdentity(gathered.observed, { view, client, remembered, signal });
+    if (identity.kind === 'refused') {
+      return await refuseIdentity(gathered.observed, identity, options, remembered, signal);
+    }
     const time = lookTime(clock);
     const now = new Date(time.date);
     remembered.checked = checked(resource, options.policy, remembered.checked);
     remembered.answers.recall(resource.status?.acceptedChanges ?? []);
     const answers = remembered.answers.known(time.ticks);
-    const confined = { ...gathered.observed, forbidden: remembered.checked.forbidden, answers };
+    const foreign = await foreignReferences(gathered.observed, { view, client, remembered, signal });
+    const forbidden = [...remembered.checked.forbidden, ...foreign];
+    const confined = { ...gathered.observed, forbidden, answers };
     const whole = withHost(withWorkElsewhere(confined, key, options), options);
     const told = await withTellings(whole, { client, remembered, time, signal });
     const sure = await decideSurely(told, now, signal);
@@ -134,7 +140,8 @@ export function createReconciler(
     const status = deriveStatus({ observed, decision: left, failures, config, now });
     const reported = await report(status, acted.error !== undefined).catch(unlessLeaving(acted));
     tellSpan(options, observed.resource, { acted, reported, reconcileId, now });
-    return nextLook({ observed, decision: left, acted, reported, status, remembered, time });
+    const outcome = nextLook({ observed, decision: left, acted, reported, status, remembered, time });
+    return withMissingSecrets(outcome, remembered);
   };
 
   return async (key, signal, reconcileId) => {
@@ -148,6 +155,12 @@ export function createReconciler(
     }
     return (await secondLook(posts)) ?? outcome;
   };
+}
+
+/** A Secret that is missing is looked for again: its creation is not seen. */
+function withMissingSecrets(outcome: Outcome, { references }: Remembered): Outcome {
+  const isWaiting = outcome.kind === 'settled' && references?.missing === true;
+  return isWaiting ? { kind: 'requeue', afterMs: MISSING_PAUSE_MS } : outcome;
 }
 
 /** What was made without an owner is looked at again, unless the look has seen its custom resource afterwards. */

@@ -1,21 +1,28 @@
 import type { Reason } from '../domain/conditions.ts';
 import type { Outcome } from '../kube/controller.ts';
 import { isKubeError } from '../kube/errors.ts';
-import type { ClusterView } from './cluster-view.ts';
+import { controllerOf } from '../kube/object.ts';
+import { resourceOf } from '../kube/resources.ts';
+import { conditionOf } from './conditions.ts';
 import { nextOverdue, resourceHolds } from './deletion-holds.ts';
+import type { Identity } from './identity.ts';
+import { childKindOf } from './kinds.ts';
 import { readHolds, readsDueAt } from './leaving-reads.ts';
+import { assertMayAct } from './may-act.ts';
 import type { Remembered } from './memory.ts';
 import { SHORTEST_PAUSE_MS, staleOutcome } from './next-look.ts';
-import type { Observed, ObservedResource } from './observed.ts';
-import { rightfulOther } from './ownership.ts';
+import type { Observed } from './observed.ts';
 import type { ReconcilerOptions } from './reconciler-options.ts';
 import { reportStatus } from './report-status.ts';
 import { leavingStatus, refusedStatus, unreadableStatus } from './untended-status.ts';
 
 /** Resources for which nothing is done: that is told, and when to look again. */
 
-/** Until it is looked whether the one that a copy was made of is still there: longer than its listener needs to bring it back. */
+/** Between two checks of an identity that is refused: events of the other resource come at once. */
 const COPY_PAUSE_MS = 30_000;
+/** The same while the listener may be about to claim it: its record is a Secret, and no Secret is watched. */
+const FRESH_PAUSE_MS = 2_000;
+const FRESH_MS = 60_000;
 
 /** What keeps a resource from its end is read again after so long, where no cache would tell that it has changed. */
 const HOLDS_PAUSE_MS = 30_000;
@@ -49,26 +56,47 @@ export async function tellLeaving(
   return { kind: 'requeue', afterMs: Math.max(SHORTEST_PAUSE_MS, Math.min(...times) - now.getTime()) };
 }
 
-/** Name of the resource that this one is a copy of; null: of none. */
-export function otherOwner(resource: ObservedResource, view: ClusterView): string | null {
-  const { deploymentId } = resource.spec;
-  if (deploymentId === undefined) return null;
-  const { namespace } = resource.metadata;
-  return rightfulOther(resource, deploymentId, view.resourcesOf(namespace, deploymentId));
-}
-
-/** Nothing is made for a copy, and nothing of the other is touched; should the other go, the copy takes its place. */
-export async function refuseCopy(
-  resource: ObservedResource,
-  other: string,
+/**
+ * Nothing is made for a resource that may not use its identity. What it ran with it before is removed, so that the
+ * selectors of the rightful one do not match it; volumes, Secrets and stored templates stay.
+ */
+export async function refuseIdentity(
+  observed: Observed,
+  { reason, message }: Extract<Identity, { kind: 'refused' }>,
   options: ReconcilerOptions,
   remembered: Remembered,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const message = `the ManagedDeployment ${other} has the same spec.deploymentId: leave it out, or delete this one`;
-  const status = refusedStatus(resource, 'Conflict', message, options.clock.date());
+  const { resource } = observed;
+  const now = options.clock.date();
+  const status = refusedStatus(resource, reason, message, now);
   const { stale } = await reportStatus(resource, status, options, remembered, { signal, atOnce: true });
-  return stale ? staleOutcome() : { kind: 'requeue', afterMs: COPY_PAUSE_MS };
+  if (stale) return staleOutcome();
+  await withdraw(observed, options, signal);
+  const since = Date.parse(conditionOf(resource, 'Ready')?.lastTransitionTime ?? '');
+  const isFresh = Number.isNaN(since) || now.getTime() - since < FRESH_MS;
+  return { kind: 'requeue', afterMs: isFresh ? FRESH_PAUSE_MS : COPY_PAUSE_MS };
+}
+
+/** Removes what this resource owns and what its rightful holder would select. */
+async function withdraw(
+  { resource, children }: Observed,
+  { client, view, mayAct }: ReconcilerOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const child of children.values()) {
+    const { name, namespace, uid, deletionTimestamp } = child.metadata;
+    const isOwn = controllerOf(child)?.uid === resource.metadata.uid;
+    if (!isOwn || deletionTimestamp !== undefined || childKindOf(child.kind)?.removable !== true) continue;
+    assertMayAct({ signal, mayAct });
+    try {
+      const at = { name, ...(namespace === undefined ? {} : { namespace }) };
+      await client.delete(resourceOf(child), at, { uid, propagationPolicy: 'Background', signal });
+      view.noteDelete(child);
+    } catch (error) {
+      if (!isKubeError(error, 'not_found', 'conflict')) throw error;
+    }
+  }
 }
 
 /**

@@ -12,6 +12,7 @@ import { cacheName, databaseName } from '../workloads/names.ts';
 import { renderTemplates } from '../workloads/pod-template.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { gather } from './gather.ts';
+import { byIdentity, identityChanges } from './identity-preview.ts';
 import { keptTemplate } from './kept-templates.ts';
 import { CHILD_KINDS } from './kinds.ts';
 import type { Observed } from './observed.ts';
@@ -27,6 +28,8 @@ export interface DeploymentPreview {
   readonly changes: readonly WorkloadChange[];
   /** Why it cannot be told; absent: it can. */
   readonly problem?: string;
+  /** What the rules of identities change with the upgrade itself; absent: nothing. See identity-preview.ts. */
+  readonly identity?: readonly string[];
 }
 
 export interface WorkloadChange {
@@ -52,8 +55,23 @@ export async function previewUpgrade(
   const scopes = namespaces.length === 0 ? [undefined] : namespaces;
   const found = await Promise.all(scopes.map((namespace) => readLists(client, namespace)));
   return found
-    .flatMap(({ keys, view }) => keys.map((key) => previewOf(view, key, config)))
+    .flatMap(({ keys, view }) => {
+      const identities = byIdentity(keys.flatMap((key) => view.resource(key) ?? []));
+      return keys.map((key) => withIdentity(previewOf(view, key, config), identities, view));
+    })
     .sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
+}
+
+function withIdentity(
+  preview: DeploymentPreview,
+  identities: ReturnType<typeof byIdentity>,
+  view: Lists,
+): DeploymentPreview {
+  const key = `${preview.namespace}/${preview.name}`;
+  const resource = view.resource(key);
+  if (resource === undefined) return preview;
+  const identity = identityChanges(resource, identities, view.children('ControllerRevision', key));
+  return identity.length === 0 ? preview : { ...preview, identity };
 }
 
 async function readLists(

@@ -3,20 +3,19 @@ import { DATABASE_PORT, DATABASE_ROLE, databaseUri } from './addresses.ts';
 import type { KubeObject } from './desired-object.ts';
 import { metadata } from './labels.ts';
 import { databaseName } from './names.ts';
-import { ownerReferences } from './owner.ts';
+import { ownerReferences, ownsData } from './owner.ts';
 
 /** The credentials Secret without its data: for plans and dry runs, which never hold a secret value. */
 export function bareDatabaseCredentials(
   resource: ManagedDeployment,
   name: string = databaseName(resource),
 ): KubeObject {
-  const owned = resource.spec.database.volumePolicy === 'Delete';
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: {
       ...metadata(resource, name, 'database'),
-      ...(owned ? ownerReferences(resource) : {}),
+      ...(ownsData(resource) ? ownerReferences(resource) : {}),
     },
     type: 'Opaque',
     // An edit would be a new password that no running pod knows.

@@ -5,14 +5,14 @@ import type { RenderConfig } from '../contract/render-config.ts';
 import type { KubeObject } from './desired-object.ts';
 import { metadata } from './labels.ts';
 import { databaseName } from './names.ts';
-import { ownerReferences } from './owner.ts';
+import { ownerReferences, ownsData } from './owner.ts';
 
 /**
  * The database's volume claim. Created once, unowned unless volumePolicy is Delete; later only its size is raised.
  * @param image recorded on it: the data stays with the major version that made it, whatever the operator's default
  */
 export function databaseVolume(resource: ManagedDeployment, config: RenderConfig, image: string): KubeObject {
-  const { storage, volumePolicy } = resource.spec.database;
+  const { storage } = resource.spec.database;
   const spec: V1PersistentVolumeClaimSpec = {
     accessModes: ['ReadWriteOnce'],
     ...(config.storageClass === null ? {} : { storageClassName: config.storageClass }),
@@ -24,7 +24,7 @@ export function databaseVolume(resource: ManagedDeployment, config: RenderConfig
     metadata: {
       ...metadata(resource, databaseName(resource), 'database'),
       annotations: { [ANNOTATIONS.databaseImage]: image },
-      ...(volumePolicy === 'Delete' ? ownerReferences(resource) : {}),
+      ...(ownsData(resource) ? ownerReferences(resource) : {}),
     },
     spec,
   };

@@ -10,6 +10,7 @@ import { databaseVolume } from './database-volume.ts';
 import type { DesiredContext, DesiredObject, KubeObject, PodTemplates, Replicas } from './desired-object.ts';
 import { disruptionBudget } from './disruption-budget.ts';
 import { appPolicy, cachePolicy, databasePolicy } from './network-policies.ts';
+import { ownsData } from './owner.ts';
 import { route } from './routing.ts';
 import { appService } from './service.ts';
 import { serviceAccount } from './service-account.ts';
@@ -32,7 +33,7 @@ function databaseObjects(
   const { database } = resource.spec;
   if (database.external) return [];
   const image = recordedImage ?? database.image ?? config.databaseImage;
-  const createdOnce = { policy: 'create-only', owned: database.volumePolicy === 'Delete' } as const;
+  const createdOnce = { policy: 'create-only', owned: ownsData(resource) } as const;
   return [
     applied(databasePolicy(resource, config)),
     applied(bareDatabaseCredentials(resource), { ...createdOnce, contents: 'database-credentials' }),

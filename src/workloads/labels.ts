@@ -22,6 +22,11 @@ export function deploymentId(resource: ManagedDeployment): string {
   return resource.spec.deploymentId ?? resource.metadata.uid ?? resource.metadata.name;
 }
 
+/** The value by which selectors and labels know the deployment. One resource of a namespace may use it. */
+export function identityValue(resource: ManagedDeployment): string {
+  return labelValue(deploymentId(resource));
+}
+
 /** The wanted revision's id; its number on resources without a record. */
 export function revisionId(resource: ManagedDeployment): string {
   return resource.spec.revision.id ?? String(resource.spec.revision.number);
@@ -33,7 +38,7 @@ export function selectorLabels(
   component: LabelledComponent,
 ): Record<string, string> {
   return {
-    [LABELS.deploymentId]: labelValue(deploymentId(resource)),
+    [LABELS.deploymentId]: identityValue(resource),
     [LABELS.component]: component,
   };
 }

@@ -11,3 +11,11 @@ export function ownerReferences(resource: ManagedDeployment): { ownerReferences?
   const { apiVersion, kind } = MANAGED_DEPLOYMENT;
   return { ownerReferences: [{ apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }] };
 }
+
+/**
+ * Whether volume, credentials and stored templates are deleted with the custom resource. Data of a deployment with a
+ * record is deleted by the hub alone: who can only edit its custom resource must not be able to delete its data.
+ */
+export function ownsData({ spec }: ManagedDeployment): boolean {
+  return spec.database.volumePolicy === 'Delete' && spec.deploymentId === undefined;
+}

@@ -5,7 +5,7 @@ import { APP_CONTAINER_NAME } from '../domain/reserved.ts';
 import type { KubeObject, PodTemplates } from './desired-object.ts';
 import { INPUTS_HASH_LABEL, metadata, revisionLabels, TEMPLATE_HASH_LABEL } from './labels.ts';
 import { storedTemplatesName } from './names.ts';
-import { ownerReferences } from './owner.ts';
+import { ownerReferences, ownsData } from './owner.ts';
 import { askedPodsHash, templateInputsHash } from './template-inputs.ts';
 
 /** Which image the app containers of stored templates run, and how it came to that. */
@@ -63,7 +63,7 @@ export function storedTemplates(
         [ANNOTATIONS.askedPods]: askedPodsHash(resource),
         ...(active === undefined ? {} : { [ANNOTATIONS.formerRevision]: canonicalJson(active) }),
       },
-      ...(resource.spec.database.volumePolicy === 'Delete' ? ownerReferences(resource) : {}),
+      ...(ownsData(resource) ? ownerReferences(resource) : {}),
     },
     revision: resource.spec.revision.number,
     data: { templates, ...(image === undefined ? {} : { image }) },

@@ -1,8 +1,9 @@
 import type { UntypedObject } from '../../kube/object.ts';
 import { isSameVersion, type ObjectVersion } from '../../kube/packed-objects.ts';
+import { identityValue } from '../../workloads/labels.ts';
 import { readResource } from '../gather.ts';
 import type { ObservedResource } from '../observed.ts';
-import { rightfulOther } from '../ownership.ts';
+import { isAccepted, isHeldUp } from '../ownership.ts';
 
 /** The custom resources, as cached. */
 export interface CachedResources {
@@ -10,8 +11,7 @@ export interface CachedResources {
   building(): string[];
   versionOf(key: string): ObjectVersion | undefined;
   resource(key: string): UntypedObject | undefined;
-  countOf(namespace: string, deploymentId: string): number;
-  resourcesOf(namespace: string, deploymentId: string): UntypedObject[];
+  countOf(namespace: string, value: string): number;
 }
 
 interface Known {
@@ -33,7 +33,7 @@ export class WantedResources {
     this.#cached = cached;
   }
 
-  /** Those that are to be built: not on their way out, and no copies of a manifest (see ownership.ts). */
+  /** Those that are to be built: not on their way out, and no copies of a manifest (see identity.ts). */
   all(): ObservedResource[] {
     const keys = this.#cached.building();
     const known = new Map<string, Known>();
@@ -62,12 +62,10 @@ export class WantedResources {
     return { version, resource: typeof read === 'string' ? null : read };
   }
 
-  #isToBeBuilt({ metadata, spec, ...resource }: ObservedResource): boolean {
-    if (metadata.deletionTimestamp !== undefined) return false;
-    const { deploymentId } = spec;
-    const { namespace } = metadata;
-    if (deploymentId === undefined || this.#cached.countOf(namespace, deploymentId) < 2) return true;
-    const all = this.#cached.resourcesOf(namespace, deploymentId);
-    return rightfulOther({ ...resource, metadata }, deploymentId, all) === null;
+  /** Of several with one identity, the one that the operator has accepted. */
+  #isToBeBuilt(resource: ObservedResource): boolean {
+    const { namespace, deletionTimestamp } = resource.metadata;
+    if (deletionTimestamp !== undefined || isHeldUp(resource.status?.conditions ?? [])) return false;
+    return this.#cached.countOf(namespace, identityValue(resource)) < 2 || isAccepted(resource);
   }
 }

@@ -3,6 +3,7 @@ import { LABELS } from '../../../src/contract/names.ts';
 import { contentHash } from '../../../src/domain/hash.ts';
 import { type ApplyDeps, applyItem } from '../../../src/listener/apply.ts';
 import { EnvSecrets } from '../../../src/listener/env-secrets.ts';
+import { IdentityRecords } from '../../../src/listener/identity-records.ts';
 import { PullSecrets } from '../../../src/listener/pull-secret.ts';
 import { TermOver } from '../../../src/listener/refusal.ts';
 import type { Resource } from '../../../src/listener/resource-view.ts';
@@ -22,6 +23,7 @@ function depsFor(more: Partial<ApplyDeps> = {}): ApplyDeps {
     view: cluster.view(),
     secrets: new EnvSecrets({ client, logger }),
     pullSecrets: new PullSecrets(client),
+    identities: new IdentityRecords(client),
     namespaces: new TenantNamespaces({ client, podSecurity: 'restricted', quota: null }),
     logger,
     guard: () => {},

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EnvSecrets } from '../../../src/listener/env-secrets.ts';
+import { IdentityRecords } from '../../../src/listener/identity-records.ts';
 import { type PurgeMemory, purgeItem } from '../../../src/listener/purge.ts';
 import { recordingLogger } from '../kube/support.ts';
 import { FakeCluster, ID, NAME, NAMESPACE, OURS, purgeWork, specOf } from './fixtures.ts';
@@ -16,7 +17,8 @@ const NOW = new Date('2026-01-01T00:05:00Z');
 function look(item = purgeWork({ env_secrets: [`${NAME}-env-1`] })) {
   const { client } = cluster;
   const secrets = new EnvSecrets({ client, logger: recordingLogger() });
-  const deps = { client, view: cluster.view(), secrets, guard: () => {}, now: () => NOW };
+  const identities = new IdentityRecords(client);
+  const deps = { client, view: cluster.view(), secrets, identities, guard: () => {}, now: () => NOW };
   return purgeItem(item, memory, deps, signal);
 }
 const put = (apiVersion: string, kind: string, name: string, more: object = {}) =>

@@ -3,6 +3,7 @@ import type { ApplyWork, WorkItem } from '../../../src/contract/work-protocol.ts
 import { statusError } from '../../../src/kube/errors.ts';
 import { EnvSecrets } from '../../../src/listener/env-secrets.ts';
 import { HubError } from '../../../src/listener/hub-client.ts';
+import { IdentityRecords } from '../../../src/listener/identity-records.ts';
 import { Outbox } from '../../../src/listener/outbox.ts';
 import { PullSecrets } from '../../../src/listener/pull-secret.ts';
 import { pullWork } from '../../../src/listener/puller.ts';
@@ -26,6 +27,7 @@ function setUp() {
       view: cluster.view(),
       secrets: new EnvSecrets({ client, logger }),
       pullSecrets: new PullSecrets(client),
+      identities: new IdentityRecords(client),
       namespaces: new TenantNamespaces({ client, podSecurity: 'baseline', quota: null }),
       logger,
     },

@@ -90,7 +90,7 @@ describe('the custom resource', () => {
     });
     const reads = readsOf(world);
     await world.look();
-    expect(reads).toEqual([]);
+    expect(reads).toEqual(['Secret/web-identity']);
   });
 
   test.each([
@@ -196,7 +196,10 @@ describe('credentials of a new volume', () => {
     const world = new World(SPEC);
     const reads = readsOf(world);
     await world.look();
-    expect(reads.filter((read) => read.startsWith('Secret'))).toEqual(['Secret/web-db']);
+    expect(reads.filter((read) => read.startsWith('Secret'))).toEqual([
+      'Secret/web-identity',
+      'Secret/web-db',
+    ]);
     expect(passwordOf(world, 'web-db')).toMatch(/./);
     expect(passwordOf(world, 'web-db')).toBe(passwordOf(world, 'web-db-copy'));
   });

@@ -143,3 +143,27 @@ test('who had an object until its label was edited is told of it, and so is who 
   expect(send('MODIFIED', labelled(14, 'other'))).toEqual(['team/other seen', 'team/app seen']);
   await caches.stop();
 });
+
+test('resources with one identity are told of what becomes of each other, however their ids are written', async () => {
+  const victim = resource('victim', 1, 1, 'a');
+  const { caches, send } = await setUp([victim]);
+  const rival = { ...resource('rival', 11, 1, 'a'), spec: { deploymentId: 'victim' } };
+  expect(send('ADDED', rival)).toEqual(['team/rival asked', 'team/victim seen']);
+  expect(caches.countOf('team', 'victim')).toBe(2);
+  expect(caches.resourcesOf('team', 'victim').map(({ metadata }) => metadata.name)).toEqual([
+    'victim',
+    'rival',
+  ]);
+  expect(send('DELETED', { ...victim, metadata: { ...victim.metadata, resourceVersion: '12' } })).toEqual([
+    'team/victim asked',
+    'team/rival seen',
+  ]);
+});
+
+test('what a deployment has kept is found by its identity, whatever its name', async () => {
+  const kept = revision('app-1', 2, false);
+  Object.assign(kept.metadata.labels ?? {}, { [LABELS.deploymentId]: 'x' });
+  const { caches } = await setUp([kept]);
+  expect(caches.keptOf('team', 'x').map(({ metadata }) => metadata.name)).toEqual(['app-1']);
+  expect(caches.keptOf('other', 'x')).toEqual([]);
+});

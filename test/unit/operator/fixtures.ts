@@ -32,7 +32,9 @@ export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {},
 type SpecInput = Parameters<typeof managedDeploymentSpecSchema.parse>[0];
 
 /** A spec as it may be written by hand: `{ revision: { image } }` is the least. */
-export type Spec = { revision: { image?: string; number?: number; id?: string } } & Record<string, unknown>;
+export type Spec = {
+  revision: { image?: string; number?: number; id?: string; envSecretName?: string };
+} & Record<string, unknown>;
 
 export const scaled = (min: number, max: number) => ({ scale: { min, max } });
 

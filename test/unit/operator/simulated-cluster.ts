@@ -6,7 +6,7 @@ import { subsetDiff } from '../../../src/kube/compare.ts';
 import { KubeError, type KubeErrorKind } from '../../../src/kube/errors.ts';
 import { type KubeObject, keyOf, type ObjectName, type UntypedObject } from '../../../src/kube/object.ts';
 import { type KnownKind, RESOURCES, type Resource, resourceOf } from '../../../src/kube/resources.ts';
-import { appKeys } from '../../../src/operator/cache-keys.ts';
+import { appKeys, identityKeys, keptKeys } from '../../../src/operator/cache-keys.ts';
 import type { ClusterView } from '../../../src/operator/cluster-view.ts';
 import type { WriteClient } from '../../../src/operator/execute.ts';
 import { wantedHost } from '../../../src/workloads/app-url.ts';
@@ -96,12 +96,14 @@ export class SimulatedCluster {
     };
     this.view = {
       resource: (key) => this.get(`ManagedDeployment/${key}`),
-      resourcesOf: (namespace, deploymentId) =>
-        this.list('ManagedDeployment').filter(
-          ({ metadata, ...object }) =>
-            metadata.namespace === namespace &&
-            (object['spec'] as { deploymentId?: string }).deploymentId === deploymentId,
+      resourcesOf: (namespace, value) =>
+        this.list('ManagedDeployment').filter((object) =>
+          identityKeys(object).includes(`${namespace}/${value}`),
         ),
+      keptOf: (namespace, value) =>
+        ['PersistentVolumeClaim', 'ControllerRevision']
+          .flatMap((kind) => this.list(kind))
+          .filter((object) => keptKeys(object).includes(`${namespace}/${value}`)),
       resourcesOfHost: (host) =>
         this.list('ManagedDeployment').filter((object) => wantedHost(object['spec']) === host),
       children: (kind, key) =>

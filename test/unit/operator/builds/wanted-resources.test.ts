@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { UntypedObject } from '../../../../src/kube/object.ts';
 import { IndexedStore } from '../../../../src/kube/store.ts';
 import { WantedResources } from '../../../../src/operator/builds/wanted-resources.ts';
-import { buildKeys, deploymentKeys, WITH_BUILD } from '../../../../src/operator/cache-keys.ts';
+import { buildKeys, identityKeys, WITH_BUILD } from '../../../../src/operator/cache-keys.ts';
 import { resourceWith } from './fixtures.ts';
 
 /** More of them than the cache keeps unpacked. */
@@ -19,7 +19,7 @@ const object = (name: string, version: string, spec: object = {}): UntypedObject
 };
 
 beforeEach(() => {
-  store = new IndexedStore<UntypedObject>({ build: buildKeys, deployment: deploymentKeys }, KEPT_PLAIN);
+  store = new IndexedStore<UntypedObject>({ build: buildKeys, identity: identityKeys }, KEPT_PLAIN);
   unpacked = 0;
   wanted = new WantedResources({
     building: () => store.keysByIndex('build', WITH_BUILD),
@@ -28,8 +28,7 @@ beforeEach(() => {
       unpacked += 1;
       return store.get(key);
     },
-    countOf: (namespace, id) => store.keysByIndex('deployment', `${namespace}/${id}`).length,
-    resourcesOf: (namespace, id) => store.byIndex('deployment', `${namespace}/${id}`),
+    countOf: (namespace, id) => store.keysByIndex('identity', `${namespace}/${id}`).length,
   });
   for (let index = 0; index < COUNT; index += 1)
     store.set(object(`app-${index}`, '1', { deploymentId: `d-${index}` }));
@@ -63,11 +62,13 @@ describe('the resources that ask for a build', () => {
   });
 
   test('a copy of a manifest is none, and its original stays one', () => {
+    const accepted = { observedSpecGeneration: 1, conditions: [] };
+    store.set({ ...object('app-3', '2', { deploymentId: 'd-3' }), status: accepted });
     store.set(object('copy', '1', { deploymentId: 'd-3' }));
     expect(wanted.of('berth-t/copy')?.metadata.name).toBe('copy');
     const left = names();
     expect(left).toHaveLength(COUNT);
-    expect(left.filter((name) => name === 'copy' || name === 'app-3')).toHaveLength(1);
+    expect(left.filter((name) => name === 'copy' || name === 'app-3')).toEqual(['app-3']);
   });
 
   test('one that is not understood is none', () => {

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { LABELS, MANAGED_BY } from '../../../src/contract/names.ts';
+import type { KubeObject } from '../../../src/kube/object.ts';
+import { NAMESPACE } from './fixtures.ts';
+import { Namespace } from './several-resources.ts';
+
+/** A victim without a record, `shop`, which has all that Berth makes for it. */
+async function withVictim(): Promise<Namespace> {
+  const world = new Namespace();
+  world.create('shop', { revision: { image: 'shop:1' } });
+  await world.work();
+  return world;
+}
+const secret = (name: string, labels: Record<string, string> = {}) =>
+  ({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: NAMESPACE, labels } }) as KubeObject;
+const hasPods = (world: Namespace, name: string) =>
+  world.cluster.get(`Deployment/${NAMESPACE}/${name}-api`) !== undefined;
+
+const volume = (source: object) => ({ podTemplate: { volumes: [{ name: 'v', ...source }] } });
+const sidecar = (more: object) => ({ podTemplate: { sidecars: [{ name: 's', image: 's:1', ...more }] } });
+const USES: [string, object][] = [
+  ['spec.revision.envSecretName', { revision: { image: 'evil:1', envSecretName: 'shop-db' } }],
+  ['spec.revision.envSecretName', { revision: { image: 'evil:1', envSecretName: 'shop-db-copy' } }],
+  ['spec.podTemplate.volumes[0].secret.secretName', volume({ secret: { secretName: 'shop-db' } })],
+  [
+    'spec.podTemplate.volumes[0].projected.sources[0].secret.name',
+    volume({ projected: { sources: [{ secret: { name: 'shop-db' } }] } }),
+  ],
+  [
+    'spec.podTemplate.volumes[0].persistentVolumeClaim.claimName',
+    volume({ persistentVolumeClaim: { claimName: 'shop-db' } }),
+  ],
+  [
+    'spec.podTemplate.sidecars[0].envFrom[0].secretRef.name',
+    sidecar({ envFrom: [{ secretRef: { name: 'shop-db' } }] }),
+  ],
+  [
+    'spec.podTemplate.sidecars[0].env[0].valueFrom.secretKeyRef.name',
+    sidecar({ env: [{ name: 'P', valueFrom: { secretKeyRef: { name: 'shop-db-copy', key: 'password' } } }] }),
+  ],
+  [
+    'spec.podTemplate.imagePullSecrets[0].name',
+    { podTemplate: { imagePullSecrets: [{ name: 'shop-tls' }] } },
+  ],
+];
+
+describe('what Berth made for another deployment', () => {
+  test.each(USES)('is not used by pods: %s', async (path, more) => {
+    const world = await withVictim();
+    world.create('evil', { revision: { image: 'evil:1' }, ...more });
+    await world.work();
+    expect(world.ready('evil')).toMatch(/^Refused: /);
+    expect(world.ready('evil')).toContain(path);
+    expect(hasPods(world, 'evil')).toBe(false);
+    expect(world.status('shop').status).toBe('READY');
+  });
+
+  test('is not used before it is made either', async () => {
+    const world = new Namespace();
+    world.create('evil', { revision: { image: 'evil:1', envSecretName: 'later-db' } });
+    await world.work(4);
+    expect(world.ready('evil')).toContain('does not exist');
+    world.create('later', { revision: { image: 'shop:1' } });
+    await world.work();
+    expect(world.status('later').status).toBe('READY');
+    expect(hasPods(world, 'evil')).toBe(false);
+  });
+
+  test('is not used by a later resource of its name', async () => {
+    const world = new Namespace();
+    world.cluster.put(
+      secret('web-env-1', { [LABELS.managedBy]: MANAGED_BY, [LABELS.deploymentId]: 'former' }),
+    );
+    world.create('web', { revision: { image: 'evil:1', envSecretName: 'web-env-1' } });
+    await world.work();
+    expect(world.ready('web')).toMatch(/^Refused: /);
+    expect(hasPods(world, 'web')).toBe(false);
+  });
+});
+
+test.each(['settings', 'orders-db', 'web-env-1', 'shop-env-1'])(
+  'a Secret of the namespace that Berth did not make is used: %s',
+  async (name) => {
+    const world = await withVictim();
+    world.cluster.put(secret(name));
+    world.create('web', { revision: { image: 'web:1', envSecretName: name } });
+    await world.work();
+    expect(world.status('web').status).toBe('READY');
+    expect(hasPods(world, 'web')).toBe(true);
+  },
+);
+
+test('a Secret that is made after the resource is used as soon as it is there', async () => {
+  const world = await withVictim();
+  world.create('web', { revision: { image: 'web:1', envSecretName: 'orders-db' } });
+  await world.work(3);
+  expect(hasPods(world, 'web')).toBe(false);
+  world.cluster.put(secret('orders-db'));
+  await world.work(10);
+  expect(hasPods(world, 'web')).toBe(true);
+});

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import type { UntypedObject } from '../../../src/kube/object.ts';
+import { byIdentity, identityChanges as changes } from '../../../src/operator/identity-preview.ts';
+
+const of = (name: string, spec: object): UntypedObject => ({
+  apiVersion: 'berth.dev/v1alpha1',
+  kind: 'ManagedDeployment',
+  metadata: { name, namespace: 'shop', uid: `uid-of-${name}` },
+  spec,
+});
+const kept = (id: string): UntypedObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'ControllerRevision',
+  metadata: { name: 'web-1', namespace: 'shop', labels: { 'berth.dev/deployment-id': id } },
+});
+
+const identityChanges = (resource: UntypedObject, all: UntypedObject[], left: UntypedObject[]) =>
+  changes(resource, byIdentity(all), left);
+
+test('names the resources that share an identity; the one whose uid it is stays as it is', () => {
+  const web = of('web', {});
+  const evil = of('evil', { deploymentId: 'uid-of-web' });
+  expect(identityChanges(evil, [web, evil], [])).toEqual([
+    'shares its identity with web: one of them will be stopped with the reason Conflict',
+  ]);
+  expect(identityChanges(web, [web, evil], [kept('uid-of-web')])).toEqual([]);
+});
+
+test('tells of data that is retained, and of objects that an earlier resource has left', () => {
+  const recorded = of('shop', { deploymentId: 'x', database: { volumePolicy: 'Delete' } });
+  expect(identityChanges(recorded, [recorded], [])).toEqual([expect.stringContaining('volumePolicy Delete')]);
+  expect(identityChanges(of('web', {}), [], [kept('former')])).toEqual([
+    expect.stringContaining('ControllerRevision web-1'),
+  ]);
+});
+
+test('is silent where nothing changes', () => {
+  const web = of('web', { database: { volumePolicy: 'Delete' } });
+  expect(identityChanges(web, [web, of('shop', { deploymentId: 'x' })], [kept('uid-of-web')])).toEqual([]);
+});
