@@ -210,7 +210,9 @@ test('what is ready and has not failed is not looked into', () => {
 test('messages and details of a report are masked, names of objects are not', () => {
   const clean = (text: string) => masked(text, 'hunter22');
   expect(withTexts(refused, clean)).toMatchObject({ message: 'no ***' });
-  const failing = report({ conditions: [ready('False')], failed, inPlaceFailure: failed });
+  const { message, culprit } = failed;
+  const symptoms = [{ component: 'api', reason: 'CrashLoop', since: '', message, culprit }];
+  const failing = report({ conditions: [ready('False')], failed, inPlaceFailure: failed, symptoms });
   const withoutIt = {
     message: 'api: ***',
     culprit: { component: 'api', object: 'web-hunter22', detail: 'said ***' },
@@ -219,5 +221,8 @@ test('messages and details of a report are masked, names of objects are not', ()
     conditions: [{ message: '***' }],
     failed: withoutIt,
     inPlaceFailure: withoutIt,
+    symptoms: [withoutIt],
   });
+  // Ready says nothing of a container that fails while its pod is ready in between.
+  expect(tellsOfFailure(report({ conditions: [ready('True')], symptoms }))).toBe(true);
 });
