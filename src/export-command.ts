@@ -7,6 +7,7 @@ import type { ManagedDeployment } from './contract/managed-deployment.ts';
 import { LABELS } from './contract/names.ts';
 import { asFolder, asStream, type Exported } from './export/files.ts';
 import { plainObjects } from './export/plain-objects.ts';
+import { normalizedName } from './domain/name.ts';
 import { createKubeClient, type KubeClient } from './kube/client.ts';
 import { isKubeError } from './kube/errors.ts';
 import type { UntypedObject } from './kube/object.ts';
@@ -66,7 +67,8 @@ function asked(args: readonly string[]): Asked {
 type Found = ManagedDeployment & UntypedObject;
 
 function isCalled({ metadata, spec }: Found, name: string): boolean {
-  return [metadata.name, spec.displayName, spec.deploymentId].includes(name);
+  const isNamed = spec.displayName !== undefined && normalizedName(spec.displayName) === normalizedName(name);
+  return isNamed || [metadata.name, spec.deploymentId].includes(name);
 }
 
 /** @throws UsageError where none or several are called so */
