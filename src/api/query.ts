@@ -39,13 +39,10 @@ export const booleanQuery = z.preprocess(
 
 /** A list in one parameter, separated by commas; a parameter that is given several times is one list. */
 export function csv<T extends z.ZodType<unknown, string>>(item: T) {
-  return z.preprocess(
-    (value) => (Array.isArray(value) ? value.join(',') : value),
-    z
-      .string()
-      .transform((value) => value.split(',').map((part) => part.trim()))
-      .pipe(z.array(item).min(1)),
-  );
+  return z
+    .preprocess((value) => (Array.isArray(value) ? value.join(',') : value), z.string())
+    .transform((value) => value.split(',').map((part) => part.trim()))
+    .pipe(z.array(item).min(1));
 }
 
 export const csvOfIds = csv(uuidSchema);
