@@ -574,7 +574,7 @@ export interface Operations {
   };
   deleteSeveralDeployments: {
     path: Record<never, never>;
-    query: { deployment_ids?: string; delete_tracing_project?: boolean };
+    query: { deployment_ids: string; delete_tracing_project?: boolean };
     headers: { 'X-Tenant-Id'?: string };
     body: undefined;
     answer: { resources: { deployment_id: string; status: number; detail: string | null }[] };
