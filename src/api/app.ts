@@ -13,6 +13,7 @@ import { refuseUnusedKey } from './idempotency.ts';
 import { parseJsonBody } from './json-body.ts';
 import { observeRequests, type TellEnd } from './observe-requests.ts';
 import { openApiOptions } from './openapi.ts';
+import { closePages } from './page-headers.ts';
 import { createLimiter } from './rate-limit.ts';
 import { requestId } from './request-id.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
@@ -164,6 +165,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   app.addHook('onRequest', authenticate(deps, limiter));
   app.addHook('onRequest', checks([refuseUnusedKey, bodyRoom()]));
   tellClosing(app);
+  app.addHook('onSend', closePages);
   app.register(swagger, openApiOptions(deps));
   app.register(async (scoped) => {
     healthRoutes(scoped, deps);

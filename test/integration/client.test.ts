@@ -149,7 +149,7 @@ test('a revision that fails ends the wait with 1, the cause and a remedy', async
   expect(again, again.err).toMatchObject({ code: 1 });
   expect(again.err).toMatch(/^revision 2: DEPLOY_FAILED\. \w/m);
   expect(again.err).toMatch(
-    /^CrashLoop: component api, Pod broken-api-\S+, container app, exit code \d+: \S/m,
+    /^CrashLoop: component api, Pod broken-\S+-api-\S+, container app, exit code \d+: \S/m,
   );
   expect(JSON.parse(again.out)).toMatchObject({ number: 2, status: 'DEPLOY_FAILED' });
   await cli(['deployments', 'delete', 'broken', '--wait']);
