@@ -28,7 +28,12 @@ const assets = () =>
   );
 const get = (url: string) => app.inject({ url, headers: { accept: 'text/html' } });
 
-const MISSING = ['/docs/nothing', '/docs/static/nothing.html', '/docs/static/%2e%2e/package.json', '/nothing'];
+const MISSING = [
+  '/docs/nothing',
+  '/docs/static/nothing.html',
+  '/docs/static/%2e%2e/package.json',
+  '/nothing',
+];
 
 test('every answer forbids to guess its type, and every page runs no foreign script and is in no frame', async () => {
   const answers = await Promise.all(
@@ -37,7 +42,8 @@ test('every answer forbids to guess its type, and every page runs no foreign scr
   const pages = answers.filter(
     ({ url, answer }) => url.startsWith('/docs') || /html/.test(String(answer.headers['content-type'])),
   );
-  for (const { url, answer } of answers) expect(answer.headers['x-content-type-options'], url).toBe('nosniff');
+  for (const { url, answer } of answers)
+    expect(answer.headers['x-content-type-options'], url).toBe('nosniff');
   const html = pages.filter(({ answer }) => /html/.test(String(answer.headers['content-type'])));
   expect(html.map(({ url }) => url)).toEqual(
     expect.arrayContaining(['/docs', '/page', '/docs/static/oauth2-redirect.html']),
