@@ -62,14 +62,15 @@ function details(revision: Revision): string {
   ]);
 }
 
-function explanation({ summary, causes, remedy }: Explanation): string {
+function explanation({ summary, causes, remedy, effects }: Explanation): string {
   const rows = causes.map(({ reason, message, object }) => {
     const where = [object?.component, object?.kind, object?.object, object?.container];
     return [reason, cell(where.filter((part) => part !== undefined).join(' ')), cell(message)];
   });
   const advice = remedy === null ? '' : `\n\nRemedy: ${cell(remedy.text)}`;
   const chain = rows.length === 0 ? '' : `\n\n${table(['CAUSE', 'WHERE', 'MESSAGE'], rows)}`;
-  return `${cell(summary)}${chain}${advice}`;
+  const restarts = effects.map((effect) => `\n\nLast change: ${cell(effect)}`).join('');
+  return `${cell(summary)}${chain}${advice}${restarts}`;
 }
 
 const list: Command = async (context, deployment) => {
