@@ -44,11 +44,17 @@ const split = (text: string) => text.split(',').map((part) => part.trim());
  * A list in one parameter, separated by commas; a parameter that is given several times is one list.
  * @param then what else becomes of the list
  */
-export function csv<T extends z.ZodType<unknown, string>, R extends z.ZodType<unknown, string[]> = z.ZodArray<T>>(
-  item: T,
-  then: (list: z.ZodArray<T>) => R = (list) => list as unknown as R,
-) {
-  return z.preprocess(joined, z.string().transform(split).pipe(then(z.array(item).min(1))));
+export function csv<
+  T extends z.ZodType<unknown, string>,
+  R extends z.ZodType<unknown, string[]> = z.ZodArray<T>,
+>(item: T, then: (list: z.ZodArray<T>) => R = (list) => list as unknown as R) {
+  return z.preprocess(
+    joined,
+    z
+      .string()
+      .transform(split)
+      .pipe(then(z.array(item).min(1))),
+  );
 }
 
 export const csvOfIds = csv(uuidSchema);

@@ -40,8 +40,11 @@ function connectionEffect(
     : [change];
 }
 
-const effectiveOf = ({ resource_spec: spec, deployment_type: type, default_ceilings: ceilings }: SourceConfig) =>
-  effectiveSpec(spec ?? {}, type, ceilings);
+const effectiveOf = ({
+  resource_spec: spec,
+  deployment_type: type,
+  default_ceilings: ceilings,
+}: SourceConfig) => effectiveSpec(spec ?? {}, type, ceilings);
 
 /** Which data services a change restarts, and why; nothing while the deployment is switched off. */
 export function changeEffects(

@@ -37,29 +37,40 @@ describe('a name', () => {
     });
   });
 
-  test.each([NFD.repeat(2), 'kept '])('that was stored before names had one form is found, changed and not doubled: %j', async (old) => {
-    const made = await create(`stored ${crypto.randomUUID()}`);
-    const { id } = made.body as Deployment;
-    await api.store.sql('UPDATE deployments SET name = $1 WHERE id = $2', [old, id]);
-    const spellings = [old, old.normalize('NFC')];
-    for (const spelling of spellings) expect(await named(`name=${encodeURIComponent(spelling)}`)).toEqual([old]);
-    const patched = await client.call('PATCH', `/v2/deployments/${id}`, { source_config: { resource_spec: { cpu: 2 } } });
-    expect(patched.status).toBe(200);
-    expect(patched.body).toMatchObject({ name: old, generation: 2 });
-    if (old.normalize('NFC') !== old) expect((await create(old)).status).toBe(409);
-    expect((await client.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
-  });
+  test.each([NFD.repeat(2), 'kept '])(
+    'that was stored before names had one form is found, changed and not doubled: %j',
+    async (old) => {
+      const made = await create(`stored ${crypto.randomUUID()}`);
+      const { id } = made.body as Deployment;
+      await api.store.sql('UPDATE deployments SET name = $1 WHERE id = $2', [old, id]);
+      const spellings = [old, old.normalize('NFC')];
+      for (const spelling of spellings)
+        expect(await named(`name=${encodeURIComponent(spelling)}`)).toEqual([old]);
+      const patched = await client.call('PATCH', `/v2/deployments/${id}`, {
+        source_config: { resource_spec: { cpu: 2 } },
+      });
+      expect(patched.status).toBe(200);
+      expect(patched.body).toMatchObject({ name: old, generation: 2 });
+      if (old.normalize('NFC') !== old) expect((await create(old)).status).toBe(409);
+      expect((await client.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
+    },
+  );
 
   test('of a tag and of a listener is one in all its spellings', async () => {
     expect((await client.call('POST', '/v2/tag-keys', { key: NFD })).body).toMatchObject({ key: NFC });
     expect((await client.call('POST', '/v2/tag-keys', { key: `${NFC} ` })).status).toBe(409);
-    expect((await client.call('POST', '/v2/listeners', { compute_id: `${NFD} ` })).body).toMatchObject({ compute_id: NFC });
+    expect((await client.call('POST', '/v2/listeners', { compute_id: `${NFD} ` })).body).toMatchObject({
+      compute_id: NFC,
+    });
     expect((await client.call('POST', '/v2/listeners', { compute_id: NFC })).status).toBe(409);
   });
 });
 
 test('a query takes what Python clients send, and lists what is accepted otherwise', async () => {
-  const { body } = await client.call('GET', '/v2/deployments?limit=5.0&offset=0.0&remote_reconciled=False&mask_secrets=True');
+  const { body } = await client.call(
+    'GET',
+    '/v2/deployments?limit=5.0&offset=0.0&remote_reconciled=False&mask_secrets=True',
+  );
   expect((body as { resources: unknown[] }).resources.length).toBeGreaterThan(0);
   const refused = await client.call('GET', '/v2/deployments?limit=5.5&remote_reconciled=yes&status=ready');
   expect(refused.status).toBe(422);
@@ -93,5 +104,19 @@ test('cores with the rounding error of a sum are stored rounded, and sent again 
   expect(dry.body).toMatchObject({ generation, pods_roll: false, new_revision: false });
   const again = await client.call('PATCH', path, { source_config: { resource_spec: spec } });
   expect(again.body).toMatchObject({ generation, source_config: { resource_spec: rounded } });
-  expect((await client.call('PATCH', path, { source_config: { resource_spec: { cpu: 0.300001 } } })).status).toBe(422);
+  expect(
+    (await client.call('PATCH', path, { source_config: { resource_spec: { cpu: 0.300001 } } })).status,
+  ).toBe(422);
+});
+
+test('a scale that restarts the database says so: in the dry run, in the answer and in explain', async () => {
+  const made = await create('scaled', { max_scale: 2 });
+  const { id, latest_revision_id: revision } = made.body as Deployment;
+  const path = `/v2/deployments/${id}`;
+  const body = { source_config: { resource_spec: { max_scale: 60 } } };
+  const effects = [expect.stringMatching(/^The database restarts: db_max_connections changes from 100 to /)];
+  expect((await client.call('PATCH', `${path}?dry_run=true`, body)).body).toMatchObject({ effects });
+  expect((await client.call('PATCH', path, body)).body).toMatchObject({ name: 'scaled', effects });
+  expect((await client.call('GET', `${path}/revisions/${revision}/explain`)).body).toMatchObject({ effects });
+  expect((await client.call('PATCH', path, body)).body).toMatchObject({ effects: [] });
 });

@@ -44,8 +44,7 @@ const bulkQuery = z.strictObject({
     list
       .transform(distinct)
       .pipe(z.array(z.string()).max(MAX_IDS, `must be at most ${MAX_IDS} different ids`)),
-  )
-    .describe(`Ids of deployments, separated by commas: at most ${MAX_IDS} different ones.`),
+  ).describe(`Ids of deployments, separated by commas: at most ${MAX_IDS} different ones.`),
   ...tracingQuery,
 });
 

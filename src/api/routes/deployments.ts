@@ -10,7 +10,12 @@ import { maskQuery, presenting } from '../deployment-answer.ts';
 import { createDeployment } from '../deployment-create.ts';
 import { patchDeployment } from '../deployment-patch.ts';
 import { presentDeployment } from '../deployment-present.ts';
-import { changedDeploymentSchema, deploymentListSchema, deploymentSchema, dryRunSchema } from '../deployment-schema.ts';
+import {
+  changedDeploymentSchema,
+  deploymentListSchema,
+  deploymentSchema,
+  dryRunSchema,
+} from '../deployment-schema.ts';
 import type { ApiDeps } from '../deps.ts';
 import { errorAnswers } from '../error-schema.ts';
 import { notFound } from '../errors.ts';
@@ -157,7 +162,9 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
       }
       const made = record.latestRevisionId !== null;
       const builds = made && record.source === 'git_host';
-      return reply.code(200).send({ ...shown, manifests, new_revision: made, builds, pods_roll: false, effects: [] });
+      return reply
+        .code(200)
+        .send({ ...shown, manifests, new_revision: made, builds, pods_roll: false, effects: [] });
     },
   );
 }
@@ -197,7 +204,11 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         dryRun,
       });
       reply.header('etag', etag(generation));
-      return { ...presentDeployment(record, presenting(deps, request, mask)), effects: [...effects], ...outlook };
+      return {
+        ...presentDeployment(record, presenting(deps, request, mask)),
+        effects: [...effects],
+        ...outlook,
+      };
     },
   );
 }

@@ -28,7 +28,7 @@ beforeAll(async () => {
     write();
   });
   port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port);
-});
+}, 60_000);
 afterAll(() => app.close());
 
 const head = (method: string, path: string, ...headers: string[]) =>

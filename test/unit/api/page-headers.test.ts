@@ -18,7 +18,7 @@ beforeAll(async () => {
     );
   });
   await app.ready();
-});
+}, 60_000);
 afterAll(() => app.close());
 
 /** The files that the page of /docs is made of. */

@@ -37,7 +37,7 @@ beforeAll(async () => {
     }));
   });
   await app.close();
-});
+}, 60_000);
 
 function sender(schema: unknown, name: string): Parameter['send'] {
   const validate = validatorCompiler({
