@@ -5,6 +5,7 @@ import { clusterOptions } from './cluster-access.ts';
 import { type Config, loadConfig } from './config.ts';
 import type { ManagedDeployment } from './contract/managed-deployment.ts';
 import { LABELS } from './contract/names.ts';
+import { normalizedName } from './domain/name.ts';
 import { asFolder, asStream, type Exported } from './export/files.ts';
 import { plainObjects } from './export/plain-objects.ts';
 import { createKubeClient, type KubeClient } from './kube/client.ts';
@@ -66,7 +67,8 @@ function asked(args: readonly string[]): Asked {
 type Found = ManagedDeployment & UntypedObject;
 
 function isCalled({ metadata, spec }: Found, name: string): boolean {
-  return [metadata.name, spec.displayName, spec.deploymentId].includes(name);
+  const isNamed = spec.displayName !== undefined && normalizedName(spec.displayName) === normalizedName(name);
+  return isNamed || [metadata.name, spec.deploymentId].includes(name);
 }
 
 /** @throws UsageError where none or several are called so */
@@ -81,11 +83,11 @@ async function findResource(client: KubeClient, { name, namespace }: Asked, conf
   const found = lists.flatMap(({ items }) => items).filter((item) => isCalled(item, name));
   const [only, another] = found;
   if (only === undefined) {
-    throw new UsageError(`no ManagedDeployment is called "${name}"; next: kubectl get mdep -A lists them`);
+    throw new UsageError(`no ManagedDeployment is called "${name}"; next: kubectl get mdep -A lists them`, 1);
   }
   if (another !== undefined) {
     const names = found.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).join(', ');
-    throw new UsageError(`several are called "${name}": ${names}; next: name one with -n, or by its id`);
+    throw new UsageError(`several are called "${name}": ${names}; next: name one with -n, or by its id`, 1);
   }
   return only;
 }
@@ -117,6 +119,7 @@ async function findTemplates(
     revision === undefined
       ? 'no revision of it is active; next: name one with --revision'
       : `the templates of revision ${revision} are not kept; next: name one of ${kept === '' ? 'none' : kept}`,
+    1,
   );
 }
 
@@ -140,7 +143,7 @@ async function readObjects(client: KubeClient, resource: Found): Promise<Untyped
 
 function writeFolder(folder: string, exported: Exported): void {
   if (existsSync(folder) && readdirSync(folder).length > 0) {
-    throw new UsageError(`--output: the folder ${folder} is not empty; next: name another one`);
+    throw new UsageError(`--output: the folder ${folder} is not empty; next: name another one`, 1);
   }
   mkdirSync(folder, { recursive: true });
   const files = asFolder(exported);

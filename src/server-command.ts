@@ -99,25 +99,36 @@ function withNextStep(message: string): string {
   return step === undefined ? message : `${message}; next: ${step}`;
 }
 
+const isWrongOption = (error: unknown): boolean =>
+  (error as { code?: string } | null)?.code?.startsWith('ERR_PARSE_ARGS') === true;
+
+/** Node's message about an option, as one line without its advice on positional arguments. */
+const optionMessage = ({ message }: Error) => message.split(/\. |\n/, 1)[0];
+
 /** Errors that tell their reader what to do need no stack; all others are bugs and show it. */
-function describe(error: unknown): string {
-  if (error instanceof UsageError) return `berth: ${error.message}\nsee: berth --help`;
+function describe(error: unknown, command: string): string {
+  const page = Object.hasOwn(HELPS, command) ? `berth ${command} --help` : 'berth --help';
+  if (error instanceof UsageError) return `berth: ${error.message}; see ${page}`;
   if (error instanceof ConfigError) return `berth: ${error.message}\nsee: berth config --help`;
   if (!(error instanceof Error)) return `berth: ${String(error)}`;
-  if ((error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS'))
-    return `berth: ${error.message}\nsee: berth --help`;
+  if (isWrongOption(error)) return `berth: ${optionMessage(error)}; see ${page}`;
   return error.message.startsWith('failed to ')
     ? `berth: ${withNextStep(error.message)}`
     : `berth: ${error.stack ?? error.message}`;
 }
 
-/** Runs a command; its failure is told on standard error. Returns the exit code. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof UsageError) return error.exitCode;
+  return isWrongOption(error) ? 2 : 1;
+}
+
+/** Runs a command; its failure is told on standard error. Returns the exit code: 2 for words that cannot be taken. */
 export async function serverCommand(words: readonly string[]): Promise<number> {
   try {
     await main(words);
     return Number(process.exitCode ?? 0);
   } catch (error) {
-    console.error(describe(error));
-    return 1;
+    console.error(describe(error, words[0] ?? ''));
+    return exitCodeOf(error);
   }
 }

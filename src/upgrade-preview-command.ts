@@ -17,7 +17,8 @@ installed, with the settings of the operator and a kubeconfig that has its right
 
   --json   for programs: {"version", "changed", "deployments": [{"namespace", "name", "revision", "changes", "problem", "identity"}]}
 
-Exit code: 0 when nothing would change, 2 when something would, 1 when it failed or a deployment cannot be told of.`;
+Exit code: 0 when nothing would change, 2 when something would (or the options are wrong: then nothing is printed to
+standard output), 1 when it failed or a deployment cannot be told of.`;
 
 const shown = (value: unknown) => (value === undefined ? '(none)' : JSON.stringify(value));
 const lineOf = ({ path, from, to }: FieldChange) => `    ${path}: ${shown(from)} → ${shown(to)}`;

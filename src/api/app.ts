@@ -13,6 +13,7 @@ import { refuseUnusedKey } from './idempotency.ts';
 import { parseJsonBody } from './json-body.ts';
 import { observeRequests, type TellEnd } from './observe-requests.ts';
 import { openApiOptions } from './openapi.ts';
+import { closePages } from './page-headers.ts';
 import { createLimiter } from './rate-limit.ts';
 import { requestId } from './request-id.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
@@ -43,8 +44,19 @@ import { validatorCompiler } from './validation.ts';
 
 /** The HTTP API, built apart from listening. */
 
-/** A request must have arrived within this time, in milliseconds. */
+/** A request must have arrived within this time, body included, in milliseconds; a new connection must have sent one. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** How often Node looks for requests that are late, at most: they end that much after their time. */
+const LATE_CHECK_MS = 1_000;
+
+/**
+ * Node's options for requests that are late. Node takes the larger of headersTimeout (60 s by default) and requestTimeout
+ * as the time of the whole request, and checks every 30 s by default, so both are set: a body could take 90 s otherwise.
+ */
+const lateRequests = (timeoutMs: number) => ({
+  headersTimeout: timeoutMs,
+  connectionsCheckingInterval: Math.min(LATE_CHECK_MS, timeoutMs),
+});
 
 function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
@@ -131,17 +143,17 @@ function listenerProtocol(app: FastifyInstance, deps: ApiDeps): void {
 
 /** Makes the API. It never listens: the caller does, or uses `inject`. */
 export function buildApp(deps: ApiDeps): FastifyInstance {
-  const { logger } = deps;
+  const { logger, requestTimeoutMs = REQUEST_TIMEOUT_MS } = deps;
   const handleError = errorHandler(logger);
   const limiter = createLimiter(deps.rateLimits ?? null);
   const app = fastify({
     bodyLimit: deps.bodyLimit ?? deps.policy.body_bytes,
     trustProxy: deps.trustProxy?.length ? [...deps.trustProxy] : false,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: requestTimeoutMs,
     genReqId: requestId,
     requestIdHeader: false,
     logger: false,
-    http: { requireHostHeader: false },
+    http: { requireHostHeader: false, ...lateRequests(requestTimeoutMs) },
     // What still comes in on open connections is answered, and told that they end.
     return503OnClosing: false,
     clientErrorHandler: answerClientError,
@@ -164,6 +176,7 @@ export function buildApp(deps: ApiDeps): FastifyInstance {
   app.addHook('onRequest', authenticate(deps, limiter));
   app.addHook('onRequest', checks([refuseUnusedKey, bodyRoom()]));
   tellClosing(app);
+  app.addHook('onSend', closePages);
   app.register(swagger, openApiOptions(deps));
   app.register(async (scoped) => {
     healthRoutes(scoped, deps);

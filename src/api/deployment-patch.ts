@@ -1,5 +1,6 @@
 import type { RenderConfig } from '../contract/render-config.ts';
 import { type BodyIssue, below } from '../domain/body-issue.ts';
+import { changeEffects } from '../domain/change-effects.ts';
 import type { Condition, Reason } from '../domain/conditions.ts';
 import { withDefaultCeilings } from '../domain/default-ceilings.ts';
 import type { Secret } from '../domain/deployment.ts';
@@ -17,7 +18,7 @@ import { lockForChange } from './deployment-lock.ts';
 import { checkClusterSupport, manifestsOf, resourceOf, rollsPods } from './deployment-manifests.ts';
 import { outlookOf, wantedNow } from './deployment-outlook.ts';
 import { renderingOf } from './deployment-placement.ts';
-import { checkQuota, keptVolumeOf, quotaUsage } from './deployment-quota.ts';
+import { checkQuota, externalServices, keptVolumeOf, quotaUsage } from './deployment-quota.ts';
 import {
   checkRepositoryHost,
   conflict,
@@ -48,6 +49,8 @@ export interface PatchResult {
   readonly record: DeploymentRecord;
   /** That is stored: of a dry run the one before. */
   readonly generation: number;
+  /** Which data services the change restarts, and why. */
+  readonly effects: readonly string[];
   /** Only of a dry run. */
   readonly outlook: Pick<DryRunAnswer, 'manifests' | 'new_revision' | 'builds' | 'pods_roll'> | null;
 }
@@ -118,12 +121,14 @@ interface Change {
   readonly patched: Patched;
   /** null: none results. */
   readonly revision: NewRevision | null;
+  /** Which data services it restarts, and why. */
+  readonly effects: readonly string[];
 }
 
 async function write(
   deps: ApiDeps,
   transaction: Transaction,
-  { before, patched, revision }: Change,
+  { before, patched, revision, effects }: Change,
   actor: Actor,
 ): Promise<DeploymentRecord> {
   const { next, changed } = patched;
@@ -145,7 +150,7 @@ async function write(
     usage,
     actor,
     message: `Changed: ${changed.join(', ')}.`,
-    details: { changed: [...changed] },
+    details: { changed: [...changed], ...(effects.length === 0 ? {} : { effects }) },
   });
 }
 
@@ -164,19 +169,25 @@ async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequ
   const keptVolumeGi = await keptVolumeOf(deps, transaction, before, secrets);
   const patched = decide(deps, { record: before, secrets, keptVolumeGi }, request.body);
   const revision = patched.newRevision ? newRevision(before.source, patched.next.sourceRevisionConfig) : null;
+  const effects = changeEffects(
+    before.sourceConfig,
+    patched.next.sourceConfig,
+    externalServices(namesOf(patched.next.secrets)),
+  );
   const dueBefore = request.dryRun ? await wantedNow(transaction, before.id) : null;
-  const record = await write(deps, transaction, { before, patched, revision }, request.actor);
+  const record = await write(deps, transaction, { before, patched, revision, effects }, request.actor);
   if (dueBefore === null && !touches(patched, 'source_config.resource_spec'))
-    return { record, generation: record.generation, outlook: null };
+    return { record, generation: record.generation, effects, outlook: null };
   const rendering = await readRendering(transaction, before);
   checkClusterSupport(resourceOf(deps, record, null, namesOf(patched.next.secrets)), rendering);
-  if (dueBefore === null) return { record, generation: record.generation, outlook: null };
+  if (dueBefore === null) return { record, generation: record.generation, effects, outlook: null };
   const after = { record, due: await wantedNow(transaction, before.id) };
   const outlook = await outlookOf(deps, transaction, { before: { record: before, due: dueBefore }, after });
   const builds = revision?.status === 'AWAITING_BUILD';
   return {
     record,
     generation: before.generation,
+    effects,
     outlook: {
       manifests: manifestsOf(outlook.after, rendering, outlook.served?.after),
       new_revision: revision !== null,

@@ -29,7 +29,8 @@ export interface Asked {
 
 type QuotaDeps = Pick<ApiDeps, 'policy' | 'secretBox'>;
 
-const externalServices = (secretNames: readonly string[]) => ({
+/** Data services that secrets of these names bring. */
+export const externalServices = (secretNames: readonly string[]) => ({
   database: secretNames.includes(EXTERNAL_DATABASE_SECRET),
   cache: secretNames.includes(EXTERNAL_CACHE_SECRET),
 });

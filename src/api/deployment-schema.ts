@@ -97,6 +97,18 @@ export const deploymentSchema = z
   .describe('A deployment.');
 export type ShownDeployment = z.infer<typeof deploymentSchema>;
 
+const effectsField = {
+  effects: z
+    .array(z.string())
+    .describe(
+      'Which data services the change restarts, and why, as sentences; empty: none. The database restarts when its connections, cores or memory change, also where these follow from a scale.',
+    ),
+};
+
+export const changedDeploymentSchema = deploymentSchema
+  .extend(effectsField)
+  .describe('The deployment as changed, and what the change restarts.');
+
 export const deploymentListSchema = z
   .object({
     resources: z.array(deploymentSchema).describe('Newest first.'),
@@ -128,6 +140,6 @@ const dryRunFields = {
 };
 
 export const dryRunSchema = deploymentSchema
-  .extend(dryRunFields)
+  .extend({ ...dryRunFields, ...effectsField })
   .describe('The deployment as it would be, and what would follow. Nothing was written.');
 export type DryRunAnswer = z.infer<typeof dryRunSchema>;

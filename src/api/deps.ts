@@ -63,6 +63,8 @@ export interface ApiDeps {
   readonly projectRoom?: KnownRoom;
   /** Largest request body in bytes; default: the policy's. */
   readonly bodyLimit?: number;
+  /** How long a request may take to arrive, in milliseconds; default: 30 s. */
+  readonly requestTimeoutMs?: number;
   readonly clock?: () => Date;
   /** Told what is measured; absent: nobody is. */
   readonly observer?: ApiObserver;

@@ -47,7 +47,9 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
       ].join('\r\n'),
     );
   }
-  socket.destroySoon();
+  // Part of an answer may wait for a client that does not read: the end of a late request does not.
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && answering(socket)) socket.destroy();
+  else socket.destroySoon();
 }
 
 /** The listener of `checkExpectation`: an Expect other than 100-continue is a 417. */

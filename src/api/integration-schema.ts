@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { uuidSchema } from '../domain/deployment-bodies.ts';
 import { GIT_PROVIDERS } from '../domain/git-host.ts';
 import { gitHostUrlSchema } from '../domain/https-url.ts';
-import { line } from '../domain/kubernetes/text.ts';
+import { NAME_FORM, nameSchema } from '../domain/name.ts';
 import type { Integration } from '../store/integrations.ts';
 import { timeSchema } from './deployment-schema.ts';
 
 /** Integrations as sent and as answered: a token goes in and never comes out. */
 
-const nameSchema = line(128).min(1).describe('Name, unique in the tenant.');
+const integrationNameSchema = nameSchema.describe(`Name, unique in the tenant. ${NAME_FORM}`);
 const tokenSchema = z
   .string()
   .min(1)
@@ -20,7 +20,7 @@ const tokenSchema = z
 
 export const createIntegrationSchema = z
   .strictObject({
-    name: nameSchema,
+    name: integrationNameSchema,
     provider: z.enum(GIT_PROVIDERS).describe('What runs there; git: any other git server.'),
     host_url: gitHostUrlSchema
       .describe('https URL of the git host. The token is used for it alone; it cannot be changed.')
@@ -30,7 +30,7 @@ export const createIntegrationSchema = z
   .describe('An integration to be made.');
 
 export const patchIntegrationSchema = z
-  .strictObject({ name: nameSchema.optional(), token: tokenSchema.optional() })
+  .strictObject({ name: integrationNameSchema.optional(), token: tokenSchema.optional() })
   .describe('What is to change; what is absent stays.');
 
 export const integrationSchema = z

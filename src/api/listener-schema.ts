@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { uuidSchema } from '../domain/deployment-bodies.ts';
 import { dnsLabelSchema } from '../domain/kubernetes/names.ts';
-import { line } from '../domain/kubernetes/text.ts';
+import { NAME_FORM, nameSchema } from '../domain/name.ts';
 import { LISTENER_STATUSES } from '../domain/states.ts';
 import type { ListenerRecord } from '../store/records.ts';
 import { timeSchema } from './deployment-schema.ts';
@@ -20,20 +20,21 @@ const computeConfigSchema = z
   })
   .describe('How it deploys.');
 
+const computeIdSchema = nameSchema.describe(
+  `The owner's name of the cluster, unique in the tenant. ${NAME_FORM}`,
+);
+
 export const listenerBodySchema = z
   .strictObject({
     compute_type: computeTypeSchema.default('k8s'),
-    compute_id: line(128).min(1).describe("The owner's name of the cluster, unique in the tenant."),
+    compute_id: computeIdSchema,
     compute_config: computeConfigSchema.default({ k8s_namespaces: [] }),
   })
   .describe('A listener to be made.');
 
 export const patchListenerSchema = z
   .strictObject({
-    compute_id: line(128)
-      .min(1)
-      .optional()
-      .describe("The owner's name of the cluster, unique in the tenant."),
+    compute_id: computeIdSchema.optional(),
     compute_config: computeConfigSchema.optional(),
     cluster_id: z
       .null()

@@ -8,7 +8,12 @@ import { containerSchema } from '../domain/kubernetes/container.ts';
 import { volumeMountSchema, volumeSchema } from '../domain/kubernetes/volume.ts';
 import { resourceSpecSchema } from '../domain/resource-spec.ts';
 import type { HostingMode } from '../domain/source.ts';
-import { deploymentSchema, dryRunSchema, shownResourceSpecSchema } from './deployment-schema.ts';
+import {
+  changedDeploymentSchema,
+  deploymentSchema,
+  dryRunSchema,
+  shownResourceSpecSchema,
+} from './deployment-schema.ts';
 import type { ApiDeps } from './deps.ts';
 import { withAnswers } from './openapi-answers.ts';
 import { withExamples } from './openapi-examples.ts';
@@ -20,6 +25,7 @@ import { type AnswerHeader, type JsonSchema, type OpenApiDocument, operationsOf 
 /** Schemas that the document names once and refers to. */
 const COMPONENTS: Readonly<Record<string, z.ZodType>> = {
   Deployment: deploymentSchema,
+  ChangedDeployment: changedDeploymentSchema,
   DeploymentDryRun: dryRunSchema,
   CreateDeployment: createBodySchema,
   PatchDeployment: patchBodySchema,

@@ -12,26 +12,49 @@ function bounded(digits: string): number {
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number(digits), Number.MAX_SAFE_INTEGER));
 }
 
-/** An integer in a query: digits only, no other spelling of a number. */
+/** Digits; a fraction of zeros, as Python writes whole floats, changes nothing. */
+const WHOLE_NUMBER = /^(-?\d{1,20})(?:\.0{1,20})?$/;
+
+/** An integer in a query: `5`, or `5.0`. */
 export function integer(schema: z.ZodInt) {
-  return z.preprocess(
-    (value) => (typeof value === 'string' && /^-?\d{1,20}$/.test(value) ? bounded(value) : value),
-    schema,
-  );
+  return z.preprocess((value) => {
+    const [, digits] = (typeof value === 'string' ? WHOLE_NUMBER.exec(value) : null) ?? [];
+    return digits === undefined ? value : bounded(digits);
+  }, schema);
 }
 
-/** `true` or `false`. */
+/** As clients of several languages write them: `True` is Python's. */
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+/** A boolean in a query, in any case, or as 1 and 0. */
 export const booleanQuery = z.preprocess(
-  (value) => (value === 'true' || value === 'false' ? value === 'true' : value),
+  (value) => (typeof value === 'string' ? (BOOLEANS.get(value.toLowerCase()) ?? value) : value),
   z.boolean(),
 );
 
-/** A list in one parameter, separated by commas. */
-export function csv<T extends z.ZodType<unknown, string>>(item: T) {
-  return z
-    .string()
-    .transform((value) => value.split(','))
-    .pipe(z.array(item).min(1));
+const joined = (value: unknown) => (Array.isArray(value) ? value.join(',') : value);
+const split = (text: string) => text.split(',').map((part) => part.trim());
+
+/**
+ * A list in one parameter, separated by commas; a parameter that is given several times is one list.
+ * @param then what else becomes of the list
+ */
+export function csv<
+  T extends z.ZodType<unknown, string>,
+  R extends z.ZodType<unknown, string[]> = z.ZodArray<T>,
+>(item: T, then: (list: z.ZodArray<T>) => R = (list) => list as unknown as R) {
+  return z.preprocess(
+    joined,
+    z
+      .string()
+      .transform(split)
+      .pipe(then(z.array(item).min(1))),
+  );
 }
 
 export const csvOfIds = csv(uuidSchema);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { uuidSchema } from '../domain/deployment-bodies.ts';
-import { line } from '../domain/kubernetes/text.ts';
+import { NAME_FORM, nameSchema } from '../domain/name.ts';
 import { UniqueViolation } from '../store/errors.ts';
 import type { TagKey, TagValue } from '../store/tags.ts';
 import { timeSchema } from './deployment-schema.ts';
@@ -34,12 +34,11 @@ export const valueListSchema = z
 
 export const keyParams = z.strictObject({ tag_key_id: uuidSchema.describe('Id of the tag key.') });
 export const valueParams = keyParams.extend({ tag_value_id: uuidSchema.describe('Id of the tag value.') });
-const tagText = line(128).min(1);
 export const keyBodySchema = z
-  .strictObject({ key: tagText.describe('The key, unique in the tenant.') })
+  .strictObject({ key: nameSchema.describe(`The key, unique in the tenant. ${NAME_FORM}`) })
   .describe('A tag key.');
 export const valueBodySchema = z
-  .strictObject({ value: tagText.describe('The value, unique for its key.') })
+  .strictObject({ value: nameSchema.describe(`The value, unique for its key. ${NAME_FORM}`) })
   .describe('A tag value.');
 
 /** A tag key as answered. */

@@ -2,6 +2,7 @@ import type { FastifySchemaCompiler } from 'fastify';
 import { z } from 'zod';
 import type { BodyIssue } from '../domain/body-issue.ts';
 import { wrongShape } from './errors.ts';
+import { shapeMessage } from './shape-message.ts';
 
 /** zod's verdict on the parts of a request, in the form of a 422. */
 
@@ -26,7 +27,8 @@ function at(value: unknown, path: readonly PropertyKey[]): unknown {
 function toIssues(issue: z.core.$ZodIssue, data: unknown, part: string): BodyIssue[] {
   const loc: Loc = [part, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))];
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ loc: [...loc, key], msg: 'is no field', type: 'extra_forbidden' }));
+    const msg = part === 'query' ? 'is not a parameter of this route' : 'is no field';
+    return issue.keys.map((key) => ({ loc: [...loc, key], msg, type: 'extra_forbidden' }));
   }
   if (issue.code === 'invalid_type' && at(data, issue.path) === undefined) {
     return [{ loc, msg: 'is required', type: 'missing' }];
@@ -50,9 +52,10 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, ht
   const part = PARTS[httpPart ?? ''] ?? 'body';
   // Most requests have no query: what that comes to need not be asked each time.
   const noQuery = httpPart === 'querystring' ? z.safeParse(schema, {}) : null;
+  const error = shapeMessage(part);
   return (data: unknown) => {
     if (noQuery?.success && isEmpty(data)) return { value: { ...(noQuery.data as object) } };
-    const result = z.safeParse(schema, data);
+    const result = z.safeParse(schema, data, { error });
     return result.success
       ? { value: result.data }
       : { error: wrongShape(zodIssues(result.error, data, part)) };

@@ -277,6 +277,46 @@ export type Deployment = {
   tracing_project_id: string;
   effective_resource_spec: EffectiveResourceSpec;
 };
+export type ChangedDeployment = {
+  id: string;
+  tenant_id: string;
+  name: string;
+  source: 'git_host' | 'external_image' | 'internal_image';
+  source_config: {
+    integration_id: string | null;
+    repo_url: string | null;
+    deployment_type: 'dev_free' | 'dev' | 'prod' | null;
+    build_on_push: boolean | null;
+    custom_url: string | null;
+    resource_spec: ShownResourceSpec | null;
+    listener_id: string | null;
+    listener_config: { cluster_namespace: string | null } | null;
+    install_command: string | null;
+    build_command: string | null;
+  };
+  source_revision_config: {
+    repo_ref: string | null;
+    workflow_config_path: string | null;
+    image_uri: string | null;
+    repo_commit_sha: string | null;
+  };
+  secrets: { name: string; value: string }[];
+  created_at: string;
+  updated_at: string;
+  status: 'AWAITING_DELETE' | 'UNKNOWN' | 'UNUSED' | 'AWAITING_DATABASE' | 'READY';
+  latest_revision_id: string | null;
+  active_revision_id: string | null;
+  image_version: string | null;
+  generation: number;
+  observed_generation: number;
+  remote_reconciled: boolean;
+  last_observed_at: string | null;
+  conditions: Condition[];
+  url: string | null;
+  tracing_project_id: string;
+  effective_resource_spec: EffectiveResourceSpec;
+  effects: string[];
+};
 export type DeploymentDryRun = {
   id: string;
   tenant_id: string;
@@ -319,6 +359,7 @@ export type DeploymentDryRun = {
   new_revision: boolean;
   builds: boolean;
   pods_roll: boolean;
+  effects: string[];
 };
 export type ShownResourceSpec = {
   min_scale: number | null;
@@ -591,7 +632,7 @@ export interface Operations {
     query: { dry_run?: boolean; mask_secrets?: boolean };
     headers: { 'If-Match'?: string; 'X-Tenant-Id'?: string };
     body: PatchDeploymentInput;
-    answer: Deployment | DeploymentDryRun;
+    answer: ChangedDeployment | DeploymentDryRun;
   };
   deleteDeployment: {
     path: { deployment_id: string };
@@ -905,6 +946,7 @@ export interface Operations {
         current: boolean;
       }[];
       remedy: { kind: 'act' | 'wait'; reason: string; text: string } | null;
+      effects: string[];
       knowledge: { current: boolean; at: string | null; age_seconds: number | null };
     };
   };

@@ -1,8 +1,8 @@
-import { parseArgs } from 'node:util';
 import { createClient } from './client.ts';
 import { ClientUsageError, type Context, FORMATS, type Format } from './context.ts';
 import { DEPLOYMENTS_HELP, type DeploymentOptions, deploymentsCommand } from './deployments-command.ts';
 import { LOGS_HELP, logsCommand } from './logs-command.ts';
+import { readWords } from './options.ts';
 import { ApiProblem, isPassing } from './problem.ts';
 import { REVISIONS_HELP, revisionsCommand } from './revisions-command.ts';
 import type { Outcome } from './watch.ts';
@@ -23,10 +23,15 @@ const OPTIONS_HELP = `
 Options of all these commands:
   -o, --output table|json|yaml   default: table, with secrets masked
   --url URL                      base URL of the API; default: BERTH_URL
-  --timeout SECONDS              of --wait and watch; default: 900
+
+Options of create, patch, delete, rollback, redeploy (and --timeout of watch):
+  --wait                         wait until it is settled: READY, or failed, or gone
+  --timeout SECONDS              how long; default: 900. A rollout goes on when the time is up
+
+An option that a command does not know is refused.
 
 BERTH_API_KEY holds the key, BERTH_TENANT_ID the tenant for keys that may name one.
-Exit codes: 0 done, 1 the API refused or the deployment failed, 2 wrong usage, 3 could not be found out: the API was
+Exit codes: 0 done, 1 the API refused, the deployment failed or the time was up, 2 wrong usage, 3 could not be found out: the API was
 not reached, or too busy, 130 interrupted.`;
 
 const HELPS: Readonly<Record<string, string>> = {
@@ -34,34 +39,6 @@ const HELPS: Readonly<Record<string, string>> = {
   revisions: REVISIONS_HELP,
   logs: LOGS_HELP,
 };
-
-function parse(words: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...words],
-      allowPositionals: true,
-      options: {
-        output: { type: 'string', short: 'o', default: 'table' },
-        file: { type: 'string', short: 'f' },
-        url: { type: 'string' },
-        timeout: { type: 'string', default: '900' },
-        status: { type: 'string' },
-        'name-contains': { type: 'string' },
-        wait: { type: 'boolean', default: false },
-        follow: { type: 'boolean', default: false },
-        previous: { type: 'boolean', default: false },
-        component: { type: 'string' },
-        revision: { type: 'string' },
-        since: { type: 'string' },
-        limit: { type: 'string' },
-        'delete-tracing-project': { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    });
-  } catch (error) {
-    throw new ClientUsageError((error as Error).message);
-  }
-}
 
 function formatOf(word: string): Format {
   const format = FORMATS.find((known) => known === word);
@@ -98,7 +75,7 @@ function headerValue(variable: string, value: string): string {
 }
 
 function contextFrom(
-  values: ReturnType<typeof parse>['values'],
+  values: ReturnType<typeof readWords>['values'],
   settings: ClientSettings,
   stopped: AbortSignal,
 ): Context {
@@ -123,7 +100,7 @@ async function run(
   settings: ClientSettings,
   stopped: AbortSignal,
 ): Promise<Outcome['end']> {
-  const { values, positionals } = parse(words);
+  const { values, positionals } = readWords(words);
   const [resource = '', ...rest] = positionals;
   if (values.help || rest.length === 0 || rest[0] === 'help') {
     console.log(`${HELPS[resource]}\n${OPTIONS_HELP}`);
@@ -131,7 +108,7 @@ async function run(
   }
   const timeoutSeconds = secondsOf(values.timeout);
   const context = contextFrom(values, settings, stopped);
-  if (resource === 'revisions') return revisionsCommand(context, rest);
+  if (resource === 'revisions') return revisionsCommand(context, { wait: values.wait, timeoutSeconds }, rest);
   if (resource === 'logs') {
     const { component, revision, since, limit, previous } = values;
     return logsCommand(context, { component, revision, since, limit, previous }, rest);
@@ -164,7 +141,7 @@ export async function clientCommand(words: readonly string[], settings: ClientSe
       return EXIT.interrupted;
     }
     if (error instanceof ClientUsageError) {
-      console.error(`berth: ${error.message}\nsee: berth ${words[0]} --help`);
+      console.error(`berth: ${error.message}; see berth ${words[0]} --help`);
       return EXIT.usage;
     }
     if (!(error instanceof ApiProblem)) throw error;

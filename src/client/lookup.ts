@@ -22,7 +22,16 @@ async function byId(client: Client, id: string, mask: boolean): Promise<Deployme
 async function byName(client: Client, name: string, mask: boolean): Promise<Deployment | null> {
   const query = { name, mask_secrets: mask, limit: PAGE };
   const { resources } = await client.call('listDeployments', { query });
-  return resources.find(({ status }) => status !== 'AWAITING_DELETE') ?? resources[0] ?? null;
+  const live = resources.filter(({ status }) => status !== 'AWAITING_DELETE');
+  const found = live.length > 0 ? live : resources;
+  const same = found.find((deployment) => deployment.name === name);
+  // Names of before they had one spelling may be one to the API.
+  if (same === undefined && live.length > 1)
+    throw new ApiProblem(
+      409,
+      `"${name}" is the name of several deployments: ${live.map(({ id }) => id).join(', ')}. Name one by its id.`,
+    );
+  return same ?? found[0] ?? null;
 }
 
 /**

@@ -4,6 +4,7 @@ import { ClientUsageError, type Context, show } from './context.ts';
 import { followed, showLines } from './log-output.ts';
 import { findDeployment, findRevisionId, type Revision, revisionsOf } from './lookup.ts';
 import { age, cell, fields, table } from './table.ts';
+import { type Outcome, watch } from './watch.ts';
 
 /** `berth revisions …`. */
 
@@ -12,14 +13,27 @@ export const REVISIONS_HELP = `usage: berth revisions COMMAND DEPLOYMENT [REVISI
   list DEPLOYMENT
   get DEPLOYMENT [REVISION]
   explain DEPLOYMENT [REVISION]     why it is where it is, and what to do
-  rollback DEPLOYMENT REVISION      a new revision with that one's content, secrets included
-  redeploy DEPLOYMENT [REVISION]    the same content again
+  rollback DEPLOYMENT REVISION [--wait]      a new revision with that one's content, secrets included
+  redeploy DEPLOYMENT [REVISION] [--wait]    the same content again
   build-logs DEPLOYMENT [REVISION]  what its build printed; --follow: until the build has ended
 
 DEPLOYMENT is an id or a name, REVISION an id or a number; default: the latest one.`;
 
 type Explanation = Operations['explainRevision']['answer'];
-type Command = (context: Context, deployment: Deployment, revision: string | undefined) => Promise<void>;
+type End = Outcome['end'];
+
+/** Options of these commands, as parsed. */
+export interface RevisionOptions {
+  readonly wait: boolean;
+  readonly timeoutSeconds: number;
+}
+
+type Command = (
+  context: Context,
+  deployment: Deployment,
+  revision: string | undefined,
+  options: RevisionOptions,
+) => Promise<End | undefined>;
 
 const HEADER = ['NUMBER', 'STATUS', 'RUNS', 'REASON', 'AGE', 'ID'];
 
@@ -48,14 +62,15 @@ function details(revision: Revision): string {
   ]);
 }
 
-function explanation({ summary, causes, remedy }: Explanation): string {
+function explanation({ summary, causes, remedy, effects }: Explanation): string {
   const rows = causes.map(({ reason, message, object }) => {
     const where = [object?.component, object?.kind, object?.object, object?.container];
     return [reason, cell(where.filter((part) => part !== undefined).join(' ')), cell(message)];
   });
   const advice = remedy === null ? '' : `\n\nRemedy: ${cell(remedy.text)}`;
   const chain = rows.length === 0 ? '' : `\n\n${table(['CAUSE', 'WHERE', 'MESSAGE'], rows)}`;
-  return `${cell(summary)}${chain}${advice}`;
+  const restarts = effects.map((effect) => `\n\nLast change: ${cell(effect)}`).join('');
+  return `${cell(summary)}${chain}${advice}${restarts}`;
 }
 
 const list: Command = async (context, deployment) => {
@@ -64,6 +79,7 @@ const list: Command = async (context, deployment) => {
   const now = new Date();
   const rows = found.map((revision) => row(revision, deployment.active_revision_id, now));
   await show(context, found, () => table(HEADER, rows));
+  return undefined;
 };
 
 async function pathTo({ client }: Context, deployment: Deployment, word: string | undefined) {
@@ -74,13 +90,14 @@ async function pathTo({ client }: Context, deployment: Deployment, word: string 
 const get: Command = async (context, deployment, word) => {
   const path = await pathTo(context, deployment, word);
   const revision = await context.client.call('getRevision', { path });
-  await show(context, revision, () => details(revision));
+  return shown(context, revision);
 };
 
 const explain: Command = async (context, deployment, word) => {
   const path = await pathTo(context, deployment, word);
   const why = await context.client.call('explainRevision', { path });
   await show(context, why, () => explanation(why));
+  return undefined;
 };
 
 type BuildLogPage = Operations['getBuildLog']['answer'];
@@ -105,14 +122,38 @@ const buildLogs: Command = async (context, deployment, word) => {
     const { step, attempt, text } = line as BuildLogLine;
     return `${step}${attempt === 1 ? '' : ` (attempt ${attempt})`} | ${text}`;
   });
+  return undefined;
 };
 
+async function shown(context: Context, revision: Revision): Promise<undefined> {
+  await show(context, revision, () => details(revision));
+}
+
+/** Follows the rollout of a new revision. However it ends, the revision is printed, so that its number is known. */
+async function waited(
+  context: Context,
+  deployment: Deployment,
+  made: Revision,
+  timeoutSeconds: number,
+): Promise<End> {
+  let latest = made;
+  try {
+    const { end, message } = await watch(context, deployment.id, timeoutSeconds, made.id);
+    context.note(message);
+    const path = { deployment_id: deployment.id, revision_id: made.id };
+    if (end !== 'unknown') latest = await context.client.call('getRevision', { path }).catch(() => made);
+    return end;
+  } finally {
+    await shown(context, latest);
+  }
+}
+
 function again(operation: 'rollBackRevision' | 'deployRevisionAgain'): Command {
-  return async (context, deployment, word) => {
+  return async (context, deployment, word, { wait, timeoutSeconds }) => {
     const path = await pathTo(context, deployment, word);
     const headers = { 'Idempotency-Key': randomUUID() };
-    const revision = await context.client.call(operation, { path, headers });
-    await show(context, revision, () => details(revision));
+    const made = await context.client.call(operation, { path, headers });
+    return wait ? await waited(context, deployment, made, timeoutSeconds) : await shown(context, made);
   };
 }
 
@@ -127,9 +168,14 @@ const COMMANDS: Readonly<Record<string, { run: Command; needsRevision?: true; mo
 
 /**
  * Runs one command.
+ * @returns how it ended
  * @throws ClientUsageError, ApiProblem
  */
-export async function revisionsCommand(context: Context, words: readonly string[]): Promise<'reached'> {
+export async function revisionsCommand(
+  context: Context,
+  options: RevisionOptions,
+  words: readonly string[],
+): Promise<End> {
   const [verb = '', name, revision, ...rest] = words;
   const command = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
   if (command === undefined) throw new ClientUsageError(`berth revisions: "${verb}" is no command`);
@@ -138,6 +184,6 @@ export async function revisionsCommand(context: Context, words: readonly string[
     throw new ClientUsageError(`berth revisions ${verb}: name a revision, by number or id`);
   if (rest.length > 0 || words.length - 1 > command.most)
     throw new ClientUsageError(`berth revisions ${verb}: "${words.at(-1)}" is not expected here`);
-  await command.run(context, await findDeployment(context.client, name, true), revision);
-  return 'reached';
+  const deployment = await findDeployment(context.client, name, true);
+  return (await command.run(context, deployment, revision, options)) ?? 'reached';
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { line } from './kubernetes/text.ts';
+import { nameSchema } from './name.ts';
 
 /** Rules of API keys, alike for the API and `berth keys create`. */
 
@@ -13,9 +13,7 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-export const apiKeyNameSchema = line(128)
-  .refine((name) => name.trim() !== '', 'must not be blank')
-  .describe('What the key is for.');
+export const apiKeyNameSchema = nameSchema.describe('What the key is for.');
 
 /** ISO 8601 with a time zone. That it lies ahead is for whoever knows the time: `isExpired`. */
 export const expiresAtSchema = z.iso

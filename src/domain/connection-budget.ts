@@ -36,11 +36,11 @@ export function fewestConnections(pods: number): number {
 }
 
 /** As many as are comfortable, but no more than the ceiling unless the pods cannot do with fewer. */
-function derivedConnections(pods: number, ceiling: number): number {
+function derivedConnections(pods: number, ceiling: number, floor: number): number {
   const comfortable = Math.min(pods * USUAL_POOL + RESERVED_CONNECTIONS + 1, COMFORTABLE_CONNECTIONS);
   const needed = Math.max(comfortable, fewestConnections(pods));
   const derived = Math.ceil(needed / CONNECTIONS_STEP) * CONNECTIONS_STEP;
-  return Math.min(derived, Math.max(ceiling, fewestConnections(pods)));
+  return Math.min(Math.max(derived, floor), Math.max(ceiling, fewestConnections(pods)));
 }
 
 /**
@@ -49,14 +49,16 @@ function derivedConnections(pods: number, ceiling: number): number {
  * @param sent db_max_connections as sent; null: derived from the scales. One that `connectionShortage` refuses still
  *   gives a pool of 1.
  * @param ceiling what derived connections do not exceed where every pod still gets one
+ * @param floor what derived connections do not fall below, up to the ceiling: room to scale without a restart
  */
 export function connectionBudget(
   maxScales: readonly number[],
   sent: number | null,
   ceiling = Number.POSITIVE_INFINITY,
+  floor = 0,
 ): ConnectionBudget {
   const pods = podsWithSurge(maxScales);
-  const maxConnections = sent ?? derivedConnections(pods, ceiling);
+  const maxConnections = sent ?? derivedConnections(pods, ceiling, floor);
   const fitting = Math.floor((maxConnections - RESERVED_CONNECTIONS - 1) / Math.max(1, pods));
   const poolSize = Math.max(1, Math.min(fitting, sent === null ? USUAL_POOL : LARGEST_POOL));
   return { pods, maxConnections, poolSize };

@@ -3,9 +3,9 @@ import { bendNothing, type Ceilings, effectiveSpec } from './effective-spec.ts';
 import { type Caps, capsFor, type Policy } from './policy.ts';
 
 /** A cap in fractions of a core bends fields in whole cores to the whole ones of it; a request is one at least. */
-function ceilingsOf({ cpu, memory_mb, db_connections }: Caps): Ceilings {
+function ceilingsOf({ cpu, memory_mb, db_connections }: Caps, least: number): Ceilings {
   const whole = Number.isInteger(cpu) ? {} : { whole_cpu: Math.max(1, Math.floor(cpu)) };
-  return { cpu, memory_mb, db_connections, ...whole };
+  return { cpu, memory_mb, db_connections, ...whole, ...(least > 0 ? { min_db_connections: least } : {}) };
 }
 
 /**
@@ -16,7 +16,7 @@ function ceilingsOf({ cpu, memory_mb, db_connections }: Caps): Ceilings {
 export function withDefaultCeilings(sourceConfig: SourceConfig, policy: Policy): SourceConfig {
   const { default_ceilings: _former, ...config } = sourceConfig;
   const { resource_spec: spec, deployment_type: type } = config;
-  const ceilings = ceilingsOf(capsFor(policy, type));
+  const ceilings = ceilingsOf(capsFor(policy, type), policy.database.min_connections);
   if (bendNothing(ceilings)) return config;
   const bent = effectiveSpec(spec ?? {}, type, ceilings);
   const free = effectiveSpec(spec ?? {}, type);

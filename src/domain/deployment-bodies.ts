@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { SourceConfig, SourceRevisionConfig } from './deployment.ts';
-import { deploymentNameSchema } from './deployment-name.ts';
 import { anyRepositoryUrlSchema, appUrlSchema } from './https-url.ts';
 import { imageUriSchema } from './image-reference.ts';
 import { descendingPathSchema, dnsLabelSchema } from './kubernetes/names.ts';
 import { byteLength, line, text } from './kubernetes/text.ts';
 import { refuseDuplicates } from './kubernetes/unique.ts';
+import { NAME_FORM, nameSchema } from './name.ts';
 import { isReservedEnvName } from './reserved.ts';
 import type { ResourceSpec } from './resource-spec.ts';
 import { resourceSpecInputSchema } from './resource-spec-input.ts';
@@ -152,8 +152,8 @@ export const secretsBodySchema = z
 /** Body of `POST /v2/deployments`. null is the same as absent, also for fields that the source refuses. */
 export const createBodySchema = z
   .strictObject({
-    name: deploymentNameSchema.describe(
-      'Unique among the deployments of the tenant, 1 to 128 printable characters, none of which is invisible. Cannot be changed.',
+    name: nameSchema.describe(
+      `Unique among the deployments of the tenant, 1 to 128 printable characters, none of which is invisible. ${NAME_FORM} Cannot be changed.`,
     ),
     source: sourceSchema,
     source_config: sourceConfigBodySchema,

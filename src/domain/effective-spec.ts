@@ -55,6 +55,8 @@ type Sent<T> = T | null | undefined;
 export interface Ceilings extends Pick<Caps, 'cpu' | 'memory_mb' | 'db_connections'> {
   /** Of fields in whole cores. Absent: `cpu`, also where that is a fraction, as what was stored without it runs. */
   whole_cpu?: number | undefined;
+  /** Connections that a database takes at least, where none were sent. Absent: what the scales need. */
+  min_db_connections?: number | undefined;
 }
 
 /** Where no policy says less. */
@@ -65,7 +67,8 @@ const NO_CEILINGS: Ceilings = {
 };
 
 /** Whether they are no lower than what a field may be: the same comes of any spec without them. */
-export const bendNothing = ({ cpu, memory_mb, db_connections }: Ceilings): boolean =>
+export const bendNothing = ({ cpu, memory_mb, db_connections, min_db_connections }: Ceilings): boolean =>
+  min_db_connections === undefined &&
   cpu >= NO_CEILINGS.cpu &&
   memory_mb >= NO_CEILINGS.memory_mb &&
   db_connections >= NO_CEILINGS.db_connections;
@@ -225,7 +228,12 @@ function dataSizes(
   const cacheCpu = bendCpu(spec.cache_cpu, spec.cache_cpu_limit, CACHE_DEFAULTS.cpu, ceilings.cpu);
   const dbCpu = bendCpu(spec.db_cpu, spec.db_cpu_limit, DATABASE_DEFAULTS.cpu, wholeCpu(ceilings));
   const dbMemory = bendMemory(spec.db_memory_mb, spec.db_memory_limit_mb, DATABASE_DEFAULTS.memory, ceilings);
-  const budget = connectionBudget(maxScalesOfAll, spec.db_max_connections ?? null, ceilings.db_connections);
+  const budget = connectionBudget(
+    maxScalesOfAll,
+    spec.db_max_connections ?? null,
+    ceilings.db_connections,
+    ceilings.min_db_connections,
+  );
   return {
     cache_cpu: cacheCpu.request,
     cache_cpu_limit: cacheCpu.limit,

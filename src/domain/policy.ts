@@ -83,6 +83,11 @@ const policyShape = {
       'Namespaces that may not be chosen with a listener that names none, and so serves all.',
     ),
   }),
+  database: z.strictObject({
+    min_connections: amount(RESOURCE_LIMITS.dbConnections).describe(
+      'Connections that a database takes at least, where db_max_connections is not sent; the cap db_connections bounds it. With room for the largest scale that is expected, scaling restarts no database. 0: what the scales need, in steps of 100.',
+    ),
+  }),
   caps: capsSchema,
   caps_by_type: z
     .strictObject(Object.fromEntries(DEPLOYMENT_TYPES.map((type) => [type, capsSchema.partial().optional()])))
@@ -113,6 +118,7 @@ export const policyFileSchema = z
     metadata: policyShape.metadata.partial().optional(),
     custom_url: policyShape.custom_url.partial().optional(),
     namespaces: policyShape.namespaces.partial().optional(),
+    database: policyShape.database.partial().optional(),
     caps: capsSchema.partial().optional(),
     caps_by_type: policyShape.caps_by_type.optional(),
     tenant_quotas: tenantQuotaChangesSchema.optional(),
@@ -134,6 +140,7 @@ const SELF_HOSTED: Policy = {
   metadata: { refused_domains: [], refused_keys: [], allowed_keys: [] },
   custom_url: { allowed_hosts: ['*'], refused_hosts: [] },
   namespaces: { refused: SYSTEM_NAMESPACES },
+  database: { min_connections: 0 },
   caps: {
     scale: RESOURCE_LIMITS.scale,
     cpu: RESOURCE_LIMITS.cpu,
@@ -164,6 +171,7 @@ const CLOUD: Policy = {
   // The server's to set: a host of one's choice would be a stranger's under the platform's own domain.
   custom_url: { allowed_hosts: [], refused_hosts: [] },
   namespaces: { refused: ['*'] },
+  database: { min_connections: 0 },
   caps: {
     scale: 50,
     cpu: 32,
@@ -213,6 +221,7 @@ export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Poli
     metadata: { ...base.metadata, ...file.metadata },
     custom_url: { ...base.custom_url, ...file.custom_url },
     namespaces: { ...base.namespaces, ...file.namespaces },
+    database: { ...base.database, ...file.database },
     caps: { ...base.caps, ...file.caps },
     caps_by_type: mergeCapsByType(base.caps_by_type, file.caps_by_type),
     tenant_quotas: { ...base.tenant_quotas, ...file.tenant_quotas },

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { resourceSpecSchema } from './resource-spec.ts';
+import { milliCpu, resourceSpecSchema, withoutFloatNoise } from './resource-spec.ts';
 
 /**
- * resource_spec as clients write it. Two liberties that the Kubernetes API server takes too, put into one form here so
- * that nothing behind has to know them: null is absent anywhere inside containers, volumes and mounts (typed clients
- * send every member), and a quantity may be a JSON number.
+ * resource_spec as clients write it. Liberties that are put into one form here so that nothing behind has to know them:
+ * null is absent anywhere inside containers, volumes and mounts (typed clients send every member), a quantity may be a
+ * JSON number (both as the Kubernetes API server takes them), and cores may carry the rounding error of binary
+ * fractions (0.1 + 0.2 is 0.30000000000000004).
  */
 
 export const NESTED_FIELDS: ReadonlySet<string> = new Set([
@@ -16,6 +17,15 @@ export const NESTED_FIELDS: ReadonlySet<string> = new Set([
 ]);
 export const QUANTITY_MAPS: ReadonlySet<string> = new Set(['limits', 'requests']);
 export const QUANTITIES: ReadonlySet<string> = new Set(['sizeLimit', 'divisor']);
+/** Fields of resource_spec in steps of a thousandth of a core. */
+const FRACTIONAL_FIELDS: ReadonlySet<string> = new Set([
+  'cpu',
+  'cpu_limit',
+  'queue_cpu',
+  'queue_cpu_limit',
+  'cache_cpu',
+  'cache_cpu_limit',
+]);
 /** Deeper than any shape of the schema; what lies below is left for it to refuse. */
 const MAX_DEPTH = 16;
 
@@ -23,8 +33,27 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** More digits than anyone writes: a sum such as 0.1 + 0.2 as text, in cores or thousandths of a core. */
+const LONG_DECIMAL = /^(\d{1,6}\.\d{10,40})(m?)$/;
+
+function withoutNoiseInText(quantity: string): string {
+  const [, digits, suffix] = LONG_DECIMAL.exec(quantity) ?? [];
+  if (digits === undefined) return quantity;
+  const cores = suffix === 'm' ? Number(digits) / 1000 : Number(digits);
+  const rounded = withoutFloatNoise(cores);
+  return milliCpu(rounded) / 1000 === rounded ? String(rounded) : quantity;
+}
+
+/** An amount in a map of requests or limits: cores without rounding error, numbers as text. */
+function amount(resource: string, value: unknown): unknown {
+  if (typeof value === 'string') return resource === 'cpu' ? withoutNoiseInText(value) : value;
+  if (typeof value !== 'number') return value;
+  return String(resource === 'cpu' ? withoutFloatNoise(value) : value);
+}
+
 function normalizeMember(key: string, value: unknown, parent: string, depth: number): unknown {
-  if (typeof value === 'number' && (QUANTITIES.has(key) || QUANTITY_MAPS.has(parent))) return String(value);
+  if (QUANTITY_MAPS.has(parent) && typeof value !== 'object') return amount(key, value);
+  if (typeof value === 'number' && QUANTITIES.has(key)) return String(value);
   return normalize(value, key, depth + 1);
 }
 
@@ -43,10 +72,11 @@ function normalize(value: unknown, key: string, depth: number): unknown {
 export function normalizeResourceSpec(input: unknown): unknown {
   if (!isObject(input)) return input;
   return Object.fromEntries(
-    Object.entries(input).map(([key, value]) => [
-      key,
-      NESTED_FIELDS.has(key) ? normalize(value, key, 0) : value,
-    ]),
+    Object.entries(input).map(([key, value]) => {
+      if (NESTED_FIELDS.has(key)) return [key, normalize(value, key, 0)];
+      const isCores = FRACTIONAL_FIELDS.has(key) && typeof value === 'number';
+      return [key, isCores ? withoutFloatNoise(value) : value];
+    }),
   );
 }
 

@@ -28,6 +28,15 @@ export function milliCpu(cores: number): number {
   return Math.round(cores * MILLI_PER_CORE);
 }
 
+/** A rounding error of binary fractions is smaller than this part of the number; a digit that was meant is not. */
+const FLOAT_NOISE = 1e-9;
+
+/** Cores at the nearest thousandth where the difference is float noise; any other number as it is. */
+export function withoutFloatNoise(cores: number): number {
+  const rounded = milliCpu(cores) / MILLI_PER_CORE;
+  return Math.abs(cores - rounded) < FLOAT_NOISE * Math.abs(cores) ? rounded : cores;
+}
+
 const scale = () => z.int().min(0).max(RESOURCE_LIMITS.scale).nullish();
 const wholeCpu = () => z.int().min(1).max(RESOURCE_LIMITS.cpu).nullish();
 const memoryMb = () => z.int().min(1).max(RESOURCE_LIMITS.memoryMb).nullish();

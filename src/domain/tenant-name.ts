@@ -1,5 +1,3 @@
-import { line } from './kubernetes/text.ts';
+import { NAME_FORM, nameSchema } from './name.ts';
 
-export const tenantNameSchema = line(128)
-  .refine((name) => name.trim() !== '', 'must not be blank')
-  .describe('Name, unique among tenants.');
+export const tenantNameSchema = nameSchema.describe(`Name, unique among tenants. ${NAME_FORM}`);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withoutFloatNoise } from './resource-spec.ts';
 
 /** What a tenant may use: the policy's entry tenant_quotas, and what an admin sets for one tenant in place of it. */
 
@@ -14,9 +15,9 @@ export const tenantQuotasSchema = z.strictObject({
     .describe(
       'Most deployments that are not being deleted; as many again, and at least 10, may be on their way out. null: any number.',
     ),
-  cpu: most(10_000_000).describe(
-    'Most cores requested at full scale, data services included; null: any number.',
-  ),
+  cpu: z
+    .preprocess((value) => (typeof value === 'number' ? withoutFloatNoise(value) : value), most(10_000_000))
+    .describe('Most cores requested at full scale, data services included; null: any number.'),
   memory_mb: most(10_000_000_000).describe(
     'Most memory requested at full scale, in MiB, data services included; null: any amount.',
   ),

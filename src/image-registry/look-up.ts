@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer } from './call.ts';
 import type { Credentials } from './docker-config.ts';
@@ -9,10 +8,13 @@ import {
   authorizationFor,
   basic,
   callRepository,
+  computedDigest,
   failureOf,
+  headOrGetManifest,
   manifest,
   parsed,
   type RegistryOptions,
+  statedDigest,
 } from './repository-call.ts';
 
 /** Asks a registry which digest an image has at present (OCI distribution specification). */
@@ -22,7 +24,6 @@ export type ImageAnswer =
   /** `definite`: it says so to somebody whom it lets look. */
   | { readonly kind: 'absent'; readonly definite: boolean };
 
-const DIGEST = /^sha256:[0-9a-f]{64}$/;
 /** NOT_FOUND is Harbor's. */
 const NO_MANIFEST: readonly unknown[] = ['MANIFEST_UNKNOWN', 'NOT_FOUND'];
 const NO_REPOSITORY = 'NAME_UNKNOWN';
@@ -38,10 +39,10 @@ const FIRST_PAUSE_MS = 250;
  */
 async function absence(
   asked: Asked,
+  { body }: Answer,
   authorization: string | undefined,
   known: boolean,
 ): Promise<ImageAnswer> {
-  const { body } = await manifest(asked, 'GET', authorization);
   const { errors } = parsed(body);
   const codes: unknown[] = Array.isArray(errors) ? errors.map((error) => error?.code) : [];
   const isManifest = codes.some((code) => NO_MANIFEST.includes(code));
@@ -68,16 +69,23 @@ async function read(
   known: boolean,
 ): Promise<ImageAnswer> {
   const { host, reference, isDigest } = asked.reference;
-  if (answer.status === 404) return await absence(asked, authorization, known);
+  if (answer.status === 404) return await absence(asked, answer, authorization, known);
   if (answer.status !== 200) throw failureOf(answer, host);
   if (isDigest) return { kind: 'found', digest: reference };
-  const told = answer.headers['docker-content-digest'];
-  if (typeof told === 'string' && DIGEST.test(told)) return { kind: 'found', digest: told };
-  const { status, body } = await manifest(asked, 'GET', authorization);
-  if (status !== 200 || body.length === 0) {
+  const digest = statedDigest(answer) ?? (await digestOfBody(asked, answer, authorization));
+  if (digest === null)
     throw new RegistryError('unsupported', `${host} does not tell the digest of the image`);
-  }
-  return { kind: 'found', digest: `sha256:${createHash('sha256').update(body).digest('hex')}` };
+  return { kind: 'found', digest };
+}
+
+/** The digest where no header states it: of the manifest, which a GET has answered already or is asked for. */
+async function digestOfBody(
+  asked: Asked,
+  answer: Answer,
+  authorization: string | undefined,
+): Promise<string | null> {
+  const read = answer.body.length > 0 ? answer : await manifest(asked, 'GET', authorization);
+  return read.status === 200 ? (statedDigest(read) ?? computedDigest(read)) : null;
 }
 
 /** Credentials that are worth a try, each once; null: a stranger's. */
@@ -87,7 +95,7 @@ function triesOf(all: readonly Credentials[]): (Credentials | null)[] {
 }
 
 async function ask(asked: Asked, all: readonly Credentials[]): Promise<ImageAnswer> {
-  const first = await manifest(asked, 'HEAD');
+  const first = await headOrGetManifest(asked);
   // It asks nobody who he is.
   if (first.status !== 401) return await read(first, asked, undefined, true);
   const tries = triesOf(all);
@@ -115,7 +123,7 @@ async function askAs(
   try {
     const authorization = await authorizationFor(asked, unauthorized, credentials);
     if (authorization === null) return failureOf(unauthorized, asked.reference.host);
-    const answer = await manifest(asked, 'HEAD', authorization);
+    const answer = await headOrGetManifest(asked, authorization);
     return await read(answer, asked, authorization, credentials !== null);
   } catch (error) {
     if (error instanceof RegistryError && error.kind === 'refused') return error;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Answer, type Call, call } from './call.ts';
 import { type Challenge, parseChallenge } from './challenge.ts';
 import type { Credentials } from './docker-config.ts';
@@ -61,6 +62,36 @@ function calledUrl(text: string, base: string | undefined, asked: Asked): URL {
 /** The manifest of the image. */
 export function manifest(asked: Asked, method: Call['method'], authorization?: string): Promise<Answer> {
   return callRepository(asked, method, `manifests/${asked.reference.reference}`, authorization);
+}
+
+/** A HEAD with one of these is answered as a GET would be: what was asked is known, or another call now would not help. */
+const SETTLED_BY_HEAD: ReadonlySet<number> = new Set([200, 429, 502, 503, 504]);
+
+const asksForCredentials = ({ status, headers }: Answer) =>
+  status === 401 && headers['www-authenticate'] !== undefined;
+
+/**
+ * The manifest by HEAD, or by GET where the registry does not take a HEAD. Registries and proxies refuse the method in
+ * many ways (405, 501, 400, 403, 404, a 401 without a challenge), so only the answer to a GET counts as a refusal.
+ */
+export async function headOrGetManifest(asked: Asked, authorization?: string): Promise<Answer> {
+  const answer = await manifest(asked, 'HEAD', authorization);
+  if (SETTLED_BY_HEAD.has(answer.status) || asksForCredentials(answer)) return answer;
+  return await manifest(asked, 'GET', authorization);
+}
+
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+
+/** The digest that the registry states in a header; null: it states none that can be read. */
+export function statedDigest({ headers }: Answer): string | null {
+  const stated = headers['docker-content-digest'];
+  return typeof stated === 'string' && DIGEST.test(stated) ? stated : null;
+}
+
+/** The digest of a manifest in a body; null: the body holds no manifest, but an error page or nothing. */
+export function computedDigest({ body }: Answer): string | null {
+  const isManifest = Object.keys(parsed(body)).length > 0;
+  return isManifest ? `sha256:${createHash('sha256').update(body).digest('hex')}` : null;
 }
 
 /** What lies at a path below the repository. Credentials do not follow to another host. */

@@ -1,5 +1,6 @@
 import { type Answer, type Call, call } from './call.ts';
 import { RegistryError } from './registry-error.ts';
+import { computedDigest, statedDigest } from './repository-call.ts';
 
 /** Looks into a repository of the platform's own registry, and removes images from it (OCI distribution specification). */
 
@@ -70,6 +71,23 @@ function tagsOf(body: Buffer): string[] {
   }
 }
 
+/** The digest of a tag, by HEAD, or by GET where HEAD does not tell it; null: the tag is gone. */
+async function digestOfTag(
+  options: RepositoryOptions,
+  tag: string,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const path = `manifests/${encodeURIComponent(tag)}`;
+  const head = await ask(options, 'HEAD', path, signal);
+  const stated = head.status === 200 ? statedDigest(head) : null;
+  if (stated !== null) return stated;
+  const answer = await ask(options, 'GET', path, signal);
+  if (answer.status === 404) return null;
+  const digest = answer.status === 200 ? (statedDigest(answer) ?? computedDigest(answer)) : null;
+  if (digest === null) throw failure(answer);
+  return digest;
+}
+
 /**
  * The tags of the repository that `isAsked` takes, with their images; none where there is no such repository.
  * @throws RegistryError; the signal's reason
@@ -92,11 +110,8 @@ export async function taggedImages(
   }
   const images: TaggedImage[] = [];
   for (const tag of tags.filter(isAsked)) {
-    const answer = await ask(options, 'HEAD', `manifests/${encodeURIComponent(tag)}`, signal);
-    if (answer.status === 404) continue;
-    const digest = answer.headers['docker-content-digest'];
-    if (answer.status !== 200 || typeof digest !== 'string') throw failure(answer);
-    images.push({ tag, digest });
+    const digest = await digestOfTag(options, tag, signal);
+    if (digest !== null) images.push({ tag, digest });
   }
   return images;
 }

@@ -1,3 +1,4 @@
+import { partSpellingsOf, spellingsOf } from '../domain/name.ts';
 import type { DeploymentType } from '../domain/source.ts';
 import type { DeploymentStatus } from '../domain/states.ts';
 import type { Reader, Transaction } from './database.ts';
@@ -53,9 +54,9 @@ export async function findDeploymentForUpdate(
 
 /** Filters of the list; absent ones do not filter. All must hold. */
 export interface DeploymentFilter {
-  /** Exact. */
+  /** Exact, in any of its spellings. */
   name?: string;
-  /** Part of the name, case as given; `%` and `_` mean themselves. */
+  /** Part of the name in any of its spellings, case as given; `%` and `_` mean themselves. */
   nameContains?: string;
   status?: DeploymentStatus;
   remoteReconciled?: boolean;
@@ -86,10 +87,13 @@ function listStatement(tenantId: string, filter: DeploymentFilter, page: Page) {
     values.push(value);
     conditions.push(condition(`$${values.length}`));
   };
-  where(filter.name, (name) => `d.name = ${name}`);
+  const { name, nameContains } = filter;
+  where(name === undefined ? undefined : spellingsOf(name), (names) => `d.name = ANY(${names}::text[])`);
   where(
-    filter.nameContains === undefined ? undefined : `%${escapeLike(filter.nameContains)}%`,
-    (pattern) => `d.name LIKE ${pattern}`,
+    nameContains === undefined
+      ? undefined
+      : partSpellingsOf(nameContains).map((part) => `%${escapeLike(part)}%`),
+    (patterns) => `d.name LIKE ANY(${patterns}::text[])`,
   );
   where(filter.imageVersion, (version) => `d.image_version = ${version}`);
   where(filter.deploymentType, (type) => `d.deployment_type = ${type}`);

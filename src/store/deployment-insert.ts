@@ -1,6 +1,7 @@
 import { uuidv7 } from '../domain/id.ts';
 import { nextLook } from './branch-watch.ts';
 import type { Transaction } from './database.ts';
+import { refuseOtherSpellings } from './deployment-name.ts';
 import { type DeploymentRow, toDeploymentRecord } from './deployment-row.ts';
 import { routeHost, tailValues, WRITE_TAIL } from './deployment-write.ts';
 import { StoreError } from './errors.ts';
@@ -31,7 +32,7 @@ WITH project AS (
 
 /**
  * Makes a deployment with its tracing project, secrets and first revision.
- * @throws UniqueViolation `deployments_name` (the name is taken by one that is not being deleted), `deployments_route_host`,
+ * @throws UniqueViolation `deployments_name` (the name is taken, in whatever spelling, by one that is not being deleted), `deployments_route_host`,
  *   `leaving_hosts_pkey`, `kept_hosts_pkey`;
  *   ReferenceViolation when tenant or listener do not exist
  */
@@ -42,6 +43,7 @@ export async function insertDeployment(
   added: NewDeployment,
 ): Promise<DeploymentRecord> {
   const { revision, sourceConfig } = added;
+  await refuseOtherSpellings(transaction, tenantId, added.name);
   const secrets = sealSecrets(box, tenantId, added.id, added.secrets);
   const event = {
     actor: added.actor,

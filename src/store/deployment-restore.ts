@@ -2,6 +2,7 @@ import { nextLook } from './branch-watch.ts';
 import type { Transaction } from './database.ts';
 import { WITHIN_GRACE } from './deployment-delete.ts';
 import { findDeployment } from './deployment-find.ts';
+import { refuseOtherSpellings } from './deployment-name.ts';
 import { WORK_CHANNEL } from './deployment-write.ts';
 import { UniqueViolation } from './errors.ts';
 import { type Actor, appendEvents } from './events.ts';
@@ -69,6 +70,7 @@ export async function restoreDeployment(
   const at = [tenantId, deploymentId];
   const restore = async () => {
     const [row] = await transaction.query<Restored>(RESTORE, at);
+    if (row !== undefined) await refuseOtherSpellings(transaction, tenantId, row.name);
     if (row !== undefined) await claimHost(transaction, tenantId, deploymentId, row.route_host);
     return row ?? null;
   };

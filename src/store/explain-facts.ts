@@ -51,6 +51,19 @@ function nameOf(rows: readonly RelatedRow[], role: RelatedRow['role']): Revision
     : { id: row.id, number: row.number, status: row.status, createdAt: row.created_at };
 }
 
+const LAST_EFFECTS = `SELECT details->'effects' AS effects FROM events
+  WHERE tenant_id = $1 AND deployment_id = $2 AND reason = 'Patched' ORDER BY id DESC LIMIT 1`;
+
+/** What the last change of a deployment restarted besides its app, as its answer said it. */
+export async function readLastEffects(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+): Promise<string[]> {
+  const [row] = await transaction.query<{ effects: string[] | null }>(LAST_EFFECTS, [tenantId, deploymentId]);
+  return row?.effects ?? [];
+}
+
 /**
  * What explains a revision; null when this tenant has no such deployment with this revision.
  * @param transaction one in which nothing was done yet

@@ -1,7 +1,8 @@
 import { uuidv7 } from '../domain/id.ts';
+import { normalizedName, partSpellingsOf, spellingsOf } from '../domain/name.ts';
 import type { TenantQuotas } from '../domain/tenant-quotas.ts';
 import type { Reader, Transaction } from './database.ts';
-import { and, desc, eq, sql } from './drizzle.ts';
+import { and, desc, eq, inArray, or, sql } from './drizzle.ts';
 import { type Actor, appendEvents } from './events.ts';
 import type { Page } from './records.ts';
 import { tenants } from './schema.ts';
@@ -32,12 +33,14 @@ export async function createTenant(
   return tenant;
 }
 
-/** The tenant of this name, made if there is none. */
+/** The tenant of this name in any of its spellings, made if there is none. */
 export async function ensureTenant(transaction: Transaction, name: string): Promise<Tenant> {
+  const known = await findTenantByName(transaction, name);
+  if (known !== null) return known;
   const [tenant] = await transaction.drizzle
     .insert(tenants)
-    .values({ id: uuidv7(), name })
-    .onConflictDoUpdate({ target: tenants.name, set: { name } })
+    .values({ id: uuidv7(), name: normalizedName(name) })
+    .onConflictDoUpdate({ target: tenants.name, set: { name: normalizedName(name) } })
     .returning();
   if (tenant === undefined) throw new Error('failed to ensure a tenant: no row came back');
   return tenant;
@@ -48,13 +51,17 @@ export async function findTenant(reader: Reader, id: string): Promise<Tenant | n
   return tenant ?? null;
 }
 
+/** The tenant of this name in any of its spellings; of several the one that is spelled so. */
 export async function findTenantByName(reader: Reader, name: string): Promise<Tenant | null> {
-  const [tenant] = await reader.drizzle.select().from(tenants).where(eq(tenants.name, name));
-  return tenant ?? null;
+  const found = await reader.drizzle
+    .select()
+    .from(tenants)
+    .where(inArray(tenants.name, spellingsOf(name)));
+  return found.find((tenant) => tenant.name === name) ?? found[0] ?? null;
 }
 
 export interface TenantFilter {
-  /** Exact. */
+  /** Exact, in any of its spellings. */
   name?: string | undefined;
   /** Part of the name, case as given. */
   nameContains?: string | undefined;
@@ -71,8 +78,10 @@ export function listTenants(
     .from(tenants)
     .where(
       and(
-        name === undefined ? undefined : eq(tenants.name, name),
-        nameContains === undefined ? undefined : sql`position(${nameContains} IN ${tenants.name}) > 0`,
+        name === undefined ? undefined : inArray(tenants.name, spellingsOf(name)),
+        nameContains === undefined
+          ? undefined
+          : or(...partSpellingsOf(nameContains).map((part) => sql`position(${part} IN ${tenants.name}) > 0`)),
       ),
     )
     .orderBy(desc(tenants.id))

@@ -1,6 +1,7 @@
 import type { V1Container, V1DeploymentSpec } from '@kubernetes/client-node';
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import { CACHE_PORT, PORT_NAMES } from './addresses.ts';
+import { containerResources } from './container-resources.ts';
 import type { KubeObject } from './desired-object.ts';
 import { commonLabels, metadata, selectorLabels } from './labels.ts';
 import { cacheName } from './names.ts';
@@ -40,7 +41,7 @@ function cacheContainer(resource: ManagedDeployment, image: string): V1Container
     startupProbe: { ...probe, periodSeconds: 1, failureThreshold: 60 },
     readinessProbe: { ...probe, periodSeconds: 5, failureThreshold: 3 },
     livenessProbe: { ...probe, periodSeconds: 10, failureThreshold: 6 },
-    ...(resources === undefined ? {} : { resources }),
+    ...containerResources(resources),
     volumeMounts: [{ name: 'data', mountPath: '/data' }],
     securityContext: OWN_CONTAINER_SECURITY,
   };

@@ -2,6 +2,7 @@ import type { V1Container, V1Probe, V1StatefulSetSpec, V1Volume } from '@kuberne
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import { parseQuantity } from '../domain/kubernetes/quantity.ts';
 import { DATABASE_PORT, DATABASE_ROLE, PORT_NAMES } from './addresses.ts';
+import { containerResources } from './container-resources.ts';
 import type { KubeObject } from './desired-object.ts';
 import { commonLabels, metadata, selectorLabels } from './labels.ts';
 import { databaseName } from './names.ts';
@@ -79,7 +80,7 @@ function databaseContainer(resource: ManagedDeployment, image: string): V1Contai
     livenessProbe: { ...shell(ALIVE_SCRIPT), periodSeconds: 10, failureThreshold: 6 },
     // Fast: sessions end, the checkpoint is written. A plain SIGTERM would wait for every client to leave.
     lifecycle: { preStop: { exec: { command: ['pg_ctl', 'stop', '--mode=fast', '--no-wait'] } } },
-    ...(resources === undefined ? {} : { resources }),
+    ...containerResources(resources),
     volumeMounts: [
       { name: 'data', mountPath: '/data' },
       { name: 'credentials', mountPath: '/run/credentials', readOnly: true },

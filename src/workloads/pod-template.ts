@@ -14,6 +14,7 @@ import { APP_CONTAINER_NAME } from '../domain/reserved.ts';
 import { COMPONENTS, type Component } from '../domain/resource-spec.ts';
 import { appEnv, requestedEnv } from './app-env.ts';
 import { servingFields } from './app-probes.ts';
+import { containerResources } from './container-resources.ts';
 import type { PodTemplates } from './desired-object.ts';
 import { commonLabels, revisionLabels, selectorLabels } from './labels.ts';
 import { serviceAccountName } from './names.ts';
@@ -50,7 +51,7 @@ function appContainer(
     ...(envSecretName === undefined ? {} : { envFrom: [{ secretRef: { name: envSecretName } }] }),
     env: appEnv(resource, component, config),
     ...(component === 'api' ? servingFields(config) : {}),
-    ...(resources === undefined ? {} : { resources }),
+    ...containerResources(resources),
     ...some('volumeMounts', spec.podTemplate.volumeMounts),
     securityContext: containerSecurity(config.podSecurity),
   };

@@ -84,8 +84,10 @@ secrets:
     secrets: [{ value: 'canary-5521' }],
   });
 
-  const rolled = await cli(['revisions', 'rollback', 'shop', '1']);
+  const rolled = await cli(['revisions', 'rollback', 'shop', '1', '--wait']);
   expect(rolled, rolled.err).toMatchObject({ code: 0 });
+  expect(rolled.err).toContain('shop is READY with its latest revision active');
+  expect(rolled.out).toMatch(/^Status: +DEPLOYED$/m);
   expect(rolled.out).toMatch(/^Number: +3$/m);
   expect(await cli(['deployments', 'watch', 'shop'])).toMatchObject({ code: 0 });
   expect((await cli(['revisions', 'redeploy', 'shop'])).out).toMatch(/^Number: +4$/m);
@@ -143,7 +145,24 @@ test('a revision that fails ends the wait with 1, the cause and a remedy', async
     (await cli(['deployments', 'list', '--name-contains', 'broken'])).out.split('\n')[1];
   // Ready says it a moment later.
   await expect.poll(listed, { timeout: 30_000 }).toMatch(/^broken +READY +CrashLoop +external_image/);
+  const again = await cli(['revisions', 'redeploy', 'broken', '--wait', '--timeout', '90', '-o', 'json']);
+  expect(again, again.err).toMatchObject({ code: 1 });
+  expect(again.err).toMatch(/^revision 2: DEPLOY_FAILED\. \w/m);
+  expect(again.err).toMatch(
+    /^CrashLoop: component api, Pod broken-\S+-api-\S+, container app, exit code \d+: \S/m,
+  );
+  expect(JSON.parse(again.out)).toMatchObject({ number: 2, status: 'DEPLOY_FAILED' });
   await cli(['deployments', 'delete', 'broken', '--wait']);
+}, 300_000);
+
+test('a wait that is too short says that the time was up, with 1', async () => {
+  const body = JSON.stringify(smallDeployment('slow', { image: 'registry.test/app:fail-crash-loop' }));
+  expect(await cli(['deployments', 'create', '-f', '-'], { input: body })).toMatchObject({ code: 0 });
+  const short = await cli(['revisions', 'rollback', 'slow', '1', '--wait', '--timeout', '0.2']);
+  expect(short.code).not.toBe(0);
+  expect(short.err).toMatch(/timed out: not settled after 0\.2 seconds/);
+  expect(short.out).toMatch(/^Number: +2$/m);
+  await cli(['deployments', 'delete', 'slow', '--wait']);
 });
 
 describe('what is wrong is told', () => {
@@ -164,13 +183,16 @@ describe('what is wrong is told', () => {
     [['deployments', 'create', '-f', '/nowhere/at-all']],
     [['deployments', 'list', '-o', 'xml']],
     [['deployments', 'list', '--nonsense']],
+    [['deployments', 'list', '--wait']],
+    [['revisions', 'list', 'shop', '--wait']],
+    [['logs', 'shop', '--wait']],
     [['deployments', 'watch', 'a', '--timeout', 'soon']],
     [['revisions', 'rollback', 'shop']],
     [['revisions', 'list', 'shop', '1']],
     [['deployments', 'list', '--url', 'ftp://example.com']],
   ])('by the command line: %j, exit code 2', async (words) => {
     const { code, err } = await cli(words);
-    expect(err).toMatch(/^berth: .+\nsee: berth \w+ --help\n$/);
+    expect(err).toMatch(/^berth: .+; see berth \w+ --help\n$/);
     expect(code).toBe(2);
   });
 

@@ -12,7 +12,7 @@ import type { ApiDeps } from '../deps.ts';
 import { errorAnswers } from '../error-schema.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { checkIfMatch, etag, ifMatchHeaders } from '../etag.ts';
-import { booleanQuery, csvOfIds, deploymentParams } from '../query.ts';
+import { booleanQuery, csv, deploymentParams } from '../query.ts';
 
 const WRITE = { scopes: ['deployments:write'] } as const;
 const MAX_IDS = 100;
@@ -40,10 +40,11 @@ const deleteQuery = z.strictObject({
 
 const distinct = (ids: readonly string[]) => [...new Set(ids.map((id) => id.toLowerCase()))];
 const bulkQuery = z.strictObject({
-  deployment_ids: csvOfIds
-    .transform(distinct)
-    .pipe(z.array(z.string()).max(MAX_IDS, `must be at most ${MAX_IDS} different ids`))
-    .describe(`Ids of deployments, separated by commas: at most ${MAX_IDS} different ones.`),
+  deployment_ids: csv(uuidSchema, (list) =>
+    list
+      .transform(distinct)
+      .pipe(z.array(z.string()).max(MAX_IDS, `must be at most ${MAX_IDS} different ids`)),
+  ).describe(`Ids of deployments, separated by commas: at most ${MAX_IDS} different ones.`),
   ...tracingQuery,
 });
 

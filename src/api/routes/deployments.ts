@@ -10,7 +10,12 @@ import { maskQuery, presenting } from '../deployment-answer.ts';
 import { createDeployment } from '../deployment-create.ts';
 import { patchDeployment } from '../deployment-patch.ts';
 import { presentDeployment } from '../deployment-present.ts';
-import { deploymentListSchema, deploymentSchema, dryRunSchema } from '../deployment-schema.ts';
+import {
+  changedDeploymentSchema,
+  deploymentListSchema,
+  deploymentSchema,
+  dryRunSchema,
+} from '../deployment-schema.ts';
 import type { ApiDeps } from '../deps.ts';
 import { errorAnswers } from '../error-schema.ts';
 import { notFound } from '../errors.ts';
@@ -157,7 +162,9 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
       }
       const made = record.latestRevisionId !== null;
       const builds = made && record.source === 'git_host';
-      return reply.code(200).send({ ...shown, manifests, new_revision: made, builds, pods_roll: false });
+      return reply
+        .code(200)
+        .send({ ...shown, manifests, new_revision: made, builds, pods_roll: false, effects: [] });
     },
   );
 }
@@ -180,7 +187,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         body: patchBodySchema,
         response: {
           200: z
-            .union([deploymentSchema, dryRunSchema])
+            .union([changedDeploymentSchema, dryRunSchema])
             .describe('The deployment; with dry_run what would follow, too.'),
           ...errorAnswers(400, 404, 409, 412, 413, 415),
         },
@@ -188,7 +195,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
     },
     async (request, reply) => {
       const { dry_run: dryRun, mask_secrets: mask } = request.query;
-      const { record, generation, outlook } = await patchDeployment(deps, {
+      const { record, generation, effects, outlook } = await patchDeployment(deps, {
         tenantId: tenantOf(request),
         deploymentId: request.params.deployment_id,
         actor: actorOf(request),
@@ -197,7 +204,11 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         dryRun,
       });
       reply.header('etag', etag(generation));
-      return { ...presentDeployment(record, presenting(deps, request, mask)), ...outlook };
+      return {
+        ...presentDeployment(record, presenting(deps, request, mask)),
+        effects: [...effects],
+        ...outlook,
+      };
     },
   );
 }

@@ -6,7 +6,7 @@ import { uuidSchema } from '../../domain/deployment-bodies.ts';
 import { type Explanation, explain, SERVES } from '../../domain/explain.ts';
 import type { ExplainFacts } from '../../domain/explain-facts.ts';
 import { isTerminal, REVISION_STATUSES } from '../../domain/states.ts';
-import { readExplainFacts } from '../../store/explain-facts.ts';
+import { readExplainFacts, readLastEffects } from '../../store/explain-facts.ts';
 import { tenantOf } from '../auth.ts';
 import { timeSchema } from '../deployment-schema.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -71,6 +71,7 @@ const EXAMPLE = {
     },
   ],
   remedy: { kind: 'act', reason: 'CrashLoop', text: 'Mend the image, its secrets or its command.' },
+  effects: [],
   knowledge: { current: true, at: '2026-01-15T09:31:00.000Z', age_seconds: 4 },
 };
 
@@ -95,6 +96,11 @@ const explanationSchema = z
       })
       .nullable()
       .describe('What to do next; null: nothing.'),
+    effects: z
+      .array(z.string())
+      .describe(
+        'Which data services the last change of the deployment restarted, and why, as the answer to it said; empty: none.',
+      ),
     knowledge: z
       .object({
         current: z.boolean().describe('The cluster is observed now.'),
@@ -112,6 +118,7 @@ function present(
   deploymentId: string,
   { revision }: ExplainFacts,
   { serves, summary, causes, remedy, knowledge }: Explanation,
+  effects: readonly string[],
 ): z.infer<typeof explanationSchema> {
   return {
     revision_id: revision.id,
@@ -130,6 +137,7 @@ function present(
       current,
     })),
     remedy,
+    effects: [...effects],
     knowledge: {
       current: knowledge.current,
       at: knowledge.at?.toISOString() ?? null,
@@ -165,13 +173,14 @@ export function explainRoutes(app: FastifyInstance, deps: ApiDeps): void {
           // What has ended for good waits for no work.
           const isLive = !isTerminal(revision.status) || revision.id === active?.id;
           const putOff = isLive ? await whyPutOff(deps, transaction, deploymentId) : null;
-          return { ...found, deployment: { ...deployment, putOff } };
+          const effects = await readLastEffects(transaction, tenantId, deploymentId);
+          return { facts: { ...found, deployment: { ...deployment, putOff } }, effects };
         },
         { byIndex: true },
       );
       if (read === null) throw notFound('revision');
-      const facts = { ...read, now: deps.clock?.() ?? new Date() };
-      return present(deploymentId, facts, explain(facts));
+      const facts = { ...read.facts, now: deps.clock?.() ?? new Date() };
+      return present(deploymentId, facts, explain(facts), read.effects);
     },
   );
 }

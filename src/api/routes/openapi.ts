@@ -1,5 +1,6 @@
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
+import { setDocsHeaders } from '../page-headers.ts';
 
 /** `/openapi.json`, and `/docs` to read it in a browser. Register after all other routes. */
 export function openApiRoutes(app: FastifyInstance): void {
@@ -7,6 +8,7 @@ export function openApiRoutes(app: FastifyInstance): void {
     app.swagger(),
   );
   app.register(async (scoped) => {
+    scoped.addHook('onRequest', setDocsHeaders);
     scoped.addHook('onRoute', (route) => {
       route.config = { ...route.config, access: 'public' };
     });

@@ -78,6 +78,20 @@ export function compareQuantities(left: string, right: string): number {
   return a < b ? -1 : 1;
 }
 
+const NANO_PER_MILLI: NanoAmount = NANO_PER_UNIT / 1000n;
+
+/**
+ * Cores in whole thousandths. Finer ones are rounded up, as the API server does in pod templates, but for a rounding
+ * error of binary fractions ("0.30000000000000004", a billionth above 300m), which is dropped.
+ */
+export function wholeMillicores(cores: string): string {
+  const nano = parseQuantity(cores);
+  if (nano === null || nano % NANO_PER_MILLI === 0n) return cores;
+  const below = nano / NANO_PER_MILLI;
+  const isNoise = below > 0n && nano - below * NANO_PER_MILLI <= 1n;
+  return `${isNoise ? below : below + 1n}m`;
+}
+
 /** A quantity of at least 0, as text. */
 export const quantitySchema = z
   .string()

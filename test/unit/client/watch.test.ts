@@ -103,11 +103,59 @@ test('where nothing can be heard until the end, the outcome is unknown', async (
   const { context } = contextOf([new ApiProblem(503, '503: busy')]);
   expect(await watch(context, 'a', 0.5)).toEqual({
     end: 'unknown',
-    message: 'not settled after 0.5 seconds: 503: busy',
+    message: 'timed out: not settled after 0.5 seconds: 503: busy',
   });
 });
 
 test('a refusal ends it', async () => {
   const { context } = contextOf([new ApiProblem(401, '401: no key')]);
   await expect(watch(context, 'a', 60)).rejects.toThrow('401: no key');
+});
+
+const OTHER = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a78';
+
+test('a wait for one revision does not end while another one is active', async () => {
+  const { context } = contextOf([deployment({ latest_revision_id: OTHER })], 'QUEUED');
+  expect(await watch(context, 'a', 0.2, OTHER)).toMatchObject({
+    end: 'failed',
+    message: expect.stringContaining('timed out'),
+  });
+});
+
+test('a wait for one revision ends once it is active, though a newer one is on its way', async () => {
+  const { context } = contextOf([deployment({ latest_revision_id: OTHER })]);
+  expect(await watch(context, 'a', 60, REVISION)).toEqual({
+    end: 'reached',
+    message: 'shop is READY with this revision active; a newer one is on its way',
+  });
+});
+
+test.each(['DEPLOY_FAILED', 'SKIPPED', 'INTERRUPTED', 'BUILD_FAILED'])(
+  'a wait for one revision that ends as %s has failed, though another one is READY',
+  async (status) => {
+    const { context } = contextOf([deployment()], status);
+    expect(await watch(context, 'a', 60, OTHER)).toMatchObject({ end: 'failed' });
+  },
+);
+
+test('the source of a failure is named: component, pod, container, exit code and message', async () => {
+  const { context } = contextOf([deployment({ active_revision_id: null })], 'DEPLOY_FAILED');
+  const { client } = context;
+  const causes = [
+    { reason: 'RolloutFailed', message: 'It failed.', object: null },
+    {
+      reason: 'CrashLoop',
+      message: 'the process ended: no such file',
+      object: { component: 'api', kind: 'Pod', object: 'shop-api-1', container: 'app', exit_code: 127 },
+    },
+    { reason: 'Other', message: 'What followed.', object: {} },
+  ];
+  const call = async (name: string, options: unknown) =>
+    name === 'explainRevision'
+      ? { summary: 'It failed.', remedy: null, causes }
+      : await client.call(name as never, options as never);
+  const { message } = await watch({ ...context, client: { ...client, call } as never }, 'a', 60);
+  expect(message).toBe(
+    'revision 1: DEPLOY_FAILED. It failed.\nCrashLoop: component api, Pod shop-api-1, container app, exit code 127: the process ended: no such file',
+  );
 });

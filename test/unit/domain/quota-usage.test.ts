@@ -174,6 +174,8 @@ describe('quotas in force', () => {
   });
 
   test('are never negative, and deployments come whole', () => {
+    expect(tenantQuotasSchema.partial().parse({ cpu: 0.3 - 0.1 })).toEqual({ cpu: 0.2 });
+    expect(tenantQuotasSchema.partial().parse({})).toEqual({});
     expect(tenantQuotasSchema.partial().safeParse({ cpu: -1 }).success).toBe(false);
     expect(tenantQuotasSchema.partial().safeParse({ deployments: 1.5 }).success).toBe(false);
     expect(tenantQuotasSchema.partial().safeParse({ pods: 1 }).success).toBe(false);

@@ -171,7 +171,62 @@ describe('resourceSpecInputSchema', () => {
     expect(parsed.init_containers?.[0]?.resources?.limits).toEqual({ cpu: '0.5', memory: '1000000000' });
   });
 
+  const FRACTIONAL = RESOURCE_SPEC_FIELDS.filter(
+    (field) => resourceSpecSchema.shape[field].safeParse(0.5).success,
+  );
+
+  it.each(FRACTIONAL)('rounds float noise of %s to the millicore', (field) => {
+    const parsed = resourceSpecInputSchema.parse({ [field]: 0.1 + 0.2 });
+    expect(parsed).toEqual({ [field]: 0.3 });
+    expect(resourceSpecInputSchema.parse(parsed)).toEqual(parsed);
+  });
+
+  it('rounds what sums, products and quotients of millicores give', () => {
+    const milli = fc.integer({ min: 1, max: 1000 });
+    fc.assert(
+      fc.property(milli, milli, fc.integer({ min: 2, max: 9 }), (a, b, n) => {
+        for (const [sent, meant] of [
+          [a / 1000 + b / 1000, a + b],
+          [(a / 1000) * n, a * n],
+          [(a * n) / 1000 / n, a],
+        ] as const)
+          expect(resourceSpecInputSchema.parse({ cpu: sent })).toEqual({ cpu: meant / 1000 });
+      }),
+    );
+  });
+
+  it('rounds at the bounds of the field', () => {
+    expect(resourceSpecInputSchema.parse({ cpu: 256.00000000000006 })).toEqual({ cpu: 256 });
+    expect(resourceSpecInputSchema.parse({ cpu: 0.0009999999999999998 })).toEqual({ cpu: 0.001 });
+  });
+
+  it.each([
+    [0.1 + 0.2, '0.3'],
+    ['0.30000000000000004', '0.3'],
+    ['0.300000000000000000000001', '0.3'],
+    ['300.00000000000006m', '0.3'],
+    ['1.9999999999999998', '2'],
+    ['0.5', '0.5'],
+    ['0.50', '0.50'],
+    ['300m', '300m'],
+  ])('takes the cpu %j of a container as %j', (cpu, taken) => {
+    const sidecars = [side({ resources: { requests: { cpu }, limits: { cpu } } })];
+    const parsed = resourceSpecInputSchema.parse({ sidecars });
+    expect(parsed.sidecars?.[0]?.resources).toEqual({ requests: { cpu: taken }, limits: { cpu: taken } });
+  });
+
   refuses(resourceSpecInputSchema, [
+    ['a difference above float noise', { cpu: 0.300000001 }, 'cpu'],
+    ['half a millicore', { cache_cpu: 0.0005 }, 'cache_cpu'],
+    ['next to nothing', { cpu: 1e-20 }, 'cpu'],
+    ['noise around zero', { cpu: 5e-324 }, 'cpu'],
+    ['a whole number with a fraction', { memory_mb: 512.0000001 }, 'memory_mb'],
+    ['whole cores with a fraction', { orchestrator_cpu: 1.0000000000000002 }, 'orchestrator_cpu'],
+    [
+      'half a millicore of a container',
+      { sidecars: [side({ resources: { limits: { cpu: '0.0005000000000' } } })] },
+      'sidecars.0.resources.limits.cpu',
+    ],
     ['null as a list member', { volumes: [null] }, 'volumes.0'],
     ['null as a label', { labels: { a: null } }, 'labels.a'],
     ['a number as a name', { volumes: [{ name: 1 }] }, 'volumes.0.name'],

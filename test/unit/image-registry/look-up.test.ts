@@ -248,12 +248,102 @@ describe('what may pass is asked again within its time', () => {
   test.each([
     ['a 429 that does not say when', answering(429), 'limited'],
     ['a 503 that says much later', answering(503, '', { 'retry-after': '120' }), 'failing'],
-    ['a 403', answering(403), 'refused'],
   ])('but not %s', async (_what, handler, kind) => {
     const { host, seen } = await failing(1, handler);
     await expect(look(host, { options: { timeoutMs: 60_000 } })).rejects.toMatchObject({ kind });
     expect(seen).toHaveLength(1);
   });
+});
+
+describe('a registry that does not take a HEAD', () => {
+  const MANIFEST = '{"schemaVersion": 2}';
+  const COMPUTED = `sha256:${createHash('sha256').update(MANIFEST).digest('hex')}`;
+  /** Answers a HEAD and a GET differently. */
+  const byMethod =
+    (head: Handler, get: Handler): Handler =>
+    (request, response) =>
+      (request.method === 'HEAD' ? head : get)(request, response);
+  const methods = (seen: readonly Seen[]) => seen.map(({ method }) => method);
+
+  test.each([400, 401, 403, 404, 405, 406, 410, 418, 500, 501])(
+    'is asked by GET when HEAD is answered with status %d',
+    async (status) => {
+      const { host, seen } = await serve(byMethod(answering(status), found));
+      expect(await look(host)).toEqual({ kind: 'found', digest: DIGEST });
+      expect(methods(seen)).toEqual(['HEAD', 'GET']);
+    },
+  );
+
+  test('gives the digest of the manifest when the GET states none, with no further call', async () => {
+    const { host, seen } = await serve(byMethod(answering(405), answering(200, MANIFEST)));
+    expect(await look(host)).toEqual({ kind: 'found', digest: COMPUTED });
+    expect(methods(seen)).toEqual(['HEAD', 'GET']);
+  });
+
+  test('gives the digest of the manifest when the HEAD states one that cannot be read', async () => {
+    const odd = answering(200, '', { 'docker-content-digest': 'md5:1' });
+    const { host } = await serve(byMethod(odd, answering(200, MANIFEST)));
+    expect(await look(host)).toEqual({ kind: 'found', digest: COMPUTED });
+  });
+
+  test('finds an image by digest', async () => {
+    const { host } = await serve(byMethod(answering(405), answering(200, MANIFEST)));
+    expect(await look(host, { image: `team/app@${DIGEST}` })).toEqual({ kind: 'found', digest: DIGEST });
+  });
+
+  test.each([
+    ['refuses a HEAD before it asks for credentials', byMethod(answering(405), found)],
+    ['refuses a HEAD with a token', byMethod(answering(403), found)],
+  ])('is asked with the token when it %s', async (_what, inside) => {
+    const { registry } = await privateRegistry(inside);
+    expect(await look(registry.host, { credentials: [ANN] })).toEqual({ kind: 'found', digest: DIGEST });
+  });
+
+  test('is asked for its challenge by GET when the 401 of the HEAD has none', async () => {
+    const challenge = answering(401, '', { 'www-authenticate': 'Basic realm="r"' });
+    const { host, seen } = await serve((request, response) => {
+      if (request.method === 'HEAD') return answering(401)(request, response);
+      return (request.authorization === undefined ? challenge : found)(request, response);
+    });
+    expect(await look(host, { credentials: [ANN] })).toEqual({ kind: 'found', digest: DIGEST });
+    expect(methods(seen)).toEqual(['HEAD', 'GET', 'HEAD', 'GET']);
+  });
+
+  test('is asked once by each method, and not again, when the GET is refused too', async () => {
+    const { host, seen } = await serve(answering(403));
+    await expect(look(host, { options: { timeoutMs: 60_000 } })).rejects.toMatchObject({ kind: 'refused' });
+    expect(methods(seen)).toEqual(['HEAD', 'GET']);
+  });
+
+  test('reports what the GET says about a missing image', async () => {
+    const { host, seen } = await serve(byMethod(answering(405), answering(404, code('MANIFEST_UNKNOWN'))));
+    expect(await look(host)).toEqual({ kind: 'absent', definite: true });
+    expect(methods(seen)).toEqual(['HEAD', 'GET']);
+  });
+
+  test.each(['', '<html>log in</html>', '[]', '{}'])(
+    'gives no digest of a body that is no manifest: %j',
+    async (body) => {
+      const { host } = await serve(byMethod(answering(405), answering(200, body)));
+      await expect(look(host)).rejects.toMatchObject({ kind: 'unsupported' });
+    },
+  );
+
+  test('is not read beyond the largest manifest', async () => {
+    const large = answering(200, JSON.stringify({ schemaVersion: 2, padding: 'x'.repeat(5 * 2 ** 20) }));
+    const { host } = await serve(byMethod(answering(405), large));
+    await expect(look(host)).rejects.toMatchObject({ kind: 'unsupported' });
+  });
+
+  test.each([429, 502, 503, 504])(
+    'is not asked by GET when HEAD is answered with status %d',
+    async (status) => {
+      const later = answering(status, '', { 'retry-after': '120' });
+      const { host, seen } = await serve(byMethod(later, found));
+      await expect(look(host)).rejects.toMatchObject({ kind: expect.stringMatching(/^(limited|failing)$/) });
+      expect(methods(seen)).toEqual(['HEAD']);
+    },
+  );
 });
 
 describe('no answer', () => {

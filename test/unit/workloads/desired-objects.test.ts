@@ -249,3 +249,27 @@ describe('resources without a record', () => {
     }
   });
 });
+
+test('cores finer than a millicore are rendered as the API server stores them', () => {
+  const base = resourceOf(minimalRequest({}), SELF_HOSTED);
+  const fine = { requests: { cpu: '0.30000000000000004' }, limits: { cpu: '0.5005', memory: '1Gi' } };
+  const resource: ManagedDeployment = {
+    ...base,
+    spec: {
+      ...base.spec,
+      components: { api: { scale: { min: 1, max: 1 }, resources: fine } },
+      database: { ...base.spec.database, resources: fine },
+      cache: { ...base.spec.cache, resources: fine },
+    },
+  };
+  const templates = renderTemplates(resource, SELF_HOSTED);
+  const written = JSON.stringify({
+    templates,
+    objects: desiredObjects(resource, SELF_HOSTED, { templates }),
+  });
+  const found = written.match(
+    /"resources":\{"requests":\{"cpu":"300m"\},"limits":\{"cpu":"501m","memory":"1Gi"\}\}/g,
+  );
+  expect(found?.length).toBeGreaterThanOrEqual(3);
+  expect(written).not.toMatch(/0\.3000|0\.5005/);
+});

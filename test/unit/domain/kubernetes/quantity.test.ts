@@ -4,6 +4,7 @@ import {
   compareQuantities,
   parseQuantity,
   quantitySchema,
+  wholeMillicores,
 } from '../../../../src/domain/kubernetes/quantity.ts';
 
 const NANO = 10n ** 9n;
@@ -80,4 +81,21 @@ describe('quantitySchema', () => {
   it.each(['', '-1', 'lots', 1, null])('refuses %j', (value) =>
     expect(quantitySchema.safeParse(value).success).toBe(false),
   );
+});
+
+describe('wholeMillicores', () => {
+  it.each([
+    ['500m', '500m'],
+    ['0.5', '0.5'],
+    ['2', '2'],
+    ['0.30000000000000004', '300m'],
+    ['300.00000000000006m', '300m'],
+    ['1.9999999999999998', '1.9999999999999998'],
+    ['0.0005', '1m'],
+    ['0.3001', '301m'],
+    ['1n', '1m'],
+    ['no quantity', 'no quantity'],
+  ])('gives %s as %s', (cores, millicores) => {
+    expect(wholeMillicores(cores)).toBe(millicores);
+  });
 });

@@ -1,0 +1,87 @@
+import type { z } from 'zod';
+
+/** Sentences for shapes that zod refuses, for people who do not know zod. A schema's own message comes before these. */
+
+/** As zod hands it to an error map, with the value that was sent. No message repeats that value: it may be a secret. */
+type RawIssue = z.core.$ZodRawIssue;
+
+const BOOLEAN_WORDS = 'true or false (true, True, TRUE, 1, false, False, FALSE and 0 are accepted)';
+
+/** What a parameter of a query must be: all of them come as text. */
+const QUERY_TYPES: Readonly<Record<string, string>> = {
+  boolean: `must be ${BOOLEAN_WORDS}`,
+  int: 'must be a whole number, such as 5',
+  number: 'must be a whole number, such as 5',
+  array: 'must be a list, separated by commas',
+};
+
+/** What a member of a JSON body must be. */
+const BODY_TYPES: Readonly<Record<string, string>> = {
+  boolean: 'must be true or false, without quotes',
+  int: 'must be a whole number',
+  number: 'must be a number, without quotes',
+  string: 'must be text',
+  array: 'must be a list',
+  object: 'must be an object',
+  record: 'must be an object',
+  null: 'must be null',
+};
+
+const FORMATS: Readonly<Record<string, string>> = {
+  datetime: 'must be a time such as 2030-01-31T00:00:00Z',
+  uuid: 'must be a UUID',
+  guid: 'must be a UUID',
+  url: 'must be a URL',
+};
+
+const list = (values: readonly unknown[]) => values.map(String).join(', ');
+const counted = (count: number | bigint, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+
+/** An amount of whatever is too small or too large. */
+function size(origin: string, bound: number | bigint): string {
+  if (origin === 'string') return `have ${bound === 0 ? 'no' : counted(bound, 'character', 'characters')}`;
+  if (origin === 'array' || origin === 'set') return `have ${counted(bound, 'entry', 'entries')}`;
+  return `be ${bound}`;
+}
+
+const bounded = (origin: string, bound: number | bigint, word: 'at least' | 'at most') =>
+  `must ${size(origin, bound).replace(/^(have|be) /, `$1 ${word} `)}`;
+
+function typeMessage(issue: RawIssue & { code: 'invalid_type' }, isQuery: boolean): string | undefined {
+  if (isQuery && Array.isArray(issue.input)) return 'must be given once';
+  const { expected } = issue;
+  return (isQuery ? QUERY_TYPES : BODY_TYPES)[expected];
+}
+
+function formatMessage({ format }: { format: string }, isQuery: boolean): string | undefined {
+  const message = FORMATS[format];
+  if (format !== 'datetime' || !isQuery) return message;
+  return `${message}; in a URL, a + is written %2B`;
+}
+
+/**
+ * The error map for one part of a request; undefined: zod's own sentence is clear enough.
+ * @param part as locations begin: body, query, path, header
+ */
+export function shapeMessage(part: string): z.core.$ZodErrorMap {
+  const isQuery = part === 'query';
+  return (issue: RawIssue) => {
+    switch (issue.code) {
+      case 'invalid_type':
+        return typeMessage(issue as RawIssue & { code: 'invalid_type' }, isQuery);
+      case 'invalid_value':
+        if (isQuery && Array.isArray(issue.input)) return 'must be given once';
+        return `must be ${issue.values.length === 1 ? '' : 'one of '}${list(issue.values)}`;
+      case 'too_small':
+        return bounded(issue.origin, issue.minimum, 'at least');
+      case 'too_big':
+        return bounded(issue.origin, issue.maximum, 'at most');
+      case 'invalid_format':
+        return formatMessage(issue, isQuery);
+      case 'invalid_union':
+        return 'has none of the shapes that are accepted here';
+      default:
+        return undefined;
+    }
+  };
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { line } from './kubernetes/text.ts';
+
+/** Names that people give and that are unique among others: two that look the same are the same. */
+
+const MAX_NAME = 128;
+
+/**
+ * Controls, line separators, what turns the direction of text, and what nobody sees (zero-width spaces, soft hyphens,
+ * fillers, the blank of Braille): with these, two names of one look would be two deployments.
+ */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/**
+ * Joiners and variation selectors where they change what is seen: within emoji and keycaps, behind ideographs, and in
+ * scripts that are written with joiners (behind a mark such as a virama, and in Arabic).
+ */
+const SEEN = new RegExp(
+  [
+    String.raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic})`,
+    String.raw`(?<=\p{Extended_Pictographic})\ufe0f`,
+    String.raw`(?<=\p{Emoji_Presentation})\ufe0e`,
+    String.raw`(?<=[0-9#*])\ufe0f(?=\u20e3)`,
+    String.raw`(?<=\p{Ideographic})[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]`,
+    String.raw`(?<=(?!\p{Variation_Selector})[\p{M}\p{Script_Extensions=Arabic}])[\u200c\u200d](?=\p{L})`,
+  ].join('|'),
+  'gu',
+);
+
+/** Spaces of any width; no-break spaces among them. */
+const SPACES = /\p{Zs}/gu;
+const OUTER_SPACES = /^ +| +$/g;
+
+/** The one form of a name: composed characters (NFC), plain spaces, none of them around it. */
+export function normalizedName(name: string): string {
+  return name.normalize('NFC').replace(SPACES, ' ').replace(OUTER_SPACES, '');
+}
+
+/**
+ * How a name may be stored: in its one form, or as it was sent before names had one (as given, or decomposed). For
+ * lookups; all of them are one name.
+ */
+export function spellingsOf(name: string): string[] {
+  const normalized = normalizedName(name);
+  return [...new Set([normalized, name, normalized.normalize('NFD')])];
+}
+
+/** Parts of names, for a search: spaces around it belong to it. */
+export function partSpellingsOf(part: string): string[] {
+  return [...new Set([part.normalize('NFC').replace(SPACES, ' '), part, part.normalize('NFD')])];
+}
+
+/**
+ * A name, in its one form. At most 128 code points, as the document's maxLength counts. Asked of new names alone: those
+ * stored stay.
+ */
+export const nameSchema = z.preprocess(
+  (name) => (typeof name === 'string' ? normalizedName(name) : name),
+  line(MAX_NAME)
+    .min(1, 'must not be blank')
+    .refine(
+      (name) => !UNSEEN.test(name.replace(SEEN, '')),
+      'must consist of printable characters, none of which is invisible',
+    ),
+);
+
+/** For descriptions of fields. */
+export const NAME_FORM = 'Spaces around it are dropped, and it is stored in the Unicode form NFC.';

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { changeEffects } from '../../../src/domain/change-effects.ts';
+import { withDefaultCeilings } from '../../../src/domain/default-ceilings.ts';
+import { toSourceConfig } from '../../../src/domain/deployment-bodies.ts';
+import { effectiveSpec } from '../../../src/domain/effective-spec.ts';
+import { resolvePolicy } from '../../../src/domain/policy.ts';
+import type { ResourceSpec } from '../../../src/domain/resource-spec.ts';
+
+const OURS = { database: false, cache: false };
+const config = (resource_spec: ResourceSpec) => toSourceConfig({ resource_spec });
+const effects = (before: ResourceSpec, after: ResourceSpec, external = OURS) =>
+  changeEffects(config(before), config(after), external);
+
+test('a scale that needs more connections restarts the database, and says how to avoid it', () => {
+  expect(effects({ max_scale: 2 }, { max_scale: 60 })).toEqual([
+    expect.stringMatching(
+      /^The database restarts: db_max_connections changes from 100 to \d+, which follows from the scales \(.*set db_max_connections.*\)\.$/,
+    ),
+  ]);
+  expect(effects({ max_scale: 60 }, { max_scale: 2 })).toHaveLength(1);
+});
+
+test.each<[string, ResourceSpec, ResourceSpec]>([
+  ['a scale with connections to spare', { max_scale: 2 }, { max_scale: 3 }],
+  [
+    'a scale below the connections that were sent',
+    { db_max_connections: 800 },
+    { db_max_connections: 800, max_scale: 60 },
+  ],
+  ['cores of the app', { cpu: 1 }, { cpu: 2 }],
+  ['a larger volume', { db_storage_gi: 10 }, { db_storage_gi: 20 }],
+  ['a switch off', { max_scale: 60 }, { max_scale: 0 }],
+  ['a switch on', { max_scale: 0 }, { max_scale: 60 }],
+  ['a default written out', {}, { db_max_connections: 100, cache_memory_mb: 512 }],
+])('%s restarts no data service', (_what, before, after) => {
+  expect(effects(before, after)).toEqual([]);
+});
+
+test('cores and memory of data services restart them', () => {
+  expect(effects({}, { db_cpu: 2, cache_cpu: 1, db_max_connections: 300 })).toEqual([
+    'The database restarts: db_max_connections changes from 100 to 300; db_cpu changes from 1 to 2; db_cpu_limit changes from 2 to 4.',
+    'The cache restarts and loses what it holds: cache_cpu changes from 0.5 to 1; cache_cpu_limit changes from 1 to 2.',
+  ]);
+  const theirs = { database: true, cache: true };
+  expect(effects({}, { db_cpu: 2, cache_cpu: 1, max_scale: 60 }, theirs)).toEqual([]);
+});
+
+test('with connections for the largest scale in the policy, scaling restarts no database', () => {
+  const policy = resolvePolicy('self_hosted', { database: { min_connections: 900 } });
+  const stored = (spec: ResourceSpec) => withDefaultCeilings(config(spec), policy);
+  expect(changeEffects(stored({ max_scale: 2 }), stored({ max_scale: 60 }), OURS)).toEqual([]);
+  const { resource_spec: spec, default_ceilings: ceilings } = stored({ max_scale: 2 });
+  expect(effectiveSpec(spec ?? {}, null, ceilings)).toMatchObject({
+    db_max_connections: 900,
+    db_pool_size: 10,
+  });
+  // What was sent wins, and so does the cap.
+  expect(stored({ db_max_connections: 200 }).default_ceilings).toBeUndefined();
+  const capped = resolvePolicy('self_hosted', {
+    database: { min_connections: 900 },
+    caps: { db_connections: 300 },
+  });
+  const { default_ceilings: bound } = withDefaultCeilings(config({}), capped);
+  expect(effectiveSpec({}, null, bound).db_max_connections).toBe(300);
+});
+
+test('a deployment that was stored before the policy had it keeps its connections', () => {
+  expect(effectiveSpec({ max_scale: 2 }, null).db_max_connections).toBe(100);
+});
