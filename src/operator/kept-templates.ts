@@ -1,7 +1,7 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { ANNOTATIONS } from '../contract/names.ts';
 import { canonicalJson, contentHash, textHash } from '../domain/hash.ts';
-import type { DesiredObject } from '../workloads/desired-object.ts';
+import type { DesiredObject, KubeObject } from '../workloads/desired-object.ts';
 import { cacheName, databaseName } from '../workloads/names.ts';
 import { dataServiceInputs } from '../workloads/template-inputs.ts';
 import { type ChildObject, liveChild, type Observed, type ObservedResource } from './observed.ts';
@@ -22,12 +22,16 @@ interface KeptTemplate {
 
 type Images = Readonly<Partial<Record<'database' | 'cache', string>>>;
 
-/** The wanted objects, those of the data services with the templates that their inputs had when they were last new. */
+/**
+ * The wanted objects, those of the data services with the templates that their inputs had when they were last new.
+ * @param refused services whose spec is refused: those that run keep their template, whatever is asked
+ */
 export function withKeptTemplates(
   desired: readonly DesiredObject[],
   resource: ObservedResource,
   observed: Observed,
   images: Images,
+  refused: ReadonlyMap<'database' | 'cache', unknown> = new Map(),
 ): DesiredObject[] {
   const services = new Map([
     [`StatefulSet/${databaseName(resource)}`, 'database'],
@@ -40,11 +44,34 @@ export function withKeptTemplates(
     const inputs = contentHash(dataServiceInputs(resource, service, images[service]));
     const kept = readKept(observed, object.kind, object.metadata.name);
     const spec = object.spec as { template: V1PodTemplateSpec };
-    const { template, text } = kept?.inputs === inputs ? kept : keeping(inputs, spec.template);
+    const isKept = kept?.inputs === inputs || refused.has(service);
+    const { template, text } = isKept
+      ? (kept ?? keeping('', liveTemplate(observed, object) ?? spec.template))
+      : keeping(inputs, spec.template);
     const annotations = { ...object.metadata.annotations, [ANNOTATIONS.podTemplate]: text };
     const metadata = { ...object.metadata, annotations };
     return { ...wanted, object: { ...object, metadata, spec: { ...spec, template } } };
   });
+}
+
+/** As it runs: an early version of Berth noted no template. */
+function liveTemplate(observed: Observed, { kind, metadata }: KubeObject): V1PodTemplateSpec | undefined {
+  const live = liveChild(observed, kind, metadata.name) as { spec?: { template?: V1PodTemplateSpec } };
+  return live?.spec?.template;
+}
+
+/** Whether a data service that is there has the template of just these inputs. */
+export function isKeptFor(
+  observed: Observed,
+  service: 'database' | 'cache',
+  image: string | undefined,
+): boolean {
+  const { resource } = observed;
+  const kept =
+    service === 'database'
+      ? readKept(observed, 'StatefulSet', databaseName(resource))
+      : readKept(observed, 'Deployment', cacheName(resource));
+  return kept?.inputs === contentHash(dataServiceInputs(resource, service, image));
 }
 
 /** The template of a data service as it was when its inputs were last new; undefined: none is kept. */

@@ -25,6 +25,7 @@ import type { ReconcilerOptions } from './reconciler-options.ts';
 import { otherOwner, refuseCopy, refuseSpec, tellLeaving } from './refuse.ts';
 import { failedBy } from './refused-rollout.ts';
 import { reportStatus } from './report-status.ts';
+import { serviceFailures } from './service-confinement.ts';
 import { deriveStatus } from './status.ts';
 
 /** The caches have not caught up with our last writes: their events wake us; this is for one that never comes. */
@@ -107,7 +108,7 @@ export function createReconciler(
       return reported;
     };
     const announce = async (): Promise<boolean> => {
-      const status = deriveStatus({ observed, decision, failures: [], config, now });
+      const status = deriveStatus({ observed, decision, failures: serviceFailures(observed), config, now });
       const { written } = await report(status);
       if (written === undefined) return false;
       observed = { ...observed, resource: withStatus(observed.resource, status, written) };
@@ -121,7 +122,7 @@ export function createReconciler(
     );
     if (acted.leaving) return { kind: 'requeue', afterMs: LEAVING_MS };
     if (acted.outdated) return staleOutcome(acted.error);
-    const failures = [...acted.failures, ...tellable(acted.error, remembered)];
+    const failures = [...acted.failures, ...serviceFailures(observed), ...tellable(acted.error, remembered)];
     const left = failedBy(acted.failures, without(decision, acted.done), observed);
     const status = deriveStatus({ observed, decision: left, failures, config, now });
     const reported = await report(status, acted.error !== undefined);

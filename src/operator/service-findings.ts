@@ -13,6 +13,7 @@ import {
 import type { Failure } from './failure.ts';
 import { liveChild, type Observed } from './observed.ts';
 import { volumeRefusal } from './plan-volume.ts';
+import { refusedServices } from './service-confinement.ts';
 import { serviceTrouble, serviceWorkload } from './service-trouble.ts';
 
 /** What DatabaseReady and CacheReady say: like findings.ts, of which this is a part. */
@@ -111,6 +112,9 @@ function notReady(observed: Observed, service: 'database' | 'cache', state: Serv
   const { starting, lost } = SERVICE_REASONS[service];
   const isLost = isServiceLost(observed, service, state);
   const what = isLost ? 'was ready and is not any more' : 'is not ready yet';
+  const [refused] = refusedServices(observed).get(service) ?? [];
+  if (refused !== undefined)
+    return no('Refused', `the ${service} ${what}: ${refused.resourcePath}: ${refused.message}`);
   const why =
     serviceTrouble(observed, service)?.message ?? (isLost ? lackOf(observed, service, state) : null);
   const message = why === null ? `the ${service} ${what}` : `the ${service} ${what}: ${why}`;
