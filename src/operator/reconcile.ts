@@ -170,9 +170,9 @@ function withWorkElsewhere(
   };
 }
 
-/** With whether the wanted host is another one's. */
-function withHost(observed: Observed, { view, ownHost }: ReconcilerOptions): Observed {
-  const hostRefused = hostRefusal(observed, view, ownHost ?? null);
+/** With whether the wanted host is another one's, or the platform's. */
+function withHost(observed: Observed, { view, ownHost, platformHosts }: ReconcilerOptions): Observed {
+  const hostRefused = hostRefusal(observed, view, { own: ownHost ?? null, others: platformHosts ?? [] });
   return hostRefused === null ? observed : { ...observed, hostRefused };
 }
 
