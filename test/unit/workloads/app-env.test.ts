@@ -1,3 +1,4 @@
+import type { V1EnvVar } from '@kubernetes/client-node';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RenderConfig } from '../../../src/contract/render-config.ts';
@@ -135,7 +136,9 @@ describe("OpenTelemetry's variables", () => {
       const own = `OTEL_EXPORTER_OTLP_${signal}ENDPOINT`;
       const env = variables(withSecrets(own), TRACED);
       expect([...env.keys()].filter((named) => named.startsWith('OTEL_EXPORTER_'))).toEqual([own]);
-      expect(env.get(own)?.valueFrom?.secretKeyRef?.name).toBe('demo-000000d1-env-1');
+      expect(new Map<string, V1EnvVar>(env).get(own)?.valueFrom?.secretKeyRef?.name).toBe(
+        'demo-000000d1-env-1',
+      );
     },
   );
 
