@@ -5,6 +5,7 @@ import { nodeName } from './config/builder-settings.ts';
 import { buildsOf } from './config/builds.ts';
 import { parseEncryptionKeys } from './config/encryption-keys.ts';
 import { imagesOf, isRegistryInsecure } from './config/image-settings.ts';
+import { platformHostsOf } from './config/platform-hosts.ts';
 import { parseRate, rateOfKeys } from './config/rates.ts';
 import { renderingOf } from './config/rendering.ts';
 import type { Setting } from './config/setting.ts';
@@ -52,6 +53,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
     port: settings.BERTH_PORT,
     metricsPort: settings.BERTH_METRICS_PORT,
     publicUrl: settings.BERTH_PUBLIC_URL ?? null,
+    platformHosts: platformHostsOf(settings),
     appDomain: settings.BERTH_APP_DOMAIN ?? null,
     hosting: settings.BERTH_HOSTING,
     policyFile: settings.BERTH_POLICY ?? null,

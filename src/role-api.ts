@@ -155,6 +155,7 @@ export async function startApi(context: RoleContext): Promise<ApiRole> {
     leaseSeconds: config.leaseSeconds,
     version,
     publicUrl: config.publicUrl,
+    platformHosts: config.platformHosts,
     appDomain: config.appDomain,
     registry: config.registry,
     builds: config.registry !== null,

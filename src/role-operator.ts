@@ -66,6 +66,7 @@ export async function startOperator(context: RoleContext): Promise<RunningRole> 
         config: rendering,
         policy,
         ownHost: hostOf(config.publicUrl) ?? undefined,
+        platformHosts: config.platformHosts,
         builds: buildsOf(config, version),
         images: config.images ?? undefined,
         namespaces: config.namespaces,

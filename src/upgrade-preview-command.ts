@@ -2,9 +2,12 @@ import { parseArgs } from 'node:util';
 import { clusterOptions, kubernetesVersion } from './cluster-access.ts';
 import type { Config } from './config.ts';
 import type { Logger } from './domain/logger.ts';
+import { hostOf } from './domain/url-host.ts';
 import { createKubeClient } from './kube/client.ts';
+import type { RefusedPart } from './operator/refused-parts.ts';
 import type { FieldChange } from './operator/template-difference.ts';
 import { type DeploymentPreview, previewUpgrade } from './operator/upgrade-preview.ts';
+import { loadPolicy } from './policy-file.ts';
 
 /** `berth upgrade-preview`: what this version would change in the pods of each deployment, and when. */
 
@@ -13,30 +16,51 @@ Lists, for each deployment of the cluster, what this version would render otherw
 upgrade restarts nothing: pods are made from templates stored when their revision was new. What is listed happens at a
 deployment's next revision; for database and cache, once their own settings change. Run the new version, before it is
 installed, with the settings of the operator and a kubeconfig that has its rights. Changes nothing. Lines that begin with
-"with the upgrade" tell what changes at once.
+"with the upgrade" name what changes at once.
+It also lists, as "would be refused", each field that the rules of this version no longer accept, and why. Pods of such a
+field keep running: it is refused in what is new, that is when the field changes or a new revision is created.
 
-  --json   for programs: {"version", "changed", "deployments": [{"namespace", "name", "revision", "changes", "problem", "identity"}]}
+  --json   for programs: {"version", "changed", "refused", "deployments": [{"namespace", "name", "revision", "changes",
+           "refused": [{"field", "why", "until"}], "identity", "problem"}]}
 
-Exit code: 0 when nothing would change, 2 when something would (or the options are wrong: then nothing is printed to
-standard output), 1 when it failed or a deployment cannot be told of.`;
+Exit code: 0 when nothing would change or be refused, 2 when something would (or the options are wrong: then nothing is
+printed to standard output), 1 when it failed or a deployment cannot be read.`;
 
 const shown = (value: unknown) => (value === undefined ? '(none)' : JSON.stringify(value));
 const lineOf = ({ path, from, to }: FieldChange) => `    ${path}: ${shown(from)} → ${shown(to)}`;
 
+const STAYS: Readonly<Record<RefusedPart['until'], string>> = {
+  'field changes': 'what runs stays until the field changes',
+  'next revision': 'what runs stays until the next revision',
+  upgrade: 'refused at once',
+};
+const refusalOf = ({ field, why, until }: RefusedPart) =>
+  `  would be refused: ${field}: ${why} (${STAYS[until]})`;
+
 function blockOf(preview: DeploymentPreview): string[] {
-  const { namespace, name, revision, changes, problem, identity = [] } = preview;
+  const { namespace, name, revision, changes, refused, problem, identity = [] } = preview;
   if (problem !== undefined) return [`${namespace}/${name}: cannot be told: ${problem}`];
-  if (changes.length === 0 && identity.length === 0) return [];
+  if (changes.length + refused.length + identity.length === 0) return [];
   return [
     `${namespace}/${name}${revision === null ? '' : ` (revision ${revision})`}`,
     ...identity.map((text) => `  with the upgrade: ${text}`),
+    ...refused.map(refusalOf),
     ...changes.flatMap(({ workload, fields }) => [`  ${workload}`, ...fields.map(lineOf)]),
   ];
 }
 
-function asText(version: string, all: readonly DeploymentPreview[], changed: number): string {
+function asText(
+  version: string,
+  all: readonly DeploymentPreview[],
+  changed: number,
+  refused: number,
+): string {
   const last = `${changed} of ${all.length} deployments would change at their next revision under ${version}; none restarts before.`;
-  return [...all.flatMap(blockOf), last].join('\n');
+  const rules =
+    refused === 0
+      ? []
+      : [`${refused} of ${all.length} have fields that ${version} would refuse if they were new.`];
+  return [...all.flatMap(blockOf), last, ...rules].join('\n');
 }
 
 /**
@@ -60,16 +84,22 @@ export async function upgradePreviewCommand(
       ...config.rendering,
       kubernetesVersion: await kubernetesVersion(client, logger, signal),
     };
-    const deployments = await previewUpgrade(client, config.namespaces, rendering);
+    const rules = {
+      policy: loadPolicy(config),
+      platform: { own: hostOf(config.publicUrl), others: config.platformHosts },
+      allowsPrivateHosts: config.gitAllowPrivate,
+    };
+    const deployments = await previewUpgrade(client, config.namespaces, rendering, rules);
     const changed = deployments.filter(({ changes }) => changes.length > 0).length;
+    const refused = deployments.filter((each) => each.refused.length > 0).length;
     const isAffected = deployments.some(({ identity = [] }) => identity.length > 0);
     console.log(
       values.json
-        ? JSON.stringify({ version, changed, deployments }, null, 2)
-        : asText(version, deployments, changed),
+        ? JSON.stringify({ version, changed, refused, deployments }, null, 2)
+        : asText(version, deployments, changed, refused),
     );
     if (deployments.some(({ problem }) => problem !== undefined)) return 1;
-    return changed > 0 || isAffected ? 2 : 0;
+    return changed + refused > 0 || isAffected ? 2 : 0;
   } finally {
     await client.close();
   }

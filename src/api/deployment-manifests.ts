@@ -89,12 +89,13 @@ export function checkClusterSupport(resource: ManagedDeployment, config: RenderC
 
 /** Running database and cache pods keep their image, whatever it is: no change of a resource replaces it. */
 const SAME_IMAGE = 'unchanged';
+const SAME_PULLING = { hosting: 'self_hosted', databaseImage: SAME_IMAGE } as const;
 
 /** The database's and the cache's workload; null: outside the cluster. How many pods they have is no part of them. */
 function dataWorkloads(resource: ManagedDeployment): (KubeObject | null)[] {
   const { database, cache } = resource.spec;
   return [
-    database.external ? null : databaseStatefulSet(resource, SAME_IMAGE),
+    database.external ? null : databaseStatefulSet(resource, SAME_IMAGE, SAME_PULLING),
     cache.external ? null : cacheDeployment(resource, SAME_IMAGE),
   ];
 }

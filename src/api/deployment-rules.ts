@@ -70,6 +70,7 @@ export function wantedIssues(deps: ApiDeps, wanted: Wanted): BodyIssue[] {
     appName,
     serverUrl: serverUrl(deps, appName),
     ownHost: hostOf(deps.publicUrl),
+    platformHosts: deps.platformHosts ?? [],
   };
   return [...below(['source_config', 'resource_spec'], specIssues), ...policyViolations(view, deps.policy)];
 }

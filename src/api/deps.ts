@@ -40,6 +40,8 @@ export interface ApiDeps {
   readonly version: string;
   /** Base URL under which clients reach this API; null: not known. */
   readonly publicUrl: string | null;
+  /** Hosts of all parts of the platform, which no deployment may have; absent: that of publicUrl alone. */
+  readonly platformHosts?: readonly string[];
   /** Asks the git hosts of integrations. */
   readonly gitHost: GitHost;
   /** In cloud mode, each deployment gets a host below this domain; null: none is given. */

@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import { isZeroQuantity } from '../domain/kubernetes/limits.ts';
 import { dnsLabelSchema, dnsSubdomainSchema } from '../domain/kubernetes/names.ts';
 import { quantitySchema } from '../domain/kubernetes/quantity.ts';
 import { CLUSTER, type Setting, setting } from './setting.ts';
 import { baseUrl, count, csv, flag, optional } from './value-schemas.ts';
 
 const OPERATOR = ['operator'] as const;
+
+/** A limit of 0 would be no limit. */
+const positiveQuantity = quantitySchema.refine((text) => !isZeroQuantity(text), 'must be more than 0');
 
 const LABEL = /^[\w./-]+=[\w.-]*$/;
 const TAINT = /^[\w./-]+(=[\w.-]*)?(:(NoSchedule|PreferNoSchedule|NoExecute))?$/;
@@ -64,10 +68,10 @@ export const BUILD_SETTINGS = {
   BERTH_BUILD_TIMEOUT_SECONDS: setting(count(1800), 'a build that takes longer has failed', OPERATOR),
   BERTH_BUILD_LIMIT: setting(count(10), 'builds at a time; further ones wait', OPERATOR),
   BERTH_BUILD_TENANT_LIMIT: setting(count(2), 'builds of one tenant at a time', OPERATOR),
-  BERTH_BUILD_CPU: setting(quantitySchema.default('1'), 'CPU of a build, as a quantity', OPERATOR),
-  BERTH_BUILD_MEMORY: setting(quantitySchema.default('2Gi'), 'memory of a build, as a quantity', OPERATOR),
+  BERTH_BUILD_CPU: setting(positiveQuantity.default('1'), 'CPU of a build, as a quantity', OPERATOR),
+  BERTH_BUILD_MEMORY: setting(positiveQuantity.default('2Gi'), 'memory of a build, as a quantity', OPERATOR),
   BERTH_BUILD_WORKSPACE: setting(
-    quantitySchema.default('10Gi'),
+    positiveQuantity.default('10Gi'),
     'how large the clone, and the layers of a build, may each become',
     OPERATOR,
   ),

@@ -3,7 +3,7 @@ import { OTLP_PROTOCOLS } from '../contract/render-config.ts';
 import { dnsSubdomainSchema } from '../domain/kubernetes/names.ts';
 import { PLATFORM_LISTENER_ID } from '../domain/source.ts';
 import { CLUSTER, type Setting, secret, setting } from './setting.ts';
-import { baseUrl, count, csv, flag, networks, optional } from './value-schemas.ts';
+import { baseUrl, count, csv, flag, networks, optional, providerNetworks } from './value-schemas.ts';
 
 /** Settings of the cluster's side: of the listener and the operator. */
 export const CLUSTER_SETTINGS = {
@@ -76,6 +76,11 @@ export const CLUSTER_SETTINGS = {
   BERTH_CLOSED_NETWORKS: setting(
     networks,
     'networks of pods, Services and nodes that are at public addresses, comma-separated: isolated apps, and builds, reach none of them, nor private ones',
+    CLUSTER,
+  ),
+  BERTH_OPEN_NETWORKS: setting(
+    providerNetworks,
+    'networks of the cloud provider’s own services that isolated apps and builds may reach, comma-separated, of those that are closed by default: within 161.26.0.0/16 and 166.8.0.0/14 (IBM Cloud) and 168.63.129.16/32 (Azure)',
     CLUSTER,
   ),
 } as const satisfies Record<string, Setting>;

@@ -13,6 +13,7 @@ export function renderingOf(settings: Settings): Omit<RenderConfig, 'kubernetesV
     podSecurity: cloud ? 'restricted' : 'baseline',
     databaseImage: settings.BERTH_DATABASE_IMAGE,
     cacheImage: settings.BERTH_CACHE_IMAGE,
+    registry: settings.BERTH_REGISTRY ?? null,
     healthPath: settings.BERTH_HEALTH_PATH ?? null,
     progressDeadlineSeconds: settings.BERTH_PROGRESS_DEADLINE_SECONDS,
     minReadySeconds: settings.BERTH_MIN_READY_SECONDS,
@@ -26,6 +27,7 @@ export function renderingOf(settings: Settings): Omit<RenderConfig, 'kubernetesV
     otlpHeadersSecret: settings.BERTH_OTLP_HEADERS_SECRET ?? null,
     networkIsolation: isolationOf(settings, cloud),
     closedNetworks: settings.BERTH_CLOSED_NETWORKS,
+    ...(settings.BERTH_OPEN_NETWORKS.length === 0 ? {} : { openNetworks: settings.BERTH_OPEN_NETWORKS }),
     buildNamespace: settings.BERTH_BUILD_NAMESPACE,
     storageClass: settings.BERTH_STORAGE_CLASS ?? null,
   };

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { addressNumber, networkSize } from '../domain/networks.ts';
+import { addressNumber, isProviderNetwork, networkSize, PROVIDER_NETWORKS } from '../domain/networks.ts';
 
 /** How the text of a variable is read. An unset variable is undefined here. */
 export const optional = z.string().optional();
@@ -69,4 +69,10 @@ function isPartialNetwork(text: string): boolean {
 export const networks = csv.refine(
   (parts) => parts.every(isPartialNetwork),
   'must be networks by their first address and not of everything, such as 203.0.113.0/24, comma-separated',
+);
+
+/** Provider networks, or parts of them, that a platform opens. */
+export const providerNetworks = networks.refine(
+  (parts) => parts.every((part) => !isPartialNetwork(part) || isProviderNetwork(part)),
+  `must be within ${PROVIDER_NETWORKS.join(', ')}: no other network can be opened`,
 );

@@ -1,4 +1,6 @@
 import { CONDITION_TYPES } from '../domain/conditions.ts';
+import { IMAGE_PATTERN, REPOSITORY_PATTERN } from '../domain/kubernetes/image.ts';
+import { MAX_QUANTITY_LENGTH } from '../domain/kubernetes/quantity.ts';
 import { COMPONENTS, RESOURCE_LIMITS } from '../domain/resource-spec.ts';
 import {
   MANAGED_DEPLOYMENT,
@@ -42,13 +44,28 @@ function atMost(most: string): ValidationRule {
   };
 }
 
+/** As domain/kubernetes/limits.ts: a limit of 0 is no limit to a kubelet. */
+const MORE_THAN_ZERO: ValidationRule = {
+  rule: "!isQuantity(self) || quantity(self).isGreaterThan(quantity('0'))",
+  message: 'must be more than 0: Kubernetes reads 0 as no limit',
+};
+
+/** As domain/kubernetes/image.ts, without its longest name and its digests. */
+const IMAGE_REFERENCE: ValidationRule = {
+  rule: `self.matches(r'${IMAGE_PATTERN}') && !self.matches('^sha256([:@]|$)')`,
+  message: 'must be an image reference, [registry/]name[:tag][@digest], and not the id of an image',
+};
+
 /** Where containers of Berth's own have their sizes. */
 const SIZED = [...COMPONENTS.map((component) => `components.${component}`), 'database', 'cache'];
 const SIZES = SIZED.flatMap((part) =>
-  ['requests', 'limits'].flatMap((list): [string, ValidationRule[]][] => [
-    [`spec.${part}.resources.${list}.cpu`, [atMost(String(RESOURCE_LIMITS.cpu))]],
-    [`spec.${part}.resources.${list}.memory`, [atMost(`${RESOURCE_LIMITS.memoryMb}Mi`)]],
-  ]),
+  ['requests', 'limits'].flatMap((list): [string, ValidationRule[]][] => {
+    const positive = list === 'limits' ? [MORE_THAN_ZERO] : [];
+    return [
+      [`spec.${part}.resources.${list}.cpu`, [atMost(String(RESOURCE_LIMITS.cpu)), ...positive]],
+      [`spec.${part}.resources.${list}.memory`, [atMost(`${RESOURCE_LIMITS.memoryMb}Mi`), ...positive]],
+    ];
+  }),
 );
 
 /** Size to which storage may be lowered; empty: not known, so it may not. */
@@ -71,7 +88,15 @@ const MAY_NOT_SHRINK: ValidationRule = {
   messageExpression: `'database.storage may grow, never shrink' + (${CAPACITY} != '' ? ': the volume has ' + ${CAPACITY} : '')`,
 };
 
-/** Rules across fields and over time, by path; `items` steps into a list. */
+/** Where the API takes an image reference, by the same grammar; what more an image must be, the operator checks. */
+const IMAGES = [
+  'spec.revision.image',
+  'spec.database.image',
+  'spec.podTemplate.initContainers.items.image',
+  'spec.podTemplate.sidecars.items.image',
+];
+
+/** Rules across fields and over time, by path; `items` steps into a list, `*` into a map. */
 const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   '': [
     {
@@ -96,6 +121,15 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
     ]),
   ),
   ...Object.fromEntries(SIZES),
+  ...Object.fromEntries(IMAGES.map((path) => [path, [IMAGE_REFERENCE]])),
+  'spec.build.repository': [
+    {
+      rule: `self.matches(r'${REPOSITORY_PATTERN}') && !self.matches('^sha256([:@]|$)')`,
+      message: 'must be a repository of a registry, without tag and digest',
+    },
+  ],
+  'spec.podTemplate.initContainers.items.resources.limits.*': [MORE_THAN_ZERO],
+  'spec.podTemplate.sidecars.items.resources.limits.*': [MORE_THAN_ZERO],
   'spec.database.storage': [
     atMost(`${RESOURCE_LIMITS.storageGi}Gi`),
     {
@@ -120,6 +154,14 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   'spec.podTemplate.sidecars.items': [NOT_NAMED_APP],
 };
 
+/** A field of an object that is Kubernetes' own is typed only where a rule needs it. */
+const SIZE_LIMIT: StructuralSchema = {
+  description: 'How large it may grow, as a quantity.',
+  type: 'string',
+  maxLength: MAX_QUANTITY_LENGTH,
+  'x-kubernetes-validations': [MORE_THAN_ZERO],
+};
+
 /** How lists and maps merge in server-side apply, by path. */
 const MERGING: Readonly<Record<string, StructuralSchema>> = {
   // One writer decides all of spec: without this, a field that somebody added survives a forced apply.
@@ -131,7 +173,8 @@ const MERGING: Readonly<Record<string, StructuralSchema>> = {
 function at(schema: StructuralSchema, path: string): StructuralSchema {
   let found: StructuralSchema | undefined = schema;
   for (const step of path === '' ? [] : path.split('.')) {
-    found = step === 'items' ? found?.items : found?.properties?.[step];
+    if (step === '*') found = found?.additionalProperties;
+    else found = step === 'items' ? found?.items : found?.properties?.[step];
   }
   if (found === undefined) throw new Error(`failed to make the CRD: its schema has no ${path}`);
   return found;
@@ -151,6 +194,7 @@ function openApiSchema(): StructuralSchema {
       status: toStructuralSchema(managedDeploymentStatusSchema),
     },
   };
+  at(schema, 'spec.podTemplate.volumes.items.emptyDir').properties = { sizeLimit: SIZE_LIMIT };
   for (const [path, rules] of Object.entries(RULES)) {
     const target = at(schema, path);
     target['x-kubernetes-validations'] = [...(target['x-kubernetes-validations'] ?? []), ...rules];

@@ -15,6 +15,10 @@ export const renderConfigSchema = z.object({
   podSecurity: z.enum(['privileged', 'baseline', 'restricted']),
   databaseImage: z.string(),
   cacheImage: z.string(),
+  /**
+   * Registry of the platform; null or absent: not known, and in cloud each image of a tenant is pulled whenever a container starts.
+   */
+  registry: z.string().nullable().optional(),
   /** HTTP path for the api probes; null: TCP. */
   healthPath: z.string().nullable(),
   /** Seconds until a rollout that does not finish has failed. */
@@ -38,6 +42,8 @@ export const renderConfigSchema = z.object({
   networkIsolation: z.boolean(),
   /** Networks that isolated apps do not reach, beside private ones; absent: none. */
   closedNetworks: z.array(z.string()).optional(),
+  /** Networks of a cloud provider's own services that isolated apps do reach; absent: none. */
+  openNetworks: z.array(z.string()).optional(),
   /** Namespace in which tenants' Dockerfiles run, which reaches no isolated app; absent: not known. */
   buildNamespace: z.string().optional(),
   /** StorageClass of database volumes; null: the cluster's default. */

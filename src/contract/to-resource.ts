@@ -1,6 +1,7 @@
 import type { Deployment, Revision } from '../domain/deployment.ts';
 import { componentScale, effectiveSpec, hasComponent, isOff } from '../domain/effective-spec.ts';
 import type { EffectiveResourceSpec } from '../domain/effective-spec-schema.ts';
+import { exporterVariables } from '../domain/exporter-variables.ts';
 import { isOfRepository } from '../domain/image-reference.ts';
 import { TRACING_ENV_NAMES } from '../domain/reserved.ts';
 import { COMPONENT_FIELDS, COMPONENTS, type Component, milliCpu } from '../domain/resource-spec.ts';
@@ -214,6 +215,7 @@ function tracingSpec(
       'ownVariables',
       TRACING_ENV_NAMES.filter((name) => secretNames.includes(name)),
     ),
+    ...given('exporterVariables', exporterVariables(secretNames)),
   };
 }
 

@@ -9,6 +9,7 @@ import { generatedObjectIssues } from './policy-references.ts';
 import { resourceIssues } from './policy-resources.ts';
 import type { PodView, PolicyInput, PolicyView, Violation } from './policy-view.ts';
 import type { ResourceSpec } from './resource-spec.ts';
+import { canonicalHost } from './url-host.ts';
 
 /** What the policy refuses of a body, as an ordered list of named checks. A broken one is a 400 that names the field. */
 
@@ -86,12 +87,14 @@ function metadataKeys({ spec }: PodView, policy: Policy): Violation[] {
   );
 }
 
-function customUrl({ sourceConfig, stored, ownHost, serverUrl }: PolicyView, policy: Policy): Violation[] {
+function customUrl(view: PolicyView, policy: Policy): Violation[] {
+  const { sourceConfig, stored, ownHost, platformHosts = [], serverUrl } = view;
   const url = sourceConfig.custom_url;
   if (url === null || url === serverUrl || url === stored?.custom_url || !URL.canParse(url)) return [];
-  const host = new URL(url).hostname;
+  const host = canonicalHost(new URL(url).hostname);
   const loc = ['source_config', 'custom_url'];
-  if (host === ownHost) return [{ loc, msg: "must not be the platform's own host" }];
+  if (host === ownHost || platformHosts.includes(host))
+    return [{ loc, msg: "must not be the platform's own host" }];
   const { allowed_hosts, refused_hosts } = policy.custom_url;
   if (matchesAnyCase(host, allowed_hosts) && !matchesAnyCase(host, refused_hosts)) return [];
   const msg =

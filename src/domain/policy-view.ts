@@ -26,6 +26,8 @@ export interface PolicyInput {
   readonly serverUrl: string | null;
   /** Host of this API itself; null: not known. */
   readonly ownHost: string | null;
+  /** Hosts of the other parts of the platform: registry, tracing and so on; absent: none is known. */
+  readonly platformHosts?: readonly string[];
 }
 
 /** What the rules of pods look at. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { containersSchema } from './kubernetes/container.ts';
+import { type ZeroLimit, zeroContainerLimits, zeroVolumeLimits } from './kubernetes/limits.ts';
 import { annotationsSchema, labelsSchema } from './kubernetes/metadata.ts';
 import { dnsSubdomainSchema } from './kubernetes/names.ts';
 import { refuseDuplicates } from './kubernetes/unique.ts';
@@ -69,9 +70,17 @@ function refuseAppName(containers: readonly { name: string }[], ctx: IssueSink):
   }
 }
 
-const appContainersSchema = containersSchema.superRefine(refuseAppName);
+/** Not a rule of the containers' own schema: a custom resource stored with such a limit must stay readable. */
+function refuseZeroLimits(found: readonly ZeroLimit[], ctx: IssueSink): void {
+  for (const { path, message } of found) ctx.addIssue({ code: 'custom', path, message });
+}
+
+const appContainersSchema = containersSchema
+  .superRefine(refuseAppName)
+  .superRefine((containers, ctx) => refuseZeroLimits(zeroContainerLimits(containers), ctx));
 
 const appVolumesSchema = volumesSchema.superRefine((volumes, ctx) => {
+  refuseZeroLimits(zeroVolumeLimits(volumes), ctx);
   for (const [index, volume] of volumes.entries()) {
     if (!volume.name.startsWith(RESERVED_VOLUME_PREFIX)) continue;
     ctx.addIssue({

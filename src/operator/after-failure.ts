@@ -5,6 +5,7 @@ import { isTemplateInputsHash, templateInputsHash } from '../workloads/template-
 import { shortened } from './conditions.ts';
 import { isKept } from './confinement.ts';
 import type { ActiveRevision, Observed, ObservedResource, ObservedTemplates } from './observed.ts';
+import { serviceOf } from './service-confinement.ts';
 import { type FailedRevision, isSame, PLAIN, revisionOf, type Target } from './target.ts';
 import { towards } from './target-way.ts';
 import { newestFirst, running, type Templates, wantedTemplates } from './templates-choice.ts';
@@ -133,10 +134,11 @@ export function refusal(
 ): FailedRevision | null {
   if (wanted.name === null || wanted.store === null) return null;
   const unsupported = unsupportedByCluster(resource, config);
+  const ofRevision = forbidden.filter((each) => serviceOf(each) === null);
   const barred =
-    forbidden.length > 0 && isKept(resource, storedTemplates)
-      ? forbidden.filter(({ ofPodTemplate }) => !ofPodTemplate)
-      : forbidden;
+    ofRevision.length > 0 && isKept(resource, storedTemplates)
+      ? ofRevision.filter(({ ofPodTemplate }) => !ofPodTemplate)
+      : ofRevision;
   const refused = [...barred, ...unsupported];
   if (refused.length === 0) return null;
   const { id, number } = resource.spec.revision;

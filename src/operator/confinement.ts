@@ -1,10 +1,11 @@
 import type { ManagedDeploymentSpec } from '../contract/managed-deployment.ts';
 import { pullSecretName } from '../contract/names.ts';
-import { isImageId } from '../domain/kubernetes/image.ts';
+import { imageSchema, isRepository } from '../domain/kubernetes/image.ts';
+import { isZeroQuantity, ZERO_LIMIT, zeroLimits } from '../domain/kubernetes/limits.ts';
 import type { Policy } from '../domain/policy.ts';
 import { isSecretOfAnother, type Reference, references } from '../domain/policy-references.ts';
 import { podPolicyViolations } from '../domain/policy-rules.ts';
-import { type ResourceSpec, resourceSpecSchema } from '../domain/resource-spec.ts';
+import { COMPONENTS, type ResourceSpec, resourceSpecSchema } from '../domain/resource-spec.ts';
 import { specRuleIssues } from '../domain/spec-rules.ts';
 import { asOfRevision } from '../workloads/as-of-revision.ts';
 import { askedPodsHash, isTemplateInputsHash } from '../workloads/template-inputs.ts';
@@ -16,8 +17,8 @@ import type { Forbidden, ObservedResource, ObservedTemplates } from './observed.
  *
  * As the API does, it asks when something changes: what was let once stays let (`isKept`), however narrow the policy
  * becomes. Not checked: hosts that the policy of custom_url refuses, for only the hub knows which URL it gives itself (whose a
- * host is: host-claims.ts); numbers and sizes of the app, database and cache, of which the CRD bounds what no policy can allow, and
- * a quota of the namespace what there is in all; caps of a deployment_type, which no custom resource tells: the largest cap
+ * host is: host-claims.ts); numbers and sizes of the app, database and cache but for limits of 0, of which the CRD bounds what
+ * no policy can allow, and a quota of the namespace what there is in all; caps of a deployment_type, which no custom resource tells: the largest cap
  * of any holds.
  */
 
@@ -55,7 +56,7 @@ export function checked(resource: ObservedResource, policy: Policy, before: Chec
 
 /** Every part of the wanted pods that may not be, in the order of the rules; empty: all of it may. */
 export function forbiddenParts(resource: ObservedResource, policy: Policy): readonly Forbidden[] {
-  return [...appImage(resource), ...environment(resource), ...pods(resource, policy)];
+  return [...images(resource), ...ownLimits(resource), ...environment(resource), ...pods(resource, policy)];
 }
 
 /**
@@ -82,11 +83,41 @@ function isOfSameSpec(resource: ObservedResource, stored: ObservedTemplates): bo
   }
 }
 
-/** What else is no image reference, the kubelet refuses. */
-function appImage({ spec: { revision } }: ObservedResource): Forbidden[] {
-  if (revision.image === undefined || !isImageId(revision.image)) return [];
-  const message = 'must be an image reference: the id of an image may be that of anybody';
-  return [{ resourcePath: 'spec.revision.image', message, ofPodTemplate: false }];
+const notOfPodTemplate = (resourcePath: string, message: string): Forbidden => ({
+  resourcePath,
+  message,
+  ofPodTemplate: false,
+});
+
+/** Images outside the pod template; those of its containers are judged with it. */
+function images({ spec: { revision, database, build } }: ObservedResource): Forbidden[] {
+  const given = [
+    ['spec.revision.image', revision.image],
+    ['spec.database.image', database.external ? undefined : database.image],
+  ] as const;
+  const wrong = given.flatMap(([path, image]) => {
+    const [issue] = image === undefined ? [] : (imageSchema.safeParse(image).error?.issues ?? []);
+    return issue === undefined ? [] : [notOfPodTemplate(path, issue.message)];
+  });
+  if (build === undefined || isRepository(build.repository)) return wrong;
+  const message = 'must be a repository of a registry, without tag and digest';
+  return [...wrong, notOfPodTemplate('spec.build.repository', message)];
+}
+
+/** Limits of 0 outside the pod template, which an earlier CRD let through. */
+function ownLimits({ spec: { components, database, cache } }: ObservedResource): Forbidden[] {
+  const sized = [
+    ...COMPONENTS.map((name) => [`components.${name}`, components[name]?.resources] as const),
+    ...(database.external ? [] : [['database', database.resources] as const]),
+    ...(cache.external ? [] : [['cache', cache.resources] as const]),
+  ];
+  const found = sized.flatMap(([part, resources]) =>
+    zeroLimits(resources?.limits).map((name) =>
+      notOfPodTemplate(`spec.${part}.resources.limits.${name}`, ZERO_LIMIT),
+    ),
+  );
+  if (database.external || !isZeroQuantity(database.storage)) return found;
+  return [...found, notOfPodTemplate('spec.database.storage', 'must be more than 0')];
 }
 
 /** The environment goes to the app container whole. */

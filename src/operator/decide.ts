@@ -1,27 +1,24 @@
-import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
-import { ANNOTATIONS } from '../contract/names.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
 import { desiredObjects } from '../workloads/desired-objects.ts';
-import { databaseName } from '../workloads/names.ts';
 import type { Action, Plan } from './action.ts';
 import { chooseTarget } from './choose-target.ts';
 import { type Comparison, compareAll } from './comparison.ts';
+import { chooseDataImages, type DataImages } from './data-images.ts';
 import { componentsThatYield } from './exclusive-volumes.ts';
 import type { Patience } from './failure-rules.ts';
 import { removeOldTemplates } from './history.ts';
 import { withKeptTemplates } from './kept-templates.ts';
 import { isRouteKind } from './kinds.ts';
-import { liveChild, type Observed, type ObservedResource } from './observed.ts';
+import type { Observed } from './observed.ts';
 import { plan } from './plan.ts';
 import { judge, type Rollout, type Verdict } from './rollout.ts';
 import { keptRoutes } from './route-state.ts';
 import { holdsNumbers, scaledFor } from './scales.ts';
 import { witnessChanges } from './secrets-check.ts';
+import { allowedImages, refusedServices, withoutRefusedServices } from './service-confinement.ts';
 import { keepingInUse } from './services-in-use.ts';
 import type { Target } from './target.ts';
 import { turnRound } from './turn-round.ts';
-
-type DataImages = NonNullable<ManagedDeploymentStatus['dataImages']>;
 
 /** Everything that follows from one look at the cluster. */
 export interface Decision extends Rollout {
@@ -39,7 +36,7 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
   const target = chooseTarget(observed, config, now);
   const isHeld = holdsNumbers(observed, target);
   const wanted = keepingInUse(scaledFor(observed, target, isHeld), observed, target);
-  const dataImages = chooseDataImages(observed, wanted, config);
+  const dataImages = allowedImages(chooseDataImages(observed, wanted, config), observed);
   const yielding = componentsThatYield(observed, target);
   const desired = desiredObjects(wanted, config, {
     yielding,
@@ -47,11 +44,12 @@ export function decide(observed: Observed, config: RenderConfig, patience: Patie
     databaseImage: dataImages.database,
     cacheImage: dataImages.cache,
   });
-  const possible = desired.filter(
+  const possible = withoutRefusedServices(desired, observed).filter(
     ({ object: { kind } }) =>
       !observed.missingKinds?.has(kind) && !(observed.hostRefused !== undefined && isRouteKind(kind)),
   );
-  const comparisons = compareAll(withKeptTemplates(possible, wanted, observed, dataImages), observed);
+  const kept = withKeptTemplates(possible, wanted, observed, dataImages, refusedServices(observed));
+  const comparisons = compareAll(kept, observed);
   const rollout = judge({ observed, target, comparisons, isHeld, yielding, patience, now });
   const complete = isComplete(rollout.verdict, target);
   const turn = turnRound(observed, target, comparisons, now);
@@ -82,23 +80,4 @@ function isComplete(verdict: Verdict, target: Target): boolean {
   if (target.untouched) return false;
   if (verdict.kind === 'failed') return target.kind === 'restored' && verdict.awaited === null;
   return verdict.kind === 'complete' || verdict.kind === 'idle';
-}
-
-/**
- * Images of the data services, fixed when they are made: a new default of the operator moves neither. They are kept in
- * the status, out of reach of whoever edits the workloads; a custom resource that was lost and made again finds the
- * database's on its volume.
- */
-function chooseDataImages(observed: Observed, wanted: ObservedResource, config: RenderConfig): DataImages {
-  const { resource } = observed;
-  const { database, cache } = wanted.spec;
-  const recorded = resource.status?.dataImages ?? {};
-  const volume = liveChild(observed, 'PersistentVolumeClaim', databaseName(resource));
-  const onVolume = volume?.metadata.annotations?.[ANNOTATIONS.databaseImage];
-  return {
-    ...(database.external
-      ? {}
-      : { database: recorded.database ?? onVolume ?? database.image ?? config.databaseImage }),
-    ...(cache.external ? {} : { cache: recorded.cache ?? config.cacheImage }),
-  };
 }

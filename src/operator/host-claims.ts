@@ -1,4 +1,5 @@
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
+import { canonicalHost } from '../domain/url-host.ts';
 import { controllerOf, keyOf, type UntypedObject } from '../kube/object.ts';
 import { wantedHost } from '../workloads/app-url.ts';
 import { identityKeys } from './cache-keys.ts';
@@ -14,16 +15,32 @@ import { hostsOf } from './route-state.ts';
 
 type Hosts = Pick<ClusterView, 'resourcesOfHost' | 'children'>;
 
+export interface PlatformHosts {
+  /** Under which the hub itself is reached: no route ever leads there. null: not known. */
+  readonly own: string | null;
+  /** Of the other parts of the platform: registry, tracing and so on. */
+  readonly others: readonly string[];
+}
+
+/** Whether a host is one of the platform itself. */
+export function isPlatformHost(host: string, { own, others }: PlatformHosts): boolean {
+  const canonical = canonicalHost(host);
+  return canonical === own || others.includes(canonical);
+}
+
 /**
  * Why no route may lead to the wanted host; null: one may. It is of whoever has a route with it already, else of who was
  * there first. Nothing tells whose the other one is: that may be another tenant's.
- * @param ownHost of the hub itself; null: not known
  */
-export function hostRefusal({ resource }: Observed, view: Hosts, ownHost: string | null): string | null {
+export function hostRefusal({ resource }: Observed, view: Hosts, platform: PlatformHosts): string | null {
   const host = wantedHost(resource.spec);
   if (host === null) return null;
-  if (host === ownHost) return `${host} is the platform's own host`;
-  const [holder] = claimants(host, resource as unknown as UntypedObject, view);
+  const asked = resource as unknown as UntypedObject;
+  // A route that an earlier version made stays: only a new one is refused.
+  const isRouted = hasRoute(asked, host, view);
+  if (isPlatformHost(host, { ...platform, others: isRouted ? [] : platform.others }))
+    return `${host} is the platform's own host`;
+  const [holder] = claimants(host, asked, view);
   if (holder === undefined || keyOf(holder) === keyOf(resource)) return null;
   return `the host ${host} is another deployment's`;
 }

@@ -1,7 +1,7 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { ANNOTATIONS } from '../contract/names.ts';
 import { canonicalJson, contentHash, textHash } from '../domain/hash.ts';
-import type { DesiredObject } from '../workloads/desired-object.ts';
+import type { DesiredObject, KubeObject } from '../workloads/desired-object.ts';
 import { cacheName, databaseName } from '../workloads/names.ts';
 import { sameMeaning } from '../workloads/same-template.ts';
 import { dataServiceInputs, isDataServiceInputsHash } from '../workloads/template-inputs.ts';
@@ -23,12 +23,16 @@ interface KeptTemplate {
 
 type Images = Readonly<Partial<Record<'database' | 'cache', string>>>;
 
-/** The wanted objects, those of the data services with the templates that their inputs had when they were last new. */
+/**
+ * The wanted objects, those of the data services with the templates that their inputs had when they were last new.
+ * @param refused services whose spec is refused: those that run keep their template, whatever is asked
+ */
 export function withKeptTemplates(
   desired: readonly DesiredObject[],
   resource: ObservedResource,
   observed: Observed,
   images: Images,
+  refused: ReadonlyMap<'database' | 'cache', unknown> = new Map(),
 ): DesiredObject[] {
   const services = new Map([
     [`StatefulSet/${databaseName(resource)}`, 'database'],
@@ -41,17 +45,55 @@ export function withKeptTemplates(
     const image = images[service];
     const kept = readKept(observed, object.kind, object.metadata.name);
     const spec = object.spec as { template: V1PodTemplateSpec };
-    const { template, text } =
-      kept !== undefined && isDataServiceInputsHash(resource, service, image, kept.inputs)
-        ? kept
-        : keeping(
-            contentHash(dataServiceInputs(resource, service, image)),
-            kept !== undefined && sameMeaning(kept.template, spec.template) ? kept.template : spec.template,
-          );
+    const { template, text } = templateFor(
+      { resource, service, image, kept, isRefused: refused.has(service) },
+      () => ({ live: liveTemplate(observed, object), rendered: spec.template }),
+    );
     const annotations = { ...object.metadata.annotations, [ANNOTATIONS.podTemplate]: text };
     const metadata = { ...object.metadata, annotations };
     return { ...wanted, object: { ...object, metadata, spec: { ...spec, template } } };
   });
+}
+
+interface ServiceTemplate {
+  readonly resource: ObservedResource;
+  readonly service: 'database' | 'cache';
+  readonly image: string | undefined;
+  readonly kept: Kept | undefined;
+  readonly isRefused: boolean;
+}
+
+/** The kept template while its inputs mean the same or the spec is refused; otherwise the rendered one. */
+function templateFor(
+  { resource, service, image, kept, isRefused }: ServiceTemplate,
+  current: () => { live: V1PodTemplateSpec | undefined; rendered: V1PodTemplateSpec },
+): Kept {
+  if (kept !== undefined && (isRefused || isDataServiceInputsHash(resource, service, image, kept.inputs)))
+    return kept;
+  const { live, rendered } = current();
+  if (isRefused) return keeping('', live ?? rendered);
+  const template = kept !== undefined && sameMeaning(kept.template, rendered) ? kept.template : rendered;
+  return keeping(contentHash(dataServiceInputs(resource, service, image)), template);
+}
+
+/** As it runs: an early version of Berth noted no template. */
+function liveTemplate(observed: Observed, { kind, metadata }: KubeObject): V1PodTemplateSpec | undefined {
+  const live = liveChild(observed, kind, metadata.name) as { spec?: { template?: V1PodTemplateSpec } };
+  return live?.spec?.template;
+}
+
+/** Whether a data service that is there has the template of just these inputs. */
+export function isKeptFor(
+  observed: Observed,
+  service: 'database' | 'cache',
+  image: string | undefined,
+): boolean {
+  const { resource } = observed;
+  const kept =
+    service === 'database'
+      ? readKept(observed, 'StatefulSet', databaseName(resource))
+      : readKept(observed, 'Deployment', cacheName(resource));
+  return kept !== undefined && isDataServiceInputsHash(resource, service, image, kept.inputs);
 }
 
 /** The template of a data service as it was when its inputs were last new; undefined: none is kept. */

@@ -46,6 +46,8 @@ export interface OperatorOptions {
   readonly policy?: Policy;
   /** Host under which the hub itself is reached, which no deployment may have; absent: not known. */
   readonly ownHost?: string | undefined;
+  /** Hosts of the other parts of the platform, which no deployment may newly have; absent: none is known. */
+  readonly platformHosts?: readonly string[] | undefined;
   /** How builds are run; absent: nothing is built. */
   readonly builds?: BuildConfig | undefined;
   /** How registries are asked for the digests of images; absent: images are used as given. */
@@ -208,6 +210,7 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
         client,
         config,
         ownHost: options.ownHost,
+        platformHosts: options.platformHosts,
         policy: options.policy ?? resolvePolicy(config.hosting),
         ...(options.patience === undefined ? {} : { patience: options.patience }),
         ...(builds === undefined ? {} : { builds }),

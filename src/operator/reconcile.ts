@@ -28,6 +28,7 @@ import type { ReconcilerOptions } from './reconciler-options.ts';
 import { refuseIdentity, refuseSpec, tellLeaving } from './refuse.ts';
 import { failedBy } from './refused-rollout.ts';
 import { reportStatus } from './report-status.ts';
+import { serviceFailures } from './service-confinement.ts';
 import { deriveStatus } from './status.ts';
 
 /** The caches have not caught up with our last writes: their events wake us; this is for one that never comes. */
@@ -114,7 +115,7 @@ export function createReconciler(
       return reported;
     };
     const announce = async (): Promise<boolean> => {
-      const failures = changeFailures(observed);
+      const failures = [...changeFailures(observed), ...serviceFailures(observed)];
       const status = deriveStatus({ observed, decision, failures, config, now });
       const { written } = await report(status);
       if (written === undefined) return false;
@@ -134,6 +135,7 @@ export function createReconciler(
       ...namespaceLeaves(acted, observed.resource),
       ...acted.failures,
       ...changeFailures(observed),
+      ...serviceFailures(observed),
       ...tellable(acted.error, remembered),
     ];
     const left = failedBy(acted.failures, without(decision, acted.done), observed);
@@ -190,9 +192,9 @@ function withWorkElsewhere(
   };
 }
 
-/** With whether the wanted host is another one's. */
-function withHost(observed: Observed, { view, ownHost }: ReconcilerOptions): Observed {
-  const hostRefused = hostRefusal(observed, view, ownHost ?? null);
+/** With whether the wanted host is another one's, or the platform's. */
+function withHost(observed: Observed, { view, ownHost, platformHosts }: ReconcilerOptions): Observed {
+  const hostRefused = hostRefusal(observed, view, { own: ownHost ?? null, others: platformHosts ?? [] });
   return hostRefused === null ? observed : { ...observed, hostRefused };
 }
 

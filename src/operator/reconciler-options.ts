@@ -21,6 +21,8 @@ export interface ReconcilerOptions {
   readonly policy: Policy;
   /** Host under which the hub itself is reached; absent: not known. */
   readonly ownHost?: string | undefined;
+  /** Hosts of the other parts of the platform, which no deployment may newly have; absent: none is known. */
+  readonly platformHosts?: readonly string[] | undefined;
   /** How long trouble may last before a rollout has failed; default: see failure-rules. */
   readonly patience?: Partial<Omit<Patience, 'deadlineMs'>>;
   /** How far builds are; absent: this operator builds nothing, and says so. */

@@ -22,6 +22,7 @@ import {
 } from './leaving-services.ts';
 import { liveChild, type Observed } from './observed.ts';
 import { refusedResize, volumeRefusal } from './plan-volume.ts';
+import { refusedServices } from './service-confinement.ts';
 import { serviceTrouble, serviceWorkload } from './service-trouble.ts';
 
 /** What DatabaseReady and CacheReady say: like findings.ts, of which this is a part. */
@@ -148,6 +149,9 @@ function notReady(
   const { starting, lost } = SERVICE_REASONS[service];
   const isLost = isServiceLost(observed, service, state);
   const what = isLost ? 'was ready and is not any more' : 'is not ready yet';
+  const [refused] = refusedServices(observed).get(service) ?? [];
+  if (refused !== undefined)
+    return no('Refused', `the ${service} ${what}: ${refused.resourcePath}: ${refused.message}`);
   const why =
     leavingTrouble(observed, service, now) ??
     serviceTrouble(observed, service)?.message ??

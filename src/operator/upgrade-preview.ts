@@ -16,6 +16,7 @@ import { byIdentity, identityChanges } from './identity-preview.ts';
 import { keptTemplate } from './kept-templates.ts';
 import { CHILD_KINDS } from './kinds.ts';
 import type { Observed } from './observed.ts';
+import { type RefusedPart, type Rules, refusedParts } from './refused-parts.ts';
 import { type FieldChange, templateDifference } from './template-difference.ts';
 
 /** Of one deployment. */
@@ -26,6 +27,8 @@ export interface DeploymentPreview {
   readonly revision: number | null;
   /** What would change at the next revision; of database and cache: once their own settings change. */
   readonly changes: readonly WorkloadChange[];
+  /** Fields that this version refuses of what is new; what runs of them stays as `until` says. */
+  readonly refused: readonly RefusedPart[];
   /** Why it cannot be told; absent: it can. */
   readonly problem?: string;
   /** What the rules of identities change with the upgrade itself; absent: nothing. See identity-preview.ts. */
@@ -41,7 +44,7 @@ export interface WorkloadChange {
 type Lists = Pick<ClusterView, 'resource' | 'children' | 'watches'>;
 
 /** Kinds that hold templates which were rendered before. */
-const LOOKED_AT = ['ControllerRevision', 'StatefulSet', 'Deployment'] as const;
+const LOOKED_AT = ['ControllerRevision', 'StatefulSet', 'Deployment', 'PersistentVolumeClaim'] as const;
 
 /**
  * Every deployment of these namespaces (none: of all), in the order of namespace and name.
@@ -51,13 +54,14 @@ export async function previewUpgrade(
   client: Pick<KubeClient, 'listAll'>,
   namespaces: readonly string[],
   config: RenderConfig,
+  rules: Rules,
 ): Promise<DeploymentPreview[]> {
   const scopes = namespaces.length === 0 ? [undefined] : namespaces;
   const found = await Promise.all(scopes.map((namespace) => readLists(client, namespace)));
   return found
     .flatMap(({ keys, view }) => {
       const identities = byIdentity(keys.flatMap((key) => view.resource(key) ?? []));
-      return keys.map((key) => withIdentity(previewOf(view, key, config), identities, view));
+      return keys.map((key) => withIdentity(previewOf(view, key, config, rules), identities, view));
     })
     .sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
 }
@@ -118,17 +122,25 @@ function ownerOf(object: UntypedObject): string | undefined {
 }
 
 /** Pure: the same lists give the same preview. */
-export function previewOf(view: Lists, key: string, config: RenderConfig): DeploymentPreview {
+export function previewOf(view: Lists, key: string, config: RenderConfig, rules: Rules): DeploymentPreview {
   const [namespace = '', name = ''] = key.split('/');
   const gathered = gather(view, key);
-  const unknown = (problem: string) => ({ namespace, name, revision: null, changes: [], problem });
+  const unknown = (problem: string) => ({
+    namespace,
+    name,
+    revision: null,
+    changes: [],
+    refused: [],
+    problem,
+  });
   if (gathered.kind === 'absent') return unknown('it is gone');
   if (gathered.kind === 'unreadable') return unknown(gathered.problems);
   const { observed } = gathered;
   try {
     const changes = [...componentChanges(observed, config), ...serviceChanges(observed, config)];
     const revision = observed.resource.status?.activeRevision?.number ?? null;
-    return { namespace, name, revision, changes: changes.filter(({ fields }) => fields.length > 0) };
+    const refused = refusedParts(observed, rules);
+    return { namespace, name, revision, changes: changes.filter(({ fields }) => fields.length > 0), refused };
   } catch (error) {
     return unknown(error instanceof Error ? error.message : String(error));
   }

@@ -1,6 +1,12 @@
 import type { V1EnvVar } from '@kubernetes/client-node';
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
+import {
+  exposesHeaders,
+  hasOwnEndpoint,
+  type SignalEndpoint,
+  signalEndpoints,
+} from '../domain/exporter-variables.ts';
 import { contentHash } from '../domain/hash.ts';
 import type { EnvVar as UserEnvVar } from '../domain/kubernetes/env.ts';
 import { APP_CONTAINER_NAME, type RESERVED_ENV_NAMES, type TRACING_ENV_NAMES } from '../domain/reserved.ts';
@@ -11,7 +17,7 @@ import { deploymentId, imageVersion, revisionId } from './labels.ts';
 import { componentName, databaseName } from './names.ts';
 
 type TracingEnvName = (typeof TRACING_ENV_NAMES)[number];
-type EnvName = (typeof RESERVED_ENV_NAMES)[number] | TracingEnvName;
+type EnvName = (typeof RESERVED_ENV_NAMES)[number] | TracingEnvName | SignalEndpoint;
 type EnvVar = V1EnvVar & { name: EnvName };
 
 /**
@@ -75,25 +81,36 @@ function otelAttributes(resource: ManagedDeployment, component: Component, confi
     .join(',');
 }
 
-/** The platform's endpoint and what belongs to it: its headers are sent to no endpoint of the user's. */
-function otlpEnv(resource: ManagedDeployment, config: RenderConfig): EnvVar[] {
-  const { otlpEndpoint, otlpProtocol = 'http/protobuf', otlpHeadersSecret: headers } = config;
-  const ownEndpoint = resource.spec.tracing.ownVariables?.includes('OTEL_EXPORTER_OTLP_ENDPOINT');
-  if (otlpEndpoint === null || ownEndpoint === true) return [];
-  const name = 'OTEL_EXPORTER_OTLP_HEADERS';
+const HEADERS = 'OTEL_EXPORTER_OTLP_HEADERS';
+
+/**
+ * The platform's endpoint and what belongs to it. Its headers are credentials: they are sent to no endpoint of the user's.
+ * With them goes the endpoint of each kind of telemetry, which the image or an undeclared Secret could set otherwise.
+ */
+function otlpEnv({ spec: { tracing } }: ManagedDeployment, config: RenderConfig): EnvVar[] {
+  const { otlpEndpoint, otlpProtocol = 'http/protobuf', otlpHeadersSecret: secret } = config;
+  const own = [...(tracing.ownVariables ?? []), ...(tracing.exporterVariables ?? [])];
+  if (otlpEndpoint === null || hasOwnEndpoint(own)) return [];
+  const sendsHeaders = secret && !own.includes(HEADERS) && !exposesHeaders(own, otlpEndpoint);
   return [
     ...plain('OTEL_EXPORTER_OTLP_ENDPOINT', otlpEndpoint),
     ...plain('OTEL_EXPORTER_OTLP_PROTOCOL', otlpProtocol),
     // A namespace without that Secret costs traces, not the start of the app.
-    ...(headers
-      ? [{ name, valueFrom: { secretKeyRef: { name: headers, key: name, optional: true } } } as const]
+    ...(sendsHeaders
+      ? [
+          ...signalEndpoints(otlpEndpoint, otlpProtocol).flatMap(([name, value]) => plain(name, value)),
+          {
+            name: HEADERS,
+            valueFrom: { secretKeyRef: { name: secret, key: HEADERS, optional: true } },
+          } as const,
+        ]
       : []),
   ];
 }
 
 /** OpenTelemetry's own variables; the user's win. With an endpoint of the platform, the project is the service. */
 function tracingEnv(resource: ManagedDeployment, component: Component, config: RenderConfig): EnvVar[] {
-  const { project, ownVariables = [] } = resource.spec.tracing;
+  const { project, ownVariables = [], exporterVariables = [] } = resource.spec.tracing;
   const fallback = componentName(resource, component);
   const service = config.otlpEndpoint === null ? fallback : (project ?? fallback);
   const own: ReadonlySet<string> = new Set(ownVariables);
@@ -104,6 +121,10 @@ function tracingEnv(resource: ManagedDeployment, component: Component, config: R
       ...otlpEnv(resource, config),
     ].filter(({ name }) => !own.has(name)),
     ...ownVariables.flatMap((name) => fromEnvSecret(resource, name, name)),
+    // Named too, so that the templates of a revision tell which of them its secrets hold.
+    ...[...new Set(exporterVariables)]
+      .filter((name) => !own.has(name))
+      .flatMap((name) => fromEnvSecret(resource, name as EnvName, name)),
   ];
 }
 
@@ -157,8 +178,24 @@ export function poolSizeOf(templates: PodTemplates): number | null {
  * beside it is not handed its credentials.
  */
 export function requestedEnv(env: readonly UserEnvVar[], app: readonly V1EnvVar[]): V1EnvVar[] {
+  const asks = ({ value, valueFrom }: UserEnvVar) => value === undefined && valueFrom === undefined;
+  const given = env.filter((entry) => !asks(entry)).map(({ name }) => name);
+  const platform = platformExporter(app);
+  const isRefused = platform !== null && (hasOwnEndpoint(given) || exposesHeaders(given, platform.endpoint));
   const offered = new Map(app.map((variable) => [variable.name, variable]));
-  return env.map((entry) =>
-    entry.value === undefined && entry.valueFrom === undefined ? (offered.get(entry.name) ?? entry) : entry,
-  );
+  if (isRefused) offered.delete(HEADERS);
+  const all = env.map((entry) => (asks(entry) ? (offered.get(entry.name) ?? entry) : entry));
+  const isHanded = platform !== null && !isRefused && env.some((each) => each.name === HEADERS && asks(each));
+  const missing = isHanded
+    ? platform.signals.filter(({ name }) => !env.some((each) => each.name === name))
+    : [];
+  return [...all, ...missing];
+}
+
+/** The platform's endpoints, where the app has its headers too; null: it has not. */
+function platformExporter(app: readonly V1EnvVar[]): { endpoint: string; signals: V1EnvVar[] } | null {
+  const endpoint = app.find(({ name }) => name === 'OTEL_EXPORTER_OTLP_ENDPOINT')?.value;
+  const names: ReadonlySet<string> = new Set(signalEndpoints('', '').map(([name]) => name));
+  const signals = app.filter(({ name, value }) => names.has(name) && value !== undefined);
+  return endpoint === undefined || signals.length === 0 ? null : { endpoint, signals };
 }

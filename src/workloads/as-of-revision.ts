@@ -1,5 +1,6 @@
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
 import { pullSecretName } from '../contract/names.ts';
+import { exporterVariables } from '../domain/exporter-variables.ts';
 import { APP_CONTAINER_NAME, TRACING_ENV_NAMES } from '../domain/reserved.ts';
 import { ownServicesOf } from './app-env.ts';
 import type { PodTemplates } from './desired-object.ts';
@@ -29,14 +30,17 @@ export function asOfRevision<R extends ManagedDeployment>(
   const image = given ?? container?.image;
   const envSecretName = container?.envFrom?.[0]?.secretRef?.name;
   const own = ownServicesOf(resource, templates);
-  const ownVariables = TRACING_ENV_NAMES.filter((variable) =>
-    container?.env?.some(({ name, valueFrom }) => {
-      const { name: secret, key } = valueFrom?.secretKeyRef ?? {};
-      return name === variable && key === variable && secret !== undefined && secret === envSecretName;
-    }),
-  );
+  const fromSecrets = (container?.env ?? []).flatMap(({ name, valueFrom }) => {
+    const { name: secret, key } = valueFrom?.secretKeyRef ?? {};
+    return key === name && secret !== undefined && secret === envSecretName ? [name] : [];
+  });
+  const ownVariables = TRACING_ENV_NAMES.filter((variable) => fromSecrets.includes(variable));
+  const exporting = exporterVariables(fromSecrets);
   const { spec } = resource;
-  const { ownVariables: _, ...tracing } = spec.tracing;
+  const { ownVariables: _, exporterVariables: wanted = [], ...tracing } = spec.tracing;
+  // Templates of an earlier version do not say; of the wanted revision the spec does.
+  const isWanted = id === spec.revision.id && number === spec.revision.number;
+  const exported = exporting.length === 0 && isWanted ? wanted : exporting;
   const { imagePullSecrets = [], ...podTemplate } = spec.podTemplate;
   const pullSecret = pullSecretName(app(resource));
   const pullSecrets = [
@@ -59,7 +63,11 @@ export function asOfRevision<R extends ManagedDeployment>(
         ...podTemplate,
         ...(pullSecrets.length === 0 ? {} : { imagePullSecrets: pullSecrets }),
       },
-      tracing: { ...tracing, ...(ownVariables.length === 0 ? {} : { ownVariables }) },
+      tracing: {
+        ...tracing,
+        ...(ownVariables.length === 0 ? {} : { ownVariables }),
+        ...(exported.length === 0 ? {} : { exporterVariables: exported }),
+      },
     },
   };
 }

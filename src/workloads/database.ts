@@ -7,8 +7,11 @@ import type { KubeObject } from './desired-object.ts';
 import { commonLabels, metadata, selectorLabels } from './labels.ts';
 import { databaseName } from './names.ts';
 import { ownerReferences } from './owner.ts';
+import { databasePullPolicy } from './pull-policy.ts';
 import { OWN_CONTAINER_SECURITY } from './security.ts';
 import { clusterService } from './service.ts';
+
+type PullConfig = Parameters<typeof databasePullPolicy>[1];
 
 /** User `postgres` of the official image (Debian) and of those made from it. */
 const DATABASE_USER = 999;
@@ -53,11 +56,13 @@ function shell(script: string): Pick<V1Probe, 'exec' | 'timeoutSeconds'> {
   return { exec: { command: ['sh', '-c', script] }, timeoutSeconds: 5 };
 }
 
-function databaseContainer(resource: ManagedDeployment, image: string): V1Container {
+function databaseContainer(resource: ManagedDeployment, image: string, config: PullConfig): V1Container {
   const { resources, maxConnections } = resource.spec.database;
+  const imagePullPolicy = databasePullPolicy(image, config);
   return {
     name: 'database',
     image,
+    ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
     // Through the image's entry point, which makes a new data folder where there is none.
     args: [
       'postgres',
@@ -111,7 +116,11 @@ function databaseVolumes(resource: ManagedDeployment): V1Volume[] {
  * PostgreSQL, one pod. No volumeClaimTemplates: the volume is an object of its own, mounted by name, so that it can
  * grow and outlive the StatefulSet.
  */
-export function databaseStatefulSet(resource: ManagedDeployment, image: string): KubeObject {
+export function databaseStatefulSet(
+  resource: ManagedDeployment,
+  image: string,
+  config: PullConfig,
+): KubeObject {
   const name = databaseName(resource);
   const spec: V1StatefulSetSpec = {
     serviceName: name,
@@ -134,7 +143,7 @@ export function databaseStatefulSet(resource: ManagedDeployment, image: string):
           fsGroupChangePolicy: 'OnRootMismatch',
           seccompProfile: { type: 'RuntimeDefault' },
         },
-        containers: [databaseContainer(resource, image)],
+        containers: [databaseContainer(resource, image, config)],
         volumes: databaseVolumes(resource),
         terminationGracePeriodSeconds: 120,
       },

@@ -39,7 +39,7 @@ function databaseObjects(
     applied(bareDatabaseCredentials(resource), { ...createdOnce, contents: 'database-credentials' }),
     applied(databaseVolume(resource, config, image), { ...createdOnce, storage: database.storage }),
     applied(databaseService(resource)),
-    applied(databaseStatefulSet(resource, image), { replicas: onePodUnlessOff(resource) }),
+    applied(databaseStatefulSet(resource, image, config), { replicas: onePodUnlessOff(resource) }),
   ];
 }
 

@@ -143,7 +143,9 @@ function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): Net
       })),
       {
         // The internet: not other tenants, nodes, metadata services.
-        to: publicNetworks(config.closedNetworks ?? []).map((ipBlock) => ({ ipBlock })),
+        to: publicNetworks(config.closedNetworks ?? [], config.openNetworks ?? []).map((ipBlock) => ({
+          ipBlock,
+        })),
       },
       ...collectorRules(config),
     ],

@@ -1,5 +1,7 @@
 import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import { tenantNamespace } from '../contract/names.ts';
 import type { RenderConfig } from '../contract/render-config.ts';
+import { imageRepository, isOfRepository } from '../domain/image-reference.ts';
 import { parseImageReference } from '../domain/kubernetes/image.ts';
 
 /**
@@ -25,11 +27,22 @@ export function givenPullPolicy(
   return hosting === 'cloud' ? 'Always' : (asked ?? pullPolicy(image));
 }
 
-/** Whether the image is of the repository that is the deployment's own: `image-reference.ts` has its name. */
-function isOfOwn({ metadata, spec }: ManagedDeployment, repository: string): boolean {
-  if (spec.source === 'external_image' || spec.tenantId === undefined) return false;
-  return repository.endsWith(`/${spec.tenantId}/${metadata.name}`);
+/**
+ * Whether the image is of the deployment's own repository in the registry of the platform. `spec.tenantId` is text that a
+ * writer of custom resources chooses; the namespace is not. So the two must agree: the namespace of a tenant carries its id.
+ */
+function isOfOwn(
+  { metadata, spec }: ManagedDeployment,
+  image: string,
+  { registry = null }: PullConfig,
+): boolean {
+  const { tenantId, source } = spec;
+  if (source === 'external_image' || tenantId === undefined || registry === null) return false;
+  if (metadata.namespace !== tenantNamespace(tenantId)) return false;
+  return isOfRepository(image, imageRepository(registry, { tenantId, appName: metadata.name }));
 }
+
+type PullConfig = Pick<RenderConfig, 'hosting' | 'registry'>;
 
 /**
  * When the image of the app is pulled. One of the deployment's own repository that is named by its digest may be on a node, whoever
@@ -38,8 +51,21 @@ function isOfOwn({ metadata, spec }: ManagedDeployment, repository: string): boo
 export function appPullPolicy(
   resource: ManagedDeployment,
   image: string,
-  config: Pick<RenderConfig, 'hosting'>,
+  config: PullConfig,
 ): 'Always' | 'IfNotPresent' | 'Never' {
-  const { name = '', digest = null } = parseImageReference(image) ?? {};
-  return digest !== null && isOfOwn(resource, name) ? pullPolicy(image) : givenPullPolicy(image, config);
+  const { digest = null } = parseImageReference(image) ?? {};
+  return digest !== null && isOfOwn(resource, image, config)
+    ? pullPolicy(image)
+    : givenPullPolicy(image, config);
+}
+
+/**
+ * When the image of a database is pulled; undefined: as Kubernetes has it. Only a custom resource can name another image
+ * than the platform's, so in cloud that is an image of a tenant's like any other.
+ */
+export function databasePullPolicy(
+  image: string,
+  { hosting, databaseImage }: Pick<RenderConfig, 'hosting' | 'databaseImage'>,
+): 'Always' | undefined {
+  return hosting === 'cloud' && image !== databaseImage ? 'Always' : undefined;
 }

@@ -39,8 +39,17 @@ export function templateInputs(resource: ManagedDeployment, spelling: Spelling =
     database: { external: database.external, poolSize: database.poolSize },
     cache: { external: cache.external },
     podTemplate: spelling.podTemplate(spec.podTemplate),
-    tracing: spec.tracing,
+    tracing: tracingInputs(resource),
   };
+}
+
+/**
+ * Of a recorded revision the names of exporter variables follow from its secrets, which never change: they are left out, so
+ * that a hub that names them for the first time restarts nothing.
+ */
+function tracingInputs({ spec }: ManagedDeployment): unknown {
+  const { exporterVariables, ...tracing } = spec.tracing;
+  return spec.revision.id !== undefined || exporterVariables === undefined ? tracing : spec.tracing;
 }
 
 /**

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { Container } from '../../src/domain/kubernetes/container.ts';
+import { isZeroQuantity } from '../../src/domain/kubernetes/limits.ts';
 import type { SecurityContext } from '../../src/domain/kubernetes/security-context.ts';
 import {
   absolutePath,
@@ -117,11 +118,13 @@ const atMost = (limit: fc.Arbitrary<string>, request: fc.Arbitrary<string>) =>
   );
 const equal = (value: fc.Arbitrary<string>) => value.map((both) => ({ limit: both, request: both }));
 
+const positive = (text: fc.Arbitrary<string>) => text.filter((quantity) => !isZeroQuantity(quantity));
+
 const resources = partial({
-  cpu: atMost(cpuText, cpuText),
-  memory: atMost(bytesText, bytesText),
-  'ephemeral-storage': atMost(bytesText, bytesText),
-  'example.com/gpu': equal(fc.integer({ min: 0, max: 8 }).map(String)),
+  cpu: atMost(positive(cpuText), cpuText),
+  memory: atMost(positive(bytesText), bytesText),
+  'ephemeral-storage': atMost(positive(bytesText), bytesText),
+  'example.com/gpu': equal(fc.integer({ min: 1, max: 8 }).map(String)),
 }).map((kinds) => {
   const side = (which: 'limit' | 'request') =>
     Object.fromEntries(

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { isZeroQuantity } from '../../src/domain/kubernetes/limits.ts';
 import type { Volume, VolumeMount } from '../../src/domain/kubernetes/volume.ts';
 import {
   absolutePath,
@@ -99,7 +100,10 @@ export function volumeSources(options: KubernetesOptions) {
     secret: fc
       .tuple(subdomain, partial({ ...defaultMode, ...optional, items }))
       .map(([secretName, rest]) => ({ secretName, ...rest })),
-    emptyDir: partial({ medium: fc.constantFrom('', 'Memory'), sizeLimit: bytesText }),
+    emptyDir: partial({
+      medium: fc.constantFrom('', 'Memory'),
+      sizeLimit: bytesText.filter((quantity) => !isZeroQuantity(quantity)),
+    }),
     persistentVolumeClaim: fc
       .tuple(subdomain, partial(readOnly))
       .map(([claimName, rest]) => ({ claimName, ...rest })),

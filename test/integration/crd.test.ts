@@ -126,6 +126,35 @@ describe('the custom resource on a real API server', () => {
       { ...minimal, cache: { resources: { requests: { cpu: '-1' } } } },
       'must be a Kubernetes quantity',
     ],
+    [
+      'a limit of 0',
+      { ...minimal, components: { api: { resources: { limits: { cpu: '0m' } } } } },
+      'must be more than 0',
+    ],
+    [
+      'a limit of 0 of a sidecar',
+      {
+        ...minimal,
+        podTemplate: { sidecars: [{ name: 'a', image: 'x', resources: { limits: { memory: '-0' } } }] },
+      },
+      'must be more than 0',
+    ],
+    [
+      'a sizeLimit of 0',
+      { ...minimal, ...volume('a', { emptyDir: { sizeLimit: '0Mi' } }) },
+      'must be more than 0',
+    ],
+    ['the id of an image', { revision: { image: 'sha256:3f' } }, 'must be an image reference'],
+    [
+      'the id of an image as a database',
+      { ...minimal, database: { image: 'sha256:3f' } },
+      'must be an image reference',
+    ],
+    [
+      'the id of an image as a sidecar',
+      { ...minimal, podTemplate: { sidecars: [{ name: 'a', image: 'sha256:3f' }] } },
+      'must be an image reference',
+    ],
     ['too many pods', { ...minimal, components: { api: { scale: { min: 1, max: 5000 } } } }, 'scale.max'],
     [
       'too many sidecars',

@@ -140,6 +140,7 @@ describe('a bad input, sent as a custom resource', () => {
           "custom_url: a host",
           "custom_url: the platform's own",
           "custom_url: the platform's own in capitals",
+          "custom_url: the registry's, which is the platform's own",
         ],
         "place": [
           "namespace: of the list",

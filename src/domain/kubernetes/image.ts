@@ -5,9 +5,14 @@ import { z } from 'zod';
 const DOMAIN_PART = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
 const DOMAIN = `(?:${DOMAIN_PART}(?:\\.${DOMAIN_PART})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`;
 const PATH_PART = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
-const REFERENCE = new RegExp(
-  `^((?:(${DOMAIN})/)?${PATH_PART}(?:/${PATH_PART})*)(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?$`,
-);
+const NAME = `((?:(${DOMAIN})/)?${PATH_PART}(?:/${PATH_PART})*)`;
+const TAG = '(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?';
+const PINNED = '(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?';
+/** An image reference as a regular expression that RE2 takes too. */
+export const IMAGE_PATTERN = `^${NAME}${TAG}${PINNED}$`;
+/** The same without tag and digest. */
+export const REPOSITORY_PATTERN = `^${NAME}$`;
+const REFERENCE = new RegExp(IMAGE_PATTERN);
 /** The digests that registries and container runtimes know, as they write them. */
 const DIGEST = /^(?:sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$/;
 
@@ -44,6 +49,12 @@ export function parseImageReference(image: string): ImageReference | null {
   if (name.length > MAX_NAME_LENGTH) return null;
   if (digest !== null && !DIGEST.test(digest)) return null;
   return { name, tag, digest };
+}
+
+/** Whether a text is a repository of a registry: an image reference without tag and digest. */
+export function isRepository(text: string): boolean {
+  const parsed = parseImageReference(text);
+  return parsed !== null && parsed.tag === null && parsed.digest === null;
 }
 
 /** An image reference such as `registry.example.com/team/app:1.2` or `…@sha256:…`. */

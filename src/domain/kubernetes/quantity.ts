@@ -7,7 +7,7 @@ import { z } from 'zod';
 
 const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d{1,3})?$/;
 /** Longer ones are legal in Kubernetes but nobody's number. */
-const MAX_QUANTITY_LENGTH = 64;
+export const MAX_QUANTITY_LENGTH = 64;
 /** The smallest unit that Kubernetes keeps: 10^-9. */
 const NANO_DIGITS = 9;
 

@@ -97,6 +97,7 @@ export async function startApi(
     leaseSeconds: 60,
     version: '0.0.0-test',
     publicUrl: 'https://berth.example.com',
+    platformHosts: ['berth.example.com', 'registry.berth.example.com'],
     appDomain: null,
     registry: null,
     gitHost: createGitHost({ allowPrivate: false }),

@@ -393,6 +393,12 @@ addBody('custom_url', 'a host', () => url(`https://${uniqueName()}.example.com`)
 addBody('custom_url', 'http', url('http://shop.example.com'), [422, ...URL_AT]);
 addBody('custom_url', "the platform's own", url('https://berth.example.com/x'), [400, ...URL_AT]);
 addBody('custom_url', "the platform's own in capitals", url('https://BERTH.Example.Com'), [400, ...URL_AT]);
+addBody(
+  'custom_url',
+  "the registry's, which is the platform's own",
+  url('https://Registry.Berth.Example.Com/v2'),
+  [400, ...URL_AT],
+);
 addBody('custom_url', "the platform's own with a dot", url('https://berth.example.com.'), [422, ...URL_AT]);
 for (const host of [
   'localhost',

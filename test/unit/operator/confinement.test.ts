@@ -125,3 +125,44 @@ describe('the operator', () => {
     expect(world.cluster.get(API)).toBeUndefined();
   });
 });
+
+describe('a database or cache that is refused', () => {
+  const DATABASE = `StatefulSet/${NAMESPACE}/web-db`;
+  const CLAIM = `PersistentVolumeClaim/${NAMESPACE}/web-db`;
+  const message = (world: World) => world.status.conditions?.find(({ type }) => type === 'Ready')?.message;
+
+  test.each([
+    ['an id of an image', { image: 'sha256:3f' }, 'spec.database.image'],
+    ['a limit of 0', { resources: { limits: { memory: '0' } } }, 'spec.database.resources.limits.memory'],
+  ])('is not made: %s', async (_what, database, field) => {
+    const world = new World({ ...PLAIN, database });
+    await world.converge();
+    expect(world.condition('Ready')).toBe('False Refused');
+    expect(world.condition('DatabaseReady')).toBe('False Refused');
+    expect(message(world)).toContain(field);
+    expect([DATABASE, CLAIM, API].map((id) => world.cluster.get(id))).toEqual(Array(3).fill(undefined));
+    world.change(PLAIN);
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(world.status.dataImages?.database).toBe('postgres:18');
+  });
+
+  test('keeps running as it was, and the app goes on', async () => {
+    const world = new World(PLAIN);
+    await world.converge();
+    const before = world.cluster.get(DATABASE)?.['spec'];
+    world.change({ ...PLAIN, database: { resources: { limits: { cpu: '0.0' } } } });
+    await world.converge();
+    expect(world.condition('Ready')).toBe('False Refused');
+    expect(world.condition('Serving')).toBe('True Available');
+    expect(world.cluster.get(DATABASE)?.['spec']).toEqual(before);
+  });
+
+  test('is left alone where an earlier version made it so', async () => {
+    const world = new World({ ...PLAIN, database: { image: 'postgres:17' } });
+    await world.converge();
+    world.change({ ...PLAIN, database: { image: 'sha256:3f' } });
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+});

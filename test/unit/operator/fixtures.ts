@@ -49,6 +49,7 @@ export class World {
   mayAct = true;
   /** Of the hub, from the next restart on. */
   ownHost: string | undefined;
+  platformHosts: readonly string[] = [];
   /** Who looks up digests, from the next restart on. */
   looks: ReconcilerOptions['images'];
   readonly events: { type: string; reason: string; message: string }[] = [];
@@ -69,6 +70,7 @@ export class World {
       logger: silent,
       mayAct: () => this.mayAct,
       ownHost: this.ownHost,
+      platformHosts: this.platformHosts,
       ...(this.looks === undefined ? {} : { images: this.looks }),
     });
   }

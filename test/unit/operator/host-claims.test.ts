@@ -159,3 +159,28 @@ test('the host of the hub is nobody’s', async () => {
   shop.change(wanting(`https://${HOST}`));
   await expectRouted(shop);
 });
+
+describe('the hosts of the other parts of the platform', () => {
+  test.each([`https://${HOST}/v2`, 'https://SHOP.example.com', 'https://sh%6fp.example.com'])(
+    '%s gets no route',
+    async (url) => {
+      const shop = world(url);
+      shop.platformHosts = [HOST];
+      shop.restart();
+      await expectRefused(shop);
+    },
+  );
+
+  test('keep a route that an earlier version made, until it changes', async () => {
+    const shop = world();
+    await shop.converge();
+    shop.platformHosts = [HOST];
+    shop.restart();
+    await shop.converge();
+    expect(shop.cluster.get(INGRESS)).toBeDefined();
+    shop.change(wanting('https://other.example.com'));
+    await shop.converge();
+    shop.change(wanting(`https://${HOST}`));
+    await expectRefused(shop);
+  });
+});

@@ -1,17 +1,44 @@
 import { describe, expect, it } from 'vitest';
 import { ANNOTATIONS } from '../../../src/contract/names.ts';
 import { canonicalJson, contentHash } from '../../../src/domain/hash.ts';
+import { resolvePolicy } from '../../../src/domain/policy.ts';
 import { templateDifference } from '../../../src/operator/template-difference.ts';
 import { previewOf } from '../../../src/operator/upgrade-preview.ts';
 import { CONFIG, KEY, RESOURCE_ID, revised, settled, type World } from './fixtures.ts';
 
+const RULES = {
+  policy: resolvePolicy('self_hosted'),
+  platform: { own: 'berth.example.com', others: ['registry.example.com'] },
+  allowsPrivateHosts: false,
+};
 const preview = (world: World, more: object = {}) =>
-  previewOf(world.cluster.view, KEY, { ...CONFIG, ...more });
+  previewOf(world.cluster.view, KEY, { ...CONFIG, ...more }, RULES);
 
 describe('the preview of an upgrade', () => {
+  it('names each field that would be refused, and until when what runs of it stays', async () => {
+    const zero = { resources: { limits: { memory: '0' } } };
+    const world = await settled(revised('web:1', 1));
+    world.change({
+      ...revised('web:1', 1),
+      components: { api: { scale: { min: 1, max: 1 }, ...zero } },
+      database: { image: 'sha256:3f', ...zero },
+      podTemplate: { sidecars: [{ name: 'helper', image: 'helper:1', ...zero }] },
+      routing: { url: 'https://Registry.example.com/v2' },
+    });
+    const { refused } = preview(world);
+    expect(refused.map(({ field, until }) => `${field} ${until}`)).toEqual([
+      'spec.database.image field changes',
+      'spec.components.api.resources.limits.memory next revision',
+      'spec.database.resources.limits.memory field changes',
+      'spec.podTemplate.sidecars[0].resources.limits.memory next revision',
+      'spec.routing.url field changes',
+    ]);
+    expect(refused[0]?.why).toContain('must be an image reference');
+  });
+
   it('finds nothing where this version renders as the one before', async () => {
     const world = await settled(revised('web:1', 1));
-    expect(preview(world)).toEqual({ namespace: 'shop', name: 'web', revision: 1, changes: [] });
+    expect(preview(world)).toEqual({ namespace: 'shop', name: 'web', revision: 1, changes: [], refused: [] });
   });
 
   it('names each field that the next revision would get, and only of the workloads that it is in', async () => {
@@ -48,12 +75,12 @@ describe('the preview of an upgrade', () => {
   it('compares with what runs, although something else is wanted', async () => {
     const world = await settled(revised('web:1', 1));
     world.change(revised('web:2', 2));
-    expect(preview(world)).toMatchObject({ revision: 1, changes: [] });
+    expect(preview(world)).toMatchObject({ revision: 1, changes: [], refused: [] });
   });
 
   it('says so where nothing runs, and where a spec cannot be read', async () => {
     const world = await settled(revised('web:1', 1));
-    expect(previewOf(world.cluster.view, 'shop/none', CONFIG).problem).toBe('it is gone');
+    expect(previewOf(world.cluster.view, 'shop/none', CONFIG, RULES).problem).toBe('it is gone');
     world.cluster.edit(RESOURCE_ID, (object) => {
       object['spec'] = { revision: { image: 'web:1' }, components: { api: { scale: { min: 'many' } } } };
     });

@@ -1,6 +1,8 @@
+import type { V1EnvVar } from '@kubernetes/client-node';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RenderConfig } from '../../../src/contract/render-config.ts';
+import { signalEndpoints } from '../../../src/domain/exporter-variables.ts';
 import { isReservedEnvName, RESERVED_ENV_NAMES, TRACING_ENV_NAMES } from '../../../src/domain/reserved.ts';
 import { appEnv, requestedEnv } from '../../../src/workloads/app-env.ts';
 import { appPolicy } from '../../../src/workloads/network-policies.ts';
@@ -39,7 +41,8 @@ const name = fc.oneof(
 describe('the environment of the app container', () => {
   test("is exactly the reserved names and OpenTelemetry's", () => {
     const names = Object.keys(environment(minimalRequest()));
-    expect(names.toSorted()).toEqual([...RESERVED_ENV_NAMES, ...TRACING_ENV_NAMES].toSorted());
+    const signals = signalEndpoints('', '').map(([endpoint]) => endpoint);
+    expect(names.toSorted()).toEqual([...RESERVED_ENV_NAMES, ...TRACING_ENV_NAMES, ...signals].toSorted());
     expect(RESERVED_ENV_NAMES.every(isReservedEnvName)).toBe(true);
     expect(TRACING_ENV_NAMES.some(isReservedEnvName)).toBe(false);
   });
@@ -125,6 +128,60 @@ describe("OpenTelemetry's variables", () => {
     expect([...env.keys()].filter((named) => named.startsWith('OTEL_EXPORTER_'))).toEqual([
       'OTEL_EXPORTER_OTLP_ENDPOINT',
     ]);
+  });
+
+  test.each(['TRACES_', 'METRICS_', 'LOGS_', 'PROFILES_', ''])(
+    "send no header of the platform's where a secret is OTEL_EXPORTER_OTLP_%sENDPOINT",
+    (signal) => {
+      const own = `OTEL_EXPORTER_OTLP_${signal}ENDPOINT`;
+      const env = variables(withSecrets(own), TRACED);
+      expect([...env.keys()].filter((named) => named.startsWith('OTEL_EXPORTER_'))).toEqual([own]);
+      expect(new Map<string, V1EnvVar>(env).get(own)?.valueFrom?.secretKeyRef?.name).toBe(
+        'demo-000000d1-env-1',
+      );
+    },
+  );
+
+  test('send the headers with the endpoint of each signal, whatever the image or an unknown Secret has', () => {
+    const env = variables(minimalRequest(), TRACED);
+    expect(env.get('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')?.value).toBe('http://collector:4318/v1/traces');
+    expect(env.get('OTEL_EXPORTER_OTLP_METRICS_ENDPOINT')?.value).toBe('http://collector:4318/v1/metrics');
+    expect(env.get('OTEL_EXPORTER_OTLP_LOGS_ENDPOINT')?.value).toBe('http://collector:4318/v1/logs');
+    const grpc = variables(minimalRequest(), { ...TRACED, otlpProtocol: 'grpc' });
+    expect(grpc.get('OTEL_EXPORTER_OTLP_LOGS_ENDPOINT')?.value).toBe('http://collector:4318');
+    const bare = variables(minimalRequest(), { ...TRACED, otlpHeadersSecret: null });
+    expect(bare.has('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')).toBe(false);
+  });
+
+  const HTTPS: RenderConfig = { ...TRACED, otlpEndpoint: 'https://collector.example' };
+  test.each([
+    ['http_proxy', TRACED, false],
+    ['HTTPS_PROXY', TRACED, false],
+    ['HTTPS_PROXY', HTTPS, true],
+    ['HTTPS_PROXY NODE_EXTRA_CA_CERTS', HTTPS, false],
+    ['ALL_PROXY OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE', HTTPS, false],
+    ['OTEL_EXPORTER_OTLP_CERTIFICATE', HTTPS, true],
+    ['OTEL_EXPORTER_OTLP_TRACES_INSECURE', HTTPS, false],
+    ['OTEL_TRACES_SAMPLER', TRACED, true],
+  ] as const)(
+    'with the secrets %s the headers are only sent where nothing reads them',
+    (names, config, sent) => {
+      const env = variables(withSecrets(...names.split(' ')), config);
+      expect(env.has('OTEL_EXPORTER_OTLP_HEADERS')).toBe(sent);
+      expect(env.has('OTEL_EXPORTER_OTLP_ENDPOINT')).toBe(true);
+    },
+  );
+
+  test('a sidecar is handed the headers with the endpoints alone', () => {
+    const app = appEnv(resourceOf(minimalRequest(), TRACED), 'api', TRACED);
+    const asked = { name: 'OTEL_EXPORTER_OTLP_HEADERS' };
+    const handed = requestedEnv([asked], app);
+    expect(handed[0]?.valueFrom?.secretKeyRef?.name).toBe('otlp');
+    expect(handed.slice(1).map(({ name: named }) => named)).toEqual(
+      ['TRACES', 'METRICS', 'LOGS'].map((signal) => `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`),
+    );
+    for (const own of ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'http_proxy'])
+      expect(requestedEnv([asked, { name: own, value: 'http://mine' }], app)[0]).toEqual(asked);
   });
 
   const observability = {

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import type { ManagedDeployment } from '../../../src/contract/managed-deployment.ts';
-import { appPullPolicy, givenPullPolicy, pullPolicy } from '../../../src/workloads/pull-policy.ts';
+import {
+  appPullPolicy,
+  databasePullPolicy,
+  givenPullPolicy,
+  pullPolicy,
+} from '../../../src/workloads/pull-policy.ts';
 
 const DIGEST = `sha256:${'ab'.repeat(32)}`;
 
@@ -26,12 +31,13 @@ test('between strangers an image that one of them names is pulled each time, wha
   }
 });
 
-const app = (source: string) =>
+const app = (source: string, namespace = 'berth-t1', tenantId = 't1') =>
   ({
-    metadata: { name: 'shop' },
-    spec: { source, tenantId: 't1', podTemplate: {} },
+    metadata: { name: 'shop', namespace },
+    spec: { source, tenantId, podTemplate: {} },
   }) as unknown as ManagedDeployment;
 const OWN = 'registry.example/t1/shop';
+const REGISTRY = 'registry.example';
 
 test.each([
   ['what was built', app('git_host'), `${OWN}@${DIGEST}`, 'IfNotPresent'],
@@ -40,7 +46,40 @@ test.each([
   ['a tag by a custom resource that says it was built', app('git_host'), `${OWN}:1`, 'Always'],
   ['of another one', app('internal_image'), `registry.example/t2/shop@${DIGEST}`, 'Always'],
   ['of somewhere else', app('external_image'), `${OWN}@${DIGEST}`, 'Always'],
+  [
+    'of another tenant, whose id the resource claims',
+    app('internal_image', 'berth-t1', 't2'),
+    `registry.example/t2/shop@${DIGEST}`,
+    'Always',
+  ],
+  [
+    'of its own id, in a namespace that is no tenant’s',
+    app('internal_image', 'shop'),
+    `${OWN}@${DIGEST}`,
+    'Always',
+  ],
+  [
+    'of a path that ends alike, in another registry',
+    app('internal_image'),
+    `elsewhere.example/t1/shop@${DIGEST}`,
+    'Always',
+  ],
+  [
+    'of a path that ends alike, below another one',
+    app('internal_image'),
+    `registry.example/t2/t1/shop@${DIGEST}`,
+    'Always',
+  ],
 ])('between strangers, of an app: %s', (_what, resource, image, policy) => {
-  expect(appPullPolicy(resource, image, { hosting: 'cloud' })).toBe(policy);
+  expect(appPullPolicy(resource, image, { hosting: 'cloud', registry: REGISTRY })).toBe(policy);
+  expect(appPullPolicy(resource, image, { hosting: 'cloud' })).toBe('Always');
   expect(appPullPolicy(resource, image, { hosting: 'self_hosted' })).toBe(pullPolicy(image));
+});
+
+test('between strangers a database is pulled each time where its image is not the platform’s', () => {
+  const databaseImage = 'postgres:18';
+  const image = `registry.example/t2/shop@${DIGEST}`;
+  expect(databasePullPolicy(image, { hosting: 'cloud', databaseImage })).toBe('Always');
+  expect(databasePullPolicy(databaseImage, { hosting: 'cloud', databaseImage })).toBeUndefined();
+  expect(databasePullPolicy(image, { hosting: 'self_hosted', databaseImage })).toBeUndefined();
 });

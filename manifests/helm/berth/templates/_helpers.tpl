@@ -218,10 +218,10 @@ prometheus.io/port: "9090"
     - { port: 5353, protocol: TCP }
 {{- end }}
 
-{{/* Anywhere but the metadata service of a cloud provider. */}}
+{{/* Anywhere but the metadata services of cloud providers: most at 169.254.0.0/16, Alibaba's, Azure's wire server, Oracle's. */}}
 {{- define "berth.anywhereEgress" -}}
 - to:
-    - ipBlock: { cidr: 0.0.0.0/0, except: [169.254.0.0/16] }
+    - ipBlock: { cidr: 0.0.0.0/0, except: [169.254.0.0/16, 100.100.100.200/32, 168.63.129.16/32, 192.0.0.192/32] }
     - ipBlock: { cidr: "::/0", except: ["fe80::/10", "fd00:ec2::254/128"] }
     - namespaceSelector: {}
 {{- end }}

@@ -1,0 +1,46 @@
+import type { Container } from './container.ts';
+import { parseQuantity } from './quantity.ts';
+import type { Volume } from './volume.ts';
+
+/**
+ * Limits of 0. The kubelet reads a limit of 0 cores or bytes, and a sizeLimit of 0, as no limit at all, while quotas count
+ * nothing for it. So no limit may be 0, in whatever spelling. A request of 0 reserves nothing, which is what it says.
+ */
+export const ZERO_LIMIT = 'must be more than 0: Kubernetes reads 0 as no limit; leave it out for the default';
+
+/** A limit of 0, by its path below the list that it was found in. */
+export interface ZeroLimit {
+  readonly path: (string | number)[];
+  readonly message: string;
+}
+
+/** Whether a quantity is 0: "0", "0m", "-0", "0.0", "0e5" and so on. False for text that is no quantity. */
+export function isZeroQuantity(quantity: string): boolean {
+  return parseQuantity(quantity) === 0n;
+}
+
+/** The names of the limits that are 0. */
+export function zeroLimits(limits: Readonly<Record<string, string | undefined>> = {}): string[] {
+  return Object.entries(limits).flatMap(([name, quantity]) =>
+    quantity !== undefined && isZeroQuantity(quantity) ? [name] : [],
+  );
+}
+
+/** Limits of 0 in a list of containers: of any resource. */
+export function zeroContainerLimits(containers: readonly Pick<Container, 'resources'>[]): ZeroLimit[] {
+  return containers.flatMap(({ resources }, index) =>
+    zeroLimits(resources?.limits).map((name) => ({
+      path: [index, 'resources', 'limits', name],
+      message: ZERO_LIMIT,
+    })),
+  );
+}
+
+/** Limits of 0 in a list of volumes: emptyDir.sizeLimit, on disk and in memory. */
+export function zeroVolumeLimits(volumes: readonly Pick<Volume, 'emptyDir'>[]): ZeroLimit[] {
+  return volumes.flatMap(({ emptyDir }, index) =>
+    emptyDir?.sizeLimit !== undefined && isZeroQuantity(emptyDir.sizeLimit)
+      ? [{ path: [index, 'emptyDir', 'sizeLimit'], message: ZERO_LIMIT }]
+      : [],
+  );
+}

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import { customResourceDefinition } from '../../../src/contract/crd.ts';
+import { managedDeploymentSpecSchema } from '../../../src/contract/managed-deployment.ts';
+import { IMAGE_PATTERN } from '../../../src/domain/kubernetes/image.ts';
+import { resolvePolicy } from '../../../src/domain/policy.ts';
+import { forbiddenParts } from '../../../src/operator/confinement.ts';
+import { isPlatformHost } from '../../../src/operator/host-claims.ts';
+import type { ObservedResource } from '../../../src/operator/observed.ts';
+import { leavesOf, structuralLeavesOf } from './schema-walk.ts';
+
+const build = {
+  revisionId: 'r',
+  number: 1,
+  repoUrl: 'https://git.example.com/a/b',
+  configPath: 'app.json',
+  repository: 'registry.test/a',
+  secretName: 's',
+};
+const image = { image: 'web:1' };
+const helper = (bad: string) => [{ name: 'helper', image: bad }];
+
+/** A spec with a bad value in the field, by the field. */
+const IMAGES: Readonly<Record<string, (bad: string) => object>> = {
+  'revision.image': (bad) => ({ revision: { image: bad } }),
+  'database.image': (bad) => ({ revision: image, database: { image: bad } }),
+  'podTemplate.initContainers[].image': (bad) => ({
+    revision: image,
+    podTemplate: { initContainers: helper(bad) },
+  }),
+  'podTemplate.sidecars[].image': (bad) => ({ revision: image, podTemplate: { sidecars: helper(bad) } }),
+  'build.repository': (bad) => ({ revision: image, build: { ...build, repository: bad } }),
+};
+
+/** What is judged of a host, by the field; how is in the tests that are named. */
+const HOSTS: Readonly<Record<string, string>> = {
+  'routing.url': 'shape: here; whose it is, and the platform’s own: host-claims.test.ts',
+  'build.repoUrl': 'shape: here; private addresses: builds/private-host.test.ts',
+  'podTemplate.volumes[].nfs.server': 'the policy allows the kind or not: here',
+};
+
+/** Names of fields that hold neither, although they sound like it. */
+const OTHERS = /imagePullPolicy$|localhostProfile$|imagePullSecrets\[\]\.name$|httpGet/;
+
+/** Whether the operator does not run it: it cannot be read, or it names the field. */
+function isJudged(spec: object, hosting: 'cloud' | 'self_hosted' = 'self_hosted'): boolean {
+  const parsed = managedDeploymentSpecSchema.safeParse(spec);
+  if (!parsed.success) return true;
+  const resource = { metadata: { name: 'web', namespace: 'shop' }, spec: parsed.data };
+  return forbiddenParts(resource as unknown as ObservedResource, resolvePolicy(hosting)).length > 0;
+}
+
+test('every field for an image or a host is known to this test', () => {
+  const sounding = leavesOf(managedDeploymentSpecSchema)
+    .map(({ path }) => path)
+    .filter((path) => /image|repo|url|host|server|registry|address/i.test(path) && !OTHERS.test(path));
+  expect(sounding.toSorted()).toEqual([...Object.keys(IMAGES), ...Object.keys(HOSTS)].toSorted());
+});
+
+describe.each(Object.entries(IMAGES))('%s', (path, withImage) => {
+  test.each([
+    'sha256:3f',
+    'sha256',
+    `sha256@sha256:${'ab'.repeat(32)}`,
+    `sha256:${'ab'.repeat(32)}`,
+    'registry.test/UPPER',
+    'https://registry.test/web:1',
+    'registry.test/web:1:2',
+    'registry.test/web@sha256:3f',
+    'registry.test//web',
+    '-web',
+    '../web',
+  ])('is not %s', (bad) => expect(isJudged(withImage(bad))).toBe(true));
+
+  test('may be an image', () => expect(isJudged(withImage('registry.test:5000/team/web'))).toBe(false));
+
+  test('has a rule of the custom resource, too', () => {
+    const [version] = customResourceDefinition().spec.versions;
+    const leaf = structuralLeavesOf(version?.schema.openAPIV3Schema.properties?.['spec'] ?? {}).find(
+      (each) => each.path === path,
+    );
+    const rules = (leaf?.schema['x-kubernetes-validations'] ?? []) as { rule: string }[];
+    expect(rules.map(({ rule }) => rule).join()).toContain('sha256([:@]|$)');
+    if (path !== 'build.repository') expect(rules.map(({ rule }) => rule).join()).toContain(IMAGE_PATTERN);
+  });
+});
+
+describe('hosts', () => {
+  test.each(['http://shop.example.com', 'https://u:p@shop.example.com', 'https://shop.example.com:8443'])(
+    'no route is %s',
+    (url) => expect(isJudged({ revision: image, routing: { url } })).toBe(true),
+  );
+  test.each(['ext::sh -c id', 'http://git.example.com/a', 'https://u:p@git.example.com/a'])(
+    'no repository is %s',
+    (repoUrl) => expect(isJudged({ revision: image, build: { ...build, repoUrl } })).toBe(true),
+  );
+  test('an NFS server is for the policy to allow', () => {
+    const volumes = [{ name: 'v', nfs: { server: '169.254.169.254', path: '/' } }];
+    expect(isJudged({ revision: image, podTemplate: { volumes } }, 'cloud')).toBe(true);
+  });
+  test.each(['registry.example.com', 'REGISTRY.example.com', 'registry.example.com.'])(
+    '%s is the platform’s',
+    (host) => expect(isPlatformHost(host, { own: null, others: ['registry.example.com'] })).toBe(true),
+  );
+});

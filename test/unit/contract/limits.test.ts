@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { customResourceDefinition } from '../../../src/contract/crd.ts';
+import { managedDeploymentSpecSchema } from '../../../src/contract/managed-deployment.ts';
+import { isZeroQuantity } from '../../../src/domain/kubernetes/limits.ts';
+import { resolvePolicy } from '../../../src/domain/policy.ts';
+import { resourceSpecSchema } from '../../../src/domain/resource-spec.ts';
+import { resourceSpecInputSchema } from '../../../src/domain/resource-spec-input.ts';
+import { forbiddenParts } from '../../../src/operator/confinement.ts';
+import type { ObservedResource } from '../../../src/operator/observed.ts';
+import { leavesOf, structuralLeavesOf } from './schema-walk.ts';
+
+/** Everything that the API server parses as 0. */
+const ZEROS = ['0', '0m', '0Mi', '0.0', '.0', '0.', '-0', '+0', '-0.0Gi', '0e5', '0E-3', '0n', '0k', '00'];
+/** What looks like 0 and is not: it is rounded up. */
+const TINY = ['1n', '0.0000000001', '1e-300', '0.5'];
+
+describe('isZeroQuantity', () => {
+  test.each(ZEROS)('%s is 0', (zero) => expect(isZeroQuantity(zero)).toBe(true));
+  test.each([...TINY, '1', 'x', ''])('%j is not', (text) => expect(isZeroQuantity(text)).toBe(false));
+});
+
+const container = (limits: object) => [{ name: 'helper', image: 'helper:1', resources: { limits } }];
+const atContainers = (list: string, zero: unknown) =>
+  ['cpu', 'memory', 'ephemeral-storage', 'hugepages-2Mi', 'example.com/gpu'].map((name) => ({
+    spec: { [list]: container({ memory: '1Gi', [name]: zero }) },
+    path: [list, 0, 'resources', 'limits', name],
+  }));
+
+/** Every quantity of resource_spec: how a limit of it is written; null: it is no limit, and may be 0. */
+const QUANTITIES: Readonly<Record<string, ((zero: unknown) => { spec: object; path: unknown[] }[]) | null>> =
+  {
+    'volumes[].emptyDir.sizeLimit': (zero) =>
+      ['', 'Memory'].map((medium) => ({
+        spec: { volumes: [{ name: 'v', emptyDir: { medium, sizeLimit: zero } }] },
+        path: ['volumes', 0, 'emptyDir', 'sizeLimit'],
+      })),
+    'init_containers[].resources.limits.*': (zero) => atContainers('init_containers', zero),
+    'init_containers[].resources.requests.*': null,
+    'sidecars[].resources.limits.*': (zero) => atContainers('sidecars', zero),
+    'sidecars[].resources.requests.*': null,
+  };
+
+/** Numbers that may be 0, because 0 is what it says. */
+const NUMBERS_FROM_ZERO = /(?:^|_)(?:min|max)_scale$|[mM]ode$|runAs(?:User|Group)$/;
+
+describe('every quantity and number of resource_spec', () => {
+  const leaves = leavesOf(resourceSpecSchema);
+
+  test('is known to this test', () => {
+    const quantities = leaves.filter(({ schema }) => schema.quantity).map(({ path }) => path);
+    expect(quantities.toSorted()).toEqual(Object.keys(QUANTITIES).toSorted());
+  });
+
+  const limits = Object.values(QUANTITIES).flatMap((write) => (write === null ? [] : [write]));
+  test.each([...ZEROS, 0, -0, 0.0])('%j is refused as a limit, with the field', (zero) => {
+    for (const { spec, path } of limits.flatMap((write) => write(zero))) {
+      const { error } = resourceSpecInputSchema.safeParse(spec);
+      expect(error?.issues.map((issue) => issue.path)).toContainEqual(path);
+    }
+  });
+
+  test.each(['-1', '-1m', '-0.1Gi'])('%s is refused as a limit, too', (negative) => {
+    for (const { spec } of limits.flatMap((write) => write(negative)))
+      expect(resourceSpecInputSchema.safeParse(spec).success).toBe(false);
+  });
+
+  test('a limit of native sidecars is refused likewise', () => {
+    const [native] = container({ cpu: '0' });
+    const spec = { sidecars: [{ ...native, restartPolicy: 'Always' }] };
+    expect(resourceSpecInputSchema.safeParse(spec).success).toBe(false);
+  });
+
+  test('a number of it is more than 0, but where 0 is what it says', () => {
+    const numbers = leaves.filter(({ schema }) => schema.type === 'integer' || schema.type === 'number');
+    expect(numbers.length).toBeGreaterThan(30);
+    const fromZero = numbers
+      .filter(({ schema }) => !(Number(schema['minimum'] ?? schema['exclusiveMinimum'] ?? 0) > 0))
+      .map(({ path }) => path);
+    expect(fromZero.filter((path) => !NUMBERS_FROM_ZERO.test(path))).toEqual([]);
+  });
+});
+
+interface Rule {
+  readonly message: string;
+}
+
+describe('every quantity and number of the custom resource', () => {
+  const [version] = customResourceDefinition().spec.versions;
+  const { spec } = version?.schema.openAPIV3Schema.properties ?? {};
+  const leaves = structuralLeavesOf(spec ?? {});
+  const rulesOf = (schema: Readonly<Record<string, unknown>>) =>
+    ((schema['x-kubernetes-validations'] ?? []) as Rule[]).map(({ message }) => message);
+  const isQuantity = (schema: Readonly<Record<string, unknown>>) =>
+    rulesOf(schema).some((message) => /quantity|more than 0/.test(message));
+
+  test('has a rule against 0 where it is a limit', () => {
+    const limits = leaves.filter(({ path, schema }) => isQuantity(schema) && !/\.requests\./.test(path));
+    // Six parts of two limits, two lists of containers, sizeLimit, storage.
+    expect(limits).toHaveLength(6 * 2 + 2 + 1 + 1);
+    for (const { path, schema } of limits)
+      expect(rulesOf(schema).join(), path).toContain('must be more than 0');
+  });
+
+  test('starts above 0 where it is a number, but where 0 is what it says', () => {
+    const fromZero = leaves
+      .filter(({ schema }) => schema.type === 'integer' && !(Number(schema['minimum'] ?? 0) > 0))
+      .map(({ path }) => path);
+    const allowed = /scale\.(?:min|max)$|[gG]eneration$|[mM]ode$/;
+    expect(fromZero.filter((path) => !allowed.test(path))).toEqual([]);
+  });
+
+  /** As an earlier CRD let it be stored. */
+  const stored = (more: object) =>
+    ({
+      metadata: { name: 'web', namespace: 'shop' },
+      spec: managedDeploymentSpecSchema.parse({ revision: { image: 'web:1' }, ...more }),
+    }) as unknown as ObservedResource;
+  const zero = { resources: { limits: { cpu: '0m', memory: '1Gi' } } };
+
+  test.each([
+    ['components.api', { components: { api: zero } }, 'resources.limits.cpu'],
+    ['components.queue', { components: { queue: zero } }, 'resources.limits.cpu'],
+    ['components.orchestrator', { components: { orchestrator: zero } }, 'resources.limits.cpu'],
+    ['components.executor', { components: { executor: zero } }, 'resources.limits.cpu'],
+    ['database', { database: zero }, 'resources.limits.cpu'],
+    ['database', { database: { storage: '0Gi' } }, 'storage'],
+    ['cache', { cache: zero }, 'resources.limits.cpu'],
+    [
+      'podTemplate',
+      { podTemplate: { sidecars: container({ cpu: '0e3' }) } },
+      'sidecars[0].resources.limits.cpu',
+    ],
+    [
+      'podTemplate',
+      { podTemplate: { volumes: [{ name: 'v', emptyDir: { sizeLimit: '-0' } }] } },
+      'volumes[0].emptyDir.sizeLimit',
+    ],
+  ])('is confined where it is stored: %s %j', (part, more, field) => {
+    for (const hosting of ['cloud', 'self_hosted'] as const) {
+      const found = forbiddenParts(stored(more), resolvePolicy(hosting));
+      expect(found.map(({ resourcePath }) => resourcePath)).toEqual([`spec.${part}.${field}`]);
+    }
+  });
+});
