@@ -70,7 +70,9 @@ export function judge(input: JudgeInput): Rollout {
   const states = componentsOf(target).map((component) => componentState(observed, component, comparisons));
   const isSettled = (component: string) =>
     states.every(({ status, missing }) => status.name !== component || missing === null);
-  const symptoms = runningSymptoms(observed, target, isSettled, now.getTime());
+  const symptoms = runningSymptoms(observed, target, isSettled, now.getTime(), (symptom) =>
+    isResolved(input, symptom.culprit.component, symptom.text),
+  );
   return { ...judgeTarget(input, states, symptoms), symptoms };
 }
 
@@ -119,15 +121,19 @@ function judgeTarget(
   return { ...still, verdict: { ...failure, kind: 'failed', seen: true, awaited } };
 }
 
+/** The pod waits for a volume whose user ends first. */
+function isResolved({ yielding }: JudgeInput, component: string | undefined, text: string): boolean {
+  return isVolumeInUse(text) && [...(yielding ?? [])].some((each) => each === component);
+}
+
 /** That the new pod waits for the volume of the old one is no trouble: the old one ends first. */
 function withoutConflict(
-  { yielding }: JudgeInput,
+  input: JudgeInput,
   awaited: string,
   trouble: RolloutFailure | null,
 ): { awaited: string; trouble: RolloutFailure | null } {
-  const component = trouble?.culprit.component;
-  const yields = [...(yielding ?? [])].some((each) => each === component);
-  if (trouble === null || !yields || !isVolumeInUse(trouble.message)) return { awaited, trouble };
+  if (trouble === null || !isResolved(input, trouble.culprit.component, trouble.message))
+    return { awaited, trouble };
   return { awaited: `${awaited}; its old pod ends first, because it uses the volume`, trouble: null };
 }
 

@@ -20,19 +20,23 @@ const FEWEST_RESTARTS = 2;
 /**
  * The symptoms of what runs.
  * @param settled whether a component has all of its pods, available
+ * @param expected whether the operator resolves it already, so that nothing is wrong
  */
 export function runningSymptoms(
   observed: Observed,
   target: Target,
   settled: (component: string) => boolean,
   now: number,
+  expected: (symptom: RunningSymptom) => boolean = () => false,
 ): TrackedSymptoms {
   const { spec, status } = observed.resource;
   if (spec.suspend) return { records: [], current: [], dueAt: null };
   // During a rollout the judgement of the rollout names what is wrong with its pods, and its end says what came of it.
   const isRunning = target.kind === 'active' || target.kind === 'restored';
   const components = isRunning
-    ? runningSymptomsOf(observed, target, now).flatMap((symptom) => seenOf(symptom, now))
+    ? runningSymptomsOf(observed, target, now)
+        .filter((symptom) => !expected(symptom))
+        .flatMap((symptom) => seenOf(symptom, now))
     : [];
   const services = DATA_SERVICES.flatMap((service) => serviceSymptom(observed, service, now));
   const isWatched = ({ component }: RecordedSymptom) => isRunning || isDataService(component);
