@@ -105,21 +105,29 @@ async function applied(
       dryRun,
       strategic: true,
     });
+  /** Puts the lists back whole, where an edited key makes the apply invalid. */
+  const restored = async (error: unknown, dryRun: boolean): Promise<KubeObject> => {
+    if (!drift || !isKubeError(error, 'invalid') || object.spec === undefined) throw error;
+    const patch = { metadata: { uid }, spec: object.spec };
+    const options = { fieldManager, signal, dryRun };
+    return await client.patch<KubeObject>(resourceOf(object), object.metadata, patch, options).catch(() => {
+      throw error;
+    });
+  };
+  const differences = (answer: KubeObject) => differencesOf(object, answer as ChildObject);
   if (probe !== undefined) {
-    const answer = (await (removal === undefined ? send(true) : removed(true))) as ChildObject;
-    if (changeHash(object, differencesOf(object, answer)) === probe) return undefined;
+    const tried = removal === undefined ? send(true) : removed(true);
+    const answer = await tried.catch((error: unknown) => restored(error, true));
+    if (changeHash(object, differences(answer)) === probe) return undefined;
   }
   // Before the apply: what else is to change comes to the pods together with it.
   if (removal !== undefined) await removed(false);
   try {
     return await send();
   } catch (error) {
-    if (!drift || !isKubeError(error, 'invalid') || object.spec === undefined) throw error;
-    const patch = { metadata: { uid }, spec: object.spec };
-    await client.patch(resourceOf(object), object.metadata, patch, { fieldManager, signal }).catch(() => {
-      throw error;
-    });
-    return await send();
+    const answer = await restored(error, false);
+    // The cluster has changed the key again: an apply would be as invalid as before.
+    return differences(answer).length > 0 ? answer : await send();
   }
 }
 

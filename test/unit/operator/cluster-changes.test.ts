@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { UntypedObject } from '../../../src/kube/object.ts';
 import { SAFE_FIELDS } from '../../../src/operator/cluster-changes.ts';
 import { message, NAMESPACE, revised, scaled, settled, steps, template, World } from './fixtures.ts';
+import type { Fault, Write } from './simulated-cluster.ts';
 
 interface Workload {
   replicas: number;
@@ -177,6 +178,26 @@ describe.each<[string, string, Change]>([
     expect(world.cluster.dryRuns.length).toBeGreaterThan(0);
     expect(world.cluster.dryRuns.length).toBeLessThanOrEqual(8);
   });
+});
+
+test('a changed key that makes the apply invalid is put back after the policy, and refused at no time', async () => {
+  const port: Change = (spec) =>
+    Object.assign((spec as unknown as { ports: object[] }).ports[0] ?? {}, { port: 81 });
+  const world = changedWorld(changing('Service/web', port));
+  await steps(world, 6);
+  // Ours beside the changed one: two ports of one name.
+  const isChanged = () => JSON.stringify(world.cluster.get(`Service/${NAMESPACE}/web`)).includes('"port":81');
+  const when = ({ verb, id }: Write) => verb === 'apply' && id === 'Service/web' && isChanged();
+  world.cluster.faults = Array.from({ length: 40 }, (): Fault => ({ when, error: 'invalid' }));
+  world.now += 30_000;
+  await steps(world, 10);
+  expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
+  world.cluster.admit = undefined;
+  await steps(world, 25);
+  world.cluster.faults = [];
+  await steps(world, 5);
+  expect(world.condition('Ready')).toBe('True Converged');
+  expect(world.events.map(({ reason }) => reason)).not.toContain('Refused');
 });
 
 test('pods of a changed template fail no revision: at the deadline it fails for the change', async () => {
