@@ -1,8 +1,8 @@
 /** MutatingAdmissionPolicies change what the operator writes: from the start, added later, removed later. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { UntypedObject } from '../../src/kube/object.ts';
-import { type Mutation, mutatingPolicies, type Policies } from './harness/mutating-policies.ts';
 import { waitFor } from '../cluster/wait.ts';
+import { type Mutation, mutatingPolicies, type Policies } from './harness/mutating-policies.ts';
 import {
   condition,
   type OperatorWorld,
