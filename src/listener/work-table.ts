@@ -193,7 +193,7 @@ export class WorkTable {
       return { kind: 'retry', error };
     }
     const { retryable, message } = refusal;
-    logger.warn({ retryable, err: message }, 'failed to do a work item; the hub is told');
+    logger.warn({ retryable, err: message }, 'failed to apply a work item; reported to the hub');
     outbox.addOutcome(refusedReport(item, refusal));
     this.#refused.add(item.deployment_id);
     this.#drop(item);
