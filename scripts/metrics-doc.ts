@@ -11,26 +11,25 @@ interface Described {
 }
 
 const HEAD = `# Metrics
-Each process tells Prometheus its metrics on a port of its own (\`BERTH_METRICS_PORT\`, 9090), at \`/metrics\`, with
-\`/healthz\` and \`/readyz\` beside it. Nobody has to authenticate there: the port is for the cluster's inside.
+Each process serves its metrics for Prometheus at \`/metrics\`, on a port of its own (\`BERTH_METRICS_PORT\`, 9090). The same port serves
+\`/healthz\` and \`/readyz\`. It needs no authentication, so keep it inside the cluster.
 
-Names, kinds and labels below are made from the sources by \`npm run docs\`. Labels are bounded: routes are templates,
-statuses classes, reasons the closed list of [lifecycle.md](lifecycle.md). No id or name of a tenant is in them; ids of
-listeners are told of the platform's own, fifty at most: those in trouble first.
+\`npm run docs\` generates the names, kinds and labels below. The label values are bounded: routes are templates, statuses are classes, and
+reasons come from the list in [lifecycle.md](lifecycle.md). No label holds an id or a name of a tenant. Listener ids appear only for the
+platform's own listeners, at most fifty: those whose lease expires first.
 
-What is read from the database (deployments, listeners, due work) is the same at every replica of the API: take the
-\`max\` over them, not the sum. It is read when Prometheus asks, at most every 15 seconds, in three statements. While the
-database does not answer, these metrics are not told at all.
+Every API replica reports the same numbers for deployments, listeners and due work: use \`max\`, not \`sum\`. A replica reads them from the
+database when Prometheus scrapes it, at most every 15 seconds, in three statements. While the database does not answer, these
+metrics are absent.
 
-A dashboard for Grafana is \`manifests/monitoring/berth-dashboard.json\`; the alert rules are
-\`manifests/monitoring/berth-alerts.yaml\`, each with a page in [runbooks/](runbooks/README.md). Following one change
-through the logs and traces: [observability.md](observability.md).
+\`manifests/monitoring/berth-dashboard.json\` is a Grafana dashboard. \`manifests/monitoring/berth-alerts.yaml\` has the alert rules, each with a
+page in [runbooks/](runbooks/README.md). To follow one change through logs and traces, see [observability.md](observability.md).
 
-The chart brings them along, off unless asked for: \`metrics.podMonitor.enabled\` and \`metrics.prometheusRule.enabled\` for the
-Prometheus operator (\`labels\` are those that it looks for), \`metrics.annotations\` for a Prometheus that goes by
-\`prometheus.io/scrape\`, \`metrics.dashboard.enabled\` for Grafana's sidecar. Of the rules it takes the group \`berth-hub\` only where it
-runs the API, and \`berth-operator\` only where it runs the operator. Every pod of the cluster may read the port;
-\`networkPolicies.metricsClients\` narrows that to Prometheus: peers as in a NetworkPolicy.
+The chart can install them. They are off by default: \`metrics.podMonitor.enabled\` and \`metrics.prometheusRule.enabled\` for the Prometheus
+operator (with the \`labels\` that it selects), \`metrics.annotations\` for a Prometheus that uses \`prometheus.io/scrape\`, and
+\`metrics.dashboard.enabled\` for the sidecar of Grafana. The chart includes the rule group \`berth-hub\` only where it runs the API, and
+\`berth-operator\` only where it runs the operator. Every pod of the cluster can read the port. To allow only Prometheus, set
+\`networkPolicies.metricsClients\` to peers as in a NetworkPolicy.
 
 `;
 
@@ -74,12 +73,12 @@ export function metricsDoc(): string {
   const sections = SECTIONS.map(([title]) =>
     [
       `## ${title}`,
-      '| metric | kind | labels | what it tells |',
+      '| metric | kind | labels | meaning |',
       '| --- | --- | --- | --- |',
       ...ours.filter((metric) => section(metric) === title).map(row),
       '',
     ].join('\n'),
   );
   const others = all.length - ours.length;
-  return `${HEAD}${sections.join('\n')}\n## Node.js and the process\n${others} metrics of prom-client, as \`process_cpu_seconds_total\`, \`process_resident_memory_bytes\`, \`nodejs_eventloop_lag_p99_seconds\`,\n\`nodejs_heap_size_used_bytes\`, \`nodejs_gc_duration_seconds\`.\nThe event loop is looked at each 50 ms, and that time is in its lag: 0.05 is none.\n`;
+  return `${HEAD}${sections.join('\n')}\n## Node.js and the process\n${others} metrics of prom-client, as \`process_cpu_seconds_total\`, \`process_resident_memory_bytes\`, \`nodejs_eventloop_lag_p99_seconds\`,\n\`nodejs_heap_size_used_bytes\`, \`nodejs_gc_duration_seconds\`.\nThe event loop is sampled every 50 ms, and the lag includes this interval: 0.05 means no lag.\n`;
 }

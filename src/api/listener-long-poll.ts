@@ -51,7 +51,7 @@ function renderer(deps: WorkDeps) {
       // The error's own text may quote the record.
       const err = error instanceof Error ? error.name : 'unknown';
       const fields = { deploymentId, err, reason: why.reason };
-      deps.logger.error(fields, 'failed to make the work item of a deployment; it is put off');
+      deps.logger.error(fields, 'failed to build the work item of a deployment; it is blocked for now');
       return { kind: 'failed', ...why };
     }
   };

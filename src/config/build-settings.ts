@@ -17,12 +17,12 @@ const TAINT = /^[\w./-]+(=[\w.-]*)?(:(NoSchedule|PreferNoSchedule|NoExecute))?$/
 export const BUILD_SETTINGS = {
   BERTH_BUILD_NAMESPACE: setting(
     dnsLabelSchema.default('berth-builds'),
-    'namespace of builds; it must exist, at the Pod Security level privileged (the chart makes it)',
+    'namespace of builds. It must exist with the Pod Security level privileged (the chart creates it)',
     [...CLUSTER, 'builder'],
   ),
   BERTH_BUILD_BERTH_IMAGE: setting(
     optional,
-    'Berth’s own image, for two steps of a build; unset: berth:VERSION',
+    'image of Berth, for two steps of a build. Unset: berth:VERSION',
     OPERATOR,
   ),
   BERTH_BUILD_BUILDKIT_IMAGE: setting(
@@ -32,67 +32,71 @@ export const BUILD_SETTINGS = {
   ),
   BERTH_BUILD_BUILDKIT_HOST: setting(
     optional,
-    'BuildKit daemon of all builds, such as tcp://buildkitd.builds:1234; unset: each build runs its own. One trust domain only (see BERTH_BUILD_BUILDKIT_SHARED)',
+    'BuildKit daemon that all builds share, such as tcp://buildkitd.builds:1234. Unset: each build runs its own daemon. For one trust domain only (see BERTH_BUILD_BUILDKIT_SHARED)',
     OPERATOR,
   ),
   BERTH_BUILD_BUILDKIT_SHARED: setting(
     flag,
-    'true: all tenants trust each other, so their builds may share the daemon of BERTH_BUILD_BUILDKIT_HOST. It runs their commands outside the network policy of builds, and a Dockerfile can reach what another build has cached. Without it only a unix:// address is taken, which only the local builder reaches',
+    'true: all tenants trust each other, so their builds may share the daemon of BERTH_BUILD_BUILDKIT_HOST. The daemon runs commands outside the network policy of builds, and a Dockerfile can read the cache of another build. Unset: only a unix:// address is accepted, which only the local builder can reach',
     OPERATOR,
   ),
   BERTH_BUILD_PULL_SECRET: setting(
     dnsSubdomainSchema.optional(),
-    'Secret in the namespace of builds by which nodes pull the images of the steps (imagePullSecrets)',
+    'pull Secret in the namespace of builds for the images of the build steps (imagePullSecrets)',
     OPERATOR,
   ),
   BERTH_BUILD_BASE_SECRET: setting(
     dnsSubdomainSchema.optional(),
-    'Secret (kubernetes.io/dockerconfigjson) in the namespace of builds by which base images are pulled. Whatever it may pull, tenants can build FROM',
+    'pull Secret (kubernetes.io/dockerconfigjson) in the namespace of builds for base images. Tenants can build FROM every image that it can pull',
     ['listener'],
   ),
   BERTH_BUILD_CA_CONFIG_MAP: setting(
     dnsSubdomainSchema.optional(),
-    'ConfigMap in the namespace of builds whose ca.crt (PEM) vouches for registries and git hosts, beside the usual authorities; not for the local builder',
+    'ConfigMap in the namespace of builds with a ca.crt (PEM) that is trusted for registries and git hosts, in addition to the usual authorities. The local builder ignores it',
     OPERATOR,
   ),
   BERTH_BUILD_PROXY: setting(
     baseUrl,
-    'HTTP proxy by which images are pulled and pushed, and for what Dockerfiles run; git hosts are called without',
+    'HTTP proxy for pulls, pushes and the commands of Dockerfiles. Git hosts are called without it',
     OPERATOR,
   ),
   BERTH_BUILD_NO_PROXY: setting(
     csv,
-    'hosts and networks that are called without it, comma-separated',
+    'hosts and networks that are called without the proxy, comma-separated',
     OPERATOR,
   ),
-  BERTH_BUILD_TIMEOUT_SECONDS: setting(count(1800), 'a build that takes longer has failed', OPERATOR),
-  BERTH_BUILD_LIMIT: setting(count(10), 'builds at a time; further ones wait', OPERATOR),
-  BERTH_BUILD_TENANT_LIMIT: setting(count(2), 'builds of one tenant at a time', OPERATOR),
-  BERTH_BUILD_CPU: setting(positiveQuantity.default('1'), 'CPU of a build, as a quantity', OPERATOR),
-  BERTH_BUILD_MEMORY: setting(positiveQuantity.default('2Gi'), 'memory of a build, as a quantity', OPERATOR),
+  BERTH_BUILD_TIMEOUT_SECONDS: setting(count(1800), 'seconds after which a build fails', OPERATOR),
+  BERTH_BUILD_LIMIT: setting(count(10), 'builds that run at the same time. Others wait', OPERATOR),
+  BERTH_BUILD_TENANT_LIMIT: setting(count(2), 'builds of one tenant that run at the same time', OPERATOR),
+  BERTH_BUILD_CPU: setting(positiveQuantity.default('1'), 'CPU of a build, as a Kubernetes quantity', OPERATOR),
+  BERTH_BUILD_MEMORY: setting(
+    positiveQuantity.default('2Gi'),
+    'memory of a build, as a Kubernetes quantity',
+    OPERATOR,
+  ),
   BERTH_BUILD_WORKSPACE: setting(
     positiveQuantity.default('10Gi'),
-    'how large the clone, and the layers of a build, may each become',
+    'maximum size of the clone, and of the layers of a build, as a Kubernetes quantity',
     OPERATOR,
   ),
   BERTH_BUILD_CACHE: setting(
     flag,
-    'false: no layers are kept in the registry for the next build of a deployment; unset: true',
+    'false: do not keep layers in the registry for the next build of a deployment. Unset: true',
     OPERATOR,
   ),
   BERTH_BUILD_INSECURE_REGISTRY: setting(
     flag,
-    'true: builds, and the hub, speak with the registry over plain HTTP; unset: false',
+    'true: builds and the hub use plain HTTP for the registry. Unset: false',
     [...OPERATOR, 'api'],
   ),
   BERTH_BUILD_KEEP_SECONDS: setting(
     count(3600),
-    'how long the Job of a build that has ended is kept, with its pods',
+    'seconds that the Job of a finished build is kept, with its pods',
     OPERATOR,
   ),
   BERTH_BUILD_NODE_SELECTOR: setting(
     csv.refine((parts) => parts.every((part) => LABEL.test(part)), 'must be key=value, comma-separated'),
-    'labels of the nodes for builds, key=value, comma-separated',
+    'node labels that build pods select, key=value, comma-separated',
     OPERATOR,
   ),
   BERTH_BUILD_TOLERATIONS: setting(
@@ -100,7 +104,7 @@ export const BUILD_SETTINGS = {
       (parts) => parts.every((part) => TAINT.test(part)),
       'must be key[=value][:effect], comma-separated',
     ),
-    'taints of the nodes for builds, key[=value][:effect], comma-separated',
+    'node taints that build pods tolerate, key[=value][:effect], comma-separated',
     OPERATOR,
   ),
 } as const satisfies Record<string, Setting>;

@@ -9,57 +9,60 @@ import { baseUrl, count, csv, flag, optional, port, proxies } from './value-sche
 export const HUB_SETTINGS = {
   DATABASE_URL: secret(
     optional,
-    'PostgreSQL of the hub (api, migrate, keys): postgres://user:password@host/name; an ordinary role that owns it',
+    'PostgreSQL database of the hub (api, migrate, keys): postgres://user:password@host/name. Use an ordinary role that owns the database',
     HUB,
   ),
   BERTH_ALLOW_RLS_BYPASS: setting(
     flag,
-    'true: the user of DATABASE_URL may be a superuser or have BYPASSRLS; unset: refused in cloud, warned of else',
+    'true: the user of DATABASE_URL may be a superuser or have BYPASSRLS. Unset: rejected in cloud mode, a warning otherwise',
     HUB,
   ),
-  BERTH_DATABASE_POOL: setting(count(10), 'connections of each API process', HUB),
+  BERTH_DATABASE_POOL: setting(count(10), 'database connections of each API process', HUB),
   BERTH_MIGRATION_WAIT_SECONDS: setting(
     count(0, 0),
-    'how long the API waits at its start for the database and its migration, in seconds; 0: it fails at once',
+    'seconds that the API waits at its start for the database and its migration. 0: it fails at once',
     HUB,
   ),
   BERTH_HOST: setting(
     z.string().default('127.0.0.1'),
-    'address that the API, and the health of each role, listen on',
+    'address on which the API and the health endpoints of each role listen',
   ),
-  BERTH_PORT: setting(port(8080), 'port of the API; 0: a free one', HUB),
+  BERTH_PORT: setting(port(8080), 'port of the API. 0: a free port', HUB),
   BERTH_METRICS_PORT: setting(
     port(9090),
-    'port of /metrics and of the health of listener and operator; 0: a free one',
+    'port of /metrics, and of the health endpoints of listener and operator. 0: a free port',
   ),
   BERTH_PUBLIC_URL: setting(
     baseUrl,
-    'base URL under which clients reach the API; the operator routes its host to no deployment',
+    'base URL of the API for clients. The operator does not route its host to a deployment',
     [...HUB, 'operator'],
   ),
   BERTH_APP_DOMAIN: setting(
     dnsSubdomainSchema.optional(),
-    'cloud: each deployment gets the URL https://<app>.<this domain> as its custom_url; unset: none',
+    'cloud mode: each deployment gets https://<app>.<this domain> as its custom_url. Unset: no URL',
     HUB,
   ),
   BERTH_HOSTING: setting(
     z.enum(HOSTING_MODES).default('self_hosted'),
-    'cloud or self_hosted; decides sources and policy',
+    'cloud or self_hosted. It decides the allowed sources and the default policy',
   ),
-  BERTH_POLICY: setting(optional, 'YAML file that changes the hosting mode’s policy', [...HUB, 'operator']),
+  BERTH_POLICY: setting(optional, 'YAML file that changes the default policy of the hosting mode', [
+    ...HUB,
+    'operator',
+  ]),
   BERTH_ENCRYPTION_KEYS: secret(
     optional,
-    'keys for secrets at rest, id:base64 of 32 bytes, comma-separated, the first one encrypts (api, keys)',
+    'keys that encrypt secrets at rest: id:base64 of 32 bytes, comma-separated. The first key encrypts (api, keys)',
     HUB,
   ),
   BERTH_LOST_ENCRYPTION_KEYS: setting(
     csv,
-    'ids of encryption keys that are gone for good: the API starts although what they sealed cannot be read',
+    'ids of encryption keys that are lost for good. The API starts, although it cannot decrypt their data',
     HUB,
   ),
   BERTH_BOOTSTRAP_API_KEY: secret(
     optional,
-    'a first API key with all scopes, for the tenant BERTH_BOOTSTRAP_TENANT',
+    'first API key, with all scopes, for the tenant BERTH_BOOTSTRAP_TENANT',
     HUB,
   ),
   BERTH_BOOTSTRAP_TENANT: setting(
@@ -67,59 +70,63 @@ export const HUB_SETTINGS = {
     'name of the tenant of the bootstrap key',
     HUB,
   ),
-  BERTH_REGISTRY: setting(optional, 'registry of the platform; internal images must be under it', [
+  BERTH_REGISTRY: setting(optional, 'registry of the platform. Internal images must be in it', [
     ...HUB,
     'operator',
   ]),
   BERTH_REGISTRY_SIGNING_KEY: secret(
     optional,
-    'the hub says who may push to and pull from that registry: PEM of an EC P-256 key (berth keys registry); of several the first signs, all are believed (docs/registry.md)',
+    'key with which the hub authorizes pushes and pulls: PEM of an EC P-256 key (berth keys registry). With several keys, the first signs and all are accepted (docs/registry.md)',
     HUB,
   ),
   BERTH_PUSH_TOKEN_SECONDS: setting(
     z.coerce.number().int().min(60).max(86_400).default(3600),
-    'how long credentials to push to that registry hold, in seconds',
+    'lifetime of push credentials for this registry, in seconds',
     HUB,
   ),
   BERTH_RATE_LIMIT: setting(
     rateText.optional(),
-    'calls of one API key in each API process, PER_SECOND:BURST or off; unset: 500:5000, in cloud 100:1000; listeners have ten times as much',
+    'limit of calls with one API key in each API process, PER_SECOND:BURST or off. Unset: 500:5000, in cloud mode 100:1000. Listeners may call ten times as often',
     HUB,
   ),
   BERTH_AUTH_FAILURE_LIMIT: setting(
     rate('1:60'),
-    'calls without a valid API key from one address, PER_SECOND:BURST or off',
+    'limit of calls without a valid API key from one address, PER_SECOND:BURST or off',
     HUB,
   ),
   BERTH_WEBHOOK_LIMIT: setting(
     rate('10:300'),
-    'deliveries of the webhooks of one integration in each API process, PER_SECOND:BURST or off',
+    'limit of webhook deliveries of one integration in each API process, PER_SECOND:BURST or off',
     HUB,
   ),
   BERTH_REPO_POLL_SECONDS: setting(
     z.coerce.number().int().min(0).max(86_400).default(300),
-    'how often the branches of deployments with build_on_push are looked at, beside webhooks; 0: only where a webhook’s push was not sure',
+    'seconds between polls of each branch with build_on_push, in addition to webhooks. 0: poll only when the order of pushes is uncertain',
     HUB,
   ),
   BERTH_TRUST_PROXY: setting(
     proxies,
-    'addresses or networks of proxies whose X-Forwarded-For is believed, comma-separated; unset: nobody’s',
+    'addresses or networks of proxies whose X-Forwarded-For is trusted, comma-separated. Unset: none',
     HUB,
   ),
   BERTH_DELETION_GRACE: setting(
     z.coerce.number().int().min(0).max(31_536_000).default(0),
-    'seconds in which a deleted deployment can be restored, with nothing running; then its data goes',
+    'seconds in which a deleted deployment can be restored. It does not run meanwhile. Then its data is deleted',
     HUB,
   ),
   BERTH_GIT_ALLOW_PRIVATE: setting(
     flag,
-    'true: git hosts of integrations may be on private addresses, for hosts on premises; unset: false',
+    'true: git hosts of integrations may have private addresses. Unset: false',
     [...HUB, 'operator', 'build-step'],
   ),
-  BERTH_LEASE_SECONDS: setting(count(60, 3), 'a listener that has not renewed for this long is lost', HUB),
+  BERTH_LEASE_SECONDS: setting(
+    count(60, 3),
+    'seconds after which a listener that has not renewed its lease is lost',
+    HUB,
+  ),
   BERTH_TRACING_URL: setting(
     baseUrl,
-    'tracing backend that is told of tracing projects over HTTP (docs/tracing.md)',
+    'HTTP URL of the tracing backend that receives tracing projects (docs/tracing.md)',
     HUB,
   ),
   BERTH_TRACING_TOKEN: secret(
@@ -127,11 +134,11 @@ export const HUB_SETTINGS = {
       .string()
       .regex(/^[\x21-\x7e]+$/, 'must consist of printable ASCII characters without spaces')
       .optional(),
-    'bearer token for that backend',
+    'bearer token for the tracing backend',
     HUB,
   ),
   BERTH_LOG_LEVEL: setting(
     z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
-    'least level that is logged',
+    'lowest level that is logged',
   ),
 } as const satisfies Record<string, Setting>;

@@ -16,22 +16,22 @@ const hosts = csv.refine(
 export const IMAGE_SETTINGS = {
   BERTH_RESOLVE_IMAGES: setting(
     flag,
-    'false: images run as they are named; unset: a tag is resolved to its digest when a revision begins (docs/image-digests.md)',
+    'false: images run as they are named. Unset: the operator resolves a tag to its digest when a revision starts (docs/image-digests.md)',
     OPERATOR,
   ),
   BERTH_RESOLVE_TIMEOUT_SECONDS: setting(
     z.coerce.number().int().min(1).max(60).default(5),
-    'a registry that has not answered for so long is not waited for: the tag is used',
+    'seconds that the operator waits for a registry. After that it uses the tag',
     OPERATOR,
   ),
   BERTH_PRIVATE_REGISTRIES: setting(
     hosts,
-    'registries that are asked although they are at private addresses, comma-separated, with their ports; unset: that of BERTH_REGISTRY alone in cloud, else any',
+    'registries with private addresses that the operator may call, comma-separated, with ports. Unset: in cloud mode only BERTH_REGISTRY, otherwise all',
     OPERATOR,
   ),
   BERTH_INSECURE_REGISTRIES: setting(
     hosts,
-    'registries that are asked by plain HTTP, comma-separated, with their ports; unset: none',
+    'registries that use plain HTTP, comma-separated, with ports. Unset: none',
     [...OPERATOR, 'api'],
   ),
 } as const satisfies Record<string, Setting>;

@@ -17,15 +17,15 @@ const headersText = z
 export const TELEMETRY_SETTINGS = {
   BERTH_TRACES_ENDPOINT: setting(
     baseUrl,
-    'OTLP receiver over HTTP that Berth tells its own traces (docs/observability.md); unset: no traces',
+    'OTLP receiver over HTTP for the traces of Berth itself (docs/observability.md). Unset: no traces',
   ),
   BERTH_TRACES_HEADERS: secret(
     headersText.optional(),
-    'headers for that receiver, NAME=VALUE, comma-separated: credentials',
+    'headers with credentials for the receiver, NAME=VALUE, comma-separated',
   ),
   BERTH_TRACES_SAMPLE: setting(
     z.coerce.number().min(0).max(1).default(1),
-    'part of the changes that are traced, from 0 to 1; the same ones by every role',
+    'fraction of changes that is traced, from 0 to 1. Every role traces the same changes',
   ),
 } as const;
 

@@ -36,7 +36,7 @@ const NOT_NAMED_APP: ValidationRule = {
   message: 'the name app is the app container’s own',
 };
 
-/** No policy allows more. What a policy of less is to a custom resource: docs/decisions/0044-beneath-the-api.md. */
+/** No policy allows more. What a policy of less is to a custom resource: docs/decisions/0044-policy-for-custom-resources.md. */
 function atMost(most: string): ValidationRule {
   return {
     rule: `!isQuantity(self) || quantity(self).compareTo(quantity('${most}')) <= 0`,

@@ -94,7 +94,7 @@ async function attempt(key: string, reconcileId: string, options: WorkersOptions
       () =>
         logger.error(
           { object: key },
-          'a reconcile goes on although it was told to end; its worker is lost until it does',
+          'a reconcile did not stop after its deadline; its worker is blocked until it ends',
         ),
       OVERDUE_MS,
     );

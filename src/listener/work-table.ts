@@ -222,7 +222,7 @@ export class WorkTable {
       return { kind: 'retry', error };
     }
     const { retryable, message } = refusal;
-    logger.warn({ retryable, err: message }, 'failed to do a work item; the hub is told');
+    logger.warn({ retryable, err: message }, 'failed to apply a work item; reported to the hub');
     outbox.addOutcome(refusedReport(item, refusal));
     // The hub now shows this instead.
     this.#holds.delete(item.deployment_id);

@@ -57,12 +57,16 @@ function queueGauges(registry: Registry, queues: ReadonlyMap<Controller, Queue>)
   gauge('berth_queue_depth', 'Keys that wait for a worker.', ({ depth }) => depth);
   gauge(
     'berth_queue_oldest_seconds',
-    'How long the key has waited that waits longest, in seconds; 0: none waits.',
+    'Seconds that the oldest key in the queue has waited. 0: the queue is empty.',
     ({ oldestAgeMs }) => oldestAgeMs / 1000,
   );
-  gauge('berth_queue_processing', 'Keys that a worker looks at.', ({ processing }) => processing);
-  gauge('berth_queue_delayed', 'Keys whose next look is planned.', ({ delayed }) => delayed);
-  gauge('berth_queue_failing', 'Keys whose last look failed and is tried again.', ({ failing }) => failing);
+  gauge('berth_queue_processing', 'Keys that a worker is reconciling.', ({ processing }) => processing);
+  gauge('berth_queue_delayed', 'Keys whose next reconcile is scheduled.', ({ delayed }) => delayed);
+  gauge(
+    'berth_queue_failing',
+    'Keys whose last reconcile failed and will be retried.',
+    ({ failing }) => failing,
+  );
 }
 
 type StatsByRole = ReadonlyMap<ClusterRole, () => readonly WatchStats[]>;
@@ -85,7 +89,7 @@ function watchMetrics(registry: Registry, caches: StatsByRole): void {
   });
   gaugeOf({
     name: 'berth_watch_last_sign_seconds',
-    help: 'Age of the last list, event or bookmark, in seconds, of several namespaces the highest; of a cache that has heard nothing yet, since it was made. The API server sends a bookmark about once a minute.',
+    help: 'Age in seconds of the last list, event or bookmark of a cache, or of the cache itself if it has received none. With several namespaces, the highest. The API server sends a bookmark about once a minute.',
     labels,
     registry,
     read: perKind((all) => {
@@ -95,21 +99,21 @@ function watchMetrics(registry: Registry, caches: StatsByRole): void {
   });
   gaugeOf({
     name: 'berth_watch_failing',
-    help: 'Watches that fail at present: of each namespace one.',
+    help: 'Watches that are failing now, one for each namespace.',
     labels,
     registry,
     read: perKind((all) => all.filter(({ lastError }) => lastError !== undefined).length),
   });
   counterOf({
     name: 'berth_watch_lists_total',
-    help: 'Full lists: the first one of each cache, and those after a watch that could not go on.',
+    help: 'Full lists: the first list of each cache, and lists after a watch that could not resume.',
     labels,
     registry,
     read: perKind((all) => all.reduce((sum, { lists }) => sum + lists, 0)),
   });
   counterOf({
     name: 'berth_watch_restarts_total',
-    help: 'Watches that ended, by cause: ended (by the server, in order), gone (too far behind: listed anew), or the kind of the error.',
+    help: 'Watches that ended, by cause: ended (by the server, as planned), gone (too old, relisted), or the kind of the error.',
     labels: ['role', 'kind', 'cause'],
     registry,
     read: () => restartsOf(caches),
@@ -127,13 +131,13 @@ function restartsOf(caches: StatsByRole): Sample<'role' | 'kind' | 'cause'>[] {
 function requestMetrics(registry: Registry): ClusterMetrics['requests'] {
   const requests = new Counter({
     name: 'berth_kube_requests_total',
-    help: 'Calls to the API server by verb, resource and HTTP status; 0: there was no answer.',
+    help: 'Calls to the API server by verb, resource and HTTP status. 0: no response.',
     labelNames: ['role', 'verb', 'resource', 'code'],
     registers: [registry],
   });
   const seconds = new Histogram({
     name: 'berth_kube_request_duration_seconds',
-    help: 'How long a call to the API server took, in seconds; a watch until it stood.',
+    help: 'Duration of calls to the API server in seconds. For a watch, the time until it is established.',
     labelNames: ['role', 'verb'],
     buckets: CALL_BUCKETS,
     registers: [registry],
@@ -148,13 +152,13 @@ function requestMetrics(registry: Registry): ClusterMetrics['requests'] {
 function reconcileMetrics(registry: Registry): ClusterMetrics['reconciles'] {
   const reconciles = new Counter({
     name: 'berth_reconciles_total',
-    help: 'Looks at one key by how they ended: settled, requeue (another look is planned), retry (failed, may succeed), conflict (the object had changed meanwhile), terminal (fails until the object changes).',
+    help: 'Reconciles by outcome: settled, requeue (another reconcile is scheduled), retry (failed, may succeed later), conflict (the object changed meanwhile), terminal (fails until the object changes).',
     labelNames: ['controller', 'outcome'],
     registers: [registry],
   });
   const seconds = new Histogram({
     name: 'berth_reconcile_duration_seconds',
-    help: 'How long one look took, with its calls, in seconds.',
+    help: 'Duration of reconciles in seconds, including API calls.',
     labelNames: ['controller'],
     buckets: RECONCILE_BUCKETS,
     registers: [registry],
@@ -175,13 +179,13 @@ export function clusterMetrics(registry: Registry): ClusterMetrics {
   watchMetrics(registry, caches);
   const leading = new Gauge({
     name: 'berth_leading',
-    help: '1: this process acts (operator: it is elected; listener: it holds the hub’s lease); 0: it stands by.',
+    help: '1: this process acts (operator: elected leader, listener: holds the lease of the hub). 0: it stands by.',
     labelNames: ['role'],
     registers: [registry],
   });
   const actions = new Counter({
     name: 'berth_operator_actions_total',
-    help: 'Changes of the operator in the cluster, by kind.',
+    help: 'Changes that the operator made in the cluster, by kind.',
     labelNames: ['kind'],
     registers: [registry],
   });

@@ -56,7 +56,7 @@ const LISTENERS: FleetMetric<'owner' | 'status'> = {
 
 const SILENCE: FleetMetric<'listener'> = {
   name: 'berth_listener_silence_seconds',
-  help: 'Since a listener of the platform was last heard of, in seconds, by its id; of fifty that were ever heard of, at most: those whose lease has run out, or will soonest.',
+  help: 'Seconds since the last call of a platform listener, by id. At most fifty listeners: those whose lease expires first.',
   labels: ['listener'],
   samples: ({ pulses }) =>
     pulses.flatMap(({ id, silentSeconds }) =>
@@ -66,7 +66,7 @@ const SILENCE: FleetMetric<'listener'> = {
 
 const LEASES: FleetMetric<'listener'> = {
   name: 'berth_listener_lease_seconds',
-  help: 'Until the lease of a listener of the platform runs out, in seconds, by its id; below 0: since then its deployments are UNKNOWN.',
+  help: 'Seconds until the lease of a platform listener expires, by id. Negative: expired, so its deployments are UNKNOWN.',
   labels: ['listener'],
   samples: ({ pulses }) =>
     pulses.flatMap(({ id, leaseSeconds }) =>
@@ -88,12 +88,12 @@ const ofOwners = (
 const DUE = [
   ofOwners(
     'berth_work_due',
-    'Deployments whose work waits for a listener to take it, by whose listener that is (platform, tenant).',
+    'Deployments whose work waits for a listener, by owner of the listener (platform, tenant).',
     ({ count }) => count,
   ),
   ofOwners(
     'berth_work_due_oldest_seconds',
-    'How long the work has waited that waits longest, in seconds, by whose listener is to take it; 0: none waits.',
+    'Seconds that the oldest work item has waited, by owner of its listener. 0: no work waits.',
     ({ oldestSeconds }) => oldestSeconds,
   ),
 ];
@@ -113,12 +113,12 @@ const rolled = (
 const ROLLED = [
   rolled(
     'berth_deployments_rolled',
-    'Deployments with a revision of the last hour that has come to its end, by how the newest such ended (deployed, failed): each counts once, however often it tries.',
+    'Deployments with a rollout that ended in the last hour, by result of the newest one (deployed, failed). Each deployment counts once.',
     ({ deployments }) => deployments,
   ),
   rolled(
     'berth_tenants_rolled',
-    'Tenants that have such deployments, by whether one of them has failed.',
+    'Tenants with such deployments. failed: at least one of them failed.',
     ({ tenants }) => tenants,
   ),
 ];
@@ -126,13 +126,13 @@ const ROLLED = [
 const NUMBERS: readonly FleetMetric<never>[] = [
   single(
     'berth_deployments_unreconciled',
-    'Deployments whose cluster was not seen yet with what is wanted.',
+    'Deployments whose current generation was not yet observed in the cluster.',
     ({ unreconciled }) => unreconciled,
   ),
-  single('berth_branch_looks_due', 'Branches that wait to be looked at.', ({ branches }) => branches.count),
+  single('berth_branch_looks_due', 'Branches that wait for a poll.', ({ branches }) => branches.count),
   single(
     'berth_branch_looks_due_oldest_seconds',
-    'How long the branch has waited that waits longest, in seconds; 0: none waits.',
+    'Seconds that the oldest branch has waited for a poll. 0: no branch waits.',
     ({ branches }) => branches.oldestSeconds,
   ),
 ];

@@ -31,14 +31,14 @@ function requestMetrics(registry: Registry): RequestPart {
   const inFlight = new Map<string, InFlight>();
   gaugeOf({
     name: 'berth_http_requests_in_flight',
-    help: 'Requests that are being answered, by route; long polls for work are among them.',
+    help: 'Requests in flight by route, including long polls for work.',
     labels: ['route'],
     registry,
     read: () => [...inFlight].map(([route, { requests }]) => ({ labels: { route }, value: requests })),
   });
   const seconds = new Histogram({
     name: 'berth_http_request_duration_seconds',
-    help: 'How long a request took, in seconds, by route (as registered; none: there is none), method and class of the status (aborted: the client was gone before it had the whole answer, as whoever follows a log mostly is; cluster: 5xx because a cluster or its listener does not answer). waits: the route answers when something happens (long polls, logs), so its time tells nothing.',
+    help: 'Duration of requests in seconds by route template (none: unknown path), method and status class. aborted: the client disconnected before the whole response, which is normal when following a log. cluster: 5xx because a cluster or its listener does not respond. waits: the route responds on events (long polls, logs), so its duration has no meaning.',
     labelNames: ['method', 'route', 'status', 'waits'],
     buckets: REQUEST_BUCKETS,
     registers: [registry],
@@ -65,20 +65,20 @@ type CountingPart = Omit<ApiObserver, 'began' | 'answered' | 'progressed'>;
 function countingMetrics(registry: Registry): CountingPart {
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers: [registry] });
-  const workItems = counter('berth_work_items_total', 'Work items given to listeners, by kind.', 'kind');
-  const reports = counter('berth_reports_total', 'Reports taken from listeners, by kind.', 'kind');
+  const workItems = counter('berth_work_items_total', 'Work items handed to listeners, by kind.', 'kind');
+  const reports = counter('berth_reports_total', 'Reports received from listeners, by kind.', 'kind');
   const ignored = counter(
     'berth_reports_ignored_total',
-    'Reports that changed nothing: late, repeated, or of something that is not there.',
+    'Reports without effect: late, repeated, or about an unknown object.',
   );
   const deliveries = counter(
     'berth_webhook_deliveries_total',
-    'Webhooks that knew their secret, by what became of them: taken, repeated, ignored (no push).',
+    'Webhook deliveries with a valid secret, by outcome: taken, repeated, ignored (not a push).',
     'result',
   );
   const looks = counter(
     'berth_branch_looks_total',
-    'Looks at branches by what came of them: seen, or why they were not.',
+    'Polls of branches by result: seen, or the cause of the failure.',
     'result',
   );
   return {
@@ -120,12 +120,12 @@ function poolMetrics(registry: Registry): (pool: () => PoolStats) => void {
     });
   single(
     'berth_database_connections_max',
-    'Most connections to PostgreSQL of this process (BERTH_DATABASE_POOL).',
+    'Maximum number of PostgreSQL connections of this process (BERTH_DATABASE_POOL).',
     ({ max }) => max,
   );
   single(
     'berth_database_waiting',
-    'Who waits for a connection to PostgreSQL at present.',
+    'Requests that wait for a PostgreSQL connection now.',
     ({ waiting }) => waiting,
   );
   return (pool) => {

@@ -36,7 +36,7 @@ export function createMetrics(about: { readonly version: string; readonly role: 
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOK_AT_LOOP_MS });
   new Gauge({
     name: 'berth_build_info',
-    help: 'Always 1; its labels tell version and role of the process.',
+    help: 'Always 1. The labels are the version and the role of the process.',
     labelNames: ['version', 'role'],
     registers: [registry],
   }).set({ version: about.version, role: about.role }, 1);

@@ -60,28 +60,28 @@ export function progressMetrics(registry: Registry): (measure: ProgressMeasure) 
   const registers: [Registry] = [registry];
   const ready = new Histogram({
     name: 'berth_deployment_ready_seconds',
-    help: 'From the request that made its revision until a deployment was READY for the first time, in seconds.',
+    help: 'Seconds from the request that created the revision until the deployment was READY for the first time.',
     buckets: ROLLOUT_BUCKETS,
     registers,
   });
   const rollouts = endMetrics<'built'>(registers, {
     name: 'berth_rollouts',
-    help: 'Revisions that have come to the end of their way',
+    help: 'Revisions that reached a final status',
     known: ROLLOUT_ENDS,
     seconds: {
       name: 'berth_rollout_duration_seconds',
-      help: 'From when a revision was made until the end of its way, in seconds. built: its image was built on that way.',
+      help: 'Seconds from the creation of a revision until its final status. built: the image was built in this time.',
       labels: ['built'],
       buckets: ROLLOUT_BUCKETS,
     },
   });
   const builds = endMetrics(registers, {
     name: 'berth_builds',
-    help: 'Builds that had their last word',
+    help: 'Builds that finished',
     known: BUILD_ENDS,
     seconds: {
       name: 'berth_build_duration_seconds',
-      help: 'From when the Job of a build began until its last word, in seconds.',
+      help: 'Seconds from the start of the Job of a build until its end.',
       labels: [],
       buckets: BUILD_BUCKETS,
     },

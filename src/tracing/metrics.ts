@@ -14,7 +14,7 @@ export function tracingMetrics(
 ): (outcome: AttemptOutcome) => void {
   const pending = new Gauge({
     name: 'berth_tracing_outbox_pending',
-    help: 'Messages that the tracing backend has not taken yet, over all replicas.',
+    help: 'Messages that the tracing backend has not accepted yet, over all replicas.',
     registers: [registry],
     async collect() {
       try {
@@ -30,12 +30,12 @@ export function tracingMetrics(
   });
   const oldest = new Gauge({
     name: 'berth_tracing_outbox_oldest_seconds',
-    help: 'Age of the oldest of these messages in seconds; 0: none waits.',
+    help: 'Age of the oldest waiting message in seconds. 0: no message waits.',
     registers: [registry],
   });
   const attempts = new Counter({
     name: 'berth_tracing_attempts_total',
-    help: 'Messages sent to the tracing backend by this process, by how it ended.',
+    help: 'Messages that this process sent to the tracing backend, by outcome.',
     labelNames: ['outcome'],
     registers: [registry],
   });

@@ -55,7 +55,7 @@ describe('the dashboard', () => {
 });
 
 describe('the alerts', () => {
-  test('each have a severity, a wait, and a runbook that says what it means, whom it hurts, where to look and how to mend', () => {
+  test('each have a severity, a wait, and a runbook with meaning, impact, diagnosis and mitigation', () => {
     const pages = [...runbooks.keys()].filter((name) => name !== 'README');
     expect(pages.sort()).toEqual(rules.map(({ alert }) => alert).sort());
     for (const { alert, labels, annotations, for: wait } of rules) {
@@ -66,8 +66,8 @@ describe('the alerts', () => {
         `# ${alert}`,
         '## Meaning',
         '## Impact',
-        '## Look',
-        '## Mend',
+        '## Diagnosis',
+        '## Mitigation',
       ]);
       expect(runbooks.get('README')).toContain(`[${alert}](${alert}.md)`);
     }

@@ -76,7 +76,7 @@ export const bench: Bench = {
     return {
       ours,
       notes: () => [
-        `${count} deployments, ${seconds} s a round, ${watches} watches. Asked beyond leases and watches: ${asked}. Not in it: every 30 to 40 minutes each watch lists anew ([decision 0046](decisions/0046-lost-events.md)). PostgreSQL is not in the share of the API. In a run with \`restart\` the processes were started anew before, and in one with \`soak\` they have collected all garbage some dozen times.`,
+        `${count} deployments, ${seconds} s a round, ${watches} watches. Asked beyond leases and watches: ${asked}. Not in it: every 30 to 40 minutes each watch lists anew ([decision 0046](decisions/0046-recover-lost-events.md)). PostgreSQL is not in the share of the API. In a run with \`restart\` the processes were started anew before, and in one with \`soak\` they have collected all garbage some dozen times.`,
         berth.note,
       ],
     };

@@ -36,7 +36,7 @@ const NETWORK_HOST = /^(localhost|kubernetes\.default\.svc|a\.svc\.cluster\.loca
 
 /**
  * Why a case of the table is none of a custom resource's, or not one that is refused; null: it is.
- * A namespace: the resource is where it is. Secrets: none is in it. Sizes: docs/decisions/0044-beneath-the-api.md. The hosts that
+ * A namespace: the resource is where it is. Secrets: none is in it. Sizes: docs/decisions/0044-policy-for-custom-resources.md. The hosts that
  * a policy allows: the URL that the server gives is none of them, and only the hub knows it; whose a host is, and the platform's
  * own: host-claims.test.ts. Hosts of a network are among `confinedRows`, addresses of repositories among
  * `PRIVATE_REPOSITORIES`.
