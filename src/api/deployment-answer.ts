@@ -9,7 +9,7 @@ import { booleanQuery } from './query.ts';
 export const maskQuery = {
   mask_secrets: booleanQuery
     .default(false)
-    .describe('true: answer the mask instead of the values of secrets, whatever the key may see.'),
+    .describe('true: mask the values of secrets, whatever the scopes of the key.'),
 };
 
 /** How the caller gets to see deployments. */

@@ -20,31 +20,33 @@ const shownFields = Object.fromEntries(
 export type ShownResourceSpec = Shown<ResourceSpec>;
 export const shownResourceSpecSchema = z
   .object(shownFields)
-  .describe('resource_spec as sent; unset is null.') as unknown as z.ZodType<ShownResourceSpec>;
+  .describe(
+    'resource_spec as it was sent. Unset fields are null.',
+  ) as unknown as z.ZodType<ShownResourceSpec>;
 
 export const shownSourceConfigSchema = z
   .object({
     integration_id: uuidSchema.nullable().describe('Credentials for the git host.'),
     repo_url: z.string().nullable().describe('Repository.'),
     deployment_type: deploymentTypeSchema.nullable(),
-    build_on_push: z.boolean().nullable().describe('Each push to the tracked branch is built and deployed.'),
-    custom_url: z.string().nullable().describe('URL under which the app is reached.'),
+    build_on_push: z.boolean().nullable().describe('Build and deploy each push to the tracked branch.'),
+    custom_url: z.string().nullable().describe('URL of the app.'),
     resource_spec: shownResourceSpecSchema.nullable(),
-    listener_id: uuidSchema.nullable().describe('Listener that was asked for.'),
+    listener_id: uuidSchema.nullable().describe('Requested listener.'),
     listener_config: z
-      .object({ cluster_namespace: z.string().nullable().describe('Namespace that was asked for.') })
+      .object({ cluster_namespace: z.string().nullable().describe('Requested namespace.') })
       .nullable()
-      .describe('Where in the cluster of the listener.'),
-    install_command: z.string().nullable().describe('Installs what the build needs.'),
-    build_command: z.string().nullable().describe('Builds the app.'),
+      .describe("Place in the listener's cluster."),
+    install_command: z.string().nullable().describe('Command that installs the dependencies of the build.'),
+    build_command: z.string().nullable().describe('Command that builds the app.'),
   })
-  .describe('source_config as sent; unset is null.');
+  .describe('source_config as it was sent. Unset fields are null.');
 
 export const shownRevisionConfigSchema = z
   .object({
     repo_ref: z.string().nullable().describe('Branch, tag or commit.'),
     workflow_config_path: z.string().nullable().describe('Path of the config file in the repository.'),
-    image_uri: z.string().nullable().describe('Image, as sent.'),
+    image_uri: z.string().nullable().describe('Image as it was sent.'),
     repo_commit_sha: z.string().nullable().describe('Commit that was built. Set by the server.'),
   })
   .describe('source_revision_config of the latest revision.');
@@ -52,7 +54,7 @@ export const shownRevisionConfigSchema = z
 const shownSecretSchema = z
   .object({
     name: z.string().describe('Name of the environment variable.'),
-    value: z.string().describe('Its value; masked for keys without the scope secrets:read.'),
+    value: z.string().describe('Value. Masked for keys without the scope secrets:read.'),
   })
   .describe('A secret.');
 
@@ -67,30 +69,32 @@ export const deploymentSchema = z
     source_config: shownSourceConfigSchema,
     source_revision_config: shownRevisionConfigSchema,
     secrets: z.array(shownSecretSchema).describe('Secrets of the latest revision.'),
-    created_at: timeSchema.describe('When it was made.'),
-    updated_at: timeSchema.describe('When what is wanted, or what is active, last changed.'),
+    created_at: timeSchema.describe('Time of creation.'),
+    updated_at: timeSchema.describe(
+      'Time of the last change of the desired state or of the active revision.',
+    ),
     status: z
       .enum(DEPLOYMENT_STATUSES)
       .describe(
-        'AWAITING_DATABASE: data services are not ready. READY: revisions can run. UNUSED: nothing is to run. AWAITING_DELETE: deletion was asked for. UNKNOWN: the cluster cannot be observed.',
+        'AWAITING_DATABASE: database or cache are not ready. READY: revisions can run. UNUSED: nothing should run. AWAITING_DELETE: deletion was requested. UNKNOWN: the cluster cannot be observed.',
       ),
-    latest_revision_id: uuidSchema.nullable().describe('The newest revision.'),
-    active_revision_id: uuidSchema.nullable().describe('The revision that is deployed and serves.'),
+    latest_revision_id: uuidSchema.nullable().describe('The latest revision.'),
+    active_revision_id: uuidSchema.nullable().describe('The deployed revision that serves requests.'),
     image_version: z.string().nullable().describe("Tag of the latest revision's image."),
-    generation: z.int().describe('Counts changes of what is wanted. The ETag is made of it.'),
+    generation: z.int().describe('Number of changes of the desired state. The ETag is derived from it.'),
     observed_generation: z
       .int()
       .describe(
-        'The last generation of which everything was there; 0: none yet. Until a first revision is active it is the last one that the cluster was seen with, whether that has failed or has not begun. After that, what failed, or a volume that is not let grow, holds it where it was.',
+        'The last generation that was observed completely in the cluster. 0: none yet. Until a first revision is active, it is the last generation that the cluster received, even if it failed or has not started. After that, a failed change or a refused volume expansion does not increase it.',
       ),
     remote_reconciled: z
       .boolean()
       .describe(
-        'observed_generation is generation: the cluster runs all that is wanted. While active_revision_id is null it says only that the cluster was seen with what is wanted: the first revision may have failed, or not have begun.',
+        'True if observed_generation equals generation: the cluster runs the desired state. While active_revision_id is null, it means only that the cluster has received the desired state. The first revision may have failed, or not started.',
       ),
-    last_observed_at: timeSchema.nullable().describe('When the cluster was last heard of.'),
-    conditions: z.array(conditionSchema).describe('The state in detail.'),
-    url: z.string().nullable().describe('Where the app answers from outside, once its route exists.'),
+    last_observed_at: timeSchema.nullable().describe('Time of the last report from the cluster.'),
+    conditions: z.array(conditionSchema).describe('Conditions: the state in detail.'),
+    url: z.string().nullable().describe('External URL of the app, once its route exists.'),
     tracing_project_id: uuidSchema.describe('The tracing project of the same name.'),
     effective_resource_spec: effectiveResourceSpecSchema,
   })
@@ -128,18 +132,18 @@ const dryRunFields = {
     .array(manifestSchema)
     .nullable()
     .describe(
-      'The custom resource and the Kubernetes objects that would result at once, before any build, without Secrets of the environment; null while the listener has not told how its cluster renders them.',
+      'The custom resource and the Kubernetes objects that the request would create, before any build and without environment Secrets. null until the listener has reported its rendering settings.',
     ),
-  new_revision: z.boolean().describe('A new revision would be made.'),
-  builds: z.boolean().describe('Its image would be built from the repository first.'),
+  new_revision: z.boolean().describe('True if the request would create a new revision.'),
+  builds: z.boolean().describe('True if the image would be built from the repository first.'),
   pods_roll: z
     .boolean()
     .describe(
-      'Pods would be replaced, at once or when the image is built, at most: what is wanted is compared, before and after. After a change that failed, one back to what runs replaces none.',
+      'True if pods would be replaced, now or after the build. This is an upper bound: it compares the desired state before and after. For example, a change back to the running state after a failed change replaces no pods.',
     ),
 };
 
 export const dryRunSchema = deploymentSchema
   .extend({ ...dryRunFields, ...effectsField })
-  .describe('The deployment as it would be, and what would follow. Nothing was written.');
+  .describe('The resulting deployment and the effects of the request. Nothing was stored.');
 export type DryRunAnswer = z.infer<typeof dryRunSchema>;

@@ -2,19 +2,19 @@ import { z } from 'zod';
 
 /** Error answers, as documented. errors.ts makes them. */
 
-export const sentenceSchema = z.object({ detail: z.string().describe('What is wrong, as a sentence.') });
+export const sentenceSchema = z.object({ detail: z.string().describe('Error message.') });
 export const issuesSchema = z.object({
   detail: z
     .array(
       z.object({
         loc: z
           .array(z.union([z.string(), z.int()]))
-          .describe('Where: body, query, path or header, then the way to the field.'),
-        msg: z.string().describe('What is wrong with it.'),
-        type: z.string().describe('Name of the rule.'),
+          .describe('Location: body, query, path or header, then the path of the field.'),
+        msg: z.string().describe('Error message for the field.'),
+        type: z.string().describe('Name of the violated rule.'),
       }),
     )
-    .describe('Every field that is refused.'),
+    .describe('All rejected fields.'),
 });
 
 /** Which form has which status. Descriptions, examples and headers of each are in openapi-answers.ts. */

@@ -100,7 +100,7 @@ const REFUSED = 'The request is refused.';
 
 /** Sentences for refusals of fastify's plugins, by status. */
 const REFUSALS: Readonly<Record<number, string>> = {
-  400: 'The request cannot be read.',
+  400: 'The request is malformed.',
   404: NOTHING_HERE,
   408: 'The request did not arrive in time.',
   412: 'A condition in the headers does not hold.',

@@ -7,7 +7,7 @@ import { ApiError } from './errors.ts';
 export const ifMatchHeader = z
   .string()
   .optional()
-  .describe('Change only if the deployment still has this ETag.');
+  .describe('Apply the change only if the deployment still has this ETag.');
 
 /** Of a route that takes no other header. */
 export const ifMatchHeaders = z.looseObject({ 'if-match': ifMatchHeader });

@@ -15,39 +15,41 @@ const tokenSchema = z
   .max(4096)
   // It goes into a header: nothing but printable ASCII, and never into a message.
   .regex(/^[\x21-\x7e]+$/, 'must consist of printable ASCII characters without spaces')
-  .describe('Token for the git host. Write-only: it is in no answer.')
+  .describe('Token for the git host. Write-only.')
   .meta({ examples: ['glpat-write-only'] });
 
 export const createIntegrationSchema = z
   .strictObject({
     name: integrationNameSchema,
-    provider: z.enum(GIT_PROVIDERS).describe('What runs there; git: any other git server.'),
+    provider: z.enum(GIT_PROVIDERS).describe('Product of the git host. git: any other git server.'),
     host_url: gitHostUrlSchema
-      .describe('https URL of the git host. The token is used for it alone; it cannot be changed.')
+      .describe('https URL of the git host. The token is used only for this host. Cannot be changed.')
       .meta({ examples: ['https://git.example.com'] }),
     token: tokenSchema,
   })
-  .describe('An integration to be made.');
+  .describe('The integration to create.');
 
 export const patchIntegrationSchema = z
   .strictObject({ name: integrationNameSchema.optional(), token: tokenSchema.optional() })
-  .describe('What is to change; what is absent stays.');
+  .describe('The changes. Absent fields keep their value.');
 
 export const integrationSchema = z
   .object({
     id: uuidSchema.describe('Id, a UUID.'),
     tenant_id: uuidSchema.describe('Owner.'),
     name: z.string().describe('Name.'),
-    provider: z.enum(GIT_PROVIDERS).describe('What runs there.'),
+    provider: z.enum(GIT_PROVIDERS).describe('Product of the git host.'),
     host_url: z
       .string()
       .describe('URL of the git host.')
       .meta({ examples: ['https://git.example.com'] }),
-    takes_webhooks: z.boolean().describe('It has a secret for webhooks; without one, none is taken.'),
-    created_at: timeSchema.describe('When it was made.'),
-    updated_at: timeSchema.describe('When name, token or webhook secret last changed.'),
+    takes_webhooks: z
+      .boolean()
+      .describe('True if the integration has a webhook secret. Without one, it accepts no webhooks.'),
+    created_at: timeSchema.describe('Time of creation.'),
+    updated_at: timeSchema.describe('Time of the last change of name, token or webhook secret.'),
   })
-  .describe('Credentials for a git host; the token is never answered.');
+  .describe('Credentials for a git host. Responses never contain the token.');
 
 export const integrationListSchema = z
   .object({
@@ -59,18 +61,21 @@ export const integrationListSchema = z
 const repositorySchema = z
   .object({
     full_name: z.string().describe('Name with its owner or group.'),
-    repo_url: z.string().describe('URL to clone: what repo_url of a deployment takes.'),
-    default_branch: z.string().nullable().describe('Default branch; null: the repository is empty.'),
-    private: z.boolean().nullable().describe('Not open to everybody; null: the git host does not say.'),
+    repo_url: z.string().describe('Clone URL: the value for repo_url of a deployment.'),
+    default_branch: z.string().nullable().describe('Default branch. null: the repository is empty.'),
+    private: z
+      .boolean()
+      .nullable()
+      .describe('True if the repository is private. null: the git host does not say.'),
   })
-  .describe('A repository that the token may read.');
+  .describe('A repository that the token can read.');
 
 export const repositoryListSchema = z
   .object({
     resources: z.array(repositorySchema).describe('In the order of the git host.'),
     offset: z.int().describe('Pass it in the next request to get the next page.'),
   })
-  .describe('A page of repositories; an empty one is past the end.');
+  .describe('A page of repositories. An empty page follows the last one.');
 
 /** An integration as answered. */
 export const presentIntegration = (integration: Integration): z.infer<typeof integrationSchema> => ({

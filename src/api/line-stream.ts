@@ -12,8 +12,8 @@ import { ApiError, toApiError } from './errors.ts';
 export const NDJSON = 'application/x-ndjson';
 
 export const streamEndSchema = z
-  .object({ end: z.string().describe('The last line: why nothing comes after it, as a sentence.') })
-  .describe('The end of a stream. One without it broke off.');
+  .object({ end: z.string().describe('The last line: a message that says why the log ends.') })
+  .describe('The end of a stream. A stream without it was interrupted.');
 
 /** Silence after which an empty line is sent: what stands between would cut a connection that says nothing. */
 const HEARTBEAT_MS = 15_000;

@@ -8,7 +8,7 @@ import { timeSchema } from './deployment-schema.ts';
 
 /** Listeners as sent and as answered. */
 
-export const computeTypeSchema = z.enum(['k8s']).describe('What it deploys to.');
+export const computeTypeSchema = z.enum(['k8s']).describe('Kind of the target.');
 
 const computeConfigSchema = z
   .strictObject({
@@ -16,13 +16,11 @@ const computeConfigSchema = z
       .array(dnsLabelSchema)
       .max(1000)
       .refine((names) => new Set(names).size === names.length, 'must not name a namespace twice')
-      .describe('Namespaces that deployments may use; the first is the default. Empty: any.'),
+      .describe('Namespaces that deployments can use. The first one is the default. Empty: all namespaces.'),
   })
-  .describe('How it deploys.');
+  .describe('Configuration of the listener.');
 
-const computeIdSchema = nameSchema.describe(
-  `The owner's name of the cluster, unique in the tenant. ${NAME_FORM}`,
-);
+const computeIdSchema = nameSchema.describe(`Name of the cluster, unique in the tenant. ${NAME_FORM}`);
 
 export const listenerBodySchema = z
   .strictObject({
@@ -30,7 +28,7 @@ export const listenerBodySchema = z
     compute_id: computeIdSchema,
     compute_config: computeConfigSchema.default({ k8s_namespaces: [] }),
   })
-  .describe('A listener to be made.');
+  .describe('The listener to create.');
 
 export const patchListenerSchema = z
   .strictObject({
@@ -43,27 +41,29 @@ export const patchListenerSchema = z
         'null forgets which cluster the listener is for: the next one to take the lease is. For one that was built anew.',
       ),
   })
-  .describe('What is to change; what is absent stays.');
+  .describe('The changes. Absent fields keep their value.');
 
 export const listenerSchema = z
   .object({
     id: uuidSchema.describe('Id, a UUID.'),
-    tenant_id: uuidSchema.nullable().describe("Owner; null: the platform's, usable by every tenant."),
-    compute_type: z.string().describe('What it deploys to.'),
-    compute_id: z.string().describe("The owner's name of the cluster."),
+    tenant_id: uuidSchema
+      .nullable()
+      .describe('Owner. null: the platform. Every tenant can use such a listener.'),
+    compute_type: z.string().describe('Kind of the target.'),
+    compute_id: z.string().describe('Name of the cluster.'),
     compute_config: computeConfigSchema,
-    version: z.string().nullable().describe("Berth's version there."),
-    cluster_version: z.string().nullable().describe('Version of the cluster.'),
+    version: z.string().nullable().describe('Version of Berth in the cluster.'),
+    cluster_version: z.string().nullable().describe('Kubernetes version of the cluster.'),
     cluster_id: z
       .string()
       .nullable()
       .describe(
-        'The cluster that the listener is for: the first one that took the lease. No other can take it. null: none yet, or it could not tell which it is.',
+        'The cluster of the listener: the first one that took the lease. No other cluster can take it. null: none yet, or the cluster could not be identified.',
       ),
     status: z
       .enum(LISTENER_STATUSES)
       .describe(
-        'From its lease, at the moment of reading. NEVER_SEEN: none was ever taken. CONNECTED: it runs, and its cluster is observed. CLUSTER_UNREACHABLE: it runs, but its cluster does not answer. LOST: it ran out; deployments there are UNKNOWN.',
+        'Derived from the lease at the time of the request. NEVER_SEEN: the lease was never taken. CONNECTED: the listener runs and observes its cluster. CLUSTER_UNREACHABLE: the listener runs, but its cluster does not answer. LOST: the lease expired, and its deployments are UNKNOWN.',
       ),
     unknown_resources: z
       .int()
@@ -72,11 +72,11 @@ export const listenerSchema = z
       ),
     last_seen_at: timeSchema
       .nullable()
-      .describe('When it was last heard of: it renews its lease every few seconds.'),
-    created_at: timeSchema.describe('When it was made.'),
-    updated_at: timeSchema.describe('When it was last changed.'),
+      .describe('Time of the last lease renewal. Listeners renew every few seconds.'),
+    created_at: timeSchema.describe('Time of creation.'),
+    updated_at: timeSchema.describe('Time of the last change.'),
   })
-  .describe('A listener: it carries deployments into one cluster.');
+  .describe('A listener. It applies deployments in one cluster.');
 type ShownListener = z.infer<typeof listenerSchema>;
 
 export const listenerListSchema = z

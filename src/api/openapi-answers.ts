@@ -17,7 +17,7 @@ import {
 
 const HEADERS = {
   'X-Request-Id': {
-    description: 'Id of the request: its own X-Request-Id if that was a plain word, else a new one.',
+    description: 'Id of the request: the X-Request-Id of the client if it is valid, otherwise a new one.',
     required: true,
     schema: {
       type: 'string',
@@ -27,12 +27,12 @@ const HEADERS = {
     },
   },
   ETag: {
-    description: 'Changes with the generation of the deployment; for If-Match.',
+    description: 'Changes with the generation of the deployment. Use it in If-Match.',
     required: true,
     schema: { type: 'string', pattern: '^"[0-9]+"$', examples: ['"1"'] },
   },
   Location: {
-    description: 'Path of what was made.',
+    description: 'Path of the created object.',
     required: true,
     schema: {
       type: 'string',
@@ -41,7 +41,7 @@ const HEADERS = {
     },
   },
   'Retry-After': {
-    description: 'Seconds to wait before the next try.',
+    description: 'Seconds to wait before the next attempt.',
     required: true,
     schema: { type: 'string', pattern: '^[0-9]+$', examples: ['1'] },
   },
@@ -69,7 +69,7 @@ const issue = (loc: readonly string[], msg: string, type: string) => [{ loc, msg
 /** A route without rules of its own still refuses what is no proper HTTP. */
 const UNREADABLE: ErrorAnswer = {
   name: 'BadRequest',
-  description: 'The request cannot be read.',
+  description: 'The request is malformed.',
   schema: SENTENCE,
   detail: 'The URL cannot be read.',
 };
@@ -77,8 +77,7 @@ const UNREADABLE: ErrorAnswer = {
 const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   400: {
     name: 'Refused',
-    description:
-      'The shape is right, but a rule refuses it; or the request cannot be read, then with a sentence.',
+    description: 'A rule rejects the request. Or the request is malformed; then the response has a message.',
     schema: { anyOf: [ISSUES, SENTENCE] },
     detail: issue(
       ['body', 'source_config', 'resource_spec', 'min_scale'],
@@ -88,7 +87,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   401: {
     name: 'Unauthorized',
-    description: 'No API key, or a wrong one.',
+    description: 'The API key is missing or invalid.',
     schema: SENTENCE,
     detail: 'The API key is not valid.',
     headers: ['WWW-Authenticate'],
@@ -101,7 +100,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   404: {
     name: 'NotFound',
-    description: 'There is no such thing, or it is another tenant’s.',
+    description: 'The object does not exist, or it belongs to another tenant.',
     schema: SENTENCE,
     detail: 'There is no such deployment.',
   },
@@ -113,7 +112,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   409: {
     name: 'Conflict',
-    description: 'In conflict with what is there.',
+    description: 'The request conflicts with the current state.',
     schema: SENTENCE,
     detail: 'The deployment is being deleted (AWAITING_DELETE) and cannot be changed.',
   },
@@ -155,7 +154,7 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   429: {
     name: 'TooManyRequests',
-    description: 'Too many requests; Retry-After tells when to try again.',
+    description: 'Too many requests. Retry after the time in Retry-After.',
     schema: SENTENCE,
     detail: 'Too many requests. Try again in a moment.',
     headers: ['Retry-After'],
@@ -168,19 +167,19 @@ const ERRORS: Readonly<Record<string, ErrorAnswer>> = {
   },
   500: {
     name: 'InternalError',
-    description: 'A fault on our side.',
+    description: 'Internal error.',
     schema: SENTENCE,
     detail: 'The request failed because of a fault on our side. Its X-Request-Id tells us which one.',
   },
   502: {
     name: 'BadGateway',
-    description: 'The git host gave no answer that can be used.',
+    description: 'The git host returned an invalid response.',
     schema: SENTENCE,
     detail: 'The git host cannot be reached or answers with an error. Check host_url, or try again.',
   },
   503: {
     name: 'Unavailable',
-    description: 'Busy, or the database cannot be reached; try again.',
+    description: 'The API is busy, or it cannot reach the database. Try again.',
     schema: SENTENCE,
     detail: 'The service cannot reach its database or is busy. Try again.',
     headers: ['Retry-After'],
@@ -268,8 +267,8 @@ export function withAnswers(document: OpenApiDocument): OpenApiDocument {
       ...document.components,
       schemas: {
         ...document.components.schemas,
-        Error: { ...plain(sentenceSchema), description: 'What is wrong.' },
-        FieldErrors: { ...plain(issuesSchema), description: 'What is wrong, field by field.' },
+        Error: { ...plain(sentenceSchema), description: 'The error.' },
+        FieldErrors: { ...plain(issuesSchema), description: 'Errors by field.' },
       },
       responses: Object.fromEntries(answers.map((answer) => [answer.name, component(answer)])),
     },

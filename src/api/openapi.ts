@@ -54,7 +54,7 @@ const TENANT_HEADER = {
     'X-Tenant-Id': {
       type: 'string',
       format: 'uuid',
-      description: "The tenant. Default: the key's own; only an admin key may name another.",
+      description: 'The tenant. Default: the tenant of the key. Only an admin key can name another one.',
     },
   },
 };
@@ -68,19 +68,19 @@ declare module 'fastify' {
 
 /** What the tags say to a reader; each route has one of them. */
 const TAGS: Readonly<Record<string, string>> = {
-  deployments: 'What is to run: made, changed, listed, deleted.',
-  revisions: 'Versions of what runs.',
-  events: 'The history: who changed what, every change of state with its reason.',
-  tags: 'Keys and values to find deployments by.',
-  'tracing projects': 'Made with a deployment, under the same name.',
-  registry: 'Who may push to and pull from the registry of the platform.',
+  deployments: 'Create, change, list and delete deployments.',
+  revisions: 'Versions of deployments.',
+  events: 'The history: each change with its author, and each change of a status with its reason.',
+  tags: 'Keys and values to filter deployments.',
+  'tracing projects': 'Projects that are created with a deployment of the same name.',
+  registry: 'Access to the registry of the platform.',
   integrations: 'Credentials for git hosts.',
-  webhooks: 'The calls of git hosts, not of people.',
-  listeners: 'The links between this API and clusters.',
-  'listener protocol': 'The calls of listeners, not of people.',
-  tenants: 'Owners of everything, what they may use and what they use.',
-  'API keys': 'Who may call, and for which tenant.',
-  health: 'For probes.',
+  webhooks: 'Called by git hosts.',
+  listeners: 'Connections between this API and clusters.',
+  'listener protocol': 'Called by listeners.',
+  tenants: 'Owners of all objects, their quotas and their usage.',
+  'API keys': 'Keys that authenticate callers for a tenant.',
+  health: 'Probes of the process.',
 };
 
 /** Words that a name of an operation does without. */
@@ -196,18 +196,19 @@ export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
       info: {
         title: 'Berth',
         description:
-          'Deployments of applications for tenants. Errors: 422 the shape is wrong, 400 a rule refuses it, both with every field; else a sentence. Every answer carries X-Request-Id. Idempotency-Key is taken where it is documented; any other POST refuses it with 422.',
+          'Deployments of applications for tenants. Errors: 422 means that the shape of the request is wrong, 400 that a rule rejects it. Both list every field. Other errors have a message. Every response has X-Request-Id. Operations that support Idempotency-Key document it. Every other POST rejects it with 422.',
         version,
         license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
       },
-      servers: [{ url: publicUrl ?? '/', description: 'This API.' }],
+      servers: [{ url: publicUrl ?? '/', description: 'About this API.' }],
       components: {
         securitySchemes: {
           apiKey: {
             type: 'apiKey' as const,
             name: 'X-Api-Key',
             in: 'header' as const,
-            description: 'A key belongs to a tenant and has scopes; each operation names the one it needs.',
+            description:
+              'A key belongs to a tenant and has scopes. Each operation names the scope that it needs.',
           },
         },
       },

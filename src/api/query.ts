@@ -66,10 +66,10 @@ export const filterText = text(1024).min(1);
 export const pageQuery = {
   limit: integer(z.int().min(1).max(100))
     .default(DEFAULT_LIMIT)
-    .describe('Most resources to answer, 1 to 100. Default 20.'),
+    .describe('Maximum number of resources in the response, 1 to 100. Default 20.'),
   offset: integer(z.int().min(0).max(MAX_OFFSET))
     .default(0)
-    .describe('How many to skip: the offset of the previous answer. Default 0.'),
+    .describe('Number of resources to skip: the offset of the previous response. Default 0.'),
 };
 
 export const pageOnly = z.strictObject(pageQuery);

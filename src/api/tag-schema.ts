@@ -12,15 +12,15 @@ export const tagKeySchema = z
   .object({
     id: uuidSchema.describe('Id, a UUID.'),
     key: z.string().describe('The key.'),
-    created_at: timeSchema.describe('When it was made.'),
+    created_at: timeSchema.describe('Time of creation.'),
   })
   .describe('A tag key.');
 export const tagValueSchema = z
   .object({
-    id: uuidSchema.describe('Id, a UUID: what the filter tag_value_ids takes.'),
-    tag_key_id: uuidSchema.describe('Its key.'),
+    id: uuidSchema.describe('Id, a UUID. Use it in the filter tag_value_ids.'),
+    tag_key_id: uuidSchema.describe('Key of the value.'),
     value: z.string().describe('The value.'),
-    created_at: timeSchema.describe('When it was made.'),
+    created_at: timeSchema.describe('Time of creation.'),
   })
   .describe('A value of a tag key.');
 

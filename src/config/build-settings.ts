@@ -68,7 +68,11 @@ export const BUILD_SETTINGS = {
   BERTH_BUILD_TIMEOUT_SECONDS: setting(count(1800), 'seconds after which a build fails', OPERATOR),
   BERTH_BUILD_LIMIT: setting(count(10), 'builds that run at the same time. Others wait', OPERATOR),
   BERTH_BUILD_TENANT_LIMIT: setting(count(2), 'builds of one tenant that run at the same time', OPERATOR),
-  BERTH_BUILD_CPU: setting(positiveQuantity.default('1'), 'CPU of a build, as a Kubernetes quantity', OPERATOR),
+  BERTH_BUILD_CPU: setting(
+    positiveQuantity.default('1'),
+    'CPU of a build, as a Kubernetes quantity',
+    OPERATOR,
+  ),
   BERTH_BUILD_MEMORY: setting(
     positiveQuantity.default('2Gi'),
     'memory of a build, as a Kubernetes quantity',

@@ -85,8 +85,8 @@ export const buildStatusSchema = z
   .object({
     revisionId: z.string().max(64).optional().describe('Id of the revision.'),
     number: z.int().describe('Number of the revision.'),
-    phase: z.enum(BUILD_PHASES).describe('How far it is.'),
-    step: z.enum(BUILD_STEP_NAMES).optional().describe('The step that runs, or that failed.'),
+    phase: z.enum(BUILD_PHASES).describe('Phase of the build.'),
+    step: z.enum(BUILD_STEP_NAMES).optional().describe('The step that is running or failed.'),
     attempt: z
       .int()
       .min(1)
@@ -96,11 +96,11 @@ export const buildStatusSchema = z
       ),
     job: z.string().max(253).optional().describe('Its Job in the namespace of builds.'),
     startedAt: z.string().max(40).optional().describe('When the Job began.'),
-    finishedAt: z.string().max(40).optional().describe('When it had its last word.'),
+    finishedAt: z.string().max(40).optional().describe('Time of the final status.'),
     image: text(1024).optional().describe('What was built, pinned to its digest.'),
     commit: commitShaSchema.optional(),
     reason: z.string().max(64).optional().describe('Why, as one word.'),
-    message: z.string().max(MAX_BUILD_MESSAGE).optional().describe('Why, as a sentence.'),
+    message: z.string().max(MAX_BUILD_MESSAGE).optional().describe('Message with the details.'),
   })
   .describe('The build that the spec asks for.');
 export type BuildStatus = z.infer<typeof buildStatusSchema>;

@@ -156,7 +156,7 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
 
 /** A field of an object that is Kubernetes' own is typed only where a rule needs it. */
 const SIZE_LIMIT: StructuralSchema = {
-  description: 'How large it may grow, as a quantity.',
+  description: 'Size limit, as a Kubernetes quantity.',
   type: 'string',
   maxLength: MAX_QUANTITY_LENGTH,
   'x-kubernetes-validations': [MORE_THAN_ZERO],
@@ -213,7 +213,7 @@ const COLUMNS = [
     name: 'Revision',
     type: 'integer',
     jsonPath: '.spec.revision.number',
-    description: 'The revision that is wanted.',
+    description: 'The desired revision.',
   },
   {
     name: 'Active',

@@ -6,29 +6,32 @@ import { renderConfigSchema } from './render-config.ts';
 
 /** `PUT /v2/listeners/{id}/lease`. */
 export const leaseRequestSchema = z.object({
-  holder: z.string().min(1).max(253).describe('Identity of the process that asks.'),
+  holder: z.string().min(1).max(253).describe('Identity of the calling process.'),
   version: z.string().max(64).describe("Berth's version."),
-  cluster_version: z.string().max(64).describe('Version of the cluster, as its API server says.'),
+  cluster_version: z.string().max(64).describe('Kubernetes version that the API server reports.'),
   rendering: renderConfigSchema.nullable().describe("The operator's rendering configuration."),
   namespaces: z
     .array(dnsLabelSchema)
     .max(1000)
     .optional()
-    .describe('Namespaces that the listener may use; absent: as registered.'),
+    .describe('Namespaces that the listener may use. Absent: as registered.'),
   epoch: z
     .int()
     .nullable()
-    .describe('The epoch to renew; null: begin a new one (always the first call of a process).'),
-  release: z.boolean().optional().describe('True: give the lease up, so that a successor need not wait.'),
+    .describe('The epoch to renew. null: start a new epoch (always in the first call of a process).'),
+  release: z
+    .boolean()
+    .optional()
+    .describe('True: release the lease, so that a successor does not have to wait.'),
   cluster_reachable: z
     .boolean()
     .optional()
-    .describe('False: hub reached, but the cluster does not answer: statuses are UNKNOWN.'),
+    .describe('False: the cluster does not answer. Statuses become UNKNOWN.'),
   unreadable_namespaces: z
     .array(z.object({ namespace: dnsLabelSchema, message: z.string().max(1024) }))
     .max(1000)
     .optional()
-    .describe('Those of them that it cannot read at present, each with why; the others are served.'),
+    .describe('Namespaces that the listener cannot read now, each with the cause. It serves the others.'),
   cluster_id: z
     .string()
     .max(128)
@@ -44,24 +47,26 @@ export const ANOTHER_CLUSTER = 'The listener belongs to another cluster';
 
 /** 409 instead: another process holds the lease, `epoch` is no longer the current one, or ANOTHER_CLUSTER. */
 export const leaseResponseSchema = z.object({
-  epoch: z.int().describe('Counts holders; every later call carries it. A call with an older one gets 409.'),
+  epoch: z
+    .int()
+    .describe('Counter of lease holders. Every later call sends it. A call with an older epoch gets 409.'),
   ttl_seconds: z
     .number()
-    .describe('The lease is the holder’s for this long after a renewal; then another process may take it.'),
+    .describe(
+      'Seconds after a renewal in which only the holder can use the lease. Then another process can take it.',
+    ),
 });
 export type LeaseResponse = z.infer<typeof leaseResponseSchema>;
 
 /** `GET /v2/listeners/{id}/lease`: who holds it, without taking it; for `berth listener doctor`. */
 export const leaseStateSchema = z.object({
   hub_version: z.string().describe("The hub's version of Berth."),
-  epoch: z.int().describe('Counts holders; 0: there was none yet.'),
+  epoch: z.int().describe('Counter of lease holders. 0: none yet.'),
   holder: z
     .string()
     .nullable()
-    .describe('The process that holds the lease or was the last to; null: it was given up, or never taken.'),
-  held: z
-    .boolean()
-    .describe('True: the holder was heard of within its time, nobody else can take the lease.'),
+    .describe('The process that holds the lease, or held it last. null: released, or never taken.'),
+  held: z.boolean().describe('True: the holder renewed in time. No other process can take the lease.'),
   namespaces: z.array(z.string()).describe('Namespaces that deployments may use. Empty: any.'),
   used_namespaces: z
     .array(z.object({ namespace: z.string(), deployments: z.int() }))

@@ -37,7 +37,7 @@ export const buildLogsRequestSchema = z.object({
       }),
     )
     .max(MAX_PIECE_LINES),
-  last: z.boolean().optional().describe('True: the attempt has ended, and no line comes after these.'),
+  last: z.boolean().optional().describe('True: the attempt has ended, and no more lines follow.'),
 });
 export type BuildLogsRequest = z.infer<typeof buildLogsRequestSchema>;
 export type BuildLogPieceLine = BuildLogsRequest['lines'][number];
@@ -46,7 +46,7 @@ export const buildLogsResponseSchema = z.object({
   full: z
     .boolean()
     .describe(
-      'True: no more of this attempt is wanted: it has ended, enough is kept, a later attempt has begun, or the hub does not know the revision.',
+      'True: send no more lines of this attempt. It has ended, the limit is reached, a later attempt has started, or the hub does not know the revision.',
     ),
 });
 export type BuildLogsResponse = z.infer<typeof buildLogsResponseSchema>;
@@ -76,12 +76,14 @@ export const logRequestsResponseSchema = z.object({
     z.object({
       request_id: z.string(),
       deployment_id: z.string(),
-      namespace: z.string().describe('Where the pods of the deployment are.'),
+      namespace: z.string().describe('Namespace of the pods of the deployment.'),
       query: logQuerySchema,
       http_request_id: z
         .string()
         .optional()
-        .describe('X-Request-Id of the request whose client reads, for the log. Absent: a hub of before.'),
+        .describe(
+          "X-Request-Id of the reader's request, for logging. Absent: the hub has the previous version.",
+        ),
     }),
   ),
 });
@@ -93,7 +95,7 @@ export type LogRequest = z.infer<typeof logRequestsResponseSchema>['log_requests
  */
 export const logChunkSchema = z.object({
   epoch: z.int(),
-  seq: z.int().min(1).max(MAX_COUNT).describe('Counts from 1. One that is sent again is taken once.'),
+  seq: z.int().min(1).max(MAX_COUNT).describe('Sequence number from 1. A repeated number is accepted once.'),
   lines: z
     .array(
       logLineSchema.extend({
@@ -104,7 +106,7 @@ export const logChunkSchema = z.object({
       }),
     )
     .max(MAX_PIECE_LINES),
-  end: z.string().max(1000).optional().describe('Nothing comes after these: why, as a sentence.'),
+  end: z.string().max(1000).optional().describe('Message that says why the log ends.'),
 });
 export type LogChunk = z.infer<typeof logChunkSchema>;
 export const logChunkResponseSchema = z.object({ state: z.enum(['taken', 'full']) });

@@ -22,21 +22,25 @@ const amounts = {
 
 const resourcesSchema = z
   .strictObject({
-    requests: z.strictObject(amounts).optional().describe('What the scheduler reserves.'),
-    limits: z.strictObject(amounts).optional().describe('Most that the container may use.'),
+    requests: z.strictObject(amounts).optional().describe('Requests.'),
+    limits: z.strictObject(amounts).optional().describe('Limits.'),
   })
   .describe('Requests and limits of the main container, as Kubernetes quantities.');
 
 const scaleSchema = z
   .strictObject({
-    min: z.int().min(0).max(1000).describe('Fewest pods. 0 below a positive max still runs one.'),
+    min: z
+      .int()
+      .min(0)
+      .max(1000)
+      .describe('Minimum number of pods. With 0 and a positive maximum, one pod runs.'),
     max: z
       .int()
       .min(0)
       .max(1000)
-      .describe('Most pods; above min the component is autoscaled; 0 switches it off.'),
+      .describe('Maximum number of pods. Above min, the component is autoscaled. 0 switches it off.'),
   })
-  .describe('How many pods.');
+  .describe('Number of pods.');
 
 export const componentSchema = z
   .strictObject({
@@ -61,14 +65,12 @@ export const databaseSchema = z
     poolSize: z.int().min(1).max(10_000).default(5).describe('DATABASE_POOL_SIZE of each pod.'),
     image: imageString
       .optional()
-      .describe(
-        "Image for a new database; absent: the operator's default. Recorded at creation, never changed later.",
-      ),
+      .describe('Image for a new database. Absent: the default of the operator. Fixed at creation.'),
     volumePolicy: z
       .enum(['Retain', 'Delete'])
       .default('Retain')
       .describe(
-        'What happens to volume and credentials when this resource is deleted. With a deploymentId they are retained, whatever this says: the hub deletes them.',
+        'Whether volume and credentials are kept or deleted with this resource. With a deploymentId they are retained, whatever this says: the hub deletes them.',
       ),
   })
   .describe('The PostgreSQL database of the deployment.');
@@ -109,15 +111,15 @@ export const podTemplateSchema = z
     volumes: z.array(volumeSchema).max(64).optional().describe('Volumes of the app pods.'),
     volumeMounts: z.array(volumeMountSchema).max(128).optional().describe('Mounts of the app container.'),
     initContainers: z.array(containerSchema).max(20).optional().describe('Init containers, in order.'),
-    sidecars: z.array(containerSchema).max(20).optional().describe('Containers beside the app container.'),
+    sidecars: z.array(containerSchema).max(20).optional().describe('Sidecar containers.'),
   })
-  .describe('What the app pods of all components have in common.');
+  .describe('Settings of the app pods of all components.');
 
 export const routingSchema = z
   .strictObject({
     url: routeUrlSchema.optional().describe('https URL under which the api component is reachable.'),
   })
-  .describe('The way in from outside.');
+  .describe('External access.');
 
 export const tracingSchema = z
   .strictObject({

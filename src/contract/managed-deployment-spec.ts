@@ -26,13 +26,13 @@ const revisionSchema = z
       .optional()
       .describe('Secret of the same namespace whose keys become environment variables of the app container.'),
   })
-  .describe('The revision that is wanted.');
+  .describe('The desired revision.');
 
 /** Told only where it holds, so that a resource is written again for nothing else. */
 const failedSchema = z
   .strictObject({
     reason: z.string().max(64).describe('Why, as one word.'),
-    message: z.string().max(4096).describe('Why, as a sentence.'),
+    message: z.string().max(4096).describe('Message with the details.'),
     activeRevision: z
       .strictObject({
         id: z.string().max(64).describe('Id of the revision.'),
@@ -87,10 +87,10 @@ export const managedDeploymentSpecSchema = z
     failed: failedSchema.optional(),
     components: z
       .strictObject({
-        api: componentSchema.prefault({}).describe('Answers HTTP; always there.'),
-        queue: componentSchema.optional().describe('Works off queued tasks.'),
-        orchestrator: componentSchema.optional().describe('Plans work for executors.'),
-        executor: componentSchema.optional().describe('Executes what the orchestrator plans.'),
+        api: componentSchema.prefault({}).describe('Serves HTTP. It always exists.'),
+        queue: componentSchema.optional().describe('Processes queued tasks.'),
+        orchestrator: componentSchema.optional().describe('Schedules work for executors.'),
+        executor: componentSchema.optional().describe('Executes the work that the orchestrator schedules.'),
       })
       .default({ api: { scale: { min: 1, max: 1 } } })
       .describe('The Deployments to run, all from one image.'),
@@ -100,5 +100,5 @@ export const managedDeploymentSpecSchema = z
     routing: routingSchema.prefault({}),
     tracing: tracingSchema.prefault({}),
   })
-  .describe('What is wanted.');
+  .describe('Desired state.');
 export type ManagedDeploymentSpec = z.infer<typeof managedDeploymentSpecSchema>;

@@ -82,7 +82,7 @@ export const managedDeploymentStatusSchema = z
         'One word: AWAITING_DELETE, UNUSED, AWAITING_DATABASE or READY; UNKNOWN while nothing is done for it.',
       ),
     suspended: z.boolean().optional().describe('True: nothing of it runs, seen so.'),
-    conditions: z.array(conditionSchema).max(16).optional().describe('The state in detail.'),
+    conditions: z.array(conditionSchema).max(16).optional().describe('Conditions: the state in detail.'),
     activeRevision: z
       .strictObject({
         ...statusRevision,

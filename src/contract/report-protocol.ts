@@ -108,7 +108,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
       ),
   }),
   z.object({
-    kind: z.literal('purged').describe('Nothing of the deployment is left in the cluster.'),
+    kind: z.literal('purged').describe('No object of the deployment remains in the cluster.'),
     deployment_id: z.uuid(),
   }),
 ]);
@@ -142,9 +142,7 @@ export const reportsRequestSchema = z.object({
 });
 export type ReportsRequest = z.infer<typeof reportsRequestSchema>;
 export const reportsResponseSchema = z.object({
-  accepted_seq: z
-    .int()
-    .describe('The highest seq taken; a repeated one is answered without being taken twice.'),
+  accepted_seq: z.int().describe('The highest accepted seq. A repeated seq is acknowledged without effect.'),
   inventory_wanted: z
     .boolean()
     .optional()
@@ -172,7 +170,7 @@ export const inventoryRequestSchema = z.object({
         deployment_id: z.string().max(64),
         name: z.string().max(253),
         namespace: z.string().max(63),
-        uid: z.string().max(64).nullable().describe('null: it was deleted.'),
+        uid: z.string().max(64).nullable().describe('null: the resource was deleted.'),
         generation: z.int().describe("spec.generation (the hub's)."),
         spec_hash: z.string().max(64).describe('Hash of spec as it stands.'),
         applied_hash: z
@@ -187,7 +185,7 @@ export const inventoryRequestSchema = z.object({
 export type InventoryRequest = z.infer<typeof inventoryRequestSchema>;
 export type InventoryItem = InventoryRequest['items'][number];
 export const inventoryResponseSchema = z.object({
-  due: z.int().describe('Deployments that became work by this inventory.'),
-  unknown: z.array(z.string()).describe('Ids that the hub does not know: reported, not touched.'),
+  due: z.int().describe('Deployments that this inventory marked as work.'),
+  unknown: z.array(z.string()).describe('Ids that the hub does not know. They are reported and not changed.'),
 });
 export type InventoryResponse = z.infer<typeof inventoryResponseSchema>;

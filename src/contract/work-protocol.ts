@@ -114,7 +114,7 @@ export const workQuerySchema = z.object({
     .enum(['true', 'false'])
     .default('false')
     .transform((text) => text === 'true')
-    .describe('An answer was lost: what was handed out and not reported on is due again at once.'),
+    .describe('A response was lost. Items that were handed out and not reported are due again at once.'),
 });
 export const workResponseSchema = z.object({ items: z.array(workItemSchema) });
 export type WorkResponse = z.infer<typeof workResponseSchema>;

@@ -13,12 +13,10 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-export const apiKeyNameSchema = nameSchema.describe('What the key is for.');
+export const apiKeyNameSchema = nameSchema.describe('Purpose of the key.');
 
 /** ISO 8601 with a time zone. That it lies ahead is for whoever knows the time: `isExpired`. */
-export const expiresAtSchema = z.iso
-  .datetime({ offset: true })
-  .describe('The key stops working then; null: never.');
+export const expiresAtSchema = z.iso.datetime({ offset: true }).describe('Expiry time. null: never.');
 
 /** Whether a key that ends at `expiresAt` (null: never) has ended. */
 export function isExpired(expiresAt: Date | null, now: Date): boolean {

@@ -8,10 +8,10 @@ export const buildLogLineSchema = z.strictObject({
   at: z
     .string()
     .max(40)
-    .describe('When it was written, RFC 3339; to the nanosecond where the cluster tells it.'),
-  attempt: z.int().min(1).describe('Of which attempt it is: what fails in passing is tried again.'),
+    .describe('Time of the line, RFC 3339, with nanoseconds if the cluster provides them.'),
+  attempt: z.int().min(1).describe('Number of the attempt. Transient failures are retried.'),
   step: z.enum(BUILD_STEP_NAMES).describe('Step of the build.'),
-  text: z.string().describe('The line, without its end. A very long one is told in several, cut at "…".'),
+  text: z.string().describe('The line, without its line end. A very long line is split at "…".'),
 });
 export type BuildLogLine = z.infer<typeof buildLogLineSchema>;
 

@@ -53,9 +53,9 @@ export const commitShaSchema = z
 
 /** How the build of a revision went; `revisions.build` and part of the API's Revision. */
 export const revisionBuildSchema = z.strictObject({
-  phase: z.enum(BUILD_PHASES).describe('How far it is.'),
-  step: z.enum(BUILD_STEP_NAMES).optional().describe('The step that runs, or that failed.'),
-  started_at: z.string().max(40).optional().describe('When its Job began.'),
-  finished_at: z.string().max(40).optional().describe('When it had its last word.'),
+  phase: z.enum(BUILD_PHASES).describe('Phase of the build.'),
+  step: z.enum(BUILD_STEP_NAMES).optional().describe('The step that is running or failed.'),
+  started_at: z.string().max(40).optional().describe('Start time of the Job.'),
+  finished_at: z.string().max(40).optional().describe('Time of the final status.'),
 });
 export type RevisionBuild = z.infer<typeof revisionBuildSchema>;

@@ -141,7 +141,7 @@ export const REASONS = {
   NamespaceTerminating: 'The namespace is being deleted.',
   Restored: 'Deletion was taken back within its grace.',
   Forgotten: 'The record was removed without a look at the cluster.',
-  Deleted: 'Nothing of the deployment is left in the cluster.',
+  Deleted: 'No object of the deployment remains in the cluster.',
   SecretsUnreadable: 'Its secrets cannot be decrypted: their key is not configured, or they were changed.',
   TokenUnreadable: 'The token of its integration cannot be decrypted, so that nothing of it can be built.',
   RecordInvalid: 'What is stored of it cannot be rendered for the cluster.',
@@ -155,11 +155,11 @@ export const REASON_NAMES = Object.keys(REASONS) as [Reason, ...Reason[]];
 
 /** One condition, in the Kubernetes form; `observedGeneration` is the generation of the custom resource it speaks of. */
 export const conditionSchema = z.object({
-  type: z.string().max(64).describe('What the condition speaks of.'),
-  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it holds.'),
-  reason: z.string().max(64).describe('Why, as one word of a closed list.'),
-  message: z.string().max(4096).describe('Why, as a sentence.'),
-  observedGeneration: z.int().min(0).optional().describe('The metadata.generation that was looked at.'),
+  type: z.string().max(64).describe('Type of the condition.'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Status of the condition.'),
+  reason: z.string().max(64).describe('Reason, one of a fixed list.'),
+  message: z.string().max(4096).describe('Message with the details.'),
+  observedGeneration: z.int().min(0).optional().describe('The metadata.generation that was observed.'),
   lastTransitionTime: z.string().max(40).describe('When the status last changed.'),
 });
 export type Condition = z.infer<typeof conditionSchema>;

@@ -18,13 +18,13 @@ export const culpritSchema = z.object({
     .string()
     .max(512)
     .optional()
-    .describe('Field of source_config or source_revision_config that leads there.'),
+    .describe('Field of source_config or source_revision_config that causes it.'),
   exit_code: z.int().optional().describe("The container's last exit code."),
   detail: z
     .string()
     .max(2048)
     .optional()
-    .describe("What the cluster said of it: the last termination message, the event's text."),
+    .describe('Details from the cluster: the last termination message, or the text of the event.'),
 });
 export type Culprit = z.infer<typeof culpritSchema>;
 

@@ -37,9 +37,11 @@ const listenerConfigSchema = z
   .strictObject({
     cluster_namespace: dnsLabelSchema
       .nullish()
-      .describe("Namespace in the listener's cluster; one of the listener's list. Default: its first one."),
+      .describe(
+        "Namespace in the listener's cluster. It must be in the listener's list. Default: the first one of the list.",
+      ),
   })
-  .describe('Where in the cluster of the listener.');
+  .describe("Place in the listener's cluster.");
 
 /** source_config of both bodies. */
 export const sourceConfigBodySchema = z
@@ -51,18 +53,18 @@ export const sourceConfigBodySchema = z
       .boolean()
       .nullish()
       .describe('Build and deploy each push to the tracked branch. git_host only.'),
-    custom_url: appUrlSchema
-      .nullish()
-      .describe('https URL under which the app is reached. Set by the server for git_host.'),
+    custom_url: appUrlSchema.nullish().describe('https URL of the app. Set by the server for git_host.'),
     resource_spec: resourceSpecInputSchema
       .nullish()
-      .describe('Sizes and placement; what is unset takes its default (see effective_resource_spec).'),
+      .describe('Sizes and placement. Unset fields have their default (see effective_resource_spec).'),
     listener_id: uuidSchema.nullish().describe("Listener to deploy through. Default: the platform's."),
     listener_config: listenerConfigSchema.nullish(),
-    install_command: commandSchema.nullish().describe('Installs what the build needs. git_host only.'),
-    build_command: commandSchema.nullish().describe('Builds the app. git_host only.'),
+    install_command: commandSchema
+      .nullish()
+      .describe('Command that installs the dependencies of the build. git_host only.'),
+    build_command: commandSchema.nullish().describe('Command that builds the app. git_host only.'),
   })
-  .describe('What does not need a new revision when changed, or cannot be changed.');
+  .describe('Configuration that changes without a new revision, or cannot change.');
 export type SourceConfigBody = z.infer<typeof sourceConfigBodySchema>;
 
 const revisionConfigShape = {
@@ -84,9 +86,9 @@ const createRevisionConfigSchema = z
     repo_commit_sha: z
       .null({ error: 'must not be set: only the server sets it' })
       .optional()
-      .describe('Set by the server; null may be sent.'),
+      .describe('Set by the server. You can send null.'),
   })
-  .describe('What makes a new revision when changed.');
+  .describe('Configuration whose change creates a new revision.');
 
 const patchRevisionConfigSchema = z
   .strictObject({
@@ -95,9 +97,9 @@ const patchRevisionConfigSchema = z
       .string()
       .max(64)
       .nullish()
-      .describe('Set by the server; null or the current value may be sent back.'),
+      .describe('Set by the server. You can send null or the current value.'),
   })
-  .describe('What makes a new revision when changed.');
+  .describe('Configuration whose change creates a new revision.');
 
 // Kubernetes < 1.34 silently leaves out a variable whose name is another.
 const SECRET_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/;
@@ -131,7 +133,7 @@ export const secretsBodySchema = z
       .strictObject({
         name: secretNameSchema.describe('Name of the environment variable.'),
         value: secretValueSchema.describe(
-          'Its value. In a PATCH, the mask keeps the stored value of this name.',
+          'Value of the variable. In a PATCH, the mask keeps the stored value.',
         ),
       })
       .describe('An environment variable of the app container.'),
@@ -147,7 +149,7 @@ export const secretsBodySchema = z
       });
     }
   })
-  .describe('The whole list of secrets: environment variables of the app container.');
+  .describe('The complete list of secrets. They become environment variables of the app container.');
 
 /** Body of `POST /v2/deployments`. null is the same as absent, also for fields that the source refuses. */
 export const createBodySchema = z
@@ -160,7 +162,7 @@ export const createBodySchema = z
     source_revision_config: createRevisionConfigSchema,
     secrets: secretsBodySchema,
   })
-  .describe('A deployment to be made.');
+  .describe('The deployment to create.');
 export type CreateBody = z.infer<typeof createBodySchema>;
 
 /** Body of `PATCH /v2/deployments/{id}`. What is absent stays; see patch.ts for null. */
@@ -170,7 +172,7 @@ export const patchBodySchema = z
     source_revision_config: patchRevisionConfigSchema.nullish(),
     secrets: secretsBodySchema.nullish(),
   })
-  .describe('What is to change.');
+  .describe('The changes.');
 export type PatchBody = z.infer<typeof patchBodySchema>;
 
 /** A resource_spec without what is unset: absent and null mean the same in it. */

@@ -39,7 +39,7 @@ export const effectiveResourceSpecSchema = z
     db_memory_limit_mb: whole(),
     db_storage_gi: whole(),
     db_max_connections: whole(),
-    db_pool_size: whole().describe('DATABASE_POOL_SIZE: connections that each pod may hold.'),
+    db_pool_size: whole().describe('DATABASE_POOL_SIZE: maximum number of connections of each pod.'),
     labels: z.record(z.string(), z.string()),
     annotations: z.record(z.string(), z.string()),
     service_account_name: z.string().nullable(),
@@ -49,5 +49,5 @@ export const effectiveResourceSpecSchema = z
     init_containers: z.array(containerSchema),
     sidecars: z.array(containerSchema),
   })
-  .describe('resource_spec with every default filled in: what the deployment runs with.');
+  .describe('resource_spec with all defaults: the values that the deployment runs with.');
 export type EffectiveResourceSpec = z.infer<typeof effectiveResourceSpecSchema>;

@@ -9,13 +9,10 @@ export type LoggedComponent = (typeof LOGGED_COMPONENTS)[number];
 export const logQuerySchema = z.strictObject({
   component: z.enum(LOGGED_COMPONENTS).optional().describe('Only of this component. Absent: of all.'),
   revision_id: z.uuid().optional().describe('Only of pods of this revision. Absent: of all.'),
-  since: z.string().max(40).optional().describe('Only what was written at this time or later, ISO 8601.'),
-  limit: z.int().min(1).max(10_000).describe('Most lines of each container, its newest.'),
-  follow: z.boolean().describe('True: go on with what is written from now on.'),
-  previous: z
-    .boolean()
-    .optional()
-    .describe('True: of containers that run again, what their runs before the present ones printed.'),
+  since: z.string().max(40).optional().describe('Only lines from this time or later, ISO 8601.'),
+  limit: z.int().min(1).max(10_000).describe('Maximum number of lines of each container, the newest ones.'),
+  follow: z.boolean().describe('True: continue with new lines.'),
+  previous: z.boolean().optional().describe('True: logs of the previous instance of restarted containers.'),
 });
 export type LogQuery = z.infer<typeof logQuerySchema>;
 
@@ -31,13 +28,13 @@ export const logLineSchema = z.strictObject({
   at: z
     .string()
     .max(40)
-    .describe('When it was written, RFC 3339; to the nanosecond where the cluster tells it.'),
+    .describe('Time of the line, RFC 3339, with nanoseconds if the cluster provides them.'),
   component: z.enum(LOGGED_COMPONENTS).describe('Component that the pod belongs to.'),
   pod: z.string().describe('Name of the pod.'),
   container: z
     .string()
     .describe('Name of the container: `app`, a sidecar, an init container, a data service.'),
-  revision_id: z.uuid().optional().describe('Revision that the pod runs; absent: it runs none.'),
-  text: z.string().describe('The line, without its end. A very long one is told in several, cut at "…".'),
+  revision_id: z.uuid().optional().describe('Revision that the pod runs. Absent: none.'),
+  text: z.string().describe('The line, without its line end. A very long line is split at "…".'),
 });
 export type WorkloadLogLine = z.infer<typeof logLineSchema>;

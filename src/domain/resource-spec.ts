@@ -107,57 +107,61 @@ const imagePullSecretsSchema = z
   .max(RESOURCE_LIMITS.imagePullSecrets)
   .superRefine((secrets, ctx) => refuseDuplicates(secrets, (secret) => secret.name, 'name', ctx));
 
-const OFF_ALL = 'Below a positive most at least one pod runs.';
+const OFF_ALL = 'If the maximum is positive, at least one pod runs.';
 
 /** Sizes and placement of a deployment's pods, database and cache. Every field may be absent or null: then its default holds. */
 export const resourceSpecSchema = z
   .strictObject({
-    min_scale: scale().describe(`Fewest pods of the api component. ${OFF_ALL}`),
+    min_scale: scale().describe(`Minimum number of api pods. ${OFF_ALL}`),
     max_scale: scale().describe(
-      'Most pods of the api component; above min_scale it is autoscaled. 0 switches the whole deployment off.',
+      'Maximum number of api pods. Above min_scale, the component is autoscaled. 0 switches the whole deployment off.',
     ),
     cpu: fractionalCpu().describe('Cores that each api pod requests, in steps of 0.001.'),
     cpu_limit: fractionalCpu().describe(
-      'Most cores of each api pod, in steps of 0.001. Default: twice the request.',
+      'CPU limit of each api pod in cores, in steps of 0.001. Default: twice the request.',
     ),
     memory_mb: memoryMb().describe('Memory that each api pod requests, in MiB.'),
-    memory_limit_mb: memoryMb().describe('Most memory of each api pod, in MiB. Default: twice the request.'),
-    queue_min_scale: scale().describe(`Fewest pods of the queue component. ${OFF_ALL}`),
-    queue_max_scale: scale().describe('Most pods of the queue component; 0 switches it off.'),
+    memory_limit_mb: memoryMb().describe('Memory limit of each api pod in MiB. Default: twice the request.'),
+    queue_min_scale: scale().describe(`Minimum number of queue pods. ${OFF_ALL}`),
+    queue_max_scale: scale().describe('Maximum number of queue pods. 0 switches the component off.'),
     queue_cpu: fractionalCpu().describe('Cores that each queue pod requests, in steps of 0.001.'),
     queue_cpu_limit: fractionalCpu().describe(
-      'Most cores of each queue pod, in steps of 0.001. Default: twice the request.',
+      'CPU limit of each queue pod in cores, in steps of 0.001. Default: twice the request.',
     ),
     queue_memory_mb: memoryMb().describe('Memory that each queue pod requests, in MiB.'),
     queue_memory_limit_mb: memoryMb().describe(
-      'Most memory of each queue pod, in MiB. Default: twice the request.',
+      'Memory limit of each queue pod in MiB. Default: twice the request.',
     ),
     orchestrator_cpu: wholeCpu().describe('Cores that each orchestrator pod requests.'),
     orchestrator_cpu_limit: wholeCpu().describe(
-      'Most cores of each orchestrator pod. Default: twice the request.',
+      'CPU limit of each orchestrator pod in cores. Default: twice the request.',
     ),
     orchestrator_memory_mb: memoryMb().describe('Memory that each orchestrator pod requests, in MiB.'),
     orchestrator_memory_limit_mb: memoryMb().describe(
-      'Most memory of each orchestrator pod, in MiB. Default: twice the request.',
+      'Memory limit of each orchestrator pod in MiB. Default: twice the request.',
     ),
-    orchestrator_min_scale: scale().describe(`Fewest pods of the orchestrator component. ${OFF_ALL}`),
-    orchestrator_max_scale: scale().describe('Most pods of the orchestrator component; 0 switches it off.'),
+    orchestrator_min_scale: scale().describe(`Minimum number of orchestrator pods. ${OFF_ALL}`),
+    orchestrator_max_scale: scale().describe(
+      'Maximum number of orchestrator pods. 0 switches the component off.',
+    ),
     executor_cpu: wholeCpu().describe('Cores that the executor pod requests.'),
-    executor_cpu_limit: wholeCpu().describe('Most cores of the executor pod. Default: twice the request.'),
+    executor_cpu_limit: wholeCpu().describe(
+      'CPU limit of the executor pod in cores. Default: twice the request.',
+    ),
     executor_memory_mb: memoryMb().describe('Memory that the executor pod requests, in MiB.'),
     executor_memory_limit_mb: memoryMb().describe(
-      'Most memory of the executor pod, in MiB. Default: twice the request.',
+      'Memory limit of the executor pod in MiB. Default: twice the request.',
     ),
     cache_cpu: fractionalCpu().describe('Cores that the cache requests, in steps of 0.001.'),
     cache_cpu_limit: fractionalCpu().describe(
-      'Most cores of the cache, in steps of 0.001. Default: twice the request.',
+      'CPU limit of the cache in cores, in steps of 0.001. Default: twice the request.',
     ),
-    cache_memory_mb: memoryMb().describe('Memory of the cache, in MiB: request and limit.'),
+    cache_memory_mb: memoryMb().describe('Memory request and limit of the cache, in MiB.'),
     db_cpu: wholeCpu().describe('Cores that the database requests.'),
-    db_cpu_limit: wholeCpu().describe('Most cores of the database. Default: twice the request.'),
+    db_cpu_limit: wholeCpu().describe('CPU limit of the database in cores. Default: twice the request.'),
     db_memory_mb: memoryMb().describe('Memory that the database requests, in MiB.'),
     db_memory_limit_mb: memoryMb().describe(
-      'Most memory of the database, in MiB. Default: twice the request.',
+      'Memory limit of the database in MiB. Default: twice the request.',
     ),
     db_storage_gi: z
       .int()
@@ -172,7 +176,7 @@ export const resourceSpecSchema = z
       .min(1)
       .max(RESOURCE_LIMITS.dbConnections)
       .nullish()
-      .describe('Connections that the database takes. Default: what the scales need, at least 100.'),
+      .describe('Maximum number of database connections. Default: as many as the scales need, at least 100.'),
     labels: labelsSchema
       .superRefine(refuseReservedKeys)
       .nullish()
@@ -183,13 +187,13 @@ export const resourceSpecSchema = z
       .describe('Annotations for the app pods and their Deployments.'),
     service_account_name: dnsSubdomainSchema
       .nullish()
-      .describe('ServiceAccount of the app pods; it must exist. Default: one of their own.'),
-    image_pull_secrets: imagePullSecretsSchema.nullish().describe('Secrets to pull the images with.'),
+      .describe(
+        'ServiceAccount of the app pods. It must exist. Default: an account that Berth creates for the deployment.',
+      ),
+    image_pull_secrets: imagePullSecretsSchema.nullish().describe('Pull Secrets for the images.'),
     volumes: appVolumesSchema.nullish().describe('Volumes of the app pods.'),
-    volume_mounts: appVolumeMountsSchema.nullish().describe('Where volumes appear in the app container.'),
-    init_containers: appContainersSchema
-      .nullish()
-      .describe('Containers that run before the app, one after the other.'),
+    volume_mounts: appVolumeMountsSchema.nullish().describe('Volume mounts of the app container.'),
+    init_containers: appContainersSchema.nullish().describe('Containers that run before the app, in order.'),
     sidecars: appContainersSchema.nullish().describe('Containers that run beside the app.'),
   })
   .describe('Sizes and placement of pods, database and cache.');

@@ -4,14 +4,14 @@ import { z } from 'zod';
 export const SOURCES = ['git_host', 'external_image', 'internal_image'] as const;
 export const sourceSchema = z
   .enum(SOURCES)
-  .describe('Where the image comes from. Set at creation; cannot be changed.');
+  .describe('Origin of the image. Set at creation. Cannot be changed.');
 export type Source = z.infer<typeof sourceSchema>;
 
 /** Sizing class: decides the defaults of resource_spec. */
 export const DEPLOYMENT_TYPES = ['dev_free', 'dev', 'prod'] as const;
 export const deploymentTypeSchema = z
   .enum(DEPLOYMENT_TYPES)
-  .describe('Sizing class: decides the defaults of resource_spec.');
+  .describe('Sizing class. It determines the defaults of resource_spec.');
 export type DeploymentType = z.infer<typeof deploymentTypeSchema>;
 
 /** `cloud`: strangers deploy here, sources are built. `self_hosted`: the platform team trusts its API clients more. */

@@ -23,37 +23,37 @@ const bodySchema = z
   .strictObject({
     name: apiKeyNameSchema,
     scopes: scopesSchema.describe(
-      'What the key may do; at most what the calling key may. admin reaches every tenant.',
+      'Scopes of the key, at most those of the calling key. admin gives access to every tenant.',
     ),
     expires_at: expiresAtSchema.nullish(),
     platform: z
       .boolean()
       .default(false)
-      .describe('true: a key of the platform, bound to no tenant, whatever X-Tenant-Id says.'),
+      .describe('true: create a key of the platform, without a tenant. X-Tenant-Id is ignored.'),
   })
-  .describe('An API key to be made.');
+  .describe('The API key to create.');
 
 const keyShape = {
   id: uuidSchema.describe('Id, a UUID.'),
-  tenant_id: uuidSchema.nullable().describe('The tenant; null: of the platform, bound to none.'),
-  name: z.string().describe('What the key is for.'),
-  prefix: z.string().describe('How the key begins, to tell keys apart.'),
-  scopes: z.array(z.enum(SCOPES)).describe('What the key may do.'),
-  created_at: timeSchema.describe('When it was made.'),
-  expires_at: timeSchema.nullable().describe('The key stops working then; null: never.'),
-  revoked_at: timeSchema.nullable().describe('When it was revoked; null: it was not.'),
-  last_used_at: timeSchema.nullable().describe('When it was last used, right to the hour; null: never.'),
+  tenant_id: uuidSchema.nullable().describe('The tenant. null: the platform.'),
+  name: z.string().describe('Purpose of the key.'),
+  prefix: z.string().describe('First characters of the key, to identify it.'),
+  scopes: z.array(z.enum(SCOPES)).describe('Scopes of the key.'),
+  created_at: timeSchema.describe('Time of creation.'),
+  expires_at: timeSchema.nullable().describe('Expiry time. null: never.'),
+  revoked_at: timeSchema.nullable().describe('Time of revocation. null: not revoked.'),
+  last_used_at: timeSchema.nullable().describe('Time of the last use, to the hour. null: never.'),
 };
-const keySchema = z.object(keyShape).describe('An API key, without the key itself.');
+const keySchema = z.object(keyShape).describe('An API key, without its value.');
 const madeKeySchema = z
   .object({
     ...keyShape,
-    key: z.string().describe('The key itself, for X-Api-Key. It is not shown again: only its hash is kept.'),
+    key: z.string().describe('The key, for X-Api-Key. It is shown only once: Berth stores only its hash.'),
   })
-  .describe('The API key that was made.');
+  .describe('The created API key.');
 const keyListSchema = z
   .object({
-    resources: z.array(keySchema).describe('Newest first, those that have ended included.'),
+    resources: z.array(keySchema).describe('Newest first, including expired and revoked keys.'),
     offset: z.int().describe('Pass it in the next request to get the next page.'),
   })
   .describe('A page of API keys.');
@@ -154,12 +154,12 @@ function reads(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['API keys'],
         summary: 'List API keys',
         description:
-          'Keys of the tenant, newest first, never the keys themselves. A key of the platform that names no tenant lists the keys of all.',
+          'Lists the keys of the tenant, newest first, without the key values. A key of the platform without a tenant lists all keys.',
         querystring: z.strictObject({
           ...pageQuery,
           platform: booleanQuery
             .default(false)
-            .describe('true: the keys of the platform, which are bound to no tenant.'),
+            .describe('true: list the keys of the platform, which have no tenant.'),
         }),
         response: { 200: keyListSchema, ...errorAnswers() },
       },
@@ -181,7 +181,7 @@ function reads(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['API keys'],
         summary: 'Get an API key',
-        description: 'One key of the tenant or of the platform, never the key itself.',
+        description: 'Returns one key of the tenant or of the platform, without its value.',
         params,
         querystring: noQuery,
         response: { 200: keySchema, ...errorAnswers(404) },
@@ -207,10 +207,10 @@ function revocation(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['API keys'],
         summary: 'Revoke an API key',
         description:
-          'Revokes a key of the tenant or of the platform for good; it works for up to 5 seconds more. Asked again, it is the same answer. A key cannot revoke itself, so that nobody locks themselves out.',
+          'Revokes a key of the tenant or of the platform. It works for up to 5 more seconds. A repeated request gets the same response. A key cannot revoke itself, to avoid a lockout.',
         params,
         querystring: noQuery,
-        response: { 204: z.null().describe('It is revoked.'), ...errorAnswers(404, 409) },
+        response: { 204: z.null().describe('Revoked.'), ...errorAnswers(404, 409) },
       },
     },
     async (request, reply) => {

@@ -26,7 +26,9 @@ const query = z.strictObject({
   limit: integer(z.int().min(1).max(MAX_LINES))
     .default(MAX_LINES)
     .describe(`Most lines to answer, 1 to ${MAX_LINES}, and its default. Of a stream: of one look.`),
-  offset: pageQuery.offset.describe('How many lines to skip: the offset of the previous answer. Default 0.'),
+  offset: pageQuery.offset.describe(
+    'Number of lines to skip: the offset of the previous response. Default 0.',
+  ),
   follow: booleanQuery
     .default(false)
     .describe(
@@ -38,9 +40,7 @@ const logSchema = z
   .object({
     resources: z.array(buildLogLineSchema).describe('Oldest first.'),
     offset: z.int().describe('Pass it in the next request to get the next page.'),
-    complete: z
-      .boolean()
-      .describe('True: these are the last lines. False: there are more, or more may come.'),
+    complete: z.boolean().describe('True: the log ends here. False: more lines exist or may follow.'),
   })
   .describe("A page of a build's log.");
 

@@ -21,7 +21,7 @@ const tracingQuery = {
   delete_tracing_project: booleanQuery
     .default(false)
     .describe(
-      'true: delete the tracing project too, with the last deployment that uses it. Of several deletions that use one project, the last word counts.',
+      'true: also delete the tracing project, together with the last deployment that uses it. If several deletions use one project, the value of the last one applies.',
     ),
 };
 const deleteQuery = z.strictObject({
@@ -53,16 +53,16 @@ const bulkSchema = z
     resources: z
       .array(
         z.object({
-          deployment_id: uuidSchema.describe('Id that was given.'),
+          deployment_id: uuidSchema.describe('The requested id.'),
           status: z
             .int()
             .describe(
-              'What the deletion of it alone would have answered: 204 it is under way, 404 there is none.',
+              'Status of the single deletion: 204 for a started deletion, 404 for a missing deployment.',
             ),
-          detail: z.string().nullable().describe('What is wrong, as a sentence; null: nothing.'),
+          detail: z.string().nullable().describe('Error message. null: no error.'),
         }),
       )
-      .describe('One for each different id, in the order given.'),
+      .describe('One result for each distinct id, in the order of the request.'),
   })
   .describe('What happened to each deployment.');
 
@@ -107,11 +107,14 @@ function deletions(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Delete a deployment',
         description:
-          'Asks for the deletion: the status is AWAITING_DELETE until the cluster is clean, then the deployment is gone. Within the grace, if one is configured, nothing runs, all data is kept, and restore takes it back. Asked again, it is the same answer, and the grace ends when it would have. The name is free at once.',
+          'Starts the deletion. The status is AWAITING_DELETE until the cluster is clean. Then the deployment is gone. If a grace period is configured, nothing runs in it, all data is kept, and restore cancels the deletion. A repeated request gets the same response and does not extend the grace period. The name is free at once.',
         params: deploymentParams,
         querystring: deleteQuery,
         headers: ifMatchHeaders,
-        response: { 204: z.null().describe('Deletion is under way.'), ...errorAnswers(400, 404, 409, 412) },
+        response: {
+          204: z.null().describe('The deletion has started.'),
+          ...errorAnswers(400, 404, 409, 412),
+        },
       },
     },
     async (request, reply) => {
@@ -145,10 +148,10 @@ function deletions(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Delete several deployments',
         description:
-          'As the deletion of each of them, in one transaction: one that does not exist is told and keeps nothing else from going; after any other error nothing was deleted.',
+          'Deletes each of the deployments, in one transaction. A missing deployment is reported and does not affect the others. After any other error, nothing is deleted.',
         querystring: bulkQuery,
         response: {
-          200: bulkSchema.describe('Deletion of all of them is under way.'),
+          200: bulkSchema.describe('The deletion of all deployments has started.'),
           207: bulkSchema.describe('Some of them do not exist.'),
           ...errorAnswers(),
         },
@@ -180,7 +183,7 @@ function restoration(app: FastifyInstance, deps: ApiDeps): void {
         params: deploymentParams,
         querystring: z.strictObject(maskQuery),
         headers: ifMatchHeaders,
-        body: z.strictObject({}).nullish().describe('None, or an empty object.'),
+        body: z.strictObject({}).nullish().describe('No body, or an empty object.'),
         response: { 200: deploymentSchema, ...errorAnswers(400, 404, 409, 412, 413, 415) },
       },
     },

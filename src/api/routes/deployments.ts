@@ -29,21 +29,23 @@ const WRITE = { scopes: ['deployments:write'] } as const;
 const dryRunQuery = {
   dry_run: booleanQuery
     .default(false)
-    .describe('true: decide everything, answer what would result with status 200, write nothing.'),
+    .describe('true: validate the request and return the result with status 200, without storing anything.'),
 };
 
 const writeQuery = z.strictObject({ ...dryRunQuery, ...maskQuery });
 const listQuery = z.strictObject({
   ...pageQuery,
-  name: filterText.optional().describe('Name, exactly.'),
-  name_contains: filterText.optional().describe('Part of the name, case as given.'),
+  name: filterText.optional().describe('Exact name.'),
+  name_contains: filterText.optional().describe('Part of the name, case-sensitive.'),
   status: z.enum(DEPLOYMENT_STATUSES).optional().describe('Status.'),
   remote_reconciled: booleanQuery
     .optional()
-    .describe('Whether the cluster was last seen with the wanted generation.'),
+    .describe('Whether the current generation was observed in the cluster.'),
   tag_value_ids: csvOfIds
     .optional()
-    .describe('Ids of tag values, separated by commas: any of one key, one of each key.'),
+    .describe(
+      'Ids of tag values, separated by commas. Values of the same key are combined with OR, different keys with AND.',
+    ),
   image_version: filterText.optional().describe("Tag of the latest revision's image."),
   deployment_type: deploymentTypeSchema.optional(),
   deployment_ids: csvOfIds.optional().describe('Ids of deployments, separated by commas.'),
@@ -52,7 +54,7 @@ const listQuery = z.strictObject({
 
 const createHeaders = z.looseObject({
   'idempotency-key': idempotencyKeyHeader.describe(
-    'For 24 hours, the same key with the same body answers the deployment made by the first request, as it is now: also one that is being deleted; 409 once it is gone.',
+    'For 24 hours, a request with the same key and body returns the deployment that the first request created, in its current state, even while it is being deleted. After its deletion, the response is 409.',
   ),
 });
 
@@ -66,7 +68,7 @@ function reads(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['deployments'],
         summary: 'List deployments',
-        description: "The tenant's deployments, newest first. All filters that are given must hold.",
+        description: 'The deployments of the tenant, newest first. Filters are combined with AND.',
         querystring: listQuery,
         response: { 200: deploymentListSchema, ...errorAnswers() },
       },
@@ -107,7 +109,7 @@ function reads(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Get a deployment',
         description:
-          'One deployment, with an ETag that changes with its generation and never with its status.',
+          'Returns one deployment, with an ETag. The ETag changes with the generation, not with the status.',
         params: deploymentParams,
         querystring: z.strictObject(maskQuery),
         response: { 200: deploymentSchema, ...errorAnswers(404) },
@@ -134,13 +136,13 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Create a deployment',
         description:
-          'Makes the deployment, its tracing project of the same name and its first revision (for internal_image only if there is an image already), all or nothing.',
+          'Creates the deployment, its tracing project with the same name, and its first revision, in one transaction. For internal_image, it creates a revision only if an image is given.',
         headers: createHeaders,
         querystring: writeQuery,
         body: createBodySchema,
         response: {
           201: deploymentSchema,
-          200: dryRunSchema.describe('Answer to dry_run.'),
+          200: dryRunSchema.describe('Response to dry_run.'),
           ...errorAnswers(400, 409, 413, 415),
         },
       },
@@ -180,7 +182,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['deployments'],
         summary: 'Change a deployment',
         description:
-          'What is absent stays; null clears; lists and maps are replaced whole; secrets is the whole new list. Another source_revision_config or other secrets make a new revision; source_config is applied to the running one. A PATCH that changes nothing changes nothing.',
+          'Absent fields keep their value, null clears a field, and lists and maps are replaced completely. secrets is the complete new list. A change of source_revision_config or of secrets creates a new revision. A change of source_config updates the running revision. A PATCH without a difference has no effect.',
         params: deploymentParams,
         headers: ifMatchHeaders,
         querystring: writeQuery,
@@ -188,7 +190,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         response: {
           200: z
             .union([changedDeploymentSchema, dryRunSchema])
-            .describe('The deployment; with dry_run what would follow, too.'),
+            .describe('The deployment. With dry_run, also the effects of the request.'),
           ...errorAnswers(400, 404, 409, 412, 413, 415),
         },
       },

@@ -15,22 +15,22 @@ import { deploymentParams, nextOffset, pageOnly } from '../query.ts';
 const eventSchema = z
   .object({
     id: uuidSchema.describe('Id, a UUID.'),
-    tenant_id: uuidSchema.nullable().describe('The tenant, also one that is gone; null: of the platform.'),
-    deployment_id: uuidSchema.nullable().describe('The deployment, where it is about one.'),
-    revision_id: uuidSchema.nullable().describe('The revision, where it is about one.'),
-    at: timeSchema.describe('When it happened.'),
+    tenant_id: uuidSchema.nullable().describe('The tenant, even if it was deleted. null: the platform.'),
+    deployment_id: uuidSchema.nullable().describe('The deployment of the event, if any.'),
+    revision_id: uuidSchema.nullable().describe('The revision of the event, if any.'),
+    at: timeSchema.describe('Time of the event.'),
     actor: z
       .object({
-        kind: z.enum(['api_key', 'listener', 'system']).describe('What kind of actor.'),
+        kind: z.enum(['api_key', 'listener', 'system']).describe('Kind of the actor.'),
         id: z.string().nullable().describe('Id of the API key or listener.'),
         name: z.string().nullable().describe('Its name.'),
       })
-      .describe('Who did it.'),
-    reason: z.string().describe('What happened, as one word of a closed list.'),
-    message: z.string().describe('What happened, as a sentence.'),
-    details: z.record(z.string(), z.unknown()).describe('More, for machines.'),
+      .describe('The actor.'),
+    reason: z.string().describe('Type of the event, one of a fixed list.'),
+    message: z.string().describe('Message of the event.'),
+    details: z.record(z.string(), z.unknown()).describe('Details for programs.'),
   })
-  .describe('Something that happened.');
+  .describe('An event.');
 
 const eventListSchema = z
   .object({
@@ -75,7 +75,7 @@ function tenantEvents(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['events'],
         summary: 'List events of the tenant',
         description:
-          'The whole history of a tenant, newest first: of its deployments, keys, quotas and all else. An admin key of the platform that names no tenant reads that of all tenants and of the platform, deleted tenants included.',
+          'The history of a tenant, newest first: deployments, keys, quotas and everything else. An admin key of the platform without a tenant reads the history of all tenants and of the platform, including deleted tenants.',
         querystring: pageOnly,
         response: { 200: eventListSchema, ...errorAnswers() },
       },
@@ -102,7 +102,7 @@ export function eventRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['events'],
         summary: 'List events',
         description:
-          'The history of a deployment, newest first: who changed what, every change of state with its reason. It outlives the deployment.',
+          'The history of a deployment, newest first: each change with its author, and each change of a status with its reason. It remains after the deletion of the deployment.',
         params: deploymentParams,
         querystring: pageOnly,
         response: { 200: eventListSchema, ...errorAnswers(404) },

@@ -16,20 +16,20 @@ import { whyPutOff } from '../put-off.ts';
 import { deploymentParams, noQuery } from '../query.ts';
 
 const objectSchema = culpritSchema
-  .extend({ id: z.string().optional().describe('Its id, where it is a revision.') })
-  .describe('The one thing that the cause is about; what is not known is absent.');
+  .extend({ id: z.string().optional().describe('Id of the revision, if the source is a revision.') })
+  .describe('The source of the failure. Unknown fields are absent.');
 
 const causeSchema = z
   .object({
     level: z
       .enum(['revision', 'deployment', 'listener', 'condition', 'object'])
-      .describe('What kind of thing it is about.'),
-    condition: z.string().nullable().describe('Type of the condition; null: it is about none.'),
+      .describe('Kind of the source.'),
+    condition: z.string().nullable().describe('Type of the condition. null: no condition.'),
     object: objectSchema.nullable(),
-    reason: z.string().describe('Why, as one word of a closed list.'),
-    message: z.string().describe('Why, as a sentence.'),
+    reason: z.string().describe('Reason, one of a fixed list.'),
+    message: z.string().describe('Message with the details.'),
     at: timeSchema.describe('Since when.'),
-    current: z.boolean().describe('False: so it was when last seen; the cluster is not observed now.'),
+    current: z.boolean().describe('False: this is the last known state. The cluster is not observed now.'),
   })
   .describe('One link of the chain.');
 
@@ -79,23 +79,27 @@ const explanationSchema = z
   .object({
     revision_id: uuidSchema.describe('The revision.'),
     deployment_id: uuidSchema.describe('Its deployment.'),
-    number: z.int().describe('Its number within the deployment.'),
-    status: z.enum(REVISION_STATUSES).describe('Where it stands.'),
+    number: z.int().describe('Number of the revision in the deployment.'),
+    status: z.enum(REVISION_STATUSES).describe('Status of the revision.'),
     serves: z
       .enum(SERVES)
-      .describe('Whether the app answers from it; unknown: it is the active one, and nobody can look now.'),
-    summary: z.string().describe('The whole in a sentence or two.'),
+      .describe(
+        'Whether the revision serves requests. unknown: it is the active revision, but the cluster is not observed.',
+      ),
+    summary: z.string().describe('Summary.'),
     causes: z
       .array(causeSchema)
-      .describe('The first says where the revision is, each that follows is nearer to the cause.'),
+      .describe('The first entry is the status of the revision. Each further entry is closer to the cause.'),
     remedy: z
       .object({
-        kind: z.enum(['act', 'wait']).describe('act: somebody has to do it; wait: it goes on by itself.'),
-        reason: z.string().describe('The reason that it is for.'),
-        text: z.string().describe('What to do.'),
+        kind: z
+          .enum(['act', 'wait'])
+          .describe('act: an action is necessary. wait: it resolves without an action.'),
+        reason: z.string().describe('The reason that this remedy is for.'),
+        text: z.string().describe('The action.'),
       })
       .nullable()
-      .describe('What to do next; null: nothing.'),
+      .describe('The next step. null: none.'),
     effects: z
       .array(z.string())
       .describe(
@@ -106,12 +110,12 @@ const explanationSchema = z
         current: z.boolean().describe('The cluster is observed now.'),
         at: timeSchema
           .nullable()
-          .describe('When what is known of the cluster was last true for sure; null: nothing is known.'),
-        age_seconds: z.int().nullable().describe('Its age.'),
+          .describe('Time of the last observation of the cluster. null: never observed.'),
+        age_seconds: z.int().nullable().describe('Age of the observation.'),
       })
-      .describe('How far what is said of the cluster can be trusted.'),
+      .describe('Age and reliability of the information about the cluster.'),
   })
-  .describe('Why a revision is where it is, and what to do about it.')
+  .describe('Causes of the status of a revision, with the next step.')
   .meta({ examples: [EXAMPLE] });
 
 function present(
@@ -156,7 +160,7 @@ export function explainRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['revisions'],
         summary: 'Explain a revision',
         description:
-          'Why a revision is where it is, from its state down to the smallest thing that is known, and what to do about it. Where the cluster is not observed, it says how old its knowledge is.',
+          'Explains the status of a revision, from the status down to the most precise known cause, with the next step. If the cluster is not observed, it gives the age of the information.',
         params: deploymentParams.extend({ revision_id: uuidSchema.describe('Id of the revision.') }),
         querystring: noQuery,
         response: { 200: explanationSchema, ...errorAnswers(404) },

@@ -16,10 +16,10 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
       config: { access: 'public' },
       schema: {
         tags: ['health'],
-        summary: 'Is the process alive?',
-        description: 'Answers as long as the process can answer at all.',
+        summary: 'Liveness of the process',
+        description: 'Succeeds as long as the process can respond.',
         querystring: noQuery,
-        response: { 200: okSchema.describe('It is.') },
+        response: { 200: okSchema.describe('The process is alive.') },
       },
     },
     async () => ({ status: 'ok' as const }),
@@ -31,11 +31,11 @@ export function healthRoutes(app: FastifyInstance, deps: ApiDeps): void {
       config: { access: 'public' },
       schema: {
         tags: ['health'],
-        summary: 'Can requests be answered?',
-        description: 'Asks the database.',
+        summary: 'Readiness of the process',
+        description: 'Checks the database.',
         querystring: noQuery,
         response: {
-          200: okSchema.describe('They can.'),
+          200: okSchema.describe('The process can serve requests.'),
           503: z.object({ detail: z.string().describe('What is missing.') }).describe('They cannot.'),
         },
       },

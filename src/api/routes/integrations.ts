@@ -67,7 +67,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['integrations'],
         summary: 'Create an integration',
         description:
-          'Keeps a token for a git host, encrypted. Deployments from repositories of that host may then name it. The token is not tried here.',
+          'Stores a token for a git host, encrypted. Deployments from repositories of this host can then use the integration. This operation does not verify the token.',
         querystring: noQuery,
         body: createIntegrationSchema,
         response: { 201: integrationSchema, ...errorAnswers(400, 409, 413, 415) },
@@ -167,8 +167,7 @@ function repositories(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['integrations'],
         summary: 'List repositories',
-        description:
-          'Asks the git host which repositories the token may read. The page is that of the git host at this moment.',
+        description: 'Lists the repositories that the token can read. The git host provides each page.',
         params,
         querystring: pageOnly,
         response: { 200: repositoryListSchema, ...errorAnswers(400, 404, 502, 504) },
@@ -202,7 +201,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['integrations'],
         summary: 'Change an integration',
         description:
-          'Gives it another name, or another token in place of the former one. Provider and host_url cannot be changed: a token is for one host alone.',
+          'Changes the name or the token. Provider and host_url cannot be changed, because a token belongs to one host.',
         params,
         querystring: noQuery,
         body: patchIntegrationSchema,
@@ -233,10 +232,10 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['integrations'],
         summary: 'Delete an integration',
         description:
-          'Forgets it with its token. Refused while a deployment names it that is not being deleted, or that can still be restored.',
+          'Deletes the integration with its token. Rejected while a deployment uses it, unless that deployment is being deleted and cannot be restored.',
         params,
         querystring: noQuery,
-        response: { 204: z.null().describe('It is gone.'), ...errorAnswers(404, 409) },
+        response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404, 409) },
       },
     },
     async (request, reply) => {

@@ -108,7 +108,7 @@ export function listenerChangeRoutes(app: FastifyInstance, deps: ApiDeps): void 
           "Forgets a listener of the tenant's own; one that still runs is refused from then on. Refused while deployments use it, those that are being deleted included. The platform's cannot be deleted: 403.",
         params,
         querystring: noQuery,
-        response: { 204: z.null().describe('It is gone.'), ...errorAnswers(404, 409) },
+        response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404, 409) },
       },
     },
     async (request, reply) => {

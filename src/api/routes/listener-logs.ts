@@ -94,7 +94,7 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
       config: { ...config, waits: true },
       schema: {
         tags: ['listener protocol'],
-        summary: 'Who wants to read logs; waits for somebody.',
+        summary: 'Get log requests. Waits until there is one.',
         params,
         querystring: logRequestsQuerySchema,
         response: { 200: logRequestsResponseSchema, ...errorAnswers(404, 409) },
@@ -117,7 +117,7 @@ function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes
       config,
       schema: {
         tags: ['listener protocol'],
-        summary: 'Lines of logs for who wants to read them.',
+        summary: 'Send log lines to a reader.',
         params: params.extend({ request_id: z.uuid() }),
         body: logChunkSchema,
         response: { 200: logChunkResponseSchema, ...errorAnswers(404, 409, 413, 415) },
@@ -152,7 +152,7 @@ export function addLogRoutes(options: ProtocolRoutes): void {
       config,
       schema: {
         tags: ['listener protocol'],
-        summary: 'Lines of the log of a build.',
+        summary: 'Send log lines of a build.',
         params,
         body: buildLogsRequestSchema,
         response: { 200: buildLogsResponseSchema, ...errorAnswers(404, 409, 413, 415) },

@@ -161,8 +161,8 @@ function addRoutes(
       config,
       schema: {
         tags: ['listener protocol'],
-        summary: 'Who holds the lease of a listener.',
-        description: 'Takes nothing: a way to try out hub URL, key and listener id.',
+        summary: 'Get the lease of a listener.',
+        description: 'Reads the lease without taking it. Use it to check hub URL, key and listener id.',
         params,
         querystring: noQuery,
         response: { 200: leaseStateSchema, ...errorAnswers(404) },
@@ -192,7 +192,7 @@ function addRoutes(
       config: { ...config, waits: true },
       schema: {
         tags: ['listener protocol'],
-        summary: 'Work that is due; waits for some.',
+        summary: 'Get due work items. Waits until there is one.',
         params,
         querystring: workQuerySchema,
         response: { 200: workResponseSchema, ...refusals },
@@ -216,7 +216,7 @@ function addRoutes(
       bodyLimit: BODY_LIMIT,
       schema: {
         tags: ['listener protocol'],
-        summary: 'What was done and seen.',
+        summary: 'Report results and statuses.',
         params,
         body: reportsRequestSchema,
         response: { 200: reportsResponseSchema, ...refusals },
@@ -245,7 +245,7 @@ function addRoutes(
       bodyLimit: BODY_LIMIT,
       schema: {
         tags: ['listener protocol'],
-        summary: 'What is in the cluster.',
+        summary: 'Report the inventory of the cluster.',
         params,
         body: inventoryRequestSchema,
         response: { 200: inventoryResponseSchema, ...refusals },

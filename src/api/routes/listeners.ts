@@ -37,7 +37,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['listeners'],
         summary: 'Create a listener',
         description:
-          'Registers a cluster of the tenant. Its listener then runs with a key of the scope listeners:run, which may run and read listeners, but not make or change them.',
+          'Registers a cluster of the tenant. Its listener needs a key with the scope listeners:run. Such a key can run and read listeners, but not create or change them.',
         querystring: noQuery,
         body: listenerBodySchema,
         response: { 201: listenerSchema, ...errorAnswers(400, 409, 413, 415) },

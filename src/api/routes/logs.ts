@@ -34,7 +34,7 @@ const options = z.strictObject({
     .datetime({ offset: true })
     .max(40)
     .optional()
-    .describe('Only what was written at this time or later, to the second.'),
+    .describe('Only lines from this time or later, to the second.'),
   limit: integer(z.int().min(1).max(10_000))
     .default(DEFAULT_LINES)
     .describe(`Most lines of each container, its newest. Default ${DEFAULT_LINES}.`),
@@ -46,7 +46,7 @@ const options = z.strictObject({
   previous: booleanQuery
     .default(false)
     .describe(
-      'True: of containers that run again, what their runs before the present ones printed: why one crashed. Not with `follow`.',
+      'True: logs of the previous instance of restarted containers, to see why one crashed. Not with `follow`.',
     ),
 });
 
@@ -58,7 +58,7 @@ const query = options.refine(({ follow, previous }) => !(follow && previous), {
 const logsSchema = z
   .object({
     resources: z.array(logLineSchema).describe('Oldest first.'),
-    end: z.string().describe('Why nothing comes after these lines, as a sentence; also what is missing.'),
+    end: z.string().describe('Message that says why the log ends, and what is missing.'),
   })
   .describe('Lines of logs.');
 
@@ -148,7 +148,7 @@ export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
         summary: 'Get the logs of a deployment',
         operationId: 'getLogs',
         description:
-          'What the containers of its pods print, and those of its database and cache: read in the cluster when asked for, nothing is kept. Keys without the scope secrets:read see the values of its secrets masked.',
+          'Logs of the containers of its pods, including database and cache. Berth reads them in the cluster on demand and does not store them. For keys without the scope secrets:read, the values of secrets are masked.',
         params,
         querystring: query,
         response: {

@@ -15,19 +15,19 @@ import { deploymentParams, noQuery } from '../query.ts';
 
 const pushTokenSchema = z
   .object({
-    registry_url: z
-      .string()
-      .describe('Host of the registry, with its port if it has one: what docker login takes.'),
+    registry_url: z.string().describe('Host of the registry, with its port if any. Use it in docker login.'),
     image_uri: z
       .string()
-      .describe('Repository to push to, without tag; with the tag that was pushed, the image_uri to PATCH.'),
+      .describe(
+        'Repository to push to, without a tag. With the pushed tag, it is the image_uri for a PATCH.',
+      ),
     username: z.string().describe('User name for the registry.'),
     token: z
       .string()
       .describe(
-        'Password for the registry: push and pull, in this repository alone. Shown once, and not kept.',
+        'Password for the registry. It allows push and pull in this repository only. Shown only once and not stored.',
       ),
-    expires_at: timeSchema.describe('From then on it is not valid; deleting the deployment ends it sooner.'),
+    expires_at: timeSchema.describe('Expiry time. The deletion of the deployment ends it earlier.'),
   })
   .describe('Short-lived credentials for the registry of the platform.');
 
@@ -60,10 +60,10 @@ export function pushTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['registry'],
         summary: 'Create a push token',
         description:
-          "Short-lived credentials for the deployment's own repository in the platform's registry, for docker login, skopeo, crane and their like. Only for internal_image. A pushed tag is deployed by a PATCH of image_uri, a tag that was moved by POST of a revision.",
+          "Creates short-lived credentials for the deployment's repository in the platform's registry, for docker login, skopeo, crane and similar clients. Only for internal_image. To deploy a pushed tag, PATCH image_uri. To deploy a moved tag, POST a revision.",
         params: deploymentParams,
         querystring: noQuery,
-        body: z.strictObject({}).nullish().describe('None, or an empty object.'),
+        body: z.strictObject({}).nullish().describe('No body, or an empty object.'),
         response: { 200: pushTokenSchema, ...errorAnswers(400, 404, 409, 413, 415) },
       },
     },

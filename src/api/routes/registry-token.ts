@@ -27,11 +27,11 @@ const service = z
   .string()
   .max(512)
   .optional()
-  .describe('The registry, as its configuration calls it. Another one is refused.');
+  .describe('Service name of the registry, as in its configuration. Other names are rejected.');
 const scope = z
   .union([scopeText, z.array(scopeText).max(MAX_SCOPES)])
   .default([])
-  .describe('What is to be done, such as repository:PATH:pull,push; may be repeated.');
+  .describe('Requested access, such as repository:PATH:pull,push. Can be repeated.');
 
 const query = z.looseObject({ service, scope });
 const form = z.looseObject({
@@ -42,7 +42,7 @@ const form = z.looseObject({
     .string()
     .max(4096)
     .optional()
-    .describe('The credential, for password; the name beside it is not looked at.'),
+    .describe('The credential, for the grant type password. The user name is ignored.'),
   refresh_token: z.string().max(4096).optional().describe('The credential, for refresh_token.'),
 });
 
@@ -50,10 +50,12 @@ const tokenSchema = z
   .object({
     token: z
       .string()
-      .describe('For the registry, as bearer token. Gives what was asked for as far as the credential does.'),
-    access_token: z.string().describe('The same.'),
-    expires_in: z.int().describe('Seconds for which it holds.'),
-    issued_at: timeSchema.describe('When it was made.'),
+      .describe(
+        'Bearer token for the registry. It grants the requested access as far as the credential allows.',
+      ),
+    access_token: z.string().describe('The same token.'),
+    expires_in: z.int().describe('Lifetime in seconds.'),
+    issued_at: timeSchema.describe('Time of creation.'),
   })
   .describe('A token for the registry.');
 
@@ -140,7 +142,7 @@ export function registryTokenRoutes(parent: FastifyInstance, deps: ApiDeps, limi
           tags,
           summary: 'Get a registry token',
           description:
-            'For clients of the registry, which are sent here by it. Basic credentials: those of a push-token, or of a cluster; any user name.',
+            'Token endpoint for clients of the registry. Send the credentials of a push token or of a cluster as Basic authentication, with any user name.',
           querystring: query,
           response,
         },
@@ -154,7 +156,7 @@ export function registryTokenRoutes(parent: FastifyInstance, deps: ApiDeps, limi
         schema: {
           tags,
           summary: 'Request a registry token',
-          description: 'The same as a form, as of OAuth 2.',
+          description: 'The same request as an OAuth 2 form.',
           consumes: [FORM],
           body: form,
           response: { ...response, ...errorAnswers(413, 415) },

@@ -12,13 +12,13 @@ import { presentRevision, revisionParams, revisionSchema } from './revisions.ts'
 
 const headers = z.looseObject({
   'idempotency-key': idempotencyKeyHeader.describe(
-    'For 24 hours, the same key answers the revision made by the first request.',
+    'For 24 hours, a request with the same key returns the revision that the first request created.',
   ),
   'if-match': ifMatchHeader,
 });
 type Headers = z.infer<typeof headers>;
 
-const body = z.strictObject({}).nullish().describe('None, or an empty object.');
+const body = z.strictObject({}).nullish().describe('No body, or an empty object.');
 const answers = { 201: revisionSchema, ...errorAnswers(400, 404, 409, 412, 413, 415) };
 const config = {
   access: { scopes: ['deployments:write'] },
@@ -63,7 +63,7 @@ export function revisionRepeatRoutes(app: FastifyInstance, deps: ApiDeps): void 
         tags: ['revisions'],
         summary: 'Create a revision',
         description:
-          "Always makes a new revision, of the latest one's content. A moved tag is looked up again, a repository built again. Before the first image there is none to repeat: 400.",
+          'Creates a new revision with the content of the latest one. A tag is resolved again, a repository is built again. Before the first image, the response is 400.',
         params: deploymentParams,
         headers,
         querystring: noQuery,
@@ -109,11 +109,11 @@ export function revisionRepeatRoutes(app: FastifyInstance, deps: ApiDeps): void 
   ofOne('redeploy', {
     summary: 'Deploy a revision again',
     description:
-      'Makes a new revision of the same content as this one: source_revision_config and secrets, and the image by the digest that was resolved or built. How a failed revision is tried again. One that was never built is built.',
+      'Creates a new revision with the same content: source_revision_config, secrets, and the image by its resolved or built digest. Use it to retry a failed revision. A revision without a build is built.',
   });
   ofOne('rollback', {
     summary: 'Roll back to a revision',
     description:
-      "Makes a new revision of this one's whole content: source_revision_config, secrets, and the image by the digest that was resolved or built. The deployment shows it as its latest afterwards. source_config is not part of a revision and stays.",
+      'Creates a new revision with the content of this one: source_revision_config, secrets, and the image by its resolved or built digest. It becomes the latest revision. source_config is not part of a revision and does not change.',
   });
 }

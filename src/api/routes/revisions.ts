@@ -15,8 +15,8 @@ import { booleanQuery, csv, deploymentParams, nextOffset, noQuery, pageQuery } f
 
 const shownBuildSchema = revisionBuildSchema
   .extend({
-    started_at: timeSchema.optional().describe('When its Job began.'),
-    finished_at: timeSchema.optional().describe('When it had its last word.'),
+    started_at: timeSchema.optional().describe('Start time of the Job.'),
+    finished_at: timeSchema.optional().describe('Time of the final status.'),
   })
   .describe('A build of an image.');
 
@@ -25,19 +25,17 @@ export const revisionSchema = z
     id: uuidSchema.describe('Id, a UUID.'),
     deployment_id: uuidSchema.describe('The deployment.'),
     number: z.int().describe('1, 2, 3 … within the deployment.'),
-    status: z.enum(REVISION_STATUSES).describe('Where it stands.'),
-    reason: z.string().nullable().describe('Why, as one word of a closed list.'),
-    message: z.string().nullable().describe('Why, as a sentence.'),
+    status: z.enum(REVISION_STATUSES).describe('Status of the revision.'),
+    reason: z.string().nullable().describe('Reason, one of a fixed list.'),
+    message: z.string().nullable().describe('Message with the details.'),
     source_revision_config: shownRevisionConfigSchema.describe(
-      'What it is made of; never changes, but that the server fills in what a build made: image_uri and repo_commit_sha.',
+      'Content of the revision. It never changes, except that the server sets image_uri and repo_commit_sha after a build.',
     ),
     resolved_image: z.string().nullable().describe('Image pinned to its digest, once known.'),
-    build: shownBuildSchema
-      .nullable()
-      .describe('How its build went, or goes; null: nothing of it was built.'),
-    created_at: timeSchema.describe('When it was made.'),
-    updated_at: timeSchema.describe('When its status last changed.'),
-    deployed_at: timeSchema.nullable().describe('When every component ran it.'),
+    build: shownBuildSchema.nullable().describe('State of the build. null: the revision was not built.'),
+    created_at: timeSchema.describe('Time of creation.'),
+    updated_at: timeSchema.describe('Time of the last status change.'),
+    deployed_at: timeSchema.nullable().describe('Time when every component ran the revision.'),
   })
   .describe('A revision: one version of source_revision_config and secrets.');
 type ShownRevision = z.infer<typeof revisionSchema>;
@@ -94,9 +92,7 @@ const ACCESS = { scopes: ['deployments:read'] } as const;
 const listQuery = z.strictObject({
   ...pageQuery,
   status: csv(z.enum(REVISION_STATUSES)).optional().describe('Any of these, separated by commas.'),
-  remote_reconciled: booleanQuery
-    .optional()
-    .describe('Whether the cluster has given its final word on the revision.'),
+  remote_reconciled: booleanQuery.optional().describe('Whether the revision has reached a final status.'),
 });
 
 /** `/v2/deployments/{id}/revisions`. */

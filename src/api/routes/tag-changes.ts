@@ -25,7 +25,7 @@ import {
  */
 
 const WRITE = { scopes: ['deployments:write'] } as const;
-const GONE = z.null().describe('It is gone.');
+const GONE = z.null().describe('Deleted.');
 
 function keyChanges(app: FastifyInstance, deps: ApiDeps): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
@@ -37,7 +37,7 @@ function keyChanges(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tags'],
         summary: 'Rename a tag key',
-        description: 'Deployments keep the tag: they carry its id.',
+        description: 'Deployments keep the tag, because they refer to its id.',
         params: keyParams,
         querystring: noQuery,
         body: keyBodySchema,
@@ -67,8 +67,7 @@ function keyChanges(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tags'],
         summary: 'Delete a tag key',
-        description:
-          'Deletes the key with all its values, and takes them off the deployments that carry them.',
+        description: 'Deletes the key with all its values, and removes them from deployments.',
         params: keyParams,
         querystring: noQuery,
         response: { 204: GONE, ...errorAnswers(404) },
@@ -97,7 +96,7 @@ function valueChanges(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tags'],
         summary: 'Rename a tag value',
-        description: 'Deployments keep the tag: they carry its id.',
+        description: 'Deployments keep the tag, because they refer to its id.',
         params: valueParams,
         querystring: noQuery,
         body: valueBodySchema,
@@ -127,7 +126,7 @@ function valueChanges(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tags'],
         summary: 'Delete a tag value',
-        description: 'Deletes the value, and takes it off the deployments that carry it.',
+        description: 'Deletes the value, and removes it from deployments.',
         params: valueParams,
         querystring: noQuery,
         response: { 204: GONE, ...errorAnswers(404) },

@@ -44,7 +44,7 @@ function keyRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tags'],
         summary: 'Create a tag key',
-        description: 'A key whose values can be given to deployments.',
+        description: 'Creates a tag key. Its values can be assigned to deployments.',
         querystring: noQuery,
         body: keyBodySchema,
         response: { 201: tagKeySchema, ...errorAnswers(400, 409, 413, 415) },
@@ -158,7 +158,7 @@ function assignment(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tags'],
         summary: 'Set the tag values of a deployment',
-        description: 'Gives a deployment exactly these tag values. Nothing of it runs anew.',
+        description: 'Replaces the tag values of a deployment. No pod restarts.',
         params: deploymentParams,
         querystring: noQuery,
         headers: ifMatchHeaders,
@@ -166,11 +166,11 @@ function assignment(app: FastifyInstance, deps: ApiDeps): void {
           .strictObject({
             tag_value_ids: z.array(uuidSchema).max(MAX_TAG_VALUES).describe('Ids of the tag values.'),
           })
-          .describe('The whole list of tag values.'),
+          .describe('The complete list of tag values.'),
         response: {
           200: z
             .object({ resources: z.array(tagValueSchema).describe('Oldest first.') })
-            .describe('The tag values that the deployment now has.'),
+            .describe('The new tag values of the deployment.'),
           ...errorAnswers(400, 404, 409, 412, 413, 415),
         },
       },

@@ -17,30 +17,32 @@ import { filterText, nextOffset, noQuery, pageQuery } from '../query.ts';
 const ADMIN = { scopes: ['admin'], tenant: 'any' } as const;
 
 const ownQuotasSchema = tenantQuotaChangesSchema.describe(
-  'Quotas of this tenant in place of those of the policy; an entry that is absent is the policy’s, null is no limit.',
+  'Quotas of this tenant. Absent entries use the policy. null means no limit.',
 );
 
 const createBodySchema = z
   .strictObject({ name: tenantNameSchema, quotas: ownQuotasSchema.nullish() })
-  .describe('A tenant to be made.');
+  .describe('The tenant to create.');
 const patchBodySchema = z
   .strictObject({
     name: tenantNameSchema.optional(),
     quotas: ownQuotasSchema
       .nullish()
-      .describe('All quotas of its own from now on, replaced whole; null: none, the policy’s hold.'),
+      .describe('The complete new quotas of the tenant. null: use those of the policy.'),
   })
-  .describe('What is to be changed of a tenant; what is absent stays.');
+  .describe('The changes. Absent fields keep their value.');
 
 const tenantSchema = z
   .object({
     id: uuidSchema.describe('Id, a UUID.'),
     name: z.string().describe('Name.'),
     quotas: ownQuotasSchema,
-    quotas_in_force: tenantQuotasSchema.describe('Its own quotas, else those of the policy; null: no limit.'),
-    created_at: timeSchema.describe('When it was made.'),
+    quotas_in_force: tenantQuotasSchema.describe(
+      'Quotas of the tenant, or else those of the policy. null: no limit.',
+    ),
+    created_at: timeSchema.describe('Time of creation.'),
   })
-  .describe('A tenant: owner of deployments, keys and all else.');
+  .describe('A tenant. It owns deployments, keys and other objects.');
 const tenantListSchema = z
   .object({
     resources: z.array(tenantSchema).describe('Newest first.'),
@@ -91,11 +93,11 @@ function reads(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tenants'],
         summary: 'List tenants',
-        description: 'All tenants, newest first. All filters that are given must hold.',
+        description: 'All tenants, newest first. Filters are combined with AND.',
         querystring: z.strictObject({
           ...pageQuery,
-          name: filterText.optional().describe('Name, exactly.'),
-          name_contains: filterText.optional().describe('Part of the name, case as given.'),
+          name: filterText.optional().describe('Exact name.'),
+          name_contains: filterText.optional().describe('Part of the name, case-sensitive.'),
         }),
         response: { 200: tenantListSchema, ...errorAnswers() },
       },
@@ -116,7 +118,8 @@ function reads(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tenants'],
         summary: 'Get a tenant',
-        description: 'One tenant, with its quotas. What it uses of them: GET /v2/usage with its X-Tenant-Id.',
+        description:
+          'Returns one tenant with its quotas. For the usage, send GET /v2/usage with its X-Tenant-Id.',
         params,
         querystring: noQuery,
         response: { 200: tenantSchema, ...errorAnswers(404) },
@@ -141,7 +144,7 @@ function creation(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tenants'],
         summary: 'Create a tenant',
-        description: 'Makes a tenant. Its first key is made with POST /v2/api-keys and its X-Tenant-Id.',
+        description: 'Creates a tenant. Create its first key with POST /v2/api-keys and its X-Tenant-Id.',
         querystring: noQuery,
         body: createBodySchema,
         response: { 201: tenantSchema, ...errorAnswers(409, 413, 415) },
@@ -173,7 +176,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['tenants'],
         summary: 'Change a tenant',
         description:
-          'Renames a tenant or sets its quotas. A quota below what is used stops nothing: from then on only changes that use more are refused.',
+          'Renames a tenant or sets its quotas. A quota below the usage stops nothing. The API then rejects changes that increase the usage.',
         params,
         querystring: noQuery,
         body: patchBodySchema,
@@ -203,10 +206,10 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['tenants'],
         summary: 'Delete a tenant',
         description:
-          'Deletes a tenant with its API keys, tags, integrations and tracing projects. Refused while it has deployments or listeners, and with a key of the tenant itself. Its history stays.',
+          'Deletes a tenant with its API keys, tags, integrations and tracing projects. Rejected while it has deployments or listeners, and with a key of the tenant itself. The history of the tenant remains.',
         params,
         querystring: noQuery,
-        response: { 204: z.null().describe('It is gone.'), ...errorAnswers(404, 409) },
+        response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404, 409) },
       },
     },
     async (request, reply) => {

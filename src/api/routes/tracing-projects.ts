@@ -20,13 +20,13 @@ const projectSchema = z
   .object({
     id: uuidSchema.describe('Id, a UUID.'),
     tenant_id: uuidSchema.describe('Owner.'),
-    name: z.string().describe('Name: that of the deployment it was made with.'),
-    created_at: timeSchema.describe('When it was made.'),
+    name: z.string().describe('Name: the name of the first deployment that used it.'),
+    created_at: timeSchema.describe('Time of creation.'),
     backend_synced_at: timeSchema
       .nullable()
-      .describe('When the tracing backend last acknowledged it; null: never, or there is none.'),
+      .describe('Time of the last acknowledgement by the tracing backend. null: never, or no backend.'),
   })
-  .describe('A tracing project: what the pods of deployments of its name report to.');
+  .describe('A tracing project. The pods of deployments with its name report to it.');
 
 const projectListSchema = z
   .object({
@@ -56,10 +56,10 @@ function deletion(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['tracing projects'],
         summary: 'Delete a tracing project',
         description:
-          'Deletes one that a deployment has left behind. Refused while a deployment uses it, one that is being deleted included; DELETE of a deployment with delete_tracing_project takes both.',
+          'Deletes a tracing project that a deleted deployment left. Rejected while a deployment uses it, even one that is being deleted. To delete both, DELETE the deployment with delete_tracing_project.',
         params,
         querystring: noQuery,
-        response: { 204: z.null().describe('It is gone.'), ...errorAnswers(404, 409) },
+        response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404, 409) },
       },
     },
     async (request, reply) => {

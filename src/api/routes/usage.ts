@@ -12,24 +12,20 @@ import { noQuery } from '../query.ts';
 
 const usageSchema = z
   .object({
-    quotas: tenantQuotasSchema.describe('What the tenant may use at most; null: no limit.'),
+    quotas: tenantQuotasSchema.describe('Quotas. null: no limit.'),
     usage: z
       .object({
         deployments: z.int().describe('Deployments that are not being deleted.'),
         being_deleted: z
           .int()
-          .describe('Deployments that are still being deleted: their volumes count until they are gone.'),
-        cpu: z.number().describe('Cores that they request at full scale, databases and caches included.'),
-        memory_mb: z
-          .int()
-          .describe('Memory that they request at full scale, in MiB, databases and caches included.'),
-        storage_gi: z
-          .int()
-          .describe('Storage of databases, in GiB: of every volume that is there or wanted.'),
+          .describe('Deployments that are being deleted. Their volumes count until the deletion ends.'),
+        cpu: z.number().describe('Requested cores at full scale, including databases and caches.'),
+        memory_mb: z.int().describe('Requested memory at full scale in MiB, including databases and caches.'),
+        storage_gi: z.int().describe('Storage of databases in GiB, for every existing or requested volume.'),
       })
-      .describe('What it uses. A deployment that is switched off counts for its storage alone.'),
+      .describe('Usage. For a deployment that is switched off, only its storage counts.'),
   })
-  .describe('What a tenant uses, and may use.');
+  .describe('Usage and quotas of a tenant.');
 
 /** `/v2/usage`. */
 export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
@@ -40,7 +36,7 @@ export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['tenants'],
         summary: 'Get the usage of the tenant',
-        description: 'The quotas in force for the tenant, and what its deployments use of them together.',
+        description: 'Returns the quotas of the tenant, and the total usage of its deployments.',
         querystring: noQuery,
         response: { 200: usageSchema, ...errorAnswers() },
       },

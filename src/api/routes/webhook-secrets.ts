@@ -17,27 +17,25 @@ const WRITE = { scopes: ['deployments:write'] } as const;
 const FORMER_VALID_MS = 86_400_000;
 
 const params = z.strictObject({ integration_id: uuidSchema.describe('Id of the integration.') });
-const body = z.strictObject({}).nullish().describe('None, or an empty object.');
+const body = z.strictObject({}).nullish().describe('No body, or an empty object.');
 
 const secretSchema = z
   .object({
     url: z
       .string()
-      .describe(
-        'Where the git host is to send its deliveries; a path, where the API does not know its own URL.',
-      )
+      .describe('Payload URL for the git host. Only a path if the API does not know its own URL.')
       .meta({ examples: ['https://berth.example.com/v2/webhooks/0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77'] }),
     secret: z
       .string()
       .describe(
-        'The secret: of GitHub the secret of the webhook, of GitLab its secret token or its signing token. Shown this once.',
+        'The secret: the webhook secret of GitHub, or the secret token or signing token of GitLab. Shown only once.',
       )
       .meta({ examples: ['whsec_'] }),
     former_valid_until: timeSchema
       .nullable()
-      .describe('Until then the secret before it is taken, too; null: there was none.'),
+      .describe('End of the validity of the former secret. null: there was none.'),
   })
-  .describe('What a webhook of the git host is set up with.');
+  .describe('Settings for the webhook of the git host.');
 
 /** `/v2/integrations/{id}/webhook-secret`. */
 export function webhookSecretRoutes(app: FastifyInstance, deps: ApiDeps): void {
@@ -52,7 +50,7 @@ export function webhookSecretRoutes(app: FastifyInstance, deps: ApiDeps): void {
         tags: ['integrations'],
         summary: 'Create a webhook secret',
         description:
-          'Makes the secret that the webhooks of the git host sign with, and answers it this once. One that is there is replaced, and taken for another 24 hours; to end it at once, delete it first.',
+          'Creates the secret that webhooks of the git host use for signatures. Only this response shows it. A former secret stays valid for 24 hours. To invalidate it at once, delete it first.',
         params,
         querystring: noQuery,
         body,
@@ -84,11 +82,10 @@ export function webhookSecretRoutes(app: FastifyInstance, deps: ApiDeps): void {
       schema: {
         tags: ['integrations'],
         summary: 'Delete the webhook secret',
-        description:
-          'From then on the integration takes no webhooks. Where there is no secret, nothing changes.',
+        description: 'The integration then accepts no webhooks. Without a secret, nothing changes.',
         params,
         querystring: noQuery,
-        response: { 204: z.null().describe('It is gone.'), ...errorAnswers(404) },
+        response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404) },
       },
     },
     async (request, reply) => {

@@ -19,28 +19,34 @@ const params = z.strictObject({ integration_id: uuidSchema.describe('Id of the i
 
 /** As git hosts write them; names that are read elsewhere stand here for the document. */
 const headers = z.looseObject({
-  'x-github-event': z.string().optional().describe('GitHub: what happened, such as push or ping.'),
-  'x-github-delivery': z.string().optional().describe('GitHub: id of the event; a repetition has the same.'),
+  'x-github-event': z.string().optional().describe('GitHub: type of the event, such as push or ping.'),
+  'x-github-delivery': z
+    .string()
+    .optional()
+    .describe('GitHub: id of the event. A repeated delivery has the same id.'),
   'x-hub-signature-256': z.string().optional().describe('GitHub: HMAC-SHA256 of the body with the secret.'),
   'x-gitlab-token': z.string().optional().describe('GitLab: the secret.'),
   'x-gitlab-event-uuid': z.string().optional().describe('GitLab: id of the event.'),
   'webhook-id': z.string().optional().describe('GitLab with a signing token: id of the delivery.'),
-  'webhook-timestamp': z.string().optional().describe('GitLab with a signing token: when it was signed.'),
+  'webhook-timestamp': z.string().optional().describe('GitLab with a signing token: time of the signature.'),
   'webhook-signature': z
     .string()
     .optional()
     .describe('GitLab with a signing token: HMAC-SHA256 of id, time and body.'),
-  'idempotency-key': z.string().optional().describe('GitLab: id of the delivery; a repetition has the same.'),
+  'idempotency-key': z
+    .string()
+    .optional()
+    .describe('GitLab: id of the delivery. A repeated delivery has the same id.'),
 });
 
-const body = z.looseObject({}).describe('The payload of the git host. What is not needed is not looked at.');
+const body = z.looseObject({}).describe('The payload of the git host. Unused fields are ignored.');
 
 const answerSchema = z
   .object({
-    event: z.string().describe('What the git host told of.'),
+    event: z.string().describe('Kind of the event.'),
     result: z
       .enum(['taken', 'repeated', 'ignored'])
-      .describe('repeated: it was taken before; ignored: it concerns no branch.'),
+      .describe('repeated: the delivery was accepted before. ignored: it does not concern a branch.'),
     deployments: z
       .array(
         z
@@ -49,15 +55,15 @@ const answerSchema = z
             outcome: z
               .enum(['revision_made', 'nothing_to_build', 'failed'])
               .describe(
-                'nothing_to_build: it is at this commit or a later one already, or the branch was deleted. failed: its events say why.',
+                'nothing_to_build: the deployment already has this commit or a newer one, or the branch was deleted. failed: the events of the deployment give the reason.',
               ),
-            revision_id: uuidSchema.nullable().describe('The revision that was made; null: none was.'),
+            revision_id: uuidSchema.nullable().describe('The created revision. null: none.'),
           })
-          .describe('What the push did to a deployment.'),
+          .describe('Result of the push for one deployment.'),
       )
       .describe('The deployments of this integration that the push concerns.'),
   })
-  .describe('What was done.');
+  .describe('Results.');
 
 const nothingDone = (event: string, result: 'repeated' | 'ignored') => ({ event, result, deployments: [] });
 
@@ -75,7 +81,7 @@ export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
           tags: ['webhooks'],
           summary: 'Deliver a webhook',
           description:
-            'Where GitHub, GitLab and those who write their webhooks as these do tell of pushes: docs/build-on-push.md. Each push to the branch that a deployment with build_on_push tracks makes a revision of its newest commit. A delivery that comes again changes nothing.\n\nScope: none. The delivery must know the secret of the integration (POST /v2/integrations/{integration_id}/webhook-secret); an unknown integration and a wrong secret are answered alike.',
+            'Receives push events of GitHub, GitLab and compatible git hosts (docs/build-on-push.md). Each push to the tracked branch of a deployment with build_on_push creates a revision with the newest commit. A repeated delivery has no effect.\n\nScope: none. The delivery must know the secret of the integration (POST /v2/integrations/{integration_id}/webhook-secret); an unknown integration and a wrong secret are answered alike.',
           params,
           headers,
           querystring: noQuery,

@@ -29,13 +29,13 @@ export const containerSchema = z
       .describe(
         'When to pull the image. Default: Always for the tag latest or none, else IfNotPresent. In the hosting mode cloud Always holds, whatever is given.',
       ),
-    command: argumentsSchema.optional().describe("Program to run instead of the image's entry point."),
-    args: argumentsSchema.optional().describe("Arguments of it, instead of the image's."),
+    command: argumentsSchema.optional().describe('Program to run. Default: the entry point of the image.'),
+    args: argumentsSchema.optional().describe('Arguments of the program. Default: those of the image.'),
     workingDir: line(MAX_PATH_LENGTH)
       .refine((path) => path === '' || path.startsWith('/'), 'must be an absolute path')
       .refine((path) => !hasBackstep(path), "must not contain '..'")
       .optional()
-      .describe("Directory to start in. Default: the image's."),
+      .describe('Working directory. Default: that of the image.'),
     env: envSchema.optional().describe('Environment variables.'),
     envFrom: z
       .array(envFromSchema)
@@ -43,13 +43,13 @@ export const containerSchema = z
       .optional()
       .describe('Objects whose keys become environment variables.'),
     resources: resourceRequirementsSchema.optional(),
-    volumeMounts: volumeMountsSchema.optional().describe('Where volumes appear in the container.'),
+    volumeMounts: volumeMountsSchema.optional().describe('Volume mounts of the container.'),
     securityContext: securityContextSchema.optional(),
     restartPolicy: z
       .enum(['Always', 'OnFailure', 'Never'])
       .optional()
       .describe(
-        'Always: a native sidecar, started before the init containers after it and running beside the app. OnFailure, Never: Kubernetes 1.35 and newer; for what ends: a sidecar that has ended leaves its pod unready for good.',
+        'Always: a native sidecar. It starts before the next init container and runs as long as the app. OnFailure and Never need Kubernetes 1.35 or newer and are for containers that exit. A sidecar that has exited leaves its pod unready.',
       ),
   })
   .superRefine((container, ctx) => {

@@ -32,7 +32,7 @@ const envVarSourceSchema = z
     if (second)
       ctx.addIssue({ code: 'custom', path: [second[0]], message: 'must not be set: a value has one source' });
   })
-  .describe('Where the value comes from.');
+  .describe('Source of the value.');
 
 /** An environment variable of a container. */
 export const envVarSchema = z
@@ -40,7 +40,7 @@ export const envVarSchema = z
     name: envVarNameSchema.describe("Name of the variable: printable ASCII without '='."),
     value: text(MAX_ENV_VALUE)
       .optional()
-      .describe('Value; $(NAME) is replaced by variables defined before. Default empty.'),
+      .describe('Value. $(NAME) expands to a variable that is defined earlier. Default: empty.'),
     valueFrom: envVarSourceSchema.meta({ freeForm: true }).optional(),
   })
   .superRefine((variable, ctx) => {
@@ -65,7 +65,7 @@ const objectRefSchema = z.strictObject({
 /** All keys of a ConfigMap or Secret as environment variables. */
 export const envFromSchema = z
   .strictObject({
-    prefix: envVarNameSchema.or(z.literal('')).optional().describe('Text to put before each key.'),
+    prefix: envVarNameSchema.or(z.literal('')).optional().describe('Prefix of each key.'),
     configMapRef: objectRefSchema.optional().describe('The ConfigMap.'),
     secretRef: objectRefSchema.optional().describe('The Secret.'),
   })

@@ -124,12 +124,10 @@ function checkRequest(name: string, request: string, limit: string | undefined, 
 /** Requests and limits of a container. */
 export const resourceRequirementsSchema = z
   .strictObject({
-    limits: resourceListSchema
-      .optional()
-      .describe('Most of each resource that the container may use, as quantities.'),
+    limits: resourceListSchema.optional().describe('Limits of the container, as Kubernetes quantities.'),
     requests: resourceListSchema
       .optional()
-      .describe('What the scheduler reserves of each resource; default: the limits.'),
+      .describe('Requests of the container, as Kubernetes quantities. Default: the limits.'),
   })
   .superRefine(({ limits = {}, requests = {} }, ctx) => {
     const limitOf = (name: string) => (Object.hasOwn(limits, name) ? limits[name] : undefined);

@@ -42,7 +42,7 @@ function checkLocalhostProfile(profile: Profile, ctx: Pick<z.core.$RefinementCtx
 
 const seccompProfileSchema = z
   .strictObject({
-    type: z.enum(PROFILE_TYPES).describe('Which profile.'),
+    type: z.enum(PROFILE_TYPES).describe('Kind of the profile.'),
     localhostProfile: descendingPathSchema
       .optional()
       .describe("Profile on the node, relative to the kubelet's seccomp directory. Only with Localhost."),
@@ -52,11 +52,11 @@ const seccompProfileSchema = z
 
 const appArmorProfileSchema = z
   .strictObject({
-    type: z.enum(PROFILE_TYPES).describe('Which profile.'),
+    type: z.enum(PROFILE_TYPES).describe('Kind of the profile.'),
     localhostProfile: line(MAX_PATH_LENGTH)
       .refine((profile) => profile.trim() === profile, 'must not begin or end with white space')
       .optional()
-      .describe('Name of a profile loaded on the node. Only with Localhost.'),
+      .describe('Name of a profile that is loaded on the node. Only with Localhost.'),
   })
   .superRefine(checkLocalhostProfile)
   .describe('AppArmor profile of the container.');
@@ -80,7 +80,7 @@ const capabilitiesSchema = z
 const securityContextShape = z.strictObject({
   runAsUser: z.int().min(0).max(MAX_ID).optional().describe("User id to run as. Default: the image's."),
   runAsGroup: z.int().min(0).max(MAX_ID).optional().describe("Group id to run as. Default: the runtime's."),
-  runAsNonRoot: z.boolean().optional().describe('Refuse to start as user 0.'),
+  runAsNonRoot: z.boolean().optional().describe('Do not start the container as user 0.'),
   readOnlyRootFilesystem: z.boolean().optional().describe('Mount the root file system read-only.'),
   allowPrivilegeEscalation: z
     .boolean()

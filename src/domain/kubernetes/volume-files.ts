@@ -20,12 +20,12 @@ const keyToPathSchema = z
     path: volumeFilePathSchema.describe("Relative path of the file; without '..'."),
     mode: modeSchema.optional().describe('Permission bits of this file: 0 to 511 (octal 0777).'),
   })
-  .describe('One key as one file.');
+  .describe('A key that becomes a file.');
 
 export const keyToPathListSchema = z
   .array(keyToPathSchema)
   .max(MAX_FILES)
-  .describe('Keys to project, and where; without it every key becomes a file of its name.');
+  .describe('Keys to project, with their paths. Default: every key becomes a file with the name of the key.');
 
 const downwardApiFileSchema = z
   .strictObject({
@@ -41,7 +41,7 @@ const downwardApiFileSchema = z
     if (!file.fieldRef && !file.resourceFieldRef)
       ctx.addIssue({ code: 'custom', path: ['fieldRef'], message });
   })
-  .describe('One field of the pod as one file.');
+  .describe('A field of the pod that becomes a file.');
 
 export const downwardApiFilesSchema = z.array(downwardApiFileSchema).max(MAX_FILES).describe('The files.');
 
@@ -65,13 +65,13 @@ export const projectedSourceSchema = z
       .describe('Fields of the pod.'),
     serviceAccountToken: z
       .strictObject({
-        audience: line(1024).optional().describe('For whom the token is valid. Default: the API server.'),
+        audience: line(1024).optional().describe('Audience of the token. Default: the API server.'),
         expirationSeconds: z
           .int()
           .min(MIN_TOKEN_SECONDS)
           .max(MAX_TOKEN_SECONDS)
           .optional()
-          .describe('How long the token is valid, in seconds; at least 600. Default 3600.'),
+          .describe('Lifetime of the token in seconds, at least 600. Default 3600.'),
         path: volumeFilePathSchema.describe("Relative path of the token's file; without '..'."),
       })
       .optional()
@@ -121,4 +121,4 @@ export const projectedSourcesSchema = z
       }
     }
   })
-  .describe('What to put together.');
+  .describe('Sources of the files.');

@@ -22,7 +22,7 @@ export const volumeMountSchema = z
       .enum(['None', 'HostToContainer', 'Bidirectional'])
       .optional()
       .describe(
-        'Whether later mounts of the host appear in the container, and the other way round. Bidirectional: privileged containers only.',
+        'How mounts propagate between host and container. Bidirectional: privileged containers only.',
       ),
     readOnly: z.boolean().optional().describe('Mount read-only. Default false.'),
     subPathExpr: descendingPathSchema
@@ -40,7 +40,7 @@ export const volumeMountSchema = z
       });
     }
   })
-  .describe('Where a volume appears in a container.');
+  .describe('A volume mount of a container.');
 export type VolumeMount = z.infer<typeof volumeMountSchema>;
 
 /** Most mounts of one container. */

@@ -56,8 +56,8 @@ const emptyDirVolumeSchema = z
     medium: line(63)
       .regex(MEDIUM, "must be '', 'Memory', 'HugePages' or 'HugePages-<size>'")
       .optional()
-      .describe('What it is stored on: the disk of the node (empty), Memory or HugePages.'),
-    sizeLimit: quantitySchema.optional().describe('How large it may grow, as a quantity.'),
+      .describe('Storage medium: the disk of the node (empty string), Memory or HugePages.'),
+    sizeLimit: quantitySchema.optional().describe('Size limit, as a Kubernetes quantity.'),
   })
   .describe('An empty directory that lives as long as the pod.');
 
@@ -103,14 +103,14 @@ const csiVolumeSchema = z
       .regex(CSI_DRIVER, 'must be a driver name such as csi.example.com')
       .describe('Name of the CSI driver.'),
     readOnly: z.boolean().optional().describe('Mount read-only. Default false.'),
-    fsType: line(63).optional().describe('File system to mount; empty: the driver decides.'),
-    volumeAttributes: z.record(line(253), line(4096)).optional().describe('Settings that the driver knows.'),
+    fsType: line(63).optional().describe('File system to mount. Empty: the driver decides.'),
+    volumeAttributes: z.record(line(253), line(4096)).optional().describe('Settings of the driver.'),
     nodePublishSecretRef: z
       .strictObject({ name: dnsSubdomainSchema.describe('Name of the Secret.') })
       .optional()
-      .describe('Secret that the driver gets when it mounts.'),
+      .describe('Secret that the driver receives when it mounts the volume.'),
   })
-  .describe('A volume that a CSI driver makes for this pod.');
+  .describe('A volume that a CSI driver creates for the pod.');
 
 /** A volume of a pod: a name and at most one source; none is an empty directory. */
 export const volumeSchema = z
@@ -134,7 +134,7 @@ export const volumeSchema = z
         message: 'must not be set: a volume has at most one source',
       });
   })
-  .describe('A volume of the pods; without a source an empty directory.');
+  .describe('A volume of the pods. Without a source, it is an empty directory.');
 export type Volume = z.infer<typeof volumeSchema>;
 
 /** Most volumes of one pod. */
