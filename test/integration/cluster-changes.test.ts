@@ -181,8 +181,7 @@ describe('other changes', () => {
       expect(await messageOf(prefix)).toContain(named);
       if (resource === 'deployments') expect((await world.status(prefix)).activeRevision).toBeUndefined();
       const from = written(prefix, resource);
-      const tries = () =>
-        operator.requests.filter(({ dryRun, path }) => dryRun && isOf(prefix, path)).length;
+      const tries = () => operator.requests.filter(({ dryRun, path }) => dryRun && isOf(prefix, path)).length;
       await world.until(prefix, 'tried twice', () => tries() >= 2);
       expect(written(prefix, resource)).toBe(from);
       expect(from).toBeLessThanOrEqual(5);
