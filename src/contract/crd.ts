@@ -50,6 +50,13 @@ const MORE_THAN_ZERO: ValidationRule = {
   message: 'must be more than 0: Kubernetes reads 0 as no limit',
 };
 
+/** The same of a map of limits, where 0 of an extended resource is no device. Other sizes of huge pages the operator checks. */
+const LIMITS_MORE_THAN_ZERO: ValidationRule = {
+  rule: "['cpu', 'memory', 'ephemeral-storage', 'hugepages-2Mi', 'hugepages-1Gi'].all(name, !(name in self) || !isQuantity(self[name]) || quantity(self[name]).isGreaterThan(quantity('0')))",
+  message:
+    'limits of cpu, memory, ephemeral-storage and huge pages must be more than 0: Kubernetes reads 0 as no limit',
+};
+
 /** As domain/kubernetes/image.ts, without its longest name and its digests. */
 const IMAGE_REFERENCE: ValidationRule = {
   rule: `self.matches(r'${IMAGE_PATTERN}') && !self.matches('^sha256([:@]|$)')`,
@@ -96,7 +103,7 @@ const IMAGES = [
   'spec.podTemplate.sidecars.items.image',
 ];
 
-/** Rules across fields and over time, by path; `items` steps into a list, `*` into a map. */
+/** Rules across fields and over time, by path; `items` steps into a list. */
 const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   '': [
     {
@@ -128,8 +135,8 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
       message: 'must be a repository of a registry, without tag and digest',
     },
   ],
-  'spec.podTemplate.initContainers.items.resources.limits.*': [MORE_THAN_ZERO],
-  'spec.podTemplate.sidecars.items.resources.limits.*': [MORE_THAN_ZERO],
+  'spec.podTemplate.initContainers.items.resources.limits': [LIMITS_MORE_THAN_ZERO],
+  'spec.podTemplate.sidecars.items.resources.limits': [LIMITS_MORE_THAN_ZERO],
   'spec.database.storage': [
     atMost(`${RESOURCE_LIMITS.storageGi}Gi`),
     {
@@ -173,8 +180,7 @@ const MERGING: Readonly<Record<string, StructuralSchema>> = {
 function at(schema: StructuralSchema, path: string): StructuralSchema {
   let found: StructuralSchema | undefined = schema;
   for (const step of path === '' ? [] : path.split('.')) {
-    if (step === '*') found = found?.additionalProperties;
-    else found = step === 'items' ? found?.items : found?.properties?.[step];
+    found = step === 'items' ? found?.items : found?.properties?.[step];
   }
   if (found === undefined) throw new Error(`failed to make the CRD: its schema has no ${path}`);
   return found;

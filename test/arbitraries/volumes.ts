@@ -102,7 +102,7 @@ export function volumeSources(options: KubernetesOptions) {
       .map(([secretName, rest]) => ({ secretName, ...rest })),
     emptyDir: partial({
       medium: fc.constantFrom('', 'Memory'),
-      sizeLimit: bytesText.filter((quantity) => !isZeroQuantity(quantity)),
+      sizeLimit: bytesText.map((quantity) => (isZeroQuantity(quantity) ? '1' : quantity)),
     }),
     persistentVolumeClaim: fc
       .tuple(subdomain, partial(readOnly))

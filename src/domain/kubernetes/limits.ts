@@ -4,7 +4,8 @@ import type { Volume } from './volume.ts';
 
 /**
  * Limits of 0. The kubelet reads a limit of 0 cores or bytes, and a sizeLimit of 0, as no limit at all, while quotas count
- * nothing for it. So no limit may be 0, in whatever spelling. A request of 0 reserves nothing, which is what it says.
+ * nothing for it. So no limit may be 0, in whatever spelling. A request of 0 reserves nothing, and 0 of an extended resource
+ * is no device, which is what they say.
  */
 export const ZERO_LIMIT = 'must be more than 0: Kubernetes reads 0 as no limit; leave it out for the default';
 
@@ -19,14 +20,14 @@ export function isZeroQuantity(quantity: string): boolean {
   return parseQuantity(quantity) === 0n;
 }
 
-/** The names of the limits that are 0. */
+/** The names of the limits that are 0 and mean no limit: of cpu, memory, ephemeral-storage and huge pages. */
 export function zeroLimits(limits: Readonly<Record<string, string | undefined>> = {}): string[] {
   return Object.entries(limits).flatMap(([name, quantity]) =>
-    quantity !== undefined && isZeroQuantity(quantity) ? [name] : [],
+    quantity !== undefined && !name.includes('/') && isZeroQuantity(quantity) ? [name] : [],
   );
 }
 
-/** Limits of 0 in a list of containers: of any resource. */
+/** Limits of 0 in a list of containers. */
 export function zeroContainerLimits(containers: readonly Pick<Container, 'resources'>[]): ZeroLimit[] {
   return containers.flatMap(({ resources }, index) =>
     zeroLimits(resources?.limits).map((name) => ({

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { customResourceDefinition } from '../../../src/contract/crd.ts';
 import { managedDeploymentSpecSchema } from '../../../src/contract/managed-deployment.ts';
+import type { StructuralSchema } from '../../../src/contract/structural-schema.ts';
 import { isZeroQuantity } from '../../../src/domain/kubernetes/limits.ts';
 import { resolvePolicy } from '../../../src/domain/policy.ts';
 import { resourceSpecSchema } from '../../../src/domain/resource-spec.ts';
@@ -21,7 +22,7 @@ describe('isZeroQuantity', () => {
 
 const container = (limits: object) => [{ name: 'helper', image: 'helper:1', resources: { limits } }];
 const atContainers = (list: string, zero: unknown) =>
-  ['cpu', 'memory', 'ephemeral-storage', 'hugepages-2Mi', 'example.com/gpu'].map((name) => ({
+  ['cpu', 'memory', 'ephemeral-storage', 'hugepages-2Mi', 'hugepages-32Mi'].map((name) => ({
     spec: { [list]: container({ memory: '1Gi', [name]: zero }) },
     path: [list, 0, 'resources', 'limits', name],
   }));
@@ -57,6 +58,12 @@ describe('every quantity and number of resource_spec', () => {
       const { error } = resourceSpecInputSchema.safeParse(spec);
       expect(error?.issues.map((issue) => issue.path)).toContainEqual(path);
     }
+  });
+
+  test('0 of an extended resource is no device, as it says', () => {
+    const gpus = { limits: { 'example.com/gpu': '0' }, requests: { 'example.com/gpu': '0' } };
+    const spec = { sidecars: [{ name: 'helper', image: 'helper:1', resources: gpus }] };
+    expect(resourceSpecInputSchema.safeParse(spec).success).toBe(true);
   });
 
   test.each(['-1', '-1m', '-0.1Gi'])('%s is refused as a limit, too', (negative) => {
@@ -97,8 +104,15 @@ describe('every quantity and number of the custom resource', () => {
     const limits = leaves.filter(({ path, schema }) => isQuantity(schema) && !/\.requests\./.test(path));
     // Six parts of two limits, two lists of containers, sizeLimit, storage.
     expect(limits).toHaveLength(6 * 2 + 2 + 1 + 1);
-    for (const { path, schema } of limits)
+    const lists = limits.filter(({ path }) => path.endsWith('.limits.*'));
+    expect(lists).toHaveLength(2);
+    for (const { path, schema } of limits.filter((limit) => !lists.includes(limit)))
       expect(rulesOf(schema).join(), path).toContain('must be more than 0');
+    const { properties = {} } = (spec?.properties?.['podTemplate'] ?? {}) as StructuralSchema;
+    for (const list of ['initContainers', 'sidecars']) {
+      const all = properties[list]?.items?.properties?.['resources']?.properties?.['limits'];
+      expect(rulesOf(all ?? {}).join(), list).toContain('must be more than 0');
+    }
   });
 
   test('starts above 0 where it is a number, but where 0 is what it says', () => {
