@@ -41,6 +41,7 @@ export const ROLLOUT_ENDS: Readonly<Record<RolloutResult, readonly Reason[]>> = 
     'AdmissionRefused',
     'ContainerConfigInvalid',
     'CrashLoop',
+    'FieldsChangedByCluster',
     'ImageNotFound',
     'ImagePullFailed',
     'InvalidImageName',

@@ -114,8 +114,11 @@ describe('a Secret that the version before has written', () => {
   test('is removed with the deployment', async () => {
     putSecret(FORMER);
     putSecret(PRESENT);
-    expect(await builds.remove(building(FORMER).spec.deploymentId ?? '', guard, signal)).toBe(true);
+    const remove = () => builds.remove(building(FORMER).spec.deploymentId ?? '', guard, signal);
+    const found = await remove();
+    expect(found.map(({ metadata }) => metadata.name).sort()).toEqual([FORMER, PRESENT].sort());
     expect(secrets()).toEqual([]);
+    expect(await remove()).toEqual([]);
   });
 });
 
