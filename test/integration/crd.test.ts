@@ -46,8 +46,8 @@ describe('the custom resource on a real API server', () => {
           timeoutMs: 60_000,
         },
       );
-    await explain('mdep.spec.components.queue', 'Works off queued tasks.');
-    await explain('mdep.status.conditions', 'Why, as a sentence.');
+    await explain('mdep.spec.components.queue', 'Processes queued tasks.');
+    await explain('mdep.status.conditions', 'Message with the details.');
   });
 
   it('needs an image only; defaults are those of the schema', async () => {
@@ -180,20 +180,26 @@ describe('the custom resource on a real API server', () => {
     ['deploymentId', { deploymentId: 'b' }],
     ['tenantId', { tenantId: 'b' }],
   ])('%s cannot be changed', async (field, change) => {
-    await apply({ ...minimal, deploymentId: 'a', tenantId: 'a' });
-    await expect(dryRun({ ...minimal, deploymentId: 'a', tenantId: 'a', ...change })).rejects.toThrow(
+    const recorded = { ...minimal, deploymentId: 'a', tenantId: 'a' };
+    await kubectlAsAdmin(['apply', '-n', namespace, '-f', '-'], manifest(recorded, 'recorded'));
+    await expect(dryRun({ ...recorded, ...change }, 'recorded')).rejects.toThrow(
       `${field} cannot be changed`,
     );
   });
 
+  it('a deploymentId cannot be added to a resource that was created without one', async () => {
+    await apply(minimal);
+    await expect(dryRun({ ...minimal, deploymentId: 'a' })).rejects.toThrow('deploymentId cannot be changed');
+  });
+
   it('storage never shrinks by hand; of a recorded one the API decides, so that an edit can be put back', async () => {
-    const spec = (storage: string, more: object = {}) =>
-      manifest({ ...minimal, database: { storage }, ...more }, 'data');
+    const spec = (storage: string, more: object = {}, name = 'data') =>
+      manifest({ ...minimal, database: { storage }, ...more }, name);
     const run = (text: string) => kubectlAsAdmin(['apply', '-n', namespace, '-f', '-'], text);
     await run(spec('5Gi'));
     await run(spec('6Gi'));
     await expect(run(spec('5Gi'))).rejects.toThrow('never shrink');
-    await run(spec('6Gi', { deploymentId: 'a' }));
-    await run(spec('5Gi', { deploymentId: 'a' }));
+    await run(spec('6Gi', { deploymentId: 'a' }, 'recorded-data'));
+    await run(spec('5Gi', { deploymentId: 'a' }, 'recorded-data'));
   });
 });

@@ -179,7 +179,7 @@ describe('with the rights of its ClusterRole the listener', () => {
 test('the listener says what the policy refuses, as a reason of the deployment, and continues once it may', async () => {
   const berth: WholeBerth = await startWholeBerth('bounds', {
     hosting: 'cloud',
-    settings: { BERTH_LISTENER_KUBECONFIG: listener.kubeconfig },
+    settings: { BERTH_LISTENER_KUBECONFIG: listener.kubeconfig, BERTH_BUILD_NAMESPACE: listener.builds },
   });
   const workloads = `berth-${berth.tenantId}`;
   try {
@@ -208,6 +208,37 @@ test('the listener says what the policy refuses, as a reason of the deployment, 
     );
     await kubectlAsAdmin(['label', 'namespace', workloads, `berth.dev/tenant-id=${berth.tenantId}`]);
     await berth.ready(id);
+  } finally {
+    await berth.stop();
+    await deleteNamespace(workloads);
+  }
+}, 400_000);
+
+test('a deployment becomes READY and is deleted when the policy is in force', async () => {
+  const berth: WholeBerth = await startWholeBerth('bounds-flow', {
+    hosting: 'cloud',
+    settings: { BERTH_LISTENER_KUBECONFIG: listener.kubeconfig, BERTH_BUILD_NAMESPACE: listener.builds },
+  });
+  const workloads = `berth-${berth.tenantId}`;
+  try {
+    const { id } = await berth.create({
+      name: 'web',
+      source: 'internal_image',
+      source_config: {},
+      source_revision_config: { image_uri: 'registry.example/web:1' },
+      secrets: [{ name: 'TOKEN', value: 'first' }],
+    });
+    await berth.ready(id);
+    expect((await berth.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
+    await waitFor(
+      'the deletion to end',
+      async () => {
+        const { status, body } = await berth.call('GET', `/v2/deployments/${id}`);
+        if (status === 404) return true;
+        throw new Error(JSON.stringify(body));
+      },
+      { timeoutMs: 120_000, intervalMs: 300 },
+    );
   } finally {
     await berth.stop();
     await deleteNamespace(workloads);

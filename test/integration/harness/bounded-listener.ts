@@ -45,6 +45,9 @@ export async function boundedListener(folder: string): Promise<BoundedListener> 
   const [own, builds] = await Promise.all([createNamespace('bounds'), createNamespace('bounds-builds')]);
   const items = objectsOf(own, builds);
   await kubectlAsAdmin(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  // The operator of the tests has rights on builds in its own release alone.
+  const operator = '--serviceaccount=berth-system:berth-operator';
+  await kubectlAsAdmin(['create', 'rolebinding', 'operator', '--clusterrole=admin', operator, '-n', builds]);
   const kubeconfig = join(folder, 'bounded-listener.kubeconfig');
   await writeServiceAccountKubeconfig(environment(), { namespace: own, name: 'berth-listener' }, kubeconfig);
   const access: KubectlAccess = { ...environment(), kubeconfigPath: kubeconfig };
