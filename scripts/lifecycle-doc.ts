@@ -44,7 +44,7 @@ Within the grace the custom resource carries \`spec.deletion\` with \`requestedA
 mdep\` shows \`AWAITING_DELETE\` with the reason \`DeletionRequested\`, \`-o wide\` until when it can be restored, and
 \`Ready\` says both in a sentence, as in the API. Restored, it tells the Event \`Restored\`. Once the resource itself is
 being deleted, by the listener or by hand, it is \`AWAITING_DELETE\` with the reason \`BeingDeleted\`, which names
-finalizers that hold it; all other conditions are \`Unknown\`, for nobody looks any more. One that was deleted by hand
+finalizers that hold it; all other conditions are \`Unknown\`, because the resource is no longer observed. One that was deleted by hand
 comes back with its data and its active revision.
 
 A resource without a record that was deleted by mistake and is applied again under its name finds its volume, its credentials and its

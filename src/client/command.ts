@@ -26,7 +26,7 @@ Options of all these commands:
 
 Options of create, patch, delete, rollback, redeploy (and --timeout of watch):
   --wait                         wait until it is settled: READY, or failed, or gone
-  --timeout SECONDS              how long; default: 900. A rollout goes on when the time is up
+  --timeout SECONDS              timeout, default: 900. The rollout continues after the timeout
 
 An option that a command does not know is refused.
 

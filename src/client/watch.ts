@@ -157,7 +157,7 @@ export async function watch(
   awaited: string | null = null,
 ): Promise<Outcome> {
   const signal = AbortSignal.any([context.stopped, AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000))]);
-  let last: Look = { outcome: null, line: 'nothing was heard', isTold: false };
+  let last: Look = { outcome: null, line: 'no response from the API yet', isTold: false };
   for (;;) {
     const seen = await look(context, id, awaited, signal);
     if (seen.outcome !== null) return seen.outcome;

@@ -51,7 +51,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     'Somebody deleted the volume claim of the database; the running pod is all that keeps it. Whoever runs the cluster saves the data now, as the message says: a dump, and the reclaim policy Retain on its PersistentVolume. After that, delete the pod: the database comes back with an empty volume, into which the dump goes.',
   ),
   VolumeLost: act(
-    'The PersistentVolume that the message names was deleted. While the pod of the database runs, save the data: a dump, as described for VolumeBeingDeleted in docs/runbooks. To use a restored PersistentVolume, bind it to the claim again; to begin with an empty volume, delete the claim and then the pod of the database.',
+    'The PersistentVolume that the message names was deleted. While the pod of the database runs, save the data: run pg_dumpall in the pod and store its output outside of it. To use a restored PersistentVolume, bind it to the claim again. To start with an empty volume, delete the claim and then the pod of the database.',
   ),
   CredentialsLost: act(
     'Somebody deleted both Secrets with the password of the database. Whoever runs the cluster makes one of them again, as the message says; no other password is made up, for the running app knows only the old one.',

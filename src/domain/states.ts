@@ -229,7 +229,7 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
     applies: ({ dataReady }) => !dataReady,
     when: 'database or cache were not seen ready',
     meaning:
-      'Recorded; its data services start, start again, or no listener has taken it yet. What serves goes on serving.',
+      'Recorded; its data services start, start again, or no listener has taken it yet. The active revision keeps serving.',
     reasons: [
       'Created',
       'Patched',

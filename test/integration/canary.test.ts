@@ -340,7 +340,7 @@ describe('no canary is in', () => {
     expect(textOf('berth.log'), 'a request failed for want of the database').toContain(
       'failed to answer a request',
     );
-    expect(textOf('listener.log'), 'an apply failed').toContain('failed to do a work item');
+    expect(textOf('listener.log'), 'an apply failed').toContain('failed to apply a work item');
     expect(textOf('listener.log'), 'the hub answered with an error').toContain('HTTP 503');
     expect(textOf('operator.log')).toContain('"msg":"started"');
   });
