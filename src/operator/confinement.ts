@@ -133,9 +133,10 @@ function pods({ spec: { podTemplate }, metadata: { name } }: ObservedResource, p
   if (!parsed.success) return parsed.error.issues.map(({ path, message }) => at(path, message));
   const broken = specRuleIssues({ spec: parsed.data, deploymentType: null, customDatabase: true });
   return [
-    ...podPolicyViolations(parsed.data, name, policy).map(({ loc, msg }) =>
-      at(loc.slice(BELOW_BODY.length), msg),
-    ),
+    ...podPolicyViolations(parsed.data, name, policy).map(({ loc, msg, byPolicy }) => ({
+      ...at(loc.slice(BELOW_BODY.length), msg),
+      ...(byPolicy ? { byPolicy } : {}),
+    })),
     ...broken.map(({ loc, msg }) => at(loc, msg)),
   ];
 }
