@@ -193,10 +193,7 @@ function withWorkElsewhere(
 }
 
 /** With whether the wanted host is another one's, the platform's, or one that the policy refuses. */
-function withHost(
-  observed: Observed,
-  { view, ownHost, platformHosts, policy }: ReconcilerOptions,
-): Observed {
+function withHost(observed: Observed, { view, ownHost, platformHosts, policy }: ReconcilerOptions): Observed {
   const hostRefused = hostRefusal(observed, view, {
     own: ownHost ?? null,
     others: platformHosts ?? [],
