@@ -10,6 +10,7 @@ const PRIVATE_IPV4: readonly string[] = [
   '172.16.0.0/12',
   '192.0.0.0/24',
   '192.0.2.0/24',
+  '192.88.99.0/24',
   '192.168.0.0/16',
   '198.18.0.0/15',
   '198.51.100.0/24',
@@ -27,8 +28,11 @@ const CLOSED_IPV4: readonly string[] = [...PRIVATE_IPV4, ...PROVIDER_NETWORKS];
 
 /** Global unicast; outside of it are private and local addresses, and those that carry IPv4 ones (64:ff9b::/96). */
 const PUBLIC_IPV6 = '2000::/3';
-/** Of that, tunnels, which carry IPv4 addresses, and documents. */
-const PRIVATE_IN_IPV6: readonly string[] = ['2001::/32', '2001:db8::/32', '2002::/16'];
+/**
+ * Of that, tunnels, which carry IPv4 addresses, networks for documentation, and the block that IANA reserves for protocols
+ * (2001::/23: Teredo, benchmarks, ORCHID).
+ */
+const PRIVATE_IN_IPV6: readonly string[] = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 interface Network {
   readonly cidr: string;

@@ -49,17 +49,27 @@ function serviceAccount({ spec }: PodView, policy: Policy): Violation[] {
   ];
 }
 
-function tokenAudiences({ spec }: PodView, policy: Policy): Violation[] {
+/** Every token of a ServiceAccount that a volume asks for. */
+function tokens({ spec }: PodView) {
   return (spec.volumes ?? []).flatMap((volume, index) =>
     (volume.projected?.sources ?? []).flatMap(({ serviceAccountToken: token }, at) => {
-      if (token === undefined) return [];
       const loc = inSpec('volumes', index, 'projected', 'sources', at, 'serviceAccountToken');
-      if (!token.audience)
-        return [{ loc, msg: 'must name an audience: tokens for the API server are not given out' }];
-      return matchesAny(token.audience, policy.service_account_token_audiences)
-        ? []
-        : [{ loc: [...loc, 'audience'], msg: 'is not among the audiences that the policy allows' }];
+      return token === undefined ? [] : [{ audience: token.audience, loc }];
     }),
+  );
+}
+
+function missingAudiences(view: PodView): Violation[] {
+  const msg = 'must name an audience: tokens for the API server are not given out';
+  return tokens(view).flatMap(({ audience, loc }) => (audience ? [] : [{ loc, msg }]));
+}
+
+function tokenAudiences(view: PodView, policy: Policy): Violation[] {
+  const msg = 'is not among the audiences that the policy allows';
+  return tokens(view).flatMap(({ audience, loc }) =>
+    !audience || matchesAny(audience, policy.service_account_token_audiences)
+      ? []
+      : [{ loc: [...loc, 'audience'], msg }],
   );
 }
 
@@ -138,6 +148,8 @@ function environments({ spec, caps }: PodView): Violation[] {
 interface PolicyRule<View> {
   readonly name: string;
   readonly check: (view: View, policy: Policy) => Violation[];
+  /** No policy allows what this rule refuses. */
+  readonly always?: true;
 }
 
 /** What pods may be: these hold for a custom resource that nobody sent through the API, too. */
@@ -145,9 +157,10 @@ const POD_RULES: readonly PolicyRule<PodView>[] = [
   { name: 'policy_pod_security', check: podSecurity },
   { name: 'policy_volume_kind', check: volumeKinds },
   { name: 'policy_service_account', check: serviceAccount },
+  { name: 'policy_token_audience', check: missingAudiences, always: true },
   { name: 'policy_token_audience', check: tokenAudiences },
   { name: 'policy_metadata_key', check: metadataKeys },
-  { name: 'policy_generated_object', check: generatedObjectIssues },
+  { name: 'policy_generated_object', check: generatedObjectIssues, always: true },
   { name: 'policy_resource', check: resourceIssues },
 ];
 
@@ -159,16 +172,23 @@ export const POLICY_RULES: readonly PolicyRule<PolicyView>[] = [
   { name: 'policy_environment', check: (view) => [...secretCaps(view), ...environments(view)] },
 ];
 
+/** A violation of pods. */
+export interface PodViolation extends Violation {
+  /** Another policy may allow it. */
+  readonly byPolicy: boolean;
+}
+
 /**
  * What the policy refuses of the pods of a spec, each with its path below the body. What hangs on more than the spec
  * (numbers of pods, the deployment_type whose caps hold, the URL that the server sets) is the API's alone.
  */
-export function podPolicyViolations(spec: ResourceSpec, appName: string, policy: Policy): Violation[] {
+export function podPolicyViolations(spec: ResourceSpec, appName: string, policy: Policy): PodViolation[] {
   const view = { spec, appName, caps: largestCaps(policy) };
   return [
-    ...POD_RULES.flatMap(({ check }) => check(view, policy)),
-    ...podCapIssues(view),
-    ...environments(view),
+    ...POD_RULES.flatMap(({ check, always = false }) =>
+      check(view, policy).map((violation) => ({ ...violation, byPolicy: !always })),
+    ),
+    ...[...podCapIssues(view), ...environments(view)].map((violation) => ({ ...violation, byPolicy: true })),
   ];
 }
 

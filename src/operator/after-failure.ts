@@ -143,7 +143,8 @@ export function refusal(
   if (refused.length === 0) return null;
   const { id, number } = resource.spec.revision;
   const why = shortened(refused.map(({ resourcePath, message }) => `${resourcePath}: ${message}`).join('; '));
-  const remedy = barred.some(({ ofPodTemplate }) => ofPodTemplate) ? POLICY_REMEDY : 'change it';
+  const isOfPolicy = unsupported.length === 0 && barred.every(({ byPolicy = false }) => byPolicy);
+  const remedy = isOfPolicy ? POLICY_REMEDY : 'change it';
   // Without templates, which were never stored: the next ones may get their name.
   return {
     ...(id === undefined ? { number } : { id, number }),

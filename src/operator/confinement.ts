@@ -16,8 +16,8 @@ import type { Forbidden, ObservedResource, ObservedTemplates } from './observed.
  * Whoever may write custom resources in a namespace must not get by the operator what the policy keeps from them.
  *
  * As the API does, it asks when something changes: what was let once stays let (`isKept`), however narrow the policy
- * becomes. Not checked: hosts that the policy of custom_url refuses, for only the hub knows which URL it gives itself (whose a
- * host is: host-claims.ts); numbers and sizes of the app, database and cache but for limits of 0, of which the CRD bounds what
+ * becomes. Not checked: whether custom_url.allowed_hosts allows a host, for only the hub knows which URL it gives itself (refused
+ * hosts, and whose a host is: host-claims.ts); numbers and sizes of the app, database and cache but for limits of 0, of which the CRD bounds what
  * no policy can allow, and a quota of the namespace what there is in all; caps of a deployment_type, which no custom resource tells: the largest cap
  * of any holds.
  */
@@ -133,9 +133,10 @@ function pods({ spec: { podTemplate }, metadata: { name } }: ObservedResource, p
   if (!parsed.success) return parsed.error.issues.map(({ path, message }) => at(path, message));
   const broken = specRuleIssues({ spec: parsed.data, deploymentType: null, customDatabase: true });
   return [
-    ...podPolicyViolations(parsed.data, name, policy).map(({ loc, msg }) =>
-      at(loc.slice(BELOW_BODY.length), msg),
-    ),
+    ...podPolicyViolations(parsed.data, name, policy).map(({ loc, msg, byPolicy }) => ({
+      ...at(loc.slice(BELOW_BODY.length), msg),
+      ...(byPolicy ? { byPolicy } : {}),
+    })),
     ...broken.map(({ loc, msg }) => at(loc, msg)),
   ];
 }

@@ -1,9 +1,11 @@
 import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
+import { matchesAnyCase } from '../domain/policy.ts';
 import { canonicalHost } from '../domain/url-host.ts';
 import { controllerOf, keyOf, type UntypedObject } from '../kube/object.ts';
 import { wantedHost } from '../workloads/app-url.ts';
 import { identityKeys } from './cache-keys.ts';
 import type { ClusterView } from './cluster-view.ts';
+import { hasGivenName } from './identity.ts';
 import { ROUTE_KINDS } from './kinds.ts';
 import type { Observed } from './observed.ts';
 import { hostsOf } from './route-state.ts';
@@ -20,6 +22,8 @@ export interface PlatformHosts {
   readonly own: string | null;
   /** Of the other parts of the platform: registry, tracing and so on. */
   readonly others: readonly string[];
+  /** Patterns of hosts that the policy refuses (`custom_url.refused_hosts`); absent: it refuses none. */
+  readonly refused?: readonly string[];
 }
 
 /** Whether a host is one of the platform itself. */
@@ -40,9 +44,26 @@ export function hostRefusal({ resource }: Observed, view: Hosts, platform: Platf
   const isRouted = hasRoute(asked, host, view);
   if (isPlatformHost(host, { ...platform, others: isRouted ? [] : platform.others }))
     return `${host} is the platform's own host`;
+  if (!isRouted && isRefusedByPolicy(host, asked, platform))
+    return `the policy (custom_url.refused_hosts) refuses the host ${host}`;
   const [holder] = claimants(host, asked, view);
   if (holder === undefined || keyOf(holder) === keyOf(resource)) return null;
   return `the host ${host} is another deployment's`;
+}
+
+/**
+ * Whether the policy refuses the host. It judges hosts that are asked for, not the one that the hub gives by itself: the name
+ * of the resource, which ends in digits of the id, below BERTH_APP_DOMAIN.
+ */
+function isRefusedByPolicy(
+  host: string,
+  resource: UntypedObject,
+  { refused = [], others }: PlatformHosts,
+): boolean {
+  const canonical = canonicalHost(host);
+  const { name } = resource.metadata;
+  const isGiven = hasGivenName(resource) && others.some((domain) => canonical === `${name}.${domain}`);
+  return !isGiven && matchesAnyCase(canonical, refused);
 }
 
 /** All that want the host, and who has it first. Of copies of one deployment only one is ever tended; see identity.ts. */

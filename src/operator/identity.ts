@@ -139,10 +139,14 @@ interface Standing {
  */
 function rankOf({ object, claimed, accepted }: Standing, since: string | null): string {
   const { name, creationTimestamp = '' } = object.metadata;
+  const tier = [idOf(object) === undefined, claimed, accepted, since !== null, true].indexOf(true);
+  return [tier, tier === 3 ? since : '', hasGivenName(object) ? 0 : 1, creationTimestamp, name].join(' ');
+}
+
+/** Whether a resource has a name such as the listener gives: it ends in digits of the id. */
+export function hasGivenName(object: UntypedObject): boolean {
   const id = idOf(object);
-  const tier = [id === undefined, claimed, accepted, since !== null, true].indexOf(true);
-  const isNamed = id !== undefined && name.endsWith(`-${id.replaceAll('-', '').slice(-8)}`);
-  return [tier, tier === 3 ? since : '', isNamed ? 0 : 1, creationTimestamp, name].join(' ');
+  return id !== undefined && object.metadata.name.endsWith(`-${id.replaceAll('-', '').slice(-8)}`);
 }
 
 /** Deployments whose custom resource is not there, and whose volume or stored templates are. */

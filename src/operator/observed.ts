@@ -49,6 +49,8 @@ export interface Forbidden {
   readonly message: string;
   /** Of the pod template, which stays let where it was let once. */
   readonly ofPodTemplate: boolean;
+  /** The policy of the operator refuses it, and another policy may allow it; absent: no policy allows it. */
+  readonly byPolicy?: boolean;
 }
 
 /** Stands for the Secrets that own it: one that is deleted is soon no longer among them. */

@@ -192,9 +192,13 @@ function withWorkElsewhere(
   };
 }
 
-/** With whether the wanted host is another one's, or the platform's. */
-function withHost(observed: Observed, { view, ownHost, platformHosts }: ReconcilerOptions): Observed {
-  const hostRefused = hostRefusal(observed, view, { own: ownHost ?? null, others: platformHosts ?? [] });
+/** With whether the wanted host is another one's, the platform's, or one that the policy refuses. */
+function withHost(observed: Observed, { view, ownHost, platformHosts, policy }: ReconcilerOptions): Observed {
+  const hostRefused = hostRefusal(observed, view, {
+    own: ownHost ?? null,
+    others: platformHosts ?? [],
+    refused: policy.custom_url.refused_hosts,
+  });
   return hostRefused === null ? observed : { ...observed, hostRefused };
 }
 

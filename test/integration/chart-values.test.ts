@@ -107,6 +107,24 @@ describe('the chart', () => {
     );
     const blocks = closed.egress.flatMap(({ to }) => to ?? []).flatMap(({ ipBlock }) => ipBlock ?? []);
     expect(blocks).toEqual(publicNetworks(['52.0.0.0/16', '2600:1f00::/24', 'fd00::/8']));
+    const openedAndClosed = settings(
+      'BERTH_CLOSED_NETWORKS=161.26.5.0/24\\,166.9.0.0/16\\,0.0.0.0/32\\,161.26.255.255/32\\,161.27.0.0/24',
+      'BERTH_OPEN_NETWORKS=161.26.0.0/16\\, 166.9.4.0/24\\,168.63.129.16/32',
+    );
+    const both = policyOf(
+      parsed(await helm(environment(), [...openedAndClosed, '--set', 'hosting=cloud'])),
+      'builds',
+    );
+    expect(
+      both.egress
+        .flatMap(({ to }) => to ?? [])
+        .flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : [{ except: [], ...ipBlock }])),
+    ).toEqual(
+      publicNetworks(
+        ['161.26.5.0/24', '166.9.0.0/16', '0.0.0.0/32', '161.26.255.255/32', '161.27.0.0/24'],
+        ['161.26.0.0/16', '166.9.4.0/24', '168.63.129.16/32'],
+      ),
+    );
     // Where not everybody may call the API, builds still may.
     expect(policyOf(added, 'berth-api').ingress[0]?.from).toContainEqual({
       namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'berth-builds' } },

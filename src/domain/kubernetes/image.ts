@@ -18,7 +18,7 @@ const DIGEST = /^(?:sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$/;
 
 /** Longest repository name that registries take. */
 const MAX_NAME_LENGTH = 255;
-const IMAGE_ID = /^sha256(?:[:@]|$)/;
+const IMAGE_ID = /^(?:sha256(?:[:@]|$)|[0-9a-f]{64}$)/;
 
 /** Longest image reference: name, tag and digest. */
 export const MAX_IMAGE_LENGTH = 512;
@@ -33,7 +33,7 @@ export interface ImageReference {
 
 /**
  * `sha256:3f` is by the grammar a name with a tag, and to containerd the image on the node whose id begins so, whosever it
- * is. `library/sha256` is an ordinary name.
+ * is. 64 hexadecimal digits alone are such an id too. `library/sha256` is an ordinary name.
  */
 export const isImageId = (image: string): boolean => IMAGE_ID.test(image);
 

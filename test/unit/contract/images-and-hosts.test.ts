@@ -62,6 +62,8 @@ describe.each(Object.entries(IMAGES))('%s', (path, withImage) => {
     'sha256',
     `sha256@sha256:${'ab'.repeat(32)}`,
     `sha256:${'ab'.repeat(32)}`,
+    'ab'.repeat(32),
+    '0'.repeat(64),
     'registry.test/UPPER',
     'https://registry.test/web:1',
     'registry.test/web:1:2',
@@ -71,7 +73,10 @@ describe.each(Object.entries(IMAGES))('%s', (path, withImage) => {
     '../web',
   ])('is not %s', (bad) => expect(isJudged(withImage(bad))).toBe(true));
 
-  test('may be an image', () => expect(isJudged(withImage('registry.test:5000/team/web'))).toBe(false));
+  test.each(['registry.test:5000/team/web', `library/${'ab'.repeat(32)}`, 'a'.repeat(63), 'a'.repeat(65)])(
+    'may be %s',
+    (image) => expect(isJudged(withImage(image))).toBe(false),
+  );
 
   test('has a rule of the custom resource, too', () => {
     const [version] = customResourceDefinition().spec.versions;

@@ -19,7 +19,15 @@ test('pods reach what URLs may lead to, and nothing else', () => {
     '::ffff:10.0.0.1',
   ])
     expect(isPublicAddress(address), address).toBe(false);
-  for (const address of ['1.1.1.1', '223.255.255.255', '2606:4700::1', '3fff::1'])
+  for (const address of [
+    '1.1.1.1',
+    '223.255.255.255',
+    '2606:4700::1',
+    '3ffe:ffff::1',
+    '3fff:1000::1',
+    '2001:200::1',
+    '2001:4860::1',
+  ])
     expect(isPublicAddress(address), address).toBe(true);
   expect(ipv6?.cidr).toBe('2000::/3');
 });
@@ -59,6 +67,14 @@ test.each([
   '64:ff9b:1::a9fe:a9fe',
   '2002:a9fe:a9fe::1',
   '2001:0:a9fe:a9fe::1',
+  '2001:2::1',
+  '2001:10::1',
+  '2001:2f:ffff::1',
+  '2001:1ff:ffff::1',
+  '3fff::1',
+  '3fff:fff:ffff::1',
+  '192.88.99.0',
+  '192.88.99.255',
   '::ffff:168.63.129.16',
   '::ffff:a83f:8110',
   '::FFFF:A83F:8110',
@@ -68,10 +84,16 @@ test.each([
   expect(isPublicAddress(address)).toBe(false);
 });
 
-test.each(['168.63.129.15', '168.63.129.17', '161.25.255.255', '161.27.0.0', '166.7.255.255', '166.12.0.0'])(
-  '%s, beside those, is public',
-  (address) => expect(isPublicAddress(address)).toBe(true),
-);
+test.each([
+  '168.63.129.15',
+  '168.63.129.17',
+  '161.25.255.255',
+  '161.27.0.0',
+  '166.7.255.255',
+  '166.12.0.0',
+  '192.88.98.255',
+  '192.88.100.0',
+])('%s, beside those, is public', (address) => expect(isPublicAddress(address)).toBe(true));
 
 test.each([
   'https://168.63.129.16/a',

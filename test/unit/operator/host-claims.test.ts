@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject, UntypedObject } from '../../../src/kube/object.ts';
+import { hostRefusal } from '../../../src/operator/host-claims.ts';
+import type { Observed } from '../../../src/operator/observed.ts';
 import { CONFIG, message, NAMESPACE, RESOURCE_ID, resource, World } from './fixtures.ts';
 
 const INGRESS = `Ingress/${NAMESPACE}/web`;
@@ -182,5 +184,58 @@ describe('the hosts of the other parts of the platform', () => {
     await shop.converge();
     shop.change(wanting(`https://${HOST}`));
     await expectRefused(shop);
+  });
+});
+
+describe('the hosts that the policy refuses', () => {
+  const refusing = (shop: World, refused_hosts: string[], platformHosts: string[] = []) => {
+    shop.policy = { ...shop.policy, custom_url: { ...shop.policy.custom_url, refused_hosts } };
+    shop.platformHosts = platformHosts;
+    shop.restart();
+    return shop;
+  };
+
+  test.each([
+    [`https://${HOST}`, HOST],
+    ['https://SHOP.example.com/app', HOST],
+    ['https://sh%6fp.example.com', HOST],
+    [`https://${HOST}`, 'Shop.*'],
+    [`https://${HOST}`, '*.example.com'],
+  ])('%s gets no route when the policy refuses %s', async (url, pattern) => {
+    const shop = refusing(world(url), [pattern]);
+    await expectRefused(shop);
+    expect(message(shop, 'RouteReady')).toBe(
+      `the policy (custom_url.refused_hosts) refuses the host ${HOST}`,
+    );
+  });
+
+  test('keep a route that exists, until it changes', async () => {
+    const shop = world();
+    await expectRouted(shop);
+    await expectRouted(refusing(shop, [HOST]));
+    shop.change(wanting('https://other.example.com'));
+    await expectRouted(shop);
+    shop.change(wanting(`https://${HOST}`));
+    await expectRefused(shop);
+  });
+
+  test('are not those that the hub gives by itself: only names that end in digits of the id', async () => {
+    const deploymentId = '0197a000-0000-7000-8000-00000000abcd';
+    const name = 'shop-0000abcd';
+    const named = (url: string) => {
+      const shop = new World({ ...wanting(url), deploymentId });
+      const { metadata, ...object } = shop.cluster.get(RESOURCE_ID) as KubeObject;
+      shop.cluster.remove(RESOURCE_ID);
+      shop.cluster.put({ ...object, metadata: { ...metadata, name } });
+      return refusing(shop, ['*.apps.example.com'], ['apps.example.com']);
+    };
+    const refusalOf = ({ cluster, policy, platformHosts }: World) => {
+      const observed = { resource: cluster.get(`ManagedDeployment/${NAMESPACE}/${name}`) };
+      const { refused_hosts: refused } = policy.custom_url;
+      const platform = { own: null, others: platformHosts, refused };
+      return hostRefusal(observed as unknown as Observed, cluster.view, platform);
+    };
+    expect(refusalOf(named(`https://${name}.apps.example.com`))).toBeNull();
+    expect(refusalOf(named('https://console.apps.example.com'))).toMatch(/refuses the host/);
   });
 });

@@ -142,6 +142,30 @@ describe('a policy that became narrower', () => {
   });
 });
 
+describe('what no policy allows', () => {
+  const sidecar = (more: object) => ({ sidecars: [{ name: 's', image: 'registry.test/h:1', ...more }] });
+  const token = { serviceAccountToken: { path: 'token' } };
+  const privilegedHelper = helper('helper').podTemplate.sidecars;
+
+  test.each([
+    ['a limit of 0', sidecar({ resources: { limits: { cpu: '0' } } })],
+    ['a reserved label', { labels: { 'app.kubernetes.io/name': 'other' } }],
+    ["another deployment's Secret", { imagePullSecrets: [{ name: 'shop-0a1b2c3d-env-1' }] }],
+    ['a token without an audience', { volumes: [{ name: 't', projected: { sources: [token] } }] }],
+    [
+      'a part of it, beside what another policy allows',
+      { sidecars: privilegedHelper, labels: { 'app.kubernetes.io/name': 'other' } },
+    ],
+  ])('%s: the message does not name the policy as the remedy', async (_what, podTemplate) => {
+    const world = await narrowed(revised('web:1', 1));
+    world.change(revised('web:2', 2, { podTemplate }));
+    await world.converge();
+    expect(world.condition('Ready')).toBe('False Refused');
+    expect(world.status.failedRevision?.message).toMatch(/; change it, then redeploy$/);
+    expect(world.status.failedRevision?.message).not.toContain('BERTH_POLICY');
+  });
+});
+
 const observed = (podTemplate: object): ObservedResource =>
   ({
     metadata: { name: 'web', namespace: NAMESPACE, uid: 'u', generation: 1 },

@@ -218,7 +218,25 @@ prometheus.io/port: "9090"
     - { port: 5353, protocol: TCP }
 {{- end }}
 
-{{/* Anywhere but the metadata services of cloud providers: most at 169.254.0.0/16, Alibaba's, Azure's wire server, Oracle's. */}}
+{{/* Whether an IPv4 network holds all of another: "true" or nothing. Takes a dict: network, other. */}}
+{{- define "berth.containsIpv4" -}}
+{{- $bits := splitList "/" .network | last | int -}}
+{{- if ge (splitList "/" .other | last | int) $bits -}}
+{{- $prefixes := list -}}
+{{- range list .network .other -}}
+{{- $prefix := 0 -}}
+{{- range splitList "." (splitList "/" . | first) -}}{{- $prefix = add (mul $prefix 256) (atoi .) -}}{{- end -}}
+{{- range until (int (sub 32 $bits)) -}}{{- $prefix = div $prefix 2 -}}{{- end -}}
+{{- $prefixes = append $prefixes $prefix -}}
+{{- end -}}
+{{- if eq (first $prefixes) (last $prefixes) -}}true{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/*
+Anywhere but the metadata services of cloud providers: most at 169.254.0.0/16, Alibaba's, Azure's wire server, Oracle's. As
+private networks, IBM Cloud's service networks stay open: a database of the hub may be there.
+*/}}
 {{- define "berth.anywhereEgress" -}}
 - to:
     - ipBlock: { cidr: 0.0.0.0/0, except: [169.254.0.0/16, 100.100.100.200/32, 168.63.129.16/32, 192.0.0.192/32] }
