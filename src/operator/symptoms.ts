@@ -51,7 +51,7 @@ export function symptomsOf(observed: Observed, target: Target): Symptom[] {
     const seen = [
       ...(Number.isNaN(since) ? [] : endedPods(observed, component, template, since)),
       ...ofPods,
-      ...refusedPods(observed, component, pods),
+      ...refusedPods(observed, component, template, pods),
     ];
     return seen.map((symptom) => withField(observed, symptom));
   });
@@ -94,7 +94,7 @@ export function runningSymptomsOf(observed: Observed, target: Target, now: numbe
     const isShort = ready < wantedPods(observed, component);
     const ofMaking = [
       ...(isShort ? endedPods(observed, component, template, now - ENDED_PODS_MS) : []),
-      ...refusedPods(observed, component, pods),
+      ...refusedPods(observed, component, template, pods),
     ].map((symptom) => ({ ...symptom, isOfReadyPod: false }));
     return [...ofPods, ...ofMaking].map((symptom) => withField(observed, symptom));
   });
@@ -187,13 +187,19 @@ const POD_TEMPLATE_HASH = 'pod-template-hash';
  * What keeps the Deployment's controller from making pods. Its condition tells of the former ReplicaSet too, by the name
  * of the pod that could not be made; and once a pod of the target is there, the rules let it in.
  */
-function refusedPods(observed: Observed, component: Component, made: readonly ObservedPod[]): Symptom[] {
+function refusedPods(
+  observed: Observed,
+  component: Component,
+  template: V1PodTemplateSpec,
+  made: readonly ObservedPod[],
+): Symptom[] {
   const name = componentName(observed.resource, component);
   const deployment = liveChild(observed, 'Deployment', name);
   if (deployment === undefined) return [];
   const { refusal, refusedAt, current } = workloadState(deployment);
   if (refusal === null || !current) return [];
-  const former = podsOf(observed, component).filter((pod) => !made.includes(pod));
+  // A pod of the target that has ended (evicted, say) is of the same ReplicaSet as those that are refused now.
+  const former = podsOf(observed, component).filter((pod) => !isOfTemplate(pod, template));
   const hashes = former.flatMap(({ metadata }) => metadata.labels?.[POD_TEMPLATE_HASH] ?? []);
   if (hashes.some((hash) => refusal.includes(`-${hash}-`))) return [];
   return [

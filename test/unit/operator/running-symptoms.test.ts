@@ -327,6 +327,30 @@ describe.each(COMPONENTS)('outside of a rollout, %s', (component) => {
     expect(symptomEvents(world, 'Recovered')).toHaveLength(1);
   });
 
+  describe.each(SITUATIONS)('with %s of a ReplicaSet with a hash', (situation) => {
+    test.each(REFUSALS)('names $cause', async ({ reason, text }) => {
+      const scene = await sceneOf(component);
+      const { world } = scene;
+      const old = `Pod/${NAMESPACE}/web-${component}-0`;
+      world.cluster.edit(old, ({ metadata }) => {
+        metadata.labels = { ...metadata.labels, 'pod-template-hash': '7d9f8' };
+      });
+      if (situation === 'a replaced pod') world.cluster.remove(old);
+      if (situation === 'an evicted pod')
+        world.cluster.edit(old, (pod) => {
+          pod['status'] = { phase: 'Failed', reason: 'Evicted', message: 'low on memory' };
+        });
+      const refusal = text.replace('web-x', `web-${component}-7d9f8-abcde`);
+      if (situation === 'a scale-up') count(scene, 2, 1, refusal);
+      else count(scene, 1, 0, refusal);
+      await look(world);
+      expect(world.condition('Ready')).toBe(`False ${reason}`);
+      expect(message(world, 'Ready')).toContain(refusal);
+      expect(world.status.symptoms).toMatchObject([{ component, reason }]);
+      expect(symptomEvents(world, reason)).toHaveLength(1);
+    });
+  });
+
   test.each(REFUSALS)('names $cause that keeps the only pod from coming back', async ({ reason, text }) => {
     const scene = await sceneOf(component);
     const { world } = scene;
