@@ -7,8 +7,10 @@ import { contractField } from './contract-field.ts';
 import { liveChild, type Observed, type ObservedPod } from './observed.ts';
 import {
   endedByInit,
+  endedByNode,
   isOfTemplate,
   isReadyPod,
+  lastChangeOf,
   type PodTrouble,
   podsOf,
   podsOfTemplate,
@@ -23,7 +25,7 @@ export interface Symptom {
   readonly component: Component;
   /**
    * As Kubernetes names it, or `ReplicaFailure`, `PartialReplicaFailure` where the controller may make no pods, or no more;
-   * `InitContainerFailed` where one that is not started again has ended pods.
+   * `InitContainerFailed` where one that is not started again has ended pods; `PodsEndedByNode` where nodes have ended several.
    */
   readonly reason: string;
   /** A sentence that begins with the component. */
@@ -94,6 +96,7 @@ export function runningSymptomsOf(observed: Observed, target: Target, now: numbe
     const isShort = ready < wantedPods(observed, component);
     const ofMaking = [
       ...(isShort ? endedPods(observed, component, template, now - ENDED_PODS_MS) : []),
+      ...(isShort ? podsEndedByNodes(observed, component, template, now - ENDED_PODS_MS) : []),
       ...refusedPods(observed, component, template, pods),
     ].map((symptom) => ({ ...symptom, isOfReadyPod: false }));
     return [...ofPods, ...ofMaking].map((symptom) => withField(observed, symptom));
@@ -130,6 +133,24 @@ function endedPods(
   // Each of several pods may fail once.
   const wanted = Math.max(1, wantedPods(observed, component));
   return [ofPod(component, { ...newest, restarts: Math.floor(troubles.length / wanted) })];
+}
+
+/** One pod that a node has ended is replaced; several in a row say that the next one ends so as well. */
+const FEWEST_ENDED_PODS = 2;
+
+/** Pods of the template that nodes have refused or evicted since then, as one symptom in the words of the newest. */
+function podsEndedByNodes(
+  observed: Observed,
+  component: Component,
+  template: V1PodTemplateSpec,
+  since: number,
+): Symptom[] {
+  const troubles = podsOf(observed, component)
+    .filter((pod) => isOfTemplate(pod, template) && lastChangeOf(pod) > since)
+    .flatMap((pod) => endedByNode(pod) ?? []);
+  const [newest] = troubles;
+  if (newest === undefined || troubles.length < FEWEST_ENDED_PODS) return [];
+  return [{ ...ofPod(component, newest), reason: 'PodsEndedByNode' }];
 }
 
 function wantedPods(observed: Observed, component: Component): number {
