@@ -76,6 +76,14 @@ const UNSCHEDULABLE: readonly CauseOfReason[] = [
     text: 'Rules about where pods may run (affinity, node selectors, topology) leave no node. Berth sets none that must hold: the administrator of the cluster knows which policy or admission webhook adds them.',
   },
   {
+    said: /ephemeral local storage usage exceeds|ephemeral storage usage exceeds|usage of EmptyDir volume/i,
+    text: 'The node ended the pod because it wrote more to its disk than the limit that the message names. Let the app write less, or raise that limit.',
+  },
+  {
+    said: /node was low on resource|node had condition/i,
+    text: 'The node ended the pod to free what the message names. Ask for as much memory as the app uses ({memory}), or ask the administrator of the cluster for larger or more nodes.',
+  },
+  {
     said: /free ports/i,
     text: 'A hostPort of the pod is taken on every node. Take the hostPort out of sidecars and init_containers.',
   },
@@ -215,6 +223,10 @@ const ADMISSION: readonly CauseOfReason[] = [
 ];
 
 const CONTAINER_CONFIG: readonly CauseOfReason[] = [
+  {
+    said: /PodSandBox|NetworkNotReady|cni plugin/i,
+    text: 'The node cannot start the pod: its network or its container runtime does not work. Give the message to the administrator of the cluster. The pod starts by itself once the node can start it.',
+  },
   ...MISSING_FILES,
   {
     said: /runAsNonRoot|will run as root|non-numeric user/i,

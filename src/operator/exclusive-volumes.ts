@@ -1,3 +1,4 @@
+import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { LABELS } from '../contract/names.ts';
 import { VOLUME_IN_USE } from '../domain/remedy-causes.ts';
 import { COMPONENTS, type Component } from '../domain/resource-spec.ts';
@@ -36,10 +37,38 @@ function mustYield(observed: Observed, target: Target, component: Component): bo
   const old = running.filter((pod) => !isOfTemplate(pod, template));
   // The scheduler takes a moment to see that the old pod is gone.
   if (old.length === 0 && !isYielding(live)) return false;
+  // Only a claim that the old pod uses becomes free when that pod ends.
+  if (!old.every((pod) => sharesClaim(formerTemplate(observed, component, pod), template))) return false;
   return podsOfTemplate(observed, component, template)
     .filter((pod) => !isReadyPod(pod))
     .flatMap((pod) => troublesOf(observed, pod, template))
     .some(({ detail = '' }) => isVolumeInUse(detail) && areUsers(old, detail));
+}
+
+/** What the pod was made from; undefined: not stored, or the object cannot be read. */
+function formerTemplate(
+  { storedTemplates }: Observed,
+  component: Component,
+  pod: ObservedPod,
+): V1PodTemplateSpec | undefined {
+  for (const stored of storedTemplates) {
+    try {
+      const template = stored.templates()[component];
+      if (template !== undefined && isOfTemplate(pod, template)) return template;
+    } catch {
+      // Written by something else: no pod runs from it.
+    }
+  }
+  return undefined;
+}
+
+function sharesClaim(former: V1PodTemplateSpec | undefined, template: V1PodTemplateSpec): boolean {
+  const claims = new Set(claimsOf(former));
+  return claimsOf(template).some((claim) => claims.has(claim));
+}
+
+function claimsOf(template: V1PodTemplateSpec | undefined): string[] {
+  return (template?.spec?.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []);
 }
 
 /** Whether the Deployment ends old pods first already. */

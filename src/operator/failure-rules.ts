@@ -137,8 +137,8 @@ export const FAILURE_RULES: readonly Rule[] = [
     lasts: 'until the deadline',
   },
   {
-    when: of('ErrImagePull', 'ImagePullBackOff', 'ImageInspectError'),
-    seen: 'an image cannot be pulled otherwise: there is none, or no right to it',
+    when: of('ErrImagePull', 'ImagePullBackOff', 'ImageInspectError', 'SignatureValidationFailed'),
+    seen: 'an image cannot be pulled otherwise: there is none, no right to it, or no valid signature',
     reason: 'ImagePullFailed',
     lasts: { patience: 'imagePullMs', from: 'scheduledAt' },
   },
@@ -147,6 +147,23 @@ export const FAILURE_RULES: readonly Rule[] = [
     when: of('CreateContainerError', 'RunContainerError'),
     seen: 'a container cannot be made or started',
     reason: 'ContainerConfigInvalid',
+    lasts: 'until the deadline',
+  },
+  {
+    when: of(
+      'CreatePodSandboxError',
+      'ConfigPodSandboxError',
+      'FailedCreatePodSandBox',
+      'NetworkNotReady',
+    ),
+    seen: 'a node cannot make the sandbox or the network of a pod',
+    reason: 'ContainerConfigInvalid',
+    lasts: 'until the deadline',
+  },
+  {
+    when: of('PodsEndedByNode'),
+    seen: 'nodes refuse or evict pod after pod, outside of a rollout',
+    reason: 'Unschedulable',
     lasts: 'until the deadline',
   },
   {
@@ -163,7 +180,7 @@ export const FAILURE_RULES: readonly Rule[] = [
     lasts: 'until the deadline',
   },
   {
-    when: of('FailedMount', 'FailedAttachVolume'),
+    when: of('FailedMount', 'FailedAttachVolume', 'FailedMapVolume'),
     seen: 'a volume cannot be attached or mounted',
     reason: 'MountFailed',
     lasts: 'until the deadline',

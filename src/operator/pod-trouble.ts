@@ -159,6 +159,22 @@ export function endedByInit(pod: ObservedPod, template: V1PodTemplateSpec): PodT
   return undefined;
 }
 
+/** The node shuts down in good order: another one takes the pod. */
+const SHUTDOWNS: ReadonlySet<string> = new Set(['Terminated', 'Shutdown']);
+
+/** Why a node has refused the pod or taken it off (`Evicted`, `OutOfcpu`); undefined: none did. */
+export function endedByNode(pod: ObservedPod): PodTrouble | undefined {
+  const { phase, reason = '', message } = pod.status ?? {};
+  const isByNode = phase === 'Failed' && reason !== '' && !SHUTDOWNS.has(reason);
+  return isByNode ? wholePod(pod, reason, message) : undefined;
+}
+
+/** When the pod changed last, as far as its status tells, in ms since the epoch. */
+export function lastChangeOf({ metadata, status }: ObservedPod): number {
+  const times = [metadata.creationTimestamp, ...(status?.conditions ?? []).map((each) => each.lastTransitionTime)];
+  return Math.max(0, ...times.map((time) => Date.parse(time ?? '')).filter((time) => !Number.isNaN(time)));
+}
+
 /** The status of a container, with the role that its pod gives it. */
 export interface KnownContainer {
   readonly status: ObservedContainer;

@@ -7,8 +7,10 @@ import { contractField } from './contract-field.ts';
 import { liveChild, type Observed, type ObservedPod } from './observed.ts';
 import {
   endedByInit,
+  endedByNode,
   isOfTemplate,
   isReadyPod,
+  lastChangeOf,
   type PodTrouble,
   podsOf,
   podsOfTemplate,
@@ -23,7 +25,7 @@ export interface Symptom {
   readonly component: Component;
   /**
    * As Kubernetes names it, or `ReplicaFailure`, `PartialReplicaFailure` where the controller may make no pods, or no more;
-   * `InitContainerFailed` where one that is not started again has ended pods.
+   * `InitContainerFailed` where one that is not started again has ended pods; `PodsEndedByNode` where nodes have ended several.
    */
   readonly reason: string;
   /** A sentence that begins with the component. */
@@ -51,7 +53,7 @@ export function symptomsOf(observed: Observed, target: Target): Symptom[] {
     const seen = [
       ...(Number.isNaN(since) ? [] : endedPods(observed, component, template, since)),
       ...ofPods,
-      ...refusedPods(observed, component, pods),
+      ...refusedPods(observed, component, template, pods),
     ];
     return seen.map((symptom) => withField(observed, symptom));
   });
@@ -94,7 +96,8 @@ export function runningSymptomsOf(observed: Observed, target: Target, now: numbe
     const isShort = ready < wantedPods(observed, component);
     const ofMaking = [
       ...(isShort ? endedPods(observed, component, template, now - ENDED_PODS_MS) : []),
-      ...refusedPods(observed, component, pods),
+      ...(isShort ? podsEndedByNodes(observed, component, template, now - ENDED_PODS_MS) : []),
+      ...refusedPods(observed, component, template, pods),
     ].map((symptom) => ({ ...symptom, isOfReadyPod: false }));
     return [...ofPods, ...ofMaking].map((symptom) => withField(observed, symptom));
   });
@@ -130,6 +133,24 @@ function endedPods(
   // Each of several pods may fail once.
   const wanted = Math.max(1, wantedPods(observed, component));
   return [ofPod(component, { ...newest, restarts: Math.floor(troubles.length / wanted) })];
+}
+
+/** One pod that a node has ended is replaced; several in a row say that the next one ends so as well. */
+const FEWEST_ENDED_PODS = 2;
+
+/** Pods of the template that nodes have refused or evicted since then, as one symptom in the words of the newest. */
+function podsEndedByNodes(
+  observed: Observed,
+  component: Component,
+  template: V1PodTemplateSpec,
+  since: number,
+): Symptom[] {
+  const troubles = podsOf(observed, component)
+    .filter((pod) => isOfTemplate(pod, template) && lastChangeOf(pod) > since)
+    .flatMap((pod) => endedByNode(pod) ?? []);
+  const [newest] = troubles;
+  if (newest === undefined || troubles.length < FEWEST_ENDED_PODS) return [];
+  return [{ ...ofPod(component, newest), reason: 'PodsEndedByNode' }];
 }
 
 function wantedPods(observed: Observed, component: Component): number {
@@ -187,13 +208,19 @@ const POD_TEMPLATE_HASH = 'pod-template-hash';
  * What keeps the Deployment's controller from making pods. Its condition tells of the former ReplicaSet too, by the name
  * of the pod that could not be made; and once a pod of the target is there, the rules let it in.
  */
-function refusedPods(observed: Observed, component: Component, made: readonly ObservedPod[]): Symptom[] {
+function refusedPods(
+  observed: Observed,
+  component: Component,
+  template: V1PodTemplateSpec,
+  made: readonly ObservedPod[],
+): Symptom[] {
   const name = componentName(observed.resource, component);
   const deployment = liveChild(observed, 'Deployment', name);
   if (deployment === undefined) return [];
   const { refusal, refusedAt, current } = workloadState(deployment);
   if (refusal === null || !current) return [];
-  const former = podsOf(observed, component).filter((pod) => !made.includes(pod));
+  // A pod of the target that has ended (evicted, say) is of the same ReplicaSet as those that are refused now.
+  const former = podsOf(observed, component).filter((pod) => !isOfTemplate(pod, template));
   const hashes = former.flatMap(({ metadata }) => metadata.labels?.[POD_TEMPLATE_HASH] ?? []);
   if (hashes.some((hash) => refusal.includes(`-${hash}-`))) return [];
   return [

@@ -6,9 +6,9 @@ export function app(resource: ManagedDeployment): string {
   return resource.metadata.name;
 }
 
-/** ServiceAccount of the app pods: the one that is named, else one of their own. */
+/** ServiceAccount of the app pods: the one that is named, else one of their own. Kubernetes reads a blank name as absent. */
 export function serviceAccountName(resource: ManagedDeployment): string {
-  return resource.spec.podTemplate.serviceAccountName ?? app(resource);
+  return resource.spec.podTemplate.serviceAccountName || app(resource);
 }
 
 /** Deployment, autoscaler and disruption budget of one component. */

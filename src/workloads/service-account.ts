@@ -11,7 +11,7 @@ import { ownerReferences } from './owner.ts';
 export function serviceAccount(resource: ManagedDeployment, templates: PodTemplates | null): KubeObject[] {
   const name = app(resource);
   const needed =
-    resource.spec.podTemplate.serviceAccountName === undefined ||
+    !resource.spec.podTemplate.serviceAccountName ||
     Object.values(templates ?? {}).some((template) => template.spec?.serviceAccountName === name);
   if (!needed) return [];
   return [

@@ -12,10 +12,17 @@ const ONE_POD =
   '0/2 nodes are available: 2 node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode. preemption: 0/2 nodes are available';
 const OTHER_NODE = 'Multi-Attach error for volume "pvc-1" Volume is already used by pod(s) web-api-old';
 
-const template = {
-  metadata: { labels: { [LABELS.component]: 'api', hash: 'new' } },
-  spec: { containers: [{ name: 'app', image: 'web:2' }] },
-};
+const templateOf = (hash: string, claims: readonly string[]) => ({
+  metadata: { labels: { [LABELS.component]: 'api', hash } },
+  spec: {
+    containers: [{ name: 'app', image: 'web:2' }],
+    volumes: [
+      { name: 'cache', emptyDir: {} },
+      ...claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } })),
+    ],
+  },
+});
+const template = templateOf('new', ['data']);
 const pod = (name: string, labels: object, status: object = {}): ObservedPod =>
   ({
     apiVersion: 'v1',
@@ -42,7 +49,23 @@ const starting = pod(
   },
 );
 
-function seen(pods: ObservedPod[], { replicas = 1, event = '', yielding = false } = {}): [Observed, Target] {
+interface Scene {
+  readonly replicas?: number;
+  readonly event?: string;
+  readonly yielding?: boolean;
+  /** Claims that the old pods mount. */
+  readonly formerClaims?: readonly string[];
+  readonly isStored?: boolean;
+}
+
+function seen(
+  pods: ObservedPod[],
+  { replicas = 1, event = '', yielding = false, formerClaims = ['data'], isStored = true }: Scene,
+): [Observed, Target] {
+  const unreadable = () => {
+    throw new Error('not templates');
+  };
+  const former = { templates: () => ({ api: templateOf('old', formerClaims) }) };
   const deployment = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -58,7 +81,11 @@ function seen(pods: ObservedPod[], { replicas = 1, event = '', yielding = false 
     resource: resource({ revision: { image: 'web:2' } }),
     children: new Map([[childId('Deployment', 'web-api'), deployment]]),
     pods,
-    storedTemplates: [],
+    storedTemplates: [
+      { templates: unreadable },
+      { templates: () => ({ api: template }) },
+      ...(isStored ? [former] : []),
+    ],
     witnesses: [],
     tellings: new Map(
       event === '' ? [] : [['web-api-new', { reason: 'FailedAttachVolume', message: event }]],
@@ -68,7 +95,7 @@ function seen(pods: ObservedPod[], { replicas = 1, event = '', yielding = false 
 }
 
 describe('the old pod ends first', () => {
-  test.each<[string, ObservedPod[], { replicas?: number; event?: string; yielding?: boolean }, boolean]>([
+  test.each<[string, ObservedPod[], Scene, boolean]>([
     ['for a volume of one pod', [old, unschedulable(ONE_POD)], {}, true],
     [
       'while the old pod is ending',
@@ -86,6 +113,21 @@ describe('the old pod ends first', () => {
       },
       true,
     ],
+    [
+      'for one of several claims that both mount',
+      [old, unschedulable(ONE_POD)],
+      { formerClaims: ['other', 'data'] },
+      true,
+    ],
+    ['not where the old pod mounts no claim', [old, unschedulable(ONE_POD)], { formerClaims: [] }, false],
+    ['not where it mounts another claim', [old, unschedulable(ONE_POD)], { formerClaims: ['other'] }, false],
+    [
+      'not where it mounts another claim, for a volume on another node',
+      [old, starting],
+      { event: 'Multi-Attach error for volume "pvc-1"', formerClaims: ['other'] },
+      false,
+    ],
+    ['not where its template is not known', [old, unschedulable(ONE_POD)], { isStored: false }, false],
     ['not where another pod uses the volume', [old, starting], { event: `${OTHER_NODE}, foreign-1` }, false],
     [
       'not where pods of another namespace use it',

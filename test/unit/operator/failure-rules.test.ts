@@ -140,6 +140,21 @@ const TABLE: [string, Symptom, string, number][] = [
     15,
   ],
   ['a mount that does not work', symptom('FailedMount'), 'MountFailed', DEADLINE],
+  ['a device that cannot be mapped', symptom('FailedMapVolume'), 'MountFailed', DEADLINE],
+  [
+    'an image without a valid signature',
+    symptom('SignatureValidationFailed', TIMES),
+    'ImagePullFailed',
+    70,
+  ],
+  ...['CreatePodSandboxError', 'ConfigPodSandboxError', 'FailedCreatePodSandBox', 'NetworkNotReady'].map(
+    (reason): [string, Symptom, string, number] => [
+      `a node that cannot start pods: ${reason}`,
+      symptom(reason),
+      'ContainerConfigInvalid',
+      DEADLINE,
+    ],
+  ),
   ['readiness that never comes', symptom('ContainersNotReady'), 'ReadinessFailed', DEADLINE],
   ['containers that are being made', symptom('ContainerCreating'), 'RolloutDeadlineExceeded', DEADLINE],
 ];

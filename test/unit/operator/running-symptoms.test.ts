@@ -127,6 +127,26 @@ const FAULTS: Fault[] = [
     names: 'FailedMount: MountVolume.SetUp failed: configmap "x" not found',
   },
   {
+    cause: 'a block volume that cannot be mapped',
+    reason: 'MountFailed',
+    status: () => waiting('ContainerCreating'),
+    warning: { reason: 'FailedMapVolume', message: 'MapVolume.SetUpDevice failed' },
+    names: 'FailedMapVolume: MapVolume.SetUpDevice failed',
+  },
+  {
+    cause: 'an image without a valid signature',
+    reason: 'ImagePullFailed',
+    status: () => waiting('SignatureValidationFailed', 'image signature validation failed'),
+    names: 'SignatureValidationFailed: image signature validation failed',
+  },
+  {
+    cause: 'a sandbox that cannot be made',
+    reason: 'ContainerConfigInvalid',
+    status: () => waiting('ContainerCreating'),
+    warning: { reason: 'FailedCreatePodSandBox', message: 'Failed to create pod sandbox: plugin failed' },
+    names: 'FailedCreatePodSandBox: Failed to create pod sandbox: plugin failed',
+  },
+  {
     cause: 'a claim that is gone',
     reason: 'MountFailed',
     status: () => ({
@@ -327,6 +347,30 @@ describe.each(COMPONENTS)('outside of a rollout, %s', (component) => {
     expect(symptomEvents(world, 'Recovered')).toHaveLength(1);
   });
 
+  describe.each(SITUATIONS)('with %s of a ReplicaSet with a hash', (situation) => {
+    test.each(REFUSALS)('names $cause', async ({ reason, text }) => {
+      const scene = await sceneOf(component);
+      const { world } = scene;
+      const old = `Pod/${NAMESPACE}/web-${component}-0`;
+      world.cluster.edit(old, ({ metadata }) => {
+        metadata.labels = { ...metadata.labels, 'pod-template-hash': '7d9f8' };
+      });
+      if (situation === 'a replaced pod') world.cluster.remove(old);
+      if (situation === 'an evicted pod')
+        world.cluster.edit(old, (pod) => {
+          pod['status'] = { phase: 'Failed', reason: 'Evicted', message: 'low on memory' };
+        });
+      const refusal = text.replace('web-x', `web-${component}-7d9f8-abcde`);
+      if (situation === 'a scale-up') count(scene, 2, 1, refusal);
+      else count(scene, 1, 0, refusal);
+      await look(world);
+      expect(world.condition('Ready')).toBe(`False ${reason}`);
+      expect(message(world, 'Ready')).toContain(refusal);
+      expect(world.status.symptoms).toMatchObject([{ component, reason }]);
+      expect(symptomEvents(world, reason)).toHaveLength(1);
+    });
+  });
+
   test.each(REFUSALS)('names $cause that keeps the only pod from coming back', async ({ reason, text }) => {
     const scene = await sceneOf(component);
     const { world } = scene;
@@ -337,6 +381,65 @@ describe.each(COMPONENTS)('outside of a rollout, %s', (component) => {
     world.now += 3_600_000;
     await world.look();
     expect(world.status.failedRevision).toBeUndefined();
+  });
+});
+
+describe('pods that nodes end one after the other', () => {
+  const endedPods = (scene: Scene, ends: readonly { reason?: string; minutesAgo?: number }[]) => {
+    scene.world.cluster.remove(`Pod/${NAMESPACE}/web-api-0`);
+    for (const [index, { reason, minutesAgo = 1 }] of ends.entries()) {
+      const lastTransitionTime = at(scene.world, minutesAgo * 60);
+      const conditions = [{ type: 'Ready', status: 'False', reason: 'PodFailed', lastTransitionTime }];
+      const status = { phase: 'Failed', reason, message: 'as the kubelet says', conditions };
+      putPod(scene, `web-api-ended-${index}`, status);
+    }
+    putPod(scene, 'web-api-new', waiting('ContainerCreating'));
+    count(scene, 1, 0);
+  };
+
+  test.each([
+    'Evicted',
+    'OutOfcpu',
+    'OutOfmemory',
+    'OutOfpods',
+    'UnexpectedAdmissionError',
+    'NodeAffinity',
+    'TopologyAffinityError',
+  ])('are one symptom, with the words of the kubelet: %s', async (reason) => {
+    const scene = await sceneOf('api');
+    const { world } = scene;
+    endedPods(scene, [{ reason }, { reason }, { reason }]);
+    await look(world);
+    expect(world.condition('Ready')).toBe('False Unschedulable');
+    expect(message(world, 'Ready')).toContain(`${reason}: as the kubelet says`);
+    expect(world.status.symptoms).toMatchObject([{ component: 'api', reason: 'Unschedulable' }]);
+    expect(symptomEvents(world, 'Unschedulable')).toHaveLength(1);
+    expect(world.status.failedRevision).toBeUndefined();
+    await steps(world, 4);
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(world.status.symptoms).toBeUndefined();
+  });
+
+  test.each([
+    ['one alone', [{ reason: 'Evicted' }]],
+    ['one of now and one of long ago', [{ reason: 'Evicted' }, { reason: 'Evicted', minutesAgo: 11 }]],
+    ['a node that shuts down', [{ reason: 'Terminated' }, { reason: 'Terminated' }]],
+    ['ends without a reason', [{}, {}]],
+  ])('are no symptom: %s', async (_, ends) => {
+    const scene = await sceneOf('api');
+    endedPods(scene, ends);
+    await look(scene.world);
+    expect(scene.world.condition('Ready')).toBe('False Reconciling');
+    expect(scene.world.status.symptoms).toBeUndefined();
+  });
+
+  test('are no symptom once the component has its pods', async () => {
+    const scene = await sceneOf('api');
+    endedPods(scene, [{ reason: 'Evicted' }, { reason: 'Evicted' }]);
+    scene.world.cluster.remove(`Pod/${NAMESPACE}/web-api-new`);
+    await steps(scene.world, 4);
+    expect(scene.world.condition('Ready')).toBe('True Converged');
+    expect(scene.world.status.symptoms).toBeUndefined();
   });
 });
 

@@ -273,3 +273,18 @@ test('cores finer than a millicore are rendered as the API server stores them', 
   expect(found?.length).toBeGreaterThanOrEqual(3);
   expect(written).not.toMatch(/0\.3000|0\.5005/);
 });
+
+test('a blank ServiceAccount is the one of the app, like an absent one', () => {
+  const base = resourceOf(minimalRequest({}), SELF_HOSTED);
+  const named = (serviceAccountName: string): ManagedDeployment => ({
+    ...base,
+    spec: { ...base.spec, podTemplate: { ...base.spec.podTemplate, serviceAccountName } },
+  });
+  const blank = named('');
+  const templates = renderTemplates(blank, SELF_HOSTED);
+  expect(templates).toEqual(renderTemplates(base, SELF_HOSTED));
+  const account = `ServiceAccount ${base.metadata.name}`;
+  expect(titles(desiredObjects(blank, SELF_HOSTED, { templates: null }))).toContain(account);
+  const other = desiredObjects(named('other'), SELF_HOSTED, { templates: null });
+  expect(titles(other)).not.toContain(account);
+});
