@@ -36,6 +36,7 @@ const inContext = (field: string) => new RegExp(`${ANY_CONTEXT}${field}$`);
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const hasAll = (list: unknown, of: unknown) => listOf(of).every((item) => listOf(list).includes(item));
+const isPinned = (image: string | undefined) => parseImageReference(image ?? '')?.digest != null;
 const isMore = (present: unknown, wanted: unknown) =>
   typeof present === 'number' && typeof wanted === 'number' && present > wanted;
 
@@ -46,13 +47,13 @@ const isMore = (present: unknown, wanted: unknown) =>
 export const SAFE_FIELDS: readonly SafeField[] = [
   {
     field: 'imagePullPolicy',
-    when: '`Always`; any value where the image is pinned to a digest; `Never` instead of `IfNotPresent`',
+    when: '`Always`; `Never` instead of `IfNotPresent`; any value instead of another than `Always` where the image is pinned to a digest',
     path: inContainer('imagePullPolicy'),
     // Less often, a tag may be an image of before; and between tenants Always asks for the right to pull.
     holds: ({ wanted, present, image }) =>
       present === 'Always' ||
-      (wanted !== 'Always' && typeof present === 'string') ||
-      (typeof present === 'string' && parseImageReference(image ?? '')?.digest != null),
+      (wanted === 'IfNotPresent' && present === 'Never') ||
+      (wanted !== 'Always' && typeof present === 'string' && isPinned(image)),
   },
   {
     field: 'securityContext.runAsNonRoot, readOnlyRootFilesystem',

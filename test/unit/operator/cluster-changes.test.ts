@@ -222,6 +222,43 @@ test('an autoscaler with another range is named', async () => {
   expect(world.condition('Ready')).toBe('True Converged');
 });
 
+const digest = `web@sha256:${'a'.repeat(64)}`;
+test.each([
+  ['Never', 'Always', 'web:1', true],
+  ['IfNotPresent', 'Never', 'web:1', true],
+  ['Never', 'IfNotPresent', 'web:1', false],
+  ['Never', 'IfNotPresent', digest, true],
+  ['Always', 'IfNotPresent', digest, false],
+  ['Always', 'Never', digest, false],
+])('imagePullPolicy %s becomes %s for %s: safe is %s', (wanted, present, image, isSafe) => {
+  const row = SAFE_FIELDS.find(({ field }) => field === 'imagePullPolicy');
+  expect(row?.holds({ wanted, present, image })).toBe(isSafe);
+});
+
+describe.each<[string, (count: number) => Change]>([
+  ['image', (count) => (spec) => Object.assign(app(spec), { image: `evil:${count}` })],
+  ['number of pods', (count) => (spec) => Object.assign(spec, { replicas: 2 + count })],
+])('another %s with each request', (_, change) => {
+  test('is written twice at most, and then only tried, ever more seldom', async () => {
+    let count = 0;
+    const world = changedWorld((object) => {
+      count += 1;
+      changing(API, change(count))(object);
+    });
+    const writes = (await steps(world, 10)).filter((write) => write.endsWith(API));
+    expect(writes.length).toBeLessThanOrEqual(3);
+    world.cluster.dryRuns = [];
+    expect(await steps(world, 60)).toEqual([]);
+    // 120 s: one each 15 to 30 s.
+    expect(world.cluster.dryRuns.length).toBeGreaterThan(0);
+    expect(world.cluster.dryRuns.length).toBeLessThanOrEqual(16);
+    expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
+    world.cluster.admit = undefined;
+    await steps(world, 25);
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+});
+
 test('docs/operations.md lists the safe fields', () => {
   const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
   for (const { field, when } of SAFE_FIELDS) expect(page).toContain(`| \`${field}\` | ${when} |`);
