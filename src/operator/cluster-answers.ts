@@ -71,16 +71,16 @@ export class ClusterAnswers {
   }
 
   /** Drops what does not hold any more. */
-  keep(holds: (id: string) => boolean): void {
-    for (const id of this.#byId.keys()) if (!holds(id)) this.#byId.delete(id);
+  keep(holds: (id: string, answer: ClusterAnswer) => boolean): void {
+    for (const [id, answer] of this.#byId) if (!holds(id, answer)) this.#byId.delete(id);
   }
 
   /** What is known now. */
   known(ticks: number): ReadonlyMap<string, KnownAnswer> {
     return new Map(
-      [...this.#byId].map(([id, { hash, fields, isSafe, retryAt }]) => [
+      [...this.#byId].map(([id, { hash, fields, isSafe, hides = false, retryAt }]) => [
         id,
-        { hash, fields, isSafe, isDue: ticks >= retryAt },
+        { hash, fields, isSafe, hides, isDue: ticks >= retryAt },
       ]),
     );
   }

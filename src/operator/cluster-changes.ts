@@ -18,6 +18,8 @@ export interface ClusterChange {
   readonly isSafe: boolean;
   /** The fields, as a sentence without its subject; names values only where they cannot be secret. */
   readonly fields: string;
+  /** Labels or the owner are not kept, so that the object may be out of sight although it is there. */
+  readonly hides?: boolean;
 }
 
 interface SafeField {
@@ -155,6 +157,7 @@ export function clusterChange(
     hash: changeHash(object, differences),
     isSafe: differences.every((difference) => isSafe(object, difference)),
     fields: shortened([...shown, ...more].join(', '), 700),
+    hides: differences.some(({ path }) => /^metadata\.(?:labels|ownerReferences)\b/.test(path)),
   };
 }
 

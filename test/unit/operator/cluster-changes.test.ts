@@ -259,6 +259,34 @@ describe.each<[string, (count: number) => Change]>([
   });
 });
 
+describe.each(['Service', 'Deployment'])('labels and owner of a %s that a policy removes', (kind) => {
+  let count = 0;
+  const strip = ({ metadata, ...object }: UntypedObject) => {
+    if (object.kind !== kind) return;
+    delete metadata.labels;
+    delete metadata.ownerReferences;
+    count += 1;
+    // So that each write shows in the resource version.
+    Object.assign(metadata.annotations ?? {}, { count: String(count) });
+  };
+  const versions = (world: World) => world.cluster.list(kind).map(({ metadata }) => metadata.resourceVersion);
+
+  test('lead to a few writes, then to dry runs, and end with the policy', async () => {
+    const world = changedWorld(strip);
+    await steps(world, 10);
+    expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
+    expect(message(world, 'Ready')).toContain(kind);
+    world.cluster.dryRuns = [];
+    const before = versions(world);
+    await steps(world, 30);
+    expect(versions(world)).toEqual(before);
+    expect(world.cluster.dryRuns.length).toBeGreaterThan(0);
+    world.cluster.admit = undefined;
+    await steps(world, 25);
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+});
+
 test('docs/operations.md lists the safe fields', () => {
   const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
   for (const { field, when } of SAFE_FIELDS) expect(page).toContain(`| \`${field}\` | ${when} |`);
