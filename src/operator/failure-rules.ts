@@ -43,7 +43,7 @@ const ADMISSION = /is forbidden|denied the request|denied request|is invalid/i;
 export type Lasts =
   | 'not at all'
   | 'until the deadline'
-  /** It is over as soon as its cause is: the rollout waits for that, beyond its deadline. */
+  /** Where there is no other trouble, the deadline is put off: see rollout.ts. */
   | 'as long as it is seen'
   | {
       readonly patience: Exclude<keyof Patience, 'deadlineMs'>;

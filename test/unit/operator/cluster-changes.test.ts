@@ -200,15 +200,28 @@ test('a changed key that makes the apply invalid is put back after the policy, a
   expect(world.events.map(({ reason }) => reason)).not.toContain('Refused');
 });
 
-test('pods of a changed template fail no revision: at the deadline it fails for the change', async () => {
+test('a changed template fails no revision, not even at the deadline, which is put off', async () => {
   const world = changedWorld(changing(API, otherImage));
   world.cluster.stuck.set('api', 'ErrImageNeverPull');
-  await steps(world, 30);
-  expect(world.status.failedRevision).toBeUndefined();
+  await steps(world, 10);
+  const startedAt = world.status.rollout?.startedAt;
+  await steps(world, 10);
+  expect(world.status.rollout?.startedAt).toBe(startedAt);
   world.now += 600_000;
   await steps(world, 3);
-  expect(world.status.failedRevision?.reason).toBe(CHANGED);
-  expect(world.status.activeRevision).toBeUndefined();
+  expect(world.status.failedRevision).toBeUndefined();
+  expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
+  world.now += 350_000;
+  await steps(world, 3);
+  world.cluster.admit = undefined;
+  world.cluster.stuck.set('api', 'ContainersNotReady');
+  // Its pods have time to start.
+  await steps(world, 30);
+  expect(world.status.failedRevision).toBeUndefined();
+  world.cluster.stuck.clear();
+  await steps(world, 10);
+  expect(world.status.activeRevision?.number).toBe(1);
+  expect(world.condition('Ready')).toBe('True Converged');
 });
 
 test('an autoscaler with another range is named', async () => {
