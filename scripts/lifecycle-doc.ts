@@ -190,6 +190,8 @@ function table(head: readonly string[], rows: readonly string[][]): string {
 function lastsFor(lasts: Lasts): string {
   if (lasts === 'not at all') return 'at once';
   if (lasts === 'until the deadline') return 'at the deadline';
+  if (lasts === 'as long as it is seen')
+    return 'at the deadline if there is other trouble; else the deadline is put off';
   const seconds = DEFAULT_PATIENCE[lasts.patience] / 1000;
   return `after ${seconds} s${lasts.from === 'scheduledAt' ? ' on its node' : ''}`;
 }

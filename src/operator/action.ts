@@ -9,10 +9,14 @@ import type { AddedField } from './cluster-changes.ts';
 export type Action = ActionBase &
   (
     | {
-        /** Made if it is not there; never changes one that is. `replicas`: pods to start with. */
+        /**
+         * Made if it is not there; never changes one that is. `replicas`: pods to start with. `probe`: one that is there
+         * and out of sight gets a dry run first, as below.
+         */
         readonly kind: 'create';
         readonly object: KubeObject;
         readonly replicas?: number;
+        readonly probe?: string;
         /** Not applied again later: a POST. */
         readonly once: boolean;
       }

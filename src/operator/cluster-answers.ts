@@ -48,7 +48,7 @@ export class ClusterAnswers {
   /** The answer to a write; undefined: it is as it was written. */
   note(id: string, change: ClusterChange | undefined, ticks: number): void {
     if (change === undefined) this.#byId.delete(id);
-    else this.#byId.set(id, { ...change, ...this.#retry(this.#attempts(id, change), ticks, change.isSafe) });
+    else this.#byId.set(id, { ...change, ...this.#retry(this.#attempts(id), ticks, change.isSafe) });
   }
 
   /** A dry run has shown that the cluster still changes it. */
@@ -57,9 +57,10 @@ export class ClusterAnswers {
     if (known !== undefined) this.note(id, known, ticks);
   }
 
-  #attempts(id: string, { hash }: ClusterChange): number {
+  /** Counted over different answers: a webhook may give another one to each request. */
+  #attempts(id: string): number {
     const known = this.#byId.get(id);
-    return known?.hash === hash ? known.attempts + 1 : 0;
+    return known === undefined || known.isSafe ? 0 : known.attempts + 1;
   }
 
   #retry(attempts: number, ticks: number, isSafe: boolean): Pick<ClusterAnswer, 'attempts' | 'retryAt'> {
@@ -70,16 +71,16 @@ export class ClusterAnswers {
   }
 
   /** Drops what does not hold any more. */
-  keep(holds: (id: string) => boolean): void {
-    for (const id of this.#byId.keys()) if (!holds(id)) this.#byId.delete(id);
+  keep(holds: (id: string, answer: ClusterAnswer) => boolean): void {
+    for (const [id, answer] of this.#byId) if (!holds(id, answer)) this.#byId.delete(id);
   }
 
   /** What is known now. */
   known(ticks: number): ReadonlyMap<string, KnownAnswer> {
     return new Map(
-      [...this.#byId].map(([id, { hash, fields, isSafe, retryAt }]) => [
+      [...this.#byId].map(([id, { hash, fields, isSafe, hides = false, retryAt }]) => [
         id,
-        { hash, fields, isSafe, isDue: ticks >= retryAt },
+        { hash, fields, isSafe, hides, isDue: ticks >= retryAt },
       ]),
     );
   }

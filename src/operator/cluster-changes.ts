@@ -18,6 +18,8 @@ export interface ClusterChange {
   readonly isSafe: boolean;
   /** The fields, as a sentence without its subject; names values only where they cannot be secret. */
   readonly fields: string;
+  /** Labels or the owner are not kept, so that the object may be out of sight although it is there. */
+  readonly hides?: boolean;
 }
 
 interface SafeField {
@@ -36,6 +38,7 @@ const inContext = (field: string) => new RegExp(`${ANY_CONTEXT}${field}$`);
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const hasAll = (list: unknown, of: unknown) => listOf(of).every((item) => listOf(list).includes(item));
+const isPinned = (image: string | undefined) => parseImageReference(image ?? '')?.digest != null;
 const isMore = (present: unknown, wanted: unknown) =>
   typeof present === 'number' && typeof wanted === 'number' && present > wanted;
 
@@ -46,13 +49,13 @@ const isMore = (present: unknown, wanted: unknown) =>
 export const SAFE_FIELDS: readonly SafeField[] = [
   {
     field: 'imagePullPolicy',
-    when: '`Always`; any value where the image is pinned to a digest; `Never` instead of `IfNotPresent`',
+    when: '`Always`; `Never` instead of `IfNotPresent`; any value instead of another than `Always` where the image is pinned to a digest',
     path: inContainer('imagePullPolicy'),
     // Less often, a tag may be an image of before; and between tenants Always asks for the right to pull.
     holds: ({ wanted, present, image }) =>
       present === 'Always' ||
-      (wanted !== 'Always' && typeof present === 'string') ||
-      (typeof present === 'string' && parseImageReference(image ?? '')?.digest != null),
+      (wanted === 'IfNotPresent' && present === 'Never') ||
+      (wanted !== 'Always' && typeof present === 'string' && isPinned(image)),
   },
   {
     field: 'securityContext.runAsNonRoot, readOnlyRootFilesystem',
@@ -154,6 +157,7 @@ export function clusterChange(
     hash: changeHash(object, differences),
     isSafe: differences.every((difference) => isSafe(object, difference)),
     fields: shortened([...shown, ...more].join(', '), 700),
+    hides: differences.some(({ path }) => /^metadata\.(?:labels|ownerReferences)\b/.test(path)),
   };
 }
 

@@ -74,6 +74,12 @@ function answered(
   return answer.hash === changeHash(object, differences) ? answer : undefined;
 }
 
+/** The known answer to a write that took the object out of sight. */
+function hidden({ answers }: Observed, id: string): KnownAnswer | undefined {
+  const answer = answers?.get(id);
+  return answer?.hides === true ? answer : undefined;
+}
+
 /** Compares what is wanted with what is there, in the order of creation. Pod counts are not compared here. */
 export function compareAll(desired: readonly DesiredObject[], observed: Observed): Comparison[] {
   const volumeIsThere = [...observed.children.values()].some(({ kind }) => kind === 'PersistentVolumeClaim');
@@ -85,7 +91,7 @@ export function compareAll(desired: readonly DesiredObject[], observed: Observed
       return { ...comparison, state: volumeIsThere ? 'same' : 'missing' };
     }
     const live = observed.children.get(id);
-    if (live === undefined) return { ...comparison, state: 'missing' };
+    if (live === undefined) return { ...comparison, change: hidden(observed, id), state: 'missing' };
     if (live.metadata.deletionTimestamp !== undefined) return { ...comparison, state: 'leaving', live };
     const differences = wanted.policy === 'create-only' ? [] : differencesOf(object, live);
     const change = answered(observed, comparison.id, object, differences);

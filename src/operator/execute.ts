@@ -8,7 +8,7 @@ import { RESOURCES, resourceOf } from '../kube/resources.ts';
 import type { KubeObject as DesiredKubeObject } from '../workloads/desired-object.ts';
 import { ownerReferences } from '../workloads/owner.ts';
 import type { Action } from './action.ts';
-import { type AddedField, changeHash, replicasChange } from './cluster-changes.ts';
+import { type AddedField, changeHash, clusterChange } from './cluster-changes.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { differencesOf } from './comparison.ts';
 import type { CredentialsNote } from './credentials-note.ts';
@@ -32,7 +32,7 @@ type ActionOf<Kind extends Action['kind']> = Extract<Action, { kind: Kind }>;
 
 /**
  * Sends the one call that the action stands for. Returns what was written or deleted, if it is in view; undefined also
- * where a dry run has shown that the cluster would change it as before: then nothing is written.
+ * where a dry run has shown that the cluster would still make something unsafe of it: then nothing is written.
  */
 export async function execute(action: Action, execution: Execution): Promise<KubeObject | undefined> {
   switch (action.kind) {
@@ -117,8 +117,10 @@ async function applied(
   const differences = (answer: KubeObject) => differencesOf(object, answer as ChildObject);
   if (probe !== undefined) {
     const tried = removal === undefined ? send(true) : removed(true);
-    const answer = await tried.catch((error: unknown) => restored(error, true));
-    if (changeHash(object, differences(answer)) === probe) return undefined;
+    const answer = differences(await tried.catch((error: unknown) => restored(error, true)));
+    // Another unsafe answer is no reason to write: a webhook may give another one to each request.
+    if (changeHash(object, answer) === probe || clusterChange(object, answer)?.isSafe === false)
+      return undefined;
   }
   // Before the apply: what else is to change comes to the pods together with it.
   if (removal !== undefined) await removed(false);
@@ -160,8 +162,7 @@ async function scaled(
   const scale = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, spec: { replicas } };
   const send = (dryRun = false) =>
     client.apply<KubeObject>(scale, { fieldManager: FIELD_MANAGERS.replicas, force, signal, dryRun });
-  if (probe !== undefined && replicasChange(replicas, replicasOf(await send(true)))?.hash === probe)
-    return undefined;
+  if (probe !== undefined && replicasOf(await send(true)) !== replicas) return undefined;
   return await send();
 }
 

@@ -89,7 +89,7 @@ function isStripped(found: UntypedObject, wanted: KubeObject): boolean {
 }
 
 async function takeBack(
-  { object, id, reason, stage, after }: Creation,
+  { object, id, reason, stage, after, probe }: Creation,
   found: UntypedObject,
   input: ActInput,
 ): Promise<Result> {
@@ -97,8 +97,9 @@ async function takeBack(
   // The number of pods stays: who decides it is looked at next.
   const { replicas } = (found['spec'] ?? {}) as { replicas?: number };
   const count = replicas === undefined ? {} : { replicas };
-  const apply = { kind: 'apply', id, reason, stage, after, object, uid, drift: false, ...count } as const;
-  return { kind: 'done', written: await execute(apply, input) };
+  const tried = probe === undefined ? {} : { probe };
+  const call = { id, reason, stage, after, object, uid, drift: false, ...count, ...tried };
+  return { kind: 'done', written: await execute({ kind: 'apply', ...call }, input) };
 }
 
 /** What is made once keeps all that it holds, and what it says of it: it is not what would be made now. */

@@ -43,6 +43,8 @@ const ADMISSION = /is forbidden|denied the request|denied request|is invalid/i;
 export type Lasts =
   | 'not at all'
   | 'until the deadline'
+  /** Where there is no other trouble, the deadline is put off: see rollout.ts. */
+  | 'as long as it is seen'
   | {
       readonly patience: Exclude<keyof Patience, 'deadlineMs'>;
       readonly from: 'since' | 'scheduledAt';
@@ -72,7 +74,7 @@ export const FAILURE_RULES: readonly Rule[] = [
     when: of('FieldsChangedByCluster'),
     seen: 'an admission policy or webhook of the cluster makes other pods of what Berth writes',
     reason: 'FieldsChangedByCluster',
-    lasts: 'until the deadline',
+    lasts: 'as long as it is seen',
   },
   // Nothing but another revision helps.
   {

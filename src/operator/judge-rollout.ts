@@ -49,7 +49,7 @@ function turningPoint(
   patience: Patience,
   templatesAt: number,
 ): number | null {
-  if (lasts === 'until the deadline') return null;
+  if (lasts === 'until the deadline' || lasts === 'as long as it is seen') return null;
   if (lasts === 'not at all') return Number.NEGATIVE_INFINITY;
   return Math.max(symptom[lasts.from] ?? templatesAt, templatesAt) + patience[lasts.patience];
 }

@@ -11,11 +11,8 @@ import { type ChildObject, idOf, type Observed } from './observed.ts';
 
 /** Nothing was written: a dry run has shown that the cluster changes it as before. */
 export function isProbeAlone(action: Action, written: KubeObject | undefined): boolean {
-  return (
-    (action.kind === 'apply' || action.kind === 'scale') &&
-    action.probe !== undefined &&
-    written === undefined
-  );
+  const isProbed = action.kind === 'create' || action.kind === 'apply' || action.kind === 'scale';
+  return isProbed && action.probe !== undefined && written === undefined;
 }
 
 /** Remembers how the cluster has changed what was written just now. */
@@ -39,7 +36,10 @@ export function learnAnswers(
   }
 }
 
-/** Forgets what the cluster does not show any more: somebody else has put it right, or the object is gone. */
+/**
+ * Forgets what the cluster does not show any more: somebody else has put it right, or the object is gone. An object
+ * without its labels and owner is missing from view, although it is there: then the answer is kept.
+ */
 export function forgetAnswers(
   answers: ClusterAnswers,
   comparisons: readonly Comparison[],
@@ -56,7 +56,8 @@ export function forgetAnswers(
     return [...(differences.length > 0 ? [id] : []), ...(isOther ? [replicasKey(id)] : [])];
   });
   const held = new Set(holding);
-  answers.keep((key) => held.has(key));
+  const missing = new Set(comparisons.flatMap(({ id, live }) => (live === undefined ? [id] : [])));
+  answers.keep((key, { hides }) => held.has(key) || (hides === true && missing.has(key)));
 }
 
 function hasOtherNumber({ desired: { replicas }, live }: Comparison): boolean {

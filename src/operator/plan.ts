@@ -53,7 +53,7 @@ export function plan(input: PlanInput): Plan {
 
 /** The cluster changes it, and it is too early to try again. */
 function isHeld({ change, state }: Comparison): boolean {
-  return change !== undefined && state === 'different' && !change.isDue;
+  return change !== undefined && (state === 'different' || state === 'missing') && !change.isDue;
 }
 
 const heldByCluster = (comparison: Comparison) =>
@@ -100,7 +100,8 @@ function planObject(input: PlanInput, comparison: Comparison): Plan {
   if (desired.contents === 'database-credentials') {
     return { actions: state === 'missing' ? [credentials(comparison)] : [], waiting: [] };
   }
-  if (state === 'missing') return { actions: [creation(input, comparison)], waiting: [] };
+  if (state === 'missing')
+    return { actions: isHeld(comparison) ? [] : [creation(input, comparison)], waiting: [] };
   if (live === undefined) return { actions: [], waiting: [] };
   if (desired.storage !== undefined) {
     return { actions: volumeChange(input.observed, comparison, live), waiting: [] };
@@ -175,7 +176,7 @@ function dependencies({ observed, target }: PlanInput, { object }: Comparison): 
 }
 
 function creation(input: PlanInput, comparison: Comparison): Action {
-  const { desired, object } = comparison;
+  const { desired, object, change } = comparison;
   const { replicas } = desired;
   const start =
     replicas === undefined ? undefined : replicas.kind === 'fixed' ? replicas.count : replicas.min;
@@ -188,6 +189,7 @@ function creation(input: PlanInput, comparison: Comparison): Action {
     object,
     once: desired.policy === 'create-only',
     ...(start === undefined ? {} : { replicas: start }),
+    ...(change === undefined ? {} : { probe: change.hash }),
   };
 }
 

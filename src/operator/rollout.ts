@@ -99,12 +99,14 @@ function judgeTarget(
   if (!mayStart(observed, target)) return { ...still, verdict: { kind: 'waiting' } };
   if (awaited === null && target.store === null) return { ...still, verdict: { kind: 'complete' } };
   if (target.kind !== 'rollout') return { ...still, verdict: moving };
-  const { startedAt, templatesAt } = startOf(input);
+  const troubles = [...changeSymptoms(input), ...symptomsOf(observed, target).filter(isOfRevision(input))];
+  const { templatesAt, ...start } = startOf(input);
+  const startedAt = deferred(start.startedAt, troubles, input);
   const begun = { ...still, startedAt, templatesAt };
   // Nothing of ours is touched, so nothing of it is judged either.
   if (awaited === null || isPaused(observed.resource)) return { ...begun, verdict: moving };
   const { failure, trouble, turnsAt } = judgeRollout({
-    symptoms: [...changeSymptoms(input), ...symptomsOf(observed, target).filter(isOfRevision(input))],
+    symptoms: troubles,
     awaited,
     startedAt: Date.parse(startedAt),
     templatesAt: Date.parse(templatesAt ?? startedAt),
@@ -147,6 +149,8 @@ function changedDeployment({ observed, comparisons }: JudgeInput, component: Com
   return changes.length === 0 ? undefined : changes.map((change) => change?.fields).join(', ');
 }
 
+const CHANGED = 'FieldsChangedByCluster';
+
 function changeSymptoms(input: JudgeInput): Symptom[] {
   return componentsOf(input.target).flatMap((component) => {
     const fields = changedDeployment(input, component);
@@ -154,7 +158,7 @@ function changeSymptoms(input: JudgeInput): Symptom[] {
     const object = componentName(input.observed.resource, component);
     const message = `${component}: the cluster changes its Deployment: ${fields}`;
     const culprit = { component, kind: 'Deployment', object };
-    return [{ component, reason: 'FieldsChangedByCluster', message, text: fields, restarts: 0, culprit }];
+    return [{ component, reason: CHANGED, message, text: fields, restarts: 0, culprit }];
   });
 }
 
@@ -162,6 +166,16 @@ function changeSymptoms(input: JudgeInput): Symptom[] {
 function isOfRevision(input: JudgeInput) {
   const changed = componentsOf(input.target).filter((component) => changedDeployment(input, component));
   return ({ component }: Symptom) => !changed.includes(component);
+}
+
+/**
+ * The start that the deadline counts from. While only a policy of the cluster holds the rollout up, half of the deadline
+ * stays: so it does not fail, and its pods have time to start once the policy is gone.
+ */
+function deferred(startedAt: string, symptoms: readonly Symptom[], { now, patience }: JudgeInput): string {
+  const isHeldUp = symptoms.length > 0 && symptoms.every(({ reason }) => reason === CHANGED);
+  const passed = now.getTime() - Date.parse(startedAt);
+  return isHeldUp && passed > patience.deadlineMs / 2 ? now.toISOString() : startedAt;
 }
 
 /** A failure as the status holds it. */

@@ -200,15 +200,28 @@ test('a changed key that makes the apply invalid is put back after the policy, a
   expect(world.events.map(({ reason }) => reason)).not.toContain('Refused');
 });
 
-test('pods of a changed template fail no revision: at the deadline it fails for the change', async () => {
+test('a changed template fails no revision, not even at the deadline, which is put off', async () => {
   const world = changedWorld(changing(API, otherImage));
   world.cluster.stuck.set('api', 'ErrImageNeverPull');
-  await steps(world, 30);
-  expect(world.status.failedRevision).toBeUndefined();
+  await steps(world, 10);
+  const startedAt = world.status.rollout?.startedAt;
+  await steps(world, 10);
+  expect(world.status.rollout?.startedAt).toBe(startedAt);
   world.now += 600_000;
   await steps(world, 3);
-  expect(world.status.failedRevision?.reason).toBe(CHANGED);
-  expect(world.status.activeRevision).toBeUndefined();
+  expect(world.status.failedRevision).toBeUndefined();
+  expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
+  world.now += 350_000;
+  await steps(world, 3);
+  world.cluster.admit = undefined;
+  world.cluster.stuck.set('api', 'ContainersNotReady');
+  // Its pods have time to start.
+  await steps(world, 30);
+  expect(world.status.failedRevision).toBeUndefined();
+  world.cluster.stuck.clear();
+  await steps(world, 10);
+  expect(world.status.activeRevision?.number).toBe(1);
+  expect(world.condition('Ready')).toBe('True Converged');
 });
 
 test('an autoscaler with another range is named', async () => {
@@ -220,6 +233,71 @@ test('an autoscaler with another range is named', async () => {
   world.cluster.admit = undefined;
   await steps(world, 25);
   expect(world.condition('Ready')).toBe('True Converged');
+});
+
+const digest = `web@sha256:${'a'.repeat(64)}`;
+test.each([
+  ['Never', 'Always', 'web:1', true],
+  ['IfNotPresent', 'Never', 'web:1', true],
+  ['Never', 'IfNotPresent', 'web:1', false],
+  ['Never', 'IfNotPresent', digest, true],
+  ['Always', 'IfNotPresent', digest, false],
+  ['Always', 'Never', digest, false],
+])('imagePullPolicy %s becomes %s for %s: safe is %s', (wanted, present, image, isSafe) => {
+  const row = SAFE_FIELDS.find(({ field }) => field === 'imagePullPolicy');
+  expect(row?.holds({ wanted, present, image })).toBe(isSafe);
+});
+
+describe.each<[string, (count: number) => Change]>([
+  ['image', (count) => (spec) => Object.assign(app(spec), { image: `evil:${count}` })],
+  ['number of pods', (count) => (spec) => Object.assign(spec, { replicas: 2 + count })],
+])('another %s with each request', (_, change) => {
+  test('is written twice at most, and then only tried, ever more seldom', async () => {
+    let count = 0;
+    const world = changedWorld((object) => {
+      count += 1;
+      changing(API, change(count))(object);
+    });
+    const writes = (await steps(world, 10)).filter((write) => write.endsWith(API));
+    expect(writes.length).toBeLessThanOrEqual(3);
+    world.cluster.dryRuns = [];
+    expect(await steps(world, 60)).toEqual([]);
+    // 120 s: one each 15 to 30 s.
+    expect(world.cluster.dryRuns.length).toBeGreaterThan(0);
+    expect(world.cluster.dryRuns.length).toBeLessThanOrEqual(16);
+    expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
+    world.cluster.admit = undefined;
+    await steps(world, 25);
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+});
+
+describe.each(['Service', 'Deployment'])('labels and owner of a %s that a policy removes', (kind) => {
+  let count = 0;
+  const strip = ({ metadata, ...object }: UntypedObject) => {
+    if (object.kind !== kind) return;
+    delete metadata.labels;
+    delete metadata.ownerReferences;
+    count += 1;
+    // So that each write shows in the resource version.
+    Object.assign(metadata.annotations ?? {}, { count: String(count) });
+  };
+  const versions = (world: World) => world.cluster.list(kind).map(({ metadata }) => metadata.resourceVersion);
+
+  test('lead to a few writes, then to dry runs, and end with the policy', async () => {
+    const world = changedWorld(strip);
+    await steps(world, 10);
+    expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
+    expect(message(world, 'Ready')).toContain(kind);
+    world.cluster.dryRuns = [];
+    const before = versions(world);
+    await steps(world, 30);
+    expect(versions(world)).toEqual(before);
+    expect(world.cluster.dryRuns.length).toBeGreaterThan(0);
+    world.cluster.admit = undefined;
+    await steps(world, 25);
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
 });
 
 test('docs/operations.md lists the safe fields', () => {
