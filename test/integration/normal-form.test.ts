@@ -175,7 +175,11 @@ describe('a PATCH of a sidecar', () => {
       const { id } = await berth.create(smallDeployment('web', body('64Mi')));
       const path = `/v2/deployments/${id}`;
       const rolls = async (memory: string) => {
-        const dryRun = await berth.call<{ pods_roll: boolean }>('PATCH', `${path}?dry_run=true`, body(memory));
+        const dryRun = await berth.call<{ pods_roll: boolean }>(
+          'PATCH',
+          `${path}?dry_run=true`,
+          body(memory),
+        );
         expect([dryRun.status, dryRun.body]).toMatchObject([200, {}]);
         return dryRun.body.pods_roll;
       };

@@ -76,7 +76,8 @@ const continues = ({ path }: KubernetesRequest) =>
 function endOfFirstWhole(requests: readonly KubernetesExchange[]): number {
   const begins = requests.flatMap((request, index) => (index === 0 || !continues(request) ? [index] : []));
   const lists = begins.map((begin, index) => requests.slice(begin, begins[index + 1]));
-  const isAnswered = ({ status, endedAt }: KubernetesExchange) => status >= 200 && status < 300 && endedAt > 0;
+  const isAnswered = ({ status, endedAt }: KubernetesExchange) =>
+    status >= 200 && status < 300 && endedAt > 0;
   const lastPages = lists.flatMap((pages) => pages.at(-1) ?? []);
   return lastPages.find(isAnswered)?.endedAt ?? Number.POSITIVE_INFINITY;
 }

@@ -47,7 +47,9 @@ const page = (next: string, at: number, status = 200) =>
   exchange('GET', `${RESOURCES}?limit=500${next && `&continue=${next}`}`, at, at + 5, status);
 
 test('holds when a page is answered at the second try, and the first write follows the last page', () => {
-  expect(judge([cutStream, page('', 21), page('b', 27, 500), page('b', 33), page('c', 39), write])).toEqual([]);
+  expect(judge([cutStream, page('', 21), page('b', 27, 500), page('b', 33), page('c', 39), write])).toEqual(
+    [],
+  );
 });
 
 test('holds when a later list in pages follows that write', () => {

@@ -172,7 +172,12 @@ describe('no pods roll when a field is written out that the rendered template ha
 
   test.each<[string, Partial<RenderConfig>, Json, Json]>([
     ['the pull policy of cloud', { hosting: 'cloud' }, sidecar({}), sidecar({ imagePullPolicy: 'Always' })],
-    ['a pull policy that cloud ignores', { hosting: 'cloud' }, sidecar({}), sidecar({ imagePullPolicy: 'Never' })],
+    [
+      'a pull policy that cloud ignores',
+      { hosting: 'cloud' },
+      sidecar({}),
+      sidecar({ imagePullPolicy: 'Never' }),
+    ],
     ['not as root', { podSecurity: 'restricted' }, sidecar({}), security({ runAsNonRoot: true })],
     ['no capabilities', { podSecurity: 'restricted' }, sidecar({}), security({ capabilities: {} })],
     ['drop ALL beside add', { podSecurity: 'restricted' }, capabilities({}), capabilities({ drop: ['ALL'] })],
