@@ -6,6 +6,7 @@ import { isToBuild } from '../domain/build-steps.ts';
 import type { Revision } from '../domain/deployment.ts';
 import { contentHash } from '../domain/hash.ts';
 import { imageRepository } from '../domain/image-reference.ts';
+import { COMPONENTS } from '../domain/resource-spec.ts';
 import type { DeploymentRecord, NewRevision } from '../store/records.ts';
 import { cacheDeployment } from '../workloads/cache.ts';
 import { unsupportedByCluster } from '../workloads/cluster-support.ts';
@@ -13,7 +14,7 @@ import { databaseStatefulSet } from '../workloads/database.ts';
 import type { KubeObject } from '../workloads/desired-object.ts';
 import { desiredObjects } from '../workloads/desired-objects.ts';
 import { renderTemplates } from '../workloads/pod-template.ts';
-import { meaningHash } from '../workloads/same-template.ts';
+import { meaningHash, sameMeaning } from '../workloads/same-template.ts';
 import { templateInputsHash } from '../workloads/template-inputs.ts';
 import type { DryRunAnswer } from './deployment-schema.ts';
 import type { ApiDeps } from './deps.ts';
@@ -127,15 +128,40 @@ export interface Outlook {
 }
 
 /**
+ * Whether the app's templates differ in a component that is there before and after, as the operator compares them: what
+ * other fields or the configuration override makes no difference. While the configuration is not known, the inputs decide.
+ */
+function templatesDiffer(
+  before: ManagedDeployment,
+  after: ManagedDeployment,
+  config: RenderConfig | null,
+): boolean {
+  if (templateInputsHash(before) === templateInputsHash(after)) return false;
+  if (config === null) return true;
+  const [old, next] = [renderTemplates(before, config), renderTemplates(after, config)];
+  return COMPONENTS.some((component) => {
+    const [one, other] = [old[component], next[component]];
+    return one !== undefined && other !== undefined && !sameMeaning(one, other);
+  });
+}
+
+/** What decides besides the resources whether pods are replaced. */
+export interface RollContext {
+  /** An image is built that the app's pods are of in the end. */
+  readonly builds: boolean;
+  /** The rendering configuration of the cluster; null: not reported yet. */
+  readonly config: RenderConfig | null;
+}
+
+/**
  * Whether a change from one resource to another replaces pods, of the app, the database or the cache: their templates
  * differ, and there are some before and after. Another number of the same pods replaces none.
- * @param builds an image is built that the app's pods are of in the end
  */
-export function rollsPods({ before, after, served }: Outlook, builds: boolean): boolean {
+export function rollsPods({ before, after, served }: Outlook, { builds, config }: RollContext): boolean {
   if (before.spec.suspend || after.spec.suspend) return false;
   const rollsApp =
     served !== null &&
     served.before.spec.revision.image !== undefined &&
-    (builds || templateInputsHash(served.before) !== templateInputsHash(served.after));
+    (builds || templatesDiffer(served.before, served.after, config));
   return rollsApp || replacesDataPods(before, after);
 }

@@ -192,7 +192,7 @@ async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequ
       manifests: manifestsOf(outlook.after, rendering, outlook.served?.after),
       new_revision: revision !== null,
       builds,
-      pods_roll: rollsPods(outlook, builds),
+      pods_roll: rollsPods(outlook, { builds, config: rendering }),
     },
   };
 }

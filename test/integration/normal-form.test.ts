@@ -1,4 +1,7 @@
-/** The normal form of pod templates agrees with what the real API server stores, by server-side dry run. */
+/**
+ * The normal form of pod templates agrees with what the real API server stores, by server-side dry run; and a change of
+ * spelling through the API replaces no pod.
+ */
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -15,6 +18,7 @@ import { renderTemplates } from '../../src/workloads/pod-template.ts';
 import { meaningHash } from '../../src/workloads/same-template.ts';
 import { validResourceSpec } from '../arbitraries/resource-spec.ts';
 import { type Json, REAL_CHANGES, respelled } from '../arbitraries/spellings.ts';
+import { type KubeList, smallDeployment, startWholeBerth } from './harness/berth.ts';
 import { createNamespace, deleteNamespace, environment } from './harness/environment.ts';
 import { RENDERING } from './harness/operator.ts';
 
@@ -156,4 +160,49 @@ test('what the API server stores as another template has another normal form', a
     expect(canonicalJson(templateOf(second ?? {})), name).not.toBe(canonicalJson(templateOf(first ?? {})));
     expect(meaningHash(templateOf(both[1])), name).not.toBe(meaningHash(templateOf(both[0])));
   }
+});
+
+describe('a PATCH of a sidecar', () => {
+  const body = (memory: string) => ({
+    source_config: {
+      resource_spec: { sidecars: [{ name: 'side', image: 'side:1', resources: { limits: { memory } } }] },
+    },
+  });
+
+  test('replaces no pod when it spells the same memory limit otherwise, and all when it asks for more', async () => {
+    const berth = await startWholeBerth('spelled');
+    try {
+      const { id } = await berth.create(smallDeployment('web', body('64Mi')));
+      const path = `/v2/deployments/${id}`;
+      const rolls = async (memory: string) => {
+        const dryRun = await berth.call<{ pods_roll: boolean }>(
+          'PATCH',
+          `${path}?dry_run=true`,
+          body(memory),
+        );
+        expect([dryRun.status, dryRun.body]).toMatchObject([200, {}]);
+        return dryRun.body.pods_roll;
+      };
+      const change = async (memory: string) => {
+        const answer = await berth.call('PATCH', path, body(memory));
+        expect([answer.status, answer.body]).toMatchObject([200, {}]);
+        await berth.ready(id);
+        const { items } = await berth.get<KubeList>('pods', '-l', `berth.dev/deployment-id=${id}`);
+        return items
+          .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+          .map(({ metadata }) => `${metadata.name} ${metadata.uid}`)
+          .sort();
+      };
+      await berth.ready(id);
+      const before = await change('64Mi');
+      expect(before.length).toBeGreaterThan(0);
+      expect(await rolls('65536Ki')).toBe(false);
+      expect(await change('65536Ki')).toEqual(before);
+      expect(await rolls('65537Ki')).toBe(true);
+      const after = await change('65537Ki');
+      expect(after).not.toEqual(before);
+    } finally {
+      await berth.stop();
+    }
+  }, 180_000);
 });

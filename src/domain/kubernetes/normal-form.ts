@@ -1,6 +1,6 @@
 import { RESERVED_ENV_NAMES, TRACING_ENV_NAMES } from '../reserved.ts';
 import { parseImageReference } from './image.ts';
-import { normalQuantity } from './normal-quantity.ts';
+import { normalCores, normalQuantity } from './normal-quantity.ts';
 import { VOLUME_KINDS } from './volume.ts';
 
 /**
@@ -55,7 +55,12 @@ const except =
 const map = unlessEmpty((value) => value ?? undefined);
 const quantities = unlessEmpty((value) =>
   isFields(value)
-    ? Object.fromEntries(Object.entries(value).map(([name, amount]) => [name, normalQuantity(amount)]))
+    ? Object.fromEntries(
+        Object.entries(value).map(([name, amount]) => [
+          name,
+          name === 'cpu' ? normalCores(amount) : normalQuantity(amount),
+        ]),
+      )
     : (value ?? undefined),
 );
 const unlessFalse = except(false);

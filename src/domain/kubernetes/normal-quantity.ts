@@ -1,4 +1,4 @@
-import { NANO_PER_UNIT, parseQuantity } from './quantity.ts';
+import { NANO_PER_UNIT, parseQuantity, wholeMillicores } from './quantity.ts';
 
 const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
@@ -18,6 +18,11 @@ export function normalQuantity(value: unknown): unknown {
   const units = nano / NANO_PER_UNIT;
   if (units * NANO_PER_UNIT === nano && units % KIBI === 0n) return shortest(units, KIBI, ['', ...BINARY]);
   return shortest(nano, 1000n, DECIMAL);
+}
+
+/** The same of cores, of which the API server keeps whole thousandths in pod templates; float noise is left out. */
+export function normalCores(value: unknown): unknown {
+  return normalQuantity(typeof value === 'string' ? wholeMillicores(value) : value);
 }
 
 function shortest(amount: bigint, step: bigint, suffixes: readonly string[]): string {

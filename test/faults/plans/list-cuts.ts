@@ -66,19 +66,35 @@ export interface AfterCuts {
   readonly hasBegun: boolean;
 }
 
+const continues = ({ path }: KubernetesRequest) =>
+  new URL(path, 'https://kubernetes').searchParams.has('continue');
+
+/**
+ * When the first list ended that was answered whole, with its last page where it comes in pages. A page that is refused shows
+ * that its list is not whole, unless the same page is asked for again. Infinity: none has ended.
+ */
+function endOfFirstWhole(requests: readonly KubernetesExchange[]): number {
+  const begins = requests.flatMap((request, index) => (index === 0 || !continues(request) ? [index] : []));
+  const lists = begins.map((begin, index) => requests.slice(begin, begins[index + 1]));
+  const isAnswered = ({ status, endedAt }: KubernetesExchange) =>
+    status >= 200 && status < 300 && endedAt > 0;
+  const lastPages = lists.flatMap((pages) => pages.at(-1) ?? []);
+  return lastPages.find(isAnswered)?.endedAt ?? Number.POSITIVE_INFINITY;
+}
+
 /**
  * What was cut is listed again, in pages where the role had seen it begin, and nothing is written before every cache has its
  * first complete list. Other lists fill no cache, such as those of a purge or of the Events of one object: they may come later.
  */
 export function afterCuts({ asked, watched, cut, hasBegun }: AfterCuts): Violation[] {
   const listsOf = (name: string) => asked.filter((each) => each.verb === 'list' && watchName(each) === name);
+  const afterCut = (name: string) => listsOf(name).slice(cut.has(name) ? 1 : 0);
   const isAgain = (name: string) => {
     const [, second] = listsOf(name);
     return second !== undefined && !(hasBegun && isStreamedList(second));
   };
   const missing = [...cut].filter((name) => !isAgain(name));
-  const completeAt = (name: string) =>
-    listsOf(name)[cut.has(name) ? 1 : 0]?.endedAt || Number.POSITIVE_INFINITY;
+  const completeAt = (name: string) => endOfFirstWhole(afterCut(name));
   const late = watched.map((name) => ({ name, at: completeAt(name) })).sort((a, b) => b.at - a.at);
   const [last] = late;
   const early = asked.filter(({ at }) => last !== undefined && at < last.at).map(kubernetesEffect);

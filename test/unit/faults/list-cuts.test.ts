@@ -9,10 +9,16 @@ const STREAM = `${RESOURCES}?watch=true&sendInitialEvents=true`;
 const APPLY = '/apis/berth.dev/v1alpha1/namespaces/team/manageddeployments/shop?fieldManager=a';
 const PURGED = '/api/v1/namespaces/team/persistentvolumeclaims?labelSelector=a';
 
-function exchange(method: string, path: string, at: number, endedAt: number): KubernetesExchange {
+function exchange(
+  method: string,
+  path: string,
+  at: number,
+  endedAt: number,
+  status = 200,
+): KubernetesExchange {
   const request = { seq: at, client: 'listener', method, path, at, body: undefined };
   const type = method === 'PATCH' ? 'application/apply-patch+yaml' : '';
-  return { ...describeKubernetesRequest(request, type), status: 200, upstreamStatus: 200, endedAt };
+  return { ...describeKubernetesRequest(request, type), status, upstreamStatus: status, endedAt };
 }
 
 const cutStream = exchange('GET', STREAM, 10, 20);
@@ -37,8 +43,31 @@ test('holds when the cache is listed again long after that write', () => {
   expect(judge([cutStream, pages, write, exchange('GET', STREAM, 100, 110)])).toEqual([]);
 });
 
+const page = (next: string, at: number, status = 200) =>
+  exchange('GET', `${RESOURCES}?limit=500${next && `&continue=${next}`}`, at, at + 5, status);
+
+test('holds when a page is answered at the second try, and the first write follows the last page', () => {
+  expect(judge([cutStream, page('', 21), page('b', 27, 500), page('b', 33), page('c', 39), write])).toEqual(
+    [],
+  );
+});
+
+test('holds when a later list in pages follows that write', () => {
+  expect(judge([cutStream, page('', 30), page('b', 40), write, page('', 70), page('b', 80)])).toEqual([]);
+});
+
 describe('is broken', () => {
   const early = 'apply manageddeployments shop before all was listed';
+
+  test.each<[string, KubernetesExchange[], KubernetesExchange[]]>([
+    ['the list after the cut has failed', [page('', 30, 500)], [page('', 70)]],
+    ['that list was never answered', [page('', 30, 0)], [page('', 70)]],
+    ['only its first page has come', [page('', 30)], [page('b', 70)]],
+    ['its second page has failed', [page('', 30), page('b', 40, 500)], [page('b', 70)]],
+    ['its second page has expired', [page('', 30), page('b', 40, 410)], [exchange('GET', RESOURCES, 70, 80)]],
+  ])('when a write comes after %s', (_, before, after) => {
+    expect(judge([cutStream, ...before, write, ...after])).toEqual([expect.stringContaining(early)]);
+  });
 
   test('when a write comes between the cut and the end of the next list', () => {
     const between = exchange('PATCH', APPLY, 35, 38);
