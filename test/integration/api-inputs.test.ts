@@ -83,7 +83,7 @@ describe('a name', () => {
 
   test('of a tag value that was stored in another spelling is taken', async () => {
     const key = await client.call<{ id: string }>('POST', '/v2/tag-keys', { key: 'values' });
-    const path = `/v2/tag-keys/${key.body.id}/tag-values`;
+    const path = `/v2/tag-keys/${key.body.id}/values`;
     const made = await client.call<{ id: string }>('POST', path, { value: 'first' });
     await api.store.sql('UPDATE tag_values SET value = $1 WHERE id = $2', [NFD, made.body.id]);
     expect((await client.call('POST', path, { value: NFC })).status).toBe(409);
