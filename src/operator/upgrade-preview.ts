@@ -41,6 +41,9 @@ export interface WorkloadChange {
   readonly fields: readonly FieldChange[];
 }
 
+/** Kinds that outlive a custom resource. */
+const KEPT = ['PersistentVolumeClaim', 'ControllerRevision'] as const;
+
 type Lists = Pick<ClusterView, 'resource' | 'children' | 'watches'>;
 
 /** Kinds that hold templates which were rendered before. */
@@ -74,7 +77,9 @@ function withIdentity(
   const key = `${preview.namespace}/${preview.name}`;
   const resource = view.resource(key);
   if (resource === undefined) return preview;
-  const identity = identityChanges(resource, identities, view.children('ControllerRevision', key));
+  const identity = identityChanges(resource, identities, (name) =>
+    KEPT.flatMap((kind) => view.children(kind, `${preview.namespace}/${name}`)),
+  );
   return identity.length === 0 ? preview : { ...preview, identity };
 }
 
