@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { LABELS } from '../../../src/contract/names.ts';
 import type { UntypedObject } from '../../../src/kube/object.ts';
 import { byIdentity, identityChanges as changes } from '../../../src/operator/identity-preview.ts';
 
@@ -29,7 +30,7 @@ test('names the resources that share an identity; the one whose uid it is stays 
 test('names the resource for which Berth has made objects', () => {
   const all = [of('evil', { deploymentId: 'x' }), of('web', { deploymentId: 'x' })] as const;
   const made = { ...kept('x'), metadata: { ...kept('x').metadata, creationTimestamp: '2025-01-01T00:00:00Z' } };
-  made.metadata.labels = { ...made.metadata.labels, 'berth.dev/deployment': 'web' };
+  made.metadata.labels = { ...made.metadata.labels, [LABELS.instance]: 'web' };
   const [evil] = all;
   expect(identityChanges(evil, [...all], [made])).toEqual([expect.stringContaining(': web keeps it')]);
 });
