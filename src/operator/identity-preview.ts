@@ -1,4 +1,4 @@
-import { LABELS } from '../contract/names.ts';
+import { LABELS, tenantNamespace } from '../contract/names.ts';
 import { controllerOf, type UntypedObject } from '../kube/object.ts';
 import { identityKeys } from './cache-keys.ts';
 import { holderOf } from './identity.ts';
@@ -8,7 +8,23 @@ import { LIKE_A_UID } from './ownership.ts';
 
 interface Spec {
   readonly deploymentId?: string;
+  readonly tenantId?: string;
   readonly database?: { readonly volumePolicy?: string };
+}
+
+/**
+ * In cloud, one sentence about a deployment of the API outside its tenant's namespace, which the chart's policy for the
+ * listener refuses. Pure.
+ */
+export function namespaceChanges({ metadata: { namespace }, ...object }: UntypedObject): string[] {
+  const { tenantId, deploymentId } = (object['spec'] ?? {}) as Spec;
+  const isRefused =
+    tenantId !== undefined && deploymentId !== undefined && namespace !== tenantNamespace(tenantId);
+  return isRefused
+    ? [
+        `is outside ${tenantNamespace(tenantId)}: the listener's writes are refused (ApplyRefused) unless rbac.listenerNamespaces names ${namespace}`,
+      ]
+    : [];
 }
 
 /** The custom resources by their identity, as `namespace/value`. */

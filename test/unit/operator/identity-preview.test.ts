@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { LABELS } from '../../../src/contract/names.ts';
 import type { UntypedObject } from '../../../src/kube/object.ts';
-import { byIdentity, identityChanges as changes } from '../../../src/operator/identity-preview.ts';
+import { byIdentity, identityChanges as changes, namespaceChanges } from '../../../src/operator/identity-preview.ts';
 
 const of = (name: string, spec: object): UntypedObject => ({
   apiVersion: 'berth.dev/v1alpha1',
@@ -41,6 +41,16 @@ test('tells of data that is retained, and of objects that an earlier resource ha
   expect(identityChanges(of('web', {}), [], [kept('former')])).toEqual([
     expect.stringContaining('ControllerRevision web-1'),
   ]);
+});
+
+test('tells of a deployment outside the namespace of its tenant', () => {
+  expect(namespaceChanges(of('web', { deploymentId: 'x', tenantId: 't' }))).toEqual([
+    expect.stringContaining('rbac.listenerNamespaces names shop'),
+  ]);
+  const inside = of('web', { deploymentId: 'x', tenantId: 't' });
+  inside.metadata.namespace = 'berth-t';
+  expect(namespaceChanges(inside)).toEqual([]);
+  expect(namespaceChanges(of('web', {}))).toEqual([]);
 });
 
 test('is silent where nothing changes', () => {
