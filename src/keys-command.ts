@@ -97,7 +97,9 @@ function parseRequest(args: readonly string[]): KeyRequest {
   const name = parseName(values.name);
   const scopes = parseScopes(values.scopes, values.platform ? ['listeners:run'] : TENANT_SCOPES);
   const expiresAt = parseExpiry(values.expires, new Date());
-  const tenant = values.tenant === undefined ? null : parseBy(tenantNameSchema, '--tenant', values.tenant);
+  // Checked only: the store finds a tenant in the spelling that it was stored with, and normalizes a new one.
+  if (values.tenant !== undefined) parseBy(tenantNameSchema, '--tenant', values.tenant);
+  const tenant = values.tenant ?? null;
   return { tenant, name, scopes, expiresAt, json: values.json };
 }
 

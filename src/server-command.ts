@@ -106,8 +106,9 @@ const isWrongOption = (error: unknown): boolean =>
 const optionMessage = ({ message }: Error) => message.split(/\. |\n/, 1)[0];
 
 /** Errors that tell their reader what to do need no stack; all others are bugs and show it. */
-function describe(error: unknown, command: string): string {
-  const page = Object.hasOwn(HELPS, command) ? `berth ${command} --help` : 'berth --help';
+function describe(error: unknown, [command = '', word]: readonly string[]): string {
+  const named = command === 'listener' && word === 'doctor' ? 'listener doctor' : command;
+  const page = Object.hasOwn(HELPS, command) ? `berth ${named} --help` : 'berth --help';
   if (error instanceof UsageError) return `berth: ${error.message}; see ${page}`;
   if (error instanceof ConfigError) return `berth: ${error.message}\nsee: berth config --help`;
   if (!(error instanceof Error)) return `berth: ${String(error)}`;
@@ -128,7 +129,7 @@ export async function serverCommand(words: readonly string[]): Promise<number> {
     await main(words);
     return Number(process.exitCode ?? 0);
   } catch (error) {
-    console.error(describe(error, words[0] ?? ''));
+    console.error(describe(error, words));
     return exitCodeOf(error);
   }
 }

@@ -60,7 +60,8 @@ function asText(
     refused === 0
       ? []
       : [`${refused} of ${all.length} have fields that ${version} would refuse if they were new.`];
-  return [...all.flatMap(blockOf), last, ...rules].join('\n');
+  const policies = 'NetworkPolicies change with the upgrade itself; no pod restarts for them.';
+  return [...all.flatMap(blockOf), last, policies, ...rules].join('\n');
 }
 
 /**

@@ -102,10 +102,12 @@ async function run(
 ): Promise<Outcome['end']> {
   const { values, positionals } = readWords(words);
   const [resource = '', ...rest] = positionals;
-  if (values.help || rest.length === 0 || rest[0] === 'help') {
+  const isBare = rest.length === 0 && words.length === 1;
+  if (values.help || isBare || rest[0] === 'help') {
     console.log(`${HELPS[resource]}\n${OPTIONS_HELP}`);
     return 'reached';
   }
+  if (rest.length === 0) throw new ClientUsageError(`no command of berth ${resource} is named`);
   const timeoutSeconds = secondsOf(values.timeout);
   const context = contextFrom(values, settings, stopped);
   if (resource === 'revisions') return revisionsCommand(context, { wait: values.wait, timeoutSeconds }, rest);

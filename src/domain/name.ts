@@ -13,7 +13,8 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]
 
 /**
  * Joiners and variation selectors where they change what is seen: within emoji and keycaps, behind ideographs, and in
- * scripts that are written with joiners (behind a mark such as a virama, and in Arabic).
+ * scripts that are written with joiners (behind a mark of such a script, such as a virama, and in Arabic). Marks that any
+ * script may use, such as accents, join nothing.
  */
 const SEEN = new RegExp(
   [
@@ -22,13 +23,16 @@ const SEEN = new RegExp(
     String.raw`(?<=\p{Emoji_Presentation})\ufe0e`,
     String.raw`(?<=[0-9#*])\ufe0f(?=\u20e3)`,
     String.raw`(?<=\p{Ideographic})[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]`,
-    String.raw`(?<=(?!\p{Variation_Selector})[\p{M}\p{Script_Extensions=Arabic}])[\u200c\u200d](?=\p{L})`,
+    String.raw`(?<=(?!\p{Variation_Selector})(?:(?!\p{Script=Inherited})\p{M}|\p{Script_Extensions=Arabic}))[\u200c\u200d](?=\p{L})`,
   ].join('|'),
   'gu',
 );
 
 /** Spaces of any width; no-break spaces among them. */
 const SPACES = /\p{Zs}/gu;
+/** The same characters, one by one, for lookups in stored names. */
+export const SPACE_CHARACTERS =
+  ' \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000';
 const OUTER_SPACES = /^ +| +$/g;
 
 /** The one form of a name: composed characters (NFC), plain spaces, none of them around it. */

@@ -140,18 +140,19 @@ function pauseAfter(error: unknown, tried: number): number | null {
   return error.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (tried - 1);
 }
 
-/** Asks again what may pass, as long as there is time for another try. */
+/** Asks again what may pass, by GET, as long as there is time for another try. */
 async function persist(
   asked: Asked,
   credentials: readonly Credentials[],
-  endsAt: number,
 ): Promise<ImageAnswer> {
   for (let tried = 1; ; tried += 1) {
     try {
       return await ask(asked, credentials);
     } catch (error) {
       const pause = pauseAfter(error, tried);
-      if (pause === null || performance.now() + pause >= endsAt) throw error;
+      if (pause === null || performance.now() + pause >= asked.endsAt) throw error;
+      // Some registries fail or cut a HEAD and answer a GET. Where requests are limited, a GET would cost more.
+      if (!(error instanceof RegistryError && error.kind === 'limited')) asked.head.isWorthwhile = false;
       await sleep(pause, undefined, { signal: asked.signal });
     }
   }
@@ -181,12 +182,14 @@ export async function lookUpImage(
     mayBePrivate: options.privateHosts === 'any' || options.privateHosts.includes(host),
     options,
     signal: AbortSignal.any([signal, box]),
+    endsAt,
+    head: { isWorthwhile: true },
     onAnswer: () => {
       answered = true;
     },
   };
   try {
-    return await persist(asked, credentials, endsAt);
+    return await persist(asked, credentials);
   } catch (error) {
     signal.throwIfAborted();
     if (!box.aborted) throw error;

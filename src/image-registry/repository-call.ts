@@ -34,6 +34,10 @@ export interface Asked {
   readonly mayBePrivate: boolean;
   readonly options: RegistryOptions;
   readonly signal: AbortSignal;
+  /** When `signal` ends it at the latest, as performance.now() counts. */
+  readonly endsAt: number;
+  /** Whether a HEAD is worth a call: false once one hung or failed. Shared by all calls for the image. */
+  readonly head: { isWorthwhile: boolean };
   /** Told whenever anything is answered. */
   readonly onAnswer?: () => void;
 }
@@ -72,12 +76,30 @@ const asksForCredentials = ({ status, headers }: Answer) =>
 
 /**
  * The manifest by HEAD, or by GET where the registry does not take a HEAD. Registries and proxies refuse the method in
- * many ways (405, 501, 400, 403, 404, a 401 without a challenge), so only the answer to a GET counts as a refusal.
+ * many ways (405, 501, 400, 403, 404, a 401 without a challenge), so only the answer to a GET counts as a refusal. Some
+ * leave a HEAD without an answer: it gets half of the time, the GET the rest.
  */
 export async function headOrGetManifest(asked: Asked, authorization?: string): Promise<Answer> {
-  const answer = await manifest(asked, 'HEAD', authorization);
-  if (SETTLED_BY_HEAD.has(answer.status) || asksForCredentials(answer)) return answer;
+  const answer = asked.head.isWorthwhile ? await headManifest(asked, authorization) : null;
+  if (answer !== null && (SETTLED_BY_HEAD.has(answer.status) || asksForCredentials(answer))) return answer;
   return await manifest(asked, 'GET', authorization);
+}
+
+/** null: no answer came within half of the time that is left. */
+async function headManifest(asked: Asked, authorization?: string): Promise<Answer | null> {
+  const half = AbortSignal.timeout(Math.max(1, Math.floor((asked.endsAt - performance.now()) / 2)));
+  try {
+    return await manifest(
+      { ...asked, signal: AbortSignal.any([asked.signal, half]) },
+      'HEAD',
+      authorization,
+    );
+  } catch (error) {
+    asked.signal.throwIfAborted();
+    if (!half.aborted) throw error;
+    asked.head.isWorthwhile = false;
+    return null;
+  }
 }
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;

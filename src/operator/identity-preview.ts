@@ -1,13 +1,30 @@
-import { LABELS } from '../contract/names.ts';
+import { LABELS, tenantNamespace } from '../contract/names.ts';
 import { controllerOf, type UntypedObject } from '../kube/object.ts';
 import { identityKeys } from './cache-keys.ts';
+import { holderOf } from './identity.ts';
 import { LIKE_A_UID } from './ownership.ts';
 
 /** What the rules of decision 0061 change for a resource that an earlier version has served. */
 
 interface Spec {
   readonly deploymentId?: string;
+  readonly tenantId?: string;
   readonly database?: { readonly volumePolicy?: string };
+}
+
+/**
+ * In cloud, one sentence about a deployment of the API outside its tenant's namespace, which the chart's policy for the
+ * listener refuses. Pure.
+ */
+export function namespaceChanges({ metadata: { namespace }, ...object }: UntypedObject): string[] {
+  const { tenantId, deploymentId } = (object['spec'] ?? {}) as Spec;
+  const isRefused =
+    tenantId !== undefined && deploymentId !== undefined && namespace !== tenantNamespace(tenantId);
+  return isRefused
+    ? [
+        `is outside ${tenantNamespace(tenantId)}: the listener's writes are refused (ApplyRefused) unless rbac.listenerNamespaces names ${namespace}`,
+      ]
+    : [];
 }
 
 /** The custom resources by their identity, as `namespace/value`. */
@@ -24,28 +41,27 @@ export function byIdentity(resources: readonly UntypedObject[]): ReadonlyMap<str
 
 /**
  * One sentence for each change; empty: nothing changes. Pure.
- * @param kept volume claims and stored templates of its name, as far as they were read
+ * @param keptOf volume claims and stored templates by the name of a resource
  */
 export function identityChanges(
   resource: UntypedObject,
   identities: ReadonlyMap<string, readonly UntypedObject[]>,
-  kept: readonly UntypedObject[],
+  keptOf: (name: string) => readonly UntypedObject[],
 ): string[] {
   const { deploymentId, database } = (resource['spec'] ?? {}) as Spec;
   const { name, uid } = resource.metadata;
-  const rivals = identityKeys(resource)
-    .flatMap((key) => identities.get(key) ?? [])
-    .map(({ metadata }) => metadata.name)
-    .filter((other) => other !== name);
+  const candidates = identityKeys(resource).flatMap((key) => identities.get(key) ?? []);
+  const names = candidates.map(({ metadata }) => metadata.name);
+  const rivals = names.filter((other) => other !== name);
   const isOfUid = deploymentId === undefined;
-  const [foreign] = kept.filter((object) => {
+  const [foreign] = keptOf(name).filter((object) => {
     const id = object.metadata.labels?.[LABELS.deploymentId];
     return controllerOf(object) === undefined && id !== uid && !LIKE_A_UID.test(id ?? '');
   });
   return [
     ...(rivals.length > 0 && !isOfUid
       ? [
-          `shares its identity with ${rivals.join(', ')}: one of them will be stopped with the reason Conflict`,
+          `shares its identity with ${rivals.join(', ')}: ${holderOf(candidates, names.flatMap(keptOf))} keeps it, unless the listener claims it for another; the others are stopped with the reason Conflict`,
         ]
       : []),
     ...(!isOfUid && database?.volumePolicy === 'Delete'

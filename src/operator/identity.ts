@@ -126,6 +126,16 @@ function ranked(facts: IdentityFacts, isClaimed: boolean): Claimant[] {
   return [...claimants, ...gone(facts, [self, ...others])].sort((a, b) => (a.rank < b.rank ? -1 : 1));
 }
 
+/** Name of the resource that keeps an identity which these share, as far as no record of the listener decides. */
+export function holderOf(candidates: readonly UntypedObject[], kept: readonly UntypedObject[]): string {
+  const ranks = candidates.map((object) => {
+    const since = earliest(kept.filter((each) => isMadeFor(each, object)));
+    const rank = rankOf({ object, claimed: isTakingOver(object), accepted: isAccepted(object) }, since);
+    return { name: object.metadata.name, rank };
+  });
+  return ranks.sort((a, b) => (a.rank < b.rank ? -1 : 1))[0]?.name ?? '';
+}
+
 interface Standing {
   readonly object: UntypedObject;
   readonly claimed: boolean;

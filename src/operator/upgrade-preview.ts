@@ -12,7 +12,7 @@ import { cacheName, databaseName } from '../workloads/names.ts';
 import { renderTemplates } from '../workloads/pod-template.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { gather } from './gather.ts';
-import { byIdentity, identityChanges } from './identity-preview.ts';
+import { byIdentity, identityChanges, namespaceChanges } from './identity-preview.ts';
 import { keptTemplate } from './kept-templates.ts';
 import { CHILD_KINDS } from './kinds.ts';
 import type { Observed } from './observed.ts';
@@ -41,6 +41,9 @@ export interface WorkloadChange {
   readonly fields: readonly FieldChange[];
 }
 
+/** Kinds that outlive a custom resource. */
+const KEPT = ['PersistentVolumeClaim', 'ControllerRevision'] as const;
+
 type Lists = Pick<ClusterView, 'resource' | 'children' | 'watches'>;
 
 /** Kinds that hold templates which were rendered before. */
@@ -61,7 +64,7 @@ export async function previewUpgrade(
   return found
     .flatMap(({ keys, view }) => {
       const identities = byIdentity(keys.flatMap((key) => view.resource(key) ?? []));
-      return keys.map((key) => withIdentity(previewOf(view, key, config, rules), identities, view));
+      return keys.map((key) => withIdentity(previewOf(view, key, config, rules), identities, view, config));
     })
     .sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
 }
@@ -70,11 +73,16 @@ function withIdentity(
   preview: DeploymentPreview,
   identities: ReturnType<typeof byIdentity>,
   view: Lists,
+  { hosting }: RenderConfig,
 ): DeploymentPreview {
   const key = `${preview.namespace}/${preview.name}`;
   const resource = view.resource(key);
   if (resource === undefined) return preview;
-  const identity = identityChanges(resource, identities, view.children('ControllerRevision', key));
+  const outside = hosting === 'cloud' ? namespaceChanges(resource) : [];
+  const shared = identityChanges(resource, identities, (name) =>
+    KEPT.flatMap((kind) => view.children(kind, `${preview.namespace}/${name}`)),
+  );
+  const identity = [...shared, ...outside];
   return identity.length === 0 ? preview : { ...preview, identity };
 }
 

@@ -6,6 +6,7 @@ import type { Reader, Transaction } from './database.ts';
 import { and, desc, eq, getTableColumns, sql } from './drizzle.ts';
 import { type Actor, appendEvents } from './events.ts';
 import type { Page } from './records.ts';
+import { refuseSameName } from './same-name.ts';
 import { integrations } from './schema.ts';
 import { integrationContext, type SecretBox } from './secret-box.ts';
 
@@ -68,6 +69,7 @@ export async function createIntegration(
   actor: Actor,
 ): Promise<Integration> {
   const id = uuidv7();
+  await refuseSameName(transaction, 'integrations_name', { owner: tenantId, name });
   const [created] = await transaction.drizzle
     .insert(integrations)
     .values({ id, tenantId, name, provider, hostUrl, ...seal(box, id, tenantId, token) })
@@ -174,6 +176,8 @@ export async function updateIntegration(
   const renamed = change.name !== undefined && change.name !== before.name;
   const changed = [...(renamed ? ['name'] : []), ...(change.token === undefined ? [] : ['token'])];
   if (changed.length === 0) return before;
+  if (change.name !== undefined && renamed)
+    await refuseSameName(transaction, 'integrations_name', { owner: tenantId, name: change.name, ownId: id });
   const [after] = await transaction.drizzle
     .update(integrations)
     .set({

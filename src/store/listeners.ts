@@ -7,6 +7,7 @@ import { and, desc, eq, getTableColumns, inArray, isNull, or, sql } from './driz
 import { StoreError } from './errors.ts';
 import { type Actor, appendEvents } from './events.ts';
 import type { ListenerRecord, Page } from './records.ts';
+import { refuseSameName } from './same-name.ts';
 import type { ComputeConfig } from './schema/listeners.ts';
 import { listeners } from './schema.ts';
 
@@ -63,6 +64,10 @@ export async function createListener(
   added: NewListener,
   actor: Actor = SYSTEM,
 ): Promise<ListenerRecord> {
+  if (added.tenantId !== null) {
+    const unique = { owner: added.tenantId, name: added.computeId };
+    await refuseSameName(transaction, 'listeners_compute_id', unique);
+  }
   const [listener] = await transaction.drizzle
     .insert(listeners)
     .values({ id: uuidv7(), ...added })
@@ -213,6 +218,9 @@ export async function updateListener(
   if (changed.length === 0) return before;
   if (keepNamespaces && changed.includes('compute_config')) {
     await checkNamespaces(transaction, id, namespaces);
+  }
+  if (tenantId !== null && changed.includes('compute_id')) {
+    await refuseSameName(transaction, 'listeners_compute_id', { owner: tenantId, name: computeId, ownId: id });
   }
   const [listener] = await transaction.drizzle
     .update(listeners)

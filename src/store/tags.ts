@@ -5,6 +5,7 @@ import { and, asc, desc, eq } from './drizzle.ts';
 import { ReferenceViolation } from './errors.ts';
 import { type Actor, appendEvents } from './events.ts';
 import type { Page } from './records.ts';
+import { refuseSameName } from './same-name.ts';
 import { deployments, deploymentTagValues, tagKeys, tagValues } from './schema.ts';
 
 export type TagKey = typeof tagKeys.$inferSelect;
@@ -31,6 +32,7 @@ export async function createTagKey(
   key: string,
   actor: Actor = SYSTEM,
 ): Promise<TagKey> {
+  await refuseSameName(transaction, 'tag_keys_key', { owner: tenantId, name: key });
   const [created] = await transaction.drizzle
     .insert(tagKeys)
     .values({ id: uuidv7(), tenantId, key })
@@ -72,6 +74,7 @@ export async function renameTagKey(
 ): Promise<TagKey | null> {
   const before = await findTagKey(transaction, tenantId, id);
   if (before === null || before.key === key) return before;
+  await refuseSameName(transaction, 'tag_keys_key', { owner: tenantId, name: key, ownId: id });
   const [renamed] = await transaction.drizzle
     .update(tagKeys)
     .set({ key })
@@ -115,6 +118,7 @@ export async function createTagValue(
     .where(ownKey(tenantId, tagKeyId))
     .for('key share');
   if (key === undefined) return null;
+  await refuseSameName(transaction, 'tag_values_value', { owner: tagKeyId, name: value });
   const [created] = await transaction.drizzle
     .insert(tagValues)
     .values({ id: uuidv7(), tenantId, tagKeyId, value })
@@ -143,6 +147,8 @@ export async function renameTagValue(
   const which = ownValue(tenantId, ids.tagKeyId, ids.id);
   const [before] = await transaction.drizzle.select().from(tagValues).where(which);
   if (before === undefined || before.value === value) return before ?? null;
+  const unique = { owner: ids.tagKeyId, name: value, ownId: ids.id };
+  await refuseSameName(transaction, 'tag_values_value', unique);
   const [renamed] = await transaction.drizzle.update(tagValues).set({ value }).where(which).returning();
   if (renamed === undefined) return null;
   const message = `Tag value ${before.value} was renamed to ${value}.`;

@@ -5,6 +5,7 @@ import type { Reader, Transaction } from './database.ts';
 import { and, desc, eq, inArray, or, sql } from './drizzle.ts';
 import { type Actor, appendEvents } from './events.ts';
 import type { Page } from './records.ts';
+import { findSameName, refuseSameName } from './same-name.ts';
 import { tenants } from './schema.ts';
 
 export type Tenant = typeof tenants.$inferSelect;
@@ -18,6 +19,7 @@ export async function createTenant(
   name: string,
   { quotas = {}, actor }: { quotas?: Partial<TenantQuotas>; actor?: Actor } = {},
 ): Promise<Tenant> {
+  await refuseSameName(transaction, 'tenants_name', { owner: null, name });
   const [tenant] = await transaction.drizzle
     .insert(tenants)
     .values({ id: uuidv7(), name, quotas })
@@ -53,11 +55,9 @@ export async function findTenant(reader: Reader, id: string): Promise<Tenant | n
 
 /** The tenant of this name in any of its spellings; of several the one that is spelled so. */
 export async function findTenantByName(reader: Reader, name: string): Promise<Tenant | null> {
-  const found = await reader.drizzle
-    .select()
-    .from(tenants)
-    .where(inArray(tenants.name, spellingsOf(name)));
-  return found.find((tenant) => tenant.name === name) ?? found[0] ?? null;
+  const same = await findSameName(reader, 'tenants_name', null, name);
+  const found = same.find((tenant) => tenant.name === name) ?? same[0];
+  return found === undefined ? null : findTenant(reader, found.id);
 }
 
 export interface TenantFilter {
@@ -120,6 +120,7 @@ export async function updateTenant(
     ...(sameQuotas(quotas, before.quotas) ? [] : ['quotas']),
   ];
   if (changed.length === 0) return before;
+  if (name !== before.name) await refuseSameName(transaction, 'tenants_name', { owner: null, name, ownId: id });
   const [after] = await transaction.drizzle
     .update(tenants)
     .set({ name, quotas })

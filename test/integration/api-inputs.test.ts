@@ -64,6 +64,30 @@ describe('a name', () => {
     });
     expect((await client.call('POST', '/v2/listeners', { compute_id: NFC })).status).toBe(409);
   });
+
+  test.each([
+    ['tag key', '/v2/tag-keys', 'key', 'UPDATE tag_keys SET key = $1 WHERE id = $2'],
+    ['listener', '/v2/listeners', 'compute_id', 'UPDATE listeners SET compute_id = $1 WHERE id = $2'],
+  ])('of a %s that was stored in another spelling is taken', async (_what, path, field, update) => {
+    for (const stored of [`Eu ${NFD}`, 'Eu\u00a01', 'eu 2\u00a0']) {
+      const made = await client.call<{ id: string }>('POST', path, { [field]: `x${crypto.randomUUID()}` });
+      await api.store.sql(update, [stored, made.body.id]);
+      expect((await client.call('POST', path, { [field]: stored })).status, stored).toBe(409);
+      const other = await client.call<{ id: string }>('POST', path, { [field]: `y${crypto.randomUUID()}` });
+      const renamed = await client.call('PATCH', `${path}/${other.body.id}`, { [field]: stored });
+      expect(renamed.status, stored).toBe(409);
+      // Its own name in the one form is no other row's.
+      expect((await client.call('PATCH', `${path}/${made.body.id}`, { [field]: stored })).status).toBe(200);
+    }
+  });
+
+  test('of a tag value that was stored in another spelling is taken', async () => {
+    const key = await client.call<{ id: string }>('POST', '/v2/tag-keys', { key: 'values' });
+    const path = `/v2/tag-keys/${key.body.id}/values`;
+    const made = await client.call<{ id: string }>('POST', path, { value: 'first' });
+    await api.store.sql('UPDATE tag_values SET value = $1 WHERE id = $2', [NFD, made.body.id]);
+    expect((await client.call('POST', path, { value: NFC })).status).toBe(409);
+  });
 });
 
 test('a query takes what Python clients send, and lists what is accepted otherwise', async () => {

@@ -257,6 +257,22 @@ describe('berth keys create', () => {
   });
 
   test.each([
+    ['a no-break space', 'Corp\u00a0', ['Corp\u00a0', 'Corp', 'Corp ']],
+    ['a no-break space inside', 'Acme\u00a0Corp', ['Acme\u00a0Corp', 'Acme Corp']],
+    ['a decomposed letter', 'Cafe\u0301', ['Cafe\u0301', 'Caf\u00e9']],
+  ])('uses the tenant that was stored with %s', async (_what, name, spellings) => {
+    const prefix = uniqueName('stored');
+    const id = crypto.randomUUID();
+    await api.store.sql('INSERT INTO tenants (id, name) VALUES ($1, $2)', [id, `${prefix} ${name}`]);
+    for (const spelling of spellings) {
+      const text = await run('--tenant', `${prefix} ${spelling}`, '--name', 'ops', '--json');
+      expect(JSON.parse(text), JSON.stringify(spelling)).toMatchObject({ tenant_id: id });
+      const again = await platform.call('POST', '/v2/tenants', { name: `${prefix} ${spelling}` });
+      expect(again.status).toBe(409);
+    }
+  });
+
+  test.each([
     [['--expires', 'soon'], '--expires'],
     [['--expires', '0d'], '--expires'],
     [['--expires', '2020-01-01T00:00:00Z'], '--expires'],

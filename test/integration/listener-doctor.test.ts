@@ -577,6 +577,7 @@ describe('the command', () => {
   it('explains itself, and refuses words that it does not know', async () => {
     expect((await run(['--help'], {})).output).toContain('usage: berth listener doctor');
     const refused = await run(['-o', 'yaml'], good);
-    expect([refused.code, refused.output]).toEqual([1, expect.stringContaining('neither text nor json')]);
+    expect([refused.code, refused.output]).toEqual([2, expect.stringContaining('neither text nor json')]);
+    expect(refused.output).toContain('see berth listener doctor --help');
   });
 });

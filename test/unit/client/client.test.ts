@@ -30,6 +30,15 @@ async function command(words: readonly string[], env: { url: string; apiKey: str
   return { code, text: printed.join('\n') };
 }
 
+test.each([
+  ['deployments', '--wait'],
+  ['revisions', '--timeout', '5'],
+])('options without a command are wrong usage: %s %s', async (...words) => {
+  const { code, text } = await command(words, { url: 'http://127.0.0.1:1', apiKey: 'key' });
+  expect(code).toBe(2);
+  expect(text).toBe(`berth: no command of berth ${words[0]} is named; see berth ${words[0]} --help`);
+});
+
 test.each(['canary\n5521', 'canary 5521', 'canary\u20ac5521', 'canary5521\r'])(
   'a key or tenant that no header can carry is wrong usage, and not told: %j',
   async (value) => {

@@ -6,7 +6,13 @@ import { listenerBodySchema, patchListenerSchema } from '../../../src/api/listen
 import { keyBodySchema, valueBodySchema } from '../../../src/api/tag-schema.ts';
 import { apiKeyNameSchema } from '../../../src/domain/api-key.ts';
 import { createBodySchema, patchBodySchema } from '../../../src/domain/deployment-bodies.ts';
-import { nameSchema, normalizedName, partSpellingsOf, spellingsOf } from '../../../src/domain/name.ts';
+import {
+  nameSchema,
+  normalizedName,
+  partSpellingsOf,
+  SPACE_CHARACTERS,
+  spellingsOf,
+} from '../../../src/domain/name.ts';
 import { tenantNameSchema } from '../../../src/domain/tenant-name.ts';
 
 const isTaken = (name: string) => nameSchema.safeParse(name).success;
@@ -32,6 +38,8 @@ test.each([
   ['a zero-width space', 'shop\u200b'],
   ['a joiner at the end', 'shop\u200d'],
   ['a joiner between letters that do not join', 'sh\u200dop'],
+  ['a joiner behind an accent', 'x\u0302\u200dop'],
+  ['a non-joiner behind an accent', 'x\u0302\u200cop'],
   ['a variation selector behind a letter', 'shop\ufe0f'],
   ['a variation selector behind a digit', 'shop1\ufe0f'],
   ['two variation selectors', '❤\ufe0f\ufe0f'],
@@ -98,6 +106,11 @@ test('a lookup by any spelling finds the composed, the decomposed and the given 
   expect(spellingsOf('x ')).toEqual(['x', 'x ']);
   expect(spellingsOf('x')).toEqual(['x']);
   expect(partSpellingsOf(' f\u00a0')).toEqual([' f ', ' f\u00a0']);
+});
+
+test('lookups in stored names know every space', () => {
+  const all = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code));
+  expect(SPACE_CHARACTERS).toBe(all.filter((character) => /\p{Zs}/u.test(character)).join(''));
 });
 
 const FIELDS: readonly (readonly [string, z.ZodType])[] = [

@@ -274,6 +274,39 @@ describe('a registry that does not take a HEAD', () => {
     },
   );
 
+  test.each([
+    ['cuts the connection of a HEAD', ((_, response) => response.destroy()) as Handler],
+    ['answers a HEAD with 502', answering(502)],
+    ['answers a HEAD with 503', answering(503)],
+    ['redirects a HEAD to a closed port', answering(302, '', { location: 'http://127.0.0.1:1/' })],
+  ])('is asked by GET at the second try when it %s', async (_what, head) => {
+    const { host, seen } = await serve(byMethod(head, found));
+    expect(await look(host, { options: { timeoutMs: 60_000 } })).toEqual({ kind: 'found', digest: DIGEST });
+    expect(methods(seen)).toEqual(['HEAD', 'GET']);
+  });
+
+  test('is asked by GET within the time of the image when it does not answer a HEAD', async () => {
+    const hangs: Handler = () => undefined;
+    const { registry } = await privateRegistry(byMethod(hangs, found));
+    const options = { timeoutMs: 2_000 };
+    expect(await look(registry.host, { credentials: [ANN], options })).toMatchObject({ kind: 'found' });
+    expect(methods(registry.seen)).toEqual(['HEAD', 'HEAD', 'GET']);
+    const open = await serve(byMethod(hangs, found));
+    expect(await look(open.host, { options })).toMatchObject({ kind: 'found' });
+    expect(methods(open.seen)).toEqual(['HEAD', 'GET']);
+  });
+
+  test('is asked by HEAD again when it limits requests', async () => {
+    let count = 0;
+    const limited = answering(429, '', { 'retry-after': '1' });
+    const { host, seen } = await serve((request, response) => {
+      count += 1;
+      return (count === 1 ? limited : found)(request, response);
+    });
+    expect(await look(host, { options: { timeoutMs: 60_000 } })).toMatchObject({ kind: 'found' });
+    expect(methods(seen)).toEqual(['HEAD', 'HEAD']);
+  });
+
   test('gives the digest of the manifest when the GET states none, with no further call', async () => {
     const { host, seen } = await serve(byMethod(answering(405), answering(200, MANIFEST)));
     expect(await look(host)).toEqual({ kind: 'found', digest: COMPUTED });

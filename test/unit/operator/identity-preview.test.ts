@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { LABELS } from '../../../src/contract/names.ts';
 import type { UntypedObject } from '../../../src/kube/object.ts';
-import { byIdentity, identityChanges as changes } from '../../../src/operator/identity-preview.ts';
+import { byIdentity, identityChanges as changes, namespaceChanges } from '../../../src/operator/identity-preview.ts';
 
 const of = (name: string, spec: object): UntypedObject => ({
   apiVersion: 'berth.dev/v1alpha1',
@@ -15,15 +16,23 @@ const kept = (id: string): UntypedObject => ({
 });
 
 const identityChanges = (resource: UntypedObject, all: UntypedObject[], left: UntypedObject[]) =>
-  changes(resource, byIdentity(all), left);
+  changes(resource, byIdentity(all), (name) => (name === 'web' ? left : []));
 
 test('names the resources that share an identity; the one whose uid it is stays as it is', () => {
   const web = of('web', {});
   const evil = of('evil', { deploymentId: 'uid-of-web' });
   expect(identityChanges(evil, [web, evil], [])).toEqual([
-    'shares its identity with web: one of them will be stopped with the reason Conflict',
+    expect.stringMatching(/^shares its identity with web: web keeps it, .* stopped with the reason Conflict$/),
   ]);
   expect(identityChanges(web, [web, evil], [kept('uid-of-web')])).toEqual([]);
+});
+
+test('names the resource for which Berth has made objects', () => {
+  const all = [of('evil', { deploymentId: 'x' }), of('web', { deploymentId: 'x' })] as const;
+  const made = { ...kept('x'), metadata: { ...kept('x').metadata, creationTimestamp: '2025-01-01T00:00:00Z' } };
+  made.metadata.labels = { ...made.metadata.labels, [LABELS.instance]: 'web' };
+  const [evil] = all;
+  expect(identityChanges(evil, [...all], [made])).toEqual([expect.stringContaining(': web keeps it')]);
 });
 
 test('tells of data that is retained, and of objects that an earlier resource has left', () => {
@@ -32,6 +41,16 @@ test('tells of data that is retained, and of objects that an earlier resource ha
   expect(identityChanges(of('web', {}), [], [kept('former')])).toEqual([
     expect.stringContaining('ControllerRevision web-1'),
   ]);
+});
+
+test('tells of a deployment outside the namespace of its tenant', () => {
+  expect(namespaceChanges(of('web', { deploymentId: 'x', tenantId: 't' }))).toEqual([
+    expect.stringContaining('rbac.listenerNamespaces names shop'),
+  ]);
+  const inside = of('web', { deploymentId: 'x', tenantId: 't' });
+  inside.metadata.namespace = 'berth-t';
+  expect(namespaceChanges(inside)).toEqual([]);
+  expect(namespaceChanges(of('web', {}))).toEqual([]);
 });
 
 test('is silent where nothing changes', () => {
