@@ -2,6 +2,7 @@ import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
 import { ANNOTATIONS, FIELD_MANAGERS } from '../contract/names.ts';
 import type { ApplyWork } from '../contract/work-protocol.ts';
 import type { DeletionHold } from '../domain/deletion-hold.ts';
+import { MAX_GENERATION } from '../domain/generation.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
@@ -19,7 +20,7 @@ import type { TenantNamespaces } from './tenant-namespace.ts';
 
 export interface ApplyDeps {
   client: Pick<KubeClient, 'create' | 'apply' | 'find'>;
-  view: Pick<ResourceView, 'covers' | 'trouble' | 'get' | 'getSure' | 'refresh' | 'creating' | 'noteWrite'>;
+  view: Pick<ResourceView, 'covers' | 'trouble' | 'get' | 'getSure' | 'refresh' | 'writing' | 'noteWrite'>;
   secrets: EnvSecrets;
   pullSecrets: PullSecrets;
   identities: IdentityRecords;
@@ -86,10 +87,12 @@ function isAsWanted(live: Resource, item: ApplyWork): boolean {
 
 /**
  * A later item was applied already: by another replica of the listener, or before the hub was restored from a backup.
- * Not so if the generation was raised by hand, which the listener's own note gives away.
+ * Not so if the generation was raised by hand, which the listener's own note gives away, or is one that no hub gives: any
+ * account that writes custom resources can write the note, too.
  */
 function isLate(live: Resource, item: ApplyWork): boolean {
-  return live.spec.generation > item.generation && !isEdited(live);
+  const { generation } = live.spec;
+  return generation > item.generation && generation < MAX_GENERATION && !isEdited(live);
 }
 
 async function create(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<StepResult> {
@@ -97,7 +100,7 @@ async function create(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Pr
   try {
     const options = { fieldManager: FIELD_MANAGERS.listener, signal };
     const resource = desired(item);
-    const written = await deps.view.creating(resource, () => deps.client.create(resource, options));
+    const written = await deps.view.writing(resource, () => deps.client.create(resource, options));
     noteWritten(written, item, deps);
     return DONE;
   } catch (error) {
@@ -116,9 +119,11 @@ async function update(
   const { uid, resourceVersion } = live.metadata;
   const object = desired(item, live);
   deps.guard();
-  const written = await deps.client.apply(
-    { ...object, metadata: { ...object.metadata, uid, resourceVersion } },
-    { fieldManager: FIELD_MANAGERS.listener, signal },
+  const written = await deps.view.writing(object, () =>
+    deps.client.apply(
+      { ...object, metadata: { ...object.metadata, uid, resourceVersion } },
+      { fieldManager: FIELD_MANAGERS.listener, signal },
+    ),
   );
   noteWritten(written, item, deps);
   return DONE;

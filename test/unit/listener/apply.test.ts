@@ -116,6 +116,14 @@ describe('the custom resource', () => {
     expect(cluster.writes()).toEqual([]);
   });
 
+  it('of a generation that no hub gives is overwritten, though its annotation has the right hash', async () => {
+    for (const generation of [2_000_000_000, 2_147_483_647]) {
+      applied(generation, { suspend: true });
+      expect(await apply(applyWork({ generation: 4 }))).toEqual({ kind: 'done' });
+      expect(live().spec).toMatchObject({ generation: 4, suspend: false });
+    }
+  });
+
   it('that was deleted and made anew between reading and writing is read again', async () => {
     applied(1);
     const stale = live();
