@@ -138,19 +138,44 @@ function noteWritten(written: Resource, item: ApplyWork, { view, logger }: Apply
   );
 }
 
+/** Another deployment's custom resource has the name. */
+class NameTaken extends Refusal {
+  constructor(name: string) {
+    super('Conflict', `a ManagedDeployment named ${name} exists that Berth did not make`, true);
+  }
+}
+
+function isOfAnother({ spec }: Resource, item: ApplyWork): boolean {
+  return spec?.deploymentId !== item.deployment_id;
+}
+
+/**
+ * Makes no Secret for a name that another resource has: its pods may refer to Secrets of that name. The record of the name
+ * keeps the operator from accepting that resource, if it has not yet.
+ * @throws Refusal Conflict
+ */
+async function checkName(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<void> {
+  const live = await deps.view.getSure(item.namespace, item.name, signal);
+  if (live === undefined || !isOfAnother(live, item)) return;
+  await deps.identities.put(item, 'claimed', deps.guard, signal);
+  throw new NameTaken(item.name);
+}
+
+/** Removes what was made for a name that another resource has taken in between. */
+async function removeSecrets(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<void> {
+  const names = item.env_secrets.map(({ name }) => name);
+  const pull = item.pull_secret === undefined ? [] : [item.pull_secret.name];
+  deps.pullSecrets.forget(desired(item));
+  await deps.secrets.remove(item, [...names, ...pull], deps.guard, signal);
+}
+
 async function writeResource(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<StepResult> {
   const { namespace, name } = item;
   let live = await deps.view.getSure(namespace, name, signal);
   for (let conflicts = 0; ; conflicts += 1) {
     try {
       if (live === undefined) return await create(item, deps, signal);
-      if (live.spec?.deploymentId !== item.deployment_id) {
-        throw new Refusal(
-          'Conflict',
-          `a ManagedDeployment named ${name} exists that Berth did not make`,
-          true,
-        );
-      }
+      if (isOfAnother(live, item)) throw new NameTaken(name);
       if (live.metadata.deletionTimestamp !== undefined) return { kind: 'wait', ms: DELETION_WAIT_MS };
       if (isLate(live, item)) return { kind: 'late' };
       if (isAsWanted(live, item)) return DONE;
@@ -219,10 +244,12 @@ export async function applyItem(
   let result: StepResult;
   try {
     if (item.create_namespace) await deps.namespaces.ensure(tenant, deps.guard, signal);
+    await checkName(item, deps, signal);
     await deps.secrets.ensure(item, repair, deps.guard, signal);
     await deps.pullSecrets.ensure(item, repair, deps.guard, signal);
     result = await writeWithBuild(item, deps, signal);
   } catch (error) {
+    if (error instanceof NameTaken) await removeSecrets(item, deps, signal);
     throw await namespaceRefusal(error, namespace, deps, signal);
   }
   await claimIdentity(item, deps, signal);
