@@ -2,6 +2,7 @@ import { MANAGED_DEPLOYMENT } from '../contract/managed-deployment.ts';
 import { ANNOTATIONS, FIELD_MANAGERS } from '../contract/names.ts';
 import type { ApplyWork } from '../contract/work-protocol.ts';
 import type { DeletionHold } from '../domain/deletion-hold.ts';
+import { MAX_GENERATION } from '../domain/generation.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
@@ -19,7 +20,7 @@ import type { TenantNamespaces } from './tenant-namespace.ts';
 
 export interface ApplyDeps {
   client: Pick<KubeClient, 'create' | 'apply' | 'find'>;
-  view: Pick<ResourceView, 'covers' | 'trouble' | 'get' | 'getSure' | 'refresh' | 'creating' | 'noteWrite'>;
+  view: Pick<ResourceView, 'covers' | 'trouble' | 'get' | 'getSure' | 'refresh' | 'writing' | 'noteWrite'>;
   secrets: EnvSecrets;
   pullSecrets: PullSecrets;
   identities: IdentityRecords;
@@ -86,10 +87,12 @@ function isAsWanted(live: Resource, item: ApplyWork): boolean {
 
 /**
  * A later item was applied already: by another replica of the listener, or before the hub was restored from a backup.
- * Not so if the generation was raised by hand, which the listener's own note gives away.
+ * Not so if the generation was raised by hand, which the listener's own note gives away, or is one that no hub gives: any
+ * account that writes custom resources can write the note, too.
  */
 function isLate(live: Resource, item: ApplyWork): boolean {
-  return live.spec.generation > item.generation && !isEdited(live);
+  const { generation } = live.spec;
+  return generation > item.generation && generation < MAX_GENERATION && !isEdited(live);
 }
 
 async function create(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<StepResult> {
@@ -97,7 +100,7 @@ async function create(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Pr
   try {
     const options = { fieldManager: FIELD_MANAGERS.listener, signal };
     const resource = desired(item);
-    const written = await deps.view.creating(resource, () => deps.client.create(resource, options));
+    const written = await deps.view.writing(resource, () => deps.client.create(resource, options));
     noteWritten(written, item, deps);
     return DONE;
   } catch (error) {
@@ -116,9 +119,11 @@ async function update(
   const { uid, resourceVersion } = live.metadata;
   const object = desired(item, live);
   deps.guard();
-  const written = await deps.client.apply(
-    { ...object, metadata: { ...object.metadata, uid, resourceVersion } },
-    { fieldManager: FIELD_MANAGERS.listener, signal },
+  const written = await deps.view.writing(object, () =>
+    deps.client.apply(
+      { ...object, metadata: { ...object.metadata, uid, resourceVersion } },
+      { fieldManager: FIELD_MANAGERS.listener, signal },
+    ),
   );
   noteWritten(written, item, deps);
   return DONE;
@@ -133,19 +138,44 @@ function noteWritten(written: Resource, item: ApplyWork, { view, logger }: Apply
   );
 }
 
+/** Another deployment's custom resource has the name. */
+class NameTaken extends Refusal {
+  constructor(name: string) {
+    super('Conflict', `a ManagedDeployment named ${name} exists that Berth did not make`, true);
+  }
+}
+
+function isOfAnother({ spec }: Resource, item: ApplyWork): boolean {
+  return spec?.deploymentId !== item.deployment_id;
+}
+
+/**
+ * Makes no Secret for a name that another resource has: its pods may refer to Secrets of that name. The record of the name
+ * keeps the operator from accepting that resource, if it has not yet.
+ * @throws Refusal Conflict
+ */
+async function checkName(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<void> {
+  const live = await deps.view.getSure(item.namespace, item.name, signal);
+  if (live === undefined || !isOfAnother(live, item)) return;
+  await deps.identities.put(item, 'claimed', deps.guard, signal);
+  throw new NameTaken(item.name);
+}
+
+/** Removes what was made for a name that another resource has taken in between. */
+async function removeSecrets(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<void> {
+  const names = item.env_secrets.map(({ name }) => name);
+  const pull = item.pull_secret === undefined ? [] : [item.pull_secret.name];
+  deps.pullSecrets.forget(desired(item));
+  await deps.secrets.remove(item, [...names, ...pull], deps.guard, signal);
+}
+
 async function writeResource(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<StepResult> {
   const { namespace, name } = item;
   let live = await deps.view.getSure(namespace, name, signal);
   for (let conflicts = 0; ; conflicts += 1) {
     try {
       if (live === undefined) return await create(item, deps, signal);
-      if (live.spec?.deploymentId !== item.deployment_id) {
-        throw new Refusal(
-          'Conflict',
-          `a ManagedDeployment named ${name} exists that Berth did not make`,
-          true,
-        );
-      }
+      if (isOfAnother(live, item)) throw new NameTaken(name);
       if (live.metadata.deletionTimestamp !== undefined) return { kind: 'wait', ms: DELETION_WAIT_MS };
       if (isLate(live, item)) return { kind: 'late' };
       if (isAsWanted(live, item)) return DONE;
@@ -214,10 +244,12 @@ export async function applyItem(
   let result: StepResult;
   try {
     if (item.create_namespace) await deps.namespaces.ensure(tenant, deps.guard, signal);
+    await checkName(item, deps, signal);
     await deps.secrets.ensure(item, repair, deps.guard, signal);
     await deps.pullSecrets.ensure(item, repair, deps.guard, signal);
     result = await writeWithBuild(item, deps, signal);
   } catch (error) {
+    if (error instanceof NameTaken) await removeSecrets(item, deps, signal);
     throw await namespaceRefusal(error, namespace, deps, signal);
   }
   await claimIdentity(item, deps, signal);

@@ -5,7 +5,6 @@ import type { Outbox } from './outbox.ts';
 import {
   hasOwnLabels,
   identityConflict,
-  isEdited,
   lacksBuildSecret,
   lacksEnvironment,
   type Resource,
@@ -50,7 +49,9 @@ export function followResources(
       const lostSecret =
         (lacksSecret && !lacksEnvironment(old)) || (lacksBuildSecret(resource) && !lacksBuildSecret(old));
       const isHeldUp = identityConflict(resource) !== null && identityConflict(old) === null;
-      if ((isNew && isEdited(resource)) || lostLabels || lostSecret || isHeldUp) compare(resource);
+      // The hub compares with its own hash of the spec: the annotation is written by any account that writes the resource.
+      const isForeign = isNew && !view.isOwnWrite(resource);
+      if (isForeign || lostLabels || lostSecret || isHeldUp) compare(resource);
     },
     deleted: (resource) => {
       const gone = goneItem(resource);

@@ -14,8 +14,8 @@ export class ResourceView {
   readonly #reflectors: readonly Reflector<Resource>[];
   readonly #byNamespace: ReadonlyMap<string, Reflector<Resource>>;
   #noting = false;
-  /** Of which deployment this listener is creating the resource just now, by key: the watch may tell of it before the answer comes. */
-  readonly #creating = new Map<string, string | undefined>();
+  /** Hash of the spec that this listener is writing just now, by key: the watch may tell of it before the answer comes. */
+  readonly #writing = new Map<string, string>();
 
   /** @param reflectors by namespace; '' for the one over all namespaces */
   constructor(reflectors: ReadonlyMap<string, Reflector<Resource>>) {
@@ -116,22 +116,21 @@ export class ResourceView {
     }
   }
 
-  /** Sends a creation. If another replica has made it meanwhile, the answer says so. */
-  async creating({ metadata, spec }: Resource, send: () => Promise<Resource>): Promise<Resource> {
-    const key = keyOf(metadata);
-    this.#creating.set(key, spec.deploymentId);
+  /** Sends a write. If another account has written meanwhile, the answer says so. */
+  async writing(resource: Resource, send: () => Promise<Resource>): Promise<Resource> {
+    const key = keyOf(resource.metadata);
+    this.#writing.set(key, specHashOf(resource));
     try {
       return await send();
     } finally {
-      this.#creating.delete(key);
+      this.#writing.delete(key);
     }
   }
 
   /** For handlers: this that they are told of just now is an own write. */
   isOwnWrite(resource: Resource): boolean {
-    const { metadata, spec } = resource;
-    const id = this.#creating.get(keyOf(metadata));
-    return this.#noting || (id !== undefined && id === spec?.deploymentId);
+    const hash = this.#writing.get(keyOf(resource.metadata));
+    return this.#noting || (hash !== undefined && hash === specHashOf(resource));
   }
 
   noteDelete(resource: Resource): void {

@@ -160,10 +160,16 @@ export function referencedObjects({ spec, metadata: { name } }: ObservedResource
         const { resourcePath, ofPodTemplate } = at(loc, '');
         return { name: used, kind, resourcePath, ofPodTemplate };
       });
+  const own = pullSecretName(name);
+  const ofImages = (imagePullSecrets ?? []).flatMap((secret, index): ReferencedObject[] => {
+    const resourcePath = `spec.podTemplate.imagePullSecrets[${index}].name`;
+    return secret.name === own ? [{ name: own, kind: 'secret', resourcePath, ofPodTemplate: false }] : [];
+  });
+  const used = [...ofImages, ...ofPods];
   const { envSecretName } = spec.revision;
-  if (envSecretName === undefined) return ofPods;
+  if (envSecretName === undefined) return used;
   const resourcePath = 'spec.revision.envSecretName';
-  return [{ name: envSecretName, kind: 'secret', resourcePath, ofPodTemplate: false }, ...ofPods];
+  return [{ name: envSecretName, kind: 'secret', resourcePath, ofPodTemplate: false }, ...used];
 }
 
 /** Violations of the policy name the place in a body. */

@@ -60,18 +60,30 @@ export async function foreignReferences(
   return forbidden;
 }
 
-/** Berth gives such names. The listener makes the Secrets of a deployment with a record, and checks whose they are. */
+/** Berth gives such names. What the spec of a resource says, its name and its id, tells nothing: any writer says it. */
 function mayBeForeign(reference: ReferencedObject, observed: Observed): boolean {
-  const { metadata, spec } = observed.resource;
-  const app = generatedFor(reference.name);
-  if (app === null) return false;
-  const isListeners = reference.kind === 'secret' && app === metadata.name && spec.deploymentId !== undefined;
-  return !isListeners && !isUsedAlready(reference, observed);
+  return generatedFor(reference.name) !== null && !isUsedAlready(reference, observed);
 }
 
 /** Stored templates are made of nothing that was refused. */
 function isUsedAlready({ name }: ReferencedObject, { storedTemplates }: Observed): boolean {
-  return storedTemplates.some((stored) => JSON.stringify(stored.templates()).includes(JSON.stringify(name)));
+  return storedTemplates.some((stored) => refersTo(stored.templates(), name));
+}
+
+/** Fields of a pod template that hold the name of a Secret or of a volume claim. */
+const NAMES = new Set(['secretName', 'claimName']);
+/** Fields that hold an object with such a name, or a list of these. */
+const HOLDERS = new Set(['secret', 'secretRef', 'secretKeyRef', 'nodePublishSecretRef', 'imagePullSecrets']);
+
+/** Whether a field that refers to objects has this name: elsewhere, as in the value of a variable, it is a mere text. */
+function refersTo(value: unknown, name: string, field = ''): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some((item) => refersTo(item, name, field));
+  return Object.entries(value).some(
+    ([key, inner]) =>
+      (inner === name && (NAMES.has(key) || (key === 'name' && HOLDERS.has(field)))) ||
+      refersTo(inner, name, key),
+  );
 }
 
 /** Credentials of a database: Berth may make a Secret of such a name at any time, for a resource that is made later. */

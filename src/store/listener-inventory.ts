@@ -1,4 +1,5 @@
 import type { Reason } from '../domain/conditions.ts';
+import { MAX_GENERATION } from '../domain/generation.ts';
 import { UUID_PATTERN } from '../domain/id.ts';
 import type { Transaction } from './database.ts';
 import { appendEvents } from './events.ts';
@@ -57,7 +58,7 @@ const CATCH_UP = `
 UPDATE deployments d SET generation = e.generation + 1, next_attempt_at = now(), attempts = 0
 FROM ${ENTRY}
 WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND (d.delete_requested_at IS NULL OR d.purge_after > now())
-  AND e.present AND NOT e.edited AND e.generation > d.generation AND e.generation < 2000000000
+  AND e.present AND NOT e.edited AND e.generation > d.generation AND e.generation < ${MAX_GENERATION}
 RETURNING ${RETURNING}`;
 
 /** What is work keeps its back-off. */

@@ -116,6 +116,14 @@ describe('the custom resource', () => {
     expect(cluster.writes()).toEqual([]);
   });
 
+  it('of a generation that no hub gives is overwritten, though its annotation has the right hash', async () => {
+    for (const generation of [2_000_000_000, 2_147_483_647]) {
+      applied(generation, { suspend: true });
+      expect(await apply(applyWork({ generation: 4 }))).toEqual({ kind: 'done' });
+      expect(live().spec).toMatchObject({ generation: 4, suspend: false });
+    }
+  });
+
   it('that was deleted and made anew between reading and writing is read again', async () => {
     applied(1);
     const stale = live();
@@ -151,15 +159,37 @@ describe('the custom resource', () => {
     expect(cluster.writes()).toEqual([]);
   });
 
-  it('of another owner is left alone', async () => {
-    cluster.put({
-      apiVersion: 'berth.dev/v1alpha1',
-      kind: 'ManagedDeployment',
-      metadata: { name: NAME, namespace: NAMESPACE },
-      spec: specOf(1, { deploymentId: 'other' }),
-    });
-    await expect(apply()).rejects.toMatchObject({ reason: 'Conflict', retryable: true });
-    expect(cluster.writes()).toEqual([]);
+  const other = (spec = specOf(1, { deploymentId: 'other' })) => ({
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ManagedDeployment',
+    metadata: { name: NAME, namespace: NAMESPACE },
+    spec,
+  });
+  const docker = { name: `${NAME}-pull`, docker_config: '{}' };
+
+  it('of another deployment is left alone: its name is recorded, and no Secret is made for it', async () => {
+    cluster.put(other());
+    const item = applyWork({ env_secrets: [secret(1)], pull_secret: docker });
+    await expect(apply(item)).rejects.toMatchObject({ reason: 'Conflict', retryable: true });
+    expect(cluster.writes()).toEqual([`create Secret ${NAME}-identity`]);
+    expect(cluster.get('Secret', `${NAME}-identity`)?.metadata.labels).toMatchObject(OURS);
+    expect(live().spec.deploymentId).toBe('other');
+    cluster.remove('ManagedDeployment', NAME);
+    await apply(item);
+    expect(cluster.get('Secret', `${NAME}-env-1`)).toBeDefined();
+  });
+
+  it('of another deployment that takes the name meanwhile leaves no Secret of this one', async () => {
+    cluster.before = (call) => call === 'create ManagedDeployment' && void cluster.put(other());
+    const item = applyWork({ env_secrets: [secret(1)], pull_secret: docker });
+    await expect(apply(item)).rejects.toMatchObject({ reason: 'Conflict', retryable: true });
+    expect(cluster.get('Secret', `${NAME}-env-1`)).toBeUndefined();
+    expect(cluster.get('Secret', docker.name)).toBeUndefined();
+    cluster.before = () => {};
+    cluster.remove('ManagedDeployment', NAME);
+    await apply(item);
+    expect(cluster.get('Secret', `${NAME}-env-1`)).toBeDefined();
+    expect(cluster.get('Secret', docker.name)).toBeDefined();
   });
 
   it('keeps being changed by others: given up after some attempts', async () => {

@@ -162,7 +162,7 @@ export class FakeCluster {
         this.calls.push(`find ManagedDeployment ${name}`);
         return live(namespace, name);
       },
-      creating: (_at: unknown, send: () => Promise<Resource>) => send(),
+      writing: (_at: unknown, send: () => Promise<Resource>) => send(),
       noteWrite: () => {},
       noteDelete: () => {},
     };

@@ -91,7 +91,7 @@ it('where nothing can be read, it is waited for, and the cluster counts as unrea
   await waiting;
 });
 
-it('what the watch tells of a creation before its answer comes is an own write, and nothing after it or beside it', async () => {
+it('what the watch tells of a write before its answer comes is an own write, and nothing after it or beside it', async () => {
   setUp(['open'], new Set());
   await view.waitForSync(signal);
   const [seen] = view.list();
@@ -99,14 +99,16 @@ it('what the watch tells of a creation before its answer comes is an own write, 
   const others = [
     { ...seen, metadata: { ...seen.metadata, name: 'blog' } },
     { ...seen, spec: { ...seen.spec, deploymentId: 'another' } },
+    // An edit of the same resource by another account, while the answer to our write is under way.
+    { ...seen, spec: { ...seen.spec, suspend: true } },
   ];
   const answer = Promise.withResolvers<Resource>();
-  const created = view.creating(seen, () => answer.promise);
-  expect([seen, ...others].map((each) => view.isOwnWrite(each))).toEqual([true, false, false]);
+  const created = view.writing(seen, () => answer.promise);
+  expect([seen, ...others].map((each) => view.isOwnWrite(each))).toEqual([true, false, false, false]);
   answer.resolve(seen);
   expect(await created).toBe(seen);
   expect(view.isOwnWrite(seen)).toBe(false);
-  const refused = view.creating(seen, () => Promise.reject(new Error('no')));
+  const refused = view.writing(seen, () => Promise.reject(new Error('no')));
   expect(view.isOwnWrite(seen)).toBe(true);
   await expect(refused).rejects.toThrow('no');
   expect(view.isOwnWrite(seen)).toBe(false);

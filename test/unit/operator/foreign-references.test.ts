@@ -66,6 +66,41 @@ describe('what Berth made for another deployment', () => {
     expect(hasPods(world, 'evil')).toBe(false);
   });
 
+  test.each([
+    ['shop-deadbeef-env-1', { revision: { image: 'evil:1', envSecretName: 'shop-deadbeef-env-1' } }],
+    [
+      'shop-deadbeef-pull',
+      { revision: { image: 'evil:1' }, podTemplate: { imagePullSecrets: [{ name: 'shop-deadbeef-pull' }] } },
+    ],
+  ])('is not used by a resource of its name that has another id: %s', async (name, more) => {
+    for (const owner of ['hub', 'other']) {
+      const world = new Namespace();
+      world.cluster.put(secret(name, { [LABELS.managedBy]: MANAGED_BY, [LABELS.deploymentId]: owner }));
+      world.create('shop-deadbeef', { deploymentId: 'other', ...more });
+      await world.work();
+      const isOwn = owner === 'other';
+      expect(world.ready('shop-deadbeef')).toMatch(isOwn ? /^Converged: / : /^Refused: /);
+      expect(hasPods(world, 'shop-deadbeef')).toBe(isOwn);
+    }
+  });
+
+  test('is not used by a resource that had the name as a mere text before', async () => {
+    const world = await withVictim();
+    const text = sidecar({ env: [{ name: 'P', value: 'shop-db' }] });
+    world.create('evil', { revision: { number: 1, image: 'evil:1' }, ...text });
+    await world.work();
+    expect(world.status('evil').status).toBe('READY');
+    world.cluster.edit(`ManagedDeployment/${NAMESPACE}/evil`, (resource) => {
+      const spec = resource['spec'] as { generation: number; revision: object };
+      Object.assign(resource.metadata, { generation: (resource.metadata.generation ?? 1) + 1 });
+      spec.generation += 1;
+      spec.revision = { number: 2, image: 'evil:2', envSecretName: 'shop-db' };
+    });
+    await world.work();
+    expect(JSON.stringify(world.status('evil').conditions)).toContain('spec.revision.envSecretName');
+    expect(JSON.stringify(world.cluster.list('Deployment'))).not.toContain('"secretRef":{"name":"shop-db"}');
+  });
+
   test('is not used by a later resource of its name', async () => {
     const world = new Namespace();
     world.cluster.put(
