@@ -1,6 +1,6 @@
 import type { V1PodSpec } from '@kubernetes/client-node';
 import { LABELS, MANAGED_BY } from '../contract/names.ts';
-import { generatedFor, type Reference, references } from '../domain/policy-references.ts';
+import { generatedFor, references } from '../domain/policy-references.ts';
 import type { ResourceSpec } from '../domain/resource-spec.ts';
 import type { UntypedObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resources.ts';
@@ -12,7 +12,7 @@ import type { Forbidden, Observed, ObservedResource } from './observed.ts';
 import { isOurs } from './ownership.ts';
 
 /**
- * Secrets and volume claims that pods would use and that Berth made for another deployment. Names alone do not tell:
+ * Secrets, volume claims and ServiceAccounts that pods would use and that Berth made for another deployment. Names alone do not tell:
  * those of a resource that was written by hand look like any other. So the labels are read, of names only that Berth gives.
  */
 
@@ -65,6 +65,8 @@ export async function foreignReferences(
 /** Berth gives such names. The listener makes the Secrets of a deployment with a record, and checks whose they are. */
 function mayBeForeign(reference: ReferencedObject, observed: Observed): boolean {
   const { metadata, spec } = observed.resource;
+  if (reference.kind === 'serviceAccount')
+    return reference.name !== metadata.name && !isUsedAlready(reference, observed);
   const app = generatedFor(reference.name);
   if (app === null) return false;
   const isListeners = reference.kind === 'secret' && app === metadata.name && spec.deploymentId !== undefined;
@@ -80,13 +82,15 @@ function isUsedAlready({ name, kind }: ReferencedObject, { storedTemplates }: Ob
 }
 
 /** What the pods of a stored template use. Other fields than these hold any text that the author chooses. */
-function referencesOfPods(spec: V1PodSpec | undefined): Pick<Reference, 'name' | 'kind'>[] {
-  return references({
+function referencesOfPods(spec: V1PodSpec | undefined): Pick<ReferencedObject, 'name' | 'kind'>[] {
+  const ofSpec = references({
     image_pull_secrets: spec?.imagePullSecrets,
     volumes: spec?.volumes,
     init_containers: spec?.initContainers,
     sidecars: spec?.containers,
   } as ResourceSpec);
+  const name = spec?.serviceAccountName;
+  return name === undefined ? ofSpec : [...ofSpec, { name, kind: 'serviceAccount' }];
 }
 
 /** Credentials of a database: Berth may make a Secret of such a name at any time, for a resource that is made later. */
@@ -100,6 +104,7 @@ function whyForbidden(
   check: ReferencesCheck,
 ): Promise<string | null> {
   if (reference.kind === 'claim') return whyNotClaim(reference.name, resource, check);
+  if (reference.kind === 'serviceAccount') return whyNotAccount(reference.name, resource, check);
   return CERTIFICATE.test(reference.name)
     ? whyNotCertificate(reference.name, resource, check)
     : whyNotSecret(reference.name, resource, check);
@@ -121,6 +126,24 @@ async function whyNotClaim(
     { namespace, name },
     { signal },
   );
+  if (found === undefined) return MISSING;
+  return isForeign(found, resource) ? FOREIGN : null;
+}
+
+/** Name that the hub gives a deployment, and with it a ServiceAccount. */
+const OF_HUB = /-[0-9a-f]{8}$/;
+
+/** Any name may become that of a deployment made by hand. Only one that the hub would give has to exist first. */
+async function whyNotAccount(
+  name: string,
+  resource: ObservedResource,
+  { view, client, signal }: ReferencesCheck,
+): Promise<string | null> {
+  const { namespace } = resource.metadata;
+  const known = view.children('ServiceAccount', `${namespace}/${name}`);
+  if (known.some((each) => each.metadata.name === name && isForeign(each, resource))) return FOREIGN;
+  if (!OF_HUB.test(name)) return null;
+  const found = await client.find<UntypedObject>(RESOURCES.ServiceAccount, { namespace, name }, { signal });
   if (found === undefined) return MISSING;
   return isForeign(found, resource) ? FOREIGN : null;
 }

@@ -42,6 +42,7 @@ const USES: [string, object][] = [
     'spec.podTemplate.imagePullSecrets[0].name',
     { podTemplate: { imagePullSecrets: [{ name: 'shop-tls' }] } },
   ],
+  ['spec.podTemplate.serviceAccountName', { podTemplate: { serviceAccountName: 'shop' } }],
 ];
 
 describe('what Berth made for another deployment', () => {
@@ -59,15 +60,17 @@ describe('what Berth made for another deployment', () => {
     ['later-db', { revision: { image: 'evil:1', envSecretName: 'later-db' } }],
     ['later-db', volume({ persistentVolumeClaim: { claimName: 'later-db' } })],
     ['later-tls', volume({ secret: { secretName: 'later-tls' } })],
+    ['later-0000abcd', { podTemplate: { serviceAccountName: 'later-0000abcd' } }],
   ])('is not used before it is made either: %s', async (name, more) => {
     const world = new Namespace();
     world.create('evil', { revision: { image: 'evil:1' }, ...more });
     await world.work(4);
     expect(world.ready('evil')).toContain('does not exist');
-    world.create('later', { revision: { image: 'shop:1' } });
+    const later = name.replace(/-(db|tls)$/, '');
+    world.create(later, { revision: { image: 'shop:1' } });
     if (name === 'later-tls') world.cluster.put(secret(name));
     await world.work();
-    expect(world.status('later').status).toBe('READY');
+    expect(world.status(later).status).toBe('READY');
     expect(world.ready('evil')).toContain('belongs to another deployment');
     expect(hasPods(world, 'evil')).toBe(false);
   });
@@ -140,6 +143,18 @@ test('a claim of the namespace that Berth did not make is used: orders-db', asyn
   expect(world.status('web').status).toBe('READY');
   expect(hasPods(world, 'web')).toBe(true);
 });
+
+test.each(['payments', 'payments-0000abcd'])(
+  'a ServiceAccount that Berth did not make is used: %s',
+  async (name) => {
+    const world = await withVictim();
+    world.cluster.put({ ...secret(name), kind: 'ServiceAccount' });
+    world.create('web', { revision: { image: 'web:1' }, podTemplate: { serviceAccountName: name } });
+    await world.work();
+    expect(world.status('web').status).toBe('READY');
+    expect(hasPods(world, 'web')).toBe(true);
+  },
+);
 
 test('a certificate that is of no deployment is used: orders-tls', async () => {
   const world = await withVictim();
