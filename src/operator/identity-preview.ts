@@ -1,4 +1,4 @@
-import { LABELS } from '../contract/names.ts';
+import { hubNameOfObject, LABELS } from '../contract/names.ts';
 import { controllerOf, type UntypedObject } from '../kube/object.ts';
 import { identityKeys } from './cache-keys.ts';
 import { LIKE_A_UID } from './ownership.ts';
@@ -38,11 +38,17 @@ export function identityChanges(
     .map(({ metadata }) => metadata.name)
     .filter((other) => other !== name);
   const isOfUid = deploymentId === undefined;
+  const hub = hubNameOfObject(name);
   const [foreign] = kept.filter((object) => {
     const id = object.metadata.labels?.[LABELS.deploymentId];
     return controllerOf(object) === undefined && id !== uid && !LIKE_A_UID.test(id ?? '');
   });
   return [
+    ...(hub !== null
+      ? [
+          `has a name that is reserved for an object of the deployment ${hub}: it keeps running, but another resource of this name would be refused with the reason Conflict`,
+        ]
+      : []),
     ...(rivals.length > 0 && !isOfUid
       ? [
           `shares its identity with ${rivals.join(', ')}: one of them will be stopped with the reason Conflict`,
