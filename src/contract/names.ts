@@ -79,6 +79,18 @@ export function appName(name: string, id: string): string {
   return `${slug === '' ? 'app' : slug}-${id.replaceAll('-', '').slice(-8)}`;
 }
 
+/**
+ * What follows the name of a hub's deployment in the names of its objects: components and data services, Secrets, stored
+ * templates with their attempts. A name that the hub gives ends in 8 hex digits, so a number has fewer than 8 digits.
+ */
+const OBJECT_OF_HUB =
+  /^(.+-[0-9a-f]{8})-(api|queue|orchestrator|executor|db|db-copy|cache|tls|pull|identity|secrets|env(-\d+)?|\d{1,7}(-\d{1,7})?)$/;
+
+/** Name of the hub's deployment that may have an object of this name; null: the hub gives no such name to an object. */
+export function hubNameOfObject(name: string): string | null {
+  return OBJECT_OF_HUB.exec(name)?.[1] ?? null;
+}
+
 /** Name of the Lease that the operators of a cluster share, in Berth's own namespace. */
 export const OPERATOR_LEASE = 'berth-operator';
 

@@ -142,12 +142,14 @@ function pods({ spec: { podTemplate }, metadata: { name } }: ObservedResource, p
 }
 
 /** An object of the namespace that the wanted pods use. */
-export interface ReferencedObject extends Pick<Reference, 'name' | 'kind'> {
+export interface ReferencedObject {
+  readonly name: string;
+  readonly kind: Reference['kind'] | 'serviceAccount';
   readonly resourcePath: string;
   readonly ofPodTemplate: boolean;
 }
 
-/** Every Secret and volume claim that the wanted pods use; of a pod template that cannot be read, none. */
+/** Every Secret, volume claim and ServiceAccount that the wanted pods use; of a pod template that cannot be read, the ServiceAccount. */
 export function referencedObjects({ spec, metadata: { name } }: ObservedResource): ReferencedObject[] {
   const { volumes, initContainers, sidecars, imagePullSecrets } = spec.podTemplate;
   const isBare = [volumes, initContainers, sidecars, imagePullSecrets].every(
@@ -160,16 +162,28 @@ export function referencedObjects({ spec, metadata: { name } }: ObservedResource
         const { resourcePath, ofPodTemplate } = at(loc, '');
         return { name: used, kind, resourcePath, ofPodTemplate };
       });
-  const own = pullSecretName(name);
-  const ofImages = (imagePullSecrets ?? []).flatMap((secret, index): ReferencedObject[] => {
+  return [...environmentSecret(spec), ...account(spec), ...ownPullSecret(spec, name), ...ofPods];
+}
+
+/** The pod template does not carry it to the checks of the policy: the listener adds it. */
+function ownPullSecret({ podTemplate }: ObservedResource['spec'], app: string): ReferencedObject[] {
+  const own = pullSecretName(app);
+  return (podTemplate.imagePullSecrets ?? []).flatMap((secret, index): ReferencedObject[] => {
     const resourcePath = `spec.podTemplate.imagePullSecrets[${index}].name`;
     return secret.name === own ? [{ name: own, kind: 'secret', resourcePath, ofPodTemplate: false }] : [];
   });
-  const used = [...ofImages, ...ofPods];
-  const { envSecretName } = spec.revision;
-  if (envSecretName === undefined) return used;
+}
+
+function environmentSecret({ revision: { envSecretName } }: ObservedResource['spec']): ReferencedObject[] {
+  if (envSecretName === undefined) return [];
   const resourcePath = 'spec.revision.envSecretName';
-  return [{ name: envSecretName, kind: 'secret', resourcePath, ofPodTemplate: false }, ...used];
+  return [{ name: envSecretName, kind: 'secret', resourcePath, ofPodTemplate: false }];
+}
+
+function account({ podTemplate: { serviceAccountName } }: ObservedResource['spec']): ReferencedObject[] {
+  if (!serviceAccountName) return [];
+  const resourcePath = 'spec.podTemplate.serviceAccountName';
+  return [{ name: serviceAccountName, kind: 'serviceAccount', resourcePath, ofPodTemplate: true }];
 }
 
 /** Violations of the policy name the place in a body. */

@@ -1,16 +1,18 @@
+import type { V1PodSpec } from '@kubernetes/client-node';
 import { LABELS, MANAGED_BY } from '../contract/names.ts';
-import { generatedFor } from '../domain/policy-references.ts';
+import { generatedFor, references } from '../domain/policy-references.ts';
+import type { ResourceSpec } from '../domain/resource-spec.ts';
 import type { UntypedObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resources.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { type ReferencedObject, referencedObjects } from './confinement.ts';
 import type { WriteClient } from './execute.ts';
 import type { Remembered } from './memory.ts';
-import type { Forbidden, Observed } from './observed.ts';
+import type { Forbidden, Observed, ObservedResource } from './observed.ts';
 import { isOurs } from './ownership.ts';
 
 /**
- * Secrets and volume claims that pods would use and that Berth made for another deployment. Names alone do not tell:
+ * Secrets, volume claims and ServiceAccounts that pods would use and that Berth made for another deployment. Names alone do not tell:
  * those of a resource that was written by hand look like any other. So the labels are read, of names only that Berth gives.
  */
 
@@ -26,14 +28,14 @@ export interface CheckedReferences {
   readonly uid: string;
   readonly generation: number;
   readonly forbidden: readonly Forbidden[];
-  /** One of them is of a Secret that does not exist. */
+  /** One of them is of an object that does not exist. */
   readonly missing: boolean;
 }
 
 const FOREIGN = 'belongs to another deployment of Berth and cannot be used here';
 const MISSING =
-  'does not exist, and Berth gives such names to its own Secrets: make it first, or give it another name';
-/** Between two looks for a Secret that is missing: no Secret is watched. */
+  'does not exist, and Berth gives such names to what it makes for a deployment: make it first, or give it another name';
+/** Between two looks for an object that is missing: what Berth did not make is not watched. */
 export const MISSING_PAUSE_MS = 10_000;
 
 /**
@@ -62,51 +64,127 @@ export async function foreignReferences(
 
 /** Berth gives such names. What the spec of a resource says, its name and its id, tells nothing: any writer says it. */
 function mayBeForeign(reference: ReferencedObject, observed: Observed): boolean {
+  const { metadata } = observed.resource;
+  if (reference.kind === 'serviceAccount')
+    return reference.name !== metadata.name && !isUsedAlready(reference, observed);
   return generatedFor(reference.name) !== null && !isUsedAlready(reference, observed);
 }
 
-/** Stored templates are made of nothing that was refused. */
-function isUsedAlready({ name }: ReferencedObject, { storedTemplates }: Observed): boolean {
-  return storedTemplates.some((stored) => refersTo(stored.templates(), name));
+/** Stored templates are made of nothing that was refused. A text of the template that equals the name is no use of it. */
+function isUsedAlready({ name, kind }: ReferencedObject, { storedTemplates }: Observed): boolean {
+  const templates = storedTemplates.flatMap((stored) => Object.values(stored.templates()));
+  return templates.some(({ spec }) =>
+    referencesOfPods(spec).some((used) => used.name === name && used.kind === kind),
+  );
 }
 
-/** Fields of a pod template that hold the name of a Secret or of a volume claim. */
-const NAMES = new Set(['secretName', 'claimName']);
-/** Fields that hold an object with such a name, or a list of these. */
-const HOLDERS = new Set(['secret', 'secretRef', 'secretKeyRef', 'nodePublishSecretRef', 'imagePullSecrets']);
-
-/** Whether a field that refers to objects has this name: elsewhere, as in the value of a variable, it is a mere text. */
-function refersTo(value: unknown, name: string, field = ''): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (Array.isArray(value)) return value.some((item) => refersTo(item, name, field));
-  return Object.entries(value).some(
-    ([key, inner]) =>
-      (inner === name && (NAMES.has(key) || (key === 'name' && HOLDERS.has(field)))) ||
-      refersTo(inner, name, key),
-  );
+/** What the pods of a stored template use. Other fields than these hold any text that the author chooses. */
+function referencesOfPods(spec: V1PodSpec | undefined): Pick<ReferencedObject, 'name' | 'kind'>[] {
+  const ofSpec = references({
+    image_pull_secrets: spec?.imagePullSecrets,
+    volumes: spec?.volumes,
+    init_containers: spec?.initContainers,
+    sidecars: spec?.containers,
+  } as ResourceSpec);
+  const name = spec?.serviceAccountName;
+  return name === undefined ? ofSpec : [...ofSpec, { name, kind: 'serviceAccount' }];
 }
 
 /** Credentials of a database: Berth may make a Secret of such a name at any time, for a resource that is made later. */
 const CREDENTIALS = /-(db|db-copy)$/;
+const VOLUME = /-db$/;
 const CERTIFICATE = /-tls$/;
 
-async function whyForbidden(
-  { name, kind }: ReferencedObject,
+function whyForbidden(
+  reference: ReferencedObject,
   { resource }: Observed,
+  check: ReferencesCheck,
+): Promise<string | null> {
+  if (reference.kind === 'claim') return whyNotClaim(reference.name, resource, check);
+  if (reference.kind === 'serviceAccount') return whyNotAccount(reference.name, resource, check);
+  return CERTIFICATE.test(reference.name)
+    ? whyNotCertificate(reference.name, resource, check)
+    : whyNotSecret(reference.name, resource, check);
+}
+
+/** Claims that Berth did not make are not watched, so one that is not known is asked for. */
+async function whyNotClaim(
+  name: string,
+  resource: ObservedResource,
   { view, client, signal }: ReferencesCheck,
 ): Promise<string | null> {
   const { namespace } = resource.metadata;
   const app = generatedFor(name) ?? '';
-  const isOwn = app === resource.metadata.name;
-  const key = `${namespace}/${app}`;
-  if (kind === 'claim') {
-    const claims = view.children('PersistentVolumeClaim', key);
-    return claims.some(({ metadata }) => metadata.name === name) ? FOREIGN : null;
-  }
-  // Of certificates no label tells whose they are.
-  if (CERTIFICATE.test(name)) return !isOwn && view.resource(key) !== undefined ? FOREIGN : null;
-  const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });
+  const known = view.children('PersistentVolumeClaim', `${namespace}/${app}`);
+  if (known.some(({ metadata }) => metadata.name === name)) return FOREIGN;
+  if (app === resource.metadata.name || !VOLUME.test(name)) return null;
+  const found = await client.find<UntypedObject>(
+    RESOURCES.PersistentVolumeClaim,
+    { namespace, name },
+    { signal },
+  );
+  if (found === undefined) return MISSING;
+  return isForeign(found, resource) ? FOREIGN : null;
+}
+
+/** Name that the hub gives a deployment, and with it a ServiceAccount. */
+const OF_HUB = /-[0-9a-f]{8}$/;
+
+/** Any name may become that of a deployment made by hand. Only one that the hub would give has to exist first. */
+async function whyNotAccount(
+  name: string,
+  resource: ObservedResource,
+  { view, client, signal }: ReferencesCheck,
+): Promise<string | null> {
+  const { namespace } = resource.metadata;
+  const known = view.children('ServiceAccount', `${namespace}/${name}`);
+  if (known.some((each) => each.metadata.name === name && isForeign(each, resource))) return FOREIGN;
+  if (!OF_HUB.test(name)) return null;
+  const found = await client.find<UntypedObject>(RESOURCES.ServiceAccount, { namespace, name }, { signal });
+  if (found === undefined) return MISSING;
+  return isForeign(found, resource) ? FOREIGN : null;
+}
+
+/** Kinds that show that Berth has made a deployment of a name, also when its custom resource is gone. */
+const TRACES = ['Ingress', 'PersistentVolumeClaim', 'ControllerRevision'] as const;
+
+/** The issuer labels a certificate with nothing of the deployment: it belongs to the one whose name it has. */
+async function whyNotCertificate(
+  name: string,
+  resource: ObservedResource,
+  check: ReferencesCheck,
+): Promise<string | null> {
+  const { view } = check;
+  const app = generatedFor(name) ?? '';
+  if (app === resource.metadata.name) return null;
+  const key = `${resource.metadata.namespace}/${app}`;
+  const isOfDeployment =
+    view.resource(key) !== undefined || TRACES.some((kind) => view.children(kind, key).length > 0);
+  if (isOfDeployment) return FOREIGN;
+  const found = await findSecret(name, resource, check);
+  if (found === undefined) return MISSING;
+  return isForeign(found, resource) ? FOREIGN : null;
+}
+
+async function whyNotSecret(
+  name: string,
+  resource: ObservedResource,
+  check: ReferencesCheck,
+): Promise<string | null> {
+  const found = await findSecret(name, resource, check);
+  const isOwn = generatedFor(name) === resource.metadata.name;
   if (found === undefined) return !isOwn && CREDENTIALS.test(name) ? MISSING : null;
-  const isOfBerth = found.metadata.labels?.[LABELS.managedBy] === MANAGED_BY;
-  return isOfBerth && !isOurs(found, resource) ? FOREIGN : null;
+  return isForeign(found, resource) ? FOREIGN : null;
+}
+
+function findSecret(
+  name: string,
+  { metadata: { namespace } }: ObservedResource,
+  { client, signal }: ReferencesCheck,
+): Promise<UntypedObject | undefined> {
+  return client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });
+}
+
+function isForeign(found: UntypedObject, resource: ObservedResource): boolean {
+  return found.metadata.labels?.[LABELS.managedBy] === MANAGED_BY && !isOurs(found, resource);
 }

@@ -1,4 +1,4 @@
-import { LABELS, tenantNamespace } from '../contract/names.ts';
+import { hubNameOfObject, LABELS, tenantNamespace } from '../contract/names.ts';
 import { controllerOf, type UntypedObject } from '../kube/object.ts';
 import { identityKeys } from './cache-keys.ts';
 import { holderOf } from './identity.ts';
@@ -54,11 +54,17 @@ export function identityChanges(
   const names = candidates.map(({ metadata }) => metadata.name);
   const rivals = names.filter((other) => other !== name);
   const isOfUid = deploymentId === undefined;
+  const hub = hubNameOfObject(name);
   const [foreign] = keptOf(name).filter((object) => {
     const id = object.metadata.labels?.[LABELS.deploymentId];
     return controllerOf(object) === undefined && id !== uid && !LIKE_A_UID.test(id ?? '');
   });
   return [
+    ...(hub !== null
+      ? [
+          `has a name that is reserved for an object of the deployment ${hub}: it keeps running, but another resource of this name would be refused with the reason Conflict`,
+        ]
+      : []),
     ...(rivals.length > 0 && !isOfUid
       ? [
           `shares its identity with ${rivals.join(', ')}: ${holderOf(candidates, names.flatMap(keptOf))} keeps it, unless the listener claims it for another; the others are stopped with the reason Conflict`,

@@ -1,5 +1,5 @@
 import type { ManagedDeploymentStatus } from '../contract/managed-deployment.ts';
-import { type IdentityState, LABELS } from '../contract/names.ts';
+import { hubNameOfObject, type IdentityState, LABELS } from '../contract/names.ts';
 import type { Reason } from '../domain/conditions.ts';
 import { controllerOf, type KubeObject, type UntypedObject } from '../kube/object.ts';
 import { identityValue } from '../workloads/labels.ts';
@@ -51,6 +51,8 @@ const refused = (message: string): Identity => ({ kind: 'refused', reason: 'Conf
 /** Decides whether the resource may use its identity. */
 export function decideIdentity(facts: IdentityFacts): Identity {
   const { accepted, record } = facts;
+  const reserved = accepted ? null : nameOfObject(facts.resource.metadata.name);
+  if (reserved !== null) return refused(reserved);
   const value = identityValue(facts.resource);
   const isClaimed = !accepted && record?.state === 'claimed' && record.value === value;
   const [first] = ranked(facts, isClaimed);
@@ -61,6 +63,16 @@ export function decideIdentity(facts: IdentityFacts): Identity {
   if (working === undefined) return OWN;
   const message = `the ManagedDeployment ${working} has used the id of this deployment: what it runs is being stopped`;
   return { kind: 'refused', reason: 'TakingOver', message };
+}
+
+/** Objects of such a resource could take names that objects of the hub's deployment need. The hub gives no such name. */
+function nameOfObject(name: string): string | null {
+  const hub = hubNameOfObject(name);
+  if (hub === null) return null;
+  return (
+    `the name ${name} is reserved for an object of the deployment ${hub}: a name of 8 hex digits followed by a part that ` +
+    'Berth adds (such as -db, -cache, -api or a number) is given to no ManagedDeployment; take another name'
+  );
 }
 
 /** Why a resource that was not accepted yet may not use what is there; null: it may. */

@@ -42,6 +42,7 @@ const USES: [string, object][] = [
     'spec.podTemplate.imagePullSecrets[0].name',
     { podTemplate: { imagePullSecrets: [{ name: 'shop-tls' }] } },
   ],
+  ['spec.podTemplate.serviceAccountName', { podTemplate: { serviceAccountName: 'shop' } }],
 ];
 
 describe('what Berth made for another deployment', () => {
@@ -55,14 +56,22 @@ describe('what Berth made for another deployment', () => {
     expect(world.status('shop').status).toBe('READY');
   });
 
-  test('is not used before it is made either', async () => {
+  test.each([
+    ['later-db', { revision: { image: 'evil:1', envSecretName: 'later-db' } }],
+    ['later-db', volume({ persistentVolumeClaim: { claimName: 'later-db' } })],
+    ['later-tls', volume({ secret: { secretName: 'later-tls' } })],
+    ['later-0000abcd', { podTemplate: { serviceAccountName: 'later-0000abcd' } }],
+  ])('is not used before it is made either: %s', async (name, more) => {
     const world = new Namespace();
-    world.create('evil', { revision: { image: 'evil:1', envSecretName: 'later-db' } });
+    world.create('evil', { revision: { image: 'evil:1' }, ...more });
     await world.work(4);
     expect(world.ready('evil')).toContain('does not exist');
-    world.create('later', { revision: { image: 'shop:1' } });
+    const later = name.replace(/-(db|tls)$/, '');
+    world.create(later, { revision: { image: 'shop:1' } });
+    if (name === 'later-tls') world.cluster.put(secret(name));
     await world.work();
-    expect(world.status('later').status).toBe('READY');
+    expect(world.status(later).status).toBe('READY');
+    expect(world.ready('evil')).toContain('belongs to another deployment');
     expect(hasPods(world, 'evil')).toBe(false);
   });
 
@@ -101,6 +110,40 @@ describe('what Berth made for another deployment', () => {
     expect(JSON.stringify(world.cluster.list('Deployment'))).not.toContain('"secretRef":{"name":"shop-db"}');
   });
 
+  test('is not used while its custom resource is gone', async () => {
+    const world = await withVictim();
+    world.cluster.put(secret('shop-tls'));
+    world.delete('shop');
+    world.create('evil', {
+      revision: { image: 'evil:1' },
+      ...volume({ secret: { secretName: 'shop-tls' } }),
+    });
+    await world.work();
+    expect(world.ready('evil')).toContain('belongs to another deployment');
+    expect(hasPods(world, 'evil')).toBe(false);
+  });
+
+  test('is not used because a text of an earlier template equals its name', async () => {
+    const world = await withVictim();
+    world.create('evil', {
+      revision: { image: 'evil:1' },
+      podTemplate: {
+        annotations: { secretName: 'shop-db', claimName: 'shop-db' },
+        sidecars: [{ name: 's', image: 's:1', env: [{ name: 'P', value: 'shop-db' }] }],
+      },
+    });
+    await world.work();
+    expect(world.status('evil').status).toBe('READY');
+    world.cluster.edit(`ManagedDeployment/${NAMESPACE}/evil`, (object) => {
+      const added = volume({ secret: { secretName: 'shop-db' } });
+      Object.assign(object['spec'] as object, added, { revision: { image: 'evil:1', number: 2 } });
+    });
+    await world.work();
+    expect(world.ready('evil')).toContain('spec.podTemplate.volumes[0].secret.secretName');
+    const mounted = JSON.stringify(world.cluster.get(`Deployment/${NAMESPACE}/evil-api`)?.['spec']);
+    expect(mounted).not.toContain('"secret":{');
+  });
+
   test('is not used by a later resource of its name', async () => {
     const world = new Namespace();
     world.cluster.put(
@@ -124,6 +167,37 @@ test.each(['settings', 'orders-db', 'web-env-1', 'shop-env-1'])(
     expect(hasPods(world, 'web')).toBe(true);
   },
 );
+
+test('a claim of the namespace that Berth did not make is used: orders-db', async () => {
+  const world = await withVictim();
+  const spec = { resources: { requests: { storage: '1Gi' } } };
+  world.cluster.put({ ...secret('orders-db'), kind: 'PersistentVolumeClaim', spec } as KubeObject);
+  const more = volume({ persistentVolumeClaim: { claimName: 'orders-db' } });
+  world.create('web', { revision: { image: 'web:1' }, ...more });
+  await world.work();
+  expect(world.status('web').status).toBe('READY');
+  expect(hasPods(world, 'web')).toBe(true);
+});
+
+test.each(['payments', 'payments-0000abcd'])(
+  'a ServiceAccount that Berth did not make is used: %s',
+  async (name) => {
+    const world = await withVictim();
+    world.cluster.put({ ...secret(name), kind: 'ServiceAccount' });
+    world.create('web', { revision: { image: 'web:1' }, podTemplate: { serviceAccountName: name } });
+    await world.work();
+    expect(world.status('web').status).toBe('READY');
+    expect(hasPods(world, 'web')).toBe(true);
+  },
+);
+
+test('a certificate that is of no deployment is used: orders-tls', async () => {
+  const world = await withVictim();
+  world.cluster.put(secret('orders-tls'));
+  world.create('web', { revision: { image: 'web:1' }, ...volume({ secret: { secretName: 'orders-tls' } }) });
+  await world.work();
+  expect(hasPods(world, 'web')).toBe(true);
+});
 
 test('a Secret that is made after the resource is used as soon as it is there', async () => {
   const world = await withVictim();

@@ -53,6 +53,13 @@ test('tells of a deployment outside the namespace of its tenant', () => {
   expect(namespaceChanges(of('web', {}))).toEqual([]);
 });
 
+test('names a resource whose name is reserved for an object of a deployment of the hub', () => {
+  const cache = of('shop-0000abcd-cache', {});
+  expect(identityChanges(cache, [cache], [])).toEqual([
+    expect.stringContaining('reserved for an object of the deployment shop-0000abcd'),
+  ]);
+});
+
 test('is silent where nothing changes', () => {
   const web = of('web', { database: { volumePolicy: 'Delete' } });
   expect(identityChanges(web, [web, of('shop', { deploymentId: 'x' })], [kept('uid-of-web')])).toEqual([]);

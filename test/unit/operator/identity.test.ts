@@ -265,7 +265,42 @@ describe('what a deployment has left', () => {
   });
 });
 
-const NAMES = ['web', 'web-db', 'web-cache', 'web-api', COPY, HUB, `${HUB}-db`];
+describe('a name that is reserved for an object of a deployment of the hub', () => {
+  const RESERVED = ['db', 'cache', 'api', 'tls', 'pull', 'db-copy', 'identity', 'env-1', '1', '1-2'];
+
+  test.each(RESERVED)('is given to no other resource: -%s', async (part) => {
+    const world = new Namespace();
+    const taken = `${HUB}-${part}`;
+    world.create(taken, { ...spec(), revision: { image: 'web:1', number: 2 } });
+    await world.work(3);
+    expect(world.ready(taken)).toContain(`reserved for an object of the deployment ${HUB}`);
+    expect(world.objects()).toEqual([]);
+  });
+
+  test.each(['web-cache', 'web-1', 'shop-deadbeef-12345678', HUB])('is no other one: %s', async (name) => {
+    const world = new Namespace();
+    world.create(name, spec());
+    await world.work();
+    expect(world.status(name).status).toBe('READY');
+  });
+
+  test('stays with a resource that an earlier version has accepted', async () => {
+    const world = new Namespace();
+    world.create('web', spec());
+    await world.work();
+    const status = world.status('web');
+    world.create(`${HUB}-cache`, spec());
+    world.cluster.edit(`ManagedDeployment/${NAMESPACE}/${HUB}-cache`, (object) => {
+      object['status'] = structuredClone(status);
+    });
+    await world.work();
+    expect(world.status(`${HUB}-cache`).status).toBe('READY');
+  });
+});
+
+/** Names whose resource would take a name that an object of the hub's deployment needs. */
+const IN_THE_WAY = [`${HUB}-db`, `${HUB}-cache`, `${HUB}-1`];
+const NAMES = ['web', 'web-db', 'web-cache', 'web-api', COPY, HUB, ...IN_THE_WAY];
 /** `UID`: the uid of another resource that is there. */
 const IDS = [
   undefined,
@@ -321,7 +356,9 @@ class Hostile {
     const [other] = this.world.names;
     const uid = other === undefined ? undefined : this.world.uid(other);
     const more = bare ? external : { database: { volumePolicy: 'Delete' } };
-    this.world.create(name, spec(id === 'UID' ? uid : id, more));
+    // Revision 2 of `shop-…-1` has the stored templates `shop-…-1-2`.
+    const revision = { image: 'web:1', number: 2 };
+    this.world.create(name, spec(id === 'UID' ? uid : id, { ...more, revision }));
   }
 
   #leave(name: string): void {
@@ -333,6 +370,10 @@ class Hostile {
   check(): void {
     const crossings = this.world.crossings();
     expect(crossings.filter((line) => !this.left.has(line.split(' ')[1] ?? ''))).toEqual([]);
+    const instances = this.world
+      .objects()
+      .map(({ metadata }) => metadata.labels?.['app.kubernetes.io/instance']);
+    expect(instances.filter((name = '') => IN_THE_WAY.includes(name))).toEqual([]);
     for (const object of this.world.objects()) {
       const { uid = '' } = object.metadata;
       const owner = controllerOf(object)?.uid;
