@@ -141,10 +141,7 @@ function pauseAfter(error: unknown, tried: number): number | null {
 }
 
 /** Asks again what may pass, by GET, as long as there is time for another try. */
-async function persist(
-  asked: Asked,
-  credentials: readonly Credentials[],
-): Promise<ImageAnswer> {
+async function persist(asked: Asked, credentials: readonly Credentials[]): Promise<ImageAnswer> {
   for (let tried = 1; ; tried += 1) {
     try {
       return await ask(asked, credentials);

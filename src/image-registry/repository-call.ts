@@ -89,11 +89,7 @@ export async function headOrGetManifest(asked: Asked, authorization?: string): P
 async function headManifest(asked: Asked, authorization?: string): Promise<Answer | null> {
   const half = AbortSignal.timeout(Math.max(1, Math.floor((asked.endsAt - performance.now()) / 2)));
   try {
-    return await manifest(
-      { ...asked, signal: AbortSignal.any([asked.signal, half]) },
-      'HEAD',
-      authorization,
-    );
+    return await manifest({ ...asked, signal: AbortSignal.any([asked.signal, half]) }, 'HEAD', authorization);
   } catch (error) {
     asked.signal.throwIfAborted();
     if (!half.aborted) throw error;

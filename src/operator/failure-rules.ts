@@ -152,12 +152,7 @@ export const FAILURE_RULES: readonly Rule[] = [
     lasts: 'until the deadline',
   },
   {
-    when: of(
-      'CreatePodSandboxError',
-      'ConfigPodSandboxError',
-      'FailedCreatePodSandBox',
-      'NetworkNotReady',
-    ),
+    when: of('CreatePodSandboxError', 'ConfigPodSandboxError', 'FailedCreatePodSandBox', 'NetworkNotReady'),
     seen: 'a node cannot make the sandbox or the network of a pod',
     reason: 'ContainerConfigInvalid',
     lasts: 'until the deadline',

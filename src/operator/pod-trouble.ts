@@ -171,7 +171,10 @@ export function endedByNode(pod: ObservedPod): PodTrouble | undefined {
 
 /** When the pod changed last, as far as its status tells, in ms since the epoch. */
 export function lastChangeOf({ metadata, status }: ObservedPod): number {
-  const times = [metadata.creationTimestamp, ...(status?.conditions ?? []).map((each) => each.lastTransitionTime)];
+  const times = [
+    metadata.creationTimestamp,
+    ...(status?.conditions ?? []).map((each) => each.lastTransitionTime),
+  ];
   return Math.max(0, ...times.map((time) => Date.parse(time ?? '')).filter((time) => !Number.isNaN(time)));
 }
 

@@ -220,7 +220,11 @@ export async function updateListener(
     await checkNamespaces(transaction, id, namespaces);
   }
   if (tenantId !== null && changed.includes('compute_id')) {
-    await refuseSameName(transaction, 'listeners_compute_id', { owner: tenantId, name: computeId, ownId: id });
+    await refuseSameName(transaction, 'listeners_compute_id', {
+      owner: tenantId,
+      name: computeId,
+      ownId: id,
+    });
   }
   const [listener] = await transaction.drizzle
     .update(listeners)

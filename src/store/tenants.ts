@@ -120,7 +120,8 @@ export async function updateTenant(
     ...(sameQuotas(quotas, before.quotas) ? [] : ['quotas']),
   ];
   if (changed.length === 0) return before;
-  if (name !== before.name) await refuseSameName(transaction, 'tenants_name', { owner: null, name, ownId: id });
+  if (name !== before.name)
+    await refuseSameName(transaction, 'tenants_name', { owner: null, name, ownId: id });
   const [after] = await transaction.drizzle
     .update(tenants)
     .set({ name, quotas })

@@ -20,7 +20,8 @@ describe('the chart', () => {
       expect(policyOf(objects, name).egress, name).toEqual(expect.arrayContaining(dns));
     }
     const blocks = policyOf(objects, 'berth-api').egress.flatMap(({ to = [] }) => to);
-    expect(blocks).toContainEqual({ ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } });
+    const metadata = ['169.254.0.0/16', '100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32'];
+    expect(blocks).toContainEqual({ ipBlock: { cidr: '0.0.0.0/0', except: metadata } });
     expect(blocks).toContainEqual({ ipBlock: { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128'] } });
     expect(policyOf(objects, 'berth-migrate').egress).toEqual([
       ...dns,

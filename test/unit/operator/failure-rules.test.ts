@@ -141,12 +141,7 @@ const TABLE: [string, Symptom, string, number][] = [
   ],
   ['a mount that does not work', symptom('FailedMount'), 'MountFailed', DEADLINE],
   ['a device that cannot be mapped', symptom('FailedMapVolume'), 'MountFailed', DEADLINE],
-  [
-    'an image without a valid signature',
-    symptom('SignatureValidationFailed', TIMES),
-    'ImagePullFailed',
-    70,
-  ],
+  ['an image without a valid signature', symptom('SignatureValidationFailed', TIMES), 'ImagePullFailed', 70],
   ...['CreatePodSandboxError', 'ConfigPodSandboxError', 'FailedCreatePodSandBox', 'NetworkNotReady'].map(
     (reason): [string, Symptom, string, number] => [
       `a node that cannot start pods: ${reason}`,

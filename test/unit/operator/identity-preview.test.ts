@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 import { LABELS } from '../../../src/contract/names.ts';
 import type { UntypedObject } from '../../../src/kube/object.ts';
-import { byIdentity, identityChanges as changes, namespaceChanges } from '../../../src/operator/identity-preview.ts';
+import {
+  byIdentity,
+  identityChanges as changes,
+  namespaceChanges,
+} from '../../../src/operator/identity-preview.ts';
 
 const of = (name: string, spec: object): UntypedObject => ({
   apiVersion: 'berth.dev/v1alpha1',
@@ -22,14 +26,19 @@ test('names the resources that share an identity; the one whose uid it is stays 
   const web = of('web', {});
   const evil = of('evil', { deploymentId: 'uid-of-web' });
   expect(identityChanges(evil, [web, evil], [])).toEqual([
-    expect.stringMatching(/^shares its identity with web: web keeps it, .* stopped with the reason Conflict$/),
+    expect.stringMatching(
+      /^shares its identity with web: web keeps it, .* stopped with the reason Conflict$/,
+    ),
   ]);
   expect(identityChanges(web, [web, evil], [kept('uid-of-web')])).toEqual([]);
 });
 
 test('names the resource for which Berth has made objects', () => {
   const all = [of('evil', { deploymentId: 'x' }), of('web', { deploymentId: 'x' })] as const;
-  const made = { ...kept('x'), metadata: { ...kept('x').metadata, creationTimestamp: '2025-01-01T00:00:00Z' } };
+  const made = {
+    ...kept('x'),
+    metadata: { ...kept('x').metadata, creationTimestamp: '2025-01-01T00:00:00Z' },
+  };
   made.metadata.labels = { ...made.metadata.labels, [LABELS.instance]: 'web' };
   const [evil] = all;
   expect(identityChanges(evil, [...all], [made])).toEqual([expect.stringContaining(': web keeps it')]);
