@@ -110,8 +110,8 @@ const effectsField = {
 };
 
 export const changedDeploymentSchema = deploymentSchema
-  .extend(effectsField)
-  .describe('The deployment as changed, and what the change restarts.');
+  .extend({ effects: effectsField.effects.optional() })
+  .describe('The changed deployment. effects is present only if the change restarts data services.');
 
 export const deploymentListSchema = z
   .object({

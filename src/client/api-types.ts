@@ -315,7 +315,7 @@ export type ChangedDeployment = {
   url: string | null;
   tracing_project_id: string;
   effective_resource_spec: EffectiveResourceSpec;
-  effects: string[];
+  effects?: string[];
 };
 export type DeploymentDryRun = {
   id: string;

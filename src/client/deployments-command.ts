@@ -179,7 +179,7 @@ const patch: Command = async (context, options, word) => {
     query: { mask_secrets: isMasked(context) },
     body,
   });
-  for (const effect of changed.effects) context.note(cell(effect));
+  for (const effect of changed.effects ?? []) context.note(cell(effect));
   return wrote(context, changed as Deployment, options);
 };
 

@@ -142,5 +142,5 @@ test('a scale that restarts the database says so: in the dry run, in the answer 
   expect((await client.call('PATCH', `${path}?dry_run=true`, body)).body).toMatchObject({ effects });
   expect((await client.call('PATCH', path, body)).body).toMatchObject({ name: 'scaled', effects });
   expect((await client.call('GET', `${path}/revisions/${revision}/explain`)).body).toMatchObject({ effects });
-  expect((await client.call('PATCH', path, body)).body).toMatchObject({ effects: [] });
+  expect((await client.call('PATCH', path, body)).body).not.toHaveProperty('effects');
 });

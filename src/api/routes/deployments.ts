@@ -208,7 +208,7 @@ function changes(app: FastifyInstance, deps: ApiDeps): void {
       reply.header('etag', etag(generation));
       return {
         ...presentDeployment(record, presenting(deps, request, mask)),
-        effects: [...effects],
+        ...(effects.length === 0 && outlook === null ? {} : { effects: [...effects] }),
         ...outlook,
       };
     },
