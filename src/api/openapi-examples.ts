@@ -25,6 +25,7 @@ const FIELDS: Readonly<Record<string, unknown>> = {
   value: 'payments',
   image_uri: 'registry.example.com/shop/web:1.4.0',
   image_version: '1.4.0',
+  exporterVariable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
   image: 'registry.example.com/shop/web:1.4.0',
   source: 'external_image',
   latest_revision_id: ID,

@@ -133,6 +133,16 @@ describe('the status of what it has', () => {
   it('is UNKNOWN after a loss until the first complete inventory of who takes over: before that nobody has looked', async () => {
     const { tenantId, scope } = await newTenant(hub.store);
     const shop = await insert(hub.store, tenantId, 'shop');
+    // A resource that a complete inventory lacks is missing in the cluster.
+    const entry = {
+      deployment_id: shop.id,
+      name: shop.appName,
+      namespace: shop.namespace,
+      uid: 'u',
+      generation: 1,
+      spec_hash: 'h',
+      applied_hash: 'h',
+    };
     const report = (status: 'True' | 'False') => [observedReport(shop, { conditions: dataReady(status) })];
     /** As it is read, by id and by the filter, and what its condition says. */
     const seen = async () => {
@@ -147,7 +157,7 @@ describe('the status of what it has', () => {
     const first = protocolClient(hub, 'first');
     await first.lease({ namespaces: [] });
     await first.report(report('True'));
-    await first.inventory([], true);
+    await first.inventory([entry], true);
     expect(await seen()).toBe('READY');
 
     // A successor within the time of the lease: nobody notices.
@@ -157,7 +167,7 @@ describe('the status of what it has', () => {
     expect(await seen()).toBe('READY');
 
     // The same process has looked before: it knows what has changed meanwhile.
-    await second.inventory([], true);
+    await second.inventory([entry], true);
     await expire();
     await record();
     expect(await seen()).toBe('UNKNOWN');
@@ -174,7 +184,7 @@ describe('the status of what it has', () => {
     await third.inventory([]);
     expect(await seen()).toBe('UNKNOWN');
     const told = (await events()).length;
-    await third.inventory([], true);
+    await third.inventory([entry], true);
     expect(await seen()).toBe('AWAITING_DATABASE');
     expect((await events()).slice(told).map(({ reason }) => reason)).toEqual(['ListenerReturned']);
     const story = await hub.store.sql<{ to: string }>(

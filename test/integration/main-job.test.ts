@@ -124,7 +124,7 @@ describe('the objects of a deployment', () => {
 
   it('are explained by kubectl', async () => {
     const text = await kubectlAsAdmin(['explain', 'mdep.spec.components.api.scale']);
-    expect(text).toContain('How many pods');
+    expect(text).toContain('Number of pods');
     expect(await kubectlAsAdmin(['explain', 'mdep.spec.podTemplate.sidecars'])).toContain('restartPolicy');
   });
 });
