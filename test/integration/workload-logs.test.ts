@@ -183,7 +183,7 @@ test('another tenant sees nothing of it; what the parameters do not take is refu
     'since=yesterday',
     'component=x',
     'revision_id=1',
-    'follow=1',
+    'follow=yes',
   ])
     expect((await read(of, `?${query}`)).status, query).toBe(422);
 });
