@@ -63,7 +63,8 @@ export const nameSchema = z.preprocess(
   line(MAX_NAME)
     .min(1, 'must not be blank')
     .refine(
-      (name) => !UNSEEN.test(name.replace(SEEN, '')),
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: `line` has a message for these.
+      (name) => /[\0-\x1f\x7f]/.test(name) || !UNSEEN.test(name.replace(SEEN, '')),
       'must consist of printable characters, none of which is invisible',
     ),
 );
