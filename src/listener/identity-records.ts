@@ -1,10 +1,10 @@
 import { type IdentityState, identitySecretName, LABELS, MANAGED_BY } from '../contract/names.ts';
 import type { WorkItem } from '../contract/work-protocol.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { isKubeError } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resources.ts';
 import { Refusal } from './refusal.ts';
+import { createSecret, deleteSecret } from './secret-writes.ts';
 
 /**
  * The listener's records of names (decision 0061): Secrets without data, one a name. The operator believes them, because
@@ -51,7 +51,7 @@ export class IdentityRecords {
   async put(item: Place, state: IdentityState, guard: () => void, signal: AbortSignal): Promise<void> {
     const wanted = record(item, state);
     guard();
-    if (await this.#create(wanted, signal)) return;
+    if (await createSecret(this.#client, wanted, signal)) return;
     const at = { namespace: item.namespace, name: wanted.metadata.name };
     const found = await this.#client.find<KubeObject>(RESOURCES.Secret, at, { signal });
     const { labels = {}, uid } = found?.metadata ?? {};
@@ -60,29 +60,9 @@ export class IdentityRecords {
       throw new Refusal('Conflict', `a Secret named ${at.name} exists that Berth did not make`, true);
     }
     guard();
-    await this.#delete(at, uid, signal);
+    await deleteSecret(this.#client, at, uid, signal);
     guard();
-    if (await this.#create(wanted, signal)) return;
+    if (await createSecret(this.#client, wanted, signal)) return;
     throw new Refusal('ApplyRefused', `the Secret ${at.name} is being deleted`, true);
-  }
-
-  /** @returns false: there is one of this name */
-  async #create(secret: ReturnType<typeof record>, signal: AbortSignal): Promise<boolean> {
-    try {
-      await this.#client.create(secret, { signal });
-      return true;
-    } catch (error) {
-      if (!isKubeError(error, 'already_exists')) throw error;
-      return false;
-    }
-  }
-
-  async #delete(at: { namespace: string; name: string }, uid: string | undefined, signal: AbortSignal) {
-    try {
-      await this.#client.delete(RESOURCES.Secret, at, { uid, signal });
-    } catch (error) {
-      // Gone, or another one of the name by now.
-      if (!isKubeError(error, 'not_found', 'conflict')) throw error;
-    }
   }
 }

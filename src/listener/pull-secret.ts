@@ -2,12 +2,12 @@ import { LABELS, pullSecretName } from '../contract/names.ts';
 import type { ApplyWork } from '../contract/work-protocol.ts';
 import { contentHash } from '../domain/hash.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { isKubeError } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resources.ts';
 import { beingDeleted, isOurs } from './env-secrets.ts';
 import { Refusal } from './refusal.ts';
 import type { Resource } from './resource-view.ts';
+import { createSecret, deleteSecret } from './secret-writes.ts';
 
 /**
  * The Secret with which the cluster pulls a deployment's images from the registry of the platform: one a deployment,
@@ -79,7 +79,7 @@ export class PullSecrets {
   async #make(item: ApplyWork, secret: PullSecret, guard: () => void, signal: AbortSignal): Promise<void> {
     const wanted = secretObject(item, secret);
     guard();
-    if (await this.#create(wanted, signal)) return;
+    if (await createSecret(this.#client, wanted, signal)) return;
     const at = { namespace: item.namespace, name: secret.name };
     const found = await this.#client.find<StoredSecret>(RESOURCES.Secret, at, { signal });
     if (found !== undefined && !isOurs(found, item.deployment_id))
@@ -89,30 +89,10 @@ export class PullSecrets {
       return;
     if (isThere) {
       guard();
-      await this.#delete(at, found.metadata.uid, signal);
+      await deleteSecret(this.#client, at, found.metadata.uid, signal);
       guard();
-      if (await this.#create(wanted, signal)) return;
+      if (await createSecret(this.#client, wanted, signal)) return;
     }
     throw beingDeleted(secret.name, found);
-  }
-
-  /** @returns false: there is one of this name */
-  async #create(secret: StoredSecret, signal: AbortSignal): Promise<boolean> {
-    try {
-      await this.#client.create(secret, { signal });
-      return true;
-    } catch (error) {
-      if (!isKubeError(error, 'already_exists')) throw error;
-      return false;
-    }
-  }
-
-  async #delete(at: { namespace: string; name: string }, uid: string | undefined, signal: AbortSignal) {
-    try {
-      await this.#client.delete(RESOURCES.Secret, at, { uid, signal });
-    } catch (error) {
-      // Gone, or another one of the name by now.
-      if (!isKubeError(error, 'not_found', 'conflict')) throw error;
-    }
   }
 }
