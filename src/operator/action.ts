@@ -1,6 +1,7 @@
 import type { KubeObject } from '../workloads/desired-object.ts';
 import type { NamedSecret } from '../workloads/secret-witness.ts';
-import type { AddedField } from './cluster-changes.ts';
+import type { Removal } from './added-fields.ts';
+import type { Comparison } from './comparison.ts';
 
 /**
  * One call to the cluster, with everything that fences it: `uid` of the object it was decided for, `resourceVersion`
@@ -41,7 +42,7 @@ export type Action = ActionBase &
         readonly drift: boolean;
         readonly resume?: boolean;
         readonly replicas?: number;
-        readonly added?: readonly AddedField[];
+        readonly added?: readonly Removal[];
         readonly probe?: string;
       }
     /**
@@ -56,6 +57,18 @@ export type Action = ActionBase &
         readonly replicas: number;
         readonly force: boolean;
         readonly probe?: string;
+      }
+    /**
+     * The cluster gave the object a field that cannot be changed later. It is deleted, to be created again, if a dry run
+     * shows that the cluster no longer does so. `mayDelete`: nothing serves from it; otherwise nothing is done.
+     */
+    | {
+        readonly kind: 'replace';
+        readonly object: KubeObject;
+        readonly uid: string;
+        readonly resourceVersion: string;
+        readonly mayDelete: boolean;
+        readonly comparison: Pick<Comparison, 'id' | 'object' | 'differences'>;
       }
     /** Size and ownership of the database's volume; its credentials and the stored templates follow in ownership. */
     | {

@@ -72,7 +72,7 @@ export async function carryOut(
     parentRead,
   };
   const acted = await act(actions, input);
-  learnAnswers(remembered.answers, acted.answers, time.ticks);
+  learnAnswers(remembered.answers, acted.answers, decision.comparisons, time.ticks);
   remembered.confirmed ||= acted.confirmed;
   remembered.written = acted.written.map(versionOf);
   remembered.errors = acted.error === undefined ? 0 : remembered.errors + 1;

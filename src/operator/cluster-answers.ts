@@ -75,6 +75,10 @@ export class ClusterAnswers {
     for (const [id, answer] of this.#byId) if (!holds(id, answer)) this.#byId.delete(id);
   }
 
+  of(id: string): ClusterAnswer | undefined {
+    return this.#byId.get(id);
+  }
+
   /** What is known now. */
   known(ticks: number): ReadonlyMap<string, KnownAnswer> {
     return new Map(

@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { ANNOTATIONS } from '../contract/names.ts';
 import { type Difference, whyApply } from '../kube/compare.ts';
 import type { DesiredObject, KubeObject } from '../workloads/desired-object.ts';
+import { type Additions, additionsOf } from './added-fields.ts';
 import type { KnownAnswer } from './cluster-answers.ts';
 import { replicasKey } from './cluster-answers.ts';
-import { changeHash } from './cluster-changes.ts';
+import { changeHash, namesAddition } from './cluster-changes.ts';
 import { type ChildObject, idOf, type Observed } from './observed.ts';
 import { recently } from './recently.ts';
 import { workloadState } from './workload-state.ts';
@@ -22,6 +23,8 @@ export interface Comparison {
   readonly state: 'missing' | 'leaving' | 'different' | 'same';
   readonly live: ChildObject | undefined;
   readonly differences: readonly Difference[];
+  /** Fields beside ours that are left as they are. */
+  readonly kept?: readonly Difference[];
   /** The cluster made the differences of the last apply, and has left them since; absent: there are others, or none. */
   readonly change?: KnownAnswer | undefined;
   /** What the cluster made of the number of pods that was written last. */
@@ -45,6 +48,7 @@ function pausedByHand(live: ChildObject): Difference[] {
 interface Found {
   readonly object: KubeObject;
   readonly differences: readonly Difference[];
+  readonly additions: Additions;
 }
 
 /** Each takes some KiB; a deployment has about ten. */
@@ -53,13 +57,25 @@ const MOST_COMPARED = 500;
 /** Of cached objects, which never change: most looks want of most of them what the look before has wanted. */
 const compared = recently<ChildObject, Found>(MOST_COMPARED);
 
+function found(object: KubeObject, live: ChildObject): Found {
+  const known = compared.get(live);
+  if (known !== undefined && isDeepStrictEqual(known.object, object)) return known;
+  const additions = additionsOf(object, live);
+  const drift = whyApply(object, live, ANNOTATIONS.appliedHash);
+  const differences = [...drift, ...additions.refused, ...pausedByHand(live)];
+  const result = { object, differences, additions };
+  compared.set(live, result);
+  return result;
+}
+
 /** How the live object differs from what is applied; empty: it does not. */
 export function differencesOf(object: KubeObject, live: ChildObject): readonly Difference[] {
-  const known = compared.get(live);
-  if (known !== undefined && isDeepStrictEqual(known.object, object)) return known.differences;
-  const differences = [...whyApply(object, live, ANNOTATIONS.appliedHash), ...pausedByHand(live)];
-  compared.set(live, { object, differences });
-  return differences;
+  return found(object, live).differences;
+}
+
+/** What is in the live object beside what is applied. */
+export function additionsIn(object: KubeObject, live: ChildObject): Additions {
+  return found(object, live).additions;
 }
 
 /** The known answer to an apply, if it is what the object differs in. */
@@ -68,10 +84,17 @@ function answered(
   id: string,
   object: KubeObject,
   differences: readonly Difference[],
+  kept: readonly Difference[],
 ): KnownAnswer | undefined {
   const answer = answers?.get(id);
-  if (answer === undefined || differences.length === 0) return undefined;
+  if (answer === undefined) return undefined;
+  if (differences.length === 0 && !stillAdds(answer, kept)) return undefined;
   return answer.hash === changeHash(object, differences) ? answer : undefined;
+}
+
+/** Whether something that the cluster has added is still there. */
+export function stillAdds(answer: Pick<KnownAnswer, 'fields'>, kept: readonly Difference[]): boolean {
+  return kept.some((addition) => namesAddition(answer, addition));
 }
 
 /** The known answer to a write that took the object out of sight. */
@@ -93,10 +116,20 @@ export function compareAll(desired: readonly DesiredObject[], observed: Observed
     const live = observed.children.get(id);
     if (live === undefined) return { ...comparison, change: hidden(observed, id), state: 'missing' };
     if (live.metadata.deletionTimestamp !== undefined) return { ...comparison, state: 'leaving', live };
-    const differences = wanted.policy === 'create-only' ? [] : differencesOf(object, live);
-    const change = answered(observed, comparison.id, object, differences);
+    const isApplied = wanted.policy !== 'create-only';
+    const differences = isApplied ? differencesOf(object, live) : [];
+    const kept = isApplied ? additionsIn(object, live).kept : [];
+    const change = answered(observed, comparison.id, object, differences, kept);
     const replicasChange = observed.answers?.get(replicasKey(id));
     const isSame = differences.length === 0 || change?.isSafe === true;
-    return { ...comparison, live, differences, change, replicasChange, state: isSame ? 'same' : 'different' };
+    return {
+      ...comparison,
+      live,
+      differences,
+      kept,
+      change,
+      replicasChange,
+      state: isSame ? 'same' : 'different',
+    };
   });
 }

@@ -8,12 +8,14 @@ import { RESOURCES, resourceOf } from '../kube/resources.ts';
 import type { KubeObject as DesiredKubeObject } from '../workloads/desired-object.ts';
 import { ownerReferences } from '../workloads/owner.ts';
 import type { Action } from './action.ts';
-import { type AddedField, changeHash, clusterChange } from './cluster-changes.ts';
+import { changeHash, clusterChange } from './cluster-changes.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { differencesOf } from './comparison.ts';
 import type { CredentialsNote } from './credentials-note.ts';
+import { isImmutable } from './immutable-fields.ts';
 import type { ChildObject } from './observed.ts';
 import type { Posts } from './posted-too-late.ts';
+import { removalPatch, withRemovals, withUid } from './removal-patch.ts';
 import { checkSecrets, ensureCredentials, ownCredentials } from './secrets.ts';
 
 export type WriteClient = Pick<KubeClient, 'get' | 'find' | 'create' | 'apply' | 'patch' | 'delete'>;
@@ -42,6 +44,8 @@ export async function execute(action: Action, execution: Execution): Promise<Kub
       return await noted(applied(action, execution), execution);
     case 'scale':
       return await noted(scaled(action, execution), execution);
+    case 'replace':
+      return await replaced(action, execution);
     case 'volume':
       return await noted(volumeChanged(action, execution), execution);
     case 'credentials':
@@ -97,9 +101,8 @@ async function applied(
   const fieldManager = FIELD_MANAGERS.operator;
   const send = (dryRun = false) =>
     client.apply<KubeObject>(fenced, { fieldManager, force: true, signal, dryRun });
-  const removal = added && { metadata: { uid }, ...withoutAdded(added) };
-  const removed = (dryRun: boolean) =>
-    client.patch<KubeObject>(resourceOf(object), object.metadata, removal ?? {}, {
+  const patched = (patch: object, dryRun: boolean) =>
+    client.patch<KubeObject>(resourceOf(object), object.metadata, patch, {
       fieldManager,
       signal,
       dryRun,
@@ -116,14 +119,14 @@ async function applied(
   };
   const differences = (answer: KubeObject) => differencesOf(object, answer as ChildObject);
   if (probe !== undefined) {
-    const tried = removal === undefined ? send(true) : removed(true);
+    const tried = added === undefined ? send(true) : patched(withRemovals(body, uid, added), true);
     const answer = differences(await tried.catch((error: unknown) => restored(error, true)));
     // Another unsafe answer is no reason to write: a webhook may give another one to each request.
     if (changeHash(object, answer) === probe || clusterChange(object, answer)?.isSafe === false)
       return undefined;
   }
   // Before the apply: what else is to change comes to the pods together with it.
-  if (removal !== undefined) await removed(false);
+  if (added !== undefined) await patched(withUid(removalPatch(added), uid), false);
   try {
     return await send();
   } catch (error) {
@@ -133,16 +136,32 @@ async function applied(
   }
 }
 
-/** A strategic merge patch that takes the fields out of their containers. */
-function withoutAdded(added: readonly AddedField[]): object {
-  const lists: Record<string, Record<string, unknown>[]> = {};
-  for (const { list, container, field } of added) {
-    lists[list] ??= [];
-    const known = lists[list].find(({ name }) => name === container);
-    if (known === undefined) lists[list].push({ name: container, [field]: null });
-    else known[field] = null;
+/** In place of the last letters, so that a policy that goes by the beginning of the name applies to it. */
+const PROBE_SUFFIX = '-probe';
+
+/** Deletes an object with a field that cannot be changed, once the cluster makes another one of what is wanted. */
+async function replaced(action: ActionOf<'replace'>, execution: Execution): Promise<KubeObject | undefined> {
+  const { object, uid, mayDelete, comparison } = action;
+  // An apply leaves a field that it does not own.
+  const isAdded = comparison.differences.some(({ why }) => why === 'is added');
+  if (!mayDelete) return undefined;
+  const { client, signal } = execution;
+  const options = { fieldManager: FIELD_MANAGERS.operator, force: true, signal, dryRun: true };
+  const isRight = (answer: KubeObject) =>
+    !differencesOf(object, answer as ChildObject).some((difference) => isImmutable(object, difference));
+  const body = withHash(object, ANNOTATIONS.appliedHash);
+  const again = { ...body, metadata: { ...body.metadata, uid } };
+  try {
+    // A policy that is still there changes the field before the API server sees that it would be another one.
+    if (!isRight(await client.apply<KubeObject>(again, options)) && !isAdded) return undefined;
+  } catch (error) {
+    if (!isKubeError(error, 'invalid')) throw error;
   }
-  return { spec: { template: { spec: lists } } };
+  // A policy may change only what is created.
+  const name = `${object.metadata.name.slice(0, 63 - PROBE_SUFFIX.length)}${PROBE_SUFFIX}`;
+  const fresh = { ...body, metadata: { ...body.metadata, name, resourceVersion: NO_VERSION } };
+  if (!isRight(await client.apply<KubeObject>(fresh, options))) return undefined;
+  return await remove(action, execution);
 }
 
 const withCount = (replicas: number | undefined) => (replicas === undefined ? {} : { replicas });
@@ -209,7 +228,10 @@ function unlessGone(error: unknown): void {
   if (!isKubeError(error, 'not_found', 'conflict')) throw error;
 }
 
-async function remove(action: ActionOf<'delete'>, { client, view, signal }: Execution): Promise<KubeObject> {
+async function remove(
+  action: Pick<ActionOf<'delete'>, 'object' | 'uid' | 'resourceVersion'>,
+  { client, view, signal }: Execution,
+): Promise<KubeObject> {
   const { object, uid, resourceVersion } = action;
   try {
     await client.delete(resourceOf(object), object.metadata, {

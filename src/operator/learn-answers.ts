@@ -1,8 +1,9 @@
+import type { Difference } from '../kube/compare.ts';
 import type { KubeObject } from '../kube/object.ts';
 import type { Action } from './action.ts';
 import { type ClusterAnswers, replicasKey } from './cluster-answers.ts';
-import { clusterChange, replicasChange } from './cluster-changes.ts';
-import { type Comparison, differencesOf } from './comparison.ts';
+import { clusterChange, namesAddition, replicasChange } from './cluster-changes.ts';
+import { additionsIn, type Comparison, differencesOf, stillAdds } from './comparison.ts';
 import { replicasOf } from './execute.ts';
 import type { Failure } from './failure.ts';
 import { type ChildObject, idOf, type Observed } from './observed.ts';
@@ -11,6 +12,7 @@ import { type ChildObject, idOf, type Observed } from './observed.ts';
 
 /** Nothing was written: a dry run has shown that the cluster changes it as before. */
 export function isProbeAlone(action: Action, written: KubeObject | undefined): boolean {
+  if (action.kind === 'replace') return written === undefined;
   const isProbed = action.kind === 'create' || action.kind === 'apply' || action.kind === 'scale';
   return isProbed && action.probe !== undefined && written === undefined;
 }
@@ -19,21 +21,50 @@ export function isProbeAlone(action: Action, written: KubeObject | undefined): b
 export function learnAnswers(
   answers: ClusterAnswers,
   given: readonly (readonly [Action, KubeObject | undefined])[],
+  comparisons: readonly Comparison[],
   ticks: number,
 ): void {
   for (const [action, written] of given) {
+    if (action.kind === 'replace' && written === undefined) {
+      const { id, object, differences } = action.comparison;
+      answers.note(id, clusterChange(object, differences), ticks);
+    }
     if (action.kind !== 'apply' && action.kind !== 'scale' && action.kind !== 'create') continue;
     if (action.kind === 'create' && action.once) continue;
     const id = idOf(action.object);
     const key = action.kind === 'scale' ? replicasKey(id) : id;
     if (isProbeAlone(action, written)) answers.noteSame(key, ticks);
     if (written === undefined) continue;
+    const answer = written as ChildObject;
     const change =
       action.kind === 'scale'
         ? replicasChange(action.replicas, replicasOf(written))
-        : clusterChange(action.object, differencesOf(action.object, written as ChildObject));
+        : clusterChange(
+            action.object,
+            differencesOf(action.object, answer),
+            addedBy(answers, action, answer, comparisons),
+          );
     answers.note(key, change, ticks);
   }
+}
+
+/** The kept additions of an answer that the cluster has made: others were there before, or are known to be its own. */
+function addedBy(
+  answers: ClusterAnswers,
+  { kind, object }: Extract<Action, { kind: 'create' | 'apply' }>,
+  answer: ChildObject,
+  comparisons: readonly Comparison[],
+): readonly Difference[] {
+  const { kept } = additionsIn(object, answer);
+  if (kind === 'create' || kept.length === 0) return kept;
+  const id = idOf(object);
+  const before = comparisons.find((comparison) => comparison.id === id)?.kept ?? [];
+  const known = answers.of(id);
+  return kept.filter(
+    (addition) =>
+      !before.some(({ path }) => path === addition.path) ||
+      (known !== undefined && namesAddition(known, addition)),
+  );
 }
 
 /**
@@ -49,11 +80,13 @@ export function forgetAnswers(
     given.flatMap(([action]) => ('object' in action ? [idOf(action.object as KubeObject)] : [])),
   );
   const holding = comparisons.flatMap((comparison) => {
-    const { id, live, differences, replicasChange: known } = comparison;
+    const { id, live, differences, kept = [], replicasChange: known } = comparison;
     if (fresh.has(id)) return [id, replicasKey(id)];
     if (live === undefined) return [];
     const isOther = known !== undefined && hasOtherNumber(comparison);
-    return [...(differences.length > 0 ? [id] : []), ...(isOther ? [replicasKey(id)] : [])];
+    const answer = answers.of(id);
+    const stands = differences.length > 0 || (answer !== undefined && stillAdds(answer, kept));
+    return [...(stands ? [id] : []), ...(isOther ? [replicasKey(id)] : [])];
   });
   const held = new Set(holding);
   const missing = new Set(comparisons.flatMap(({ id, live }) => (live === undefined ? [id] : [])));
@@ -72,7 +105,10 @@ const named = (key: string) => key.replace(/ replicas$/, '').replace('/', ' ');
 const SHOWN = 3;
 
 function sentences({ answers }: Observed, isSafe: boolean): string {
-  const changes = [...(answers ?? [])].filter(([, answer]) => answer.isSafe === isSafe);
+  // In an order that does not depend on which was seen first: the status is written when its text changes.
+  const changes = [...(answers ?? [])]
+    .filter(([, answer]) => answer.isSafe === isSafe)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
   const shown = changes.slice(0, SHOWN).map(([key, { fields }]) => `${named(key)}: ${fields}`);
   const more = changes.length > SHOWN ? [`${changes.length - SHOWN} more objects`] : [];
   return [...shown, ...more].join('; ');

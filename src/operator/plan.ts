@@ -1,9 +1,11 @@
 import { ANNOTATIONS } from '../contract/names.ts';
 import { databaseName, serviceAccountName } from '../workloads/names.ts';
 import { type Action, actionId, type Plan, STAGES, type Stage } from './action.ts';
-import { addedFields } from './cluster-changes.ts';
-import { type Comparison, PAUSED_PATH } from './comparison.ts';
+import { type Removal, removalsAt } from './added-fields.ts';
+import { namesAddition } from './cluster-changes.ts';
+import { additionsIn, type Comparison, PAUSED_PATH } from './comparison.ts';
 import { componentsGone, holdsLeavingVolume, someComponentRuns } from './data-services.ts';
+import { isImmutable } from './immutable-fields.ts';
 import { isRouteKind } from './kinds.ts';
 import { type ChildObject, childId, type Observed } from './observed.ts';
 import { planReplicas } from './plan-replicas.ts';
@@ -11,6 +13,7 @@ import { volumeChange } from './plan-volume.ts';
 import { AUTOSCALER, removalId, removals } from './removals.ts';
 import { servicesMissing } from './services-in-use.ts';
 import type { Target } from './target.ts';
+import { workloadState } from './workload-state.ts';
 
 export interface PlanInput {
   readonly observed: Observed;
@@ -195,10 +198,43 @@ function creation(input: PlanInput, comparison: Comparison): Action {
 
 const SHOWN_DIFFERENCES = 3;
 
+/**
+ * What an apply does not remove by itself: fields that are not safe, and safe ones of a policy. A policy that is still
+ * there adds them again in the same call.
+ */
+function toRemove({ observed }: PlanInput, comparison: Comparison, live: ChildObject): Removal[] {
+  const { id, object, kept = [] } = comparison;
+  const known = observed.answers?.get(id);
+  const ofCluster = known === undefined ? [] : kept.filter((addition) => namesAddition(known, addition));
+  const paths = ofCluster.map(({ path }) => path);
+  return [...additionsIn(object, live).removals, ...removalsAt(object, live, paths)];
+}
+
+/** What has served stays until somebody deletes it: the message says so. */
+function replacing({ observed }: PlanInput, comparison: Comparison, live: ChildObject): Action {
+  const { id, object, differences } = comparison;
+  const { uid = '', resourceVersion = '' } = live.metadata;
+  const hasServed = observed.resource.status?.activeRevision !== undefined;
+  return {
+    kind: 'replace',
+    id: actionId('replace', object.kind, object.metadata.name),
+    reason: 'has a field that cannot be changed',
+    stage: stageOf(object.kind),
+    after: [],
+    object,
+    uid,
+    resourceVersion,
+    mayDelete: !hasServed || workloadState(live).ready === 0,
+    comparison: { id, object, differences },
+  };
+}
+
 function applying(input: PlanInput, comparison: Comparison, live: ChildObject): Action[] {
   if (comparison.state !== 'different' || isHeld(comparison)) return [];
   const { object, differences, change } = comparison;
-  const added = addedFields(differences);
+  if (differences.some((difference) => isImmutable(object, difference)))
+    return [replacing(input, comparison, live)];
+  const added = toRemove(input, comparison, live);
   const shown = differences.slice(0, SHOWN_DIFFERENCES).map(({ path, why }) => `${path} ${why}`);
   return [
     {

@@ -101,10 +101,14 @@ const READY_CHECKS: readonly Check[] = [
   },
   function componentsInTrouble({ decision: { verdict } }) {
     const trouble = verdict.kind === 'progressing' ? verdict.trouble : undefined;
+    if (!trouble) return false;
+    const { reason, message } = trouble;
+    const patience =
+      reason === 'FieldsChangedByCluster'
+        ? 'the rollout waits until the cluster leaves these fields as they are'
+        : 'it may pass: it is waited for until the deadline';
     // What it is called is what explain has a remedy for.
-    return (
-      trouble && no(trouble.reason, `${trouble.message}; it may pass: it is waited for until the deadline`)
-    );
+    return no(reason, `${message}; ${patience}`);
   },
   function componentsNotThere({ decision: { verdict, target } }) {
     const reason = target.kind === 'rollout' ? 'RolloutInProgress' : 'Reconciling';

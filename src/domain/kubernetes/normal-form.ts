@@ -159,7 +159,7 @@ const PORT = fieldsOf({
 });
 
 /** When the API server has an image pulled whose container does not say. */
-function pullsByDefault(image: unknown): string | undefined {
+export function pullsByDefault(image: unknown): string | undefined {
   const parsed = typeof image === 'string' ? parseImageReference(image) : null;
   if (parsed === null) return undefined;
   const { tag, digest } = parsed;

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { UntypedObject } from '../../../src/kube/object.ts';
-import { SAFE_FIELDS } from '../../../src/operator/cluster-changes.ts';
+import { SAFE_ADDITIONS } from '../../../src/operator/added-fields.ts';
+import { SAFE_FIELDS } from '../../../src/operator/safe-fields.ts';
 import { message, NAMESPACE, revised, scaled, settled, steps, template, World } from './fixtures.ts';
 import type { Fault, Write } from './simulated-cluster.ts';
 
@@ -280,7 +281,7 @@ describe.each(['Service', 'Deployment'])('labels and owner of a %s that a policy
     delete metadata.ownerReferences;
     count += 1;
     // So that each write shows in the resource version.
-    Object.assign(metadata.annotations ?? {}, { count: String(count) });
+    Object.assign(metadata.annotations ?? {}, { 'berth.dev/count': String(count) });
   };
   const versions = (world: World) => world.cluster.list(kind).map(({ metadata }) => metadata.resourceVersion);
 
@@ -300,7 +301,8 @@ describe.each(['Service', 'Deployment'])('labels and owner of a %s that a policy
   });
 });
 
-test('docs/operations.md lists the safe fields', () => {
+test('docs/operations.md lists the safe fields and the safe additions', () => {
   const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
-  for (const { field, when } of SAFE_FIELDS) expect(page).toContain(`| \`${field}\` | ${when} |`);
+  for (const { field, when } of [...SAFE_FIELDS, ...SAFE_ADDITIONS])
+    expect(page).toContain(`| \`${field}\` | ${when} |`);
 });

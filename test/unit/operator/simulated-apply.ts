@@ -24,19 +24,39 @@ export function merge(target: Fields, source: Fields): void {
   }
 }
 
-/** The same as a strategic merge: entries of lists are found by their names. */
+const MERGE_KEYS: Readonly<Record<string, string>> = { volumeMounts: 'mountPath', hostAliases: 'ip' };
+
+/** The key of the entries of a list: of ports it depends on whose they are. */
+function mergeKey(field: string, item: Fields): string {
+  if (field !== 'ports') return MERGE_KEYS[field] ?? 'name';
+  return item['containerPort'] === undefined ? 'port' : 'containerPort';
+}
+
+/** Lists that a strategic merge replaces as a whole, besides those of plain values. */
+const WHOLE = ['tolerations', 'envFrom', 'ingress', 'egress', 'metrics', 'policies', 'sources', 'items'];
+const isMerged = (field: string, value: unknown): value is Fields[] =>
+  Array.isArray(value) && value.every(isFields) && !WHOLE.includes(field);
+
+/** The same as a strategic merge: entries of lists are found by their keys; `$patch: delete` removes one. */
 export function mergeByName(target: Fields, source: Fields): void {
   for (const [field, value] of Object.entries(source)) {
     const present = target[field];
-    if (Array.isArray(value) && Array.isArray(present)) {
-      for (const item of value as Fields[]) {
-        const known = (present as Fields[]).find(({ name }) => name === item['name']);
-        if (known === undefined) present.push(structuredClone(item));
-        else mergeByName(known, item);
-      }
+    if (isMerged(field, value) && isMerged(field, present)) {
+      for (const item of value) mergeEntry(field, present, item);
+      if (present.length === 0) delete target[field];
     } else if (isFields(value) && isFields(present)) mergeByName(present, value);
     else merge(target, { [field]: value });
   }
+}
+
+function mergeEntry(field: string, present: Fields[], item: Fields): void {
+  const key = mergeKey(field, item);
+  const index = present.findIndex((candidate) => candidate[key] === item[key]);
+  const known = present[index];
+  if (item['$patch'] === 'delete') {
+    if (known !== undefined) present.splice(index, 1);
+  } else if (known === undefined) present.push(structuredClone(item));
+  else mergeByName(known, item);
 }
 
 /** Removes what this manager applied before, applies no more, and nobody else applies. */
