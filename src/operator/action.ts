@@ -60,14 +60,14 @@ export type Action = ActionBase &
       }
     /**
      * The cluster gave the object a field that cannot be changed later. It is deleted, to be created again, if a dry run
-     * shows that the cluster no longer does so. `mayDelete`: nothing serves from it; otherwise nothing is done.
+     * shows that the cluster no longer does so. `keepsPods`: its pods serve until the new object replaces them.
      */
     | {
         readonly kind: 'replace';
         readonly object: KubeObject;
         readonly uid: string;
         readonly resourceVersion: string;
-        readonly mayDelete: boolean;
+        readonly keepsPods: boolean;
         readonly comparison: Pick<Comparison, 'id' | 'object' | 'differences'>;
       }
     /** Size and ownership of the database's volume; its credentials and the stored templates follow in ownership. */

@@ -180,9 +180,9 @@ export const SAFE_ADDITIONS: readonly SafeAddition[] = [
       !pattern.endsWith('.type') || value === 'RuntimeDefault' || value === 'Localhost',
   },
   {
-    field: 'trafficDistribution, ports.appProtocol',
+    field: 'trafficDistribution, ipFamilyPolicy, ports.appProtocol',
     when: 'any, of a Service',
-    pattern: /^spec\.(?:trafficDistribution|ports\[\]\.appProtocol)$/,
+    pattern: /^spec\.(?:trafficDistribution|ipFamilyPolicy|ports\[\]\.appProtocol)$/,
     holds: any,
   },
   {

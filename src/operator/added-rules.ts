@@ -244,6 +244,7 @@ const SERVICE: AdditionRules = {
     externalTrafficPolicy: standard('Cluster'),
     internalTrafficPolicy: standard('Cluster'),
     sessionAffinity: standard('None'),
+    ipFamilyPolicy: standard('SingleStack'),
     'ports[]': never,
     'ports[].appProtocol': never,
     'ports[].nodePort': unlessPositive,

@@ -47,7 +47,7 @@ export function clusterChange(
 }
 
 const UNCHANGEABLE =
-  'which cannot be changed later (once the policy is gone, Berth replaces the object if nothing serves from it; otherwise delete the object, and Berth creates it again)';
+  'which cannot be changed later: once the policy is gone, Berth creates the object again, and its pods serve until they are replaced';
 
 /** Whether this answer of the cluster has named the field as added. */
 export function namesAddition(

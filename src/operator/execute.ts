@@ -126,7 +126,14 @@ async function applied(
       return undefined;
   }
   // Before the apply: what else is to change comes to the pods together with it.
-  if (added !== undefined) await patched(withUid(removalPatch(added), uid), false);
+  if (added !== undefined) {
+    const both = (error: unknown) => {
+      // Without ours beside them, what is left may be invalid: a Service without a port.
+      if (!isKubeError(error, 'invalid')) throw error;
+      return patched(withRemovals(body, uid, added), false);
+    };
+    await patched(withUid(removalPatch(added), uid), false).catch(both);
+  }
   try {
     return await send();
   } catch (error) {
@@ -141,10 +148,9 @@ const PROBE_SUFFIX = '-probe';
 
 /** Deletes an object with a field that cannot be changed, once the cluster makes another one of what is wanted. */
 async function replaced(action: ActionOf<'replace'>, execution: Execution): Promise<KubeObject | undefined> {
-  const { object, uid, mayDelete, comparison } = action;
+  const { object, uid, keepsPods, comparison } = action;
   // An apply leaves a field that it does not own.
   const isAdded = comparison.differences.some(({ why }) => why === 'is added');
-  if (!mayDelete) return undefined;
   const { client, signal } = execution;
   const options = { fieldManager: FIELD_MANAGERS.operator, force: true, signal, dryRun: true };
   const isRight = (answer: KubeObject) =>
@@ -161,7 +167,7 @@ async function replaced(action: ActionOf<'replace'>, execution: Execution): Prom
   const name = `${object.metadata.name.slice(0, 63 - PROBE_SUFFIX.length)}${PROBE_SUFFIX}`;
   const fresh = { ...body, metadata: { ...body.metadata, name, resourceVersion: NO_VERSION } };
   if (!isRight(await client.apply<KubeObject>(fresh, options))) return undefined;
-  return await remove(action, execution);
+  return await remove(action, execution, keepsPods ? 'Orphan' : 'Background');
 }
 
 const withCount = (replicas: number | undefined) => (replicas === undefined ? {} : { replicas });
@@ -231,13 +237,14 @@ function unlessGone(error: unknown): void {
 async function remove(
   action: Pick<ActionOf<'delete'>, 'object' | 'uid' | 'resourceVersion'>,
   { client, view, signal }: Execution,
+  propagationPolicy: 'Background' | 'Orphan' = 'Background',
 ): Promise<KubeObject> {
   const { object, uid, resourceVersion } = action;
   try {
     await client.delete(resourceOf(object), object.metadata, {
       uid,
       resourceVersion,
-      propagationPolicy: 'Background',
+      propagationPolicy,
       signal,
     });
   } catch (error) {

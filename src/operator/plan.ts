@@ -210,11 +210,10 @@ function toRemove({ observed }: PlanInput, comparison: Comparison, live: ChildOb
   return [...additionsIn(object, live).removals, ...removalsAt(object, live, paths)];
 }
 
-/** What has served stays until somebody deletes it: the message says so. */
-function replacing({ observed }: PlanInput, comparison: Comparison, live: ChildObject): Action {
+/** Its pods have the labels of the new selector too: so the new object takes them over, and replaces them in its own way. */
+function replacing(comparison: Comparison, live: ChildObject): Action {
   const { id, object, differences } = comparison;
   const { uid = '', resourceVersion = '' } = live.metadata;
-  const hasServed = observed.resource.status?.activeRevision !== undefined;
   return {
     kind: 'replace',
     id: actionId('replace', object.kind, object.metadata.name),
@@ -224,7 +223,7 @@ function replacing({ observed }: PlanInput, comparison: Comparison, live: ChildO
     object,
     uid,
     resourceVersion,
-    mayDelete: !hasServed || workloadState(live).ready === 0,
+    keepsPods: workloadState(live).ready > 0,
     comparison: { id, object, differences },
   };
 }
@@ -232,8 +231,7 @@ function replacing({ observed }: PlanInput, comparison: Comparison, live: ChildO
 function applying(input: PlanInput, comparison: Comparison, live: ChildObject): Action[] {
   if (comparison.state !== 'different' || isHeld(comparison)) return [];
   const { object, differences, change } = comparison;
-  if (differences.some((difference) => isImmutable(object, difference)))
-    return [replacing(input, comparison, live)];
+  if (differences.some((difference) => isImmutable(object, difference))) return [replacing(comparison, live)];
   const added = toRemove(input, comparison, live);
   const shown = differences.slice(0, SHOWN_DIFFERENCES).map(({ path, why }) => `${path} ${why}`);
   return [

@@ -6,8 +6,34 @@ import { QUOTA } from './failure-rules.ts';
 
 /** That the cluster refuses a call which the action needs: what is told of it, and whether another object alone can help. */
 export function refusal(action: Action, error: KubeError): Failure {
+  if (isSelectorChanged(action, error)) {
+    const message = `${refusalText(action, error)}: a mutating admission policy or webhook of the cluster changes the selector`;
+    return {
+      actionId: action.id,
+      reason: 'FieldsChangedByCluster',
+      final: false,
+      message,
+      retryWithinMs: POLICY_RETRY_MS,
+    };
+  }
   const reason = reasonOf(action, error);
   return { actionId: action.id, reason, final: isFinal(error), message: refusalText(action, error) };
+}
+
+/** What waits for the end of a policy finishes within a minute after it. */
+const POLICY_RETRY_MS = 30_000;
+
+/**
+ * A selector that Berth applies matches its template, and where the live one differs, another action is planned. So a
+ * selector that is refused is not the one that was sent.
+ */
+function isSelectorChanged({ kind }: Action, error: KubeError): boolean {
+  if (error.kind !== 'invalid' || (kind !== 'create' && kind !== 'apply')) return false;
+  return error.causes.some(
+    ({ field, message }) =>
+      (field === 'spec.selector' && /immutable/i.test(message)) ||
+      (field === 'spec.template.metadata.labels' && /does not match template/i.test(message)),
+  );
 }
 
 /** What Kubernetes says of a storage class without allowVolumeExpansion. */

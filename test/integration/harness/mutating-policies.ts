@@ -9,6 +9,8 @@ export interface Mutation {
   readonly prefix: string;
   /** Members of a list of JSONPatch in CEL: `JSONPatch{op: "add", path: "/spec/paused", value: true}`. */
   readonly patches: string;
+  /** `patches` is a CEL expression of the whole list. */
+  readonly isList?: boolean;
 }
 
 export interface Policies {
@@ -35,12 +37,12 @@ export function mutatingPolicies(namespace: string): Policies {
       .join();
   };
 
-  const objectsOf = ({ group, resource, prefix, patches }: Mutation, name: string) => {
+  const objectsOf = ({ group, resource, prefix, patches, isList = false }: Mutation, name: string) => {
     const labelled = `[JSONPatch{op: "add", path: "/metadata/labels", value: {${JSON.stringify(name)}: "on"}}]`;
     // A second policy finds the labels of the first.
     const more = `[JSONPatch{op: "add", path: "/metadata/labels/${name}", value: "on"}]`;
     const isProbe = 'object.kind == "ConfigMap"';
-    const expression = `${isProbe} ? (has(object.metadata.labels) ? ${more} : ${labelled}) : [${patches}]`;
+    const expression = `${isProbe} ? (has(object.metadata.labels) ? ${more} : ${labelled}) : ${isList ? `(${patches})` : `[${patches}]`}`;
     const rule = (apiGroup: string, kind: string) => ({
       apiGroups: [apiGroup],
       apiVersions: ['*'],

@@ -56,7 +56,7 @@ describe('a safe change', () => {
   });
 
   test('stays after the policy is gone, until the next change of the object', async () => {
-    const world = changedWorld(changing('Deployment', pullAlways));
+    const world = changedWorld(changing(API, pullAlways));
     await world.converge();
     const before = pods(world);
     world.cluster.admit = undefined;
@@ -305,4 +305,259 @@ test('docs/operations.md lists the safe fields and the safe additions', () => {
   const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
   for (const { field, when } of [...SAFE_FIELDS, ...SAFE_ADDITIONS])
     expect(page).toContain(`| \`${field}\` | ${when} |`);
+});
+
+type Pods = Record<string, unknown> & { containers: Record<string, unknown>[] };
+const podsOf = (spec: Workload) => spec.template.spec as unknown as Pods;
+const inPods =
+  (fields: object): Change =>
+  (spec) =>
+    Object.assign(podsOf(spec), structuredClone(fields));
+const inApp =
+  (fields: object): Change =>
+  (spec) =>
+    Object.assign(app(spec), structuredClone(fields));
+const inSpec =
+  (fields: object): Change =>
+  (spec) =>
+    Object.assign(spec, structuredClone(fields));
+/** To a list, unless it is there: the policy sees its own result again. */
+const listed =
+  (list: string, entry: { name: string }, where: (spec: Workload) => Record<string, unknown>): Change =>
+  (spec) => {
+    const at = where(spec);
+    const entries = (at[list] ?? []) as { name: string }[];
+    if (!entries.some(({ name }) => name === entry.name)) at[list] = [...entries, structuredClone(entry)];
+  };
+
+const PRIVILEGED = { name: 'evil', image: 'evil:1', securityContext: { privileged: true } };
+const FROM_SECRET = { name: 'EVIL', valueFrom: { secretKeyRef: { name: 'evil', key: 'evil' } } };
+const SERVICE = 'Service/web';
+const ports = (spec: Workload) => spec as unknown as Record<string, unknown>;
+
+describe.each<[string, string, Change, string]>([
+  ['hostNetwork', API, inPods({ hostNetwork: true }), 'hostNetwork is added'],
+  ['hostPID', API, inPods({ hostPID: true }), 'hostPID is added'],
+  [
+    'another account for the database',
+    'StatefulSet',
+    inPods({ serviceAccountName: 'evil' }),
+    'serviceAccountName',
+  ],
+  ['a privileged container', API, listed('containers', PRIVILEGED, podsOf), 'containers[name=evil] is added'],
+  [
+    'a privileged init container',
+    API,
+    listed('initContainers', PRIVILEGED, podsOf),
+    'initContainers[name=evil]',
+  ],
+  ['variables of a Secret', API, inApp({ envFrom: [{ secretRef: { name: 'evil' } }] }), 'envFrom is added'],
+  ['a variable of a Secret', API, listed('env', FROM_SECRET, app), 'env[name=EVIL] is added'],
+  [
+    'a variable for the loader',
+    API,
+    listed('env', { name: 'LD_PRELOAD' }, app),
+    'env[name=LD_PRELOAD] is added',
+  ],
+  [
+    'a volume of the node',
+    API,
+    listed('volumes', { name: 'evil', hostPath: {} } as never, podsOf),
+    'volumes[name=evil]',
+  ],
+  [
+    'a capability',
+    API,
+    (spec) =>
+      Object.assign((app(spec)['securityContext'] as { capabilities: object }).capabilities, {
+        add: ['NET_RAW'],
+      }),
+    'securityContext.capabilities.add is added',
+  ],
+  [
+    'root',
+    API,
+    (spec) => Object.assign(app(spec)['securityContext'] as object, { runAsUser: 0 }),
+    'securityContext.runAsUser is added',
+  ],
+  ['external addresses', SERVICE, inSpec({ externalIPs: ['203.0.113.1'] }), 'spec.externalIPs is added'],
+  [
+    'another port',
+    SERVICE,
+    listed('ports', { name: 'evil', port: 81 } as never, ports),
+    'spec.ports[port=81,protocol=TCP] is added',
+  ],
+  ['a rule', 'NetworkPolicy', inSpec({ egress: [{}] }), 'spec.egress is added'],
+])('%s, added by a policy', (_, id, change, named) => {
+  test('holds Ready up, is named, is not written again and again, and is removed after the policy', async () => {
+    const world = changedWorld(changing(id, change));
+    const writes = (await steps(world, 10)).filter(
+      (write) => write.includes(id) && !write.startsWith('status'),
+    );
+    expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
+    expect(message(world, 'Ready')).toContain(named);
+    if (id === API) expect(world.status.activeRevision).toBeUndefined();
+    expect(writes.length).toBeLessThanOrEqual(6);
+    expect(await steps(world, 30)).toEqual([]);
+    expect(world.cluster.dryRuns.length).toBeGreaterThan(0);
+    world.cluster.admit = undefined;
+    await steps(world, 25);
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(world.status.activeRevision?.number).toBe(1);
+    expect(
+      JSON.stringify([API, 'StatefulSet', SERVICE].map((at) => world.cluster.list(at.split('/')[0] ?? ''))),
+    ).not.toMatch(/evil|hostNetwork|hostPID|envFrom|LD_PRELOAD|NET_RAW|"runAsUser":0|externalIPs|"port":81/i);
+  });
+
+  test('is found by an operator that starts later, though the policy is gone', async () => {
+    const world = changedWorld(changing(id, change));
+    await steps(world, 6);
+    world.cluster.admit = undefined;
+    world.restart();
+    await steps(world, 15);
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+});
+
+const SIDECAR = { name: 'mesh', image: 'mesh:1' };
+const PROXY = { name: 'HTTP_PROXY', value: 'http://proxy:3128' };
+
+describe.each<[string, string, Change, string]>([
+  [
+    'tolerations',
+    API,
+    inPods({ tolerations: [{ operator: 'Exists' }] }),
+    'spec.template.spec.tolerations is added',
+  ],
+  ['a node selector', API, inPods({ nodeSelector: { pool: 'apps' } }), 'nodeSelector.pool is added'],
+  ['a runtime class', API, inPods({ runtimeClassName: 'gvisor' }), 'runtimeClassName is added'],
+  ['a sidecar', API, listed('containers', SIDECAR, podsOf), 'containers[name=mesh] is added'],
+  ['a variable', API, listed('env', PROXY, app), 'env[name=HTTP_PROXY] is added'],
+  [
+    'a label of the pods',
+    API,
+    ({ template: { metadata } }) => Object.assign(metadata.labels, { team: 'x' }),
+    'template.metadata.labels.team is added',
+  ],
+  [
+    'a label of the database',
+    'StatefulSet',
+    (_, { metadata }) => Object.assign(metadata.labels ?? {}, { team: 'x' }),
+    'metadata.labels.team is added',
+  ],
+  [
+    'a hint for traffic',
+    SERVICE,
+    inSpec({ trafficDistribution: 'PreferClose' }),
+    'spec.trafficDistribution is added',
+  ],
+])('%s, added safely by a policy', (_, id, change, named) => {
+  test('lets the rollout finish, is named, and is left alone by the next operator too', async () => {
+    const world = changedWorld(changing(id, change));
+    await world.converge();
+    expect(world.condition('Ready')).toBe(`True ${CHANGED}`);
+    expect(message(world, 'Ready')).toContain(named);
+    expect(world.status.activeRevision?.number).toBe(1);
+    world.now += 600_000;
+    expect(await steps(world, 5)).toEqual([]);
+    world.restart();
+    expect(await steps(world, 5)).toEqual([]);
+    world.change(revised('web:2', 2));
+    await world.converge();
+    expect(world.status.activeRevision?.number).toBe(2);
+    if (id === API) expect(message(world, 'Ready')).toContain(named);
+  });
+});
+
+test('what a policy has added safely goes with the next change after the policy', async () => {
+  const world = changedWorld(changing(API, inPods({ tolerations: [{ operator: 'Exists' }] })));
+  await world.converge();
+  world.cluster.admit = undefined;
+  world.change(revised('web:2', 2));
+  await world.converge();
+  expect(world.condition('Ready')).toBe('True Converged');
+  expect(pods(world)).not.toContain('tolerations');
+});
+
+describe('a field that a person adds', () => {
+  const edit = (world: World, change: Change) =>
+    world.cluster.edit(`Deployment/${NAMESPACE}/web-api`, (object) =>
+      change(object['spec'] as Workload, object),
+    );
+
+  test('is kept and not reported if it is safe, also over the next revision', async () => {
+    const world = await settled(SPEC);
+    edit(world, inPods({ tolerations: [{ operator: 'Exists' }] }));
+    world.cluster.settle();
+    await world.converge();
+    world.change(revised('web:2', 2));
+    await world.converge();
+    expect(pods(world)).toContain('tolerations');
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test('is removed if it gives more rights', async () => {
+    const world = await settled(SPEC);
+    edit(world, inPods({ hostNetwork: true }));
+    await world.converge();
+    expect(pods(world)).not.toContain('hostNetwork');
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+});
+
+describe.each(['Deployment', 'StatefulSet'])('a key that a policy adds to the selector of a %s', (kind) => {
+  const more = { evil: 'x' };
+  const selector: Change = (spec) => {
+    Object.assign((spec as unknown as { selector: { matchLabels: object } }).selector.matchLabels, more);
+    Object.assign(spec.template.metadata.labels, more);
+  };
+  const uids = (world: World) => world.cluster.list(kind).map(({ metadata }) => metadata.uid);
+
+  test('is named; the object is replaced once the policy is gone', async () => {
+    const world = changedWorld(changing(kind, selector));
+    await steps(world, 10);
+    expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
+    expect(message(world, 'Ready')).toContain('spec.selector.matchLabels.evil is not wanted');
+    const before = uids(world);
+    expect(await steps(world, 30)).toEqual([]);
+    expect(uids(world)).toEqual(before);
+    world.cluster.admit = undefined;
+    await steps(world, 30);
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(JSON.stringify(world.cluster.list(kind))).not.toContain('evil');
+  });
+
+  test('of a policy for creations alone it is replaced after the policy only', async () => {
+    const world = new World(SPEC);
+    world.cluster.admit = (object) => {
+      const isThere = world.cluster.list(kind).some(({ metadata }) => metadata.name === object.metadata.name);
+      if (!isThere) changing(kind, selector)(object);
+    };
+    await steps(world, 10);
+    expect(world.condition('Ready')).toBe(`False ${CHANGED}`);
+    const before = uids(world);
+    await steps(world, 30);
+    expect(uids(world)).toEqual(before);
+    world.cluster.admit = undefined;
+    await steps(world, 30);
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test('of an object that serves is taken out too, by an operator that has just started', async () => {
+    const world = await settled(SPEC);
+    const [object] = world.cluster
+      .list(kind)
+      .filter(({ metadata }) => metadata.name.endsWith(kind === 'Deployment' ? '-api' : '-db'));
+    if (object === undefined) throw new Error('nothing there');
+    const key = `${kind}/${NAMESPACE}/${object.metadata.name}`;
+    world.cluster.remove(key);
+    const changed = structuredClone(object);
+    selector(changed['spec'] as Workload, changed);
+    world.cluster.put(changed);
+    world.restart();
+    await steps(world, 30);
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(JSON.stringify(world.cluster.get(key))).not.toContain('evil');
+    expect(world.cluster.orphaned).toContain(`${kind}/${object.metadata.name}`);
+  });
 });

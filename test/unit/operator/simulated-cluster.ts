@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { LABELS } from '../../../src/contract/names.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
+import type { DeleteOptions } from '../../../src/kube/client-types.ts';
 import { subsetDiff } from '../../../src/kube/compare.ts';
 import { KubeError, type KubeErrorKind } from '../../../src/kube/errors.ts';
 import { type KubeObject, keyOf, type ObjectName, type UntypedObject } from '../../../src/kube/object.ts';
@@ -65,6 +66,9 @@ export class SimulatedCluster {
   admit: ((object: UntypedObject) => void) | undefined;
   /** Writes that were only tried. */
   dryRuns: string[] = [];
+
+  /** Objects that were deleted without what they own. Their pods go all the same. */
+  readonly orphaned: string[] = [];
 
   /** Kinds that this cluster does not have. */
   readonly missingKinds = new Set<string>();
@@ -214,6 +218,9 @@ export class SimulatedCluster {
     );
     removeDropped(object, before, body, others);
     merge(object as Fields, body);
+    const { selector } = (body['spec'] ?? {}) as Fields;
+    // Applied as one.
+    if (selector !== undefined) (object['spec'] as Fields)['selector'] = structuredClone(selector);
     for (const other of others) removeTaken(other, body);
     applied.set(manager, structuredClone(body));
     this.admit?.(object);
@@ -226,11 +233,13 @@ export class SimulatedCluster {
   #tried(id: string, write: () => UntypedObject): UntypedObject {
     this.dryRuns.push(id);
     const [stored, writes, version] = [structuredClone([...this.#stored]), [...this.writes], this.#version];
-    const answer = structuredClone(write());
-    this.#stored.clear();
-    for (const [key, value] of stored) this.#stored.set(key, value);
-    [this.writes, this.#version] = [writes, version];
-    return answer;
+    try {
+      return structuredClone(write());
+    } finally {
+      this.#stored.clear();
+      for (const [key, value] of stored) this.#stored.set(key, value);
+      [this.writes, this.#version] = [writes, version];
+    }
   }
 
   #patch(resource: Resource, at: ObjectName, patch: Fields, strategic: boolean): UntypedObject {
@@ -253,7 +262,7 @@ export class SimulatedCluster {
   #delete(
     resource: Resource,
     at: ObjectName,
-    { uid, resourceVersion, dryRun }: { uid?: string; resourceVersion?: string; dryRun?: boolean },
+    { uid, resourceVersion, dryRun, propagationPolicy }: DeleteOptions,
   ): void {
     const id = `${resource.kind}/${at.namespace}/${at.name}`;
     const fault = this.#begin({ verb: 'delete', id: `${resource.kind}/${at.name}` });
@@ -261,6 +270,7 @@ export class SimulatedCluster {
     if (uid !== undefined && uid !== object.metadata.uid) fail('conflict', id);
     if (resourceVersion !== undefined && resourceVersion !== object.metadata.resourceVersion)
       fail('conflict', id);
+    if (propagationPolicy === 'Orphan') this.orphaned.push(shortId(object));
     if (dryRun === true) this.writes.pop();
     else this.remove(id);
     this.#end(fault);
@@ -286,6 +296,13 @@ export class SimulatedCluster {
     const spec = object['spec'] as Fields | undefined;
     if ((object.kind === 'Deployment' || object.kind === 'StatefulSet') && spec !== undefined)
       spec['replicas'] ??= 1;
+    const { selector } = (before?.['spec'] ?? {}) as Fields;
+    if (
+      selector !== undefined &&
+      object.kind !== 'Service' &&
+      !isDeepStrictEqual(selector, spec?.['selector'])
+    )
+      fail('invalid', 'spec.selector: field is immutable');
     const isSame =
       before !== undefined &&
       isDeepStrictEqual({ ...before, metadata: masked(before) }, { ...object, metadata: masked(object) });
