@@ -157,7 +157,7 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     `Change what the message names: a rule of the cluster (quota, admission, missing rights) refuses it. If the rule is wrong, ask those who run the cluster. ${AGAIN}`,
   ),
   FieldsChangedByCluster: act(
-    'A mutating admission policy or webhook of the cluster changes what Berth writes; the message names the object and the fields. If Ready is True, the changes are safe and nothing has to be done. Otherwise those who run the cluster change the policy or exclude the objects that carry app.kubernetes.io/managed-by: berth from it. Berth tries again every 30 seconds: what waits goes on by itself within a minute. docs/operations.md lists the safe changes. A revision that has failed for it at its deadline needs POST …/revisions/{id}/redeploy.',
+    'A mutating admission policy or webhook of the cluster changes what Berth writes, or adds fields to it; the message names the object and the fields. If Ready is True, the changes are safe and nothing has to be done. Otherwise those who run the cluster change the policy or exclude the objects that carry app.kubernetes.io/managed-by: berth from it. Berth tries again every 30 seconds: what waits goes on by itself within a minute. docs/operations.md lists the safe changes. A revision that has failed for it at its deadline needs POST …/revisions/{id}/redeploy.',
   ),
   Paused: act(
     'Whoever set the annotation berth.dev/paused on the ManagedDeployment has to remove it: kubectl annotate mdep NAME berth.dev/paused-',

@@ -25,6 +25,36 @@ const OF_COMPONENTS: Partial<Record<Reason, string>> = {
     'A pod runs, but does not answer its probe: check the log of the app (GET …/logs), what it depends on, and whether it has enough cpu and memory_mb. It gets requests again as soon as it answers.',
 };
 
+interface Cause {
+  readonly reason: Reason;
+  readonly said: RegExp;
+  readonly text: string;
+}
+
+/** Where the message names the cause, the remedy is for that cause alone. The first that fits counts. */
+const CAUSES: readonly Cause[] = [
+  {
+    reason: 'Unschedulable',
+    said: /ReadWriteOncePod|volume node affinity conflict|unbound immediate PersistentVolumeClaims|persistentvolumeclaim "[^"]+" (?:not found|is being deleted)|max volume count/i,
+    text: `More cpu or memory does not help: the pod waits for a volume. A ReadWriteOncePod volume is free once the pod that uses it has ended. Otherwise make the claim that the message names, or ask those who run the cluster for a node that its volume can be attached to. ${BY_ITSELF}`,
+  },
+  {
+    reason: 'ImagePullFailed',
+    said: /manifest unknown|not found|no such image|name unknown/i,
+    text: `The registry does not have this image any more. Push the same image again, or PATCH source_revision_config.image_uri (or the image of the container that the message names) to one that exists. ${BY_ITSELF}`,
+  },
+  {
+    reason: 'ImagePullFailed',
+    said: /unauthorized|denied|forbidden|authentication required|no basic auth credentials/i,
+    text: `The registry refuses the cluster. Renew the credentials in the Secret that source_config.resource_spec.image_pull_secrets names, or name one there. ${BY_ITSELF}`,
+  },
+  {
+    reason: 'ImagePullFailed',
+    said: /no such host|i\/o timeout|connection refused|TLS handshake|x509|no route to host/i,
+    text: `The nodes do not reach the registry. Ask those who run the cluster about its network, name resolution or certificates. ${BY_ITSELF}`,
+  },
+];
+
 const NODE_LOST =
   'The node of the pod does not answer. After some minutes the cluster gives the pod up and starts another one elsewhere. If that does not happen, or the pod is of the database, ask those who run the cluster to bring the node back or to remove it (kubectl delete node NAME).';
 
@@ -59,6 +89,9 @@ export function symptomRemedyOf(
   if (isOutOfMemory) {
     return { kind: 'act', text: field === undefined ? OUT_OF_MEMORY : SERVICE_OUT_OF_MEMORY(field) };
   }
+  const cause = CAUSES.find((each) => each.reason === reason && each.said.test(message));
+  // Images and volumes of database and cache belong to the platform.
+  if (cause !== undefined && field === undefined) return { kind: 'act', text: cause.text };
   const text = field === undefined ? textOf(OF_COMPONENTS, reason) : textOf(OF_SERVICES, reason)?.(field);
   return text === undefined ? remedyOf(reason) : { kind: 'act', text };
 }
