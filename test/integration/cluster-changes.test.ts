@@ -62,7 +62,11 @@ const UNSAFE: Row[] = [
     'spec.maxReplicas is 9',
     { components: { api: { scale: { min: 1, max: 3 } } } },
   ],
-  ['removed', { ...deployments, patches: patch('remove', `${APP}/env`) }, '.env[name=COMPONENT] is missing'],
+  [
+    'removed',
+    { ...deployments, patches: patch('remove', `${APP}/env`) },
+    'containers[name=app].env is missing',
+  ],
   [
     'hostnet',
     { ...deployments, patches: patch('add', '/spec/template/spec/hostNetwork', 'true') },
@@ -189,7 +193,7 @@ async function workElsewhere(): Promise<void> {
 
 describe('safe changes', () => {
   test('a policy from the start lets the rollout finish, and is named', async () => {
-    await policies.add({ ...deployments, prefix: 'safe', patches: SAFE });
+    await policies.add({ ...deployments, prefix: 'safe-api', patches: SAFE });
     await world.apply('safe', { revision: revision(1) });
     const status = await world.until('safe', 'ready', readyIs(`True ${CHANGED}`));
     expect(status.activeRevision?.number).toBe(1);
@@ -224,7 +228,7 @@ describe('safe changes', () => {
     await workElsewhere();
     const before = (await world.get('deployment', 'safe-api'))?.metadata.resourceVersion;
     const from = written('safe');
-    await policies.add({ ...deployments, prefix: 'safe', patches: SAFE });
+    await policies.add({ ...deployments, prefix: 'safe-api', patches: SAFE });
     await workElsewhere();
     expect(written('safe')).toBe(from);
     expect((await world.get('deployment', 'safe-api'))?.metadata.resourceVersion).toBe(before);
@@ -276,11 +280,7 @@ describe('other changes', () => {
 
 describe('safe additions', () => {
   const patches = [
-    patch(
-      'add',
-      '/spec/template/spec/tolerations',
-      '[Object.spec.template.spec.tolerations{operator: "Exists"}]',
-    ),
+    patch('add', '/spec/template/spec/tolerations', '[{"operator": "Exists"}]'),
     patch('add', '/spec/template/spec/runtimeClassName', '"gvisor"'),
   ].join(', ');
 
