@@ -132,7 +132,12 @@ async function applied(
       if (!isKubeError(error, 'invalid')) throw error;
       return patched(withRemovals(body, uid, added), false);
     };
-    await patched(withUid(removalPatch(added), uid), false).catch(both);
+    await patched(withUid(removalPatch(added), uid), false)
+      .catch(both)
+      // What is used by something that stays: it stays, and the answer to the apply names it.
+      .catch((error: unknown) => {
+        if (!isKubeError(error, 'invalid')) throw error;
+      });
   }
   try {
     return await send();

@@ -200,15 +200,21 @@ const SHOWN_DIFFERENCES = 3;
 
 /**
  * What an apply does not remove by itself: fields that are not safe, and safe ones of a policy. A policy that is still
- * there adds them again in the same call.
+ * there adds them again in the same call. Where other fields are wanted than before, the apply comes first: it removes
+ * what was ours, together with all else that changes.
  */
 function toRemove({ observed }: PlanInput, comparison: Comparison, live: ChildObject): Removal[] {
-  const { id, object, kept = [] } = comparison;
+  const { id, object, kept = [], differences } = comparison;
   const known = observed.answers?.get(id);
   const ofCluster = known === undefined ? [] : kept.filter((addition) => namesAddition(known, addition));
   const paths = ofCluster.map(({ path }) => path);
-  return [...additionsIn(object, live).removals, ...removalsAt(object, live, paths)];
+  const unsafe = isDrift(differences) ? additionsIn(object, live).removals : [];
+  return [...unsafe, ...removalsAt(object, live, paths)];
 }
+
+/** What is wanted was there before, and somebody has changed it. */
+const isDrift = (differences: Comparison['differences']): boolean =>
+  !differences.some(({ path }) => path === `metadata.annotations[${ANNOTATIONS.appliedHash}]`);
 
 /** Its pods have the labels of the new selector too: so the new object takes them over, and replaces them in its own way. */
 function replacing(comparison: Comparison, live: ChildObject): Action {
@@ -243,7 +249,7 @@ function applying(input: PlanInput, comparison: Comparison, live: ChildObject): 
       after: dependencies(input, comparison),
       object,
       uid: live.metadata.uid ?? '',
-      drift: !differences.some(({ path }) => path === `metadata.annotations[${ANNOTATIONS.appliedHash}]`),
+      drift: isDrift(differences),
       ...(differences.some(({ path }) => path === PAUSED_PATH) ? { resume: true } : {}),
       ...(added.length === 0 ? {} : { added }),
       ...(change === undefined ? {} : { probe: change.hash }),

@@ -479,6 +479,19 @@ test('what a policy has added safely goes with the next change after the policy'
   expect(pods(world)).not.toContain('tolerations');
 });
 
+test('what is wanted no more goes with the apply of the next revision, not by a write of its own', async () => {
+  const podTemplate = {
+    volumes: [{ name: 'keys', secret: { secretName: 'keys' } }],
+    volumeMounts: [{ name: 'keys', mountPath: '/keys' }],
+  };
+  const world = await settled(revised('web:1', 1, { podTemplate }));
+  expect(pods(world)).toContain('keys');
+  world.change(revised('web:2', 2));
+  const writes = await world.converge();
+  expect(pods(world)).not.toContain('keys');
+  expect(writes.filter((write) => write.endsWith(API))).toEqual([`apply ${API}`]);
+});
+
 describe('a field that a person adds', () => {
   const edit = (world: World, change: Change) =>
     world.cluster.edit(`Deployment/${NAMESPACE}/web-api`, (object) =>
