@@ -281,7 +281,7 @@ describe('other changes', () => {
 describe('safe additions', () => {
   const patches = [
     patch('add', '/spec/template/spec/tolerations', '[{"operator": "Exists"}]'),
-    patch('add', '/spec/template/spec/runtimeClassName', '"gvisor"'),
+    patch('add', '/spec/template/metadata/labels/team', '"x"'),
   ].join(', ');
 
   test('let the rollout finish, are named, and go with the next revision after the policy', async () => {
@@ -290,7 +290,7 @@ describe('safe additions', () => {
     const status = await world.until('beside', 'ready', readyIs(`True ${CHANGED}`));
     expect(status.activeRevision?.number).toBe(1);
     expect(await messageOf('beside')).toContain('spec.template.spec.tolerations is added');
-    expect(await messageOf('beside')).toContain('spec.template.spec.runtimeClassName is added');
+    expect(await messageOf('beside')).toContain('spec.template.metadata.labels.team is added');
     await workElsewhere();
     const from = written('beside');
     await workElsewhere();
@@ -299,7 +299,7 @@ describe('safe additions', () => {
     await world.apply('beside', { revision: revision(2) });
     await world.until('beside', 'ready', readyIs('True Converged'));
     const spec = JSON.stringify((await world.get('deployment', 'beside-api'))?.['spec']);
-    expect(spec).not.toMatch(/tolerations|gvisor/);
+    expect(spec).not.toMatch(/tolerations|"team"/);
   });
 });
 
