@@ -16,7 +16,11 @@ export const tenantQuotasSchema = z.strictObject({
       'Most deployments that are not being deleted; as many again, and at least 10, may be on their way out. null: any number.',
     ),
   cpu: z
-    .preprocess((value) => (typeof value === 'number' ? withoutFloatNoise(value) : value), most(10_000_000))
+    .number()
+    .overwrite(withoutFloatNoise)
+    .min(0)
+    .max(10_000_000)
+    .nullable()
     .describe('Most cores requested at full scale, data services included; null: any number.'),
   memory_mb: most(10_000_000_000).describe(
     'Most memory requested at full scale, in MiB, data services included; null: any amount.',
