@@ -79,7 +79,7 @@ export const REASONS = {
     'An admission policy or webhook of the cluster changes fields that Berth writes. With Ready True, the changes are safe.',
   Paused: 'The annotation berth.dev/paused is set.',
   Resumed: 'The annotation berth.dev/paused was removed. The operator reconciles the desired state again.',
-  // way in
+  // routes
   RouteExists: 'The route to the app exists.',
   RoutePending: 'The route to the app is being created, or its gateway has not accepted it yet.',
   RouteRefused: 'The app has no route: the gateway does not accept it, or another deployment uses the host.',
