@@ -29,7 +29,8 @@ export const REASONS = {
   ExternalCache: 'CACHE_URI_CUSTOM is set, so Berth runs no cache.',
   VolumeNotExpandable: 'The storage class does not allow the volume to be expanded.',
   VolumeResizing: 'The volume is being expanded.',
-  VolumeBeingDeleted: 'The volume claim of the database was deleted. Only its running pod still keeps the data.',
+  VolumeBeingDeleted:
+    'The volume claim of the database was deleted. Only its running pod still keeps the data.',
   VolumeLost: "The database's volume claim has lost its PersistentVolume.",
   CredentialsLost: 'The Secrets with the password of the database do not exist any more.',
   EnvironmentMissing:
@@ -46,7 +47,8 @@ export const REASONS = {
   Building: 'The image is being built.',
   ImageBuilt: 'The image was built and pushed.',
   BuildFailed: 'The image could not be built from its Dockerfile.',
-  BuildConfigInvalid: 'The configuration file of the application does not exist in the repository, or is not valid.',
+  BuildConfigInvalid:
+    'The configuration file of the application does not exist in the repository, or is not valid.',
   RefNotFound: 'The repository has no such branch, tag or commit.',
   GitHostRefused: 'The git host denies read access to the repository.',
   GitHostUnavailable: 'The git host does not respond.',
@@ -104,7 +106,8 @@ export const REASONS = {
   ListenerCreated: 'A listener was registered.',
   ListenerChanged: 'A listener was changed.',
   ListenerDeleted: 'A listener was deleted.',
-  UnknownResource: 'The cluster has a ManagedDeployment whose id the hub does not know. Berth does not change it.',
+  UnknownResource:
+    'The cluster has a ManagedDeployment whose id the hub does not know. Berth does not change it.',
   IntegrationCreated: 'An integration was created.',
   IntegrationChanged: 'An integration was changed.',
   IntegrationDeleted: 'An integration was deleted.',
@@ -142,7 +145,8 @@ export const REASONS = {
   Restored: 'The deletion was cancelled within its grace period.',
   Forgotten: 'The record was removed without a check of the cluster.',
   Deleted: 'No object of the deployment remains in the cluster.',
-  SecretsUnreadable: 'The secrets of the deployment cannot be decrypted: their key is not configured, or the stored values were changed.',
+  SecretsUnreadable:
+    'The secrets of the deployment cannot be decrypted: their key is not configured, or the stored values were changed.',
   TokenUnreadable: 'The token of the integration cannot be decrypted, so the deployment cannot be built.',
   RecordInvalid: 'The stored deployment cannot be rendered for the cluster.',
   ApplyRefused: 'The listener could not apply the deployment.',

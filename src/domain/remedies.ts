@@ -123,27 +123,19 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
     'Components are being updated. If this takes long, the conditions name the pod that is not ready. At its deadline, the rollout fails.',
   ),
   RolloutComplete: FINE,
-  RolloutFailed: act(
-    `Fix the problem that the message names. ${AGAIN}`,
-  ),
+  RolloutFailed: act(`Fix the problem that the message names. ${AGAIN}`),
   RolloutDeadlineExceeded: act(
     `Check what the message names as not ready: an app that starts slowly, too little cpu or memory_mb, or no room in the cluster. ${AGAIN}`,
   ),
-  RolledBack: act(
-    `The previous revision serves again. Fix the problem that the message names. ${AGAIN}`,
-  ),
+  RolledBack: act(`The previous revision serves again. Fix the problem that the message names. ${AGAIN}`),
   Interrupted: act(
     'Nothing, if you want the newer revision. To deploy this one, use POST …/revisions/{id}/rollback: it creates a new revision with the same content.',
   ),
   Superseded: act(
     'Nothing, if you want the newer revision. To deploy this one, use POST …/revisions/{id}/rollback: it creates a new revision with the same content.',
   ),
-  SwitchedOff: act(
-    'PATCH source_config.resource_spec.max_scale to 1 or more to switch the deployment on.',
-  ),
-  NoRevision: act(
-    'PATCH source_revision_config.image_uri: the image creates the first revision.',
-  ),
+  SwitchedOff: act('PATCH source_config.resource_spec.max_scale to 1 or more to switch the deployment on.'),
+  NoRevision: act('PATCH source_revision_config.image_uri: the image creates the first revision.'),
   Available: FINE,
   Unavailable: wait(
     'No pod of the active revision responds. If this lasts, the other conditions name the pod and the reason. To roll back to a revision that worked, use POST …/revisions/{id}/rollback.',

@@ -37,8 +37,10 @@ export type RevisionStatus = (typeof REVISION_STATUSES)[number];
 export const MOVERS = {
   build: 'The observed build of a git_host revision (build-steps.ts).',
   'hand-out': 'The hub, when it sends the work item to the listener (store/listener-work.ts).',
-  report: 'The observed state of the cluster (revision-steps.ts), or a rejection by the cluster (report-outcome.ts).',
-  reading: 'The lease: the status is derived from it on each read (store/status.ts), and one event is written.',
+  report:
+    'The observed state of the cluster (revision-steps.ts), or a rejection by the cluster (report-outcome.ts).',
+  reading:
+    'The lease: the status is derived from it on each read (store/status.ts), and one event is written.',
 } as const;
 export type Mover = keyof typeof MOVERS;
 
@@ -198,7 +200,8 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
     status: 'AWAITING_DELETE',
     applies: ({ deleting }) => deleting,
     when: 'deletion was requested',
-    meaning: 'It is removed when no object of it remains in the cluster. Within the grace period it can be restored.',
+    meaning:
+      'It is removed when no object of it remains in the cluster. Within the grace period it can be restored.',
     reasons: ['DeletionRequested'],
   },
   {
