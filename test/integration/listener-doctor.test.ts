@@ -207,7 +207,7 @@ const ROWS: Row[] = [
     /keys create/,
   ]),
   row('a key copied with a line break', () => ({ BERTH_LISTENER_KEY: `${keys.listener}\n` }), 'settings', [
-    /characters that no key has/,
+    /characters that are not valid in a key/,
     /copy the key again/,
   ]),
   row('a listener id that is none', () => ({ BERTH_LISTENER_ID: 'mine' }), 'settings', [
@@ -215,7 +215,7 @@ const ROWS: Row[] = [
     /--help/,
   ]),
   row('a setting that does not exist', () => ({ BERTH_HUB: 'x' }), 'settings', [
-    /BERTH_HUB: no such setting/,
+    /BERTH_HUB: this version does not have this setting/,
     /--help/,
   ]),
   row('a CA file that is not there', () => ({ BERTH_HUB_CA: '/nowhere/ca.pem' }), 'settings', [
@@ -223,7 +223,7 @@ const ROWS: Row[] = [
     /PEM file/,
   ]),
   row('a CA file with something else in it', () => ({ BERTH_HUB_CA: kubeconfigs.listener }), 'settings', [
-    /holds no certificate/,
+    /contains no PEM certificate/,
     /PEM file/,
   ]),
 
