@@ -17,8 +17,8 @@ const HEAD = `<!-- Generated from src/domain/states.ts and src/domain/conditions
 # States
 
 Every change of a status writes an event in the same transaction: \`GET /v2/deployments/{id}/events\`. The event contains the
-reason, the previous status (\`details.from\`) and the new status (\`details.to\`). These are the status of the revision if the event names one, and
-otherwise the status of the deployment. A request that creates a revision writes one event for both:
+reason, the previous status (\`details.from\`) and the new status (\`details.to\`). If the event names a revision, both are statuses of the
+revision. Otherwise they are statuses of the deployment. A request that creates a revision writes one event for both:
 \`details.status\` and \`details.revision_status\`. The \`from\` of each event is equal to the \`to\` of the event before.
 
 The operator also writes Kubernetes Events on the ManagedDeployment, with the reasons of the conditions below:
@@ -129,7 +129,7 @@ lower value gets a 400 (\`storage_shrinks\`) that names the capacity. The same a
 custom resource definition.
 
 - If the new size is above the capacity, Berth lowers the claim. Kubernetes allows this since 1.32 (RecoverVolumeExpansionFailure). Earlier versions
-  reject it (\`Refused\`). With these, set the size to the capacity itself.
+  reject it (\`Refused\`). With an earlier version, set the size to the capacity itself.
 - If the new size is equal to the capacity, Kubernetes does not lower the claim, so Berth leaves it as it is. No failure is reported any more,
   and \`DatabaseReady\` says that the claim still requests more. If the storage system succeeds later, the volume is larger
   than db_storage_gi. The status reports that too, and the larger size counts towards the quotas of the tenant.
@@ -147,7 +147,7 @@ volume that was kept from before, or to any size if there is none.
 
 If someone deletes the volume claim of a database, Kubernetes removes it, and with it the data, as soon as no pod uses it. Therefore Berth then does not
 restart, stop or remove the database, whatever the desired state is. The reason is \`VolumeBeingDeleted\`, and the message contains the commands that save
-the data. The deployment stays \`READY\`. If it is switched off, it waits.
+the data. The deployment stays \`READY\`. If you switch the deployment off, the operator waits with that too.
 
 ## What is in effect
 
@@ -229,8 +229,8 @@ The deadline is \`BERTH_PROGRESS_DEADLINE_SECONDS\` after the start of the rollo
 then, the reason is \`RolloutDeadlineExceeded\`. If the cluster rejects an object itself (by an admission rule, or because of a field), the rollout fails at once
 with \`AdmissionRefused\`.
 
-\`Ready\` shows a problem that may be temporary within seconds, with its reason. These reasons write an event in the history and an Event of type
-Warning whenever they occur, during a rollout or not:
+Within seconds, \`Ready\` shows the reason of a problem, even if the problem may be temporary. Each of these reasons causes an event in the
+history and an Event of type Warning whenever it occurs, during a rollout or not:
 ${code(TROUBLES)}.
 Outside of a rollout, every reason of the table does so: see [Pods that fail outside of a rollout](#pods-that-fail-outside-of-a-rollout).
 
@@ -238,11 +238,11 @@ A pod ends only when its replacement is available, so there are never fewer pods
 component with a single pod whose replacement cannot start because the old pod uses its volume. (The volume has the access mode ReadWriteOncePod, or it has
 ReadWriteOnce and the replacement is on another node.) Then the old pod ends first, and the component has no pod until the
 replacement is available. A rollback does the same. During that time, the Deployment has \`maxSurge: 0\` and \`maxUnavailable: 1\`.
-If several pods or several components use such a volume, this would not help. Then the reason is reported, and the remedy of
-\`explain\` names the volume. A remedy depends on the cause, as far as the cluster reports it. Examples are the resource that a node or a quota
+If several pods or several components use such a volume, this would not help. In that case, the operator reports the reason, and the
+remedy of \`explain\` names the volume. A remedy depends on the cause, as far as the cluster reports it. Examples are the resource that a node or a quota
 lacks, an image that does not exist or whose registry does not respond, and what a volume waits for.
 
-The operator first records a failure. Then it rolls all components back together to the exact templates that were active before. \`Progressing\` has the reason
+The operator first records a failure. Then it rolls all components back together to the templates that were active before. \`Progressing\` has the reason
 \`RolloutFailed\`, then \`RolledBack\`. If no revision was active before, one pod of each component stays for diagnosis.
 The revision stays DEPLOY_FAILED, with the source of the failure. \`redeploy\` creates a new revision with the same content. If a change of
 source_config fails, its revision stays DEPLOYED. The history has an event with the source of the failure, and \`Ready\` has the reason.

@@ -4,13 +4,13 @@ import { z } from 'zod';
 export const CONDITION_TYPES = {
   DatabaseReady: 'The database accepts connections, or an external one is used.',
   CacheReady: 'The cache is available, or an external one is used.',
-  ImageReady: 'The image of the latest revision is known.',
+  ImageReady: 'The image of the desired revision is known.',
   Progressing:
     'True while a rollout is in progress. Otherwise False, with the result of the last rollout, or with Reconciling while running workloads are repaired or scaled.',
   Serving: 'The active revision has an available api pod. Rollouts of other revisions do not matter.',
   RouteReady:
     'The route from custom_url to the app exists. Absent if there is no URL, or if Berth does not create routes.',
-  Ready: 'The latest revision and generation are completely in effect.',
+  Ready: 'The desired revision and generation are completely in effect.',
   SecretsReadable: 'Shown only when False: the stored secrets cannot be decrypted.',
   Paused: 'The annotation berth.dev/paused is set, so the operator does not change the workloads.',
 } as const;
@@ -61,8 +61,8 @@ export const REASONS = {
   // rollout
   AwaitingDataServices: 'The rollout starts when database and cache are ready.',
   RolloutInProgress: 'Components are being updated.',
-  RolloutComplete: 'Every component runs the latest revision.',
-  RolloutFailed: 'The rollout of the latest revision failed.',
+  RolloutComplete: 'Every component runs the desired revision.',
+  RolloutFailed: 'The rollout of the desired revision failed.',
   RolloutDeadlineExceeded: 'The rollout did not finish within its deadline.',
   RolledBack: 'The stored templates of the active revision were applied again.',
   Interrupted: 'A newer revision replaced this one during its rollout.',
