@@ -16,7 +16,11 @@ export const tenantQuotasSchema = z.strictObject({
       'Maximum number of deployments that are not being deleted. Including those that are being deleted, twice as many are allowed, or 10 more if that is more. null: no limit.',
     ),
   cpu: z
-    .preprocess((value) => (typeof value === 'number' ? withoutFloatNoise(value) : value), most(10_000_000))
+    .number()
+    .overwrite(withoutFloatNoise)
+    .min(0)
+    .max(10_000_000)
+    .nullable()
     .describe('Maximum cores requested at full scale, including data services. null: no limit.'),
   memory_mb: most(10_000_000_000).describe(
     'Maximum memory requested at full scale in MiB, including data services. null: no limit.',
