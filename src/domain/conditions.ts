@@ -169,8 +169,8 @@ export const conditionSchema = z.object({
 export type Condition = z.infer<typeof conditionSchema>;
 
 /**
- * Trouble that somebody can see to, although nothing has failed for it yet: told as an Event of the type Warning and as a
- * row of the history. What may last only seconds in an ordinary start is not among them.
+ * Problems that a person can fix although nothing has failed yet. They are reported as an Event of type Warning and in the
+ * history. Problems that last only seconds in an ordinary start are not included.
  */
 export const TROUBLES: readonly Reason[] = [
   'QuotaExceeded',
@@ -194,7 +194,7 @@ export const TROUBLES: readonly Reason[] = [
 
 const TROUBLED: ReadonlySet<string> = new Set(TROUBLES);
 
-/** Conditions whose reasons are told; of two that say the same, the first. */
+/** Conditions whose reasons are reported. If two have the same reason, the first one counts. */
 const TELLING: readonly string[] = [
   'Ready',
   'DatabaseReady',
@@ -202,29 +202,29 @@ const TELLING: readonly string[] = [
   'RouteReady',
 ] satisfies ConditionType[];
 
-/** Told of what is ready, too: somebody may not know of the policy that does it. */
+/** Also reported of ready objects, because the user may not know of the policy that changes them. */
 const isTroubleOf = (reason: string) => reason === ('FieldsChangedByCluster' satisfies Reason);
 
-/** Those that tell of trouble, each reason once. */
+/** Conditions that report a problem, each reason once. */
 export function troublesOf(conditions: readonly Condition[]): Condition[] {
   return TELLING.flatMap((wanted) => conditions.filter(({ type }) => type === wanted))
     .filter(({ status, reason }) => (status === 'False' || isTroubleOf(reason)) && TROUBLED.has(reason))
     .filter(({ reason }, index, all) => all.findIndex((other) => other.reason === reason) === index);
 }
 
-/** Said of the volume of a database that answers. */
+/** Reasons about the volume of a database that responds. */
 const ANSWERING: ReadonlySet<string> = new Set<Reason>([
   'VolumeNotExpandable',
   'VolumeBeingDeleted',
   'VolumeLost',
 ]);
 
-/** Of DatabaseReady or CacheReady: what it speaks of answers. */
+/** Whether the data service of a condition DatabaseReady or CacheReady responds. */
 export function isAnswering({ status, reason }: Pick<Condition, 'status' | 'reason'>): boolean {
   return status === 'True' || ANSWERING.has(reason);
 }
 
-/** Database and cache answer. */
+/** Whether database and cache respond. */
 export function isDataReady(conditions: readonly Condition[]): boolean {
   return (['DatabaseReady', 'CacheReady'] as const).every((wanted) =>
     conditions.some((condition) => condition.type === wanted && isAnswering(condition)),

@@ -91,7 +91,7 @@ export const REVISION_WAYS: readonly RevisionTransition[] = [
   way('CREATING', 'CREATE_FAILED', 'build', ['RecordInvalid']),
   way('CREATING', 'SKIPPED', 'report', ['Superseded']),
   way('AWAITING_BUILD', 'BUILDING', 'build', ['Building']),
-  // A build whose beginning nobody told of in time.
+  // The start of the build was not reported in time.
   way('AWAITING_BUILD', 'QUEUED', 'build', ['ImageBuilt']),
   way('AWAITING_BUILD', 'BUILD_FAILED', ['build', 'report'], [...BUILD_FAILURES, ...REFUSALS]),
   way('AWAITING_BUILD', 'SKIPPED', 'report', ['Superseded']),
@@ -124,8 +124,8 @@ export const REVISION_WAYS: readonly RevisionTransition[] = [
 ];
 
 /**
- * States that only the cluster tells: read as UNKNOWN while nobody looks. AWAITING_BUILD and QUEUED are what the hub itself
- * knows, also of a cluster that was never seen: nothing was told of a beginning.
+ * Statuses that only the cluster reports. They are read as UNKNOWN while the cluster is not observed. AWAITING_BUILD and QUEUED
+ * are known to the hub itself, even for a cluster that was never observed, because no start was reported.
  */
 export const SEEN_IN_CLUSTER: readonly RevisionStatus[] = REVISION_WAYS.filter(
   ({ to }) => to === 'UNKNOWN',

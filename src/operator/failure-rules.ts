@@ -2,8 +2,8 @@ import type { Reason } from '../domain/conditions.ts';
 import type { Symptom } from './symptoms.ts';
 
 /**
- * Which trouble is a failure, and when. The table below is the specification: the first row that fits a symptom tells
- * what it is called, and how long it may last. judge-rollout.ts judges by it.
+ * Which problem is a failure, and when. The table below is the specification: the first row that matches a symptom gives
+ * its reason, and how long it may last. judge-rollout.ts uses it.
  */
 
 /** How long each kind of trouble may last, in milliseconds. */
@@ -34,7 +34,7 @@ const REGISTRY_TROUBLE =
 const withoutNames = (text: string) => text.replace(/"[^"]*"|\S*[/:@]\S*\d\S*/g, ' ');
 /** How a quota refuses. The second: it was just made, and nothing is counted yet. */
 export const QUOTA = /exceeded quota|status unknown for quota/i;
-/** The scheduler waits for a claim that nobody has made. */
+/** The scheduler waits for a claim that does not exist. */
 const CLAIM_MISSING = /persistentvolumeclaim "[^"]{1,253}" not found/i;
 /** Refused for what the pod is; all else (a webhook that does not answer) may pass. */
 const ADMISSION = /is forbidden|denied the request|denied request|is invalid/i;
@@ -43,14 +43,14 @@ const ADMISSION = /is forbidden|denied the request|denied request|is invalid/i;
 export type Lasts =
   | 'not at all'
   | 'until the deadline'
-  /** Where there is no other trouble, the deadline is put off: see rollout.ts. */
+  /** If there is no other problem, the deadline is extended: see rollout.ts. */
   | 'as long as it is seen'
   | {
       readonly patience: Exclude<keyof Patience, 'deadlineMs'>;
       readonly from: 'since' | 'scheduledAt';
     };
 
-/** As much of a symptom as a rule looks at. */
+/** The part of a symptom that a rule uses. */
 export type Told = Pick<Symptom, 'reason' | 'text' | 'restarts'> & {
   readonly culprit: { readonly exit_code?: number };
 };
@@ -67,7 +67,7 @@ export interface Rule {
 
 const of = (...reasons: string[]): ReadonlySet<string> => new Set(reasons);
 
-/** Also what docs/lifecycle.md tells of failures. */
+/** docs/lifecycle.md shows this table. */
 export const FAILURE_RULES: readonly Rule[] = [
   // Not the revision's fault, and over as soon as the policy is changed.
   {
@@ -144,7 +144,7 @@ export const FAILURE_RULES: readonly Rule[] = [
     reason: 'ImagePullFailed',
     lasts: { patience: 'imagePullMs', from: 'scheduledAt' },
   },
-  // May pass: told at once, a failure at the deadline.
+  // May be temporary: reported at once, a failure at the deadline.
   {
     when: of('CreateContainerError', 'RunContainerError'),
     seen: 'a container cannot be created or started',
