@@ -16,166 +16,184 @@ import { DEFAULT_PATIENCE, FAILURE_RULES, type Lasts } from '../src/operator/fai
 const HEAD = `<!-- Generated from src/domain/states.ts and src/domain/conditions.ts by \`npm run docs\`. Do not edit. -->
 # States
 
-Every change of a state leaves an event row with the state before, the state after and the reason, in the same
-transaction: \`GET /v2/deployments/{id}/events\`, \`details.from\` and \`details.to\` (of the deployment's status where the
-event names no revision, else of that revision). A request that makes a revision tells both in one row:
-\`details.status\` and \`details.revision_status\`. Each row begins where the one before ended.
+Every change of a status writes an event in the same transaction: \`GET /v2/deployments/{id}/events\`. The event contains the
+reason, the previous status (\`details.from\`) and the new status (\`details.to\`). If the event names a revision, both are statuses of the
+revision. Otherwise they are statuses of the deployment. A request that creates a revision writes one event for both:
+\`details.status\` and \`details.revision_status\`. The \`from\` of each event is equal to the \`to\` of the event before.
 
-What the cluster does is told as Kubernetes Events on the ManagedDeployment too, with the reasons of the conditions
-below: \`kubectl describe mdep NAME\`. Equal ones are counted up. What only the hub knows (QUEUED, SKIPPED, UNKNOWN)
-happens to the record, not to the custom resource, and is in the event rows alone.
+The operator also writes Kubernetes Events on the ManagedDeployment, with the reasons of the conditions below:
+\`kubectl describe mdep NAME\`. Equal Events are counted in one object. Some statuses exist only in the hub (QUEUED, SKIPPED, UNKNOWN).
+They appear only in the events of the API.
 `;
 
 const PAUSE = `## Pause
 
-The annotation \`berth.dev/paused: "true"\` on the custom resource stops the operator: it writes nothing but the status,
-which goes on telling what is seen, with the condition \`Paused\` here and in the API. The time of a pause does not count
-for the deadline of a rollout. Without the annotation the operator goes on with what is wanted by then (Event
-\`Resumed\`). Deletion does not wait for it: pods of one that is deleted while paused run on for the grace, then the
-listener purges it like any other. A pause is for the operator; who wants to keep a deployment restores it.
+The annotation \`berth.dev/paused: "true"\` on the custom resource stops the operator. It then writes only the status. The status
+still shows what the operator observes, with the condition \`Paused\` on the custom resource and in the API. A pause does not count
+towards the deadline of a rollout. When you remove the annotation, the operator reconciles the current desired state (Event
+\`Resumed\`).
 
-\`kubectl rollout pause\` of one of the Deployments holds nothing: the operator takes it back like any other change by hand
-(while the annotation is set it stays, as all does). A paused Deployment would follow no change and no way back, and
-nothing would say why.
+A pause does not stop a deletion. If you delete a paused deployment, its pods keep running during the grace period. Then the
+listener purges the deployment like any other. To keep a deployment that is being deleted, restore it.
 
-## On its way out
+\`kubectl rollout pause\` on one of the Deployments has no effect: the operator reverts it like any other manual change. (While the annotation
+is set, the operator does not revert it.) A paused Deployment would follow neither changes nor rollbacks, and no status would say why.
 
-Within the grace the custom resource carries \`spec.deletion\` with \`requestedAt\` and \`restorableUntil\`: \`kubectl get
-mdep\` shows \`AWAITING_DELETE\` with the reason \`DeletionRequested\`, \`-o wide\` until when it can be restored, and
-\`Ready\` says both in a sentence, as in the API. Restored, it tells the Event \`Restored\`. Once the resource itself is
-being deleted, by the listener or by hand, it is \`AWAITING_DELETE\` with the reason \`BeingDeleted\`, which names
-finalizers that hold it; all other conditions are \`Unknown\`, because the resource is no longer observed. One that was deleted by hand
-comes back with its data and its active revision.
+## Deletion and restore
 
-A resource without a record that was deleted by mistake and is applied again under its name finds its volume, its credentials and its
-active revision. They stay when it is deleted again, whatever its \`volumePolicy\`, because they carry the uid of the former resource.
-What a deployment of the hub left (\`keep_workloads\`), or what was left with running workloads, is not used by another resource of the name:
-\`Ready\` is \`False\` with the reason \`Conflict\` and names the objects.
+The grace period is \`BERTH_DELETION_GRACE\` (default: none). During the grace period, no pods run and the route does not exist. The volume, the Secrets
+and the stored templates stay. The custom resource has \`spec.deletion\` with \`requestedAt\` and \`restorableUntil\`. \`kubectl get mdep\` shows
+\`AWAITING_DELETE\` with the reason \`DeletionRequested\`, and \`-o wide\` shows how long the deployment can be restored. \`Ready\` and \`explain\` show
+both in a sentence.
 
-The grace is \`BERTH_DELETION_GRACE\` (default: none). While it lasts nothing runs and the route is away; volume, Secrets
-and stored templates stay. \`POST /v2/deployments/{id}/restore\` takes the deletion back: it comes up again with its data
-and its active revision. Until when that is possible stands in \`Ready\`, in \`explain\` and on the custom resource. What
-others may have taken meanwhile:
+\`POST /v2/deployments/{id}/restore\` cancels the deletion. The deployment starts again with its data and its active revision, and an
+Event \`Restored\` is written. During the grace period, others can take some of its resources:
 
-- the host of custom_url is free for others, of any tenant, once the route is seen to be gone. If somebody has it, the
-  deployment is restored without a URL: custom_url is null, and the event \`Restored\` names the one that it had
-  (\`details.lost_custom_url\`). While somebody is only giving it up, restore is a 409 for a
-  moment, but not in the last ten minutes of the grace;
-- its name is free within the tenant at once. If another deployment has it, restore is a 409 until that one is deleted;
-- what it takes of the tenant's quotas. If there is no room, restore is a 400 with the numbers.
+- The host of custom_url is available to other deployments, of any tenant, as soon as the route no longer exists. If another deployment has taken the host, the
+  deployment is restored without a URL: custom_url is null, and the event \`Restored\` contains the previous URL
+  (\`details.lost_custom_url\`). While another deployment is giving the host up, a restore gets a 409: retry after a moment. In the last ten minutes
+  of the grace period, the deployment is instead restored without a URL.
+- The name is available within the tenant at once. If another deployment has the name, a restore gets a 409 until that deployment is deleted.
+- The tenant can use the quota for other deployments. If the quota has no room, a restore gets a 400 with the numbers.
 
-At the end of the grace everything of it is removed from the cluster, unasked, and then the record.
+At the end of the grace period, Berth removes all objects of the deployment from the cluster, and then its record.
 
-The certificate that cert-manager has made for a host (Secret \`<app>-tls\`) goes some seconds after the route when
-custom_url is cleared or gets another host, and in the grace; it is asked for anew when the host comes back.
+When the custom resource itself is being deleted, by the listener or by hand, the status is \`AWAITING_DELETE\` with the reason \`BeingDeleted\`. The message
+names finalizers that block the deletion. All other conditions are \`Unknown\`, because the operator no longer observes the resource. If a custom resource of
+the hub was deleted by hand, the listener creates it again, with its data and its active revision.
+
+If you delete a resource applied by hand and apply it again with the same name, it uses the volume, the credentials and the active revision that
+are still there. If you then delete it again, these objects stay, whatever its \`volumePolicy\`, because they have the uid of the former resource.
+A resource cannot use objects that a deployment of the hub left behind (\`keep_workloads\`), or objects that were left behind with running workloads. Then
+\`Ready\` is \`False\` with the reason \`Conflict\`, and the message names the objects.
+
+cert-manager stores the certificate of a host in the Secret \`<app>-tls\`. Berth deletes it some seconds after the route: when
+custom_url is cleared or changed, and in the grace period. When the host returns, cert-manager requests a new certificate.
 
 ## Pods that fail outside of a rollout
 
-The rules above also name what is wrong with pods of the active revision when no rollout is under way: after a scale-up (by
-an autoscaler, by kubectl or by source_config), when a pod was deleted or evicted, when its node is lost, and after a
-rollback. The reason is named within seconds; the patience and the deadline of the table do not apply, because nothing
-fails: the revision stays DEPLOYED and active, nothing is rolled back, and the cluster starts the pods as soon as it can.
+The rules above also give the reason when pods of the active revision fail while no rollout is in progress. This happens after a scale-up (by
+an autoscaler, by kubectl or by source_config), after a pod was deleted or evicted, when a node is lost, and after a
+rollback. The reason appears within seconds. The times and the deadline of the table do not apply, because no rollout
+fails. The revision stays DEPLOYED and active, nothing is rolled back, and the cluster starts the pods as soon as it can.
 
-- \`Ready\` is False with the reason and the source: component, pod, container, exit code, and the field that leads there.
-  Of several causes it names all, and has the reason of the first. \`Serving\` says whether an api pod is available.
-- \`GET …/revisions/{id}/explain\` of the active revision names the source part by part and has a remedy of its own.
-- Each component and reason leaves one row of the history and one Event of the type Warning, however often a container
-  restarts and however many pods have the same symptom. The row \`Recovered\` and an Event say when it is over.
-- \`status.symptoms\` of the custom resource lists them.
+- \`Ready\` is False with the reason and the source of the failure: component, pod, container, exit code, and the field that causes it.
+  If there are several causes, the message names all of them, and the reason is that of the first. \`Serving\` shows whether an api pod is available.
+- \`GET …/revisions/{id}/explain\` of the active revision shows the parts of the source, and a remedy for this case.
+- For each component and reason there is one event in the history and one Event of type Warning, no matter how often a container
+  restarts and how many pods have the same symptom. An event \`Recovered\` and a Kubernetes Event follow when the symptom is over.
+- \`status.symptoms\` of the custom resource lists the symptoms.
 
-\`Ready\` is True again as soon as all pods are available. A symptom is over at that moment, with two exceptions. A
-container that has failed counts as recovered once it has run for 30 seconds, doubled with each restart, up to 10 minutes;
-a failing readiness probe is recorded after a minute, and is over 30 seconds after the last failure. A container that runs
-for a while between its failures is therefore one entry. So is a sidecar that restarts while its pod stays ready.
+\`Ready\` is True again as soon as all pods are available. A symptom is over at that moment, with two exceptions:
 
-\`NodeLost\` says that the node of a pod does not answer. The cluster replaces pods of the app after some minutes; a pod of
-the database is replaced only when the node is back or is removed.
+- A container that failed counts as recovered after it has run for 30 seconds. This time doubles with each restart, up to 10 minutes.
+- A failing readiness probe is reported after a minute, and is over 30 seconds after the last failure.
 
-A database or cache that was ready and fails gets the same: the reason of its pod in \`Ready\`, a row, a warning and a
-remedy. Its own condition and the status of the deployment follow the next section.
+So a container that runs for a while between its failures has only one entry in the history. The same applies to a sidecar that restarts while its
+pod stays ready.
+
+\`NodeLost\` means that the node of a pod does not respond. After some minutes, the cluster replaces pods of the app. It replaces a pod of
+the database only when the node is back or was removed.
+
+If a database or cache was ready and then fails, the same applies: the reason of its pod in \`Ready\`, an event, a warning and a
+remedy. The next section describes its own condition and the status of the deployment.
 
 ## A database or cache that fails later
 
-\`DatabaseReady\` (\`CacheReady\`) is False with the reason \`DatabaseUnavailable\` (\`CacheUnavailable\`) and the pod and its
-trouble by name, and the deployment is \`AWAITING_DATABASE\` again: READY is said of data services that answer now. What
-serves is not touched, \`Serving\` and the active revision stay; a revision that is asked for meanwhile is rolled out, for
-it may be what mends it. READY comes back by itself. \`DatabaseStarting\` is the word of one that starts, or that is
-replaced because its size was changed. A StatefulSet that somebody scales is put back.
+If a database (cache) was ready and then fails, \`DatabaseReady\` (\`CacheReady\`) is False with the reason \`DatabaseUnavailable\` (\`CacheUnavailable\`). The
+message names the pod and the problem. The deployment is \`AWAITING_DATABASE\` again, because READY means that the data services respond now.
 
-## A volume that grows, or does not
+- The pods of the app do not change. \`Serving\` and the active revision stay as they are.
+- A new revision is rolled out meanwhile, because it may repair the failure.
+- The deployment becomes READY again without intervention when the data service responds.
 
-A larger db_storage_gi grows the volume in place, without a restart. Meanwhile \`DatabaseReady\` is True with the reason
-\`VolumeResizing\` and what the claim says of it (\`FileSystemResizePending\`, \`ControllerResizeError\` …); \`Ready\` waits for
-the end.
+\`DatabaseStarting\` is the reason of a database that starts for the first time, or is replaced because its size changed. If someone scales the
+StatefulSet by hand, the operator reverts it.
 
-If the cluster refuses, \`Ready\` is False with what it is: \`VolumeNotExpandable\` (the storage class lets no volume grow;
-\`DatabaseReady\` says so too, and the deployment is \`READY\` all the same), \`QuotaExceeded\`, or \`Refused\` (an admission rule,
-missing rights). The growth is tried again, every five minutes at the most seldom. Nothing else waits for it: revisions
-roll out and become active, and if one fails, \`Ready\` tells of that first. There are two ways out: those who run the
-cluster let it grow, or a PATCH takes db_storage_gi back. An expansion that is refused, or does not finish, may be lowered
-to any size down to the capacity of the volume; less is a 400 (\`storage_shrinks\`) that names the capacity. So it is for a
-resource written by hand, by the rule of the custom resource definition.
+## Expansion of a volume
 
-- Above the capacity Berth lowers the claim, which Kubernetes allows since 1.32 (RecoverVolumeExpansionFailure). Before
-  1.32 Kubernetes refuses that (\`Refused\`); the capacity itself is a way back there as well.
-- At the capacity Kubernetes does not lower the claim, so Berth leaves it as it is. Nothing is reported as failed any more,
-  and \`DatabaseReady\` says that the claim still asks for more. If the storage system succeeds later, the volume is larger
-  than db_storage_gi; that is said too, and the larger size counts for the quotas of the tenant.
-- Where the provider rounds up, the capacity is what it gave. A size between db_storage_gi and the capacity needs no
+A larger db_storage_gi expands the volume in place, without a restart. During the expansion, \`DatabaseReady\` is True with the reason
+\`VolumeResizing\`, and the message contains the condition of the claim (\`FileSystemResizePending\`, \`ControllerResizeError\` …). \`Ready\` is not True until
+the expansion finishes.
+
+If the cluster rejects the expansion, \`Ready\` is False with one of these reasons:
+
+- \`VolumeNotExpandable\`: the storage class does not allow expansion. \`DatabaseReady\` has this reason too, but the deployment stays \`READY\`.
+- \`QuotaExceeded\`
+- \`Refused\`: an admission rule rejects it, or rights are missing.
+
+Berth retries the expansion with backoff, at least every five minutes. It blocks nothing else: revisions roll out and become active. If a
+revision fails, \`Ready\` shows that failure first. There are two ways to resolve it: the administrators of the cluster allow the expansion, or a PATCH lowers
+db_storage_gi again. You can lower an expansion that was rejected or does not finish to any size down to the capacity of the volume. A
+lower value gets a 400 (\`storage_shrinks\`) that names the capacity. The same applies to a resource applied by hand, through a validation rule of the
+custom resource definition.
+
+- If the new size is above the capacity, Berth lowers the claim. Kubernetes allows this since 1.32 (RecoverVolumeExpansionFailure). Earlier versions
+  reject it (\`Refused\`). With an earlier version, set the size to the capacity itself.
+- If the new size is equal to the capacity, Kubernetes does not lower the claim, so Berth leaves it as it is. No failure is reported any more,
+  and \`DatabaseReady\` says that the claim still requests more. If the storage system succeeds later, the volume is larger
+  than db_storage_gi. The status reports that too, and the larger size counts towards the quotas of the tenant.
+- If the storage provider rounds up, the capacity is the rounded size. A size between db_storage_gi and the capacity needs no
   expansion.
-- A deployment whose claim the cluster refuses, or cannot provide (an Event says why), has no volume: any size is accepted.
-- A listener or operator of an earlier version reports no capacity of an expansion that does not finish. Then any smaller
-  size is accepted while \`VolumeResizing\` is reported: the operator shrinks no volume, whatever db_storage_gi says.
+- If the cluster rejects the claim of a deployment, or cannot provision it (an Event contains the cause), the deployment has no volume. Then any size is
+  accepted.
+- A listener or operator of an earlier version does not report the capacity of an unfinished expansion. Then any smaller
+  size is accepted while \`VolumeResizing\` is reported. The operator never shrinks a volume, whatever db_storage_gi is.
 
-While the database is the tenant's own (\`DATABASE_URI_CUSTOM\`), db_storage_gi is the size of no volume: it may be lowered as
-far as to the volume that is kept of the time before, or to anything where there is none.
+Until the expansion finishes, \`observed_generation\` does not change and \`remote_reconciled\` is false.
 
-Until then \`observed_generation\` stays where it is and \`remote_reconciled\` is false.
+If the tenant uses its own database (\`DATABASE_URI_CUSTOM\`), db_storage_gi is not the size of a volume in use. You can lower it to the size of the
+volume that was kept from before, or to any size if there is none.
 
-A volume claim that somebody deletes goes as soon as no pod uses it, and the data with it. So the database is then
-neither restarted nor stopped nor removed, whatever else is asked for: \`VolumeBeingDeleted\`, with the commands that save
-the data. The deployment stays \`READY\`; switched off, it waits.
+If someone deletes the volume claim of a database, Kubernetes removes it, and with it the data, as soon as no pod uses it. Therefore Berth then does not
+restart, stop or remove the database, whatever the desired state is. The reason is \`VolumeBeingDeleted\`, and the message contains the commands that save
+the data. The deployment stays \`READY\`. If you switch the deployment off, the operator waits with that too.
 
 ## What is in effect
 
-\`observed_generation\` is the last generation of which everything was there, and \`remote_reconciled\` says that it is the
-wanted one: the cluster runs what is wanted, all of it. Until the first revision is active nothing older can be in effect,
-so it moves at once: also with a first revision that failed, or has not begun. A later revision that failed, a change that
-was turned back, a volume that is not let grow: each holds it where it was, whatever else of a later generation is in effect.
-What runs is said by \`active_revision_id\`, what is missing by \`Ready\`.
+\`observed_generation\` is the last generation that was completely in effect. \`remote_reconciled\` is true when that is the current
+generation: the cluster runs the whole desired state. Before the first revision is active, no older generation can be in effect. So
+\`observed_generation\` then follows at once, even if the first revision failed or has not started. Later, each of these keeps \`observed_generation\` at its
+value, even if other parts of a later generation are in effect:
 
-## What serves while something else is wanted
+- a revision that failed
+- a change that was rolled back
+- a volume that cannot be expanded
 
-After a revision has failed the active one is back with the templates, the components and the pods that it had. What
-source_config came with the failed one is not in effect: \`Progressing\` says so. The next change of source_config rolls out
-in place, of the active revision; if it fails, that one is turned back again, and both failures are told. The failed
+\`active_revision_id\` shows what runs, and \`Ready\` shows what is missing.
+
+## What serves while a change is in progress
+
+After a revision has failed, the active revision runs again with the templates, components and pods that it had before. A change of
+source_config that came with the failed revision is not in effect, and \`Progressing\` says so. The next change of source_config is rolled out
+in place, on the active revision. If it fails, it is rolled back too, and both failures are reported. The failed
 revision stays failed.
 
-A revision that brings a database or cache of its own to an app that used an external one waits until that answers
-(\`AwaitingDataServices\`). The active one is scaled, mended and routed meanwhile, and the deployment is \`READY\`:
-\`DatabaseReady\` speaks of the database of what serves. After \`BERTH_PROGRESS_DEADLINE_SECONDS\` the revision has failed;
-\`redeploy\` tries it again. The very first revision waits for as long as it takes.
+An app with an external database or cache can get a revision with its own. That revision waits until the new data service responds
+(\`AwaitingDataServices\`). Meanwhile the operator still scales, repairs and routes the active revision, and the deployment is \`READY\`:
+\`DatabaseReady\` refers to the database of the active revision. After \`BERTH_PROGRESS_DEADLINE_SECONDS\`, the new revision fails. To retry it, use
+\`redeploy\`. The first revision of a deployment waits without a deadline.
 
-The deadline of a rollout counts from the first templates of its revision, or of a chain of changes in place: changes on
-the way do not put it off.
+The deadline of a rollout starts with the first templates of its revision, or of a chain of changes in place. Further changes during the rollout do not
+extend it.
 
-## The way in
+## Routes
 
-\`BERTH_ROUTING\` says what a URL becomes: an Ingress, an HTTPRoute of the Gateway API, or nothing. \`url\` in the API and
-in the status is read from the route that is in the cluster, never from what is wanted:
+\`BERTH_ROUTING\` defines what Berth creates for a URL: an Ingress, an HTTPRoute of the Gateway API, or nothing. \`url\` in the API and
+in the status comes from the route in the cluster, not from the desired state:
 
-- an Ingress counts as there once it exists; not every controller says more;
-- an HTTPRoute counts as there once the Gateway of its parentRef says \`Accepted\` of its present spec. While no
-  controller says anything, there is no URL: nothing would answer.
+- An Ingress counts as ready when it exists, because not every controller reports more.
+- An HTTPRoute counts as ready when the Gateway of its parentRef reports \`Accepted\` for its current spec. Before that, \`url\` is empty,
+  because nothing would respond.
 
-The route follows custom_url at once, also while a rollout fails or waits. Another deployment gets a host when no
-route object of the former one has it any more, neither one that a finalizer holds nor one that is not accepted at the
-moment (\`status.routes\` of the custom resource lists them), and a 409 that says so until then. What left with
-keep_workloads keeps its host from other tenants: see \`force\` of the deletion.
+The route follows custom_url at once, even while a rollout fails or waits. Another deployment can take a host only when no
+route object of the former deployment has it any more. Route objects that a finalizer blocks, or that are currently not accepted, count too
+(\`status.routes\` of the custom resource lists them). Until then, a request for that host gets a 409. A deployment that was deleted with
+keep_workloads keeps its host: other tenants cannot use it. See \`force\` of the deletion.
 
-When the kind is changed, the former route stays until the new one is there. A cluster without the Gateway API tells
-\`RouteUnsupported\`; everything else comes up, and an API that is installed later is noticed within half a minute.
-\`RouteReady\` is part of \`Ready\`, not of \`Serving\`: a revision becomes active without it.
+If you change the kind of route, the former route stays until the new one is ready. If the cluster does not have the Gateway API, the reason is
+\`RouteUnsupported\`, and everything else works. If the Gateway API is installed later, Berth detects it within half a minute.
+\`RouteReady\` is part of \`Ready\`, but not of \`Serving\`: a revision can become active without a route.
 `;
 
 /** Table cells: a bar would end them. */
@@ -191,7 +209,7 @@ function lastsFor(lasts: Lasts): string {
   if (lasts === 'not at all') return 'at once';
   if (lasts === 'until the deadline') return 'at the deadline';
   if (lasts === 'as long as it is seen')
-    return 'at the deadline if there is other trouble; else the deadline is put off';
+    return 'at the deadline if there is another problem; otherwise the deadline is extended';
   const seconds = DEFAULT_PATIENCE[lasts.patience] / 1000;
   return `after ${seconds} s${lasts.from === 'scheduledAt' ? ' on its node' : ''}`;
 }
@@ -199,39 +217,39 @@ function lastsFor(lasts: Lasts): string {
 function failures(): string {
   return `## What fails a rollout, and when
 
-A rollout has arrived when every component has all of its pods updated and available. The first line that fits what is
-seen of a pod, or of what makes pods, tells what it is called and when it is a failure:
+A rollout is complete when all pods of every component are updated and available. The operator compares the symptoms of pods and of
+their controllers with this table from top to bottom. The first line that matches gives the reason, and the time after which the rollout fails:
 
 ${table(
-  ['seen', 'reason', 'a failure'],
+  ['symptom', 'reason', 'the rollout fails'],
   FAILURE_RULES.map(({ seen, reason, lasts }) => [seen, `\`${reason}\``, lastsFor(lasts)]),
 )}
 
-The deadline is \`BERTH_PROGRESS_DEADLINE_SECONDS\` from the begin of the rollout, less the time of a pause. Where nothing
-has a name by then, the reason is \`RolloutDeadlineExceeded\`. What the cluster refuses as an object (an admission rule, a
-field) fails at once with \`AdmissionRefused\`.
+The deadline is \`BERTH_PROGRESS_DEADLINE_SECONDS\` after the start of the rollout, without the time of a pause. If no line matches by
+then, the reason is \`RolloutDeadlineExceeded\`. If the cluster rejects an object itself (by an admission rule, or because of a field), the rollout fails at once
+with \`AdmissionRefused\`.
 
-Meanwhile trouble that may pass is told in \`Ready\` by its name, within seconds. These reasons leave a row of the history
-and an Event of the type Warning whenever they come up, in a rollout or not:
+Within seconds, \`Ready\` shows the reason of a problem, even if the problem may be temporary. Each of these reasons causes an event in the
+history and an Event of type Warning whenever it occurs, during a rollout or not:
 ${code(TROUBLES)}.
-Outside of a rollout every reason of the table does: see [Pods that fail outside of a rollout](#pods-that-fail-outside-of-a-rollout).
+Outside of a rollout, every reason of the table does so: see [Pods that fail outside of a rollout](#pods-that-fail-outside-of-a-rollout).
 
-A pod ends only when its successor is available, so there are never fewer pods than wanted. There is one exception: a
-component with one pod whose successor cannot start because the old pod uses its volume (access mode ReadWriteOncePod; or
-ReadWriteOnce, where the successor is on another node). Then the old pod ends first, and the component has no pod until its
-successor is available; a way back works the same. The Deployment has \`maxSurge: 0\`, \`maxUnavailable: 1\` for that long.
-Where several pods or several components use such a volume, this would not help: the reason is reported, and the remedy of
-\`explain\` names the volume. Remedies depend on the cause, as far as the cluster says it: which resource a node or a quota
-lacks, whether an image is missing or its registry does not answer, what a volume waits for.
+A pod ends only when its replacement is available, so there are never fewer pods than desired. There is one exception: a
+component with a single pod whose replacement cannot start because the old pod uses its volume. (The volume has the access mode ReadWriteOncePod, or it has
+ReadWriteOnce and the replacement is on another node.) Then the old pod ends first, and the component has no pod until the
+replacement is available. A rollback does the same. During that time, the Deployment has \`maxSurge: 0\` and \`maxUnavailable: 1\`.
+If several pods or several components use such a volume, this would not help. In that case, the operator reports the reason, and the
+remedy of \`explain\` names the volume. A remedy depends on the cause, as far as the cluster reports it. Examples are the resource that a node or a quota
+lacks, an image that does not exist or whose registry does not respond, and what a volume waits for.
 
-A failure is recorded first, then all components return together to what was active before, byte for byte: \`Progressing\`
-says \`RolloutFailed\`, then \`RolledBack\`. If nothing was active before, one pod of each component stays to be looked at.
-The revision is DEPLOY_FAILED for good, with its culprit; \`redeploy\` makes another one of the same content. A change of
-source_config that fails leaves its revision DEPLOYED, a row of the history with the culprit, and its reason in \`Ready\`.
-Nothing that failed is tried again by itself.
+The operator first records a failure. Then it rolls all components back together to the templates that were active before. \`Progressing\` has the reason
+\`RolloutFailed\`, then \`RolledBack\`. If no revision was active before, one pod of each component stays for diagnosis.
+The revision stays DEPLOY_FAILED, with the source of the failure. \`redeploy\` creates a new revision with the same content. If a change of
+source_config fails, its revision stays DEPLOYED. The history has an event with the source of the failure, and \`Ready\` has the reason.
+Berth does not retry failed rollouts.
 
-Of the Kubernetes Events about one deployment so many are written: warnings and ends of rollouts 50 at once and three a
-minute, all else 25 at once and one a minute. \`EventsLeftOut\` tells that there were more, and counts them.
+The number of Kubernetes Events for one deployment is limited. For warnings and results of rollouts, the limit is 50 at once and three a
+minute. For all others, it is 25 at once and one a minute. The Event \`EventsLeftOut\` contains the number of omitted Events.
 `;
 }
 
@@ -245,8 +263,8 @@ function deployments(): string {
   const restored = others.filter((to) => to !== 'AWAITING_DELETE');
   return `## Deployment
 
-Derived, never set: the first line that applies wins. So any status may follow any other; what was deleted comes back
-by restore only.
+The status of a deployment is derived from observations: the first line that applies gives the status. So any status can follow any other. A
+deployment leaves \`AWAITING_DELETE\` only by a restore.
 
 ${table(
   ['status', 'when', 'meaning', 'reasons'],
@@ -283,7 +301,7 @@ function revisions(): string {
 ${table(
   ['status', 'meaning'],
   REVISION_STATUSES.map((status) => [
-    `\`${status}\`${isTerminal(status) ? ' (end)' : ''}`,
+    `\`${status}\`${isTerminal(status) ? ' (final)' : ''}`,
     REVISION_MEANINGS[status],
   ]),
 )}
@@ -305,7 +323,7 @@ ${table(
   ]),
 )}
 
-Who moves it:
+The column \`by\` contains the source of the change:
 
 ${Object.entries(MOVERS)
   .map(([mover, text]) => `- ${mover}: ${text}`)
@@ -316,7 +334,7 @@ ${Object.entries(MOVERS)
 function conditions(): string {
   return `## Conditions
 
-On the custom resource and in the API. \`kubectl wait --for=condition=Ready mdep/NAME\` waits for one.
+The custom resource and the API show these conditions. \`kubectl wait --for=condition=Ready mdep/NAME\` waits for a condition.
 
 ${table(
   ['condition', 'meaning'],
@@ -330,9 +348,9 @@ function waysBack(): string {
   const names = (fields: readonly string[]) => fields.map((field) => `\`${field}\``).join(', ');
   return `## Ways back
 
-The API accepts what has the right shape; the cluster may still refuse it, or never finish it. The value that was in effect
-before is always accepted again, and so it is of a resource written by hand, with kubectl. Fields without a prefix are those
-of resource_spec.
+The API validates the form of a value. The cluster can still reject the value, or never finish the change. Berth always accepts the value that was in effect
+before. This also applies to a resource applied by hand with kubectl. Fields without a prefix belong to
+resource_spec.
 
 ${table(
   ['fields', 'what the cluster refuses', 'reported', 'way back'],

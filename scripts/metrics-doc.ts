@@ -19,7 +19,7 @@ reasons come from the list in [lifecycle.md](lifecycle.md). No label holds an id
 platform's own listeners, at most fifty: those whose lease expires first.
 
 Every API replica reports the same numbers for deployments, listeners and due work: use \`max\`, not \`sum\`. A replica reads them from the
-database when Prometheus scrapes it, at most every 15 seconds, in three statements. While the database does not answer, these
+database when Prometheus scrapes it, at most every 15 seconds, in three statements. While the database does not respond, these
 metrics are absent.
 
 \`manifests/monitoring/berth-dashboard.json\` is a Grafana dashboard. \`manifests/monitoring/berth-alerts.yaml\` has the alert rules, each with a
@@ -80,5 +80,5 @@ export function metricsDoc(): string {
     ].join('\n'),
   );
   const others = all.length - ours.length;
-  return `${HEAD}${sections.join('\n')}\n## Node.js and the process\n${others} metrics of prom-client, as \`process_cpu_seconds_total\`, \`process_resident_memory_bytes\`, \`nodejs_eventloop_lag_p99_seconds\`,\n\`nodejs_heap_size_used_bytes\`, \`nodejs_gc_duration_seconds\`.\nThe event loop is sampled every 50 ms, and the lag includes this interval: 0.05 means no lag.\n`;
+  return `${HEAD}${sections.join('\n')}\n## Node.js and the process\n${others} metrics of prom-client, such as \`process_cpu_seconds_total\`, \`process_resident_memory_bytes\`, \`nodejs_eventloop_lag_p99_seconds\`,\n\`nodejs_heap_size_used_bytes\`, \`nodejs_gc_duration_seconds\`.\nThe event loop is sampled every 50 ms, and the lag includes this interval: 0.05 means no lag.\n`;
 }

@@ -5,32 +5,32 @@ import { failureText, StepFailure, writeTerminationMessage } from './builder/ste
 import { buildStepSettings } from './config.ts';
 import { UsageError } from './usage-error.ts';
 
-/** `berth build-step`: what runs in the Jobs of builds (docs/builds.md). */
+/** `berth build-step`: a step in the Job of a build (docs/builds.md). */
 
 const COMMON = `  --workspace DIR         folder that the steps of a build share
-  --termination-log FILE  where the last word goes, as JSON (default: BERTH_TERMINATION_LOG, else /dev/termination-log)`;
+  --termination-log FILE  file for the result as JSON (default: BERTH_TERMINATION_LOG, or /dev/termination-log)`;
 
-const EXIT = `Exit code: 0 when it is done; 1 when not: then the last word has a reason and a message; 2 for wrong usage.`;
+const EXIT = `Exit code: 0 for success; 1 for a failure, with a reason and a message in the result; 2 for wrong usage.`;
 
 const HELPS: Readonly<Record<string, string>> = {
   source: `usage: berth build-step source --repo-url URL --config PATH --workspace DIR --credentials DIR [OPTIONS]
-Clones one commit of a repository and makes it ready to be built: DIR/context, DIR/dockerfile/Dockerfile (the
-repository's own, beside the configuration, else one written from the configuration) and DIR/commit.
+Clones one commit of a repository and prepares the build. It writes DIR/context, DIR/commit and DIR/dockerfile/Dockerfile.
+The Dockerfile is the one next to the configuration in the repository. If there is none, it is generated from the configuration.
 
   --repo-url URL          https URL of the repository
   --ref REF               branch, tag (refs/tags/NAME) or commit; default: the repository's default branch
   --commit SHA            the commit to build, on that ref
   --config PATH           the application's configuration in the repository (workflow_config_path)
-  --install-command TEXT  takes the place of the configuration's install
-  --build-command TEXT    takes the place of the configuration's build
-  --credentials DIR       folder with the files git-username and git-token; without them nothing is sent
-  --max-megabytes N       most that is fetched, and most that the files may have (default 1024)
-  --timeout-seconds N     how long fetching may take (default 600)
+  --install-command TEXT  replaces install of the configuration
+  --build-command TEXT    replaces build of the configuration
+  --credentials DIR       folder with the files git-username and git-token; without them, no credentials are sent
+  --max-megabytes N       maximum size of the fetched data, and of the files (default 1024)
+  --timeout-seconds N     maximum duration of the fetch (default 600)
 ${COMMON}
 
 ${EXIT}`,
   result: `usage: berth build-step result --workspace DIR
-Tells the digest of the image and the commit that it was built of, from DIR/metadata.json and DIR/commit.
+Reports the digest of the image and the commit that it was built from. It reads DIR/metadata.json and DIR/commit.
 
 ${COMMON}
 
@@ -38,10 +38,10 @@ ${EXIT}`,
 };
 
 export const BUILD_STEP_HELP = `usage: berth build-step source|result [--help]
-What runs in the Jobs of builds, one step after another; between the two BuildKit builds and pushes the image.
+Runs one step in the Job of a build. Between the two steps, BuildKit builds and pushes the image.
 
-  source  clones the repository, reads the configuration, writes the Dockerfile where there is none
-  result  tells the digest and the commit`;
+  source  clones the repository, reads the configuration, and generates the Dockerfile if there is none
+  result  reports the digest and the commit`;
 
 /** The page of a step, or of all. */
 export function buildStepHelp([name]: readonly string[]): string {
@@ -62,14 +62,14 @@ function required(name: string, value: string | undefined): string {
 function count(name: string, value: string | undefined, fallback: number): number {
   const number = value === undefined ? fallback : Number(value);
   if (Number.isInteger(number) && number > 0) return number;
-  throw new UsageError(`--${name} takes a whole number above 0, not "${value}"`);
+  throw new UsageError(`--${name} must be a whole number above 0, not "${value}"`);
 }
 
 const MEGABYTE = 1024 * 1024;
 const say = (line: string) => console.log(line);
 
 type Settings = ReturnType<typeof buildStepSettings>;
-/** Does its work and returns its last word. */
+/** Runs the step and returns its result. */
 type Step = () => Promise<string>;
 
 interface Parsed {
@@ -134,12 +134,12 @@ const STEPS: Readonly<Record<string, (args: readonly string[], settings: Setting
   result,
 };
 
-/** What went wrong, for the owner of the repository; what is no fault of theirs is told in full to whoever runs Berth. */
+/** The failure for the owner of the repository. An internal error is also logged in full for the platform. */
 function failureOf(error: unknown): StepFailure {
   if (error instanceof StepFailure) return error;
   console.error(error);
   const message = error instanceof Error ? error.message : String(error);
-  return new StepFailure('BuildFailed', `the build could not be carried out: ${message}`, { cause: error });
+  return new StepFailure('BuildFailed', `the build could not be run: ${message}`, { cause: error });
 }
 
 /**
@@ -148,7 +148,7 @@ function failureOf(error: unknown): StepFailure {
  */
 export async function buildStepCommand([name, ...args]: readonly string[]): Promise<number> {
   const parse = Object.hasOwn(STEPS, name ?? '') ? STEPS[name ?? ''] : undefined;
-  if (parse === undefined) throw new UsageError(`build-step takes source or result, not "${name ?? ''}"`);
+  if (parse === undefined) throw new UsageError(`build-step must be source or result, not "${name ?? ''}"`);
   const { step, terminationLog } = parse(args, buildStepSettings());
   try {
     const word = await step();

@@ -20,7 +20,7 @@ import { httpTransport } from './listener/http-transport.ts';
 import { messageOf } from './listener/hub-client.ts';
 import { UsageError } from './usage-error.ts';
 
-/** `berth listener doctor`: looks at everything that a listener needs, changes nothing. */
+/** `berth listener doctor`: checks everything that a listener needs, and changes nothing. */
 
 const TIMEOUT_MS = 10_000;
 
@@ -44,14 +44,14 @@ function missing({ hubUrl, listenerKey, hubCaFile }: Config): Finding[] {
     found.push(
       problem(
         'BERTH_LISTENER_KEY is not set',
-        'make a key at the hub and set it: berth keys create --tenant NAME --name listener --scopes listeners:run',
+        'create a key at the hub and set it: berth keys create --tenant NAME --name listener --scopes listeners:run',
       ),
     );
   } else if (!/^[\x21-\x7e]+$/.test(listenerKey)) {
     found.push(
       problem(
-        'BERTH_LISTENER_KEY holds characters that no key has (a space or line break, perhaps)',
-        'copy the key again, without what stands around it',
+        'BERTH_LISTENER_KEY contains characters that are not valid in a key, such as a space or line break',
+        'copy the key again, without surrounding characters',
       ),
     );
   }
@@ -59,10 +59,11 @@ function missing({ hubUrl, listenerKey, hubCaFile }: Config): Finding[] {
 }
 
 function caTrouble(path: string): Finding[] {
-  const next = 'set BERTH_HUB_CA to a PEM file with the certificate of the authority that issued the hub’s';
+  const next =
+    'set BERTH_HUB_CA to a PEM file with the certificate of the authority that issued the certificate of the hub';
   try {
     if (readFileSync(path, 'utf8').includes('-----BEGIN CERTIFICATE-----')) return [];
-    return [problem(`BERTH_HUB_CA: ${path} holds no certificate in PEM form`, next)];
+    return [problem(`BERTH_HUB_CA: ${path} contains no PEM certificate`, next)];
   } catch (error) {
     return [problem(`BERTH_HUB_CA: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`, next)];
   }
@@ -77,14 +78,14 @@ function readSettings(environment: NodeJS.ProcessEnv | undefined): Settings | Fi
     return error.problems.map((text) => {
       const [message = '', advice] = text.split('; next: ');
       const help = 'berth listener --help lists the settings';
-      return problem(message, `${advice ?? 'set it right'}: ${help}`);
+      return problem(message, `${advice ?? 'correct the setting'}: ${help}`);
     });
   }
-  // The roles run with it, and only warn: here somebody asks what is wrong.
+  // The roles only warn about it. The doctor reports it as a failure.
   const unknown = config.unknownSettings.map((setting) =>
     problem(
       describeUnknown(setting),
-      'take it out, or name it right: berth listener --help lists the settings',
+      'remove it, or correct its name: berth listener --help lists the settings',
     ),
   );
   const found = [...unknown, ...missing(config)];
@@ -103,7 +104,7 @@ async function lookAtHub({ config, hubUrl, key }: Settings): Promise<HubLook> {
     return { kind: 'answer', status, body, date, now: new Date((sentAt + Date.now()) / 2) };
   } catch (error) {
     if (signal.aborted) {
-      return { kind: 'error', code: 'ETIMEDOUT', message: `no answer within ${TIMEOUT_MS / 1000} s` };
+      return { kind: 'error', code: 'ETIMEDOUT', message: `no response within ${TIMEOUT_MS / 1000} s` };
     }
     const { code = '' } = error as NodeJS.ErrnoException;
     return { kind: 'error', code, message: messageOf(error) };
@@ -145,7 +146,7 @@ async function lookAtCluster(
   );
 }
 
-/** Which cluster it is; undefined: it cannot be told, of which the findings of the cluster say more. */
+/** Id of the cluster. Undefined if it cannot be read: the findings of the cluster then name the cause. */
 async function clusterIdOf(client: KubeClient | string, { namespaces }: Config): Promise<string | undefined> {
   if (typeof client === 'string') return undefined;
   return await readClusterId({ client, namespaces }).catch(() => undefined);

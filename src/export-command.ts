@@ -19,17 +19,17 @@ import { deploymentId } from './workloads/labels.ts';
 import { parseStoredTemplates, type StoredTemplates } from './workloads/stored-templates.ts';
 
 export const EXPORT_HELP = `usage: berth export DEPLOYMENT [-n NAMESPACE] [--revision NUMBER] [--output FOLDER]
-Prints what Berth made of a deployment as plain Kubernetes objects, as they are in the cluster of the kubeconfig: to read
-them, or to leave Berth without an outage. Changes nothing. No value of a Secret is among them.
+Prints the objects that Berth created for a deployment as plain Kubernetes objects, from the cluster of the kubeconfig. Use
+it to read them, or to stop using Berth without an outage. It changes nothing, and prints no values of Secrets.
 
-DEPLOYMENT is the name of its ManagedDeployment, its own name, or its id.
+DEPLOYMENT is the name of the ManagedDeployment, or the name or id of the deployment.
 
-  -n, --namespace NAMESPACE  where to look; default: all that BERTH_NAMESPACES names, else all
-      --revision NUMBER      with the pod templates of this revision; default: of the active one
-  -o, --output FOLDER        write a folder for kubectl apply -k, with a README.md that says how to leave; it must be
-                             empty or not there yet. Default: one stream to standard output`;
+  -n, --namespace NAMESPACE  namespace to search; default: the namespaces of BERTH_NAMESPACES, or all
+      --revision NUMBER      use the pod templates of this revision; default: of the active one
+  -o, --output FOLDER        write a folder for kubectl apply -k, with a README.md that describes the migration. It must
+                             be empty or not exist. Default: one stream to standard output`;
 
-/** Kinds that are part of an export: all that Berth makes and that means something without it. */
+/** Kinds that are part of an export: all kinds that Berth creates and that are useful without it. */
 const KINDS = CHILD_KIND_NAMES.filter((kind) => kind !== 'Pod' && kind !== 'ControllerRevision');
 
 interface Asked {
@@ -50,11 +50,11 @@ function asked(args: readonly string[]): Asked {
     },
   });
   const [name, unexpected] = positionals;
-  if (name === undefined) throw new UsageError('berth export: which deployment?');
+  if (name === undefined) throw new UsageError('berth export: DEPLOYMENT is missing');
   if (unexpected !== undefined) throw new UsageError(`"${unexpected}" is not expected here`);
   const { namespace, output } = values;
   if (values.revision !== undefined && !/^[1-9]\d{0,8}$/.test(values.revision)) {
-    throw new UsageError(`--revision: "${values.revision}" is no number of a revision`);
+    throw new UsageError(`--revision: "${values.revision}" is not the number of a revision`);
   }
   return {
     name,
@@ -83,11 +83,14 @@ async function findResource(client: KubeClient, { name, namespace }: Asked, conf
   const found = lists.flatMap(({ items }) => items).filter((item) => isCalled(item, name));
   const [only, another] = found;
   if (only === undefined) {
-    throw new UsageError(`no ManagedDeployment is called "${name}"; next: kubectl get mdep -A lists them`, 1);
+    throw new UsageError(`there is no ManagedDeployment "${name}"; next: kubectl get mdep -A lists them`, 1);
   }
   if (another !== undefined) {
     const names = found.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).join(', ');
-    throw new UsageError(`several are called "${name}": ${names}; next: name one with -n, or by its id`, 1);
+    throw new UsageError(
+      `several ManagedDeployments match "${name}": ${names}; next: select one with -n, or by its id`,
+      1,
+    );
   }
   return only;
 }
@@ -117,8 +120,8 @@ async function findTemplates(
   const kept = [...new Set(stored.map(({ revisionNumber }) => revisionNumber))].toReversed().join(', ');
   throw new UsageError(
     revision === undefined
-      ? 'no revision of it is active; next: name one with --revision'
-      : `the templates of revision ${revision} are not kept; next: name one of ${kept === '' ? 'none' : kept}`,
+      ? 'it has no active revision; next: select one with --revision'
+      : `the templates of revision ${revision} are not stored; stored revisions: ${kept === '' ? 'none' : kept}`,
     1,
   );
 }
@@ -143,13 +146,13 @@ async function readObjects(client: KubeClient, resource: Found): Promise<Untyped
 
 function writeFolder(folder: string, exported: Exported): void {
   if (existsSync(folder) && readdirSync(folder).length > 0) {
-    throw new UsageError(`--output: the folder ${folder} is not empty; next: name another one`, 1);
+    throw new UsageError(`--output: the folder ${folder} is not empty; next: use another one`, 1);
   }
   mkdirSync(folder, { recursive: true });
   const files = asFolder(exported);
   for (const { name, text } of files) writeFileSync(join(folder, name), text);
   console.error(
-    `${folder}: ${exported.objects.length} objects of revision ${exported.revision}. How to leave Berth with them: ${join(folder, 'README.md')}`,
+    `${folder}: ${exported.objects.length} objects of revision ${exported.revision}. How to use them without Berth: ${join(folder, 'README.md')}`,
   );
 }
 

@@ -6,54 +6,55 @@ import type { Role } from './roles.ts';
 /** The common page. */
 export const HELP = `usage: berth COMMAND [--help]
 
-  api              the HTTP API (needs DATABASE_URL, BERTH_ENCRYPTION_KEYS)
-  listener         pulls work from the API into a cluster, reports back (BERTH_HUB_URL, BERTH_LISTENER_KEY)
-  listener doctor  checks everything that a listener needs, and says what to do for each failure
+  api              runs the HTTP API (needs DATABASE_URL, BERTH_ENCRYPTION_KEYS)
+  listener         applies work from the API in a cluster, and reports statuses (BERTH_HUB_URL, BERTH_LISTENER_KEY)
+  listener doctor  checks everything that a listener needs, and prints the next step for each failure
   operator         turns ManagedDeployments into workloads
-  builder          runs build Jobs as processes of this machine, where no container can run (no sandbox)
-  all              API, listener and operator in one process
-  migrate          brings the database to this version's schema
-  keys             makes an API key (create), changes the encryption key (rotate-encryption), makes and changes the
-                   registry's key (registry, rotate-registry)
-  tracing          tells the tracing backend of every project again (resync)
-  export           prints what was made of a deployment as plain objects, to leave Berth with them
+  builder          runs build Jobs as processes of this machine, without containers and without a sandbox
+  all              runs API, listener and operator in one process
+  migrate          migrates the database to the schema of this version
+  keys             creates an API key (create), rotates the encryption key (rotate-encryption), creates and rotates
+                   the signing key of the registry (registry, rotate-registry)
+  tracing          sends every tracing project to the tracing backend again (resync)
+  export           prints the workloads of a deployment as plain Kubernetes objects, to use them without Berth
   upgrade-preview  lists what this version would change in the pods of each deployment at its next revision
-  build-step       what runs in the Jobs of builds
-  config           prints the settings in force, secrets masked
+  build-step       runs one step of a build, in the Job of the build
+  config           prints the current settings, with secrets masked
   version          prints the version
 
   deployments      list, get, create, patch, delete, watch, push-token: calls the API (BERTH_URL, BERTH_API_KEY)
   revisions        list, get, explain, rollback, redeploy, build-logs
-  logs             what the pods of a deployment print
+  logs             prints the output of the pods of a deployment
 
-Settings are environment variables: berth config --help lists them, berth COMMAND --help those of a role.`;
+Settings are environment variables. berth config --help lists all of them, and berth COMMAND --help those of a role.`;
 
 const ROLE_TEXTS: Readonly<Record<Role, string>> = {
   api: `usage: berth api
-The HTTP API. Keeps what is wanted in PostgreSQL; berth migrate makes the tables. Never connects to a cluster.`,
+Runs the HTTP API. It stores the desired state in PostgreSQL. berth migrate creates the tables. The API never connects to
+a cluster.`,
   listener: `usage: berth listener
        berth listener doctor [-o text|json]
-Pulls work from the hub (BERTH_HUB_URL) into the cluster of its kubeconfig, and reports back what is there. Several
-processes of one listener may run: one acts, the others wait to take over. doctor checks what it needs, and runs nothing.`,
+Applies work from the hub (BERTH_HUB_URL) in the cluster of its kubeconfig, and reports the observed state. Several
+processes of one listener can run: one is active, and the others wait to take over. doctor only checks the requirements.`,
   operator: `usage: berth operator
-Turns the ManagedDeployments of the cluster of its kubeconfig into workloads and keeps them so. Needs no hub. Several
-processes may run: one leads, the others wait to take over.`,
+Reconciles the ManagedDeployments in the cluster of its kubeconfig with their workloads. It needs no hub. Several
+processes can run: one is the leader, and the others wait to take over.`,
   builder: `usage: berth builder
-A node for build Jobs alone, where no container can run: a developer's machine, the tests. Runs the commands of their
-containers as processes of this machine, as the user that runs it. It is NO SANDBOX: whoever may have something built
-may do what this user may. Needs git and buildctl (BERTH_BUILDER_PATH), a BuildKit daemon that the operator names
-(BERTH_BUILD_BUILDKIT_HOST), and the rights of manifests/local-builder/.`,
+Runs a node for build Jobs only, on a machine without containers, such as a developer's machine or in tests. It runs the
+commands of their containers as processes of this machine, with the rights of its user. There is NO SANDBOX: everyone who
+can start a build has the rights of this user. It needs git and buildctl (BERTH_BUILDER_PATH), the BuildKit daemon of the
+operator (BERTH_BUILD_BUILDKIT_HOST), and the rights in manifests/local-builder/.`,
   all: `usage: berth all
-API, operator and listener in one process, for a small install. The listener needs no hub URL and no key.`,
+Runs API, operator and listener in one process, for a small installation. The listener needs no hub URL and no key.`,
 };
 
 export const DOCTOR_HELP = `usage: berth listener doctor [-o text|json]
-Checks the settings of a listener, its hub, its key and its cluster, and says for each failure what to do next. Changes
-nothing, and does not take the lease. Run it where the listener runs, with the listener's settings.
+Checks the settings of a listener, its hub, its key and its cluster, and prints the next step for each failure. It
+changes nothing, and does not take the lease. Run it where the listener runs, with the same settings.
 
-  -o text|json   how to print the findings; default: text
+  -o text|json   output format, default: text
 
-Exit code: 0 when nothing failed (there may be warnings), 1 otherwise.`;
+Exit code: 0 if no check failed (warnings are possible), 1 otherwise.`;
 
 function settingLines(helps: readonly SettingHelp[]): string {
   const width = Math.max(...helps.map(({ name }) => name.length));
@@ -72,5 +73,5 @@ export function roleHelp(role: Role): string {
 
 /** `berth config --help`: every setting. */
 export function settingsHelp(): string {
-  return `usage: berth config\nPrints the settings in force, secrets masked. Settings are environment variables:\n\n${settingLines(settingHelps())}`;
+  return `usage: berth config\nPrints the current settings, with secrets masked. Settings are environment variables:\n\n${settingLines(settingHelps())}`;
 }

@@ -12,19 +12,20 @@ import { checkMigrated } from './store/migrate.ts';
 import { ensureTenant } from './store/tenants.ts';
 import { UsageError } from './usage-error.ts';
 
-/** What a key gets when nothing is said: everything within its tenant. */
+/** Default scopes of a key: everything within its tenant. */
 const TENANT_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
 
 export const KEYS_HELP = `usage: berth keys create (--tenant NAME | --platform) --name NAME [--scopes A,B] [--expires WHEN] [--json]
-Makes an API key and prints it, once: only its hash is kept.
+Creates an API key and prints it once. Only its hash is stored.
 
-  --tenant NAME    the tenant that the key belongs to; made if there is none of that name
-  --platform       a key of the platform, for the listener of the platform: scope listeners:run
-  --name NAME      what the key is for
-  --scopes A,B     of ${SCOPES.join(', ')}; default: ${TENANT_SCOPES.join(', ')}
-                   (--platform: listeners:run); admin reaches every tenant, so it is only given when named
-  --expires WHEN   when the key stops working: 90d, 12h, or a time such as 2030-01-31T00:00:00Z; default: never
-  --json           print {"api_key", "api_key_id", "tenant_id", "scopes", "expires_at"} instead of a sentence
+  --tenant NAME    tenant of the key. It is created if it does not exist
+  --platform       create a key of the platform, for the platform's own listener: scope listeners:run
+  --name NAME      name of the key, such as its purpose
+  --scopes A,B     some of ${SCOPES.join(', ')}.
+                   Default: ${TENANT_SCOPES.join(', ')}
+                   (with --platform: listeners:run). admin gives access to all tenants, and is never a default
+  --expires WHEN   expiry of the key: 90d, 12h, or a time such as 2030-01-31T00:00:00Z. Default: never
+  --json           print {"api_key", "api_key_id", "tenant_id", "scopes", "expires_at"} instead of text
 
 ${ROTATE_HELP}
 
@@ -55,7 +56,7 @@ function parseExpiry(text: string | undefined, now: Date): Date | null {
       `--expires: "${text}" is neither a time such as 2030-01-31T00:00:00Z nor 90d or 12h`,
     );
   }
-  if (isExpired(expiresAt, now)) throw new UsageError(`--expires: "${text}" does not lie ahead`);
+  if (isExpired(expiresAt, now)) throw new UsageError(`--expires: "${text}" is in the past`);
   return expiresAt;
 }
 
@@ -74,7 +75,7 @@ function parseScopes(text: string | undefined, fallback: readonly Scope[]): Scop
   if (text === undefined) return [...fallback];
   return text.split(',').map((word) => {
     const found = SCOPES.find((scope) => scope === word.trim());
-    if (found === undefined) throw new UsageError(`--scopes: "${word}" is none of ${SCOPES.join(', ')}`);
+    if (found === undefined) throw new UsageError(`--scopes: "${word}" is not one of ${SCOPES.join(', ')}`);
     return found;
   });
 }
@@ -92,7 +93,7 @@ function parseRequest(args: readonly string[]): KeyRequest {
     },
   });
   if ((values.tenant === undefined) !== values.platform) {
-    throw new UsageError('name the tenant with --tenant NAME, or say --platform');
+    throw new UsageError('set either --tenant NAME or --platform');
   }
   const name = parseName(values.name);
   const scopes = parseScopes(values.scopes, values.platform ? ['listeners:run'] : TENANT_SCOPES);
@@ -112,10 +113,10 @@ export async function keysCommand(config: Config, logger: Logger, args: readonly
   if (verb === 'rotate-encryption') return rotateEncryption(config, logger, rest);
   if (verb === 'registry') return registryKey(config, rest);
   if (verb === 'rotate-registry') return rotateRegistry(config, logger, rest);
-  if (verb !== 'create') throw new UsageError(`berth keys: "${verb ?? ''}" is no command`);
+  if (verb !== 'create') throw new UsageError(`berth keys: "${verb ?? ''}" is not a command`);
   const request = parseRequest(rest);
   if (config.databaseUrl === null)
-    throw new UsageError('DATABASE_URL is not set: the key is kept in that database');
+    throw new UsageError('DATABASE_URL is not set: the key is stored in that database');
   const database = openDatabase({ url: config.databaseUrl, poolSize: 1, logger });
   try {
     await checkMigrated(database);
@@ -131,7 +132,7 @@ export async function keysCommand(config: Config, logger: Logger, args: readonly
     console.log(
       request.json
         ? JSON.stringify(answer)
-        : `${key}\nKeep it: it is not shown again. Tenant ${tenantId ?? '(platform)'}, scopes ${scopes.join(', ')}. ${end}`,
+        : `${key}\nStore it: it is not shown again. Tenant ${tenantId ?? '(platform)'}, scopes ${scopes.join(', ')}. ${end}`,
     );
   } finally {
     await database.close();

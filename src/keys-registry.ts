@@ -9,25 +9,25 @@ import { checkMigrated } from './store/migrate.ts';
 import { pendingPullSecrets, redeliverPullSecrets } from './store/pull-secrets.ts';
 import { UsageError } from './usage-error.ts';
 
-/** `berth keys registry`, `berth keys rotate-registry`: the keys by which the platform's registry believes the hub. */
+/** `berth keys registry`, `berth keys rotate-registry`: the keys with which the platform's registry verifies the hub. */
 
 export const REGISTRY_HELP = `usage: berth keys registry [--current] [--json]
-Makes a key for BERTH_REGISTRY_SIGNING_KEY and prints it, once, with what the registry needs: the key set of this key
-and of those that are configured, and the part of its configuration that names it (docs/registry.md).
+Creates a key for BERTH_REGISTRY_SIGNING_KEY and prints it once. It also prints what the registry needs: the key set with
+this key and the configured ones, and the part of the registry's configuration that names the key set (docs/registry.md).
 
-  --current   make no key; print what the registry needs of those that are configured
+  --current   create no key; print the key set of the configured keys
   --json      print {"signing_key", "jwks", "config"} as JSON
 
 usage: berth keys rotate-registry [--dry-run] [--json]
-Has every listener look at the Secrets with which its cluster pulls, so that they are under the first key of
-BERTH_REGISTRY_SIGNING_KEY. No pod is replaced for it.
+Makes every listener write the pull Secrets of its cluster again, with the first key of BERTH_REGISTRY_SIGNING_KEY. No pod
+is replaced.
 
-  1. berth keys registry: give the registry the printed key set, and restart it.
+  1. Run berth keys registry. Give the registry the printed key set, and restart it.
   2. Put the new key before the old one in BERTH_REGISTRY_SIGNING_KEY of every API process.
-  3. Run this command; run it with --dry-run until it says that no deployment is waited for.
-  4. Remove the old key from the setting, give the registry the key set of berth keys registry --current.
+  3. Run this command. Then run it with --dry-run until it waits for no deployment.
+  4. Remove the old key from the setting, and give the registry the key set of berth keys registry --current.
 
-  --dry-run   only say how many deployments are waited for
+  --dry-run   only print the number of deployments that it waits for
   --json      print {"redelivered", "pending"} as JSON`;
 
 /** Whether the words hold these switches, and nothing else. */
@@ -49,7 +49,7 @@ export function registryKey(config: Config, args: readonly string[]): void {
   const { current, json } = switches(args, ['current', 'json']);
   const configured = configuredSigningKeys(config) ?? [];
   if (current && configured.length === 0)
-    throw new UsageError('BERTH_REGISTRY_SIGNING_KEY is not set: make a key with berth keys registry');
+    throw new UsageError('BERTH_REGISTRY_SIGNING_KEY is not set: create a key with berth keys registry');
   const signingKey = current ? null : generateSigningKey();
   const made = signingKey === null ? [] : parseSigningKeys(signingKey);
   const jwks = keySet([...made, ...configured]);
@@ -61,8 +61,8 @@ export function registryKey(config: Config, args: readonly string[]): void {
   const parts = [
     ...(signingKey === null
       ? []
-      : ['# BERTH_REGISTRY_SIGNING_KEY: keep it, it is not shown again', signingKey]),
-    '# the file that the registry finds under jwks',
+      : ['# BERTH_REGISTRY_SIGNING_KEY: store it, it is not shown again', signingKey]),
+    '# the file that the setting jwks of the registry names',
     JSON.stringify(jwks, null, 2),
     '',
     "# in the registry's configuration",
@@ -78,17 +78,17 @@ export function registryKey(config: Config, args: readonly string[]): void {
 export async function rotateRegistry(config: Config, logger: Logger, args: readonly string[]): Promise<void> {
   const { 'dry-run': dryRun, json } = switches(args, ['dry-run', 'json']);
   if (config.databaseUrl === null)
-    throw new UsageError('DATABASE_URL is not set: in which database are the deployments?');
+    throw new UsageError('DATABASE_URL is not set: it names the database of the deployments');
   if (configuredSigningKeys(config) === null)
-    throw new UsageError('BERTH_REGISTRY_SIGNING_KEY is not set: make a key with berth keys registry');
+    throw new UsageError('BERTH_REGISTRY_SIGNING_KEY is not set: create a key with berth keys registry');
   const database = openDatabase({ url: config.databaseUrl, poolSize: 1, logger });
   try {
     await checkMigrated(database);
     const redelivered = dryRun ? 0 : await database.platform.transaction(redeliverPullSecrets);
     const pending = await database.platform.read(pendingPullSecrets);
-    const told = dryRun ? '' : `Given to the listeners again: ${redelivered}. `;
+    const told = dryRun ? '' : `Sent to the listeners again: ${redelivered}. `;
     console.log(
-      json ? JSON.stringify({ redelivered, pending }) : `${told}Deployments that are waited for: ${pending}.`,
+      json ? JSON.stringify({ redelivered, pending }) : `${told}Deployments that it waits for: ${pending}.`,
     );
   } finally {
     await database.close();

@@ -17,27 +17,27 @@ import {
 import type { SecretBox } from './store/secret-box.ts';
 import { UsageError } from './usage-error.ts';
 
-/** `berth keys rotate-encryption`: everything that is sealed comes under the first key of BERTH_ENCRYPTION_KEYS. */
+/** `berth keys rotate-encryption`: encrypts all secrets again with the first key of BERTH_ENCRYPTION_KEYS. */
 
 export const ROTATE_HELP = `usage: berth keys rotate-encryption [--dry-run] [--batch N] [--json]
-Seals again, with the first key of BERTH_ENCRYPTION_KEYS, whatever another key has sealed; then says which keys are
-still needed. Runs beside the API; ended in the middle, it goes on where it was when it is started again.
+Re-encrypts all values that are encrypted with another key, with the first key of BERTH_ENCRYPTION_KEYS. Then it prints
+which keys are still needed. The API can run meanwhile. If you interrupt the command, run it again to continue.
 
-  1. Add the new key at the end of BERTH_ENCRYPTION_KEYS of every API process: all can read what it seals.
-  2. Put it first, in every API process: from now on it seals what is new.
-  3. Run this command with that same setting.
-  4. Remove the old key once this command says that it is no longer needed.
+  1. Append the new key to BERTH_ENCRYPTION_KEYS of every API process. All processes can then decrypt with it.
+  2. Move it to the first place in every API process. The processes then encrypt with it.
+  3. Run this command with the same setting.
+  4. Remove the old key when this command prints that it is no longer needed.
 
-  --dry-run    only say which keys are in use
-  --batch N    rows in one transaction, 1 to 1000; default 100
-  --json       print the end result as JSON`;
+  --dry-run    only print which keys are in use
+  --batch N    rows in one transaction, 1 to 1000, default: 100
+  --json       print the result as JSON`;
 
 /** More passes find what others held or wrote meanwhile; who still seals with an old key after these has an old setting. */
 const MAX_PASSES = 5;
 const PAUSE_MS = 500;
 const PROGRESS_EVERY_MS = 2_000;
 
-/** What is left to say at the end. */
+/** The result. */
 interface Outcome {
   readonly primary: string;
   readonly resealed: number;
@@ -45,7 +45,7 @@ interface Outcome {
   readonly unreadable: Readonly<Record<string, readonly string[]>>;
   readonly uses: readonly KeyUse[];
   readonly answers: readonly KeyedAnswers[];
-  /** Configured keys that nothing needs any more. */
+  /** Configured keys that are no longer needed. */
   readonly removable: readonly string[];
 }
 
@@ -101,7 +101,7 @@ function progress(total: number): (resealed: number) => void {
     done += resealed;
     if (performance.now() - told < PROGRESS_EVERY_MS) return;
     told = performance.now();
-    console.error(`${done} of about ${total} resealed`);
+    console.error(`${done} of about ${total} encrypted again`);
   };
 }
 
@@ -148,14 +148,14 @@ async function outcomeOf(
 
 function lines({ primary, resealed, uses, answers, removable }: Outcome, box: SecretBox): string[] {
   return [
-    `The key that seals: ${primary}. Resealed: ${resealed}.`,
+    `Current encryption key: ${primary}. Rows encrypted again: ${resealed}.`,
     ...uses.map(
       ({ table, keyId, rows }) =>
-        `${table}: ${rows} under ${keyId}${box.keyIds.has(keyId) ? '' : ' (not configured)'}`,
+        `${table}: ${rows} rows with ${keyId}${box.keyIds.has(keyId) ? '' : ' (not configured)'}`,
     ),
     ...answers.map(
       ({ keyId, rows, until }) =>
-        `Idempotency-Keys: ${rows} hashed with ${keyId}; they expire until ${until.toISOString()}. Without the key, a request repeated until then is a 409.`,
+        `Idempotency-Keys: ${rows} hashed with ${keyId}; they expire by ${until.toISOString()}. Without the key, a request that is repeated before then gets a 409.`,
     ),
     `No longer needed: ${removable.length === 0 ? 'none' : removable.join(', ')}.`,
   ];
@@ -171,12 +171,12 @@ function problems({ primary, uses, unreadable }: Outcome): string[] {
   return [
     ...(ids.length > 0
       ? [
-          `${ids.length} cannot be read (${shown}); next: configure their key and run this again, or have their values sent anew`,
+          `${ids.length} rows cannot be decrypted (${shown}); next: configure their key and run this again, or set their values again`,
         ]
       : []),
     ...(others > 0
       ? [
-          `${others} were held or written by others meanwhile; next: put ${primary} first in BERTH_ENCRYPTION_KEYS of every API process, then run this again`,
+          `${others} rows were locked or written by others meanwhile; next: put ${primary} first in BERTH_ENCRYPTION_KEYS of every API process, then run this again`,
         ]
       : []),
   ];
@@ -194,7 +194,7 @@ export async function rotateEncryption(
   const options = parseOptions(args);
   const box = configuredBox(config);
   if (config.databaseUrl === null)
-    throw new UsageError('DATABASE_URL is not set: in which database are the secrets?');
+    throw new UsageError('DATABASE_URL is not set: it names the database of the secrets');
   if (box === null) throw new UsageError(KEYS_MISSING);
   const database = openDatabase({ url: config.databaseUrl, poolSize: 1, logger, statementTimeoutMs: 60_000 });
   try {
@@ -205,7 +205,7 @@ export async function rotateEncryption(
     const outcome = await outcomeOf(database, box, done);
     console.log(options.json ? JSON.stringify(outcome) : lines(outcome, box).join('\n'));
     const rest = options.dryRun ? [] : problems(outcome);
-    if (rest.length > 0) throw new Error(`failed to reseal everything: ${rest.join('; ')}`);
+    if (rest.length > 0) throw new Error(`failed to encrypt everything again: ${rest.join('; ')}`);
   } finally {
     await database.close();
   }

@@ -1,4 +1,4 @@
-/** The commands of those who run Berth: roles, migrations, keys. */
+/** Commands for administrators of the platform: roles, migrations, keys. */
 import { readFileSync } from 'node:fs';
 import { type Config, ConfigError, describeConfig, describeUnknown, loadConfig } from './config.ts';
 import { DOCTOR_HELP, HELP, roleHelp, settingsHelp } from './help.ts';
@@ -10,7 +10,7 @@ const version = (
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version;
 
-/** The settings of a command that ends by itself. What there is not is told beside what it prints. */
+/** The settings of a command that ends by itself. Unknown settings are reported on standard error. */
 function settingsOfCommand(): Config {
   const config = loadConfig();
   for (const setting of config.unknownSettings) console.error(`berth: ${describeUnknown(setting)}`);
@@ -19,12 +19,12 @@ function settingsOfCommand(): Config {
 
 async function migrateCommand(config: Config): Promise<void> {
   if (config.databaseUrl === null)
-    throw new UsageError('DATABASE_URL is not set: which database is to be migrated?');
+    throw new UsageError('DATABASE_URL is not set: it names the database to migrate');
   const { migrate } = await import('./store/migrate.ts');
   await migrate(config.databaseUrl, createLogger(config.logLevel));
 }
 
-/** For commands that take no words of their own: one too many is a mistake, not something to pass over. */
+/** For commands without arguments: an unexpected argument is an error. */
 function alone(run: () => Promise<void> | void): (args: readonly string[]) => Promise<void> | void {
   return ([unexpected]) => {
     if (unexpected !== undefined) throw new UsageError(`"${unexpected}" is not expected here`);
@@ -83,13 +83,13 @@ async function main([name, ...args]: readonly string[]): Promise<void> {
   const wantsHelp =
     name === undefined || [name, ...args].some((word) => word === '--help' || word === 'help');
   if (wantsHelp) console.log((await HELPS[name ?? '']?.(args)) ?? HELP);
-  else if (command === undefined) throw new UsageError(`"${name}" is no command`);
+  else if (command === undefined) throw new UsageError(`"${name}" is not a command`);
   else await command(args);
 }
 
-/** What to do next, for errors from deep below that cannot know it. */
+/** The next step for errors of lower layers, which do not contain one. */
 const NEXT_STEPS: readonly (readonly [RegExp, string])[] = [
-  [/PostgreSQL|failed to run a statement/, 'check that PostgreSQL runs and that DATABASE_URL is right'],
+  [/PostgreSQL|failed to run a statement/, 'check that PostgreSQL runs and that DATABASE_URL is correct'],
   [/kubeconfig/, 'set KUBECONFIG to a kubeconfig that exists and can be read'],
 ];
 
@@ -105,7 +105,7 @@ const isWrongOption = (error: unknown): boolean =>
 /** Node's message about an option, as one line without its advice on positional arguments. */
 const optionMessage = ({ message }: Error) => message.split(/\. |\n/, 1)[0];
 
-/** Errors that tell their reader what to do need no stack; all others are bugs and show it. */
+/** Errors with a next step need no stack. All others are bugs and show it. */
 function describe(error: unknown, [command = '', word]: readonly string[]): string {
   const named = command === 'listener' && word === 'doctor' ? 'listener doctor' : command;
   const page = Object.hasOwn(HELPS, command) ? `berth ${named} --help` : 'berth --help';
@@ -123,7 +123,7 @@ function exitCodeOf(error: unknown): number {
   return isWrongOption(error) ? 2 : 1;
 }
 
-/** Runs a command; its failure is told on standard error. Returns the exit code: 2 for words that cannot be taken. */
+/** Runs a command, and prints a failure to standard error. Returns the exit code: 2 for wrong arguments. */
 export async function serverCommand(words: readonly string[]): Promise<number> {
   try {
     await main(words);

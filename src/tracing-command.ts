@@ -6,9 +6,8 @@ import { resyncProjects } from './store/outbox.ts';
 import { UsageError } from './usage-error.ts';
 
 export const TRACING_HELP = `usage: berth tracing resync
-Forgets what the tracing backend was told, so that it is told of every tracing project again: for a backend that takes
-the place of another one, or has lost its data. The running API sends them (BERTH_TRACING_URL); deletions that the old
-one has not taken are sent as well. Needs DATABASE_URL.`;
+Makes the running API send every tracing project to the tracing backend (BERTH_TRACING_URL) again. Use it if the backend
+was replaced or has lost its data. The API also sends deletions that the old backend did not accept. Needs DATABASE_URL.`;
 
 /**
  * `berth tracing resync`
@@ -16,15 +15,15 @@ one has not taken are sent as well. Needs DATABASE_URL.`;
  */
 export async function tracingCommand(config: Config, logger: Logger, args: readonly string[]): Promise<void> {
   const [verb, unexpected] = args;
-  if (verb !== 'resync') throw new UsageError(`berth tracing: "${verb ?? ''}" is no command`);
+  if (verb !== 'resync') throw new UsageError(`berth tracing: "${verb ?? ''}" is not a command`);
   if (unexpected !== undefined) throw new UsageError(`"${unexpected}" is not expected here`);
   if (config.databaseUrl === null)
-    throw new UsageError('DATABASE_URL is not set: the projects are kept in that database');
+    throw new UsageError('DATABASE_URL is not set: the projects are stored in that database');
   const database = openDatabase({ url: config.databaseUrl, poolSize: 1, logger });
   try {
     await checkMigrated(database);
     const count = await database.platform.transaction(resyncProjects);
-    console.log(`The backend had been told of ${count} tracing projects; it is told of all of them again.`);
+    console.log(`The API sends ${count} tracing projects to the backend again.`);
   } finally {
     await database.close();
   }

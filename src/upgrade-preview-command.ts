@@ -12,26 +12,27 @@ import { loadPolicy } from './policy-file.ts';
 /** `berth upgrade-preview`: what this version would change in the pods of each deployment, and when. */
 
 export const UPGRADE_PREVIEW_HELP = `usage: berth upgrade-preview [--json]
-Lists, for each deployment of the cluster, what this version would render otherwise than the version whose pods run. An
-upgrade restarts nothing: pods are made from templates stored when their revision was new. What is listed happens at a
-deployment's next revision; for database and cache, once their own settings change. Run the new version, before it is
-installed, with the settings of the operator and a kubeconfig that has its rights. Changes nothing. Lines that begin with
-"with the upgrade" name what changes at once.
-It also lists, as "would be refused", each field that the rules of this version no longer accept, and why. Pods of such a
-field keep running: it is refused in what is new, that is when the field changes or a new revision is created.
+Lists, for each deployment of the cluster, the differences between the pods of this version and the running pods. An
+upgrade restarts nothing, because pods are created from the templates that were stored with their revision. The listed
+changes take effect at the next revision of the deployment, and for database and cache when their settings change. Lines
+that begin with "with the upgrade" take effect at once.
+Lines that begin with "would be refused" name each field that this version rejects, and the reason. Pods with such a field
+keep running. This version rejects the field when it changes, or when a new revision is created.
+Run the new version before you install it, with the settings of the operator and a kubeconfig with its rights. The command
+changes nothing.
 
-  --json   for programs: {"version", "changed", "refused", "deployments": [{"namespace", "name", "revision", "changes",
+  --json   print JSON: {"version", "changed", "refused", "deployments": [{"namespace", "name", "revision", "changes",
            "refused": [{"field", "why", "until"}], "identity", "problem"}]}
 
-Exit code: 0 when nothing would change or be refused, 2 when something would (or the options are wrong: then nothing is
-printed to standard output), 1 when it failed or a deployment cannot be read.`;
+Exit code: 0 if nothing would change or be rejected. 2 if something would, or if the options are wrong (then standard
+output is empty). 1 if the command failed or a deployment cannot be read.`;
 
 const shown = (value: unknown) => (value === undefined ? '(none)' : JSON.stringify(value));
 const lineOf = ({ path, from, to }: FieldChange) => `    ${path}: ${shown(from)} → ${shown(to)}`;
 
 const STAYS: Readonly<Record<RefusedPart['until'], string>> = {
-  'field changes': 'what runs stays until the field changes',
-  'next revision': 'what runs stays until the next revision',
+  'field changes': 'running pods do not change until the field changes',
+  'next revision': 'running pods do not change until the next revision',
   upgrade: 'refused at once',
 };
 const refusalOf = ({ field, why, until }: RefusedPart) =>
@@ -39,7 +40,7 @@ const refusalOf = ({ field, why, until }: RefusedPart) =>
 
 function blockOf(preview: DeploymentPreview): string[] {
   const { namespace, name, revision, changes, refused, problem, identity = [] } = preview;
-  if (problem !== undefined) return [`${namespace}/${name}: cannot be told: ${problem}`];
+  if (problem !== undefined) return [`${namespace}/${name}: cannot be previewed: ${problem}`];
   if (changes.length + refused.length + identity.length === 0) return [];
   return [
     `${namespace}/${name}${revision === null ? '' : ` (revision ${revision})`}`,
@@ -55,12 +56,12 @@ function asText(
   changed: number,
   refused: number,
 ): string {
-  const last = `${changed} of ${all.length} deployments would change at their next revision under ${version}; none restarts before.`;
+  const last = `${changed} of ${all.length} deployments would change at their next revision with ${version}. None restarts before that.`;
   const rules =
     refused === 0
       ? []
-      : [`${refused} of ${all.length} have fields that ${version} would refuse if they were new.`];
-  const policies = 'NetworkPolicies change with the upgrade itself; no pod restarts for them.';
+      : [`${refused} of ${all.length} have fields that ${version} rejects in new revisions.`];
+  const policies = 'NetworkPolicies change with the upgrade itself. They restart no pods.';
   return [...all.flatMap(blockOf), last, policies, ...rules].join('\n');
 }
 

@@ -15,7 +15,9 @@ function plain(document: Document, file: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 0 });
   } catch {
-    throw new ClientUsageError(`failed to read ${file}: aliases (*name) are not taken; write the value out`);
+    throw new ClientUsageError(
+      `failed to read ${file}: aliases (*name) are not supported; write out the value`,
+    );
   }
 }
 
@@ -33,9 +35,9 @@ export async function readBody(file: string | undefined): Promise<Record<string,
   const document = parseDocument(text, { prettyErrors: false });
   const [error] = document.errors;
   if (error !== undefined)
-    throw new ClientUsageError(`failed to read ${file}: no JSON and no YAML (${error.code})`);
+    throw new ClientUsageError(`failed to read ${file}: neither JSON nor YAML (${error.code})`);
   const value = plain(document, file);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ClientUsageError(`failed to read ${file}: it holds no object`);
+    throw new ClientUsageError(`failed to read ${file}: it does not contain an object`);
   return value as Record<string, unknown>;
 }

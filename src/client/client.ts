@@ -71,10 +71,10 @@ interface NoAnswer {
 function noAnswer(error: unknown): NoAnswer {
   const { name, cause } = error as Error;
   if (name === 'TimeoutError')
-    return { message: `no answer within ${TIMEOUT_MS / 1000} seconds`, again: true };
+    return { message: `no response within ${TIMEOUT_MS / 1000} seconds`, again: true };
   const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
   if (message === 'unexpected redirect')
-    return { message: 'it redirects elsewhere, where no key is sent', again: false };
+    return { message: 'it redirects to another address, and the key is not sent there', again: false };
   if (typeof code !== 'string' || code.startsWith('UND_ERR_INVALID'))
     return { message: 'the request cannot be sent', again: false };
   return { message: typeof message === 'string' && message !== '' ? message : code, again: true };
@@ -95,7 +95,7 @@ async function send(url: URL, request: Request, goesOn: boolean): Promise<Respon
     if (goesOn && response.ok) clearTimeout(timer);
     return response;
   } catch (error) {
-    return request.signal.aborted ? { message: 'the time is up', again: false } : noAnswer(error);
+    return request.signal.aborted ? { message: 'the timeout expired', again: false } : noAnswer(error);
   }
 }
 
@@ -122,14 +122,17 @@ async function sendPatiently(
 async function bodyOf(response: Response): Promise<unknown> {
   const { origin } = new URL(response.url);
   const text = await response.text().catch(() => {
-    throw new ApiProblem(null, `failed to reach ${origin}: its answer broke off`);
+    throw new ApiProblem(null, `failed to reach ${origin}: the response was cut off`);
   });
   if (text === '') return null;
   try {
     return JSON.parse(text);
   } catch {
     // A 404 of somebody else says nothing about the deployment.
-    throw new ApiProblem(null, `${response.status}: what answers at ${origin} is not this API (no JSON)`);
+    throw new ApiProblem(
+      null,
+      `${response.status}: the server at ${origin} is not this API (the response is not JSON)`,
+    );
   }
 }
 
@@ -146,8 +149,11 @@ async function* linesOf(response: Response): AsyncGenerator<unknown> {
     }
   } catch (error) {
     if (error instanceof SyntaxError)
-      throw new ApiProblem(null, `${response.status}: what answers at ${origin} is not this API (no JSON)`);
-    throw new ApiProblem(null, `failed to reach ${origin}: its answer broke off`);
+      throw new ApiProblem(
+        null,
+        `${response.status}: the server at ${origin} is not this API (the response is not JSON)`,
+      );
+    throw new ApiProblem(null, `failed to reach ${origin}: the response was cut off`);
   }
 }
 

@@ -9,14 +9,14 @@ import type { Outcome } from './watch.ts';
 
 /** The command line of API users. */
 
-/** From the environment; the key never comes by the command line, which every user of the machine can read. */
+/** From the environment. The key is never a command-line argument, because every user of the machine can read these. */
 export interface ClientSettings {
   readonly url: string | undefined;
   readonly apiKey: string | undefined;
   readonly tenantId: string | undefined;
 }
 
-/** What scripts can rely on. */
+/** Stable for scripts. */
 const EXIT = { reached: 0, failed: 1, usage: 2, unknown: 3, interrupted: 130 } as const;
 
 const OPTIONS_HELP = `
@@ -25,14 +25,14 @@ Options of all these commands:
   --url URL                      base URL of the API; default: BERTH_URL
 
 Options of create, patch, delete, rollback, redeploy (and --timeout of watch):
-  --wait                         wait until it is settled: READY, or failed, or gone
+  --wait                         wait until it is READY, has failed or is deleted
   --timeout SECONDS              timeout, default: 900. The rollout continues after the timeout
 
-An option that a command does not know is refused.
+Unknown options are an error.
 
-BERTH_API_KEY holds the key, BERTH_TENANT_ID the tenant for keys that may name one.
-Exit codes: 0 done, 1 the API refused, the deployment failed or the time was up, 2 wrong usage, 3 could not be found out: the API was
-not reached, or too busy, 130 interrupted.`;
+BERTH_API_KEY is the API key. BERTH_TENANT_ID selects the tenant, for keys that have access to several.
+Exit codes: 0 success; 1 the API rejected the request, the deployment failed, or the timeout expired; 2 wrong usage;
+3 unknown, because the API was not reachable or too busy; 130 interrupted.`;
 
 const HELPS: Readonly<Record<string, string>> = {
   deployments: DEPLOYMENTS_HELP,
@@ -58,7 +58,7 @@ function secondsOf(word: string): number {
 
 function baseUrl(given: string | undefined): string {
   if (given === undefined || given === '')
-    throw new ClientUsageError('BERTH_URL is not set: where is the API? (or --url URL)');
+    throw new ClientUsageError('BERTH_URL is not set: set it to the URL of the API, or use --url URL');
   if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol))
     throw new ClientUsageError('the URL of the API (BERTH_URL, --url) must be an http or https URL');
   return given;
@@ -70,7 +70,9 @@ const HEADER_VALUE = /^[\x21-\x7e]+$/;
 /** @throws ClientUsageError, without the value: it may be a key with something behind it */
 function headerValue(variable: string, value: string): string {
   if (!HEADER_VALUE.test(value))
-    throw new ClientUsageError(`${variable} holds more than visible ASCII characters: is it cut out whole?`);
+    throw new ClientUsageError(
+      `${variable} contains other than visible ASCII characters: check that it was copied correctly`,
+    );
   return value;
 }
 
@@ -107,7 +109,7 @@ async function run(
     console.log(`${HELPS[resource]}\n${OPTIONS_HELP}`);
     return 'reached';
   }
-  if (rest.length === 0) throw new ClientUsageError(`no command of berth ${resource} is named`);
+  if (rest.length === 0) throw new ClientUsageError(`berth ${resource} needs a command`);
   const timeoutSeconds = secondsOf(values.timeout);
   const context = contextFrom(values, settings, stopped);
   if (resource === 'revisions') return revisionsCommand(context, { wait: values.wait, timeoutSeconds }, rest);

@@ -11,13 +11,13 @@ import { type Outcome, watch } from './watch.ts';
 
 export const DEPLOYMENTS_HELP = `usage: berth deployments COMMAND [OPTIONS]
 
-  list [--status STATUS] [--name-contains TEXT]   all of the tenant's
+  list [--status STATUS] [--name-contains TEXT]   all deployments of the tenant
   get DEPLOYMENT
-  create -f FILE [--wait]      from JSON or YAML; - is standard input
+  create -f FILE [--wait]      FILE is JSON or YAML, - is standard input
   patch DEPLOYMENT -f FILE [--wait]
   delete DEPLOYMENT [--delete-tracing-project] [--wait]
-  watch DEPLOYMENT             until it is READY, or has failed
-  push-token DEPLOYMENT        short-lived credentials to push its image (internal_image); with -o json for a script
+  watch DEPLOYMENT             wait until it is READY or has failed
+  push-token DEPLOYMENT        create short-lived credentials to push its image (internal_image). In scripts, use -o json
 
 DEPLOYMENT is an id or a name.`;
 
@@ -237,10 +237,10 @@ export function deploymentsCommand(
 ): Promise<End> {
   const [verb = '', ...rest] = words;
   const command = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
-  if (command === undefined) throw new ClientUsageError(`berth deployments: "${verb}" is no command`);
+  if (command === undefined) throw new ClientUsageError(`berth deployments: "${verb}" is not a command`);
   if (rest.length !== command.words)
     throw new ClientUsageError(
-      `berth deployments ${verb}: ${command.words === 0 ? 'takes no name' : 'name one deployment'}`,
+      `berth deployments ${verb}: ${command.words === 0 ? 'takes no argument' : 'needs one DEPLOYMENT'}`,
     );
   return command.run(context, options, rest[0] ?? '');
 }

@@ -7,14 +7,15 @@ import { findDeployment, findRevisionId } from './lookup.ts';
 
 export const LOGS_HELP = `usage: berth logs DEPLOYMENT [OPTIONS]
 
-What the pods of a deployment print, and its database and cache; read in the cluster, nothing is kept.
+Prints the output of the pods of a deployment, and of its database and cache. Berth reads it from the cluster and does not
+store it.
 
   --component NAME      api, queue, orchestrator, executor, database or cache; default: all
-  --revision REVISION   only of pods of this revision: an id or a number
-  --since TIME          ISO 8601, or how long ago: 30s, 10m, 3h, 2d
-  --limit LINES         of each container, its newest; default: 500
-  --follow              go on with what is written from now on
-  --previous            of containers that run again, what their runs before printed: why one crashed
+  --revision REVISION   only pods of this revision: an id or a number
+  --since TIME          ISO 8601, or a duration: 30s, 10m, 3h, 2d
+  --limit LINES         newest lines of each container, default: 500
+  --follow              continue with new lines
+  --previous            output of the previous runs of restarted containers, to find out why one crashed
 
 DEPLOYMENT is an id or a name.`;
 
@@ -39,7 +40,7 @@ export function sinceTime(word: string, now: Date): string {
   const time =
     count === undefined ? date : new Date(now.getTime() - Number(count) * (SECONDS[unit] ?? 1) * 1000);
   if (Number.isNaN(time.getTime()))
-    throw new ClientUsageError(`--since must be a time, or how long ago, such as 10m; it is "${word}"`);
+    throw new ClientUsageError(`--since must be a time or a duration such as 10m, not "${word}"`);
   return time.toISOString();
 }
 
@@ -59,10 +60,12 @@ export async function logsCommand(
 ): Promise<'reached'> {
   const [name, ...rest] = words;
   if (name === undefined || rest.length > 0)
-    throw new ClientUsageError('berth logs: name one deployment, and nothing else');
+    throw new ClientUsageError('berth logs: needs exactly one DEPLOYMENT');
   const { component, revision, since, limit, previous } = options;
   if (previous && context.follow)
-    throw new ClientUsageError('--previous and --follow: a run that is over prints no more');
+    throw new ClientUsageError(
+      '--previous and --follow cannot be combined: a previous run prints no new lines',
+    );
   if (limit !== undefined && !/^\d+$/.test(limit))
     throw new ClientUsageError('--limit must be a number of lines');
   const from = since === undefined ? undefined : sinceTime(since, new Date());

@@ -29,7 +29,7 @@ async function byName(client: Client, name: string, mask: boolean): Promise<Depl
   if (same === undefined && live.length > 1)
     throw new ApiProblem(
       409,
-      `"${name}" is the name of several deployments: ${live.map(({ id }) => id).join(', ')}. Name one by its id.`,
+      `"${name}" is the name of several deployments: ${live.map(({ id }) => id).join(', ')}. Use an id.`,
     );
   return same ?? found[0] ?? null;
 }
@@ -47,7 +47,7 @@ export async function findDeployment(client: Client, word: string, mask: boolean
   if (named !== null && identified !== null && named.id !== identified.id)
     throw new ApiProblem(
       409,
-      `"${word}" is the id of the deployment "${identified.name}" and the name of another, ${named.id}: name the first by its name, the second by its id`,
+      `"${word}" is the id of the deployment "${identified.name}" and the name of another, ${named.id}: use the name of the first, or the id of the second`,
     );
   const found = identified ?? named;
   if (found === null) throw new ApiProblem(404, `404: there is no deployment "${word}"`);

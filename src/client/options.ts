@@ -56,9 +56,9 @@ function commandOf([resource = '', verb = '']: readonly string[]): string | null
 function refusal(option: string, positionals: readonly string[]): ClientUsageError {
   const command = commandOf(positionals);
   if (command === null)
-    return new ClientUsageError(`${option} is no option of berth ${positionals[0] ?? ''}`);
+    return new ClientUsageError(`${option} is not an option of berth ${positionals[0] ?? ''}`);
   return new ClientUsageError(
-    `berth ${command} does not take ${option}: leave it out, or use one of ${listed(TAKEN[command] ?? [])}`,
+    `berth ${command} does not have the option ${option}: remove it, or use one of ${listed(TAKEN[command] ?? [])}`,
   );
 }
 

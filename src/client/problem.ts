@@ -2,7 +2,7 @@ import type { FieldErrors } from './api-types.ts';
 
 /** What went wrong with a call, for people. */
 
-/** The API refused, failed or could not be reached. The message tells where and why, line by line. */
+/** The API rejected the call, failed or could not be reached. The message gives the place and the cause, line by line. */
 export class ApiProblem extends Error {
   /** null: there was no answer. */
   readonly status: number | null;
@@ -13,10 +13,10 @@ export class ApiProblem extends Error {
   }
 }
 
-/** Busy, behind a gateway that has nobody to ask, or asked too often: the next try may be answered. */
+/** Busy, behind a gateway without a backend, or rate limited: the next try may succeed. */
 const PASSING: ReadonlySet<number | null> = new Set([null, 429, 500, 502, 503, 504]);
 
-/** Whether a problem may be gone in a moment, and says nothing of what was asked about. */
+/** Whether a problem may be temporary, so that it says nothing about the requested object. */
 export function isPassing(error: unknown): error is ApiProblem {
   return error instanceof ApiProblem && PASSING.has(error.status);
 }
@@ -36,7 +36,7 @@ function place(loc: readonly (string | number)[]): string {
 function reasons(body: unknown): string[] {
   if (isFieldErrors(body)) return body.detail.map(({ loc, msg }) => `${place(loc)}: ${msg}`);
   const detail = (body as { detail?: unknown } | null)?.detail;
-  return [typeof detail === 'string' ? detail : 'The answer says no more.'];
+  return [typeof detail === 'string' ? detail : 'The response contains no details.'];
 }
 
 /** An answer of 400 and above as a problem. */
@@ -45,5 +45,5 @@ export function problemOf(status: number, body: unknown, requestId: string | nul
   const lines = reasons(body);
   const [only] = lines;
   if (lines.length === 1 && !isFieldErrors(body)) return new ApiProblem(status, `${status}: ${only}${id}`);
-  return new ApiProblem(status, [`${status}: refused${id}`, ...lines.map((line) => `  ${line}`)].join('\n'));
+  return new ApiProblem(status, [`${status}: rejected${id}`, ...lines.map((line) => `  ${line}`)].join('\n'));
 }

@@ -12,12 +12,12 @@ export const REVISIONS_HELP = `usage: berth revisions COMMAND DEPLOYMENT [REVISI
 
   list DEPLOYMENT
   get DEPLOYMENT [REVISION]
-  explain DEPLOYMENT [REVISION]     why it is where it is, and what to do
-  rollback DEPLOYMENT REVISION [--wait]      a new revision with that one's content, secrets included
-  redeploy DEPLOYMENT [REVISION] [--wait]    the same content again
-  build-logs DEPLOYMENT [REVISION]  what its build printed; --follow: until the build has ended
+  explain DEPLOYMENT [REVISION]     show the reason of its status, and what to do
+  rollback DEPLOYMENT REVISION [--wait]      create a new revision with the content of REVISION, including its secrets
+  redeploy DEPLOYMENT [REVISION] [--wait]    create a new revision with the same content
+  build-logs DEPLOYMENT [REVISION]  print the log of its build; --follow: until the build ends
 
-DEPLOYMENT is an id or a name, REVISION an id or a number; default: the latest one.`;
+DEPLOYMENT is an id or a name. REVISION is an id or a number. Default: the latest revision.`;
 
 type Explanation = Operations['explainRevision']['answer'];
 type End = Outcome['end'];
@@ -178,10 +178,10 @@ export async function revisionsCommand(
 ): Promise<End> {
   const [verb = '', name, revision, ...rest] = words;
   const command = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
-  if (command === undefined) throw new ClientUsageError(`berth revisions: "${verb}" is no command`);
-  if (name === undefined) throw new ClientUsageError(`berth revisions ${verb}: name a deployment`);
+  if (command === undefined) throw new ClientUsageError(`berth revisions: "${verb}" is not a command`);
+  if (name === undefined) throw new ClientUsageError(`berth revisions ${verb}: needs a DEPLOYMENT`);
   if (command.needsRevision && revision === undefined)
-    throw new ClientUsageError(`berth revisions ${verb}: name a revision, by number or id`);
+    throw new ClientUsageError(`berth revisions ${verb}: needs a REVISION, by number or id`);
   if (rest.length > 0 || words.length - 1 > command.most)
     throw new ClientUsageError(`berth revisions ${verb}: "${words.at(-1)}" is not expected here`);
   const deployment = await findDeployment(context.client, name, true);

@@ -49,14 +49,14 @@ function settled(
   if (status === 'READY' && isWanted && active !== latest && isThere)
     return {
       end: 'reached',
-      message: `${name} is READY with this revision active; a newer one is on its way`,
+      message: `${name} is READY with this revision active; a newer revision is in progress`,
     };
   if (status === 'READY' && isWanted && isThere)
     return { end: 'reached', message: `${name} is READY with its latest revision active` };
   // So is one whose first build has failed: of a revision that is there it tells nothing by itself.
   const isMeant = latest === null || deployment.effective_resource_spec.max_scale === 0;
   return status === 'UNUSED' && isMeant
-    ? { end: 'reached', message: `${name} is UNUSED: nothing of it is to run` }
+    ? { end: 'reached', message: `${name} is UNUSED: no pods are desired` }
     : null;
 }
 
@@ -134,7 +134,7 @@ async function look(
   try {
     const deployment = await read(client, id, signal);
     if (deployment === null)
-      return { outcome: { end: 'reached', message: 'the deployment is gone' }, line: '', isTold: true };
+      return { outcome: { end: 'reached', message: 'the deployment is deleted' }, line: '', isTold: true };
     const outcome = settled(deployment, awaited) ?? (await failure(client, deployment, awaited, signal));
     const line = `${cell(deployment.name)}: ${deployment.status}  ${cell(waitsFor(deployment))}`;
     return { outcome, line, isTold: true };

@@ -18,55 +18,59 @@ const baseImage = (fallback: string) =>
 export const BUILDER_SETTINGS = {
   BERTH_BUILD_NODE_IMAGE: setting(
     baseImage('docker.io/library/node:{version}-bookworm-slim'),
-    'base of images whose Dockerfile Berth writes, for Node; {version} is the configuration’s',
+    'base image for Node, if Berth generates the Dockerfile. {version} is the version in the configuration',
     STEPS,
   ),
   BERTH_BUILD_PYTHON_IMAGE: setting(
     baseImage('docker.io/library/python:{version}-slim-bookworm'),
-    'the same for Python',
+    'base image for Python, if Berth generates the Dockerfile. {version} is the version in the configuration',
     STEPS,
   ),
   BERTH_BUILD_CA: setting(
     optional,
-    'PEM file of authorities that vouch for git hosts, beside the usual ones (in the steps’ image, or for the local builder)',
+    'PEM file of certificate authorities for git hosts, in addition to the usual ones (in the image of the build steps, or for the local builder)',
     ['builder', 'build-step'],
   ),
   BERTH_TERMINATION_LOG: setting(
     z.string().default('/dev/termination-log'),
-    'where a step of a build writes its last word',
+    'file to which a build step writes its result',
     ['build-step'],
   ),
   BERTH_BUILDER_UNSANDBOXED: setting(
     flag,
-    'true: the local builder may run. It runs strangers’ commands as processes of this machine, in no sandbox',
+    'true: allow the local builder. It runs the commands of builds as processes of this machine, without a sandbox',
     BUILDER,
   ),
-  BERTH_BUILDER_KUBECONFIG: setting(optional, 'kubeconfig of the local builder alone', BUILDER),
+  BERTH_BUILDER_KUBECONFIG: setting(optional, 'kubeconfig file for the local builder only', BUILDER),
   BERTH_BUILDER_NODE: setting(
     dnsSubdomainSchema.optional(),
-    'name of its Node; unset: berth-builder-HOSTNAME',
+    'name of the Node of the local builder. Unset: berth-builder-HOSTNAME',
     BUILDER,
   ),
-  BERTH_BUILDER_CAPACITY: setting(count(2), 'builds that it runs at a time', BUILDER),
+  BERTH_BUILDER_CAPACITY: setting(count(2), 'builds that the local builder runs at the same time', BUILDER),
   BERTH_BUILDER_FOLDER: setting(
     optional,
-    'folder for volumes and logs of its pods; unset: one in the temporary folder, of the node’s name',
+    'folder for volumes and logs of the pods of the local builder. Unset: a folder with the name of its Node in the temporary folder',
     BUILDER,
   ),
   BERTH_BUILDER_PATH: setting(
     optional,
-    'folders, as in PATH, that are looked in first for the commands of a build (buildctl)',
+    'folders, as in PATH, that are searched first for the commands of a build (buildctl)',
     BUILDER,
   ),
   BERTH_BUILDER_HOST: setting(
     z.string().default('127.0.0.1'),
-    'address under which the API server reaches it, for kubectl logs',
+    'address at which the API server reaches the local builder, for kubectl logs',
     BUILDER,
   ),
-  BERTH_BUILDER_PORT: setting(port(0), 'port for that; 0: a free one', BUILDER),
+  BERTH_BUILDER_PORT: setting(
+    port(0),
+    'port at which the API server reaches the local builder. 0: a free port',
+    BUILDER,
+  ),
   BERTH_BUILDER_CLIENT_CA: setting(
     optional,
-    'PEM file of the authority that issued the API server’s kubelet client certificate: nobody else reads logs. Must be set where BERTH_BUILDER_HOST is not on loopback',
+    'PEM file of the authority that issued the kubelet client certificate of the API server. Only clients with such a certificate can read logs. Required if BERTH_BUILDER_HOST is not a loopback address',
     BUILDER,
   ),
 } as const satisfies Record<string, Setting>;

@@ -80,12 +80,12 @@ export const CLUSTER_SETTINGS = {
   ),
   BERTH_CLOSED_NETWORKS: setting(
     networks,
-    'networks of pods, Services and nodes that are at public addresses, comma-separated: isolated apps, and builds, reach none of them, nor private ones',
+    'networks of pods, Services and nodes with public addresses, comma-separated. Isolated apps and builds cannot reach them. They cannot reach private networks either',
     CLUSTER,
   ),
   BERTH_OPEN_NETWORKS: setting(
     providerNetworks,
-    'networks of the cloud provider’s own services that isolated apps and builds may reach, comma-separated, of those that are closed by default: within 161.26.0.0/16 and 166.8.0.0/14 (IBM Cloud) and 168.63.129.16/32 (Azure)',
+    'networks of services of the cloud provider that isolated apps and builds may reach, comma-separated. Each must be within a network that is blocked by default: 161.26.0.0/16 and 166.8.0.0/14 (IBM Cloud), 168.63.129.16/32 (Azure)',
     CLUSTER,
   ),
 } as const satisfies Record<string, Setting>;

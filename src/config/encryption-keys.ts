@@ -13,7 +13,7 @@ export function parseEncryptionKeys(text: string | undefined): { id: string; key
       const key = Buffer.from(encoded, 'base64');
       if (!/^[A-Za-z0-9_-]{1,32}$/.test(id) || key.length !== 32) {
         throw new ConfigError([
-          'BERTH_ENCRYPTION_KEYS: each key is id:base64 of 32 bytes; make one with: echo "k1:$(openssl rand -base64 32)"',
+          'BERTH_ENCRYPTION_KEYS: each key is id:base64 of 32 bytes; create one with: echo "k1:$(openssl rand -base64 32)"',
         ]);
       }
       return { id, key };

@@ -57,7 +57,7 @@ export const HUB_SETTINGS = {
   ),
   BERTH_LOST_ENCRYPTION_KEYS: setting(
     csv,
-    'ids of encryption keys that are lost for good. The API starts, although it cannot decrypt their data',
+    'ids of lost encryption keys. The API starts although it cannot decrypt their data',
     HUB,
   ),
   BERTH_BOOTSTRAP_API_KEY: secret(
@@ -111,7 +111,7 @@ export const HUB_SETTINGS = {
   ),
   BERTH_DELETION_GRACE: setting(
     z.coerce.number().int().min(0).max(31_536_000).default(0),
-    'seconds in which a deleted deployment can be restored. It does not run meanwhile. Then its data is deleted',
+    'seconds in which a deleted deployment can be restored. Its pods do not run in this time. After it, its data is deleted',
     HUB,
   ),
   BERTH_GIT_ALLOW_PRIVATE: setting(

@@ -16,7 +16,7 @@ const hosts = csv.refine(
 export const IMAGE_SETTINGS = {
   BERTH_RESOLVE_IMAGES: setting(
     flag,
-    'false: images run as they are named. Unset: the operator resolves a tag to its digest when a revision starts (docs/image-digests.md)',
+    'false: images run as specified. Unset: the operator resolves a tag to its digest when a revision starts (docs/image-digests.md)',
     OPERATOR,
   ),
   BERTH_RESOLVE_TIMEOUT_SECONDS: setting(

@@ -68,5 +68,5 @@ export function unknownSettings(
 
 /** An unknown setting in words. */
 export function describeUnknown({ name, nearest }: Pick<UnknownSetting, 'name' | 'nearest'>): string {
-  return `${name}: no such setting in this version${nearest === null ? '' : `; is ${nearest} meant?`}`;
+  return `${name}: this version does not have this setting${nearest === null ? '' : `; did you mean ${nearest}?`}`;
 }

@@ -22,10 +22,10 @@ export const flag = z
 
 /** Why a text is no URL that Berth itself, or the pods, may call; null: it is one. */
 function urlProblem(text: string): string | null {
-  if (/\s/.test(text) || !URL.canParse(text)) return 'is no URL';
+  if (/\s/.test(text) || !URL.canParse(text)) return 'is not a URL';
   const { protocol, username, password, search, hash } = new URL(text);
   if (protocol !== 'https:' && protocol !== 'http:') return 'is not http or https';
-  if (username !== '' || password !== '') return 'holds a user or password; a token has a setting of its own';
+  if (username !== '' || password !== '') return 'contains a user or password; use the setting for the token';
   return search === '' && hash === '' ? null : "must not contain '?' or '#'";
 }
 /** A base URL without secrets in it; it may be on a private network. */
@@ -34,7 +34,10 @@ export const baseUrl = z
   .superRefine((text, ctx) => {
     const message = urlProblem(text);
     if (message !== null) {
-      ctx.addIssue({ code: 'custom', message: `${message}; next: set it to one such as https://host/path` });
+      ctx.addIssue({
+        code: 'custom',
+        message: `${message}; next: set it to a URL such as https://host/path`,
+      });
     }
   })
   .optional();
@@ -68,11 +71,11 @@ function isPartialNetwork(text: string): boolean {
 /** Networks that a NetworkPolicy may except. */
 export const networks = csv.refine(
   (parts) => parts.every(isPartialNetwork),
-  'must be networks by their first address and not of everything, such as 203.0.113.0/24, comma-separated',
+  'must be networks, each with its first address, such as 203.0.113.0/24, comma-separated. A network of all addresses is not valid',
 );
 
 /** Provider networks, or parts of them, that a platform opens. */
 export const providerNetworks = networks.refine(
   (parts) => parts.every((part) => !isPartialNetwork(part) || isProviderNetwork(part)),
-  `must be within ${PROVIDER_NETWORKS.join(', ')}: no other network can be opened`,
+  `must be within ${PROVIDER_NETWORKS.join(', ')}: other networks cannot be opened`,
 );

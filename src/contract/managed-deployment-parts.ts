@@ -54,12 +54,12 @@ export const databaseSchema = z
     external: z
       .boolean()
       .default(false)
-      .describe('True: the env Secret holds DATABASE_URI_CUSTOM and no database is run.'),
+      .describe('True: the env Secret contains DATABASE_URI_CUSTOM, and Berth runs no database.'),
     resources: resourcesSchema.optional(),
     storage: quantitySchema
       .default('10Gi')
       .describe(
-        'Size of the volume. It may grow; it may be lowered to the capacity of the volume, which takes back an expansion that is refused or not finished.',
+        'Size of the volume. It can be raised. It can be lowered down to the capacity of the volume, which cancels an expansion that was rejected or is not finished.',
       ),
     maxConnections: z.int().min(1).max(100_000).default(100).describe("PostgreSQL's max_connections."),
     poolSize: z.int().min(1).max(10_000).default(5).describe('DATABASE_POOL_SIZE of each pod.'),
@@ -70,7 +70,7 @@ export const databaseSchema = z
       .enum(['Retain', 'Delete'])
       .default('Retain')
       .describe(
-        'Whether volume and credentials are kept or deleted with this resource. With a deploymentId they are retained, whatever this says: the hub deletes them.',
+        'Whether volume and credentials are kept or deleted with this resource. With a deploymentId, they are always retained, and the hub deletes them.',
       ),
   })
   .describe('The PostgreSQL database of the deployment.');
@@ -80,7 +80,7 @@ export const cacheSchema = z
     external: z
       .boolean()
       .default(false)
-      .describe('True: the env Secret holds CACHE_URI_CUSTOM and no cache is run.'),
+      .describe('True: the env Secret contains CACHE_URI_CUSTOM, and Berth runs no cache.'),
     resources: resourcesSchema.optional(),
     maxMemoryMb: z.int().min(1).default(512).describe('Memory for data, in MiB.'),
   })
@@ -102,12 +102,12 @@ export const podTemplateSchema = z
       .string()
       .max(253)
       .optional()
-      .describe('ServiceAccount of the app pods; absent: one of their own.'),
+      .describe('ServiceAccount of the app pods. Absent: Berth creates one for them.'),
     imagePullSecrets: z
       .array(z.strictObject({ name: z.string().max(253).describe('Name of the Secret.') }))
       .max(RESOURCE_LIMITS.imagePullSecrets + 1)
       .optional()
-      .describe('Secrets to pull the images with: those that were asked for, and the one of the platform.'),
+      .describe('Secrets to pull the images with: the requested ones, and the one of the platform.'),
     volumes: z.array(volumeSchema).max(64).optional().describe('Volumes of the app pods.'),
     volumeMounts: z.array(volumeMountSchema).max(128).optional().describe('Mounts of the app container.'),
     initContainers: z.array(containerSchema).max(20).optional().describe('Init containers, in order.'),
@@ -128,15 +128,13 @@ export const tracingSchema = z
       .array(z.enum(TRACING_ENV_NAMES))
       .max(TRACING_ENV_NAMES.length)
       .optional()
-      .describe(
-        'OpenTelemetry variables that the env Secret holds: these win over the ones of the platform.',
-      ),
+      .describe('OpenTelemetry variables in the env Secret. They override those of the platform.'),
     exporterVariables: z
       .array(z.string().max(128).regex(EXPORTER_VARIABLE))
       .max(64)
       .optional()
       .describe(
-        'Further variables that the env Secret holds and that say where telemetry goes: endpoints, proxies, certificates. With these the headers of the platform are not sent to another endpoint than its own.',
+        'Other variables in the env Secret that set the target of telemetry: endpoints, proxies, certificates. With these, the headers of the platform are not sent to an endpoint of the tenant.',
       ),
   })
   .describe('Tracing.');

@@ -17,8 +17,12 @@ const revisionSchema = z
       .string()
       .max(64)
       .optional()
-      .describe("The hub's id of the revision; absent on resources without a record."),
-    number: z.int().min(1).default(1).describe('1, 2, 3 …; names the stored templates and the env Secret.'),
+      .describe('Id of the revision in the hub. Absent on resources applied by hand.'),
+    number: z
+      .int()
+      .min(1)
+      .default(1)
+      .describe('1, 2, 3 …. Part of the names of the stored templates and the env Secret.'),
     image: imageString.optional(),
     envSecretName: z
       .string()
@@ -39,15 +43,15 @@ const failedSchema = z
         number: z.int().min(1).describe('Number of the revision.'),
       })
       .optional()
-      .describe('The revision that is to serve instead: the one that was active last.'),
+      .describe('The revision to run instead: the last active one.'),
     observedGeneration: z
       .int()
       .min(0)
       .optional()
-      .describe("The hub's generation that was last seen in effect: no status tells of it."),
+      .describe('The last generation of the hub that was observed in effect, if no status contains it.'),
   })
   .describe(
-    'The hub knows that the wanted revision has failed. Read where no status tells of it, as on a resource that was lost.',
+    'The hub knows that the desired revision failed. Used if no status contains the failure, such as on a resource that was lost.',
   );
 
 const time = z.string().max(40);
@@ -55,12 +59,12 @@ const time = z.string().max(40);
 /** Told only where it holds, like `failed`. */
 const deletionSchema = z
   .strictObject({
-    requestedAt: time.describe('When deletion was asked for.'),
+    requestedAt: time.describe('When the deletion was requested.'),
     restorableUntil: time.describe(
-      'Until then everything but pods and route is kept and the hub can take the deletion back; then this resource goes, with all of its data.',
+      'End of the grace period. Until then, everything except pods and route is kept, and the hub can cancel the deletion. Then this resource is deleted with all of its data.',
     ),
   })
-  .describe('The deployment is on its way out.');
+  .describe('Set while the deployment is being deleted.');
 
 /** `spec` of a ManagedDeployment: what is wanted. Written by the listener, or by hand where there is no record. */
 export const managedDeploymentSpecSchema = z
@@ -70,7 +74,7 @@ export const managedDeploymentSpecSchema = z
       .max(64)
       .optional()
       .describe(
-        "The hub's id of the deployment, which one resource of a namespace may have; absent: the resource's uid is used in labels.",
+        'Id of the deployment in the hub. Only one resource of a namespace can have it. Absent: labels use the uid of the resource.',
       ),
     tenantId: z.string().max(64).optional().describe("The hub's id of the owner."),
     displayName: z.string().max(128).optional().describe('Name of the deployment as its owner wrote it.'),
@@ -78,9 +82,9 @@ export const managedDeploymentSpecSchema = z
       .int()
       .min(0)
       .default(0)
-      .describe("The hub's generation of what is wanted; reported back once seen."),
+      .describe('Generation of the desired state in the hub. It is reported when it is observed.'),
     source: sourceSchema.default('external_image'),
-    suspend: z.boolean().default(false).describe('True: run nothing, keep the data.'),
+    suspend: z.boolean().default(false).describe('True: run no pods, keep the data.'),
     deletion: deletionSchema.optional(),
     revision: revisionSchema,
     build: buildSpecSchema.optional(),

@@ -4,15 +4,15 @@ import { z } from 'zod';
 export const CONDITION_TYPES = {
   DatabaseReady: 'The database accepts connections, or an external one is used.',
   CacheReady: 'The cache is available, or an external one is used.',
-  ImageReady: "The wanted revision's image is known.",
+  ImageReady: 'The image of the desired revision is known.',
   Progressing:
-    'A rollout is under way (True) or not (False, with how the last one ended, or Reconciling while what runs is mended or scaled).',
-  Serving: 'The active revision has an available api pod; independent of updates.',
+    'True while a rollout is in progress. Otherwise False, with the result of the last rollout, or with Reconciling while running workloads are repaired or scaled.',
+  Serving: 'The active revision has an available api pod. Rollouts of other revisions do not matter.',
   RouteReady:
-    'The route from custom_url to the app is there. Absent where no URL is wanted, or Berth makes no routes.',
-  Ready: 'The wanted revision and generation are fully there.',
-  SecretsReadable: 'Only shown when False: the stored secrets cannot be decrypted.',
-  Paused: 'The annotation berth.dev/paused stops the operator from touching the workloads.',
+    'The route from custom_url to the app exists. Absent if there is no URL, or if Berth does not create routes.',
+  Ready: 'The desired revision and generation are completely in effect.',
+  SecretsReadable: 'Shown only when False: the stored secrets cannot be decrypted.',
+  Paused: 'The annotation berth.dev/paused is set, so the operator does not change the workloads.',
 } as const;
 export type ConditionType = keyof typeof CONDITION_TYPES;
 
@@ -21,96 +21,99 @@ export const REASONS = {
   // data services
   DatabaseAvailable: 'The database pod is ready.',
   DatabaseStarting: 'The database pod is not ready yet.',
-  DatabaseUnavailable: 'The database pod was ready, and is not any more.',
-  ExternalDatabase: 'DATABASE_URI_CUSTOM is set; no database is run.',
+  DatabaseUnavailable: 'The database pod was ready, but is not ready now.',
+  ExternalDatabase: 'DATABASE_URI_CUSTOM is set, so Berth runs no database.',
   CacheAvailable: 'The cache pod is ready.',
   CacheStarting: 'The cache pod is not ready yet.',
-  CacheUnavailable: 'The cache pod was ready, and is not any more.',
-  ExternalCache: 'CACHE_URI_CUSTOM is set; no cache is run.',
-  VolumeNotExpandable: 'The storage class refuses to grow the volume.',
-  VolumeResizing: 'The volume is being grown.',
-  VolumeBeingDeleted: "Somebody deleted the database's volume claim; its pod is all that keeps the data.",
+  CacheUnavailable: 'The cache pod was ready, but is not ready now.',
+  ExternalCache: 'CACHE_URI_CUSTOM is set, so Berth runs no cache.',
+  VolumeNotExpandable: 'The storage class does not allow the volume to be expanded.',
+  VolumeResizing: 'The volume is being expanded.',
+  VolumeBeingDeleted:
+    'The volume claim of the database was deleted. Only its running pod still keeps the data.',
   VolumeLost: "The database's volume claim has lost its PersistentVolume.",
-  CredentialsLost: "The Secrets with the database's password are gone.",
+  CredentialsLost: 'The Secrets with the password of the database do not exist any more.',
   EnvironmentMissing:
-    'A Secret that the listener makes is gone: the environment of a revision, or the credentials for its image.',
+    'A Secret of the listener does not exist any more: the environment of a revision, or the credentials for its image.',
   // image
-  ImageGiven: 'The image is used as given.',
+  ImageGiven: 'The image is used as specified.',
   ImageResolved: 'The image was resolved to a digest.',
-  ImageResolving: 'The registry is asked for the digest of the image.',
-  ImageUnresolved: 'The digest of the image could not be looked up; it is used as given.',
-  ImageNotFound: 'The registry says that the image does not exist (any more).',
+  ImageResolving: 'Berth is asking the registry for the digest of the image.',
+  ImageUnresolved: 'The digest of the image could not be resolved. The image is used as specified.',
+  ImageNotFound: 'The registry reports that the image does not exist.',
   AwaitingBuild: 'The image is not built yet.',
-  NoImage: 'No image is named yet.',
+  NoImage: 'No image is specified yet.',
   // builds
   Building: 'The image is being built.',
   ImageBuilt: 'The image was built and pushed.',
   BuildFailed: 'The image could not be built from its Dockerfile.',
-  BuildConfigInvalid: 'The configuration file of the application is missing in the repository, or not right.',
+  BuildConfigInvalid:
+    'The configuration file of the application does not exist in the repository, or is not valid.',
   RefNotFound: 'The repository has no such branch, tag or commit.',
-  GitHostRefused: 'The git host does not let the repository be read.',
-  GitHostUnavailable: 'The git host does not answer.',
-  RegistryRefused: 'The registry of the platform refuses the image.',
-  RegistryUnavailable: 'The registry of the platform, or that of a base image, does not answer.',
-  BuildTooLarge: 'The build needs more memory or room on disk than it may have.',
-  BuildTimeout: 'The build took longer than it may.',
-  BuildLost: 'The pod of the build was lost, again and again.',
-  BuildsUnavailable: 'The platform builds nothing: a setting of its is missing.',
+  GitHostRefused: 'The git host denies read access to the repository.',
+  GitHostUnavailable: 'The git host does not respond.',
+  RegistryRefused: 'The registry of the platform rejects the image.',
+  RegistryUnavailable: 'The registry of the platform, or that of a base image, does not respond.',
+  BuildTooLarge: 'The build needs more memory or disk space than its limit.',
+  BuildTimeout: 'The build exceeded its time limit.',
+  BuildLost: 'The pod of the build was lost several times.',
+  BuildsUnavailable: 'The platform cannot build images, because a setting is missing.',
   // rollout
   AwaitingDataServices: 'The rollout starts when database and cache are ready.',
   RolloutInProgress: 'Components are being updated.',
-  RolloutComplete: 'Every component runs the wanted revision.',
-  RolloutFailed: 'The wanted revision did not come up.',
+  RolloutComplete: 'Every component runs the desired revision.',
+  RolloutFailed: 'The rollout of the desired revision failed.',
   RolloutDeadlineExceeded: 'The rollout did not finish within its deadline.',
-  RolledBack: "The active revision's stored templates were applied again.",
-  Interrupted: 'A newer revision took over while this one was rolling.',
-  Superseded: 'A newer revision came before this one started.',
-  SwitchedOff: 'max_scale is 0: nothing is run.',
+  RolledBack: 'The stored templates of the active revision were applied again.',
+  Interrupted: 'A newer revision replaced this one during its rollout.',
+  Superseded: 'A newer revision replaced this one before it started.',
+  SwitchedOff: 'max_scale is 0, so no pods run.',
   NoRevision: 'There is no revision to run yet.',
   Available: 'At least one api pod of the active revision is available.',
   Unavailable: 'No api pod of the active revision is available.',
-  Converged: 'Everything wanted is there.',
-  Reconciling: 'The cluster is being brought to the wanted state.',
-  ReconcileFailed: 'A call to the cluster failed; it is tried again.',
-  Conflict: 'An object of the same name exists that Berth did not make.',
-  TakingOver: 'Another resource used the id of this deployment; what it runs is being stopped.',
-  Refused: 'The cluster refused an object.',
+  Converged: 'The cluster matches the desired state.',
+  Reconciling: 'The cluster is being changed to the desired state.',
+  ReconcileFailed: 'A call to the cluster failed. Berth retries it.',
+  Conflict: 'An object of the same name exists that Berth did not create.',
+  TakingOver: 'Another resource used the id of this deployment. Its workloads are being stopped.',
+  Refused: 'The cluster rejected an object.',
   FieldsChangedByCluster:
     'An admission policy or webhook of the cluster changes fields that Berth writes. With Ready True, the changes are safe.',
-  Paused: 'Paused by annotation.',
-  Resumed: 'The pausing annotation is gone: what is wanted is brought about again.',
-  // way in
-  RouteExists: 'The route to the app is there.',
-  RoutePending: 'The route to the app is being made, or its gateway has not accepted it yet.',
-  RouteRefused: 'No route may lead to the app: the gateway does not accept it, or the host is taken.',
-  RouteUnsupported: 'The cluster lacks the kind of object that routes are to be made of.',
+  Paused: 'The annotation berth.dev/paused is set.',
+  Resumed: 'The annotation berth.dev/paused was removed. The operator reconciles the desired state again.',
+  // routes
+  RouteExists: 'The route to the app exists.',
+  RoutePending: 'The route to the app is being created, or its gateway has not accepted it yet.',
+  RouteRefused: 'The app has no route: the gateway does not accept it, or another deployment uses the host.',
+  RouteUnsupported: 'The cluster does not have the kind of object that BERTH_ROUTING requires.',
   // failures of pods
   InvalidImageName: 'The image name cannot be parsed.',
   ImagePullFailed: 'The image cannot be pulled.',
   ContainerConfigInvalid: 'A container refers to something that does not exist.',
-  CrashLoop: 'A container keeps failing.',
+  CrashLoop: 'A container fails repeatedly.',
   Unschedulable: 'No node has room for a pod.',
-  QuotaExceeded: "The namespace's quota is used up.",
-  AdmissionRefused: 'An admission rule refused a pod.',
+  QuotaExceeded: 'The quota of the namespace is exhausted.',
+  AdmissionRefused: 'An admission rule rejected a pod.',
   MountFailed: 'A volume cannot be mounted.',
   ReadinessFailed: 'A pod runs but does not become ready.',
-  NodeLost: 'The node of a pod does not answer.',
-  Recovered: 'A failure that was reported of running pods is over.',
+  NodeLost: 'The node of a pod does not respond.',
+  Recovered: 'A reported failure of running pods is over.',
   // hub
   ListenerNeverSeen: 'The listener of this deployment has never connected.',
-  ListenerLost: "The listener's lease ran out: the cluster cannot be observed.",
+  ListenerLost: 'The lease of the listener expired, so the cluster is not observed.',
   ListenerReturned: 'The listener holds a lease again.',
-  ClusterUnreachable: 'The listener is connected, but its cluster does not answer.',
+  ClusterUnreachable: 'The listener is connected, but its cluster does not respond.',
   ListenerCreated: 'A listener was registered.',
   ListenerChanged: 'A listener was changed.',
   ListenerDeleted: 'A listener was deleted.',
-  UnknownResource: 'The cluster holds a ManagedDeployment whose id the hub does not know; it is left alone.',
+  UnknownResource:
+    'The cluster has a ManagedDeployment whose id the hub does not know. Berth does not change it.',
   IntegrationCreated: 'An integration was created.',
   IntegrationChanged: 'An integration was changed.',
   IntegrationDeleted: 'An integration was deleted.',
   TracingProjectCreated: 'The tracing backend has the tracing project.',
   TracingProjectFailed:
-    'The tracing backend did not take a message about a tracing project; it is sent again.',
+    'The tracing backend did not accept a message about a tracing project. Berth sends it again.',
   TracingProjectDeleted: 'A tracing project was deleted.',
   TagCreated: 'A tag key or value was created.',
   TagChanged: 'A tag key or value was renamed.',
@@ -122,33 +125,34 @@ export const REASONS = {
   ApiKeyRevoked: 'An API key was revoked.',
   Created: 'The deployment was created.',
   Patched: 'The deployment was changed.',
-  RevisionRequested: 'A new revision of the same content was asked for.',
-  RedeployRequested: 'The content of a revision was to be deployed again.',
-  RollbackRequested: 'The content of an earlier revision was asked for again.',
-  PushTokenIssued: 'Credentials to push images were given out.',
-  CommitPushed: 'A new commit of the tracked branch is to be built.',
-  PushNotBuilt: 'A push to the tracked branch could not be made into a revision.',
-  BranchUnreadable: 'The tracked branch cannot be looked at; it is tried again.',
-  BranchReadable: 'The tracked branch can be looked at again.',
-  DeletionRequested: 'Deletion was asked for.',
-  BeingDeleted: 'The custom resource is being deleted, with all that it owns.',
-  FinalizerBlocks: 'A finalizer keeps an object from being deleted.',
+  RevisionRequested: 'A new revision with the same content was requested.',
+  RedeployRequested: 'A redeploy of a revision was requested.',
+  RollbackRequested: 'A rollback to an earlier revision was requested.',
+  PushTokenIssued: 'Credentials to push images were issued.',
+  CommitPushed: 'A new commit of the tracked branch will be built.',
+  PushNotBuilt: 'A push to the tracked branch did not create a revision.',
+  BranchUnreadable: 'The tracked branch cannot be read. Berth retries it.',
+  BranchReadable: 'The tracked branch can be read again.',
+  DeletionRequested: 'Deletion was requested.',
+  BeingDeleted: 'The custom resource and all objects that it owns are being deleted.',
+  FinalizerBlocks: 'A finalizer blocks the deletion of an object.',
   VolumeInUse: 'A pod uses a volume claim that is being deleted.',
   PodNotEnding: 'A pod that is being deleted does not end.',
-  DeletionRefused: 'The cluster refuses to delete an object.',
+  DeletionRefused: 'The cluster rejects the deletion of an object.',
   DeletionForbidden: 'Berth has no right to delete or list an object.',
-  DependentsLeft: 'The deletion waits for an object that is still there.',
+  DependentsLeft: 'The deletion waits for an object that still exists.',
   NamespaceTerminating: 'The namespace is being deleted.',
-  Restored: 'Deletion was taken back within its grace.',
-  Forgotten: 'The record was removed without a look at the cluster.',
+  Restored: 'The deletion was cancelled within its grace period.',
+  Forgotten: 'The record was removed without a check of the cluster.',
   Deleted: 'No object of the deployment remains in the cluster.',
-  SecretsUnreadable: 'Its secrets cannot be decrypted: their key is not configured, or they were changed.',
-  TokenUnreadable: 'The token of its integration cannot be decrypted, so that nothing of it can be built.',
-  RecordInvalid: 'What is stored of it cannot be rendered for the cluster.',
+  SecretsUnreadable:
+    'The secrets of the deployment cannot be decrypted: their key is not configured, or the stored values were changed.',
+  TokenUnreadable: 'The token of the integration cannot be decrypted, so the deployment cannot be built.',
+  RecordInvalid: 'The stored deployment cannot be rendered for the cluster.',
   ApplyRefused: 'The listener could not apply the deployment.',
-  NamespaceNotAllowed: "The namespace is not in the listener's list.",
+  NamespaceNotAllowed: 'The namespace is not in the list of the listener.',
   ObjectRecreated: 'A missing object was created again.',
-  ObjectCorrected: 'A changed field was put back.',
+  ObjectCorrected: 'A changed field was reverted.',
 } as const;
 export type Reason = keyof typeof REASONS;
 export const REASON_NAMES = Object.keys(REASONS) as [Reason, ...Reason[]];
@@ -165,8 +169,8 @@ export const conditionSchema = z.object({
 export type Condition = z.infer<typeof conditionSchema>;
 
 /**
- * Trouble that somebody can see to, although nothing has failed for it yet: told as an Event of the type Warning and as a
- * row of the history. What may last only seconds in an ordinary start is not among them.
+ * Problems that a person can fix although nothing has failed yet. They are reported as an Event of type Warning and in the
+ * history. Problems that last only seconds in an ordinary start are not included.
  */
 export const TROUBLES: readonly Reason[] = [
   'QuotaExceeded',
@@ -190,7 +194,7 @@ export const TROUBLES: readonly Reason[] = [
 
 const TROUBLED: ReadonlySet<string> = new Set(TROUBLES);
 
-/** Conditions whose reasons are told; of two that say the same, the first. */
+/** Conditions whose reasons are reported. If two have the same reason, the first one counts. */
 const TELLING: readonly string[] = [
   'Ready',
   'DatabaseReady',
@@ -198,29 +202,29 @@ const TELLING: readonly string[] = [
   'RouteReady',
 ] satisfies ConditionType[];
 
-/** Told of what is ready, too: somebody may not know of the policy that does it. */
+/** Also reported of ready objects, because the user may not know of the policy that changes them. */
 const isTroubleOf = (reason: string) => reason === ('FieldsChangedByCluster' satisfies Reason);
 
-/** Those that tell of trouble, each reason once. */
+/** Conditions that report a problem, each reason once. */
 export function troublesOf(conditions: readonly Condition[]): Condition[] {
   return TELLING.flatMap((wanted) => conditions.filter(({ type }) => type === wanted))
     .filter(({ status, reason }) => (status === 'False' || isTroubleOf(reason)) && TROUBLED.has(reason))
     .filter(({ reason }, index, all) => all.findIndex((other) => other.reason === reason) === index);
 }
 
-/** Said of the volume of a database that answers. */
+/** Reasons about the volume of a database that responds. */
 const ANSWERING: ReadonlySet<string> = new Set<Reason>([
   'VolumeNotExpandable',
   'VolumeBeingDeleted',
   'VolumeLost',
 ]);
 
-/** Of DatabaseReady or CacheReady: what it speaks of answers. */
+/** Whether the data service of a condition DatabaseReady or CacheReady responds. */
 export function isAnswering({ status, reason }: Pick<Condition, 'status' | 'reason'>): boolean {
   return status === 'True' || ANSWERING.has(reason);
 }
 
-/** Database and cache answer. */
+/** Whether database and cache respond. */
 export function isDataReady(conditions: readonly Condition[]): boolean {
   return (['DatabaseReady', 'CacheReady'] as const).every((wanted) =>
     conditions.some((condition) => condition.type === wanted && isAnswering(condition)),

@@ -1,9 +1,9 @@
-/** What is said of a deployment whose deletion was asked for, by the API and on the custom resource alike. */
+/** Message of a deployment whose deletion was requested, in the API and on the custom resource. */
 
-/** A sentence for people. Times are ISO 8601; equal ones: there is no grace. */
+/** A sentence for people. Times are ISO 8601. If they are equal, there is no grace period. */
 export function deletionMessage(requestedAt: string, restorableUntil: string): string {
-  const asked = `deletion was asked for at ${requestedAt}`;
+  const asked = `deletion was requested at ${requestedAt}`;
   return Date.parse(restorableUntil) > Date.parse(requestedAt)
-    ? `${asked}: until ${restorableUntil} it can be restored (POST /v2/deployments/{id}/restore), then it goes with all of its data`
-    : `${asked}: it goes with all of its data`;
+    ? `${asked}: it can be restored until ${restorableUntil} (POST /v2/deployments/{id}/restore), then it is removed with all of its data`
+    : `${asked}: it is removed with all of its data`;
 }

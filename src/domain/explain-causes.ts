@@ -47,13 +47,13 @@ const nameOf = ({ id, number }: RevisionName): CauseObject => ({
 function successorCause({ successor }: ExplainFacts, reason: Reason): Cause[] {
   if (successor === null) return [];
   const { number, status, createdAt } = successor;
-  const message = `Revision ${number} is newer and took its place; it is ${status}.`;
+  const message = `Revision ${number} is newer and replaced it. Revision ${number} is ${status}.`;
   return [link({ level: 'object', object: nameOf(successor), reason, message, at: createdAt })];
 }
 
 function overtakenCause({ active, revision }: ExplainFacts): Cause[] {
   if (active === null) return [];
-  const message = `Revision ${active.number} is the active one, no longer revision ${revision.number}.`;
+  const message = `Revision ${active.number} is now active instead of revision ${revision.number}.`;
   return [
     link({
       level: 'object',
@@ -164,15 +164,15 @@ function deletionCause({ now, deployment: { deleteRequestedAt: at, purgeAfter } 
   if (at === null) return [];
   const isOver = purgeAfter === null || isPurging({ now, deployment: { deleteRequestedAt: at, purgeAfter } });
   const said = isOver
-    ? 'deletion was asked for, and can no longer be taken back: it goes once the cluster is clean'
+    ? 'deletion was requested and cannot be cancelled any more; it is removed when no object of it remains in the cluster'
     : deletionMessage(at.toISOString(), purgeAfter.toISOString());
-  const message = `The deployment is on its way out: ${said}.`;
+  const message = `The deployment is being deleted: ${said}.`;
   return [link({ level: 'deployment', reason: 'DeletionRequested', message, at })];
 }
 
 function offCause({ deployment }: ExplainFacts): Cause[] {
   if (!deployment.switchedOff) return [];
-  const message = 'source_config.resource_spec.max_scale is 0: nothing is to run, the data is kept.';
+  const message = 'source_config.resource_spec.max_scale is 0, so no pods run. The data is kept.';
   return [link({ level: 'deployment', reason: 'SwitchedOff', message, at: deployment.updatedAt })];
 }
 
@@ -182,23 +182,23 @@ function generationCause(facts: ExplainFacts): Cause[] {
   // What else is wanted is told of the newer revision.
   if (active?.id === revision.id && !isWanted(facts)) return [];
   const { generation, observation, updatedAt: at } = deployment;
-  const seen = observation === null ? 'with nothing of it' : `with generation ${observation.generation}`;
+  const seen = observation === null ? 'without it' : `with generation ${observation.generation}`;
   if (!isBrought(facts)) {
-    const message = `Generation ${generation} is wanted; the listener has not brought it to the cluster yet.`;
+    const message = `Generation ${generation} is desired, but the listener has not applied it to the cluster yet.`;
     return [link({ level: 'deployment', reason: 'Reconciling', message, at })];
   }
   if (observation?.generation === generation) return [];
-  const message = `Generation ${generation} is wanted; the cluster was last seen ${seen}.`;
+  const message = `Generation ${generation} is desired, but the cluster was last observed ${seen}.`;
   const current = isCurrent(facts);
   return [link({ level: 'deployment', reason: 'Reconciling', message, at, current })];
 }
 
-/** Until this is mended no other change comes to the cluster: it is the one to begin with. */
+/** Until this is fixed, no other change reaches the cluster, so it comes last, as the root. */
 function putOffCause({ deployment: { putOff = null, updatedAt: at } }: ExplainFacts): Cause[] {
   if (putOff === null) return [];
   const { reason, message } = putOff;
   return [
-    link({ level: 'deployment', reason, message: `It cannot be handed to the listener: ${message}`, at }),
+    link({ level: 'deployment', reason, message: `It cannot be sent to the listener: ${message}`, at }),
   ];
 }
 

@@ -16,7 +16,7 @@ function describeCulprit(culprit: Culprit): string {
     field,
     detail,
   ].filter((word) => word !== undefined && word !== '');
-  return words.length === 0 ? 'No more is known of it.' : words.join(': ');
+  return words.length === 0 ? 'No details are known.' : words.join(': ');
 }
 
 /** What made the revision fail. */

@@ -107,18 +107,18 @@ export function timeOf(text: string, fallback: Date): Date {
 
 /** What each state means, after "Revision N", and its reason where the revision carries none. */
 export const STATUS_WORDS: Readonly<Record<RevisionStatus, readonly [words: string, reason: Reason]>> = {
-  CREATING: ['is being made', 'Reconciling'],
-  CREATE_FAILED: ['could not be made', 'RolloutFailed'],
+  CREATING: ['is being created', 'Reconciling'],
+  CREATE_FAILED: ['could not be created', 'RolloutFailed'],
   AWAITING_BUILD: ['waits for its image to be built', 'AwaitingBuild'],
   BUILDING: ['is being built', 'AwaitingBuild'],
   BUILD_FAILED: ['could not be built', 'RolloutFailed'],
-  QUEUED: ['waits to be taken to the cluster', 'Reconciling'],
+  QUEUED: ['waits to be applied to the cluster', 'Reconciling'],
   AWAITING_DEPLOY: ['is in the cluster and waits to start', 'AwaitingDataServices'],
   DEPLOYING: ['is being rolled out', 'RolloutInProgress'],
   DEPLOYED: ['was rolled out to every component', 'RolloutComplete'],
-  DEPLOY_FAILED: ['did not come up', 'RolloutFailed'],
+  DEPLOY_FAILED: ['failed to roll out', 'RolloutFailed'],
   SKIPPED: ['never started', 'Superseded'],
-  INTERRUPTED: ['was stopped while it rolled', 'Interrupted'],
+  INTERRUPTED: ['was interrupted during its rollout', 'Interrupted'],
   UNKNOWN: ['cannot be observed', 'ListenerLost'],
 };
 

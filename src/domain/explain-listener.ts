@@ -12,25 +12,25 @@ import type { ListenerStatus } from './states.ts';
 
 const LISTENER_REASONS: Readonly<Record<Exclude<ListenerStatus, 'CONNECTED'>, [Reason, string]>> = {
   NEVER_SEEN: ['ListenerNeverSeen', 'The listener of this deployment has never connected.'],
-  LOST: ['ListenerLost', 'The lease of the listener ran out: the cluster cannot be observed.'],
+  LOST: ['ListenerLost', 'The lease of the listener expired, so the cluster is not observed.'],
   CLUSTER_UNREACHABLE: [
     'ClusterUnreachable',
-    'The listener is connected, but its cluster does not answer: it cannot be observed.',
+    'The listener is connected, but its cluster does not respond, so the cluster is not observed.',
   ],
 };
 
 const UNWATCHED: Readonly<Record<'unseen' | 'returning', [Reason, string]>> = {
   unseen: [
     'NamespaceNotAllowed',
-    'The listener is connected, but does not read the namespace of the deployment.',
+    'The listener is connected, but does not observe the namespace of the deployment.',
   ],
   returning: [
     'ListenerLost',
-    'The listener was away; it is back, and has not told yet what it finds in its cluster.',
+    'The listener has reconnected, but has not reported the state of its cluster yet.',
   ],
 };
 
-/** Why nobody sees what becomes of the deployment; none where somebody does. */
+/** Why the deployment is not observed. Empty while it is observed. */
 export function listenerCause(facts: ExplainFacts): Cause[] {
   const { listener, deployment, now } = facts;
   if (isCurrent(facts)) return [];
@@ -41,8 +41,8 @@ export function listenerCause(facts: ExplainFacts): Cause[] {
   const known = knownAt(facts);
   const seen =
     known === null
-      ? 'Nothing of the deployment was ever seen.'
-      : `What is known of it is ${duration(ageSeconds(now, known))} old.`;
+      ? 'The deployment was never observed.'
+      : `The last known state is ${duration(ageSeconds(now, known))} old.`;
   const at = listener.lastSeenAt ?? listener.createdAt;
   return [link({ level: 'listener', reason, message: `${text} ${seen}`, at })];
 }

@@ -77,15 +77,15 @@ function summaryOf({ revision, active }: ExplainFacts, serves: Serves, root: Cau
   const name = `Revision ${number}`;
   const isActive = active?.id === revision.id;
   if (isActive && serves === 'yes') {
-    const but = root === undefined ? '' : ` Beside that: ${sentence(root.message)}`;
+    const but = root === undefined ? '' : ` However: ${sentence(root.message)}`;
     return `${name} is deployed and serves.${but}`;
   }
   const because = root === undefined || root.level === 'revision' ? '' : ` ${sentence(root.message)}`;
   if (isActive) {
-    const word = serves === 'no' ? 'does not serve' : 'may serve, but nobody knows for sure now';
-    return `${name} is deployed and the active one; it ${word}.${because}`;
+    const word = serves === 'no' ? 'does not serve' : 'may serve, but its state is not known now';
+    return `${name} is deployed and active. It ${word}.${because}`;
   }
-  const other = active === null ? 'No revision is active.' : `Revision ${active.number} is the active one.`;
+  const other = active === null ? 'No revision is active.' : `Revision ${active.number} is active.`;
   if (status === 'DEPLOYED') return `${name} was deployed. ${other}`;
   return `${name} ${STATUS_WORDS[status][0]}.${because} ${other}`;
 }

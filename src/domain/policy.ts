@@ -17,26 +17,28 @@ const amount = (most: number) => z.int().min(0).max(most);
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 const capsShape = {
-  scale: amount(RESOURCE_LIMITS.scale).describe('Most pods of one component.'),
+  scale: amount(RESOURCE_LIMITS.scale).describe('Maximum number of pods of one component.'),
   cpu: z
     .number()
     .positive()
     .max(RESOURCE_LIMITS.cpu)
-    .describe('Most cores of one container, request or limit.'),
+    .describe('Maximum cores of one container, for request and limit.'),
   memory_mb: amount(RESOURCE_LIMITS.memoryMb).describe(
-    'Most memory of one container in MiB, request or limit.',
+    'Maximum memory of one container in MiB, for request and limit.',
   ),
-  storage_gi: amount(RESOURCE_LIMITS.storageGi).describe('Largest database volume in GiB.'),
+  storage_gi: amount(RESOURCE_LIMITS.storageGi).describe('Maximum size of a database volume in GiB.'),
   ephemeral_storage_gi: amount(RESOURCE_LIMITS.storageGi).describe(
-    "Most ephemeral storage of one container, request or limit, and largest emptyDir on a node's disk, in GiB.",
+    'Maximum ephemeral storage of one container, for request and limit, and maximum size of an emptyDir on disk, in GiB.',
   ),
-  db_connections: amount(RESOURCE_LIMITS.dbConnections).describe('Most connections of the database.'),
-  containers: amount(40).describe('Most init containers and sidecars together.'),
-  volumes: amount(64).describe('Most volumes.'),
-  secrets: amount(1000).describe('Most secrets.'),
-  env_count: amount(512).describe('Most environment variables of one container.'),
+  db_connections: amount(RESOURCE_LIMITS.dbConnections).describe(
+    'Maximum number of connections of the database.',
+  ),
+  containers: amount(40).describe('Maximum number of init containers and sidecars together.'),
+  volumes: amount(64).describe('Maximum number of volumes.'),
+  secrets: amount(1000).describe('Maximum number of secrets.'),
+  env_count: amount(512).describe('Maximum number of environment variables of one container.'),
   env_bytes: amount(1024 * 1024).describe(
-    'Most bytes of environment: all secrets together, and the variables of each container.',
+    'Maximum bytes of the environment: all secrets together, and the variables of each container.',
   ),
 };
 const capsSchema = z.strictObject(capsShape);
@@ -47,60 +49,62 @@ const policyShape = {
     .enum(POD_SECURITY_LEVELS)
     .describe('Pod Security level that securityContext and volumes must meet.'),
   volumes: z.strictObject({
-    nfs: z.boolean().describe('Volumes of kind nfs may be used.'),
-    csi: z.boolean().describe('Inline volumes of kind csi may be used.'),
+    nfs: z.boolean().describe('Whether nfs volumes are allowed.'),
+    csi: z.boolean().describe('Whether inline csi volumes are allowed.'),
   }),
   resources: z.strictObject({
     allowed_extended: patterns.describe(
-      "Resources beside cpu, memory and ephemeral-storage that a container may name, such as example.com/gpu or hugepages-2Mi; '*' stands for anything.",
+      "Resources that a container may request in addition to cpu, memory and ephemeral-storage, such as example.com/gpu or hugepages-2Mi. '*' matches any text.",
     ),
     default_limits: z
       .boolean()
-      .describe('Containers without a limit get one from the cluster: a request above that needs a limit.'),
+      .describe(
+        'Whether the cluster sets limits for containers that have none. A request above the default limit then needs its own limit.',
+      ),
   }),
   service_accounts: z.strictObject({
-    allowed: patterns.describe("Names that service_account_name may have; '*' stands for anything."),
+    allowed: patterns.describe("Names that service_account_name may have. '*' matches any text."),
     refused: patterns.describe('Names that it may not have, even if allowed.'),
   }),
   service_account_token_audiences: patterns.describe(
-    'Audiences for which a projected ServiceAccount token may be asked. The API server itself is never one.',
+    'Allowed audiences of projected ServiceAccount tokens. The API server is never allowed.',
   ),
   metadata: z.strictObject({
     refused_domains: patterns.describe(
-      "Labels and annotations whose key has such a domain, or one below it, before its slash are refused; '*' is any domain, and any dot in a key without a slash (io.katacontainers.config.…).",
+      "Labels and annotations are rejected if the domain before the slash of their key is one of these, or below one. '*' means every key with a domain, and every key with a dot (io.katacontainers.config.…).",
     ),
-    refused_keys: patterns.describe('Keys that are refused.'),
+    refused_keys: patterns.describe('Keys that are rejected.'),
     allowed_keys: patterns.describe(
-      "Keys that are taken although their domain is refused; '*' stands for anything.",
+      "Keys that are allowed although their domain is rejected. '*' matches any text.",
     ),
   }),
   custom_url: z.strictObject({
-    allowed_hosts: patterns.describe("Hosts that custom_url may have; '*' stands for anything."),
+    allowed_hosts: patterns.describe("Hosts that custom_url may have. '*' matches any text."),
     refused_hosts: patterns.describe('Hosts that it may not have, even if allowed.'),
   }),
   namespaces: z.strictObject({
     refused: patterns.describe(
-      'Namespaces that may not be chosen with a listener that names none, and so serves all.',
+      'Namespaces that a client may not choose if the listener has no list of namespaces, and so serves all.',
     ),
   }),
   database: z.strictObject({
     min_connections: amount(RESOURCE_LIMITS.dbConnections).describe(
-      'Connections that a database takes at least, where db_max_connections is not sent; the cap db_connections bounds it. With room for the largest scale that is expected, scaling restarts no database. 0: what the scales need, in steps of 100.',
+      'Minimum number of connections of a database if db_max_connections is not set, up to the cap db_connections. If it is enough for the largest expected scale, scaling does not restart databases. 0: as many as the scales need, in steps of 100.',
     ),
   }),
   caps: capsSchema,
   caps_by_type: z
     .strictObject(Object.fromEntries(DEPLOYMENT_TYPES.map((type) => [type, capsSchema.partial().optional()])))
-    .describe('Other caps of a deployment_type, in place of those of all.'),
+    .describe('Different caps for a deployment_type.'),
   tenant_quotas: tenantQuotasSchema.describe(
-    'What all deployments of a tenant may use together, where nothing else is set for the tenant.',
+    'Limits of what all deployments of a tenant use together, unless an admin sets other ones for the tenant.',
   ),
-  tenant_counts: tenantCountsSchema.describe('How much else a tenant may keep.'),
+  tenant_counts: tenantCountsSchema.describe('Limits of the other objects of a tenant.'),
   body_bytes: z
     .int()
     .min(1024)
     .max(MAX_BODY_BYTES)
-    .describe('Largest body of a request, but for those of listeners.'),
+    .describe('Maximum size of a request body in bytes, except for requests of listeners.'),
 };
 
 /** A whole policy, every entry given. */

@@ -1,10 +1,10 @@
 import { REASONS, type Reason } from './conditions.ts';
 
-/** What to do about each reason, for somebody who knows neither Berth nor Kubernetes. One entry for each of REASONS. */
+/** What to do about each reason, for a reader who knows neither Berth nor Kubernetes. One entry for each of REASONS. */
 
 /**
- * `act`: somebody has to do this. `wait`: it goes on by itself; the text says when to worry. `fine`: nothing is wrong.
- * `history`: stands in events only, never on a revision or a condition.
+ * `act`: a person has to do this. `wait`: it continues without intervention; the text says when to act. `fine`: nothing is
+ * wrong. `history`: appears in events only, never on a revision or a condition.
  */
 export type Remedy =
   | { readonly kind: 'act' | 'wait'; readonly text: string }
@@ -15,207 +15,207 @@ const wait = (text: string): Remedy => ({ kind: 'wait', text });
 const FINE: Remedy = { kind: 'fine' };
 const HISTORY: Remedy = { kind: 'history' };
 
-/** What a failed revision needs besides. */
+/** What a failed revision needs in addition. */
 export const AGAIN =
-  'A failed revision is not tried again. A PATCH of source_revision_config or secrets makes a new one; after a change of source_config, or of something outside of the deployment, POST …/revisions/{id}/redeploy. A change of source_config that failed on the revision that serves is tried again with the next change of it.';
+  'Berth does not retry a failed revision. To create a new one, PATCH source_revision_config or secrets. If you changed source_config or something outside of the deployment, use POST …/revisions/{id}/redeploy. If a change of source_config failed on the active revision, the next change of source_config retries it.';
 
 const BUILD_AGAIN =
-  'A failed build is not tried again. A PATCH of source_revision_config or secrets makes a new revision; after a change of source_config, of the repository or of anything outside of the deployment, POST …/revisions: it builds the newest commit of the branch.';
+  'Berth does not retry a failed build. To create a new revision, PATCH source_revision_config or secrets. If you changed source_config, the repository or anything outside of the deployment, use POST …/revisions: it builds the newest commit of the branch.';
 
 /** The remedy of each reason. */
 export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   // data services
   DatabaseAvailable: FINE,
   DatabaseStarting: wait(
-    'The database of the deployment starts, the first time within a minute or two. If it stays so, the message names what its pod waits for: room on a node or in the quota of the namespace (db_cpu, db_memory_mb), a volume (db_storage_gi, the StorageClass of the cluster) or its image.',
+    'The database of the deployment is starting. The first start takes a minute or two. If it takes longer, the message names what its pod waits for: room on a node or in the quota of the namespace (db_cpu, db_memory_mb), a volume (db_storage_gi, the StorageClass of the cluster) or its image.',
   ),
   DatabaseUnavailable: wait(
-    'The database of the deployment has stopped answering; the message names its pod and why. The cluster starts it again, with its data, and the deployment is READY once it answers. If it stays so: its node or its volume is out of reach, or it lacks memory (db_memory_mb).',
+    'The database of the deployment does not respond any more. The message names its pod and the cause. The cluster restarts it with its data, and the deployment is READY when it responds. If this lasts, its node or its volume is not reachable, or it needs more memory (db_memory_mb).',
   ),
   ExternalDatabase: FINE,
   CacheAvailable: FINE,
   CacheStarting: wait(
-    'The cache of the deployment starts, usually within seconds. If it stays so, the message names what its pod waits for: room on a node or in the quota of the namespace (cache_cpu, cache_memory_mb) or its image.',
+    'The cache of the deployment is starting, usually within seconds. If it takes longer, the message names what its pod waits for: room on a node or in the quota of the namespace (cache_cpu, cache_memory_mb) or its image.',
   ),
   CacheUnavailable: wait(
-    'The cache of the deployment has stopped answering; the message names its pod and why. The cluster starts it again, empty. If it stays so: its node is out of reach, or it lacks memory (cache_memory_mb).',
+    'The cache of the deployment does not respond any more. The message names its pod and the cause. The cluster restarts it, with no content. If this lasts, its node is not reachable, or it needs more memory (cache_memory_mb).',
   ),
   ExternalCache: FINE,
   VolumeNotExpandable: act(
-    'Ask the platform for a StorageClass with allowVolumeExpansion, or PATCH db_storage_gi back to its former value: any size down to the capacity of the volume is accepted.',
+    'Ask the administrator of the platform for a StorageClass with allowVolumeExpansion, or PATCH db_storage_gi back to its former value. Any size down to the capacity of the volume is accepted.',
   ),
   VolumeResizing: wait(
-    'The storage system expands the volume, usually within minutes. If it stays so, the message says what it waits for. PATCH db_storage_gi takes the expansion back: to any size down to the capacity of the volume.',
+    'The storage system expands the volume, usually within minutes. If this lasts, the message says what it waits for. To cancel the expansion, PATCH db_storage_gi to any size down to the capacity of the volume.',
   ),
   VolumeBeingDeleted: act(
-    'Somebody deleted the volume claim of the database; the running pod is all that keeps it. Whoever runs the cluster saves the data now, as the message says: a dump, and the reclaim policy Retain on its PersistentVolume. After that, delete the pod: the database comes back with an empty volume, into which the dump goes.',
+    'The volume claim of the database was deleted. Only its running pod still keeps the volume. The administrator of the cluster has to save the data now, as the message says: create a dump, and set the reclaim policy of the PersistentVolume to Retain. Then delete the pod. The database starts with an empty volume, into which you restore the dump.',
   ),
   VolumeLost: act(
     'The PersistentVolume that the message names was deleted. While the pod of the database runs, save the data: run pg_dumpall in the pod and store its output outside of it. To use a restored PersistentVolume, bind it to the claim again. To start with an empty volume, delete the claim and then the pod of the database.',
   ),
   CredentialsLost: act(
-    'Somebody deleted both Secrets with the password of the database. Whoever runs the cluster makes one of them again, as the message says; no other password is made up, for the running app knows only the old one.',
+    'Both Secrets with the password of the database were deleted. The administrator of the cluster has to create one of them again, as the message says. Berth does not generate another password, because the running app knows only the old one.',
   ),
   EnvironmentMissing: wait(
-    'Somebody deleted the Secret with the environment of the app, or with the credentials for its image. It is made again within seconds; if it is not, look at the listener. Of a resource applied by hand, make the Secret yourself.',
+    'The Secret with the environment of the app, or with the credentials for its image, was deleted. The listener creates it again within seconds. If it does not, check the listener. For a resource applied by hand, create the Secret yourself.',
   ),
   // image
   ImageGiven: FINE,
   ImageResolved: FINE,
   ImageResolving: wait(
-    'The registry is asked for the digest of the image, for seconds; without an answer the image is used as given.',
+    'Berth is asking the registry for the digest of the image. This takes seconds. Without a response, the image is used as specified.',
   ),
   ImageUnresolved: act(
-    'Nothing, if the tag never moves: the revision runs. Else pods that start later may run another image than those that run now, and a rollback takes the tag as it then is: name the image by its digest in image_uri, or see to it that the operator reaches the registry and that image_pull_secrets names credentials for it, and redeploy.',
+    'Nothing, if the tag never moves: the revision runs. Otherwise, pods that start later may run another image than the current pods, and a rollback uses the image that the tag then refers to. To prevent this, specify the image by its digest in image_uri. Or make sure that the operator can reach the registry and that image_pull_secrets names credentials for it, and redeploy.',
   ),
   ImageNotFound: act(
-    `The image was deleted from its registry: push the very same one again, or deploy another one (PATCH source_revision_config.image_uri). ${AGAIN}`,
+    `The image was deleted from its registry. Push exactly the same image again, or deploy another one (PATCH source_revision_config.image_uri). ${AGAIN}`,
   ),
   AwaitingBuild: wait(
-    'The image is to be built from the repository; where something holds its build, the condition ImageReady says what. If no build begins within minutes, ask the platform whether it builds; a deployment of the source internal_image runs an image that you build yourself.',
+    'The image waits to be built from the repository. If something blocks the build, the condition ImageReady contains the reason. If no build starts within minutes, ask the administrator of the platform whether it builds images. To run an image that you build yourself, use a deployment with the source internal_image.',
   ),
   NoImage: act(
-    'Name an image: PATCH source_revision_config.image_uri. Until then nothing but database and cache could run.',
+    'Specify an image: PATCH source_revision_config.image_uri. Until then, only database and cache can run.',
   ),
   // builds
   Building: wait(
-    'The image is built within minutes; GET …/revisions/{id} says which step runs. What runs meanwhile is not touched. At its time limit the build fails by itself.',
+    'The image is built within minutes. GET …/revisions/{id} shows the current step. Running workloads do not change meanwhile. At its time limit, the build fails.',
   ),
   ImageBuilt: FINE,
   BuildFailed: act(
-    `Mend what the last lines of the build tell of, in the repository or in install_command and build_command. ${BUILD_AGAIN}`,
+    `Fix the error at the end of the build log, in the repository or in install_command and build_command. ${BUILD_AGAIN}`,
   ),
   BuildConfigInvalid: act(
-    `Mend the file that source_revision_config.workflow_config_path names, or PATCH the path. ${BUILD_AGAIN}`,
+    `Fix the file that source_revision_config.workflow_config_path names, or PATCH the path. ${BUILD_AGAIN}`,
   ),
   RefNotFound: act(
-    `PATCH source_revision_config.repo_ref to a branch, refs/tags/NAME or full commit id that the repository has. ${BUILD_AGAIN}`,
+    `PATCH source_revision_config.repo_ref to a branch, refs/tags/NAME or full commit id that exists in the repository. ${BUILD_AGAIN}`,
   ),
   GitHostRefused: act(
-    `See that repo_url is right and that the token of the integration may read the repository (PATCH /v2/integrations/{id} gives it a new token); a private repository needs an integration. ${BUILD_AGAIN}`,
+    `Check that repo_url is correct and that the token of the integration can read the repository. PATCH /v2/integrations/{id} sets a new token. A private repository needs an integration. ${BUILD_AGAIN}`,
   ),
   GitHostUnavailable: act(
-    `It was tried a few times. See whether the git host answers, and lets this platform in. ${BUILD_AGAIN}`,
+    `Berth tried several times. Check that the git host responds and allows connections from this platform. ${BUILD_AGAIN}`,
   ),
   RegistryRefused: act(
-    `Those who run the platform have to look: the registry does not take what builds push (credentials, quota, a rule of its own). ${BUILD_AGAIN}`,
+    `The administrator of the platform has to check the registry: it rejects the images that builds push (credentials, quota, or a rule of its own). ${BUILD_AGAIN}`,
   ),
   RegistryUnavailable: act(
-    `It was tried a few times. Those who run the platform have to look after the registry. ${BUILD_AGAIN}`,
+    `Berth tried several times. The administrator of the platform has to check the registry. ${BUILD_AGAIN}`,
   ),
   BuildTooLarge: act(
-    `Make the build smaller (fewer or smaller files and layers, less memory in build_command), or ask those who run the platform for more (BERTH_BUILD_MEMORY, BERTH_BUILD_WORKSPACE). ${BUILD_AGAIN}`,
+    `Make the build smaller (fewer or smaller files and layers, less memory in build_command), or ask the administrator of the platform for higher limits (BERTH_BUILD_MEMORY, BERTH_BUILD_WORKSPACE). ${BUILD_AGAIN}`,
   ),
   BuildTimeout: act(
-    `Make the build faster, or ask those who run the platform for more time (BERTH_BUILD_TIMEOUT_SECONDS). ${BUILD_AGAIN}`,
+    `Make the build faster, or ask the administrator of the platform for more time (BERTH_BUILD_TIMEOUT_SECONDS). ${BUILD_AGAIN}`,
   ),
   BuildLost: act(
-    `Nodes or pods of the build were lost, or somebody deleted them; those who run the cluster know. ${BUILD_AGAIN}`,
+    `Nodes or pods of the build were lost, or pods were deleted. Ask the administrator of the cluster. ${BUILD_AGAIN}`,
   ),
   BuildsUnavailable: act(
-    `Those who run the platform have to set what builds need (docs/builds.md, For the platform). ${BUILD_AGAIN}`,
+    `The administrator of the platform has to configure builds (docs/builds.md, For the platform). ${BUILD_AGAIN}`,
   ),
   // rollout
   AwaitingDataServices: wait(
-    'The rollout starts by itself once database and cache are ready; their conditions say what they wait for.',
+    'The rollout starts without intervention when database and cache are ready. Their conditions say what they wait for.',
   ),
   RolloutInProgress: wait(
-    'Components are being updated. If it takes long, the conditions name the pod that is awaited; at its deadline the rollout fails by itself.',
+    'Components are being updated. If this takes long, the conditions name the pod that is not ready. At its deadline, the rollout fails.',
   ),
   RolloutComplete: FINE,
-  RolloutFailed: act(`Mend what the message names. ${AGAIN}`),
+  RolloutFailed: act(`Fix the problem that the message names. ${AGAIN}`),
   RolloutDeadlineExceeded: act(
-    `Look at what the message says was still awaited: an app that starts slowly, too small cpu or memory_mb, or no room in the cluster. ${AGAIN}`,
+    `Check what the message names as not ready: an app that starts slowly, too little cpu or memory_mb, or no room in the cluster. ${AGAIN}`,
   ),
-  RolledBack: act(`What ran before serves again. Mend what the message names. ${AGAIN}`),
+  RolledBack: act(`The previous revision serves again. Fix the problem that the message names. ${AGAIN}`),
   Interrupted: act(
-    'Nothing, if the newer revision is the one you want. To have this one: POST …/revisions/{id}/rollback makes a new revision of its content.',
+    'Nothing, if you want the newer revision. To deploy this one, use POST …/revisions/{id}/rollback: it creates a new revision with the same content.',
   ),
   Superseded: act(
-    'Nothing, if the newer revision is the one you want. To have this one: POST …/revisions/{id}/rollback makes a new revision of its content.',
+    'Nothing, if you want the newer revision. To deploy this one, use POST …/revisions/{id}/rollback: it creates a new revision with the same content.',
   ),
   SwitchedOff: act('PATCH source_config.resource_spec.max_scale to 1 or more to switch the deployment on.'),
-  NoRevision: act('PATCH source_revision_config.image_uri: an image makes the first revision.'),
+  NoRevision: act('PATCH source_revision_config.image_uri: the image creates the first revision.'),
   Available: FINE,
   Unavailable: wait(
-    'No pod of the active revision answers. If that lasts, the other conditions name the pod and the reason; roll back to a revision that worked with POST …/revisions/{id}/rollback.',
+    'No pod of the active revision responds. If this lasts, the other conditions name the pod and the reason. To roll back to a revision that worked, use POST …/revisions/{id}/rollback.',
   ),
   Converged: FINE,
   Reconciling: wait(
-    'The cluster is being brought to what is wanted, usually within seconds. If it stays so for minutes, ask the platform to look at the log of the operator.',
+    'The operator is changing the cluster to the desired state, usually within seconds. If this lasts for minutes, ask the administrator of the platform to check the log of the operator.',
   ),
   ReconcileFailed: wait(
-    'The call is tried again by itself. If it stays so for minutes, give the message to those who run the cluster.',
+    'Berth retries the call. If this lasts for minutes, give the message to the administrator of the cluster.',
   ),
   Conflict: act(
-    'Rename or remove the object that the message names, or make the deployment in another namespace; Berth does not touch what it did not make.',
+    'Rename or remove the object that the message names, or create the deployment in another namespace. Berth does not change objects that it did not create.',
   ),
   TakingOver: wait(
-    'What the other resource runs is being stopped, usually within a minute; then this one starts. Remove the ManagedDeployment that the message names: it has the id of this one.',
+    'The workloads of the other resource are being stopped, usually within a minute. Then this one starts. Remove the ManagedDeployment that the message names, because it has the id of this one.',
   ),
   Refused: act(
-    `Change what the message names: a rule of the cluster (quota, admission, missing rights) refuses it. If the rule is wrong, ask those who run the cluster. ${AGAIN}`,
+    `Change what the message names: a rule of the cluster (quota, admission, missing rights) rejects it. If the rule is wrong, ask the administrator of the cluster. ${AGAIN}`,
   ),
   FieldsChangedByCluster: act(
-    'A mutating admission policy or webhook of the cluster changes what Berth writes, or adds fields to it; the message names the object and the fields. If Ready is True, the changes are safe and nothing has to be done. Otherwise those who run the cluster change the policy or exclude the objects that carry app.kubernetes.io/managed-by: berth from it. Berth tries again every 30 seconds: what waits goes on by itself within a minute. docs/operations.md lists the safe changes. A revision that has failed for it at its deadline needs POST …/revisions/{id}/redeploy.',
+    'A mutating admission policy or webhook of the cluster changes fields that Berth writes. The message names the object and the fields. If Ready is True, the changes are safe, and you do not have to do anything. Otherwise, the administrator of the cluster has to change the policy, or exclude objects with the label app.kubernetes.io/managed-by: berth from it. Berth retries every 30 seconds, so a waiting change continues within a minute. docs/operations.md lists the safe changes. If a revision failed at its deadline because of this, use POST …/revisions/{id}/redeploy.',
   ),
   Paused: act(
-    'Whoever set the annotation berth.dev/paused on the ManagedDeployment has to remove it: kubectl annotate mdep NAME berth.dev/paused-',
+    'Someone set the annotation berth.dev/paused on the ManagedDeployment. To continue, remove it: kubectl annotate mdep NAME berth.dev/paused-',
   ),
   Resumed: HISTORY,
-  // way in
+  // routes
   RouteExists: FINE,
   RoutePending: wait(
-    'The route is made within seconds. If a gateway does not accept it: see whether the controller of the Gateway runs, and whether the Gateway that the message names exists.',
+    'The route is created within seconds. If a gateway does not accept it, check that the controller of the Gateway runs, and that the Gateway that the message names exists.',
   ),
   RouteRefused: act(
-    'Do what the message asks for. Of a gateway: most often its listener has another host name, or lets no routes of this namespace in (allowedRoutes). A host that is taken is free as soon as the other one gives it up. Or PATCH custom_url.',
+    'Follow the message. If a gateway rejects the route, its listener usually has another host name, or does not allow routes of this namespace (allowedRoutes). If another deployment uses the host, the host is available when that deployment gives it up. Or PATCH custom_url.',
   ),
   RouteUnsupported: act(
-    'Those who run the cluster install the Gateway API (it is noticed by itself), or configure Ingress instead (BERTH_ROUTING). Everything but the way in works without it.',
+    'The administrator of the cluster has to install the Gateway API (Berth detects it), or configure Ingress instead (BERTH_ROUTING). Everything except the route works without it.',
   ),
   // failures of pods
   InvalidImageName: act(
-    `PATCH source_revision_config.image_uri (or the image of the container named, in source_config.resource_spec) to a valid one. ${AGAIN}`,
+    `PATCH source_revision_config.image_uri (or the image of the container that the message names, in source_config.resource_spec) to a valid one. ${AGAIN}`,
   ),
   ImagePullFailed: act(
-    `Check that the image exists under exactly this name and tag, and that the cluster may pull it: source_config.resource_spec.image_pull_secrets names a Secret with the registry's credentials. ${AGAIN}`,
+    `Check that the image exists with exactly this name and tag, and that the cluster can pull it: source_config.resource_spec.image_pull_secrets names a Secret with the credentials for the registry. ${AGAIN}`,
   ),
   ContainerConfigInvalid: act(
-    `Make the Secret, ConfigMap or key that the message names, in the deployment's namespace, or PATCH the field that refers to it. ${AGAIN}`,
+    `Create the Secret, ConfigMap or key that the message names, in the namespace of the deployment, or PATCH the field that refers to it. ${AGAIN}`,
   ),
   CrashLoop: act(
-    `The container ends by itself: its exit code and last words are in the message. 137 often means too little memory (memory_limit_mb), 127 a command that does not exist. Mend the image, its secrets or its command. ${AGAIN}`,
+    `The container ends by itself. The message contains its exit code and its last output. 137 often means too little memory (memory_limit_mb), 127 a command that does not exist. Fix the image, its secrets or its command. ${AGAIN}`,
   ),
   Unschedulable: act(
-    `Ask for less (cpu, memory_mb, scales of source_config.resource_spec; for the database db_cpu, db_memory_mb), or ask those who run the cluster for room; a pod that waits starts by itself once there is some. ${AGAIN}`,
+    `Request less (cpu, memory_mb, scales of source_config.resource_spec; for the database db_cpu, db_memory_mb), or ask the administrator of the cluster for more room. A waiting pod starts when a node has room. ${AGAIN}`,
   ),
   QuotaExceeded: act(
-    `Ask for less (cpu, memory_mb, scales of source_config.resource_spec; db_storage_gi down to what the volume has), free what others use in the namespace, or ask those who run the platform for more: the quota of a tenant's own namespace follows from the tenant's quotas (GET /v2/usage shows them, an admin changes them with PATCH /v2/tenants/{id}), that of any other is the cluster's. ${AGAIN}`,
+    `Request less (cpu, memory_mb, scales of source_config.resource_spec; db_storage_gi down to the capacity of the volume), free what others use in the namespace, or ask the administrator of the platform for more. Berth computes the quota of the namespace of a tenant from the quotas of the tenant: GET /v2/usage shows them, and an admin changes them with PATCH /v2/tenants/{id}. The quota of any other namespace belongs to the cluster. ${AGAIN}`,
   ),
   AdmissionRefused: act(
-    `A rule of the cluster refuses the pod, or something that the pod names is not there. Change the field at the end of the message or, where it names none, what it says of containers and volumes (source_config.resource_spec); or have the missing object made. ${AGAIN}`,
+    `A rule of the cluster rejects the pod, or an object that the pod refers to does not exist. Change the field at the end of the message. If the message names no field, change what it says about containers and volumes (source_config.resource_spec), or create the missing object. ${AGAIN}`,
   ),
   MountFailed: act(
-    `Make the Secret, ConfigMap or PersistentVolumeClaim that the message names, in the deployment’s namespace, or PATCH the field that names it, below source_config.resource_spec.volumes. ${AGAIN}`,
+    `Create the Secret, ConfigMap or PersistentVolumeClaim that the message names, in the namespace of the deployment, or PATCH the field that refers to it, in source_config.resource_spec.volumes. ${AGAIN}`,
   ),
   ReadinessFailed: act(
-    `The app runs, but does not answer its probe: check that it listens on the port of the variable PORT, on all addresses, and that it is ready soon enough. ${AGAIN}`,
+    `The app runs, but does not respond to its probe. Check that it listens on the port of the variable PORT, on all addresses, and that it is ready soon enough. ${AGAIN}`,
   ),
   NodeLost: act(
-    `The node of the pod did not answer: ask those who run the cluster to bring it back or to remove it. ${AGAIN}`,
+    `The node of the pod did not respond. Ask the administrator of the cluster to bring it back or to remove it. ${AGAIN}`,
   ),
   Recovered: HISTORY,
   // hub
   ListenerNeverSeen: act(
-    'Start the listener of the cluster: `berth listener` with BERTH_LISTENER_ID and a key of the scope listeners:run; or make the deployment with the listener_id of one that runs.',
+    'Start the listener of the cluster: `berth listener` with BERTH_LISTENER_ID and a key with the scope listeners:run. Or create the deployment with the listener_id of a running listener.',
   ),
   ListenerLost: act(
-    'See whether the listener in the cluster runs and reaches this API (its pod, its log, its API key). Workloads go on without it; only their state is not known.',
+    'Check that the listener in the cluster runs and reaches this API (its pod, its log, its API key). Workloads keep running. Only their state is not known.',
   ),
   ListenerReturned: HISTORY,
   ClusterUnreachable: act(
-    'See whether the API server of the cluster answers its listener (the log of the listener says how it fails). Workloads may go on; only their state is not known.',
+    'Check that the API server of the cluster responds to its listener. The log of the listener contains the error. Workloads may keep running. Only their state is not known.',
   ),
   ListenerCreated: HISTORY,
   ListenerChanged: HISTORY,
@@ -243,31 +243,31 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   BranchUnreadable: HISTORY,
   BranchReadable: HISTORY,
   DeletionRequested: act(
-    'Nothing, if the deployment is to go. Within its grace, POST /v2/deployments/{id}/restore takes the deletion back.',
+    'Nothing, if you want to delete the deployment. Within its grace period, POST /v2/deployments/{id}/restore cancels the deletion.',
   ),
   BeingDeleted: wait(
-    'Nothing, if it is to go: what blocks it is named under a reason of its own. Deleted by mistake it comes back by itself, with its data.',
+    'Nothing, if you want to delete it. If something blocks the deletion, a reason of its own names it. If the resource was deleted by mistake, Berth creates it again with its data.',
   ),
   FinalizerBlocks: act(
-    'The controller that set the finalizer named in the message has work to do before the object may go: see whether it runs, and its log. If that controller no longer exists, those who run the cluster remove the finalizer (kubectl edit). The deletion then ends by itself within seconds.',
+    'The controller that set the finalizer in the message must finish its work before the object can be deleted. Check that it runs, and read its log. If that controller does not exist any more, the administrator of the cluster has to remove the finalizer (kubectl edit). The deletion then finishes within seconds.',
   ),
   VolumeInUse: act(
-    'Delete the pod that the message names, or let it end. Kubernetes keeps a volume claim for as long as a pod uses it; after that the deletion ends by itself within seconds.',
+    'Delete the pod that the message names, or wait until it ends. Kubernetes keeps a volume claim while a pod uses it. The deletion then finishes within seconds.',
   ),
   PodNotEnding: act(
-    'See whether the node that the message names is up (kubectl get nodes). If it does not come back, delete the Node object, or give it the taint node.kubernetes.io/out-of-service; only where nothing of the pod runs any more, kubectl delete pod --force. The deletion then ends by itself within seconds.',
+    'Check that the node that the message names is up (kubectl get nodes). If it does not come back, delete the Node object, or give it the taint node.kubernetes.io/out-of-service. Use kubectl delete pod --force only if no process of the pod runs any more. The deletion then finishes within seconds.',
   ),
   DeletionRefused: act(
-    'A rule of the cluster (admission webhook, ValidatingAdmissionPolicy) refuses to delete the object that the message names. Those who run the cluster change the rule or make an exception for Berth and for the garbage collector. The deletion is tried again at least every minute.',
+    'A rule of the cluster (admission webhook, ValidatingAdmissionPolicy) rejects the deletion of the object that the message names. The administrator of the cluster has to change the rule, or exempt Berth and the garbage collector from it. Berth retries the deletion at least every minute.',
   ),
   DeletionForbidden: act(
-    'Give the ServiceAccount that the message names the right that it lacks: the roles in manifests/ hold all of them; berth listener doctor lists what is missing. The deletion is tried again at least every minute.',
+    'Grant the ServiceAccount that the message names the missing right. The roles in manifests/ contain all rights, and berth listener doctor lists the missing ones. Berth retries the deletion at least every minute.',
   ),
   DependentsLeft: act(
-    'Delete the object that the message names, or find out what keeps the garbage collector (kube-controller-manager) from it: kubectl get events, its finalizers, and those of objects that it owns (ReplicaSets, pods).',
+    'Delete the object that the message names, or find out why the garbage collector (kube-controller-manager) does not delete it: check kubectl get events, its finalizers, and those of objects that it owns (ReplicaSets, pods).',
   ),
   NamespaceTerminating: act(
-    'The namespace is being deleted, and nothing can be made in it. If it does not end, see what is left in it (kubectl get namespace -o yaml, status.conditions) and remove what holds that. To go on, make the namespace again once it is gone: the deployment is then applied again within a minute. Otherwise delete the deployment.',
+    'The namespace is being deleted, so nothing can be created in it. If the deletion does not finish, see what is left in the namespace (kubectl get namespace -o yaml, status.conditions) and remove what blocks it. To keep the deployment, create the namespace again when it is deleted: Berth then applies the deployment within a minute. Otherwise delete the deployment.',
   ),
   Deleted: HISTORY,
   RollbackRequested: HISTORY,
@@ -276,25 +276,25 @@ export const REMEDIES: Readonly<Record<Reason, Remedy>> = {
   Forgotten: HISTORY,
   Restored: HISTORY,
   SecretsUnreadable: act(
-    'Those who run this API have to put the encryption key back into BERTH_ENCRYPTION_KEYS; if it is lost for good, PATCH the deployment with the whole list of secrets anew; where that was done, and the build of it failed, POST …/revisions.',
+    'The administrator of this API has to add the encryption key to BERTH_ENCRYPTION_KEYS again. If the key is lost, PATCH the deployment with the complete list of secrets. If its build failed before that, use POST …/revisions.',
   ),
   TokenUnreadable: act(
-    'PATCH /v2/integrations/{id}, which the message names, with a token; or those who run this API put the encryption key back into BERTH_ENCRYPTION_KEYS.',
+    'PATCH /v2/integrations/{id}, which the message names, with a token. Or the administrator of this API adds the encryption key to BERTH_ENCRYPTION_KEYS again.',
   ),
   RecordInvalid: act(
-    'Those who run this API have to look: the stored deployment does not make a valid custom resource. A PATCH of the field that the message names may mend it.',
+    'The stored deployment does not produce a valid custom resource. The administrator of this API has to check it. A PATCH of the field that the message names may fix it.',
   ),
   ApplyRefused: act(
-    'Change what the message names, then the deployment is tried again; if the fault is in the cluster (rights, custom resource definition), ask those who run it.',
+    'Change what the message names. Berth then retries the deployment. If the problem is in the cluster (rights, custom resource definition), ask its administrator.',
   ),
   NamespaceNotAllowed: act(
-    'Add the namespace to compute_config.k8s_namespaces of the listener (PATCH /v2/listeners/{id}) or to BERTH_NAMESPACES where it runs, or make the deployment in a namespace of the list.',
+    'Add the namespace to compute_config.k8s_namespaces of the listener (PATCH /v2/listeners/{id}) or to BERTH_NAMESPACES of the listener, or create the deployment in a namespace of the list.',
   ),
   ObjectRecreated: HISTORY,
   ObjectCorrected: HISTORY,
 };
 
-/** The remedy of any reason; of one that is not of the closed list (a custom resource written by hand): null. */
+/** The remedy of a reason. Null for a reason outside the closed list (a custom resource written by hand). */
 export function remedyOf(reason: string): Remedy | null {
   return Object.hasOwn(REASONS, reason) ? REMEDIES[reason as Reason] : null;
 }

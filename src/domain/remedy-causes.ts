@@ -1,14 +1,14 @@
 import type { Reason } from './conditions.ts';
 
 /**
- * What to do about the causes of one reason. A reason such as Unschedulable covers several causes; the words of the cluster
- * tell which one it is. The texts hold the placeholders of remedy-for.ts.
+ * What to do about the causes of one reason. A reason such as Unschedulable covers several causes. The message of the cluster
+ * shows which one it is. The texts contain the placeholders of remedy-for.ts.
  */
 export interface CauseOfReason {
-  /** What the cluster says of this cause. */
+  /** Matches the message of the cluster for this cause. */
   readonly said: RegExp;
   readonly text: string;
-  /** Of the volume of the database, which no field of `volumes` names. */
+  /** For the volume of the database, which no field of `volumes` names. */
   readonly ofDatabase?: string;
 }
 
@@ -16,83 +16,83 @@ export interface CauseOfReason {
 export const VOLUME_IN_USE =
   /ReadWriteOncePod|pod using PersistentVolumeClaim with the same name|Multi-Attach error/i;
 
-/** The cluster speaks of the volume of a claim, without the name of the claim or of the pod's volume. */
+/** The message is about the volume of a claim, without the name of the claim or of the pod's volume. */
 export const UNNAMED_CLAIM =
   /ReadWriteOncePod|pod using PersistentVolumeClaim|Multi-Attach error|volume node affinity conflict|unbound (?:immediate )?PersistentVolumeClaim|available persistent volumes to bind|max volume count|volume "pvc-|AttachVolume\.|driver name \S+ not found|node\(s\) unavailable due to one or more pvc/i;
 
 const ONE_POD =
-  'Only one pod at a time can use the volume (access mode ReadWriteOncePod), and another pod has it: every component mounts it, and so does every pod of an autoscaled one. Run a single pod (max_scale 1, and the other components off), or name a claim with the access mode ReadWriteMany in {volume}.';
+  'Only one pod at a time can use the volume (access mode ReadWriteOncePod), and another pod uses it. Every component mounts the volume, and so does every pod of an autoscaled component. Run a single pod (max_scale 1, and the other components off), or use a claim with the access mode ReadWriteMany in {volume}.';
 const OTHER_NODE =
-  'The volume is attached to another node, where another pod uses it (access mode ReadWriteOnce). Run a single pod (max_scale 1, and the other components off), end the other pod that uses it, or name a claim with the access mode ReadWriteMany in {volume}. If the other node is lost, the administrator of the cluster removes its pods.';
+  'The volume is attached to another node, where another pod uses it (access mode ReadWriteOnce). Run a single pod (max_scale 1, and the other components off), end the other pod that uses it, or use a claim with the access mode ReadWriteMany in {volume}. If the other node is lost, the administrator of the cluster has to remove its pods.';
 
 const DATABASE_ON_OTHER_NODE =
-  'The volume of the database is still attached to another node. It is detached once the pod there has ended; if that node is lost, the administrator of the cluster removes its pod or the node.';
+  'The volume of the database is still attached to another node. It is detached when the pod there has ended. If that node is lost, the administrator of the cluster has to remove its pod or the node.';
 
 const UNSCHEDULABLE: readonly CauseOfReason[] = [
   { said: /ReadWriteOncePod|pod using PersistentVolumeClaim with the same name/i, text: ONE_POD },
   {
     said: /persistentvolumeclaim "[^"]{1,253}" not found/i,
-    text: 'Make the PersistentVolumeClaim that the message names, or change {volume}.',
+    text: 'Create the PersistentVolumeClaim that the message names, or change {volume}.',
   },
   {
     said: /unbound (?:immediate )?PersistentVolumeClaim|available persistent volumes to bind|pvc\(s\) bound to non-existent pv/i,
-    text: 'The claim in {volume} has no volume yet: see what its Events say (a StorageClass that does not exist, no capacity, no provisioner), and ask the administrator of the cluster; or change {volume}.',
+    text: 'The claim in {volume} has no volume yet. Read its Events (a StorageClass that does not exist, no capacity, no provisioner), and ask the administrator of the cluster. Or change {volume}.',
     ofDatabase:
-      'The claim of the database has no volume yet: see what its Events say (a StorageClass that does not exist, no capacity, no provisioner), and ask the administrator of the cluster; a smaller db_storage_gi may help.',
+      'The claim of the database has no volume yet. Read its Events (a StorageClass that does not exist, no capacity, no provisioner), and ask the administrator of the cluster. A smaller db_storage_gi may help.',
   },
   {
     said: /volume node affinity conflict/i,
-    text: 'The volume in {volume} can be reached from certain nodes only (its zone, or one node), and these do not take the pod. Ask the administrator of the cluster for room on those nodes, or name a claim in {volume} whose volume other nodes reach.',
+    text: 'The volume in {volume} can be reached from certain nodes only (its zone, or one node), and the pod cannot be scheduled to these. Ask the administrator of the cluster for room on those nodes, or use a claim in {volume} whose volume other nodes can reach.',
     ofDatabase:
-      'The volume of the database can be reached from certain nodes only (its zone, or one node), and these do not take the pod. Ask the administrator of the cluster for room on those nodes.',
+      'The volume of the database can be reached from certain nodes only (its zone, or one node), and the pod cannot be scheduled to these. Ask the administrator of the cluster for room on those nodes.',
   },
   {
     said: /max volume count/i,
-    text: 'The nodes have as many volumes attached as they can. Use fewer volumes ({volume}), or ask the administrator of the cluster for more nodes.',
+    text: 'The nodes have reached their maximum number of attached volumes. Use fewer volumes ({volume}), or ask the administrator of the cluster for more nodes.',
   },
   {
     said: /Insufficient cpu/i,
-    text: 'Ask for less CPU ({cpu}), or ask the administrator of the cluster for larger or more nodes.',
+    text: 'Request less CPU ({cpu}), or ask the administrator of the cluster for larger or more nodes.',
   },
   {
     said: /Insufficient memory/i,
-    text: 'Ask for less memory ({memory}), or ask the administrator of the cluster for larger or more nodes.',
+    text: 'Request less memory ({memory}), or ask the administrator of the cluster for larger or more nodes.',
   },
   {
     said: /Insufficient ephemeral-storage/i,
-    text: 'Ask for less ephemeral-storage (requests of sidecars and init_containers), or ask the administrator of the cluster for nodes with more disk.',
+    text: 'Request less ephemeral-storage (requests of sidecars and init_containers), or ask the administrator of the cluster for nodes with more disk.',
   },
   {
     said: /Too many pods|Insufficient pods/i,
-    text: 'The nodes run as many pods as they may. Ask for fewer pods ({scale}), or ask the administrator of the cluster for more nodes.',
+    text: 'The nodes run their maximum number of pods. Use fewer pods ({scale}), or ask the administrator of the cluster for more nodes.',
   },
   {
     // Extended resources: a GPU, say.
     said: /Insufficient [a-z0-9.-]+\/[a-z0-9.-]+/i,
-    text: 'No node has enough of the resource that the message names. Take it out of the containers that request it (sidecars, init_containers), or ask the administrator of the cluster for nodes that have it.',
+    text: 'No node has enough of the resource that the message names. Remove it from the containers that request it (sidecars, init_containers), or ask the administrator of the cluster for nodes that have it.',
   },
   {
     said: /topology spread constraints|pod anti-affinity|pod affinity|node affinity\/selector|node\(s\) didn't match/i,
-    text: 'Rules about where pods may run (affinity, node selectors, topology) leave no node. Berth sets none that must hold: the administrator of the cluster knows which policy or admission webhook adds them.',
+    text: 'Scheduling rules (affinity, node selectors, topology) exclude all nodes. Berth sets no mandatory rules. The administrator of the cluster knows which policy or admission webhook adds them.',
   },
   {
     said: /ephemeral local storage usage exceeds|ephemeral storage usage exceeds|usage of EmptyDir volume/i,
-    text: 'The node ended the pod because it wrote more to its disk than the limit that the message names. Let the app write less, or raise that limit.',
+    text: 'The node ended the pod because it wrote more to disk than the limit that the message names. Make the app write less, or raise that limit.',
   },
   {
     said: /node was low on resource|node had condition/i,
-    text: 'The node ended the pod to free what the message names. Ask for as much memory as the app uses ({memory}), or ask the administrator of the cluster for larger or more nodes.',
+    text: 'The node ended the pod to free the resource that the message names. Request as much memory as the app uses ({memory}), or ask the administrator of the cluster for larger or more nodes.',
   },
   {
     said: /free ports/i,
-    text: 'A hostPort of the pod is taken on every node. Take the hostPort out of sidecars and init_containers.',
+    text: 'A hostPort of the pod is in use on every node. Remove the hostPort from sidecars and init_containers.',
   },
 ];
 
-/** Control-plane nodes nearly always have one: used where nothing else applies. */
+/** Control-plane nodes nearly always have a taint, so this is used only if nothing else applies. */
 const TAINTED: CauseOfReason = {
   said: /untolerated taint|had taint|were unschedulable/i,
-  text: 'The nodes are reserved or closed (taints, cordoned). Ask the administrator of the cluster for nodes that take ordinary pods.',
+  text: 'The nodes are reserved or cordoned (taints). Ask the administrator of the cluster for nodes that accept ordinary pods.',
 };
 
 const MISSING_FILES: readonly CauseOfReason[] = [
@@ -102,11 +102,11 @@ const MISSING_FILES: readonly CauseOfReason[] = [
   },
   {
     said: /secret "?[^"]{1,253}"? not found/i,
-    text: 'Make the Secret that the message names, in the namespace of the deployment, or change {field}.',
+    text: 'Create the Secret that the message names, in the namespace of the deployment, or change {field}.',
   },
   {
     said: /configmap "?[^"]{1,253}"? not found/i,
-    text: 'Make the ConfigMap that the message names, in the namespace of the deployment, or change {field}.',
+    text: 'Create the ConfigMap that the message names, in the namespace of the deployment, or change {field}.',
   },
 ];
 
@@ -114,27 +114,27 @@ const MOUNT_FAILED: readonly CauseOfReason[] = [
   { said: /Multi-Attach error/i, text: OTHER_NODE, ofDatabase: DATABASE_ON_OTHER_NODE },
   {
     said: /persistentvolumeclaim "[^"]{1,253}" not found/i,
-    text: 'Make the PersistentVolumeClaim that the message names, in the namespace of the deployment, or change {volume}.',
+    text: 'Create the PersistentVolumeClaim that the message names, in the namespace of the deployment, or change {volume}.',
   },
   ...MISSING_FILES,
   {
     said: /driver name \S+ not found|CSINode \S+ does not contain driver/i,
-    text: 'The node lacks the CSI driver of the volume. Ask the administrator of the cluster to install it, or change {volume}.',
+    text: 'The node does not have the CSI driver of the volume. Ask the administrator of the cluster to install it, or change {volume}.',
   },
   {
     said: /mount\.nfs|access denied by server|No route to host|Connection (?:refused|timed out)|no such host/i,
-    text: 'The server of the volume does not answer the node, or does not let it in. See that server and path in {volume} are right and that the server exports the path to the nodes.',
+    text: 'The server of the volume does not respond to the node, or denies access. Check that server and path in {volume} are correct, and that the server exports the path to the nodes.',
   },
   {
     said: /AttachVolume\.|FailedAttachVolume/i,
-    text: 'The storage system does not attach the volume in {volume} to the node. The administrator of the cluster sees why at its CSI driver.',
+    text: 'The storage system does not attach the volume in {volume} to the node. The administrator of the cluster finds the cause in the CSI driver.',
   },
 ];
 
 const PULL_FAILED: readonly CauseOfReason[] = [
   {
     said: /\b429\b|too ?many ?requests|rate ?limit/i,
-    text: 'The registry limits how often it is asked, and the limit is reached. Wait, name credentials with a higher limit in source_config.resource_spec.image_pull_secrets, or push the image to another registry.',
+    text: 'The registry limits the rate of requests, and the limit is reached. Wait, use credentials with a higher limit in source_config.resource_spec.image_pull_secrets, or push the image to another registry.',
   },
   {
     said: /x509|certificate/i,
@@ -142,40 +142,40 @@ const PULL_FAILED: readonly CauseOfReason[] = [
   },
   {
     said: /no such host|connection (?:refused|reset)|i\/o timeout|dial tcp|TLS handshake timeout|deadline exceeded|\bEOF\b|\b50[0234]\b|bad gateway|service unavailable|internal server error|no route to host/i,
-    text: 'The registry does not answer the nodes. See that its name in the image is right and that it runs; the administrator of the cluster knows whether the nodes reach it.',
+    text: 'The registry does not respond to the nodes. Check that its name in the image is correct and that it runs. The administrator of the cluster knows whether the nodes can reach it.',
   },
   {
     said: /no match for platform|no matching manifest|exec format/i,
-    text: 'The image is not built for the processors of the nodes. Build it for them as well.',
+    text: 'The image is not built for the processors of the nodes. Build it for their platform too.',
   },
   {
     said: /no space left on device/i,
-    text: 'The disk of the node is full. The administrator of the cluster frees it; a smaller image helps as well.',
+    text: 'The disk of the node is full. The administrator of the cluster has to free space. A smaller image helps too.',
   },
   {
     // Docker Hub says the same of an image that is not there and of one that is private.
     said: /repository does not exist or may require|insufficient_scope|pull access denied/i,
-    text: 'The image does not exist under this name, or is private: check the name, and that source_config.resource_spec.image_pull_secrets names a Secret with credentials that may pull it.',
+    text: 'The image does not exist under this name, or is private. Check the name, and check that source_config.resource_spec.image_pull_secrets names a Secret with credentials that can pull it.',
   },
   {
     said: /\b40[13]\b|unauthorized|authentication required|authorization failed|no basic auth|denied/i,
-    text: 'The registry wants other credentials: see that source_config.resource_spec.image_pull_secrets names a Secret in the namespace of the deployment whose credentials may pull this image.',
+    text: 'The registry requires other credentials. Check that source_config.resource_spec.image_pull_secrets names a Secret in the namespace of the deployment whose credentials can pull this image.',
   },
   {
     said: /not found|manifest unknown|name unknown|\b404\b/i,
-    text: 'The registry has no such image: check its name and tag, or push it. Some registries say so of private images as well; source_config.resource_spec.image_pull_secrets names the credentials.',
+    text: 'The registry has no such image. Check its name and tag, or push it. Some registries report this for private images too: source_config.resource_spec.image_pull_secrets names the credentials.',
   },
 ];
 
 const QUOTA: readonly CauseOfReason[] = [
   {
     said: /requests\.cpu|requested: (?:[^:]{0,400},)?cpu=/i,
-    text: 'The quota has no CPU left: ask for less ({cpu}).',
+    text: 'The quota has no CPU left: request less ({cpu}).',
   },
   { said: /limits\.cpu/i, text: 'The quota has no CPU limit left: lower {cpuLimit}.' },
   {
     said: /requests\.memory|requested: (?:[^:]{0,400},)?memory=/i,
-    text: 'The quota has no memory left: ask for less ({memory}).',
+    text: 'The quota has no memory left: request less ({memory}).',
   },
   { said: /limits\.memory/i, text: 'The quota has no memory limit left: lower {memoryLimit}.' },
   {
@@ -188,7 +188,7 @@ const QUOTA: readonly CauseOfReason[] = [
   },
   {
     said: /[ :,](?:count\/)?pods=/i,
-    text: 'The quota has no pods left: ask for fewer pods ({scale}). A rollout needs one pod more than runs.',
+    text: 'The quota has no pods left: use fewer pods ({scale}). A rollout needs one pod in addition to the running ones.',
   },
   {
     said: /requested: [^:]{0,400}(?:count\/|services|secrets|configmaps)/i,
@@ -197,55 +197,55 @@ const QUOTA: readonly CauseOfReason[] = [
 ];
 
 const QUOTA_END =
-  "Or free what others use in the namespace, or ask those who run the platform for more: the quota of a tenant's own namespace follows from the quotas of the tenant (GET /v2/usage shows them, an admin changes them with PATCH /v2/tenants/{id}), that of any other is the cluster's.";
+  'Or free what others use in the namespace, or ask the administrator of the platform for more. Berth computes the quota of the namespace of a tenant from the quotas of the tenant: GET /v2/usage shows them, and an admin changes them with PATCH /v2/tenants/{id}. The quota of any other namespace belongs to the cluster.';
 
 const ADMISSION: readonly CauseOfReason[] = [
   {
     said: /(?:maximum|minimum) (?:cpu|memory|ephemeral-storage) usage per|max limit to request ratio/i,
-    text: 'A LimitRange of the namespace sets other bounds for one container or pod, which the message names: change {cpu}, {cpuLimit}, {memory} or {memoryLimit} to fit, or ask the administrator of the cluster to change the LimitRange.',
+    text: 'A LimitRange of the namespace sets bounds for a container or pod, which the message names. Change {cpu}, {cpuLimit}, {memory} or {memoryLimit} to fit, or ask the administrator of the cluster to change the LimitRange.',
   },
   {
     said: /must specify (?:limits|requests)/i,
-    text: 'A quota of the namespace wants requests and limits on every container: give them to sidecars and init_containers, or ask the administrator of the cluster for a LimitRange with defaults.',
+    text: 'A quota of the namespace requires requests and limits on every container. Set them in sidecars and init_containers, or ask the administrator of the cluster for a LimitRange with defaults.',
   },
   {
     said: /service ?account \S+(?: not found|: serviceaccount)|serviceaccount "[^"]{1,253}" not found/i,
-    text: 'Make the ServiceAccount that source_config.resource_spec.service_account_name names, in the namespace of the deployment, or PATCH the field.',
+    text: 'Create the ServiceAccount that source_config.resource_spec.service_account_name names, in the namespace of the deployment, or PATCH the field.',
   },
   {
     said: /violates PodSecurity/i,
-    text: 'The Pod Security level of the namespace does not allow what the message names: change the securityContext of sidecars and init_containers, or the volumes, in source_config.resource_spec.',
+    text: 'The Pod Security level of the namespace does not allow what the message names. Change the securityContext of sidecars and init_containers, or the volumes, in source_config.resource_spec.',
   },
   {
     said: /failed calling webhook|context deadline exceeded|connection refused/i,
-    text: 'An admission webhook of the cluster does not answer. The administrator of the cluster has to repair it; the pods are made by themselves afterwards.',
+    text: 'An admission webhook of the cluster does not respond. The administrator of the cluster has to repair it. The pods are then created without further action.',
   },
 ];
 
 const CONTAINER_CONFIG: readonly CauseOfReason[] = [
   {
     said: /PodSandBox|NetworkNotReady|cni plugin/i,
-    text: 'The node cannot start the pod: its network or its container runtime does not work. Give the message to the administrator of the cluster. The pod starts by itself once the node can start it.',
+    text: 'The node cannot start the pod: its network or its container runtime does not work. Give the message to the administrator of the cluster. The pod starts when the node works again.',
   },
   ...MISSING_FILES,
   {
     said: /runAsNonRoot|will run as root|non-numeric user/i,
-    text: 'The image runs as root, or as a user without a number, and may not: give it a numeric USER other than 0, or set runAsUser in the securityContext of the container.',
+    text: 'The image runs as root, or as a user without a numeric id, which is not allowed. Give it a numeric USER other than 0, or set runAsUser in the securityContext of the container.',
   },
   {
     said: /executable file not found|no such file or directory|permission denied|exec format error/i,
-    text: 'The command of the container cannot be started: check the command and args of the container, and the entry point and platform of the image.',
+    text: 'The command of the container cannot be started. Check the command and args of the container, and the entry point and platform of the image.',
   },
 ];
 
 const CRASH: readonly CauseOfReason[] = [
   {
     said: /OOMKilled|exit(?: code)? 137\b/i,
-    text: 'The container needs more memory than it may have: raise {memoryLimit}, or let the app use less.',
+    text: 'The container needs more memory than its limit: raise {memoryLimit}, or make the app use less.',
   },
   {
     said: /exit(?: code)? 12[67]\b/i,
-    text: 'The command does not exist in the image, or may not be executed: check command and args, and the entry point of the image.',
+    text: 'The command does not exist in the image, or is not executable. Check command and args, and the entry point of the image.',
   },
 ];
 
@@ -255,9 +255,9 @@ export const CAUSES_OF_REASONS: Partial<
       Reason,
       {
         readonly causes: readonly CauseOfReason[];
-        /** Where none of the causes applies. */
+        /** Used if none of the causes applies. */
         readonly otherwise?: CauseOfReason;
-        /** Said after any of them. */
+        /** Appended to each of them. */
         readonly end?: string;
       }
     >
@@ -266,7 +266,7 @@ export const CAUSES_OF_REASONS: Partial<
   Unschedulable: {
     causes: UNSCHEDULABLE,
     otherwise: TAINTED,
-    end: 'A pod that waits starts by itself once a node takes it.',
+    end: 'A waiting pod starts when a node has room for it.',
   },
   MountFailed: { causes: MOUNT_FAILED },
   ImagePullFailed: { causes: PULL_FAILED },

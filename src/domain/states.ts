@@ -35,10 +35,12 @@ export type RevisionStatus = (typeof REVISION_STATUSES)[number];
 
 /** Who moves a revision. */
 export const MOVERS = {
-  build: 'What was seen of the build of a git_host revision (build-steps.ts).',
-  'hand-out': 'The hub, when it gives the work to the listener (store/listener-work.ts).',
-  report: 'What the cluster was seen with (revision-steps.ts), or its refusal (report-outcome.ts).',
-  reading: 'Nobody: derived from the lease whenever it is read (store/status.ts), and told once.',
+  build: 'The observed build of a git_host revision (build-steps.ts).',
+  'hand-out': 'The hub, when it sends the work item to the listener (store/listener-work.ts).',
+  report:
+    'The observed state of the cluster (revision-steps.ts), or a rejection by the cluster (report-outcome.ts).',
+  reading:
+    'The lease: the status is derived from it on each read (store/status.ts), and one event is written.',
 } as const;
 export type Mover = keyof typeof MOVERS;
 
@@ -89,7 +91,7 @@ export const REVISION_WAYS: readonly RevisionTransition[] = [
   way('CREATING', 'CREATE_FAILED', 'build', ['RecordInvalid']),
   way('CREATING', 'SKIPPED', 'report', ['Superseded']),
   way('AWAITING_BUILD', 'BUILDING', 'build', ['Building']),
-  // A build whose beginning nobody told of in time.
+  // The start of the build was not reported in time.
   way('AWAITING_BUILD', 'QUEUED', 'build', ['ImageBuilt']),
   way('AWAITING_BUILD', 'BUILD_FAILED', ['build', 'report'], [...BUILD_FAILURES, ...REFUSALS]),
   way('AWAITING_BUILD', 'SKIPPED', 'report', ['Superseded']),
@@ -122,8 +124,8 @@ export const REVISION_WAYS: readonly RevisionTransition[] = [
 ];
 
 /**
- * States that only the cluster tells: read as UNKNOWN while nobody looks. AWAITING_BUILD and QUEUED are what the hub itself
- * knows, also of a cluster that was never seen: nothing was told of a beginning.
+ * Statuses that only the cluster reports. They are read as UNKNOWN while the cluster is not observed. AWAITING_BUILD and QUEUED
+ * are known to the hub itself, even for a cluster that was never observed, because no start was reported.
  */
 export const SEEN_IN_CLUSTER: readonly RevisionStatus[] = REVISION_WAYS.filter(
   ({ to }) => to === 'UNKNOWN',
@@ -138,19 +140,19 @@ export function followersOf(status: RevisionStatus): RevisionStatus[] {
 
 /** What each state means. */
 export const REVISION_MEANINGS: Readonly<Record<RevisionStatus, string>> = {
-  CREATING: 'Recorded; it is not decided yet how its image comes about.',
-  CREATE_FAILED: 'It could not be prepared.',
-  AWAITING_BUILD: 'Its image is to be built.',
+  CREATING: 'Recorded. The source of its image is not determined yet.',
+  CREATE_FAILED: 'The revision could not be prepared.',
+  AWAITING_BUILD: 'Its image waits to be built.',
   BUILDING: 'Its image is being built.',
   BUILD_FAILED: 'Its image could not be built.',
-  QUEUED: 'It waits for the listener to take it, or for the deployment to be switched on.',
-  AWAITING_DEPLOY: 'The listener has it; its rollout has not begun.',
-  DEPLOYING: 'Components are being updated to it.',
-  DEPLOYED: 'Every component was seen to run it.',
-  DEPLOY_FAILED: 'It did not come up. Nothing tries it again by itself.',
-  SKIPPED: 'A newer one came before it started.',
-  INTERRUPTED: 'A newer one took over while it was rolling, or after it had begun to.',
-  UNKNOWN: 'It is on its way, and nobody sees how far: its cluster is not observed.',
+  QUEUED: 'It waits until the listener receives it, or until the deployment is switched on.',
+  AWAITING_DEPLOY: 'The listener has received it. Its rollout has not started.',
+  DEPLOYING: 'Components are being updated to this revision.',
+  DEPLOYED: 'Every component was observed to run it.',
+  DEPLOY_FAILED: 'Its rollout failed. Berth does not retry it.',
+  SKIPPED: 'A newer revision replaced it before it started.',
+  INTERRUPTED: 'A newer revision replaced it after its rollout had started.',
+  UNKNOWN: 'It is in progress, but its cluster is not observed, so its progress is not known.',
 };
 
 /** A terminal revision never changes its state again. */
@@ -197,22 +199,23 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
   {
     status: 'AWAITING_DELETE',
     applies: ({ deleting }) => deleting,
-    when: 'deletion was asked for',
-    meaning: 'It goes once its cluster is clean; within the grace it can be restored.',
+    when: 'deletion was requested',
+    meaning:
+      'It is removed when no object of it remains in the cluster. Within the grace period it can be restored.',
     reasons: ['DeletionRequested'],
   },
   {
     status: 'UNKNOWN',
     applies: ({ observed, watched }) => observed && !watched,
-    when: 'it was observed once, and its cluster, or its namespace there, is not observed now',
-    meaning: 'Nobody sees how it fares: never a stale READY.',
+    when: 'it was observed before, and its cluster or its namespace is not observed now',
+    meaning: 'The cluster is not reporting. The last known status is not shown as current.',
     reasons: ['ListenerLost', 'ClusterUnreachable'],
   },
   {
     status: 'UNUSED',
     applies: ({ hasRunnableRevision, observedOff }) => !hasRunnableRevision || observedOff,
-    when: 'no revision can run, or everything of it was seen switched off',
-    meaning: 'Nothing is to run; its data is kept.',
+    when: 'no revision can run, or all its pods were observed to be switched off',
+    meaning: 'No pods are desired. Its data is kept.',
     reasons: [
       'Created',
       'Restored',
@@ -227,9 +230,9 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
   {
     status: 'AWAITING_DATABASE',
     applies: ({ dataReady }) => !dataReady,
-    when: 'database or cache were not seen ready',
+    when: 'database or cache was not observed to be ready',
     meaning:
-      'Recorded; its data services start, start again, or no listener has taken it yet. The active revision keeps serving.',
+      'Its data services start or restart, or no listener has received it yet. The active revision keeps serving.',
     reasons: [
       'Created',
       'Patched',
@@ -251,7 +254,7 @@ export const DEPLOYMENT_STATUS_RULES: readonly StatusRule[] = [
     applies: () => true,
     when: 'none of the above',
     meaning:
-      'Database and cache are ready: revisions can run. A rollout, even a failed one, does not change it.',
+      'Database and cache are ready, so revisions can run. A rollout does not change this status, even if it fails.',
     reasons: [
       'DatabaseAvailable',
       'ExternalDatabase',

@@ -4,25 +4,25 @@ import { remedyOf } from './remedies.ts';
 import type { ReportedSymptom } from './symptoms.ts';
 
 /**
- * What to do about each symptom of running pods. Nothing has failed for good outside of a rollout: the pods start by
- * themselves, so none of these asks for a redeploy unless the image or a setting has to change.
+ * What to do about each symptom of running pods. Outside of a rollout, no failure is final: the pods start again without
+ * intervention, so none of these requires a redeploy unless the image or a setting has to change.
  */
 
-const BY_ITSELF = 'The pods start by themselves after that; the active revision has not changed.';
+const BY_ITSELF = 'The pods then start without further action. The active revision has not changed.';
 
 /** For pods of the app. */
 const OF_COMPONENTS: Partial<Record<Reason, string>> = {
   InvalidImageName: `PATCH source_revision_config.image_uri (or the image of the container that the message names, in source_config.resource_spec) to a valid name.`,
-  ImagePullFailed: `Check that the image still exists in its registry under exactly this name, tag or digest, and that the cluster may pull it: source_config.resource_spec.image_pull_secrets names a Secret with the registry's credentials, which may have expired. Push the same image again or renew the credentials. ${BY_ITSELF} If the image is gone for good: PATCH source_revision_config.image_uri.`,
-  ContainerConfigInvalid: `Make the Secret, ConfigMap or key that the message names again, in the deployment's namespace, or PATCH the field that refers to it. ${BY_ITSELF}`,
+  ImagePullFailed: `Check that the image still exists in its registry under exactly this name, tag or digest, and that the cluster can pull it: source_config.resource_spec.image_pull_secrets names a Secret with the credentials for the registry, which may have expired. Push the same image again or renew the credentials. ${BY_ITSELF} If the image cannot be pushed again, PATCH source_revision_config.image_uri.`,
+  ContainerConfigInvalid: `Create the Secret, ConfigMap or key that the message names again, in the namespace of the deployment, or PATCH the field that refers to it. ${BY_ITSELF}`,
   CrashLoop:
-    'The container ends by itself: its exit code and its last words are in the message, more is in GET …/logs. Check what it depends on (secrets, services outside of the deployment); if the image is at fault, PATCH source_revision_config.image_uri, or POST …/revisions/{id}/rollback to a revision that worked. The cluster restarts it until it runs.',
-  Unschedulable: `Ask those who run the cluster for room, or ask for less: cpu, memory_mb, scales of source_config.resource_spec. The message says what the nodes lack. A pod that waits starts by itself once a node has room; the active revision has not changed.`,
-  QuotaExceeded: `No further pod fits into the quota of the namespace; pods that run are not touched. Lower max_scale, cpu or memory_mb of source_config.resource_spec, free what others use in the namespace, or ask those who run the platform for more (GET /v2/usage shows the quotas of the tenant). ${BY_ITSELF}`,
-  AdmissionRefused: `A rule of the cluster refuses new pods, while older ones may run on: it is newer than they are, or its webhook does not answer. Ask those who run the cluster about the rule that the message names, or PATCH the field that it names, in source_config.resource_spec. ${BY_ITSELF}`,
-  MountFailed: `Make the Secret, ConfigMap or PersistentVolumeClaim that the message names again, in the deployment's namespace, or PATCH the field that names it, in source_config.resource_spec.volumes. A volume that is still attached to another node is freed when the pod there has ended. ${BY_ITSELF}`,
+    'The container ends by itself. The message contains its exit code and its last output, and GET …/logs shows more. Check what it depends on (secrets, services outside of the deployment). If the image is the cause, PATCH source_revision_config.image_uri, or use POST …/revisions/{id}/rollback to return to a revision that worked. The cluster restarts the container until it runs.',
+  Unschedulable: `Ask the administrator of the cluster for more room, or request less: cpu, memory_mb, scales of source_config.resource_spec. The message names what the nodes lack. A waiting pod starts when a node has room. The active revision has not changed.`,
+  QuotaExceeded: `The quota of the namespace has no room for more pods. Running pods do not change. Lower max_scale, cpu or memory_mb of source_config.resource_spec, free what others use in the namespace, or ask the administrator of the platform for more (GET /v2/usage shows the quotas of the tenant). ${BY_ITSELF}`,
+  AdmissionRefused: `A rule of the cluster rejects new pods. Older pods may keep running, because the rule is newer than they are, or its webhook does not respond. Ask the administrator of the cluster about the rule that the message names, or PATCH the field that it names, in source_config.resource_spec. ${BY_ITSELF}`,
+  MountFailed: `Create the Secret, ConfigMap or PersistentVolumeClaim that the message names again, in the namespace of the deployment, or PATCH the field that refers to it, in source_config.resource_spec.volumes. A volume that is still attached to another node is detached when the pod there has ended. ${BY_ITSELF}`,
   ReadinessFailed:
-    'A pod runs, but does not answer its probe: check the log of the app (GET …/logs), what it depends on, and whether it has enough cpu and memory_mb. It gets requests again as soon as it answers.',
+    'A pod runs, but does not respond to its probe. Check the log of the app (GET …/logs), what the app depends on, and whether it has enough cpu and memory_mb. The pod gets requests again as soon as it responds.',
 };
 
 interface Cause {
@@ -56,29 +56,29 @@ const CAUSES: readonly Cause[] = [
 ];
 
 const NODE_LOST =
-  'The node of the pod does not answer. After some minutes the cluster gives the pod up and starts another one elsewhere. If that does not happen, or the pod is of the database, ask those who run the cluster to bring the node back or to remove it (kubectl delete node NAME).';
+  'The node of the pod does not respond. After some minutes, the cluster replaces the pod on another node. If that does not happen, or if it is the pod of the database, ask the administrator of the cluster to bring the node back or to remove it (kubectl delete node NAME).';
 
 const OUT_OF_MEMORY =
-  'The container used more memory than its limit and was ended (OOMKilled). PATCH source_config.resource_spec with a higher memory_limit_mb (of an init container or sidecar: its resources.limits.memory), or make the app use less. The cluster restarts it meanwhile.';
+  'The container used more memory than its limit and was killed (OOMKilled). PATCH source_config.resource_spec with a higher memory_limit_mb (for an init container or sidecar: its resources.limits.memory), or make the app use less. Meanwhile the cluster restarts it.';
 
 /** For database and cache, whose images and commands belong to the platform. */
 const OF_SERVICES: Partial<Record<Reason, (field: string) => string>> = {
   CrashLoop: (field) =>
-    `It ends by itself; its exit code and last words are in the message. The cluster restarts it. If that does not help, give the message to those who run the platform; too little memory is raised with ${field}_memory_mb.`,
+    `It ends by itself. The message contains its exit code and last output. The cluster restarts it. If that does not help, give the message to the administrator of the platform. If it needs more memory, raise ${field}_memory_mb.`,
   ImagePullFailed: () =>
-    'The cluster cannot pull the image of the platform: those who run the platform have to look at the registry that the message names.',
+    'The cluster cannot pull the image of the platform. The administrator of the platform has to check the registry that the message names.',
   QuotaExceeded: (field) =>
-    `The quota of the namespace has no room for its pod: free what others use there, lower ${field}_cpu or ${field}_memory_mb, or ask those who run the platform for more.`,
+    `The quota of the namespace has no room for its pod. Free what others use there, lower ${field}_cpu or ${field}_memory_mb, or ask the administrator of the platform for more.`,
   Unschedulable: (field) =>
-    `No node has room for its pod, or none that its volume can be attached to: ask those who run the cluster for room, or lower ${field}_cpu or ${field}_memory_mb.`,
+    `No node that its volume can be attached to has room for its pod. Ask the administrator of the cluster for room, or lower ${field}_cpu or ${field}_memory_mb.`,
 };
 
 const SERVICE_OUT_OF_MEMORY = (field: string) =>
-  `It used more memory than its limit and was ended (OOMKilled): PATCH source_config.resource_spec.${field}_memory_mb to a higher value. The cluster restarts it meanwhile.`;
+  `It used more memory than its limit and was killed (OOMKilled). PATCH source_config.resource_spec.${field}_memory_mb to a higher value. Meanwhile the cluster restarts it.`;
 
 const SERVICE_FIELDS: Readonly<Record<string, string>> = { database: 'db', cache: 'cache' };
 
-/** The remedy of a symptom of running pods; of a reason that is not of the closed list: null. */
+/** The remedy of a symptom of running pods. Null for a reason outside the closed list. */
 export function symptomRemedyOf(
   symptom: Pick<ReportedSymptom, 'component' | 'reason' | 'message'>,
 ): Remedy | null {

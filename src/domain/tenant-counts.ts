@@ -2,21 +2,22 @@ import { z } from 'zod';
 
 /** How many things beside deployments a tenant may keep: rows that cost nothing in a cluster, but must end somewhere. */
 
-const most = (what: string) => z.int().min(0).max(1_000_000).describe(`Most ${what} of a tenant.`);
+const most = (what: string) =>
+  z.int().min(0).max(1_000_000).describe(`Maximum number of ${what} of a tenant.`);
 
 /** The policy's entry tenant_counts. */
 export const tenantCountsSchema = z.strictObject({
   tag_keys: most('tag keys'),
-  tag_values: most('values of tag keys, all together,'),
+  tag_values: most('values of all tag keys'),
   integrations: most('integrations'),
   listeners: most('listeners'),
-  tracing_projects: most('tracing projects, those included that deployments have left behind,'),
+  tracing_projects: most('tracing projects, including those of deleted deployments,'),
   revision_secrets: z
     .int()
     .min(1)
     .max(100_000)
     .describe(
-      'Of how many of its newest revisions a deployment keeps the secrets; those of older ones go, unless they are still in use.',
+      'Number of newest revisions of a deployment whose secrets are kept. Secrets of older revisions are deleted unless they are in use.',
     ),
 });
 export type TenantCounts = z.infer<typeof tenantCountsSchema>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { withoutFloatNoise } from './resource-spec.ts';
 
-/** What a tenant may use: the policy's entry tenant_quotas, and what an admin sets for one tenant in place of it. */
+/** Quotas of a tenant: the entry tenant_quotas of the policy, and values that an admin sets for one tenant instead. */
 
 const most = (max: number) => z.number().min(0).max(max).nullable();
 
@@ -13,15 +13,19 @@ export const tenantQuotasSchema = z.strictObject({
     .max(1_000_000)
     .nullable()
     .describe(
-      'Most deployments that are not being deleted; as many again, and at least 10, may be on their way out. null: any number.',
+      'Maximum number of deployments that are not being deleted. Including those that are being deleted, twice as many are allowed, or 10 more if that is more. null: no limit.',
     ),
   cpu: z
-    .preprocess((value) => (typeof value === 'number' ? withoutFloatNoise(value) : value), most(10_000_000))
-    .describe('Most cores requested at full scale, data services included; null: any number.'),
+    .number()
+    .overwrite(withoutFloatNoise)
+    .min(0)
+    .max(10_000_000)
+    .nullable()
+    .describe('Maximum cores requested at full scale, including data services. null: no limit.'),
   memory_mb: most(10_000_000_000).describe(
-    'Most memory requested at full scale, in MiB, data services included; null: any amount.',
+    'Maximum memory requested at full scale in MiB, including data services. null: no limit.',
   ),
-  storage_gi: most(10_000_000_000).describe('Most storage of databases, in GiB; null: any amount.'),
+  storage_gi: most(10_000_000_000).describe('Maximum storage of databases in GiB. null: no limit.'),
 });
 /** null: no limit. */
 export type TenantQuotas = z.infer<typeof tenantQuotasSchema>;

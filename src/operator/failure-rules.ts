@@ -2,8 +2,8 @@ import type { Reason } from '../domain/conditions.ts';
 import type { Symptom } from './symptoms.ts';
 
 /**
- * Which trouble is a failure, and when. The table below is the specification: the first row that fits a symptom tells
- * what it is called, and how long it may last. judge-rollout.ts judges by it.
+ * Which problem is a failure, and when. The table below is the specification: the first row that matches a symptom gives
+ * its reason, and how long it may last. judge-rollout.ts uses it.
  */
 
 /** How long each kind of trouble may last, in milliseconds. */
@@ -34,7 +34,7 @@ const REGISTRY_TROUBLE =
 const withoutNames = (text: string) => text.replace(/"[^"]*"|\S*[/:@]\S*\d\S*/g, ' ');
 /** How a quota refuses. The second: it was just made, and nothing is counted yet. */
 export const QUOTA = /exceeded quota|status unknown for quota/i;
-/** The scheduler waits for a claim that nobody has made. */
+/** The scheduler waits for a claim that does not exist. */
 const CLAIM_MISSING = /persistentvolumeclaim "[^"]{1,253}" not found/i;
 /** Refused for what the pod is; all else (a webhook that does not answer) may pass. */
 const ADMISSION = /is forbidden|denied the request|denied request|is invalid/i;
@@ -43,14 +43,14 @@ const ADMISSION = /is forbidden|denied the request|denied request|is invalid/i;
 export type Lasts =
   | 'not at all'
   | 'until the deadline'
-  /** Where there is no other trouble, the deadline is put off: see rollout.ts. */
+  /** If there is no other problem, the deadline is extended: see rollout.ts. */
   | 'as long as it is seen'
   | {
       readonly patience: Exclude<keyof Patience, 'deadlineMs'>;
       readonly from: 'since' | 'scheduledAt';
     };
 
-/** As much of a symptom as a rule looks at. */
+/** The part of a symptom that a rule uses. */
 export type Told = Pick<Symptom, 'reason' | 'text' | 'restarts'> & {
   readonly culprit: { readonly exit_code?: number };
 };
@@ -67,25 +67,25 @@ export interface Rule {
 
 const of = (...reasons: string[]): ReadonlySet<string> => new Set(reasons);
 
-/** Also what docs/lifecycle.md tells of failures. */
+/** docs/lifecycle.md shows this table. */
 export const FAILURE_RULES: readonly Rule[] = [
   // Not the revision's fault, and over as soon as the policy is changed.
   {
     when: of('FieldsChangedByCluster'),
-    seen: 'an admission policy or webhook of the cluster makes other pods of what Berth writes',
+    seen: 'an admission policy or webhook of the cluster changes the pods that Berth writes',
     reason: 'FieldsChangedByCluster',
     lasts: 'as long as it is seen',
   },
   // Nothing but another revision helps.
   {
     when: of('InvalidImageName'),
-    seen: 'the name of an image is none',
+    seen: 'the name of an image is not valid',
     reason: 'InvalidImageName',
     lasts: 'not at all',
   },
   {
     when: of('ErrImageNeverPull'),
-    seen: 'an image may not be pulled (`imagePullPolicy: Never`) and is not on the node',
+    seen: 'an image must not be pulled (`imagePullPolicy: Never`) and is not on the node',
     reason: 'ImagePullFailed',
     lasts: 'not at all',
   },
@@ -99,14 +99,14 @@ export const FAILURE_RULES: readonly Rule[] = [
   {
     when: of('InitContainerFailed'),
     and: ({ restarts }) => restarts >= HOPELESS_RESTARTS,
-    seen: `an init container that is not started again (\`restartPolicy: Never\`) has ended ${HOPELESS_RESTARTS} pods or more`,
+    seen: `an init container that does not restart (\`restartPolicy: Never\`) has failed in ${HOPELESS_RESTARTS} pods or more`,
     reason: 'CrashLoop',
     lasts: 'not at all',
   },
   // What it refers to may be made a moment later.
   {
     when: of('CreateContainerConfigError'),
-    seen: 'a container names a Secret, ConfigMap or key that is not there',
+    seen: 'a container refers to a Secret, ConfigMap or key that does not exist',
     reason: 'ContainerConfigInvalid',
     lasts: { patience: 'configErrorMs', from: 'since' },
   },
@@ -114,65 +114,65 @@ export const FAILURE_RULES: readonly Rule[] = [
   {
     when: of('ReplicaFailure', 'PartialReplicaFailure'),
     and: ({ text }) => QUOTA.test(text),
-    seen: 'a quota of the namespace allows no further pod',
+    seen: 'a quota of the namespace allows no more pods',
     reason: 'QuotaExceeded',
     lasts: 'until the deadline',
   },
   {
     when: of('ReplicaFailure'),
     and: ({ text }) => ADMISSION.test(text),
-    seen: 'the cluster refuses the pods for what they are (admission, Pod Security)',
+    seen: 'the cluster rejects the pods because of their content (admission, Pod Security)',
     reason: 'AdmissionRefused',
     lasts: { patience: 'refusalMs', from: 'since' },
   },
   {
     when: of('ReplicaFailure', 'PartialReplicaFailure'),
-    seen: 'the cluster refuses pods otherwise: an admission webhook does not answer',
+    seen: 'the cluster rejects the pods for another reason, such as an admission webhook that does not respond',
     reason: 'AdmissionRefused',
     lasts: 'until the deadline',
   },
   {
     when: of('ErrImagePull', 'ImagePullBackOff', 'RegistryUnavailable'),
     and: ({ reason, text }) => reason === 'RegistryUnavailable' || REGISTRY_TROUBLE.test(withoutNames(text)),
-    seen: 'the registry of an image answers 429 or 5xx, or not at all',
+    seen: 'the registry of an image responds with 429 or 5xx, or does not respond',
     reason: 'ImagePullFailed',
     lasts: 'until the deadline',
   },
   {
     when: of('ErrImagePull', 'ImagePullBackOff', 'ImageInspectError', 'SignatureValidationFailed'),
-    seen: 'an image cannot be pulled otherwise: there is none, no right to it, or no valid signature',
+    seen: 'an image cannot be pulled for another reason: it does not exist, access is denied, or it has no valid signature',
     reason: 'ImagePullFailed',
     lasts: { patience: 'imagePullMs', from: 'scheduledAt' },
   },
-  // May pass: told at once, a failure at the deadline.
+  // May be temporary: reported at once, a failure at the deadline.
   {
     when: of('CreateContainerError', 'RunContainerError'),
-    seen: 'a container cannot be made or started',
+    seen: 'a container cannot be created or started',
     reason: 'ContainerConfigInvalid',
     lasts: 'until the deadline',
   },
   {
     when: of('CreatePodSandboxError', 'ConfigPodSandboxError', 'FailedCreatePodSandBox', 'NetworkNotReady'),
-    seen: 'a node cannot make the sandbox or the network of a pod',
+    seen: 'a node cannot create the sandbox or the network of a pod',
     reason: 'ContainerConfigInvalid',
     lasts: 'until the deadline',
   },
   {
     when: of('PodsEndedByNode'),
-    seen: 'nodes refuse or evict pod after pod, outside of a rollout',
+    seen: 'nodes repeatedly reject or evict pods, outside of a rollout',
     reason: 'Unschedulable',
     lasts: 'until the deadline',
   },
   {
     when: of('Unschedulable'),
     and: ({ text }) => CLAIM_MISSING.test(text),
-    seen: 'a pod names a volume claim that nobody has made',
+    seen: 'a pod refers to a volume claim that does not exist',
     reason: 'MountFailed',
     lasts: { patience: 'configErrorMs', from: 'since' },
   },
   {
     when: of('Unschedulable', 'SchedulingGated', 'SchedulerError'),
-    seen: 'no node takes a pod',
+    seen: 'a pod cannot be scheduled to any node',
     reason: 'Unschedulable',
     lasts: 'until the deadline',
   },
@@ -184,14 +184,14 @@ export const FAILURE_RULES: readonly Rule[] = [
   },
   {
     when: of('NodeNotReady'),
-    seen: 'the node of a pod does not answer',
+    seen: 'the node of a pod does not respond',
     reason: 'NodeLost',
     lasts: 'until the deadline',
   },
   {
     when: null,
     and: ({ culprit }) => culprit.exit_code !== undefined && culprit.exit_code !== 0,
-    seen: 'a container has ended with an error, and it or its pod is started again',
+    seen: 'a container ended with an error, and it or its pod restarts',
     reason: 'CrashLoop',
     lasts: 'until the deadline',
   },

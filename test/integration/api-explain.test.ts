@@ -217,7 +217,7 @@ test('a failed revision names its culprit; those that others overtook name their
   expect(explained).toMatchObject({ status: 'DEPLOY_FAILED', serves: 'no', remedy: { reason: 'CrashLoop' } });
   expect(explained.causes.at(-1)).toMatchObject({ level: 'object', object: culprit });
   expect(explained.causes.at(-1)?.message).toContain('exit 1: no such table');
-  expect(explained.summary).toContain('Revision 1 is the active one.');
+  expect(explained.summary).toContain('Revision 1 is active.');
 
   const overtaken = await explain(deployment, skipped);
   expect(overtaken).toMatchObject({ status: 'SKIPPED', number: 2 });

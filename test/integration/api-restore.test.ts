@@ -282,7 +282,7 @@ describe('in a cluster', () => {
     const { requestedAt, restorableUntil } = (spec?.['deletion'] ?? {}) as Record<string, string>;
     expect(Date.parse(restorableUntil ?? '') - Date.parse(requestedAt ?? '')).toBe(3_600_000);
     expect(said).toMatchObject({ status: 'False', reason: 'DeletionRequested' });
-    expect(said?.message).toContain(`until ${restorableUntil} it can be restored`);
+    expect(said?.message).toContain(`can be restored until ${restorableUntil}`);
     const conditions = status?.['conditions'] as typeof body.conditions;
     expect(conditions.find(({ type }) => type === 'Ready')).toMatchObject({
       status: 'False',

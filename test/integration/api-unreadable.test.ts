@@ -128,7 +128,7 @@ test('its revision is explained by it, as long as it lasts', async () => {
     (await client.call<Explained>('GET', `${path()}/revisions/${id}/explain`)).body;
   const explained = await explain(broken.latest_revision_id);
   expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'SecretsUnreadable' });
-  expect(explained.summary).toContain('cannot be handed to the listener');
+  expect(explained.summary).toContain('cannot be sent to the listener');
   const mended = await patch({ secrets: [{ name: 'TOKEN', value: 'anew' }] });
   const after = await explain(mended.body.latest_revision_id);
   expect(after.causes.map(({ reason }) => reason)).not.toContain('SecretsUnreadable');

@@ -108,7 +108,7 @@ secrets:
 
   const deleted = await cli(['deployments', 'delete', 'shop', '--delete-tracing-project', '--wait']);
   expect(deleted, deleted.err).toMatchObject({ code: 0 });
-  expect(deleted.err).toContain('the deployment is gone');
+  expect(deleted.err).toContain('the deployment is deleted');
   expect(await cli(['deployments', 'get', 'shop'])).toMatchObject({
     code: 1,
     err: 'berth: 404: there is no deployment "shop"\n',
@@ -170,7 +170,7 @@ describe('what is wrong is told', () => {
     const body = JSON.stringify({ ...smallDeployment('x'), replicas: 1, secrets: [{ name: 'A' }] });
     const refused = await cli(['deployments', 'create', '-f', '-'], { input: body });
     expect(refused.code).toBe(1);
-    expect(refused.err).toMatch(/^berth: 422: refused \(request [0-9a-f-]{36}\)$/m);
+    expect(refused.err).toMatch(/^berth: 422: rejected \(request [0-9a-f-]{36}\)$/m);
     expect(refused.err).toContain('  body.secrets[0].value: is required');
     expect(refused.err).toContain('  body.replicas: is no field');
   });

@@ -111,7 +111,7 @@ describe('a deletion that is blocked', () => {
       object: { kind: 'PersistentVolumeClaim', object: claim },
       message: expect.stringContaining(HOLD),
     });
-    expect(JSON.stringify(causes)).not.toContain('has not brought it to the cluster');
+    expect(JSON.stringify(causes)).not.toContain('has not applied it to the cluster');
     expect(remedy).toMatchObject({ kind: 'act', reason: 'FinalizerBlocks' });
     expect(remedy?.text).not.toMatch(/^Nothing/);
 

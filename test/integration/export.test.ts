@@ -134,7 +134,7 @@ describe('berth export', () => {
 
     expect(await berth('shop', '--revision', '9')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('the templates of revision 9 are not kept; next: name one of 1, 2'),
+      stderr: expect.stringContaining('the templates of revision 9 are not stored; stored revisions: 1, 2'),
     });
     expect(await berth('nobody')).toMatchObject({
       code: 1,

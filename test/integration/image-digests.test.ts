@@ -296,8 +296,8 @@ test('a registry that hangs holds up its own deployments for its time, and nobod
     const ready = await berth.ready(id);
     expect(imageReady(ready)).toBe('ImageUnresolved');
   }
-  // Those that waited while others were told nothing are not asked for themselves.
-  expect(silent.asked.length).toBeLessThan(12);
+  // The registry gets no request for the images that waited while others got no answer. An image takes a HEAD and a GET.
+  expect(new Set(silent.asked).size).toBeLessThan(slow.length);
   const [one] = slow;
   const events = await waitFor(
     'the event',

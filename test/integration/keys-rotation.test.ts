@@ -100,7 +100,7 @@ test('from the old key to the new one, with two API processes that write through
   const before = await startApi('before', [OLD, NEW]);
   const ids: string[] = [];
   for (let n = 0; n < 30; n += 1) ids.push(await create(before, n));
-  expect(await rotate([OLD], '--dry-run')).toContain('secret_sets: 30 under old');
+  expect(await rotate([OLD], '--dry-run')).toContain('secret_sets: 30 rows with old');
 
   const apis = [await startApi('first', [NEW, OLD]), await startApi('second', [NEW, OLD])];
   let writing = true;
@@ -141,7 +141,7 @@ test('what others hold or write meanwhile is told; started again, the command en
     ]);
     expect(rowCount).toBe(1);
     expect(await failureOf(rotate([NEW, OLD]))).toContain(
-      '1 were held or written by others meanwhile; next: put new first in BERTH_ENCRYPTION_KEYS',
+      '1 rows were locked or written by others meanwhile; next: put new first in BERTH_ENCRYPTION_KEYS',
     );
     await client.query('COMMIT');
   } finally {

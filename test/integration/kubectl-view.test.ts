@@ -204,7 +204,7 @@ describe.concurrent('kubectl', () => {
     });
     await told(
       'leaving',
-      new RegExp(`^Normal DeletionRequested: .*until ${restorableUntil} it can be restored`),
+      new RegExp(`^Normal DeletionRequested: .*can be restored until ${restorableUntil}`),
     );
 
     await leaving.apply(appSpec(1, IMAGE));

@@ -207,7 +207,7 @@ const ROWS: Row[] = [
     /keys create/,
   ]),
   row('a key copied with a line break', () => ({ BERTH_LISTENER_KEY: `${keys.listener}\n` }), 'settings', [
-    /characters that no key has/,
+    /characters that are not valid in a key/,
     /copy the key again/,
   ]),
   row('a listener id that is none', () => ({ BERTH_LISTENER_ID: 'mine' }), 'settings', [
@@ -215,7 +215,7 @@ const ROWS: Row[] = [
     /--help/,
   ]),
   row('a setting that does not exist', () => ({ BERTH_HUB: 'x' }), 'settings', [
-    /BERTH_HUB: no such setting/,
+    /BERTH_HUB: this version does not have this setting/,
     /--help/,
   ]),
   row('a CA file that is not there', () => ({ BERTH_HUB_CA: '/nowhere/ca.pem' }), 'settings', [
@@ -223,7 +223,7 @@ const ROWS: Row[] = [
     /PEM file/,
   ]),
   row('a CA file with something else in it', () => ({ BERTH_HUB_CA: kubeconfigs.listener }), 'settings', [
-    /holds no certificate/,
+    /contains no PEM certificate/,
     /PEM file/,
   ]),
 
@@ -241,14 +241,14 @@ const ROWS: Row[] = [
     'a hub that says nothing',
     () => ({ BERTH_HUB_URL: `http://127.0.0.1:${silent.port}` }),
     'hub_connection',
-    [/no answer within 10 s/, /firewall/],
+    [/no response within 10 s/, /firewall/],
   ),
   row('an authority that nobody named', () => ({ BERTH_HUB_CA: '' }), 'hub_tls', [
-    /whom this listener trusts/,
+    /an authority that this listener trusts/,
     /BERTH_HUB_CA/,
   ]),
   row('another authority than the one named', () => ({ BERTH_HUB_URL: urls.unknown }), 'hub_tls', [
-    /whom this listener trusts/,
+    /an authority that this listener trusts/,
     /BERTH_HUB_CA/,
   ]),
   row('a certificate that has expired', () => ({ BERTH_HUB_URL: urls.expired }), 'hub_tls', [
@@ -256,30 +256,30 @@ const ROWS: Row[] = [
     /renew/,
   ]),
   row('a certificate for another name', () => ({ BERTH_HUB_URL: urls.otherName }), 'hub_tls', [
-    /is not one for 127.0.0.1/,
-    /a name in BERTH_HUB_URL that the certificate holds/,
+    /is not valid for 127.0.0.1/,
+    /a name in BERTH_HUB_URL that the certificate contains/,
   ]),
   row(
     'https where http is spoken',
     () => ({ BERTH_HUB_URL: hub.process().url.replace('http:', 'https:') }),
     'hub_tls',
-    [/TLS with .* failed/, /speaks https/],
+    [/TLS with .* failed/, /uses https/],
   ),
   row(
     'http where https is spoken',
     () => ({ BERTH_HUB_URL: urls.trusted.replace('https:', 'http:') }),
     'hub_connection',
-    [/ends each connection/, /put https:\/\/ into BERTH_HUB_URL/],
+    [/closes each connection/, /put https:\/\/ into BERTH_HUB_URL/],
   ),
   row('a path with nothing below it', () => ({ BERTH_HUB_URL: `${urls.trusted}/elsewhere` }), 'hub_answer', [
-    /no hub of a version/,
+    /not a hub in a version/,
     /in front of \/v2/,
   ]),
   row(
     'a web page',
     async () => ({ BERTH_HUB_URL: await serve((_, response) => void response.end('<html>')) }),
     'hub_answer',
-    [/no hub of a version/, /in front of \/v2/],
+    [/not a hub in a version/, /in front of \/v2/],
   ),
   row(
     'a login page in front of it',
@@ -287,25 +287,25 @@ const ROWS: Row[] = [
       BERTH_HUB_URL: await serve((_, response) => void response.writeHead(302, { location: '/login' }).end()),
     }),
     'hub_answer',
-    [/redirects elsewhere/, /login page/],
+    [/redirects to another address/, /login page/],
   ),
   row(
     'a balancer without a hub behind it',
     async () => ({ BERTH_HUB_URL: await serve((_, response) => void response.writeHead(503).end()) }),
     'hub_answer',
-    [/cannot answer now \(HTTP 503\)/, /readyz/],
+    [/is not available \(HTTP 503\)/, /readyz/],
   ),
   row(
     'a clock that is far off',
     async () => ({ BERTH_HUB_URL: await tampering({ date: (now) => new Date(now.getTime() - 600_000) }) }),
     'clock',
-    [/(599|60\d) s ahead of the hub's/, /NTP/],
+    [/(599|60\d) s ahead of the clock of the hub/, /NTP/],
   ),
   row(
     'a clock that is a little off',
     async () => ({ BERTH_HUB_URL: await tampering({ date: (now) => new Date(now.getTime() + 60_000) }) }),
     'clock',
-    [/s behind the hub's/, /NTP/],
+    [/s behind the clock of the hub/, /NTP/],
     'warning',
   ),
   row('a key that the hub does not know', () => ({ BERTH_LISTENER_KEY: 'f'.repeat(64) }), 'key', [
@@ -336,7 +336,7 @@ const ROWS: Row[] = [
       BERTH_HUB_URL: await tampering({ body: (text) => text.replace(`"${version}"`, '"9.1.0"') }),
     }),
     'version',
-    [/hub 9.1.0, listener .*do not work together/, /9.1.0/],
+    [/hub 9.1.0, listener .*are not compatible/, /9.1.0/],
   ),
 
   row('no cluster', () => ({ KUBECONFIG: '' }), 'kubeconfig', [/neither a kubeconfig nor/, /set KUBECONFIG/]),
@@ -379,17 +379,17 @@ const ROWS: Row[] = [
       }),
     }),
     'cluster_account',
-    [/does not take the credentials/, /ServiceAccount berth-listener/],
+    [/does not accept the credentials/, /ServiceAccount berth-listener/],
   ),
   row('the account of somebody else', () => ({ KUBECONFIG: kubeconfigs.operator }), 'rights', [
-    /may not create manageddeployments.berth.dev in all namespaces/,
-    /what was rendered.*BERTH_NAMESPACES/,
+    /is not allowed to create manageddeployments.berth.dev in all namespaces/,
+    /rendered for this installation.*BERTH_NAMESPACES/,
   ]),
   row(
     'rights in cloud mode, of an account without those',
     () => ({ KUBECONFIG: kubeconfigs.operator, BERTH_HOSTING: 'cloud' }),
     'rights',
-    [/create namespaces/, /what was rendered/],
+    [/create namespaces/, /rendered for this installation/],
   ),
   row(
     'a namespace that is not there',
@@ -399,10 +399,10 @@ const ROWS: Row[] = [
   ),
   row('a namespace that is being deleted', () => ({ BERTH_NAMESPACES: leaving }), 'namespaces', [
     /is being deleted/,
-    /wait until it is gone/,
+    /wait until it is deleted/,
   ]),
   row('a namespace that is full', () => ({ BERTH_NAMESPACES: full }), 'namespaces', [
-    /nothing can be made in full-.*exceeded quota/,
+    /nothing can be created in full-.*exceeded quota/,
     /quota/,
   ]),
 ];
@@ -528,7 +528,7 @@ describe('the lease', () => {
     await lease({ epoch: other.epoch, release: true });
     expect(await found('lease')).toMatchObject({
       outcome: 'failed',
-      message: expect.stringContaining('another cluster'),
+      message: expect.stringContaining('not to this one'),
       next: expect.stringContaining('{"cluster_id": null}'),
     });
     await forget();
@@ -542,7 +542,7 @@ describe('the lease', () => {
     await lease({ epoch: null, rendering: { ...rendering, cacheImage: 'other:1', storageClass: 'fast' } });
     expect(await found('rendering')).toMatchObject({
       outcome: 'warning',
-      message: expect.stringMatching(/another (cacheImage, storageClass|storageClass, cacheImage) than/),
+      message: expect.stringMatching(/for (cacheImage, storageClass|storageClass, cacheImage)$/),
     });
   });
 });

@@ -86,7 +86,7 @@ describe.concurrent('an expansion of the database’s volume that does not finis
     await requests(app, '20Gi');
     await berth.until(made.id, 'growing', says('Ready', 'VolumeResizing'));
     const growing = await berth.until(made.id, 'all known', says('DatabaseReady', 'VolumeResizing'));
-    expect((await explained(growing)).remedy?.text).toContain('PATCH db_storage_gi takes the expansion back');
+    expect((await explained(growing)).remedy?.text).toContain('To cancel the expansion, PATCH db_storage_gi');
 
     expect((await answers(made.id, sized({ db_storage_gi: 10 }))).status).toBe(200);
     await requests(app, '10Gi');

@@ -53,7 +53,7 @@ describe('the configuration', () => {
     ['BERTH_ENCRYPTION_KEY', 'BERTH_ENCRYPTION_KEYS'],
   ])('refuses %s, where %s is not set: nobody would read it', (name, meant) => {
     expect(() => loadConfig({ [name]: 'canary-7f3a' })).toThrow(
-      `${name}: no such setting in this version; is ${meant} meant?`,
+      `${name}: this version does not have this setting; did you mean ${meant}?`,
     );
     expect(() => loadConfig({ [name]: 'canary-7f3a' })).not.toThrow('canary-7f3a');
   });
@@ -68,7 +68,7 @@ describe('the configuration', () => {
       ...describeConfig(environment),
     ];
     expect(told).toContain(
-      'BERTH_ENCRYPTION_KEY: no such setting in this version; is BERTH_ENCRYPTION_KEYS meant?',
+      'BERTH_ENCRYPTION_KEY: this version does not have this setting; did you mean BERTH_ENCRYPTION_KEYS?',
     );
     expect(told.join('\n')).not.toContain('canary-7f3a');
   });
@@ -89,8 +89,8 @@ describe('the configuration', () => {
 
   test.each([
     ['ftp://traces.example.com', 'is not http or https'],
-    ['traces', 'is no URL'],
-    ['https://user:hidden@traces.example.com', 'holds a user or password'],
+    ['traces', 'is not a URL'],
+    ['https://user:hidden@traces.example.com', 'contains a user or password'],
     ['https://traces.example.com?token=hidden', "must not contain '?'"],
   ])('refuses %s for the tracing backend, OTLP and the API itself, and says what to set', (url, why) => {
     for (const name of ['BERTH_TRACING_URL', 'BERTH_OTLP_ENDPOINT', 'BERTH_PUBLIC_URL']) {

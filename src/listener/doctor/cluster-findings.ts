@@ -53,24 +53,24 @@ async function connection({ client }: ClusterContext, signal: AbortSignal): Prom
     const isOld = !kubernetesAtLeast({ kubernetesVersion: short }, ...OLDEST);
     const [major, minor] = OLDEST;
     return [
-      ok('cluster_connection', 'the API server answers'),
-      ok('cluster_account', 'the API server knows it'),
+      ok('cluster_connection', 'the API server responds'),
+      ok('cluster_account', 'the API server accepts it'),
       isOld
         ? failed(
             'cluster_version',
             `${version.gitVersion} is older than ${major}.${minor}`,
-            `bring the cluster to Kubernetes ${major}.${minor} or newer`,
+            `upgrade the cluster to Kubernetes ${major}.${minor} or newer`,
           )
         : ok('cluster_version', version.gitVersion),
     ];
   } catch (error) {
     if (isKubeError(error, 'unauthorized', 'forbidden')) {
       return [
-        ok('cluster_connection', 'the API server answers'),
+        ok('cluster_connection', 'the API server responds'),
         failed(
           'cluster_account',
-          `the API server does not take the credentials: ${error.message}`,
-          'make a new kubeconfig for the ServiceAccount berth-listener (docs/remote-listener.md), or let the listener run in a pod of it',
+          `the API server does not accept the credentials: ${error.message}`,
+          'create a new kubeconfig for the ServiceAccount berth-listener (docs/remote-listener.md), or run the listener in a pod with it',
         ),
       ];
     }
@@ -78,7 +78,7 @@ async function connection({ client }: ClusterContext, signal: AbortSignal): Prom
       failed(
         'cluster_connection',
         messageOf(error),
-        'check the server and its certificate in the kubeconfig, and that the API server runs and can be reached from here',
+        'check the server and its certificate in the kubeconfig, and that the API server runs and is reachable from here',
       ),
     ];
   }
@@ -86,7 +86,7 @@ async function connection({ client }: ClusterContext, signal: AbortSignal): Prom
 
 async function customResource({ client }: ClusterContext, signal: AbortSignal): Promise<Finding> {
   const { apiVersion, plural, group } = MANAGED_DEPLOYMENT;
-  const install = 'install it, of the version of this program: kubectl apply --server-side -f crds/';
+  const install = 'install it in the version of this program: kubectl apply --server-side -f crds/';
   const ask = async (path: string) => (await client.request('GET', path, { signal })).body;
   try {
     const { resources = [] } = (await ask(`/apis/${apiVersion}`)) as { resources?: { name: string }[] };
@@ -95,7 +95,11 @@ async function customResource({ client }: ClusterContext, signal: AbortSignal): 
     }
     const difference = definitionDifference(await ask(SERVED_AT));
     if (difference === null) {
-      return warning('custom_resource', 'the cluster does not tell its fields yet', 'look again in a minute');
+      return warning(
+        'custom_resource',
+        'the cluster does not publish its fields yet',
+        'run the doctor again in a minute',
+      );
     }
     const { lacks, more } = difference;
     if (lacks.length > 0) {
@@ -108,8 +112,8 @@ async function customResource({ client }: ClusterContext, signal: AbortSignal): 
     if (more.length === 0) return ok('custom_resource', `${plural}.${group}, of this version`);
     return warning(
       'custom_resource',
-      `that of the cluster is newer than this program: it has ${shown(more)}`,
-      'run listener and operator of the newer version',
+      `the custom resource in the cluster is newer than this program: it has ${shown(more)}`,
+      'run listener and operator in the newer version',
     );
   } catch (error) {
     if (isKubeError(error, 'not_found', 'unknown_resource')) {
@@ -118,7 +122,7 @@ async function customResource({ client }: ClusterContext, signal: AbortSignal): 
     return failed(
       'custom_resource',
       messageOf(error),
-      'look again; if it stays so, ask who runs the cluster',
+      'run the doctor again; if this lasts, ask the administrator of the cluster',
     );
   }
 }
@@ -140,7 +144,7 @@ async function rights(context: ClusterContext, signal: AbortSignal): Promise<Fin
     wanted.push({ rights: buildRights(), namespace: buildNamespace, where });
   }
   const next =
-    'give the account of the listener its rights: helm upgrade, or kubectl apply what was rendered for this installation (docs/install.md); with rights in some namespaces only, name these in BERTH_NAMESPACES';
+    'grant the account of the listener its rights: run helm upgrade, or kubectl apply with the manifests that were rendered for this installation (docs/install.md); if it has rights only in some namespaces, list these in BERTH_NAMESPACES';
   try {
     const denied = await Promise.all(
       wanted.map(async ({ rights, namespace, where }) =>
@@ -148,15 +152,15 @@ async function rights(context: ClusterContext, signal: AbortSignal): Promise<Fin
       ),
     );
     const all = denied.flat();
-    if (all.length > 0) return failed('rights', `the account may not ${shown(all)}`, next);
+    if (all.length > 0) return failed('rights', `the account is not allowed to ${shown(all)}`, next);
     const where = namespaces.length === 0 ? 'all namespaces' : shown(namespaces);
-    return ok('rights', `everything that a listener does, in ${where}`);
+    return ok('rights', `all rights of a listener, in ${where}`);
   } catch (error) {
     return failed('rights', messageOf(error), next);
   }
 }
 
-/** Tries, without keeping it, what the listener does first in a namespace: the environment of a revision. */
+/** A dry run of the first write of the listener in a namespace: the Secret with the environment of a revision. */
 async function namespaceTrouble(
   { client }: ClusterContext,
   namespace: string,
@@ -177,25 +181,25 @@ async function namespaceTrouble(
       return failed(
         'namespaces',
         `there is no namespace ${namespace}`,
-        `make it: kubectl create namespace ${namespace}; or take it out of the listener's list`,
+        `create it: kubectl create namespace ${namespace}; or remove it from the list of the listener`,
       );
     }
     if (isKubeError(error) && error.causes.some(({ reason }) => reason === 'NamespaceTerminating')) {
       return failed(
         'namespaces',
         `the namespace ${namespace} is being deleted`,
-        'wait until it is gone and make it again, or take it out of the listener’s list',
+        'wait until it is deleted and create it again, or remove it from the list of the listener',
       );
     }
     return failed(
       'namespaces',
-      `nothing can be made in ${namespace}: ${messageOf(error)}`,
-      'look at rights, quota and admission rules of that namespace',
+      `nothing can be created in ${namespace}: ${messageOf(error)}`,
+      'check rights, quota and admission rules of that namespace',
     );
   }
 }
 
-/** Deployments in namespaces that are not in the list any more: nobody looks at them, and their deletion cannot end. */
+/** Deployments in namespaces that are not in the list any more: they are not observed, and cannot be deleted. */
 function abandoned({ used = [] }: ClusterContext, list: readonly string[]): Finding[] {
   const outside = used.filter(({ namespace }) => !list.includes(namespace));
   if (outside.length === 0) return [];
@@ -203,33 +207,35 @@ function abandoned({ used = [] }: ClusterContext, list: readonly string[]): Find
   return [
     warning(
       'namespaces',
-      `deployments are in namespaces that the list lacks: ${shown(named)}; nothing is seen or done there`,
-      'put these namespaces back into BERTH_NAMESPACES, of listener and operator, at least until their deployments are deleted',
+      `deployments are in namespaces that are not in the list: ${shown(named)}; they are not observed and not changed`,
+      'add these namespaces to BERTH_NAMESPACES of listener and operator again, at least until their deployments are deleted',
     ),
   ];
 }
 
 async function namespaces(context: ClusterContext, signal: AbortSignal): Promise<Finding[]> {
   if (context.hosting === 'cloud') {
-    return [ok('namespaces', 'cloud: each tenant has its own, made when it is needed')];
+    return [ok('namespaces', 'cloud: each tenant has its own namespace, which is created when it is needed')];
   }
   const list = context.namespaces.length > 0 ? context.namespaces : context.registered;
   if (list === null) {
     return [
       warning(
         'namespaces',
-        'the list is the hub’s to tell, and the hub was not reached',
-        'see the findings of the hub, or name the namespaces in BERTH_NAMESPACES',
+        'the hub has the list of namespaces, but the hub was not reached',
+        'see the findings of the hub, or list the namespaces in BERTH_NAMESPACES',
       ),
     ];
   }
-  if (list.length === 0) return [ok('namespaces', 'any: neither BERTH_NAMESPACES nor the hub names some')];
+  if (list.length === 0) return [ok('namespaces', 'all: neither BERTH_NAMESPACES nor the hub has a list')];
   const troubles = await Promise.all(list.map((name) => namespaceTrouble(context, name, signal)));
   const found = [...troubles.filter((trouble) => trouble !== null), ...abandoned(context, list)];
-  return found.length > 0 ? found : [ok('namespaces', `there, and open to the listener: ${shown(list)}`)];
+  return found.length > 0
+    ? found
+    : [ok('namespaces', `they exist, and the listener can write in them: ${shown(list)}`)];
 }
 
-/** The findings of the cluster's side. Never fails. */
+/** The findings of the cluster. Never fails. */
 export async function clusterFindings(context: ClusterContext, signal: AbortSignal): Promise<Finding[]> {
   const first = [ok('kubeconfig', 'can be read'), ...(await connection(context, signal))];
   if (first.some(({ outcome }) => outcome === 'failed')) return complete(first, CHECKS);
@@ -242,11 +248,11 @@ export async function clusterFindings(context: ClusterContext, signal: AbortSign
 }
 
 /**
- * The findings of the cluster's side when it is not known how to reach it.
- * @param setting the one that names the kubeconfig
+ * The findings of the cluster if there is no valid kubeconfig.
+ * @param setting the setting for the kubeconfig
  */
 export function noCluster(message: string, setting = 'KUBECONFIG'): Finding[] {
-  const next = `set ${setting} to a kubeconfig of the ServiceAccount berth-listener (docs/remote-listener.md), or run in a pod of it`;
-  // Its own advice is for a role that starts.
+  const next = `set ${setting} to a kubeconfig of the ServiceAccount berth-listener (docs/remote-listener.md), or run in a pod with it`;
+  // The advice of the message is for the start of a role.
   return complete([failed('kubeconfig', message.split('; next:')[0] ?? message, next)], CHECKS);
 }

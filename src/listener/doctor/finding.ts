@@ -1,20 +1,20 @@
-/** What the doctor looks at, in this order: each rests on those before it of its side. */
+/** Checks of the doctor, in order. Each one depends on the earlier ones of its side. */
 export const CHECKS = {
   settings: 'settings',
-  hub_name: "the hub's name",
+  hub_name: 'name of the hub',
   hub_connection: 'connection to the hub',
   hub_tls: 'TLS of the hub',
-  hub_answer: 'the hub answers',
+  hub_answer: 'response of the hub',
   clock: 'clock',
   key: 'listener key',
   scope: 'scope of the key',
   listener: 'listener id',
   version: 'versions',
   lease: 'lease',
-  rendering: 'rendering reported',
+  rendering: 'rendering settings',
   kubeconfig: 'kubeconfig',
   cluster_connection: 'connection to the cluster',
-  cluster_account: "the cluster's account",
+  cluster_account: 'account in the cluster',
   cluster_version: 'Kubernetes version',
   custom_resource: 'custom resource',
   rights: 'rights',
@@ -22,7 +22,7 @@ export const CHECKS = {
 } as const;
 export type Check = keyof typeof CHECKS;
 
-/** `warning`: works, but somebody should know. `skipped`: could not be looked at, because of another finding. */
+/** `warning`: works, but needs attention. `skipped`: could not be checked, because of another finding. */
 export type Outcome = 'ok' | 'warning' | 'failed' | 'skipped';
 
 /** What was found at one check. */
@@ -50,7 +50,7 @@ export const failed = (check: Check, message: string, next: string): Finding => 
 export const skipped = (check: Check, because: Check): Finding => ({
   check,
   outcome: 'skipped',
-  message: `not looked at: ${CHECKS[because]} comes first`,
+  message: `not checked: fix ${CHECKS[because]} first`,
 });
 
 const ORDER = Object.keys(CHECKS) as Check[];

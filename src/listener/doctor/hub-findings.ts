@@ -7,7 +7,7 @@ import { canonicalJson } from '../../domain/hash.ts';
 import { type Check, complete, type Finding, failed, ok, warning } from './finding.ts';
 import { networkTrouble } from './network-trouble.ts';
 
-/** What one call of the hub, that of the lease's state, tells about the way there, the key and the listener. Pure. */
+/** Findings from one call of the hub, for the state of the lease: about the connection, the key and the listener. Pure. */
 
 export type HubLook =
   | { readonly kind: 'error'; readonly code: string; readonly message: string }
@@ -15,9 +15,9 @@ export type HubLook =
       readonly kind: 'answer';
       readonly status: number;
       readonly body: string;
-      /** The hub's clock, to the second; absent: it did not tell. */
+      /** The clock of the hub, in seconds; absent: the response had no date. */
       readonly date?: Date | undefined;
-      /** This machine's, half way between request and answer. */
+      /** The clock of this machine, half way between request and response. */
       readonly now: Date;
     };
 
@@ -53,20 +53,20 @@ function way(url: URL, reached: Check | null): Finding[] {
   const name =
     isIP(url.hostname) === 0
       ? `${url.hostname} is resolved`
-      : `${url.hostname} is an address: no name is asked for`;
+      : `${url.hostname} is an address and needs no DNS`;
   const tls =
     url.protocol === 'https:'
-      ? ok('hub_tls', 'the certificate is valid, and for this name')
+      ? ok('hub_tls', 'the certificate is valid for this name')
       : isOpenNetwork(url)
         ? warning(
             'hub_tls',
-            'the hub is called with http: others on the way can read the key and the secrets of deployments',
-            'put TLS in front of the hub, and https:// into BERTH_HUB_URL',
+            'BERTH_HUB_URL uses http: others on the network can read the key and the secrets of deployments',
+            'configure TLS for the hub, and put https:// into BERTH_HUB_URL',
           )
-        : ok('hub_tls', 'not used: the hub is near, and called with http');
+        : ok('hub_tls', 'not used: the hub is local, and BERTH_HUB_URL uses http');
   const all = [
     ok('hub_name', name),
-    ok('hub_connection', `${host} takes connections`),
+    ok('hub_connection', `${host} accepts connections`),
     tls,
     ok('hub_answer', `${url.origin}${url.pathname.replace(/\/$/, '')} is a hub`),
   ];
@@ -74,14 +74,14 @@ function way(url: URL, reached: Check | null): Finding[] {
 }
 
 function clock(date: Date | undefined, now: Date): Finding {
-  if (date === undefined) return ok('clock', 'the hub does not tell its time');
+  if (date === undefined) return ok('clock', 'the hub does not report its time');
   const skew = now.getTime() - date.getTime();
   const size = Math.round(Math.abs(skew) / 1000);
-  const message = `this machine's clock is ${size} s ${skew > 0 ? 'ahead of' : 'behind'} the hub's`;
-  const next = 'let both machines take their time from the same source (NTP)';
+  const message = `the clock of this machine is ${size} s ${skew > 0 ? 'ahead of' : 'behind'} the clock of the hub`;
+  const next = 'synchronize the clocks of both machines (NTP)';
   if (Math.abs(skew) >= BAD_SKEW_MS) return failed('clock', message, next);
   if (Math.abs(skew) >= NOTED_SKEW_MS) return warning('clock', message, next);
-  return ok('clock', 'runs with the hub’s, within 5 s');
+  return ok('clock', 'differs from the clock of the hub by less than 5 s');
 }
 
 function parsed(body: string): unknown {
@@ -109,56 +109,56 @@ function refusal({ hubUrl, listenerId }: HubContext, status: number, detail: str
     return failed(
       'key',
       `the hub does not know the key of BERTH_LISTENER_KEY (${said})`,
-      'make one at the hub: berth keys create --tenant NAME --name listener --scopes listeners:run (--platform instead of --tenant for the platform’s own listener), and put it into BERTH_LISTENER_KEY',
+      'create a key at the hub: berth keys create --tenant NAME --name listener --scopes listeners:run (--platform instead of --tenant for the platform’s own listener), and set BERTH_LISTENER_KEY to it',
     );
   }
   if (status === 403 && detail !== '') {
     return failed(
       'scope',
-      `the key may not run a listener (${said})`,
-      'make a key with the scope listeners:run: berth keys create --tenant NAME --name listener --scopes listeners:run',
+      `the key is not allowed to run a listener (${said})`,
+      'create a key with the scope listeners:run: berth keys create --tenant NAME --name listener --scopes listeners:run',
     );
   }
   if (status === 404 && detail === NO_SUCH_LISTENER) {
     return failed(
       'listener',
       `there is no listener ${listenerId} that belongs to this key (${said})`,
-      'set BERTH_LISTENER_ID to an id of GET /v2/listeners, and use a key of the tenant that the listener belongs to; POST /v2/listeners makes one',
+      'set BERTH_LISTENER_ID to an id of GET /v2/listeners, and use a key of the tenant of that listener; POST /v2/listeners creates a listener',
     );
   }
   if (status >= 300 && status < 400) {
     return failed(
       'hub_answer',
-      `${hubUrl} redirects elsewhere (${said}); a listener does not follow, lest its key goes astray`,
-      'set BERTH_HUB_URL to the address that is redirected to, or let the listener pass the login page in front of the hub',
+      `${hubUrl} redirects to another address (${said}); a listener does not follow redirects, to protect its key`,
+      'set BERTH_HUB_URL to the target of the redirect, or exempt the listener from the login page in front of the hub',
     );
   }
   if (status === 400 && hubUrl.startsWith('http:')) {
     return failed(
       'hub_answer',
-      `what answers does not take the call (${said})`,
-      'the port seems to speak https: put https:// into BERTH_HUB_URL',
+      `the server rejects the call (${said})`,
+      'the port seems to use https: put https:// into BERTH_HUB_URL',
     );
   }
   if (status === 429 || status >= 500) {
     return failed(
       'hub_answer',
-      `the hub, or what stands before it, cannot answer now (${said})`,
-      'try again; if it stays so, look at the log of the hub and at its GET /readyz',
+      `the hub, or a proxy in front of it, is not available (${said})`,
+      'try again; if this lasts, check the log of the hub and its GET /readyz',
     );
   }
   return failed(
     'hub_answer',
-    `what answers is no hub of a version that this listener knows (${said})`,
-    'check BERTH_HUB_URL: it is the address in front of /v2; and that the hub is not older than the listener',
+    `the server is not a hub in a version that this listener supports (${said})`,
+    'check that BERTH_HUB_URL is the address in front of /v2, and that the hub is not older than the listener',
   );
 }
 
-/** Checks that a refusal at `check` has passed, with what is said of them then. */
+/** Findings of the checks that passed before the one that failed. */
 function passed({ listenerId }: HubContext, until: Check): Finding[] {
   const all = [
-    ok('key', 'the hub knows it'),
-    ok('scope', 'the key may run a listener'),
+    ok('key', 'the hub accepts it'),
+    ok('scope', 'the key is allowed to run a listener'),
     ok('listener', `${listenerId} belongs to the key`),
   ];
   return all.slice(0, Math.max(0, ['key', 'scope', 'listener', 'version'].indexOf(until)));
@@ -169,8 +169,8 @@ function version(context: HubContext, hub: string): Finding {
   if (areCompatible(hub, context.version)) return ok('version', both);
   return failed(
     'version',
-    `${both}: they do not work together`,
-    `run listener and operator of the hub's version, ${hub}, here`,
+    `${both}: these versions are not compatible`,
+    `run listener and operator in the version of the hub, ${hub}`,
   );
 }
 
@@ -186,17 +186,17 @@ function leaseFinding(
   if (known && isAnotherCluster(bound, cluster)) {
     return failed(
       'lease',
-      `the listener belongs to another cluster (${bound}) than this one (${cluster}): the hub refuses its lease here`,
-      'give this cluster a listener id of its own (POST /v2/listeners, BERTH_LISTENER_ID); or, if it takes the place of the other one, PATCH /v2/listeners/{id} with {"cluster_id": null}',
+      `the listener belongs to the cluster ${bound}, not to this one (${cluster}): the hub rejects its lease here`,
+      'give this cluster a listener id of its own (POST /v2/listeners, BERTH_LISTENER_ID); or, if it replaces the other one, PATCH /v2/listeners/{id} with {"cluster_id": null}',
     );
   }
-  if (!held) return ok('lease', epoch === 0 ? 'free: nobody has held it yet' : 'free');
+  if (!held) return ok('lease', epoch === 0 ? 'free: it was never held' : 'free');
   const holds = `${holder} holds it (epoch ${epoch})`;
-  if (known) return ok('lease', `${holds}: another replica of this cluster’s listener acts`);
+  if (known) return ok('lease', `${holds}: another replica of the listener of this cluster is active`);
   return warning(
     'lease',
-    `${holds}: whether for this cluster cannot be told`,
-    'let the account of the listener read the namespace kube-system (docs/remote-listener.md); if the holder is one of another cluster, give each cluster a listener id of its own',
+    `${holds}: it is not known whether it runs in this cluster`,
+    'allow the account of the listener to read the namespace kube-system (docs/remote-listener.md); if the holder runs in another cluster, give each cluster a listener id of its own',
   );
 }
 
@@ -204,8 +204,8 @@ function rendering(context: HubContext, reported: RenderConfig | null): Finding 
   if (reported === null) {
     return warning(
       'rendering',
-      'the hub has not been told yet how this cluster renders workloads: a dry run shows no manifests, and what the cluster is too old for is not refused',
-      'start the listener: it tells with the lease',
+      'the listener has not reported the rendering settings of this cluster yet: a dry run shows no manifests, and the API does not reject features that the cluster is too old for',
+      'start the listener: it reports the settings with the lease',
     );
   }
   const { kubernetesVersion: _, ...told } = reported;
@@ -213,15 +213,15 @@ function rendering(context: HubContext, reported: RenderConfig | null): Finding 
   const differing = Object.entries(told)
     .filter(([name, value]) => canonicalJson(value) !== canonicalJson(own[name]))
     .map(([name]) => name);
-  if (differing.length === 0) return ok('rendering', 'as this process would');
+  if (differing.length === 0) return ok('rendering', 'equal to those of this process');
   return warning(
     'rendering',
-    `the listener that runs reports another ${differing.join(', ')} than this process would`,
+    `the running listener reports other values than this process for ${differing.join(', ')}`,
     'give listener, operator and doctor the same settings',
   );
 }
 
-/** The findings of the hub's side, and what the hub says of the lease where it did. */
+/** The findings of the hub, and the lease if the hub returned it. */
 export function hubFindings(
   look: HubLook,
   context: HubContext,

@@ -1,11 +1,11 @@
 import { type Check, type Finding, failed } from './finding.ts';
 
-/** Why there was no answer of the hub, told from the error's code: which step failed, and what to do. */
+/** Why the hub did not respond, by the code of the error: which step failed, and what to do. */
 
 const UNKNOWN_NAME = ['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME'];
 
 const UNKNOWN_AUTHORITY = [
-  // An authority of the same name with another key: one that was made anew.
+  // An authority with the same name and another key: it was created again.
   'CERT_SIGNATURE_FAILURE',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -24,13 +24,13 @@ interface Trouble {
 
 const isOneOf = (codes: readonly string[]) => (code: string) => codes.includes(code);
 
-/** In this order: the first that matches is told. */
+/** In order of precedence: the first match is reported. */
 const TROUBLES: readonly Trouble[] = [
   {
     check: 'hub_name',
     matches: isOneOf(UNKNOWN_NAME),
     message: (host) => `the name of ${host} cannot be resolved`,
-    next: 'check the host in BERTH_HUB_URL, and that the DNS of this cluster knows it',
+    next: 'check the host in BERTH_HUB_URL, and that the DNS of this cluster resolves it',
   },
   {
     check: 'hub_tls',
@@ -47,51 +47,51 @@ const TROUBLES: readonly Trouble[] = [
   {
     check: 'hub_tls',
     matches: isOneOf(UNKNOWN_AUTHORITY),
-    message: (host) => `the certificate of ${host} is vouched for by nobody whom this listener trusts`,
-    next: 'put the certificate of the authority that issued it into a PEM file and name that in BERTH_HUB_CA',
+    message: (host) => `the certificate of ${host} is not issued by an authority that this listener trusts`,
+    next: 'store the certificate of its authority in a PEM file, and set BERTH_HUB_CA to this file',
   },
   {
     check: 'hub_tls',
     matches: isOneOf(['ERR_TLS_CERT_ALTNAME_INVALID']),
-    message: (host) => `the certificate is not one for ${host}`,
-    next: 'use a name in BERTH_HUB_URL that the certificate holds, or issue one with this name',
+    message: (host) => `the certificate is not valid for ${host}`,
+    next: 'use a name in BERTH_HUB_URL that the certificate contains, or issue a certificate with this name',
   },
   {
     check: 'hub_tls',
     matches: (code) => /^(ERR_SSL|ERR_TLS|ERR_OSSL|CERT_|EPROTO)/.test(code),
     message: (host) => `TLS with ${host} failed`,
-    next: 'check that the hub speaks https at this port (where it speaks http, put http:// into BERTH_HUB_URL), and that BERTH_HUB_CA holds certificates in PEM form',
+    next: 'check that the hub uses https at this port (if it uses http, put http:// into BERTH_HUB_URL), and that BERTH_HUB_CA contains PEM certificates',
   },
   {
     check: 'hub_answer',
     matches: (code) => code.startsWith('HPE_'),
-    message: (host) => `${host} does not speak HTTP`,
+    message: (host) => `${host} is not an HTTP server`,
     next: 'check scheme and port in BERTH_HUB_URL: an https hub needs https://',
   },
 ];
 
-/** What a port that speaks https does to a call with http. */
+/** Errors of an http call to a port that uses https. */
 const HUNG_UP = isOneOf(['ECONNRESET', 'EPIPE']);
 const OTHER_SCHEME: Trouble = {
   check: 'hub_connection',
   matches: HUNG_UP,
-  message: (host) => `${host} ends each connection`,
-  next: 'the port seems to speak https: put https:// into BERTH_HUB_URL',
+  message: (host) => `${host} closes each connection`,
+  next: 'the port seems to use https: put https:// into BERTH_HUB_URL',
 };
 
-/** For codes that are in no list: nothing came back. */
+/** For all other codes: there was no response. */
 const NO_CONNECTION: Trouble = {
   check: 'hub_connection',
   matches: () => true,
   message: (host) => `${host} cannot be reached`,
-  next: 'check port and scheme in BERTH_HUB_URL, that the hub runs, and that firewall, NetworkPolicy and proxy let this cluster out to it',
+  next: 'check port and scheme in BERTH_HUB_URL, that the hub runs, and that firewall, NetworkPolicy and proxy allow connections from this cluster to it',
 };
 
 /**
- * The finding for a call that brought no answer.
+ * The finding for a call without a response.
  * @param host `name:port`
  * @param isHttp whether it was called with http
- * @param detail the error's own words; no key is ever in them
+ * @param detail the message of the error; it never contains a key
  */
 export function networkTrouble(host: string, isHttp: boolean, code: string, detail: string): Finding {
   const spoken = isHttp && HUNG_UP(code) ? OTHER_SCHEME : undefined;

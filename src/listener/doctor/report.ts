@@ -26,7 +26,7 @@ export function asText(findings: readonly Finding[]): string {
   const count = (outcome: Outcome) => findings.filter((finding) => finding.outcome === outcome).length;
   const sum = isHealthy(findings)
     ? `Nothing failed, ${plural(count('warning'), 'warning')}.`
-    : `${count('failed')} failed, ${plural(count('warning'), 'warning')}, ${count('skipped')} not looked at.`;
+    : `${count('failed')} failed, ${plural(count('warning'), 'warning')}, ${count('skipped')} not checked.`;
   return [...lines, '', sum].join('\n');
 }
 

@@ -98,8 +98,8 @@ export const hubGuards: readonly Guard[] = [
     rule: 'cache',
     says: 'A custom resource of another deployment that has the name is not written over, but told as a conflict.',
     file: 'src/listener/apply.ts',
-    find: 'if (live.spec?.deploymentId !== item.deployment_id) {',
-    replace: "if (live.spec?.deploymentId === '') {",
+    find: 'return spec?.deploymentId !== item.deployment_id;',
+    replace: "return spec?.deploymentId === '';",
     plans: ['immutable/stranger/manageddeployments'],
   },
   {

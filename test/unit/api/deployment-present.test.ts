@@ -58,10 +58,10 @@ describe('conditions', () => {
     expect(ready({ deleteRequestedAt: at(7), purgeAfter: at(9) })).toMatchObject({
       status: 'False',
       reason: 'DeletionRequested',
-      message: expect.stringContaining(`until ${at(9).toISOString()} it can be restored`),
+      message: expect.stringContaining(`can be restored until ${at(9).toISOString()}`),
     });
     expect(ready({ deleteRequestedAt: at(7), purgeAfter: at(7) })?.message).toBe(
-      `deletion was asked for at ${at(7).toISOString()}: it goes with all of its data`,
+      `deletion was requested at ${at(7).toISOString()}: it is removed with all of its data`,
     );
     const lost = { everSeen: true, alive: false, lastSeenAt: at(9), leased: false, lostAt: null };
     const conditions = shownConditions(record({ listener: lost }));
@@ -97,7 +97,7 @@ describe('conditions of a deployment that is being removed', () => {
       ['Serving', 'Unknown', 'BeingDeleted'],
       ['Ready', 'False', 'FinalizerBlocks'],
     ]);
-    expect(ready({ ...going, conditions })?.message).toMatch(/^Pod a is held; deletion was asked for/);
+    expect(ready({ ...going, conditions })?.message).toMatch(/^Pod a is held; deletion was requested/);
   });
 
   test('do not repeat a cause that is not observed any more', () => {
@@ -118,7 +118,7 @@ describe('conditions of a deployment that is being removed', () => {
 });
 
 test.each([
-  ['', "not in the listener's list"],
+  ['', 'not in the list of the listener'],
   ['no rights', 'cannot read the namespace apps: no rights'],
 ])(
   'conditions of a namespace that the listener does not see (%j) are unknown, the last ones named',

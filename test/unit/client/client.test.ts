@@ -36,7 +36,7 @@ test.each([
 ])('options without a command are wrong usage: %s %s', async (...words) => {
   const { code, text } = await command(words, { url: 'http://127.0.0.1:1', apiKey: 'key' });
   expect(code).toBe(2);
-  expect(text).toBe(`berth: no command of berth ${words[0]} is named; see berth ${words[0]} --help`);
+  expect(text).toBe(`berth: berth ${words[0]} needs a command; see berth ${words[0]} --help`);
 });
 
 test.each(['canary\n5521', 'canary 5521', 'canary\u20ac5521', 'canary5521\r'])(
@@ -53,7 +53,7 @@ test.each(['canary\n5521', 'canary 5521', 'canary\u20ac5521', 'canary5521\r'])(
     ]) {
       const { code, text } = await command(['deployments', 'list'], env);
       expect(code).toBe(2);
-      expect(text).toMatch(/BERTH_(API_KEY|TENANT_ID) holds more than visible ASCII/);
+      expect(text).toMatch(/BERTH_(API_KEY|TENANT_ID) contains other than visible ASCII/);
       expect(text).not.toContain('canary');
       expect(text).not.toContain('5521');
     }
@@ -78,7 +78,7 @@ test('the key follows no redirect, and none is tried again', async () => {
     response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
   });
   const client = createClient({ url, apiKey: 'key', tenantId: null });
-  await expect(client.call('listDeployments')).rejects.toThrow('it redirects elsewhere');
+  await expect(client.call('listDeployments')).rejects.toThrow('it redirects to another address');
   expect(requests).toBe(1);
 });
 

@@ -43,7 +43,7 @@ test.each(Object.entries(COMMANDS))(
       expect(read, option).toThrow(ClientUsageError);
       const name = option.replace(/=.*|(?<=^-f)a$/, '');
       expect(read, option).toThrow(
-        new RegExp(`^berth ${command} does not take ${name}: leave it out, or use one of .*--output`),
+        new RegExp(`^berth ${command} does not have the option ${name}: remove it, or use one of .*--output`),
       );
     }
   },

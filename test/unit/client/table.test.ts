@@ -45,10 +45,10 @@ test.each([
 test('a refusal names each field, a failure its sentence and request', () => {
   const detail = [{ loc: ['body', 'secrets', 0, 'name'], msg: 'is required', type: 'missing' }];
   expect(problemOf(422, { detail }, 'r1').message).toBe(
-    '422: refused (request r1)\n  body.secrets[0].name: is required',
+    '422: rejected (request r1)\n  body.secrets[0].name: is required',
   );
   expect(problemOf(404, { detail: 'There is no such deployment.' }, null).message).toBe(
     '404: There is no such deployment.',
   );
-  expect(problemOf(502, '<html>', null).message).toBe('502: The answer says no more.');
+  expect(problemOf(502, '<html>', null).message).toBe('502: The response contains no details.');
 });

@@ -126,7 +126,7 @@ test('a wait for one revision ends once it is active, though a newer one is on i
   const { context } = contextOf([deployment({ latest_revision_id: OTHER })]);
   expect(await watch(context, 'a', 60, REVISION)).toEqual({
     end: 'reached',
-    message: 'shop is READY with this revision active; a newer one is on its way',
+    message: 'shop is READY with this revision active; a newer revision is in progress',
   });
 });
 

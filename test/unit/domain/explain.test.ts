@@ -111,7 +111,7 @@ test('a change in place that was rolled back: the object that made it fail is th
     current: true,
   });
   expect(explained).toMatchObject({ serves: 'yes', remedy: { kind: 'act', reason: 'CrashLoop' } });
-  expect(explained.summary).toContain('Beside that: A change of revision 3 failed: api: Pod web-1');
+  expect(explained.summary).toContain('However: A change of revision 3 failed: api: Pod web-1');
 
   const unseen = explain(facts({ deployment: { conditions, inPlaceFailure }, listener: { status: 'LOST' } }));
   expect(unseen.causes.at(-1)).toMatchObject({ object: culprit, current: false });
@@ -174,7 +174,7 @@ describe('a fine revision', () => {
     expect(explained).toMatchObject({
       serves: 'no',
       remedy: null,
-      summary: 'Revision 3 was deployed. Revision 4 is the active one.',
+      summary: 'Revision 3 was deployed. Revision 4 is active.',
     });
     expect(explained.causes.at(-1)).toMatchObject({ object: { kind: 'Revision', object: '4', id: 'r4' } });
   });
@@ -233,7 +233,7 @@ describe('a failed revision', () => {
     });
     expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'CrashLoop' });
     expect(explained.summary).toBe(
-      'Revision 3 did not come up. api: Pod shop-api-x: container migrate (init): exit 1: no such table. Revision 2 is the active one.',
+      'Revision 3 failed to roll out. api: Pod shop-api-x: container migrate (init): exit 1: no such table. Revision 2 is active.',
     );
   });
 
@@ -318,7 +318,7 @@ describe('a revision under way', () => {
       const deployment = { conditions: [condition('Ready', 'False', 'CrashLoop')], putOff };
       const explained = explain(facts({ revision: { status }, deployment }));
       expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'SecretsUnreadable' });
-      expect(explained.summary).toContain('cannot be handed to the listener: Its secrets are lost.');
+      expect(explained.summary).toContain('cannot be sent to the listener: Its secrets are lost.');
     },
   );
 
@@ -463,8 +463,8 @@ describe('a revision under way', () => {
         facts({ revision: queued, active: null, deployment: { deleteRequestedAt: at(900), purgeAfter } }),
       ).causes[1];
     const end = at(90_000);
-    expect(told(end)?.message).toContain(`until ${end.toISOString()} it can be restored (POST`);
-    expect(told(at(950))?.message).toContain('can no longer be taken back');
+    expect(told(end)?.message).toContain(`can be restored until ${end.toISOString()} (POST`);
+    expect(told(at(950))?.message).toContain('cannot be cancelled any more');
   });
 
   test('of a deployment that goes', () => {
@@ -524,8 +524,8 @@ test.each([
 
 describe('a listener that is connected and does not look', () => {
   test.each([
-    ['unseen', 'NamespaceNotAllowed', 'does not read the namespace'],
-    ['returning', 'ListenerLost', 'has not told yet what it finds'],
+    ['unseen', 'NamespaceNotAllowed', 'does not observe the namespace'],
+    ['returning', 'ListenerLost', 'has not reported the state of its cluster yet'],
   ] as const)('%s: nothing is current, and it says why', (unwatched, reason, text) => {
     const explained = explain(facts({ deployment: { unwatched } }));
     expect(explained).toMatchObject({
@@ -586,7 +586,7 @@ describe('symptoms of running pods', () => {
     });
     expect(explained.remedy).toMatchObject({ reason, text: expect.stringMatching(text) });
     // Nothing has failed for good.
-    expect(explained.remedy?.text).not.toMatch(/redeploy|is not tried again/);
+    expect(explained.remedy?.text).not.toMatch(/redeploy|does not retry/);
     expect(explained.summary).toContain('pod web-1, container app');
   });
 

@@ -71,12 +71,12 @@ const ROWS: readonly [reason: string, message: string, says: RegExp][] = [
   [
     'MountFailed',
     'MountVolume.SetUp failed for volume "keys" : secret "shop-keys" not found',
-    /Make the Secret/,
+    /Create the Secret/,
   ],
   [
     'MountFailed',
     'MountVolume.SetUp failed for volume "c" : configmap "flags" not found',
-    /Make the ConfigMap/,
+    /Create the ConfigMap/,
   ],
   [
     'MountFailed',
@@ -86,7 +86,7 @@ const ROWS: readonly [reason: string, message: string, says: RegExp][] = [
   [
     'MountFailed',
     '0/1 nodes are available: persistentvolumeclaim "data" not found.',
-    /Make the PersistentVolumeClaim/,
+    /Create the PersistentVolumeClaim/,
   ],
   ['MountFailed', 'mount.nfs: access denied by server while mounting a:/b', /server and path/],
   ['MountFailed', 'driver name x.csi not found in the list of registered CSI drivers', /CSI driver/],
@@ -98,8 +98,8 @@ const ROWS: readonly [reason: string, message: string, says: RegExp][] = [
   ['ImagePullFailed', 'unexpected status from HEAD request: 401 Unauthorized', /other credentials/],
   ['ImagePullFailed', 'failed to resolve reference "r/a:1": r/a:1: not found', /no such image/],
   ['ImagePullFailed', 'toomanyrequests: You have reached your pull rate limit', /limit is reached/],
-  ['ImagePullFailed', 'dial tcp: lookup registry.test: no such host', /does not answer/],
-  ['ImagePullFailed', 'unexpected status: 503 Service Unavailable', /does not answer/],
+  ['ImagePullFailed', 'dial tcp: lookup registry.test: no such host', /does not respond/],
+  ['ImagePullFailed', 'unexpected status: 503 Service Unavailable', /does not respond/],
   [
     'ImagePullFailed',
     'tls: failed to verify certificate: x509: certificate signed by unknown authority',
@@ -109,7 +109,7 @@ const ROWS: readonly [reason: string, message: string, says: RegExp][] = [
   [
     'QuotaExceeded',
     'exceeded quota: q, requested: requests.cpu=1, used: requests.cpu=3, limited: requests.cpu=3',
-    /ask for less \(source_config\.resource_spec\.cpu\)/,
+    /request less \(source_config\.resource_spec\.cpu\)/,
   ],
   [
     'QuotaExceeded',
@@ -126,7 +126,7 @@ const ROWS: readonly [reason: string, message: string, says: RegExp][] = [
   [
     'AdmissionRefused',
     'pods "x" is forbidden: error looking up service account shop/p: serviceaccount "p" not found',
-    /Make the ServiceAccount/,
+    /Create the ServiceAccount/,
   ],
   [
     'AdmissionRefused',
@@ -135,7 +135,7 @@ const ROWS: readonly [reason: string, message: string, says: RegExp][] = [
   ],
   ['AdmissionRefused', 'Internal error occurred: failed calling webhook "a": Post', /webhook/],
   ['ContainerConfigInvalid', 'container has runAsNonRoot and image will run as root', /numeric USER/],
-  ['ContainerConfigInvalid', 'secret "x" not found', /Make the Secret/],
+  ['ContainerConfigInvalid', 'secret "x" not found', /Create the Secret/],
   ['CrashLoop', 'CrashLoopBackOff: exit code 137 (OOMKilled)', /more memory.*memory_limit_mb/],
   ['CrashLoop', 'api: Pod x: container app (app): exit 127', /does not exist in the image/],
 ];

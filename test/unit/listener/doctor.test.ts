@@ -83,7 +83,10 @@ describe('the findings of the hub', () => {
 
   it('a hub that does not tell its time is no failure', () => {
     const findings = look({ kind: 'answer', status: 200, body: JSON.stringify(STATE), now: NOW });
-    expect(at(findings, 'clock')).toMatchObject({ outcome: 'ok', message: 'the hub does not tell its time' });
+    expect(at(findings, 'clock')).toMatchObject({
+      outcome: 'ok',
+      message: 'the hub does not report its time',
+    });
   });
 
   it('a 401, 403 or 404 of something that is no hub is not blamed on the key', () => {
@@ -121,7 +124,7 @@ describe('why there was no answer', () => {
   });
 
   it('http where https is spoken: whether the port hangs up or answers 400', () => {
-    const next = 'the port seems to speak https: put https:// into BERTH_HUB_URL';
+    const next = 'the port seems to use https: put https:// into BERTH_HUB_URL';
     expect(networkTrouble('hub:443', true, 'ECONNRESET', 'socket hang up')).toMatchObject({ next });
     expect(networkTrouble('hub:443', false, 'ECONNRESET', '').next).not.toBe(next);
     const answered = look({ ...answer(400, ''), body: '<html>' } as HubLook, 'http://hub:443');
@@ -243,7 +246,7 @@ describe('the report', () => {
     expect(findings.map(({ check }) => check)).toEqual(Object.keys(CHECKS));
     expect(findings.find(({ check }) => check === 'scope')).toMatchObject({
       outcome: 'skipped',
-      message: 'not looked at: listener key comes first',
+      message: 'not checked: fix listener key first',
     });
   });
 
@@ -251,7 +254,7 @@ describe('the report', () => {
     const lines = asText(findings).split('\n');
     expect(lines).toContainEqual(expect.stringMatching(/^FAILED {3}listener key +not known$/));
     expect(lines).toContainEqual(expect.stringMatching(/^ +next: make one$/));
-    expect(lines.at(-1)).toMatch(/^1 failed, 1 warning, \d+ not looked at\.$/);
+    expect(lines.at(-1)).toMatch(/^1 failed, 1 warning, \d+ not checked\.$/);
     expect(asText([ok('settings', 'complete')])).toMatch(/Nothing failed, 0 warnings\.$/);
   });
 
