@@ -161,11 +161,18 @@ export const managedDeploymentStatusSchema = z
           .max(64)
           .optional()
           .describe(
-            'What it has: spec.database.storage may be lowered to it. 0: there is no volume yet, and the cluster refuses to make one. Absent: not known, and spec.database.storage may be lowered to what the claim asks for.',
+            'What it has: spec.database.storage may be lowered to it. 0: there is no volume yet. Absent: not known, and spec.database.storage may be lowered to what the claim asks for.',
+          ),
+        former: z
+          .string()
+          .max(64)
+          .optional()
+          .describe(
+            'The last spec.database.storage below the capacity, which the storage system has rounded up: it is accepted again until the volume has grown.',
           ),
       })
       .optional()
-      .describe("The database's volume, while it has another size than spec.database.storage."),
+      .describe("The database's volume. Absent: it has no claim."),
     dataImages: z
       .strictObject({
         database: imageString.optional().describe('Image that the database runs.'),

@@ -8,7 +8,7 @@ export interface FormerSize {
   /** The first generation with another size. */
   readonly until: number;
   readonly gi: number;
-  /** Capacity of the volume while the size was in effect, as reported then; null: nothing was reported. */
+  /** Capacity of the volume when the size was changed, as far as it was reported; null: nothing was reported. */
   readonly capacityGi: number | null;
 }
 
@@ -18,49 +18,42 @@ export interface SizesKnown {
   readonly sizeGi: number;
   /** Ordered by generation. */
   readonly former: readonly FormerSize[];
-  /** The generation that the last report is about; 0: nothing was reported. */
+  /** The generation that was in effect at the last report; 0: nothing was reported. */
   readonly observedGeneration: number;
-  /** The capacity in Gi of the last report; null: it had none, because it was that of the size in effect, or not known. */
+  /** The capacity in Gi of the last report; null: it had none. */
   readonly capacityGi: number | null;
 }
 
 /** Most sizes that are kept. */
 const MOST = 16;
 
-const isUnreported =
-  (observedGeneration: number) =>
-  ({ until }: FormerSize): boolean =>
-    until > observedGeneration;
-
-/** Capacity of the volume in Gi, as far as reports say; without one: the size that was in effect at the last report. */
+/**
+ * Capacity of the volume in Gi. A report of an earlier listener has it only where it is not the size in effect. Before the
+ * first report it is the first size: no cluster has grown a volume by itself.
+ */
 export function knownCapacity({ sizeGi, former, observedGeneration, capacityGi }: SizesKnown): number {
-  return capacityGi ?? former.find(isUnreported(observedGeneration))?.gi ?? sizeGi;
+  return capacityGi ?? former.find(({ until }) => until > observedGeneration)?.gi ?? sizeGi;
 }
 
-/**
- * Former sizes that are accepted again, whatever the capacity: those that no report has followed, and those whose volume
- * has not grown since.
- */
+/** Former sizes that are accepted again although they are below the capacity: the volume has not grown since. */
 export function acceptedAgain(known: SizesKnown): readonly FormerSize[] {
   const capacity = knownCapacity(known);
-  const unreported = isUnreported(known.observedGeneration);
   return known.former.filter(
-    (each) => unreported(each) || (each.capacityGi !== null && each.capacityGi >= capacity),
+    ({ gi, capacityGi }) => gi < capacity && capacityGi !== null && capacityGi >= capacity,
   );
 }
 
 /** The former sizes after the size has changed. `generation` is the first one with the new size. */
 export function withFormerSize(known: SizesKnown, generation: number): FormerSize[] {
-  const { sizeGi, former, observedGeneration } = known;
-  const unreported = isUnreported(observedGeneration);
-  const isReported = observedGeneration > 0 && !former.some(unreported);
+  const { sizeGi, former, observedGeneration, capacityGi } = known;
+  const isReported = observedGeneration > 0 || capacityGi !== null;
   const latest = { until: generation, gi: sizeGi, capacityGi: isReported ? knownCapacity(known) : null };
-  const isNeeded = ({ gi }: FormerSize) => gi < knownCapacity(known) && !(isReported && gi === sizeGi);
-  const kept = acceptedAgain(known).filter((each) => unreported(each) || isNeeded(each));
+  const again = new Set(acceptedAgain(known).filter(({ gi }) => gi !== sizeGi || !isReported));
+  const kept = former.filter((each) => each.until > observedGeneration || again.has(each));
   return merged([...kept, latest]);
 }
 
-/** The first is that of the last report, and the last ones are what a user returns to. */
+/** Drops the oldest but one: the first is that of the last report, and the last ones are what a user returns to. */
 function merged(sizes: readonly FormerSize[]): FormerSize[] {
   const [first, second, third, ...rest] = sizes;
   if (sizes.length <= MOST || first === undefined || second === undefined || third === undefined)

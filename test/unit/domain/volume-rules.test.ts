@@ -135,6 +135,11 @@ describe('a size that was in effect before', () => {
     expect([5, 19, 20].filter((size) => volume.accepts(size))).toEqual([20]);
   });
 
+  test('is refused once the volume has grown, even if something else keeps the new generation from being in effect', () => {
+    const volume = new Volume(5).report(5).patch(20).report(20, 1);
+    expect([5, 19, 20].filter((size) => volume.accepts(size))).toEqual([20]);
+  });
+
   test('is refused when the volume has grown to a size between, even if the report comes late', () => {
     const volume = new Volume(5).report(null).patch(20).report(5).patch(30).report(null, 2);
     expect([5, 19, 20, 30].filter((size) => volume.accepts(size))).toEqual([20, 30]);
@@ -178,6 +183,8 @@ interface Step {
   readonly size: number;
   readonly grows: boolean;
   readonly reports: number;
+  /** Reports have the capacity although it is what was asked for. */
+  readonly isExplicit: boolean;
 }
 
 class History {
@@ -187,7 +194,7 @@ class History {
   /** Sizes by generation. */
   readonly #asked: number[];
   readonly #late: { generation: number; capacity: number }[] = [];
-  /** What reports have said so far. */
+  /** What reports have said so far, by the size in effect. */
   readonly #seen: { gi: number | undefined; capacity: number }[] = [];
 
   constructor(size: number, extra: number) {
@@ -197,27 +204,28 @@ class History {
     this.#capacity = size + extra;
   }
 
-  play({ size, grows, reports }: Step): void {
+  play({ size, grows, reports, isExplicit }: Step): void {
     this.#change(size);
     this.#late.push({ generation: this.volume.generation, capacity: this.#capacity });
     if (grows) this.#capacity = Math.max(this.#capacity, this.volume.size + this.#extra);
     this.#late.push({ generation: this.volume.generation, capacity: this.#capacity });
-    for (const report of this.#late.splice(0, reports)) this.#report(report);
+    for (const report of this.#late.splice(0, reports)) this.#report(report, isExplicit);
   }
 
   #change(size: number): void {
     const { size: before } = this.volume;
     if (size === before || !this.volume.accepts(size)) return;
+    this.#seen.push({ gi: before, capacity: this.#seen.at(-1)?.capacity ?? 0 });
     this.volume.patch(size);
     this.#asked[this.volume.generation] = size;
     expect(this.volume.accepts(before)).toBe(true);
   }
 
-  #report({ generation, capacity }: { generation: number; capacity: number }): void {
+  #report({ generation, capacity }: { generation: number; capacity: number }, isExplicit: boolean): void {
     const gi = this.#asked[generation];
     this.#seen.push({ gi, capacity });
-    this.volume.report(capacity === gi ? null : capacity, generation);
-    if (generation === this.volume.generation) this.#check(capacity);
+    this.volume.report(!isExplicit && capacity === gi ? null : capacity, generation);
+    if (isExplicit || generation === this.volume.generation) this.#check(capacity);
   }
 
   /** Below the capacity only a size is accepted that was in effect when the volume had as much as now. */
@@ -232,7 +240,12 @@ class History {
 
 test('whatever the order of changes and reports: the size before is accepted, and none below the capacity that is known', () => {
   const size = fc.integer({ min: 1, max: 40 });
-  const step = fc.record({ size, grows: fc.boolean(), reports: fc.integer({ min: 0, max: 3 }) });
+  const step = fc.record({
+    size,
+    grows: fc.boolean(),
+    reports: fc.integer({ min: 0, max: 3 }),
+    isExplicit: fc.boolean(),
+  });
   fc.assert(
     fc.property(
       size,
