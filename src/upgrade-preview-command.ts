@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { loadChartValues } from './chart-values-file.ts';
 import { clusterOptions, kubernetesVersion } from './cluster-access.ts';
 import type { Config } from './config.ts';
 import type { Logger } from './domain/logger.ts';
@@ -7,11 +8,11 @@ import { createKubeClient } from './kube/client.ts';
 import type { RefusedPart } from './operator/refused-parts.ts';
 import type { FieldChange } from './operator/template-difference.ts';
 import { type DeploymentPreview, previewUpgrade } from './operator/upgrade-preview.ts';
-import { loadPolicy } from './policy-file.ts';
+import { loadPolicy, parsePolicy } from './policy-file.ts';
 
 /** `berth upgrade-preview`: what this version would change in the pods of each deployment, and when. */
 
-export const UPGRADE_PREVIEW_HELP = `usage: berth upgrade-preview [--json]
+export const UPGRADE_PREVIEW_HELP = `usage: berth upgrade-preview [--json] [--values FILE]...
 Lists, for each deployment of the cluster, what this version would render otherwise than the version whose pods run. An
 upgrade restarts nothing: pods are made from templates stored when their revision was new. What is listed happens at a
 deployment's next revision; for database and cache, once their own settings change. Run the new version, before it is
@@ -20,6 +21,8 @@ installed, with the settings of the operator and a kubeconfig that has its right
 It also lists, as "would be refused", each field that the rules of this version no longer accept, and why. Pods of such a
 field keep running: it is refused in what is new, that is when the field changes or a new revision is created.
 
+  --values FILE  the values of the Helm chart, as helm get values -o yaml prints them: of them the policy file and the
+           namespaces of rbac.listenerNamespaces are read. May be given several times; a later file wins
   --json   for programs: {"version", "changed", "refused", "deployments": [{"namespace", "name", "revision", "changes",
            "refused": [{"field", "why", "until"}], "identity", "problem"}]}
 
@@ -64,6 +67,11 @@ function asText(
   return [...all.flatMap(blockOf), last, policies, ...rules].join('\n');
 }
 
+const OPTIONS = {
+  json: { type: 'boolean', default: false },
+  values: { type: 'string', multiple: true, default: [] as string[] },
+} as const;
+
 /**
  * Prints the preview.
  * @returns the exit code
@@ -75,7 +83,8 @@ export async function upgradePreviewCommand(
   args: readonly string[],
   version: string,
 ): Promise<0 | 1 | 2> {
-  const { values } = parseArgs({ args: [...args], options: { json: { type: 'boolean', default: false } } });
+  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+  const chart = loadChartValues(values.values);
   const client = await createKubeClient(
     clusterOptions(config, config.operatorKubeconfig, `berth-upgrade-preview/${version}`),
   );
@@ -86,9 +95,13 @@ export async function upgradePreviewCommand(
       kubernetesVersion: await kubernetesVersion(client, logger, signal),
     };
     const rules = {
-      policy: loadPolicy(config),
+      policy:
+        chart.policy === undefined
+          ? loadPolicy(config)
+          : parsePolicy(config, chart.policy, '--values: policy'),
       platform: { own: hostOf(config.publicUrl), others: config.platformHosts },
       allowsPrivateHosts: config.gitAllowPrivate,
+      listenerNamespaces: chart.admissionPolicy ? chart.listenerNamespaces : null,
     };
     const deployments = await previewUpgrade(client, config.namespaces, rendering, rules);
     const changed = deployments.filter(({ changes }) => changes.length > 0).length;
