@@ -1,5 +1,5 @@
 import { CONDITION_TYPES } from '../domain/conditions.ts';
-import { IMAGE_PATTERN, REPOSITORY_PATTERN } from '../domain/kubernetes/image.ts';
+import { IMAGE_ID_PATTERN, IMAGE_PATTERN, REPOSITORY_PATTERN } from '../domain/kubernetes/image.ts';
 import { MAX_QUANTITY_LENGTH } from '../domain/kubernetes/quantity.ts';
 import { COMPONENTS, RESOURCE_LIMITS } from '../domain/resource-spec.ts';
 import {
@@ -59,7 +59,7 @@ const LIMITS_MORE_THAN_ZERO: ValidationRule = {
 
 /** As domain/kubernetes/image.ts, without its longest name and its digests. */
 const IMAGE_REFERENCE: ValidationRule = {
-  rule: `self.matches(r'${IMAGE_PATTERN}') && !self.matches('^sha256([:@]|$)')`,
+  rule: `self.matches(r'${IMAGE_PATTERN}') && !self.matches(r'${IMAGE_ID_PATTERN}')`,
   message: 'must be an image reference, [registry/]name[:tag][@digest], and not the id of an image',
 };
 
@@ -137,7 +137,7 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   ...Object.fromEntries(IMAGES.map((path) => [path, [IMAGE_REFERENCE]])),
   'spec.build.repository': [
     {
-      rule: `self.matches(r'${REPOSITORY_PATTERN}') && !self.matches('^sha256([:@]|$)')`,
+      rule: `self.matches(r'${REPOSITORY_PATTERN}') && !self.matches(r'${IMAGE_ID_PATTERN}')`,
       message: 'must be a repository of a registry, without tag and digest',
     },
   ],
