@@ -9,17 +9,31 @@ import { type Policy, policyFileSchema, resolvePolicy } from './domain/policy.ts
  */
 export function loadPolicy(config: Pick<Config, 'hosting' | 'policyFile'>): Policy {
   if (config.policyFile === null) return resolvePolicy(config.hosting);
+  const source = `BERTH_POLICY: ${config.policyFile}`;
+  let text: string;
+  try {
+    text = readFileSync(config.policyFile, 'utf8');
+  } catch (error) {
+    throw new ConfigError([`${source} cannot be read: ${String(error)}`]);
+  }
+  return parsePolicy(config, text, source);
+}
+
+/**
+ * The hosting mode's policy, with the changes of a text.
+ * @param source where the text is from, for errors
+ * @throws ConfigError when it is no policy
+ */
+export function parsePolicy(config: Pick<Config, 'hosting'>, text: string, source: string): Policy {
   let content: unknown;
   try {
-    content = parse(readFileSync(config.policyFile, 'utf8')) ?? {};
+    content = parse(text) ?? {};
   } catch (error) {
-    throw new ConfigError([`BERTH_POLICY: ${config.policyFile} cannot be read: ${String(error)}`]);
+    throw new ConfigError([`${source} cannot be read: ${String(error)}`]);
   }
   const parsed = policyFileSchema.safeParse(content);
   if (parsed.success) return resolvePolicy(config.hosting, parsed.data);
   throw new ConfigError(
-    parsed.error.issues.map(
-      ({ path, message }) => `BERTH_POLICY: ${config.policyFile}: ${path.join('.')}: ${message}`,
-    ),
+    parsed.error.issues.map(({ path, message }) => `${source}: ${path.join('.')}: ${message}`),
   );
 }

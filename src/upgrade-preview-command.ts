@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { loadChartValues } from './chart-values-file.ts';
 import { clusterOptions, kubernetesVersion } from './cluster-access.ts';
 import type { Config } from './config.ts';
 import type { Logger } from './domain/logger.ts';
@@ -7,11 +8,11 @@ import { createKubeClient } from './kube/client.ts';
 import type { RefusedPart } from './operator/refused-parts.ts';
 import type { FieldChange } from './operator/template-difference.ts';
 import { type DeploymentPreview, previewUpgrade } from './operator/upgrade-preview.ts';
-import { loadPolicy } from './policy-file.ts';
+import { loadPolicy, parsePolicy } from './policy-file.ts';
 
 /** `berth upgrade-preview`: what this version would change in the pods of each deployment, and when. */
 
-export const UPGRADE_PREVIEW_HELP = `usage: berth upgrade-preview [--json]
+export const UPGRADE_PREVIEW_HELP = `usage: berth upgrade-preview [--json] [--values FILE]...
 Lists, for each deployment of the cluster, the differences between the pods of this version and the running pods. An
 upgrade restarts nothing, because pods are created from the templates that were stored with their revision. The listed
 changes take effect at the next revision of the deployment, and for database and cache when their settings change. Lines
@@ -21,6 +22,8 @@ keep running. This version rejects the field when it changes, or when a new revi
 Run the new version before you install it, with the settings of the operator and a kubeconfig with its rights. The command
 changes nothing.
 
+  --values FILE  read the values of the Helm chart, as helm get values -o yaml prints them: the policy file and the
+           namespaces of rbac.listenerNamespaces. May be given several times; a later file wins
   --json   print JSON: {"version", "changed", "refused", "deployments": [{"namespace", "name", "revision", "changes",
            "refused": [{"field", "why", "until"}], "identity", "problem"}]}
 
@@ -65,6 +68,11 @@ function asText(
   return [...all.flatMap(blockOf), last, policies, ...rules].join('\n');
 }
 
+const OPTIONS = {
+  json: { type: 'boolean', default: false },
+  values: { type: 'string', multiple: true, default: [] as string[] },
+} as const;
+
 /**
  * Prints the preview.
  * @returns the exit code
@@ -76,7 +84,8 @@ export async function upgradePreviewCommand(
   args: readonly string[],
   version: string,
 ): Promise<0 | 1 | 2> {
-  const { values } = parseArgs({ args: [...args], options: { json: { type: 'boolean', default: false } } });
+  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+  const chart = loadChartValues(values.values);
   const client = await createKubeClient(
     clusterOptions(config, config.operatorKubeconfig, `berth-upgrade-preview/${version}`),
   );
@@ -87,9 +96,13 @@ export async function upgradePreviewCommand(
       kubernetesVersion: await kubernetesVersion(client, logger, signal),
     };
     const rules = {
-      policy: loadPolicy(config),
+      policy:
+        chart.policy === undefined
+          ? loadPolicy(config)
+          : parsePolicy(config, chart.policy, '--values: policy'),
       platform: { own: hostOf(config.publicUrl), others: config.platformHosts },
       allowsPrivateHosts: config.gitAllowPrivate,
+      listenerNamespaces: chart.admissionPolicy ? chart.listenerNamespaces : null,
     };
     const deployments = await previewUpgrade(client, config.namespaces, rendering, rules);
     const changed = deployments.filter(({ changes }) => changes.length > 0).length;

@@ -8,7 +8,7 @@ import type { PatchBody } from '../domain/deployment-bodies.ts';
 import { imageVersion } from '../domain/image-reference.ts';
 import { applyPatch, type Patched } from '../domain/patch.ts';
 import { sourceIssues } from '../domain/source-rules.ts';
-import { specChangeIssues } from '../domain/spec-rules.ts';
+import { formerSizesAfter, type KnownVolume, specChangeIssues } from '../domain/volume-rules.ts';
 import type { Transaction } from '../store/database.ts';
 import { updateWanted } from '../store/deployments.ts';
 import type { Actor } from '../store/events.ts';
@@ -71,6 +71,15 @@ interface Stored {
 const isExpanding = (conditions: readonly Condition[]) =>
   conditions.some(({ reason }) => reason === ('VolumeResizing' satisfies Reason));
 
+/** What reports say of the volume, and what the hub has stored. */
+const volumeOf = ({ record, keptVolumeGi }: Omit<Stored, 'secrets'>): KnownVolume => ({
+  capacityGi: record.volumeGi,
+  keptGi: keptVolumeGi,
+  expanding: isExpanding(record.conditions),
+  former: record.formerSizes,
+  observedGeneration: record.observation?.generation ?? 0,
+});
+
 function ruleIssues(deps: ApiDeps, { record, keptVolumeGi }: Stored, patched: Patched): BodyIssue[] {
   if (!isJudged(patched)) return [];
   const { sourceConfig, secrets } = patched.next;
@@ -79,7 +88,7 @@ function ruleIssues(deps: ApiDeps, { record, keptVolumeGi }: Stored, patched: Pa
     record.sourceConfig.resource_spec ?? {},
     sourceConfig.resource_spec ?? {},
     sourceConfig.deployment_type,
-    { capacityGi: record.volumeGi, keptGi: keptVolumeGi, expanding: isExpanding(record.conditions) },
+    volumeOf({ record, keptVolumeGi }),
   );
   return [
     ...below(['source_config', 'resource_spec'], shrinking),
@@ -118,6 +127,7 @@ const namesOf = (secrets: readonly Secret[]) => secrets.map(({ name }) => name);
 
 interface Change {
   readonly before: DeploymentRecord;
+  readonly keptVolumeGi: number | null;
   readonly patched: Patched;
   /** null: none results. */
   readonly revision: NewRevision | null;
@@ -128,7 +138,7 @@ interface Change {
 async function write(
   deps: ApiDeps,
   transaction: Transaction,
-  { before, patched, revision, effects }: Change,
+  { before, keptVolumeGi, patched, revision, effects }: Change,
   actor: Actor,
 ): Promise<DeploymentRecord> {
   const { next, changed } = patched;
@@ -138,6 +148,16 @@ async function write(
   const usage = isJudged(patched)
     ? await checkQuota(deps, transaction, before.tenantId, asked)
     : await quotaUsage(deps, transaction, before.tenantId, asked);
+  const formerSizes = formerSizesAfter(
+    before.sourceConfig.resource_spec ?? {},
+    {
+      spec: sourceConfig.resource_spec ?? {},
+      external: externalServices(namesOf(secrets)).database,
+      generation: before.generation + 1,
+    },
+    before.deploymentType,
+    volumeOf({ record: before, keptVolumeGi }),
+  );
   return updateWanted(transaction, deps.secretBox, before.tenantId, before.id, {
     expectedGeneration: before.generation,
     sourceConfig,
@@ -148,6 +168,7 @@ async function write(
     imageVersion: imageVersion(next.sourceRevisionConfig.image_uri),
     revision,
     usage,
+    formerSizes,
     actor,
     message: `Changed: ${changed.join(', ')}.`,
     details: { changed: [...changed], ...(effects.length === 0 ? {} : { effects }) },
@@ -175,7 +196,12 @@ async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequ
     externalServices(namesOf(patched.next.secrets)),
   );
   const dueBefore = request.dryRun ? await wantedNow(transaction, before.id) : null;
-  const record = await write(deps, transaction, { before, patched, revision, effects }, request.actor);
+  const record = await write(
+    deps,
+    transaction,
+    { before, keptVolumeGi, patched, revision, effects },
+    request.actor,
+  );
   if (dueBefore === null && !touches(patched, 'source_config.resource_spec'))
     return { record, generation: record.generation, effects, outlook: null };
   const rendering = await readRendering(transaction, before);

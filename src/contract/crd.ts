@@ -1,5 +1,5 @@
 import { CONDITION_TYPES } from '../domain/conditions.ts';
-import { IMAGE_PATTERN, REPOSITORY_PATTERN } from '../domain/kubernetes/image.ts';
+import { IMAGE_ID_PATTERN, IMAGE_PATTERN, REPOSITORY_PATTERN } from '../domain/kubernetes/image.ts';
 import { MAX_QUANTITY_LENGTH } from '../domain/kubernetes/quantity.ts';
 import { COMPONENTS, RESOURCE_LIMITS } from '../domain/resource-spec.ts';
 import {
@@ -59,7 +59,7 @@ const LIMITS_MORE_THAN_ZERO: ValidationRule = {
 
 /** As domain/kubernetes/image.ts, without its longest name and its digests. */
 const IMAGE_REFERENCE: ValidationRule = {
-  rule: `self.matches(r'${IMAGE_PATTERN}') && !self.matches('^sha256([:@]|$)')`,
+  rule: `self.matches(r'${IMAGE_PATTERN}') && !self.matches(r'${IMAGE_ID_PATTERN}')`,
   message: 'must be an image reference, [registry/]name[:tag][@digest], and not the id of an image',
 };
 
@@ -79,9 +79,14 @@ const SIZES = SIZED.flatMap((part) =>
 const CAPACITY =
   "(has(self.status) && has(self.status.volume) ? (has(self.status.volume.capacity) ? self.status.volume.capacity : self.status.volume.requested) : '')";
 
+/** Storage below the capacity that is accepted again; empty: there is none. */
+const FORMER =
+  "(has(self.status) && has(self.status.volume) && has(self.status.volume.former) ? self.status.volume.former : '')";
+
 /**
  * Of recorded ones the API guards it; here it would keep the listener from putting an edit by hand back. An expansion that is
- * refused or not finished may be lowered to the capacity, which the status has: a writer of the spec cannot set it.
+ * refused or not finished may be lowered to the capacity, and to the storage before, which the status has: a writer of the
+ * spec cannot set it.
  */
 const MAY_NOT_SHRINK: ValidationRule = {
   rule: [
@@ -90,6 +95,7 @@ const MAY_NOT_SHRINK: ValidationRule = {
     '!isQuantity(self.spec.database.storage)',
     'quantity(self.spec.database.storage).compareTo(quantity(oldSelf.spec.database.storage)) >= 0',
     `(isQuantity(${CAPACITY}) && quantity(self.spec.database.storage).compareTo(quantity(${CAPACITY})) >= 0)`,
+    `(isQuantity(${FORMER}) && quantity(self.spec.database.storage).compareTo(quantity(${FORMER})) == 0)`,
   ].join(' || '),
   message: 'database.storage may grow, never shrink',
   messageExpression: `'database.storage may grow, never shrink' + (${CAPACITY} != '' ? ': the volume has ' + ${CAPACITY} : '')`,
@@ -131,7 +137,7 @@ const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
   ...Object.fromEntries(IMAGES.map((path) => [path, [IMAGE_REFERENCE]])),
   'spec.build.repository': [
     {
-      rule: `self.matches(r'${REPOSITORY_PATTERN}') && !self.matches('^sha256([:@]|$)')`,
+      rule: `self.matches(r'${REPOSITORY_PATTERN}') && !self.matches(r'${IMAGE_ID_PATTERN}')`,
       message: 'must be a repository of a registry, without tag and digest',
     },
   ],

@@ -164,11 +164,18 @@ export const managedDeploymentStatusSchema = z
           .max(64)
           .optional()
           .describe(
-            'Capacity of the volume: spec.database.storage can be lowered to it. 0: there is no volume yet, and the cluster rejects it. Absent: not known, and spec.database.storage can be lowered to the requested size.',
+            'Capacity of the volume: spec.database.storage can be lowered to it. 0: there is no volume yet. Absent: not known, and spec.database.storage can be lowered to the requested size.',
+          ),
+        former: z
+          .string()
+          .max(64)
+          .optional()
+          .describe(
+            'The last spec.database.storage below the capacity, which the storage system has rounded up. It is accepted again until the volume has grown.',
           ),
       })
       .optional()
-      .describe('The volume of the database, while its size differs from spec.database.storage.'),
+      .describe('The volume of the database. Absent: the database has no claim.'),
     dataImages: z
       .strictObject({
         database: imageString.optional().describe('Image that the database runs.'),

@@ -104,7 +104,7 @@ export const reportSchema = z.discriminatedUnion('kind', [
       .nullable()
       .optional()
       .describe(
-        "Capacity of the database's volume in Gi, rounded up, while it differs from db_storage_gi: db_storage_gi may be lowered to it. Earlier listeners send what the claim asks for, while that is less than db_storage_gi. Absent or null: it does not differ, or is not known.",
+        "Capacity of the database's volume in Gi, rounded up: db_storage_gi may be lowered to it. 0: there is no volume yet. Earlier listeners send it only while it differs from db_storage_gi. Absent or null: it does not differ, or is not known.",
       ),
   }),
   z.object({

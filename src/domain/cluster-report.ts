@@ -82,7 +82,7 @@ export interface ObservedReport {
   readonly inPlaceFailure: ToldFailure | null;
   /** What is wrong with running pods outside of a rollout; absent: nothing is, or an earlier operator does not tell. */
   readonly symptoms?: readonly ReportedSymptom[];
-  /** Capacity of the database's volume in Gi, while it differs from what is wanted; absent or null: it does not. */
+  /** Capacity of the database's volume in Gi; absent or null: what is wanted, or not known. */
   readonly volumeGi?: number | null;
   /** Absent or null: none is asked for. */
   readonly build?: BuildReport | null;
@@ -132,7 +132,7 @@ export interface DeploymentFacts {
   readonly inPlaceFailure: ToldFailure | null;
   /** What is wrong with running pods, as last reported; absent: nothing is. */
   readonly symptoms?: readonly ReportedSymptom[];
-  /** Capacity of the database's volume in Gi, while it differs from what is wanted; absent or null: it does not. */
+  /** Capacity of the database's volume in Gi; absent or null: what is wanted, or not known. */
   readonly volumeGi?: number | null;
   /** The revision that work items of the present generation say; null: none. */
   readonly wantedRevisionId: string | null;

@@ -1,5 +1,5 @@
 import { connectionShortage } from './connection-budget.ts';
-import { effectiveSpec, largestScales } from './effective-spec.ts';
+import { largestScales } from './effective-spec.ts';
 import { byteLength } from './kubernetes/text.ts';
 import { APP_CONTAINER_NAME } from './reserved.ts';
 import {
@@ -222,39 +222,4 @@ export function specRuleIssues(input: SpecRuleInput): SpecIssue[] {
   return SPEC_RULES.flatMap(({ name, check }) =>
     check(input).map((violation) => ({ ...violation, type: name })),
   );
-}
-
-/** What is known of the database's volume when a change is judged. */
-export interface KnownVolume {
-  /** Its capacity in Gi, rounded up, while that differs from what was asked for; null: it does not, or is not known. */
-  readonly capacityGi?: number | null;
-  /** Where the database is the tenant's own: the volume that is kept of the time before, 0: none; null: it is ours. */
-  readonly keptGi?: number | null;
-  /** Its expansion is not finished, so the capacity is less than was asked for, even if the listener does not report it. */
-  readonly expanding?: boolean;
-}
-
-/**
- * What a change from one stored spec to another may not do: shrink the database's volume. Compares what is in effect, so a
- * default cannot be undercut either. An expansion that is refused or not finished can be lowered to the capacity. Where an
- * earlier listener reports no capacity, it can be lowered to any size: the operator shrinks no volume.
- */
-export function specChangeIssues(
-  before: ResourceSpec,
-  after: ResourceSpec,
-  deploymentType: DeploymentType | null,
-  { capacityGi = null, keptGi = null, expanding = false }: KnownVolume = {},
-): SpecIssue[] {
-  const asked = keptGi ?? effectiveSpec(before, deploymentType).db_storage_gi;
-  const floor = Math.min(asked, capacityGi ?? (expanding ? 0 : asked));
-  const wanted = effectiveSpec(after, deploymentType).db_storage_gi;
-  if (wanted >= floor) return [];
-  const capacity = capacityGi === null ? '' : `; the capacity of the volume is ${capacityGi} Gi`;
-  return [
-    {
-      loc: ['db_storage_gi'],
-      msg: `must not shrink: it is ${floor}, ${wanted} was asked for${capacity}`,
-      type: 'storage_shrinks',
-    },
-  ];
 }

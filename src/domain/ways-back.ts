@@ -24,7 +24,7 @@ export const WAYS_BACK: readonly WayBack[] = [
     refused:
       'The storage class does not expand volumes, a quota has no storage left, an admission rule refuses the claim, or the storage system fails or does not finish.',
     reasons: ['VolumeNotExpandable', 'QuotaExceeded', 'Refused', 'VolumeResizing'],
-    back: 'PATCH any size down to the capacity of the volume. Less is a 400 that names the capacity.',
+    back: 'PATCH any size down to the capacity of the volume, or a size before that the storage system had rounded up to it. Until the cluster reports the new size, the size before counts as the capacity. Less is a 400 that names what is accepted. Kubernetes lowers a claim only to more than the capacity: at or below it the claim stays, and `DatabaseReady` says so.',
   },
   {
     fields: ['db_storage_gi of a new deployment'],

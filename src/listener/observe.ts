@@ -76,7 +76,7 @@ const GI = 2n ** 30n * 10n ** 9n;
 /** PostgreSQL's largest integer; a provider may report anything. */
 const MOST_GI = 2 ** 31 - 1;
 
-/** Sent only while the volume has another size than is wanted: an earlier hub does not know the field. */
+/** Size of the volume, to which the hub accepts a lower db_storage_gi. */
 function volumeSize({ volume }: ManagedDeploymentStatus): Pick<ObservedReport, 'volume_gi'> {
   const size = parseQuantity(volume?.capacity ?? volume?.requested ?? '');
   if (size === undefined) return {};

@@ -55,7 +55,7 @@ export function hostRefusal({ resource }: Observed, view: Hosts, platform: Platf
  * Whether the policy refuses the host. It judges hosts that are asked for, not the one that the hub gives by itself: the name
  * of the resource, which ends in digits of the id, below BERTH_APP_DOMAIN.
  */
-function isRefusedByPolicy(
+export function isRefusedByPolicy(
   host: string,
   resource: UntypedObject,
   { refused = [], others }: PlatformHosts,

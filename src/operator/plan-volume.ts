@@ -3,7 +3,7 @@ import { controllerOf } from '../kube/object.ts';
 import { databaseName } from '../workloads/names.ts';
 import { type Action, actionId, STAGES } from './action.ts';
 import type { Comparison } from './comparison.ts';
-import { isLarger, isSameSize, type VolumeState, volumeState } from './data-services.ts';
+import { isLarger, isSameSize, type VolumeState, volumeNameOf, volumeState } from './data-services.ts';
 import type { Failure } from './failure.ts';
 import { type ChildObject, liveChild, type Observed } from './observed.ts';
 import { isMarked } from './ownership.ts';
@@ -26,10 +26,7 @@ export function sizeToRequest(volume: VolumeState | undefined, wanted: string): 
   return isUnfinished && isLarger(requested, wanted) ? wanted : null;
 }
 
-/**
- * What the status says of the volume: its size, while it differs from the one in the spec. The hub and the rule of the
- * CRD take from it how far `storage` may be lowered.
- */
+/** What the status says of the volume. The hub and the rule of the CRD take from it how far `storage` may be lowered. */
 export function volumeStatus(
   observed: Observed,
   failures: readonly Failure[],
@@ -41,8 +38,8 @@ export function volumeStatus(
     return isCreationRefused(observed, failures) ? { requested: '0', capacity: '0' } : undefined;
   }
   const { requested, capacity, bound } = volume;
-  if (capacity !== undefined) return isSameSize(capacity, storage) ? undefined : { requested, capacity };
-  if (!bound && isProvisioningRefused(observed)) return { requested, capacity: '0' };
+  if (capacity !== undefined) return { requested, capacity, ...formerStorage(observed, capacity) };
+  if (!bound && hasNoVolume(observed)) return { requested, capacity: '0' };
   return isLarger(storage, requested) ? { requested } : undefined;
 }
 
@@ -51,10 +48,21 @@ function isCreationRefused({ resource }: Observed, failures: readonly Failure[])
   return failures.some(({ actionId: refused }) => refused === id);
 }
 
-/** An Event says why the claim gets no volume. */
-function isProvisioningRefused(observed: Observed): boolean {
+/** No PersistentVolume was found or created for the claim yet, or an Event says why it gets none. */
+function hasNoVolume(observed: Observed): boolean {
   const claim = liveChild(observed, 'PersistentVolumeClaim', databaseName(observed.resource));
-  return observed.tellings?.get(claim?.metadata.uid ?? '') !== undefined;
+  if (claim === undefined) return false;
+  return volumeNameOf(claim) === undefined || observed.tellings?.get(claim.metadata.uid ?? '') !== undefined;
+}
+
+/** A storage below the capacity stays a way back until the volume has grown: the provider rounded it up. */
+function formerStorage({ resource }: Observed, capacity: string): { former?: string } {
+  const { storage } = resource.spec.database;
+  if (isLarger(capacity, storage)) return { former: storage };
+  const before = resource.status?.volume;
+  const isUnchanged = before?.capacity !== undefined && isSameSize(before.capacity, capacity);
+  const isKept = isUnchanged && before.former !== undefined && isLarger(storage, capacity);
+  return isKept ? { former: before.former } : {};
 }
 
 /** What a refused change of the volume was meant to do, as the subject of a message. */

@@ -1,8 +1,9 @@
 import { isPublicHost } from '../domain/https-url.ts';
 import type { Policy } from '../domain/policy.ts';
+import type { UntypedObject } from '../kube/object.ts';
 import { wantedHost } from '../workloads/app-url.ts';
 import { forbiddenParts, isKept } from './confinement.ts';
-import { isPlatformHost, type PlatformHosts } from './host-claims.ts';
+import { isPlatformHost, isRefusedByPolicy, type PlatformHosts } from './host-claims.ts';
 import type { Observed } from './observed.ts';
 import { refusedServices, serviceOf } from './service-confinement.ts';
 
@@ -12,6 +13,11 @@ export interface Rules {
   readonly platform: PlatformHosts;
   /** Repositories at private addresses may be called. */
   readonly allowsPrivateHosts: boolean;
+  /**
+   * Namespaces besides those of tenants that the policy of the chart lets the listener write to; null: the chart has no such
+   * policy; absent: no others.
+   */
+  readonly listenerNamespaces?: readonly string[] | null;
 }
 
 /** A field of a custom resource that this version refuses. */
@@ -36,14 +42,21 @@ export function refusedParts(observed: Observed, rules: Rules): RefusedPart[] {
   return [...ofSpec, ...hostParts(observed, rules)];
 }
 
-function hostParts({ resource }: Observed, { platform, allowsPrivateHosts }: Rules): RefusedPart[] {
+function hostParts({ resource }: Observed, { policy, platform, allowsPrivateHosts }: Rules): RefusedPart[] {
   const host = wantedHost(resource.spec);
   const { build } = resource.spec;
+  const { refused_hosts: refused } = policy.custom_url;
   const found: RefusedPart[] = [];
   if (host !== null && isPlatformHost(host, platform)) {
     // A route to the hub's own host was refused by earlier versions, too.
     const until = isPlatformHost(host, { ...platform, others: [] }) ? 'upgrade' : 'field changes';
     found.push({ field: 'spec.routing.url', why: `${host} is the platform's own host`, until });
+  } else if (
+    host !== null &&
+    isRefusedByPolicy(host, resource as unknown as UntypedObject, { ...platform, refused })
+  ) {
+    const why = `the policy (custom_url.refused_hosts) refuses the host ${host}`;
+    found.push({ field: 'spec.routing.url', why, until: 'field changes' });
   }
   if (build !== undefined && !allowsPrivateHosts && !isPublicHost(new URL(build.repoUrl).hostname)) {
     const why = 'is at a private address, which this installation does not call';

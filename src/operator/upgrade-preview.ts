@@ -64,7 +64,9 @@ export async function previewUpgrade(
   return found
     .flatMap(({ keys, view }) => {
       const identities = byIdentity(keys.flatMap((key) => view.resource(key) ?? []));
-      return keys.map((key) => withIdentity(previewOf(view, key, config, rules), identities, view, config));
+      return keys.map((key) =>
+        withIdentity(previewOf(view, key, config, rules), identities, view, { ...config, ...rules }),
+      );
     })
     .sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
 }
@@ -73,12 +75,14 @@ function withIdentity(
   preview: DeploymentPreview,
   identities: ReturnType<typeof byIdentity>,
   view: Lists,
-  { hosting }: RenderConfig,
+  { hosting, listenerNamespaces = [] }: Pick<RenderConfig, 'hosting'> & Pick<Rules, 'listenerNamespaces'>,
 ): DeploymentPreview {
   const key = `${preview.namespace}/${preview.name}`;
   const resource = view.resource(key);
   if (resource === undefined) return preview;
-  const outside = hosting === 'cloud' ? namespaceChanges(resource) : [];
+  const isOutside =
+    hosting === 'cloud' && listenerNamespaces !== null && !listenerNamespaces.includes(preview.namespace);
+  const outside = isOutside ? namespaceChanges(resource) : [];
   const shared = identityChanges(resource, identities, (name) =>
     KEPT.flatMap((kind) => view.children(kind, `${preview.namespace}/${name}`)),
   );

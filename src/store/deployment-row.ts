@@ -1,5 +1,6 @@
 import type { Condition } from '../domain/conditions.ts';
 import type { SourceConfig, SourceRevisionConfig } from '../domain/deployment.ts';
+import type { FormerSize } from '../domain/former-sizes.ts';
 import type { DeploymentType, Source } from '../domain/source.ts';
 import type { DeploymentStatus } from '../domain/states.ts';
 import type { DeploymentRecord } from './records.ts';
@@ -11,7 +12,7 @@ export const DEPLOYMENT_COLUMNS = `
   d.image_version, d.app_name, d.namespace, d.listener_id, d.tracing_project_id, d.generation,
   d.acknowledged_generation, d.latest_revision_id, d.active_revision_id, d.has_runnable_revision,
   d.created_at, d.updated_at, d.delete_requested_at, d.purge_after, d.delete_tracing_project,
-  d.observed_generation, d.conditions, d.url, d.observed_off, d.data_ready, d.observed_at, d.volume_gi,
+  d.observed_generation, d.conditions, d.url, d.observed_off, d.data_ready, d.observed_at, d.volume_gi, d.former_sizes,
   ${DEPLOYMENT_STATUS} AS status,
   l.ever_seen AS listener_ever_seen, ${LISTENER_ALIVE} AS listener_alive, l.last_seen_at AS listener_last_seen_at,
   ${UNSEEN} AS unseen,
@@ -49,6 +50,7 @@ export interface DeploymentRow {
   data_ready: boolean;
   observed_at: Date | null;
   volume_gi: number | null;
+  former_sizes: FormerSize[];
   status: DeploymentStatus;
   listener_ever_seen: boolean;
   listener_alive: boolean;
@@ -63,7 +65,12 @@ export interface DeploymentRow {
 }
 
 /** Those of jsonb. */
-export const JSON_COLUMNS = ['source_config', 'source_revision_config', 'conditions'] as const;
+export const JSON_COLUMNS = [
+  'source_config',
+  'source_revision_config',
+  'conditions',
+  'former_sizes',
+] as const;
 type JsonColumn = (typeof JSON_COLUMNS)[number];
 
 /** A row with jsonb as its text. */
@@ -115,6 +122,7 @@ export function toDeploymentRecord(row: DeploymentRow): DeploymentRecord {
     conditions: row.conditions,
     observation: observationOf(row),
     volumeGi: row.volume_gi,
+    formerSizes: row.former_sizes,
     status: row.status,
     listener: {
       everSeen: row.listener_ever_seen,

@@ -24,6 +24,7 @@ WITH former AS (
     latest_revision_id = coalesce($4::uuid, latest_revision_id),
     has_runnable_revision = has_runnable_revision OR $4::uuid IS NOT NULL,
     quota_cpu_m = $25, quota_memory_mb = $26, quota_storage_gi = $27,
+    former_sizes = coalesce($28::jsonb, former_sizes),
     next_poll_at = ${nextLook('u.source', '$19::jsonb', 'u.next_poll_at')}
   FROM former
   WHERE id = former_id AND tenant_id = $16 AND generation = $18 AND delete_requested_at IS NULL
@@ -60,6 +61,7 @@ export async function updateWanted(
     change.usage?.cpuM ?? null,
     change.usage?.memoryMb ?? null,
     change.usage?.storageGi ?? null,
+    change.formerSizes === undefined ? null : JSON.stringify(change.formerSizes),
   ]);
   if (row === undefined) throw new StaleWrite(`deployment ${deploymentId}`);
   if (host !== former) {

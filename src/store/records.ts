@@ -1,5 +1,6 @@
 import type { Condition, Reason } from '../domain/conditions.ts';
 import type { Deployment, Secret, SourceConfig, SourceRevisionConfig } from '../domain/deployment.ts';
+import type { FormerSize } from '../domain/former-sizes.ts';
 import type { QuotaUsage } from '../domain/quota-usage.ts';
 import type { DeploymentType, Source } from '../domain/source.ts';
 import type { DeploymentStatus, ListenerStatus, RevisionStatus } from '../domain/states.ts';
@@ -33,6 +34,8 @@ export interface DeploymentRecord extends Deployment {
   conditions: Condition[];
   /** Capacity of the database's volume in Gi, while it differs from what is wanted; null: it does not, or is not known. */
   volumeGi: number | null;
+  /** Sizes of the database's volume that were in effect before, as far as they are accepted again. */
+  formerSizes: readonly FormerSize[];
   listener: {
     everSeen: boolean;
     /** Holds a lease, its cluster answers, and it has told what it found there. */
@@ -99,6 +102,8 @@ export interface WantedChange {
   revision: NewRevision | null;
   /** What it counts for in the tenant's quotas; absent: it is measured when that is asked for. */
   usage?: QuotaUsage;
+  /** Former sizes of the database's volume, where its size changes; absent: they stay. */
+  formerSizes?: readonly FormerSize[] | undefined;
   actor: Actor;
   /** Of the event; default Patched. */
   reason?: Reason;

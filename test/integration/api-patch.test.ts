@@ -216,6 +216,20 @@ describe('merging', () => {
     expect(below.status).toBe(400);
   });
 
+  test('a volume that no report has shown goes back to the size before, and to any between', async () => {
+    const sized = (db_storage_gi: number) => ({ source_config: { resource_spec: { db_storage_gi } } });
+    const made = await create(client, sized(5));
+    await patched(made, sized(20));
+    expect((await patch(made, sized(4))).status).toBe(400);
+    await patched(made, sized(10));
+    await patched(made, { source_config: { resource_spec: { max_scale: 2 } } });
+    const back = await patched(made, sized(5));
+    expect(back.source_config.resource_spec?.['db_storage_gi']).toBe(5);
+    expect((await patch(made, sized(4))).status).toBe(400);
+    await patched(made, sized(20));
+    expect((await patched(made, sized(5))).source_config.resource_spec?.['db_storage_gi']).toBe(5);
+  });
+
   test('what cannot be changed: another value is refused, null and the same value keep', async () => {
     const config = {
       deployment_type: 'dev',

@@ -145,6 +145,7 @@ describe('the custom resource on a real API server', () => {
       'must be more than 0',
     ],
     ['the id of an image', { revision: { image: 'sha256:3f' } }, 'must be an image reference'],
+    ['the id of an image alone', { revision: { image: '3f'.repeat(32) } }, 'must be an image reference'],
     [
       'the id of an image as a database',
       { ...minimal, database: { image: 'sha256:3f' } },

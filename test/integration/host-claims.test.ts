@@ -1,5 +1,6 @@
-/** Custom resources that somebody has written by hand, past the hub that keeps hosts unique: one host is one's alone. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+/** Custom resources written by hand, past the hub: a host is that of one deployment, and none of the platform's. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { RESOURCES } from '../../src/kube/resources.ts';
 import { createNamespace, deleteNamespace } from './harness/environment.ts';
@@ -14,6 +15,17 @@ import { App, adminClient, appSpec } from './harness/rollouts.ts';
 
 const OWN_HOST = 'berth.example.com';
 
+/** As the operator reads them from the settings of an installation. */
+const { platformHosts } = loadConfig({
+  BERTH_PUBLIC_URL: `https://${OWN_HOST}`,
+  BERTH_HUB_URL: 'https://hub.example.com:8443',
+  BERTH_REGISTRY: 'registry.example.com:5000/apps',
+  BERTH_TRACING_URL: 'https://tracing.example.com/berth',
+  BERTH_OTLP_ENDPOINT: 'https://otlp.example.com:4318',
+  BERTH_TRACES_ENDPOINT: 'https://traces.example.com/v1/traces',
+  BERTH_APP_DOMAIN: 'apps.example.com',
+});
+
 let world: OperatorWorld;
 let elsewhere: string;
 let operator: RunningOperator;
@@ -23,7 +35,12 @@ beforeAll(async () => {
   world = await operatorWorld('host-claims');
   elsewhere = await createNamespace('host-claims-elsewhere');
   client = await adminClient();
-  operator = await startOperator({ ...world.settings, moreNamespaces: [elsewhere], ownHost: OWN_HOST });
+  operator = await startOperator({
+    ...world.settings,
+    moreNamespaces: [elsewhere],
+    ownHost: OWN_HOST,
+    platformHosts,
+  });
 });
 afterAll(async () => {
   await operator.stop();
@@ -70,4 +87,25 @@ test('the host of the hub itself leads to no deployment', async () => {
     `${OWN_HOST} is the platform's own host`,
   );
   expect(await app.list(RESOURCES.Ingress)).toEqual([]);
+});
+
+describe.concurrent('a host of another part of the platform leads to no deployment', () => {
+  test.each([
+    ['hub', 'hub.example.com'],
+    ['registry', 'Registry.example.com'],
+    ['tracing', 'tracing.example.com'],
+    ['otlp', 'OTLP.EXAMPLE.COM'],
+    ['traces', 'traces.example.com'],
+    ['apps', 'apps.example.com'],
+  ])('%s: %s', async (name, host) => {
+    const app = new App(client, world.namespace, `takes-${name}`);
+    await app.apply(spec(`https://${host}/v2`));
+    const status = await refused(app);
+    expect(status.conditions?.find(({ type }) => type === 'RouteReady')?.message).toBe(
+      `${host.toLowerCase()} is the platform's own host`,
+    );
+    expect(await app.list(RESOURCES.Ingress)).toEqual([]);
+    await app.apply(spec(`https://${name}.${world.namespace}.example.com`));
+    await app.ready();
+  });
 });

@@ -113,7 +113,7 @@ async function readerInTheWay() {
   await client.connect();
   onTestFinished(() => client.end());
   await client.query('ALTER TABLE listeners DROP COLUMN awaits_inventory');
-  await client.query('ALTER TABLE deployments DROP COLUMN symptoms');
+  await client.query('ALTER TABLE deployments DROP COLUMN symptoms, DROP COLUMN former_sizes');
   await client.query(
     'DROP INDEX deployments_on_their_way_out, log_requests_by_deployment, webhook_deliveries_of_ids',
   );

@@ -136,6 +136,10 @@ describe.concurrent('an expansion of the database’s volume that does not finis
     await patch(made.id, sized({ max_scale: 1 }));
     await berth.ready(made.id);
     expect((await claimOf(app)).spec.resources.requests.storage).toBe('20Gi');
+    expect((await answers(made.id, sized({ db_storage_gi: 5 }))).status).toBe(200);
+    const back = await berth.ready(made.id);
+    expect(found(back, 'DatabaseReady')?.message).toMatch(/has 8Gi, more than the 5Gi.*still asks for 20Gi/);
+    expect((await answers(made.id, sized({ db_storage_gi: 4 }))).status).toBe(400);
   });
 
   test('of a resource written by hand: with kubectl, down to the capacity', async () => {
@@ -160,6 +164,11 @@ describe.concurrent('an expansion of the database’s volume that does not finis
     await hand('10Gi');
     await requests('by-hand', '10Gi');
     await expect(hand('4Gi')).rejects.toThrow('the volume has 5Gi');
+    await has('by-hand', '8Gi');
+    await waitFor('the larger capacity', async () => (await status()).volume?.capacity === '8Gi', WAIT);
+    await expect(hand('5Gi')).rejects.toThrow('the volume has 8Gi');
+    await has('by-hand', '5Gi');
+    await waitFor('the capacity again', async () => (await status()).volume?.capacity === '5Gi', WAIT);
     await hand('5Gi');
     await waitFor(
       'Ready, and said why',
@@ -172,6 +181,37 @@ describe.concurrent('an expansion of the database’s volume that does not finis
       },
       WAIT,
     );
+  });
+});
+
+describe('a size before, while the cluster has not reported the new one', () => {
+  test('is accepted again, also of a resource written by hand; once the volume has grown, it is not', async () => {
+    const hand = (storage: string) =>
+      apply({
+        apiVersion: 'berth.dev/v1alpha1',
+        kind: 'ManagedDeployment',
+        metadata: { name: 'rounded' },
+        spec: { revision: { image: 'registry.test/web:1' }, database: { storage } },
+      });
+    const volume = async () =>
+      JSON.parse(await kubectl('get', 'mdep', 'rounded', '-o', 'json')).status?.volume as
+        | { capacity?: string; former?: string }
+        | undefined;
+    await hand('5Gi');
+    await waitFor('the volume', async () => (await volume())?.capacity === '5Gi', WAIT);
+    await hold('rounded');
+    await has('rounded', '8Gi');
+    await waitFor('the size before', async () => (await volume())?.former === '5Gi', WAIT);
+    await hand('20Gi');
+    await hand('5Gi');
+    await hand('20Gi');
+    await requests('rounded', '20Gi');
+    await expect(hand('7Gi')).rejects.toThrow('the volume has 8Gi');
+    await hand('5Gi');
+    await hand('20Gi');
+    await has('rounded', '20Gi');
+    await waitFor('the volume', async () => (await volume())?.capacity === '20Gi', WAIT);
+    await expect(hand('5Gi')).rejects.toThrow('the volume has 20Gi');
   });
 });
 

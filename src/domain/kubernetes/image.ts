@@ -18,7 +18,9 @@ const DIGEST = /^(?:sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$/;
 
 /** Longest repository name that registries take. */
 const MAX_NAME_LENGTH = 255;
-const IMAGE_ID = /^(?:sha256(?:[:@]|$)|[0-9a-f]{64}$)/;
+/** What is the id of an image on a node, and no reference, as a regular expression that RE2 takes too. */
+export const IMAGE_ID_PATTERN = '^(?:sha256(?:[:@]|$)|[0-9a-f]{64}$)';
+const IMAGE_ID = new RegExp(IMAGE_ID_PATTERN);
 
 /** Longest image reference: name, tag and digest. */
 export const MAX_IMAGE_LENGTH = 512;

@@ -3,6 +3,7 @@ import type { RevisionBuild } from '../../domain/build.ts';
 import type { Condition } from '../../domain/conditions.ts';
 import type { Culprit, ToldFailure } from '../../domain/culprit.ts';
 import type { SourceConfig, SourceRevisionConfig } from '../../domain/deployment.ts';
+import type { FormerSize } from '../../domain/former-sizes.ts';
 import type { DeploymentType, Source } from '../../domain/source.ts';
 import type { DeploymentStatus, RevisionStatus } from '../../domain/states.ts';
 import type { ReportedSymptom } from '../../domain/symptoms.ts';
@@ -127,6 +128,8 @@ export const deployments = pgTable(
     symptoms: jsonb().$type<ReportedSymptom[]>(),
     /** What the database's volume claim asks for, as last observed, in Gi and rounded up; null: there is none, or nobody told. */
     volumeGi: integer('volume_gi'),
+    /** Sizes of the database's volume that were in effect before, and are accepted again (domain/former-sizes.ts). */
+    formerSizes: jsonb('former_sizes').$type<FormerSize[]>().notNull().default([]),
 
     /** When its branch is to be looked at for a commit that no webhook told of; null: nothing is built on push. */
     nextPollAt: time('next_poll_at'),

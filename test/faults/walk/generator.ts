@@ -3,7 +3,8 @@ import {
   type ResourceSpecField,
   resourceSpecSchema,
 } from '../../../src/domain/resource-spec.ts';
-import { specChangeIssues, specRuleIssues } from '../../../src/domain/spec-rules.ts';
+import { specRuleIssues } from '../../../src/domain/spec-rules.ts';
+import { specChangeIssues } from '../../../src/domain/volume-rules.ts';
 import { createRandom, type Random } from './random.ts';
 import {
   afterPatch,

@@ -43,6 +43,8 @@ export interface OperatorSettings {
   discoveryMs?: number;
   /** Of the hub; absent: not known. */
   ownHost?: string;
+  /** Of the other parts of the platform; absent: none is known. */
+  platformHosts?: readonly string[];
   /** How builds are run; absent: nothing is built. */
   builds?: BuildConfig;
   /** How registries are asked for digests; absent: images are used as given. */
@@ -71,6 +73,7 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
     patience,
     discoveryMs,
     ownHost,
+    platformHosts,
     builds,
     images,
   } = settings;
@@ -94,6 +97,7 @@ export async function startOperator(settings: OperatorSettings): Promise<Running
       builds,
       images,
       ownHost,
+      platformHosts,
       namespaces: [namespace, ...moreNamespaces],
       identity,
       lease,

@@ -28,6 +28,7 @@ function seeded(name: string): DeploymentTexts {
     source_config: JSON.stringify({ ...config, resource_spec: { ...config.resource_spec, annotations } }),
     source_revision_config: JSON.stringify(toSourceRevisionConfig(revision)),
     conditions: '[]',
+    former_sizes: '[]',
   } as DeploymentTexts;
 }
 

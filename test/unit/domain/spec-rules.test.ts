@@ -2,12 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ResourceSpec } from '../../../src/domain/resource-spec.ts';
 import { DEPLOYMENT_TYPES, type DeploymentType } from '../../../src/domain/source.ts';
-import {
-  MAX_SPEC_BYTES,
-  SPEC_RULES,
-  specChangeIssues,
-  specRuleIssues,
-} from '../../../src/domain/spec-rules.ts';
+import { MAX_SPEC_BYTES, SPEC_RULES, specRuleIssues } from '../../../src/domain/spec-rules.ts';
 import { validResourceSpec } from '../../arbitraries/resource-spec.ts';
 
 function broken(
@@ -147,66 +142,5 @@ describe('specRuleIssues', () => {
 
   it('names each rule once', () => {
     expect(new Set(SPEC_RULES.map(({ name }) => name)).size).toBe(SPEC_RULES.length);
-  });
-});
-
-describe('specChangeIssues', () => {
-  it.each<[string, ResourceSpec, ResourceSpec, boolean]>([
-    ['the same', { db_storage_gi: 20 }, { db_storage_gi: 20 }, true],
-    ['growth', { db_storage_gi: 20 }, { db_storage_gi: 21 }, true],
-    ['growth from the default', {}, { db_storage_gi: 11 }, true],
-    ['less', { db_storage_gi: 20 }, { db_storage_gi: 19 }, false],
-    ['less than the default', {}, { db_storage_gi: 9 }, false],
-    ['unset again', { db_storage_gi: 20 }, {}, false],
-  ])('database volume: %s', (_, before, after, allowed) =>
-    expect(specChangeIssues(before, after, 'dev').map(({ loc }) => loc)).toEqual(
-      allowed ? [] : [['db_storage_gi']],
-    ),
-  );
-
-  it.each<[string, ResourceSpec, number, boolean]>([
-    ['to what the volume has', { db_storage_gi: 20 }, 20, true],
-    ['below what the volume has', { db_storage_gi: 19 }, 20, false],
-    ['unset again, to the default', {}, 10, true],
-    ['a volume that is larger than was asked for', { db_storage_gi: 39 }, 60, false],
-  ])('a growth that was not carried out is taken back: %s', (_, after, volumeGi, allowed) => {
-    const issues = specChangeIssues({ db_storage_gi: 40 }, after, 'dev', { capacityGi: volumeGi });
-    expect(issues.map(({ type }) => type)).toEqual(allowed ? [] : ['storage_shrinks']);
-  });
-
-  it.each<[string, ResourceSpec, number, boolean]>([
-    ['no volume', { db_storage_gi: 1 }, 0, true],
-    ['no volume, unset again', {}, 0, true],
-    ['the volume that is kept', { db_storage_gi: 20 }, 20, true],
-    ['less than is kept', { db_storage_gi: 19 }, 20, false],
-  ])('while the database is the tenant’s own the floor is what is kept: %s', (_, after, keptGi, allowed) => {
-    const issues = specChangeIssues({ db_storage_gi: 1024 }, after, 'dev', { keptGi });
-    expect(issues.map(({ type }) => type)).toEqual(allowed ? [] : ['storage_shrinks']);
-  });
-
-  it.each<[string, number, Parameters<typeof specChangeIssues>[3], string | null]>([
-    ['at the capacity', 5, { capacityGi: 5 }, null],
-    ['between capacity and what was asked for', 19, { capacityGi: 5 }, null],
-    [
-      'below the capacity',
-      4,
-      { capacityGi: 5 },
-      'it is 5, 4 was asked for; the capacity of the volume is 5 Gi',
-    ],
-    ['a volume that does not exist', 1, { capacityGi: 0 }, null],
-    ['no capacity is known', 39, {}, 'it is 40, 39 was asked for'],
-    ['an earlier listener reports none of an expansion', 1, { expanding: true }, null],
-    ['the capacity counts where it is reported', 4, { expanding: true, capacityGi: 5 }, 'it is 5'],
-    ['kept while the database is the tenant’s own', 5, { keptGi: 40, capacityGi: 5 }, null],
-    ['less than is kept', 4, { keptGi: 40, capacityGi: 5 }, 'capacity of the volume is 5 Gi'],
-    [
-      'larger than was asked for',
-      39,
-      { capacityGi: 60 },
-      'it is 40, 39 was asked for; the capacity of the volume is 60 Gi',
-    ],
-  ])('an unfinished expansion: %s', (_, wanted, known, message) => {
-    const issues = specChangeIssues({ db_storage_gi: 40 }, { db_storage_gi: wanted }, 'dev', known);
-    expect(issues.map(({ msg }) => msg)).toEqual(message === null ? [] : [expect.stringContaining(message)]);
   });
 });

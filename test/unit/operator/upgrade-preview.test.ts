@@ -3,7 +3,7 @@ import { ANNOTATIONS } from '../../../src/contract/names.ts';
 import { canonicalJson, contentHash } from '../../../src/domain/hash.ts';
 import { resolvePolicy } from '../../../src/domain/policy.ts';
 import { templateDifference } from '../../../src/operator/template-difference.ts';
-import { previewOf } from '../../../src/operator/upgrade-preview.ts';
+import { previewOf, previewUpgrade } from '../../../src/operator/upgrade-preview.ts';
 import { CONFIG, KEY, RESOURCE_ID, revised, settled, type World } from './fixtures.ts';
 
 const RULES = {
@@ -34,6 +34,49 @@ describe('the preview of an upgrade', () => {
       'spec.routing.url field changes',
     ]);
     expect(refused[0]?.why).toContain('must be an image reference');
+  });
+
+  it('names a host that the policy refuses, and not the one that the hub gives', async () => {
+    const refused_hosts = ['*.apps.example.com', 'console.*'];
+    const policy = { ...RULES.policy, custom_url: { ...RULES.policy.custom_url, refused_hosts } };
+    const platform = { ...RULES.platform, others: ['apps.example.com'] };
+    const world = await settled(revised('web:1', 1));
+    const refused = (host: string) => {
+      world.change({ ...revised('web:1', 1), routing: { url: `https://${host}` } });
+      return previewOf(world.cluster.view, KEY, CONFIG, { ...RULES, policy, platform }).refused;
+    };
+    expect(refused('Console.example.com')).toEqual([
+      {
+        field: 'spec.routing.url',
+        why: 'the policy (custom_url.refused_hosts) refuses the host console.example.com',
+        until: 'field changes',
+      },
+    ]);
+    expect(refused('other.apps.example.com')).toHaveLength(1);
+    expect(refused('apps.example.com')).toEqual([
+      expect.objectContaining({ why: "apps.example.com is the platform's own host" }),
+    ]);
+    expect(refused('shop.example.com')).toEqual([]);
+  });
+
+  it('names a namespace outside those of tenants in cloud, but one that the listener may write to', async () => {
+    const world = await settled({ ...revised('web:1', 1), deploymentId: 'x', tenantId: 't' });
+    const listAll = async ({ kind }: { kind: string }) => ({
+      items: world.cluster.list(kind),
+      resourceVersion: '1',
+    });
+    const identity = async (listenerNamespaces?: string[] | null, hosting = 'cloud') => {
+      const rules = { ...RULES, ...(listenerNamespaces === undefined ? {} : { listenerNamespaces }) };
+      const config = { ...CONFIG, hosting } as typeof CONFIG;
+      const [found] = await previewUpgrade({ listAll } as never, [], config, rules);
+      return found?.identity;
+    };
+    const named = [expect.stringContaining('rbac.listenerNamespaces names shop')];
+    expect(await identity()).toEqual(named);
+    expect(await identity(['other'])).toEqual(named);
+    expect(await identity(['other', 'shop'])).toBeUndefined();
+    expect(await identity(null)).toBeUndefined();
+    expect(await identity([], 'self_hosted')).toBeUndefined();
   });
 
   it('finds nothing where this version renders as the one before', async () => {

@@ -51,7 +51,7 @@ describe('an expansion that does not finish', () => {
     await steps(world, 3);
     expect([requested(world), world.condition('Ready')]).toEqual(['10Gi', 'True Converged']);
     expect(message(world, 'DatabaseReady')).toMatch(/has the 5Gi that are wanted.*still asks for 10Gi/);
-    expect(world.status.volume).toBeUndefined();
+    expect(world.status.volume).toEqual({ requested: '10Gi', capacity: '5Gi' });
     expect(await world.look()).toEqual([]);
     wanting(world, '7Gi');
     await steps(world, 3);
@@ -72,7 +72,7 @@ describe('an expansion that does not finish', () => {
     await world.converge();
     expect([requested(world), world.condition('Ready')]).toEqual(['20Gi', 'True Converged']);
     expect(message(world, 'DatabaseReady')).toContain('has 20Gi, more than the 5Gi that are wanted');
-    expect(world.status.volume).toEqual({ requested: '20Gi', capacity: '20Gi' });
+    expect(world.status.volume).toEqual({ requested: '20Gi', capacity: '20Gi', former: '5Gi' });
   });
 
   test('and may not be lowered in this cluster: said as such, and the capacity is a way back', async () => {
@@ -129,4 +129,57 @@ test('a claim that the cluster refuses has no volume that could shrink', async (
   wanting(world, '5Gi');
   await world.converge();
   expect([requested(world), world.condition('Ready')]).toEqual(['5Gi', 'True Converged']);
+});
+
+describe('a claim without a volume', () => {
+  const unbound = async (claim: object) => {
+    const { World } = await import('./fixtures.ts');
+    const world = new World({ ...revised('web:1', 1), database: { storage: '20Gi' } });
+    await steps(world, 2);
+    world.cluster.edit(`PersistentVolumeClaim/${NAMESPACE}/web-db`, (object) => {
+      Object.assign(object['spec'] as object, (claim as { spec?: object }).spec);
+      object['status'] = (claim as { status?: object }).status;
+    });
+    await steps(world, 1);
+    return world;
+  };
+
+  test.each([
+    ['new', {}],
+    ['Pending', { status: { phase: 'Pending' } }],
+  ])('%s: it has no capacity, so that any lower size is accepted', async (_, claim) => {
+    const world = await unbound(claim);
+    expect(world.status.volume).toEqual({ requested: '20Gi', capacity: '0' });
+    await world.converge();
+    expect(world.status.volume).toEqual({ requested: '20Gi', capacity: '20Gi' });
+  });
+
+  test.each([
+    ['that a PersistentVolume was chosen for', { spec: { volumeName: 'pv-1' }, status: { phase: 'Pending' } }],
+    ['that has lost its PersistentVolume', { spec: { volumeName: 'pv-1' }, status: { phase: 'Lost' } }],
+  ])('%s: its capacity is not known', async (_, claim) => {
+    expect((await unbound(claim)).status.volume).toBeUndefined();
+  });
+});
+
+describe('a volume that the storage system has rounded up', () => {
+  test('keeps the size before as a way back until it has grown', async () => {
+    const world = await settled({ ...revised('web:1', 1), database: { storage: '5Gi' } });
+    world.cluster.capacity = '8Gi';
+    world.cluster.settle();
+    await steps(world, 1);
+    expect(world.status.volume).toEqual({ requested: '5Gi', capacity: '8Gi', former: '5Gi' });
+    wanting(world, '20Gi');
+    await steps(world, 3);
+    expect(world.status.volume).toEqual({ requested: '20Gi', capacity: '8Gi', former: '5Gi' });
+    wanting(world, '5Gi');
+    await steps(world, 2);
+    expect([requested(world), world.condition('Ready')]).toEqual(['20Gi', 'True Converged']);
+    expect(message(world, 'DatabaseReady')).toMatch(/has 8Gi, more than the 5Gi.*still asks for 20Gi/);
+    wanting(world, '20Gi');
+    await steps(world, 2);
+    world.cluster.capacity = '20Gi';
+    await world.converge();
+    expect(world.status.volume).toEqual({ requested: '20Gi', capacity: '20Gi' });
+  });
 });

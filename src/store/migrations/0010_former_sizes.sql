@@ -1,0 +1,1 @@
+ALTER TABLE "deployments" ADD COLUMN "former_sizes" jsonb DEFAULT '[]'::jsonb NOT NULL;
