@@ -17,9 +17,18 @@ export function statusChange(
     : 'state';
 }
 
-function withoutCounts({ components: _, conditions, symptoms, ...rest }: ManagedDeploymentStatus): object {
+/** A volume that is not there yet, or has the size that it should have, changes no state. */
+function isOrdinary({ volume }: ManagedDeploymentStatus): boolean {
+  if (volume === undefined) return true;
+  const { requested, capacity, former } = volume;
+  return capacity === '0' || (capacity === requested && former === undefined);
+}
+
+function withoutCounts(status: ManagedDeploymentStatus): object {
+  const { components: _, conditions, symptoms, volume, ...rest } = status;
   return {
     ...rest,
+    volume: isOrdinary(status) ? undefined : volume,
     conditions: conditions?.map(({ message: _message, ...condition }) => condition),
     symptoms: symptoms?.map(({ message: _message, culprit: _culprit, ...symptom }) => symptom),
   };
