@@ -3,37 +3,32 @@ import { RESOURCES } from '../kube/resources.ts';
 import type { Action } from './action.ts';
 import type { Failure } from './failure.ts';
 import { QUOTA } from './failure-rules.ts';
+import { isOtherValue } from './refused-value.ts';
 
-/** That the cluster refuses a call which the action needs: what is told of it, and whether another object alone can help. */
+/** That the cluster refuses a call which the action needs: what is reported, and whether only another object can help. */
 export function refusal(action: Action, error: KubeError): Failure {
-  if (isSelectorChanged(action, error)) {
-    const message = `${refusalText(action, error)}: a mutating admission policy or webhook of the cluster changes the selector`;
+  const message = refusalText(action, error);
+  const changed = changedField(action, error);
+  if (changed !== undefined) {
     return {
       actionId: action.id,
       reason: 'FieldsChangedByCluster',
       final: false,
-      message,
+      message: `${message}: a mutating admission policy or webhook of the cluster changes ${changed}`,
       retryWithinMs: POLICY_RETRY_MS,
     };
   }
-  const reason = reasonOf(action, error);
-  return { actionId: action.id, reason, final: isFinal(error), message: refusalText(action, error) };
+  return { actionId: action.id, reason: reasonOf(action, error), final: isFinal(error), message };
 }
 
 /** What waits for the end of a policy finishes within a minute after it. */
 const POLICY_RETRY_MS = 30_000;
 
-/**
- * A selector that Berth applies matches its template, and where the live one differs, another action is planned. So a
- * selector that is refused is not the one that was sent.
- */
-function isSelectorChanged({ kind }: Action, error: KubeError): boolean {
-  if (error.kind !== 'invalid' || (kind !== 'create' && kind !== 'apply')) return false;
-  return error.causes.some(
-    ({ field, message }) =>
-      (field === 'spec.selector' && /immutable/i.test(message)) ||
-      (field === 'spec.template.metadata.labels' && /does not match template/i.test(message)),
-  );
+/** The field that the API server refuses with another value than was sent; undefined: it refuses what was sent. */
+function changedField(action: Action, error: KubeError): string | undefined {
+  if (error.kind !== 'invalid' || (action.kind !== 'create' && action.kind !== 'apply')) return undefined;
+  if (error.resource === RESOURCES.Secret.plural) return undefined;
+  return error.causes.find((cause) => isOtherValue(action.object, cause))?.field;
 }
 
 /** What Kubernetes says of a storage class without allowVolumeExpansion. */

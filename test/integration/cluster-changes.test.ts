@@ -278,6 +278,48 @@ describe('other changes', () => {
   });
 });
 
+describe('changes that make an object invalid', () => {
+  const label = '/spec/template/metadata/labels/berth.dev~1deployment-id';
+  const INVALID: Row[] = [
+    [
+      'unlabelled',
+      { ...deployments, patches: patch('remove', label) },
+      'spec.template.metadata.labels: Invalid value',
+    ],
+    [
+      'portless',
+      { group: '', resource: 'services', patches: patch('replace', '/spec/ports/0/port', '0') },
+      'spec.ports[0].port: Invalid value: 0',
+    ],
+    [
+      'imageless',
+      { ...deployments, patches: patch('replace', `${APP}/imagePullPolicy`, '"Sometimes"') },
+      'imagePullPolicy: Unsupported value: "Sometimes"',
+    ],
+  ];
+  beforeAll(async () => {
+    await policies.add(...INVALID.map(([prefix, mutation]) => ({ ...mutation, prefix })));
+    for (const [prefix] of INVALID) await world.apply(prefix, { revision: revision(1) });
+  });
+
+  test.each<Row>(INVALID)(
+    '%s: names the field while the policy is there, and fails no revision',
+    async (prefix, _, named) => {
+      await world.until(prefix, 'the changed field', readyIs(`False ${CHANGED}`));
+      expect(await messageOf(prefix)).toContain(named);
+      const status = await world.status(prefix);
+      expect(status.failedRevision).toBeUndefined();
+      expect(status.activeRevision).toBeUndefined();
+    },
+  );
+
+  test.each<Row>(INVALID)('%s: becomes ready by itself when the policies are gone', async (prefix) => {
+    await policies.remove();
+    const status = await world.ready(prefix);
+    expect(status.activeRevision?.number).toBe(1);
+  });
+});
+
 describe('safe additions', () => {
   const patches = [
     patch('add', '/spec/template/spec/tolerations', '[{"operator": "Exists"}]'),
