@@ -28,6 +28,8 @@ export function isOtherValue(object: KubeObject, { field, message }: Cause): boo
   if (MISSING.test(message)) return sent !== undefined && sent !== null && sent !== '';
   const printed = SCALAR.exec(REFUSED_VALUE.exec(message)?.groups?.['rest'] ?? '')?.[0];
   if (printed === undefined || QUANTITY.test(field)) return false;
+  // The API server adds no invalid values to a pod template, and allocates none there.
+  if (sent === undefined) return field.startsWith('spec.template.');
   const refused: unknown = JSON.parse(printed);
   return typeof sent === typeof refused && sent !== refused;
 }

@@ -17,6 +17,10 @@ describe('a value that the API server refuses', () => {
       'metadata.labels[app.kubernetes.io/name]',
       'Invalid value: "a b": a valid label must be an empty string or …',
     ],
+    [
+      'spec.template.spec.containers[0].imagePullPolicy',
+      'Unsupported value: "Sometimes": supported values: "Always"',
+    ],
     ['spec.selector', 'Invalid value: {"matchLabels":{}}: field is immutable'],
     ['spec.template.metadata.labels', 'Invalid value: {}: `selector` does not match template `labels`'],
   ])('was changed by the cluster when another one was sent: %s: %s', (field, message) => {
