@@ -1,4 +1,4 @@
-import { TRACING_ENV_NAMES } from './reserved.ts';
+import { RESERVED_ENV_NAMES, TRACING_ENV_NAMES } from './reserved.ts';
 
 /**
  * Variables that say where an app's telemetry goes and who can read it on the way. With one of them of a tenant's own, the
@@ -16,6 +16,16 @@ const PROXIES = '(?:HTTP|HTTPS|ALL|GRPC)_PROXY|(?:http|https|all|grpc)_proxy';
 
 /** The names, as one regular expression that RE2 takes too. */
 export const EXPORTER_VARIABLE = new RegExp(`^(?:${ENDPOINTS}|${UNENCRYPTED}|${TRUST}|${PROXIES})$`);
+
+const SET_BY_BERTH: ReadonlySet<unknown> = new Set([...RESERVED_ENV_NAMES, ...TRACING_ENV_NAMES]);
+
+/**
+ * Whether the app container may have a variable of this name that a container of the user's can ask for: by an entry
+ * without a value, which is therefore not the same as an empty value.
+ */
+export function mayComeFromApp(name: unknown): boolean {
+  return SET_BY_BERTH.has(name) || (typeof name === 'string' && EXPORTER_VARIABLE.test(name));
+}
 
 const ENDPOINT = new RegExp(`^(?:${ENDPOINTS})$`);
 const INSECURE = new RegExp(`^(?:${UNENCRYPTED})$`);
