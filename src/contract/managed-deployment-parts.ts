@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXPORTER_VARIABLE } from '../domain/exporter-variables.ts';
+import { EXPORTER_VARIABLE, MAX_EXPORTER_VARIABLES } from '../domain/exporter-variables.ts';
 import { routeUrlSchema } from '../domain/https-url.ts';
 import { containerSchema } from '../domain/kubernetes/container.ts';
 import { MAX_ANNOTATIONS_BYTES } from '../domain/kubernetes/metadata.ts';
@@ -132,8 +132,8 @@ export const tracingSchema = z
         'OpenTelemetry variables that the env Secret holds: these win over the ones of the platform.',
       ),
     exporterVariables: z
-      .array(z.string().max(128).regex(EXPORTER_VARIABLE))
-      .max(64)
+      .array(z.string().max(253).regex(EXPORTER_VARIABLE))
+      .max(MAX_EXPORTER_VARIABLES)
       .optional()
       .describe(
         'Further variables that the env Secret holds and that say where telemetry goes: endpoints, proxies, certificates. With these the headers of the platform are not sent to another endpoint than its own.',
