@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXPORTER_VARIABLE } from '../domain/exporter-variables.ts';
+import { EXPORTER_VARIABLE, MAX_EXPORTER_VARIABLES } from '../domain/exporter-variables.ts';
 import { routeUrlSchema } from '../domain/https-url.ts';
 import { containerSchema } from '../domain/kubernetes/container.ts';
 import { MAX_ANNOTATIONS_BYTES } from '../domain/kubernetes/metadata.ts';
@@ -130,8 +130,8 @@ export const tracingSchema = z
       .optional()
       .describe('OpenTelemetry variables in the env Secret. They override those of the platform.'),
     exporterVariables: z
-      .array(z.string().max(128).regex(EXPORTER_VARIABLE))
-      .max(64)
+      .array(z.string().max(253).regex(EXPORTER_VARIABLE))
+      .max(MAX_EXPORTER_VARIABLES)
       .optional()
       .describe(
         'Other variables in the env Secret that set the target of telemetry: endpoints, proxies, certificates. With these, the headers of the platform are not sent to an endpoint of the tenant.',

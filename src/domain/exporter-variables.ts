@@ -1,4 +1,4 @@
-import { TRACING_ENV_NAMES } from './reserved.ts';
+import { RESERVED_ENV_NAMES, TRACING_ENV_NAMES } from './reserved.ts';
 
 /**
  * Variables that say where an app's telemetry goes and who can read it on the way. With one of them of a tenant's own, the
@@ -17,6 +17,16 @@ const PROXIES = '(?:HTTP|HTTPS|ALL|GRPC)_PROXY|(?:http|https|all|grpc)_proxy';
 /** The names, as one regular expression that RE2 takes too. */
 export const EXPORTER_VARIABLE = new RegExp(`^(?:${ENDPOINTS}|${UNENCRYPTED}|${TRUST}|${PROXIES})$`);
 
+const SET_BY_BERTH: ReadonlySet<unknown> = new Set([...RESERVED_ENV_NAMES, ...TRACING_ENV_NAMES]);
+
+/**
+ * Whether the app container may have a variable of this name that a container of the user's can ask for: by an entry
+ * without a value, which is therefore not the same as an empty value.
+ */
+export function mayComeFromApp(name: unknown): boolean {
+  return SET_BY_BERTH.has(name) || (typeof name === 'string' && EXPORTER_VARIABLE.test(name));
+}
+
 const ENDPOINT = new RegExp(`^(?:${ENDPOINTS})$`);
 const INSECURE = new RegExp(`^(?:${UNENCRYPTED})$`);
 const OWN_TRUST = new RegExp(`^(?:${TRUST})$`);
@@ -25,7 +35,27 @@ const PROXY = new RegExp(`^(?:${PROXIES})$`);
 /** Those of a list of names that the custom resource has to name beside the ones of OpenTelemetry that it names already. */
 export function exporterVariables(names: readonly string[]): string[] {
   const known: readonly string[] = TRACING_ENV_NAMES;
-  return names.filter((name) => EXPORTER_VARIABLE.test(name) && !known.includes(name)).toSorted();
+  const found = names.filter((name) => EXPORTER_VARIABLE.test(name) && !known.includes(name)).toSorted();
+  return found.length <= MAX_EXPORTER_VARIABLES ? found : mostTelling(found);
+}
+
+/** Most names that the custom resource holds; each is an entry in every pod template too. */
+export const MAX_EXPORTER_VARIABLES = 64;
+
+/** What exporters read today: some 40. Others name kinds of telemetry that do not exist. */
+const IN_USE =
+  /^(?!OTEL_)|^OTEL_EXPORTER_OTLP_(?:(?:TRACES|METRICS|LOGS|PROFILES)_)?(?:ENDPOINT|INSECURE|(?:CLIENT_)?CERTIFICATE|CLIENT_KEY)$/;
+
+/**
+ * As many as fit: those that exporters read, one of each kind, which is enough to decide about the platform's headers, and
+ * some of the others.
+ */
+function mostTelling(found: readonly string[]): string[] {
+  const ofEachKind = [ENDPOINT, INSECURE, OWN_TRUST].flatMap(
+    (kind) => found.find((name) => kind.test(name)) ?? [],
+  );
+  const order = new Set([...ofEachKind, ...found.filter((name) => IN_USE.test(name)), ...found]);
+  return [...order].slice(0, MAX_EXPORTER_VARIABLES).toSorted();
 }
 
 /** Whether one of these variables is an endpoint: then the platform's endpoint, protocol and headers are not set. */

@@ -40,15 +40,6 @@ export function normalizedName(name: string): string {
   return name.normalize('NFC').replace(SPACES, ' ').replace(OUTER_SPACES, '');
 }
 
-/**
- * How a name may be stored: in its one form, or as it was sent before names had one (as given, or decomposed). For
- * lookups; all of them are one name.
- */
-export function spellingsOf(name: string): string[] {
-  const normalized = normalizedName(name);
-  return [...new Set([normalized, name, normalized.normalize('NFD')])];
-}
-
 /** Parts of names, for a search: spaces around it belong to it. */
 export function partSpellingsOf(part: string): string[] {
   return [...new Set([part.normalize('NFC').replace(SPACES, ' '), part, part.normalize('NFD')])];

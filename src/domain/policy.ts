@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { POD_SECURITY_LEVELS } from './kubernetes/pod-security.ts';
-import { RESOURCE_LIMITS } from './resource-spec.ts';
+import { RESOURCE_LIMITS, withoutFloatNoise } from './resource-spec.ts';
 import { DEPLOYMENT_TYPES, type DeploymentType, type HostingMode } from './source.ts';
 import { CLOUD_COUNTS, SELF_HOSTED_COUNTS, tenantCountsSchema } from './tenant-counts.ts';
 import { tenantQuotaChangesSchema, tenantQuotasSchema } from './tenant-quotas.ts';
@@ -20,6 +20,7 @@ const capsShape = {
   scale: amount(RESOURCE_LIMITS.scale).describe('Maximum number of pods of one component.'),
   cpu: z
     .number()
+    .overwrite(withoutFloatNoise)
     .positive()
     .max(RESOURCE_LIMITS.cpu)
     .describe('Maximum cores of one container, for request and limit.'),

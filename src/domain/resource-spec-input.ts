@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { milliCpu, resourceSpecSchema, withoutFloatNoise } from './resource-spec.ts';
+import { milliCpu, RESOURCE_SPEC_FIELDS, resourceSpecSchema, withoutFloatNoise } from './resource-spec.ts';
 
 /**
  * resource_spec as clients write it. Liberties that are put into one form here so that nothing behind has to know them:
@@ -17,15 +17,10 @@ export const NESTED_FIELDS: ReadonlySet<string> = new Set([
 ]);
 export const QUANTITY_MAPS: ReadonlySet<string> = new Set(['limits', 'requests']);
 export const QUANTITIES: ReadonlySet<string> = new Set(['sizeLimit', 'divisor']);
-/** Fields of resource_spec in steps of a thousandth of a core. */
-const FRACTIONAL_FIELDS: ReadonlySet<string> = new Set([
-  'cpu',
-  'cpu_limit',
-  'queue_cpu',
-  'queue_cpu_limit',
-  'cache_cpu',
-  'cache_cpu_limit',
-]);
+/** Fields of resource_spec that are cores, whole ones included. */
+const CORE_FIELDS: ReadonlySet<string> = new Set(
+  RESOURCE_SPEC_FIELDS.filter((field) => /(^|_)cpu(_limit)?$/.test(field)),
+);
 /** Deeper than any shape of the schema; what lies below is left for it to refuse. */
 const MAX_DEPTH = 16;
 
@@ -74,7 +69,7 @@ export function normalizeResourceSpec(input: unknown): unknown {
   return Object.fromEntries(
     Object.entries(input).map(([key, value]) => {
       if (NESTED_FIELDS.has(key)) return [key, normalize(value, key, 0)];
-      const isCores = FRACTIONAL_FIELDS.has(key) && typeof value === 'number';
+      const isCores = CORE_FIELDS.has(key) && typeof value === 'number';
       return [key, isCores ? withoutFloatNoise(value) : value];
     }),
   );

@@ -1,4 +1,4 @@
-import { partSpellingsOf, spellingsOf } from '../domain/name.ts';
+import { normalizedName } from '../domain/name.ts';
 import type { DeploymentType } from '../domain/source.ts';
 import type { DeploymentStatus } from '../domain/states.ts';
 import type { Reader, Transaction } from './database.ts';
@@ -11,6 +11,7 @@ import {
 } from './deployment-row.ts';
 import { PolledJson } from './polled-json.ts';
 import type { DeploymentRecord, Page } from './records.ts';
+import { hasName, isNameLike, namePatterns } from './same-name.ts';
 import { REMOTE_RECONCILED, statusIs } from './status.ts';
 
 const JOINED = 'JOIN listeners l ON l.id = d.listener_id LEFT JOIN secret_sets s ON s.id = d.secrets_id';
@@ -76,7 +77,9 @@ const tagged = (parameter: string) => `d.id IN (
     SELECT count(DISTINCT coalesce(v.tag_key_id, wanted.id)) FROM unnest(${parameter}::uuid[]) AS wanted(id)
     LEFT JOIN tag_values v ON v.id = wanted.id AND v.tenant_id = $1))`;
 
-const escapeLike = (text: string) => text.replace(/[\\%_]/g, '\\$&');
+/** The index of names is read for all spellings that are stored, and then for the rows that have them. */
+const spelled = (name: string) => `d.name = ANY(ARRAY(
+  SELECT s.name FROM deployments s WHERE s.tenant_id = $1 AND ${hasName('s.name', name)}))`;
 
 /** The list's SQL and parameters: a page of ids first, then their rows, so that skipped rows are never joined. */
 function listStatement(tenantId: string, filter: DeploymentFilter, page: Page) {
@@ -88,12 +91,9 @@ function listStatement(tenantId: string, filter: DeploymentFilter, page: Page) {
     conditions.push(condition(`$${values.length}`));
   };
   const { name, nameContains } = filter;
-  where(name === undefined ? undefined : spellingsOf(name), (names) => `d.name = ANY(${names}::text[])`);
-  where(
-    nameContains === undefined
-      ? undefined
-      : partSpellingsOf(nameContains).map((part) => `%${escapeLike(part)}%`),
-    (patterns) => `d.name LIKE ANY(${patterns}::text[])`,
+  where(name === undefined ? undefined : normalizedName(name), spelled);
+  where(nameContains === undefined ? undefined : namePatterns(nameContains), (patterns) =>
+    isNameLike('d.name', `${patterns}::text[]`),
   );
   where(filter.imageVersion, (version) => `d.image_version = ${version}`);
   where(filter.deploymentType, (type) => `d.deployment_type = ${type}`);

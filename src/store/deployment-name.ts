@@ -1,13 +1,15 @@
-import { spellingsOf } from '../domain/name.ts';
+import { normalizedName } from '../domain/name.ts';
 import type { Transaction } from './database.ts';
 import { UniqueViolation } from './errors.ts';
+import { hasName } from './same-name.ts';
 
+// Reads nothing but the index of names, of the deployments of one tenant.
 const FIND = `SELECT 1 FROM deployments
-  WHERE tenant_id = $1 AND name = ANY($2::text[]) AND delete_requested_at IS NULL LIMIT 1`;
+  WHERE tenant_id = $1 AND name <> $3 AND ${hasName('name', '$2')} AND delete_requested_at IS NULL LIMIT 1`;
 
 /**
  * Refuses a name that another deployment has in another spelling: names were once stored as they were sent, and the
- * unique index compares them as they are. Most names have one spelling, and ask nothing.
+ * unique index compares them as they are.
  * @throws UniqueViolation `deployments_name`
  */
 export async function refuseOtherSpellings(
@@ -15,8 +17,6 @@ export async function refuseOtherSpellings(
   tenantId: string,
   name: string,
 ): Promise<void> {
-  const others = spellingsOf(name).filter((spelling) => spelling !== name);
-  if (others.length === 0) return;
-  const found = await transaction.query(FIND, [tenantId, others]);
+  const found = await transaction.query(FIND, [tenantId, normalizedName(name), name]);
   if (found.length > 0) throw new UniqueViolation('deployments_name');
 }

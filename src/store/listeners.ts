@@ -7,7 +7,7 @@ import { and, desc, eq, getTableColumns, inArray, isNull, or, sql } from './driz
 import { StoreError } from './errors.ts';
 import { type Actor, appendEvents } from './events.ts';
 import type { ListenerRecord, Page } from './records.ts';
-import { refuseSameName } from './same-name.ts';
+import { named, refuseSameName } from './same-name.ts';
 import type { ComputeConfig } from './schema/listeners.ts';
 import { listeners } from './schema.ts';
 
@@ -92,7 +92,7 @@ export async function findListener(
 
 /** What a list of listeners is narrowed to; absent: all. */
 export interface ListenerFilter {
-  /** Exact. */
+  /** Exact, in any of its spellings. */
   readonly computeId?: string | undefined;
   readonly computeType?: string | undefined;
   /** Any of these. */
@@ -112,7 +112,7 @@ export function listListeners(
     .where(
       and(
         visible(tenantId),
-        computeId === undefined ? undefined : eq(listeners.computeId, computeId),
+        computeId === undefined ? undefined : named('listeners.compute_id', computeId),
         computeType === undefined ? undefined : eq(listeners.computeType, computeType),
         statuses === undefined ? undefined : inArray(STATUS, [...statuses]),
       ),

@@ -1,11 +1,11 @@
 import { uuidv7 } from '../domain/id.ts';
-import { normalizedName, partSpellingsOf, spellingsOf } from '../domain/name.ts';
+import { normalizedName } from '../domain/name.ts';
 import type { TenantQuotas } from '../domain/tenant-quotas.ts';
 import type { Reader, Transaction } from './database.ts';
-import { and, desc, eq, inArray, or, sql } from './drizzle.ts';
+import { and, desc, eq } from './drizzle.ts';
 import { type Actor, appendEvents } from './events.ts';
 import type { Page } from './records.ts';
-import { findSameName, refuseSameName } from './same-name.ts';
+import { findSameName, named, namedLike, refuseSameName } from './same-name.ts';
 import { tenants } from './schema.ts';
 
 export type Tenant = typeof tenants.$inferSelect;
@@ -63,7 +63,7 @@ export async function findTenantByName(reader: Reader, name: string): Promise<Te
 export interface TenantFilter {
   /** Exact, in any of its spellings. */
   name?: string | undefined;
-  /** Part of the name, case as given. */
+  /** Part of the name in any of its spellings, case as given. */
   nameContains?: string | undefined;
 }
 
@@ -78,10 +78,8 @@ export function listTenants(
     .from(tenants)
     .where(
       and(
-        name === undefined ? undefined : inArray(tenants.name, spellingsOf(name)),
-        nameContains === undefined
-          ? undefined
-          : or(...partSpellingsOf(nameContains).map((part) => sql`position(${part} IN ${tenants.name}) > 0`)),
+        name === undefined ? undefined : named('tenants.name', name),
+        nameContains === undefined ? undefined : namedLike('tenants.name', nameContains),
       ),
     )
     .orderBy(desc(tenants.id))

@@ -1,7 +1,6 @@
 /** Other ways to write the same pod template, and small changes that make another one of it. */
 import { parseImageReference } from '../../src/domain/kubernetes/image.ts';
 import { parseQuantity } from '../../src/domain/kubernetes/quantity.ts';
-import { isReservedEnvName, TRACING_ENV_NAMES } from '../../src/domain/reserved.ts';
 
 /** `spec.podTemplate` of a custom resource, as plain JSON. */
 export type Json = Record<string, unknown>;
@@ -132,6 +131,35 @@ function mounts(list: unknown, roll: Roll): void {
   }
 }
 
+/**
+ * Variables that a container can ask of the app: an entry without a value is one thing, an empty value another. Of each
+ * kind some, listed here and not taken from the product, which could have forgotten one.
+ */
+export const OF_THE_APP: readonly string[] = [
+  ...['PORT', 'DATABASE_URI', 'CACHE_URI', 'TRACING_PROJECT'],
+  ...['OTEL_SERVICE_NAME', 'OTEL_RESOURCE_ATTRIBUTES', 'OTEL_EXPORTER_OTLP_HEADERS'],
+  ...[
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+    'OTEL_EXPORTER_OTLP_LOGS_ENDPOINT',
+  ],
+  ...['OTEL_EXPORTER_OTLP_INSECURE', 'OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE'],
+  ...['HTTPS_PROXY', 'http_proxy', 'ALL_PROXY', 'SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS'],
+];
+
+/** The same pod template; each of its containers names variables of the app too, without a value or with an empty one. */
+export function withVariablesOfTheApp(podTemplate: Json, seed: number): Json {
+  const roll = dice(seed);
+  const copy = structuredClone(podTemplate);
+  for (const field of ['initContainers', 'sidecars'])
+    for (const one of (copy[field] ?? []) as Json[]) {
+      const names = new Set([0, 1, 2].map(() => OF_THE_APP[roll(OF_THE_APP.length)]));
+      const others = ((one['env'] ?? []) as Json[]).filter(({ name }) => !names.has(String(name)));
+      one['env'] = [...others, ...[...names].map((name) => (roll(2) === 0 ? { name } : { name, value: '' }))];
+    }
+  return copy;
+}
+
 function container(target: Json, roll: Roll): void {
   const { tag, digest } = parseImageReference(String(target['image'])) ?? { tag: null, digest: null };
   const pulls = tag === 'latest' || (tag === null && digest === null) ? 'Always' : 'IfNotPresent';
@@ -143,8 +171,7 @@ function container(target: Json, roll: Roll): void {
   toggle(target, 'securityContext', {}, roll);
   if (isObject(target['securityContext'])) security(target['securityContext'], roll);
   for (const variable of (target['env'] ?? []) as Json[]) {
-    const name = String(variable['name']);
-    const isOfApp = isReservedEnvName(name) || (TRACING_ENV_NAMES as readonly string[]).includes(name);
+    const isOfApp = OF_THE_APP.includes(String(variable['name']));
     if (!isOfApp && variable['valueFrom'] === undefined) toggle(variable, 'value', '', roll);
   }
   for (const source of (target['envFrom'] ?? []) as Json[]) toggle(source, 'prefix', '', roll);
@@ -200,10 +227,13 @@ export const REAL_CHANGES: Readonly<Record<string, Change>> = {
   'a value of one blank': (_, first) =>
     !!Object.assign(first, { env: [...list(first, 'env').slice(1), { name: 'ADDED-BY-TEST', value: ' ' }] }),
   'variables in another order': (_, first) => swapEnds(list(first, 'env')),
-  'the value of the app instead of an empty one': (_, first) =>
-    !!Object.assign(first, {
-      env: [...list(first, 'env').filter((one) => (one as Json)['name'] !== 'PORT'), { name: 'PORT' }],
-    }),
+  'the value of the app instead of an empty one': (_, first) => {
+    const env = list(first, 'env') as Json[];
+    const empty = env.find(({ name, value }) => OF_THE_APP.includes(String(name)) && value === '');
+    if (empty === undefined) return false;
+    first['env'] = env.map((one) => (one === empty ? { name: one['name'] } : one));
+    return true;
+  },
   'one byte more': (_, first) => {
     const limits = { ...((first['resources'] as Json | undefined)?.['limits'] as Json) };
     const bytes = parseQuantity(String(limits['memory'] ?? '64Mi')) ?? 0n;

@@ -1,11 +1,18 @@
 /** Inputs that clients of other languages send: names in several spellings, booleans of Python, sums of fractions. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ApiFixture, type Client, createBody, type Deployment, startApi } from './harness/api.ts';
+import {
+  ALL_SCOPES,
+  type ApiFixture,
+  type Client,
+  createBody,
+  type Deployment,
+  startApi,
+} from './harness/api.ts';
 
 let api: ApiFixture;
 let client: Client;
 beforeAll(async () => {
-  api = await startApi();
+  api = await startApi({ deps: { deletionGraceSeconds: 3600 } });
   client = await api.tenant();
 });
 afterAll(() => api.stop());
@@ -37,24 +44,80 @@ describe('a name', () => {
     });
   });
 
-  test.each([NFD.repeat(2), 'kept '])(
+  const OLD = [
+    ...[NFD.repeat(2), `${NFD} ${NFC}`, `\u00a0mixed ${NFD}\u2003${NFC} `],
+    ...['kept ', ' lead', '  both  ', 'a\u00a0b', '\u3000wide', 'in\u2009the middle\u202f'],
+  ];
+  test.each(OLD)(
     'that was stored before names had one form is found, changed and not doubled: %j',
     async (old) => {
       const made = await create(`stored ${crypto.randomUUID()}`);
       const { id } = made.body as Deployment;
       await api.store.sql('UPDATE deployments SET name = $1 WHERE id = $2', [old, id]);
-      const spellings = [old, old.normalize('NFC')];
-      for (const spelling of spellings)
-        expect(await named(`name=${encodeURIComponent(spelling)}`)).toEqual([old]);
+      const form = old
+        .normalize('NFC')
+        .replaceAll(/\p{Zs}/gu, ' ')
+        .trim();
+      const spellings = [
+        old,
+        form,
+        form.normalize('NFD'),
+        `${form} `,
+        `\u2003${form}`,
+        form.replaceAll(' ', '\u00a0'),
+      ];
+      for (const spelling of spellings) {
+        expect(await named(`name=${encodeURIComponent(spelling)}`), JSON.stringify(spelling)).toEqual([old]);
+        expect((await create(spelling)).status, JSON.stringify(spelling)).toBe(409);
+      }
+      for (const part of [old, form, form.normalize('NFD'), form.slice(1)])
+        expect(await named(`name_contains=${encodeURIComponent(part)}`), JSON.stringify(part)).toContain(old);
+      expect(await named(`name=${encodeURIComponent(`${form}x`)}`)).toEqual([]);
       const patched = await client.call('PATCH', `/v2/deployments/${id}`, {
         source_config: { resource_spec: { cpu: 2 } },
       });
       expect(patched.status).toBe(200);
       expect(patched.body).toMatchObject({ name: old, generation: 2 });
-      if (old.normalize('NFC') !== old) expect((await create(old)).status).toBe(409);
       expect((await client.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
     },
   );
+
+  test('that two deployments were stored with in two spellings finds both', async () => {
+    const ids: string[] = [];
+    for (const old of ['two', 'two ']) {
+      const { id } = (await create(`stored ${crypto.randomUUID()}`)).body as Deployment;
+      await api.store.sql('UPDATE deployments SET name = $1 WHERE id = $2', [old, id]);
+      ids.push(id);
+    }
+    expect(await named('name=two')).toEqual(['two ', 'two']);
+    for (const id of ids) expect((await client.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
+  });
+
+  test('that is stored in another spelling meanwhile keeps a deleted deployment from coming back', async () => {
+    const { id } = (await create('back again')).body as Deployment;
+    expect((await client.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
+    const other = (await create(`stored ${crypto.randomUUID()}`)).body as Deployment;
+    await api.store.sql('UPDATE deployments SET name = $1 WHERE id = $2', ['back\u00a0again ', other.id]);
+    expect((await client.call('POST', `/v2/deployments/${id}/restore`)).status).toBe(409);
+  });
+
+  test('of a tenant that was stored before is found by each of its spellings', async () => {
+    const admin = await api.client(null, ALL_SCOPES);
+    const { id } = (await admin.call('POST', '/v2/tenants', { name: `t${crypto.randomUUID()}` })).body as {
+      id: string;
+    };
+    const old = ` ${NFD}\u00a0and\u2003more `;
+    await api.store.sql('UPDATE tenants SET name = $1 WHERE id = $2', [old, id]);
+    for (const query of [
+      `name=${old}`,
+      `name=${NFC} and more`,
+      `name_contains=${NFC} a`,
+      'name_contains=d more',
+    ]) {
+      const { body } = await admin.call('GET', `/v2/tenants?${encodeURI(query)}`);
+      expect((body as { resources: object[] }).resources, query).toMatchObject([{ id, name: old }]);
+    }
+  });
 
   test('of a tag and of a listener is one in all its spellings', async () => {
     expect((await client.call('POST', '/v2/tag-keys', { key: NFD })).body).toMatchObject({ key: NFC });
@@ -63,6 +126,10 @@ describe('a name', () => {
       compute_id: NFC,
     });
     expect((await client.call('POST', '/v2/listeners', { compute_id: NFC })).status).toBe(409);
+    for (const spelling of [NFC, NFD, `\u00a0${NFD}`]) {
+      const found = await client.call('GET', `/v2/listeners?compute_id=${encodeURIComponent(spelling)}`);
+      expect((found.body as { resources: object[] }).resources).toMatchObject([{ compute_id: NFC }]);
+    }
   });
 
   test.each([

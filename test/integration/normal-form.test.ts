@@ -144,7 +144,12 @@ test('what the API server fills in changes no normal form, and is no difference,
 test('what the API server stores as another template has another normal form', async () => {
   const base: Json = {
     initContainers: [
-      { name: 'one', image: 'one:1', args: ['a', 'b'], env: [{ name: 'A', value: '1' }, { name: 'B' }] },
+      {
+        name: 'one',
+        image: 'one:1',
+        args: ['a', 'b'],
+        env: [{ name: 'A', value: '1' }, { name: 'PORT', value: '' }, { name: 'B' }],
+      },
       { name: 'two', image: 'two:1' },
     ],
     sidecars: [

@@ -1,4 +1,4 @@
-import { RESERVED_ENV_NAMES, TRACING_ENV_NAMES } from '../reserved.ts';
+import { mayComeFromApp } from '../exporter-variables.ts';
 import { parseImageReference } from './image.ts';
 import { normalCores, normalQuantity } from './normal-quantity.ts';
 import { VOLUME_KINDS } from './volume.ts';
@@ -93,14 +93,12 @@ const VALUE_FROM = fieldsOf({
   secretKeyRef: OPTIONAL_REF,
 });
 
-/** Of these a container asks for the app's value by an entry without a value: no value is not an empty one. */
-const ASKED_FOR: ReadonlySet<unknown> = new Set([...RESERVED_ENV_NAMES, ...TRACING_ENV_NAMES]);
-
+/** An entry without a value may ask for the app's: there no value is not an empty one. */
 const variable =
   (isRendered: boolean): Normal =>
   (value) => {
     const form = fieldsOf({ valueFrom: VALUE_FROM })(value) as Fields;
-    const isPlain = form['valueFrom'] === undefined && !isRendered && ASKED_FOR.has(form['name']);
+    const isPlain = form['valueFrom'] === undefined && !isRendered && mayComeFromApp(form['name']);
     if (form['value'] !== '' || isPlain) return form;
     const { value: _, ...rest } = form;
     return rest;

@@ -81,15 +81,21 @@ export function compareQuantities(left: string, right: string): number {
 const NANO_PER_MILLI: NanoAmount = NANO_PER_UNIT / 1000n;
 
 /**
- * Cores in whole thousandths. Finer ones are rounded up, as the API server does in pod templates, but for a rounding
- * error of binary fractions ("0.30000000000000004", a billionth above 300m), which is dropped.
+ * Cores without the rounding error of binary fractions ("0.30000000000000004", a billionth above 300m); any other text as
+ * it is.
  */
+export function withoutCoreNoise(cores: string): string {
+  const nano = parseQuantity(cores) ?? 0n;
+  const milli = nano / NANO_PER_MILLI;
+  return milli > 0n && nano - milli * NANO_PER_MILLI === 1n ? `${milli}m` : cores;
+}
+
+/** Cores in whole thousandths. Finer ones are rounded up, as the API server does in pod templates, but for float noise. */
 export function wholeMillicores(cores: string): string {
-  const nano = parseQuantity(cores);
-  if (nano === null || nano % NANO_PER_MILLI === 0n) return cores;
-  const below = nano / NANO_PER_MILLI;
-  const isNoise = below > 0n && nano - below * NANO_PER_MILLI <= 1n;
-  return `${isNoise ? below : below + 1n}m`;
+  const exact = withoutCoreNoise(cores);
+  const nano = parseQuantity(exact);
+  if (nano === null || nano % NANO_PER_MILLI === 0n) return exact;
+  return `${nano / NANO_PER_MILLI + 1n}m`;
 }
 
 /** A quantity of at least 0, as text. */

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { isQualifiedName } from './names.ts';
-import { NANO_PER_UNIT, type NanoAmount, parseQuantity, quantitySchema } from './quantity.ts';
+import {
+  NANO_PER_UNIT,
+  type NanoAmount,
+  parseQuantity,
+  quantitySchema,
+  withoutCoreNoise,
+} from './quantity.ts';
 
 /** Requests and limits of a container. Source: ValidateContainerResourceRequirements of the API server. */
 
@@ -91,8 +97,13 @@ function checkAmounts(list: Record<string, string>, ctx: IssueSink): void {
   }
 }
 
+/** Sums of cores carry float noise, as 0.1 + 0.2 does: it is dropped before the step is checked. */
+const withoutNoise = (list: Record<string, string>): Record<string, string> =>
+  typeof list['cpu'] === 'string' ? { ...list, cpu: withoutCoreNoise(list['cpu']) } : list;
+
 const resourceListSchema = z
   .record(z.string().max(317), quantitySchema)
+  .overwrite(withoutNoise)
   .superRefine(checkAmounts)
   .meta({ freeForm: true });
 export type ResourceList = z.infer<typeof resourceListSchema>;

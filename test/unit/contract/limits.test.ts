@@ -3,7 +3,7 @@ import { customResourceDefinition } from '../../../src/contract/crd.ts';
 import { managedDeploymentSpecSchema } from '../../../src/contract/managed-deployment.ts';
 import type { StructuralSchema } from '../../../src/contract/structural-schema.ts';
 import { isZeroQuantity } from '../../../src/domain/kubernetes/limits.ts';
-import { resolvePolicy } from '../../../src/domain/policy.ts';
+import { policyFileSchema, resolvePolicy } from '../../../src/domain/policy.ts';
 import { resourceSpecSchema } from '../../../src/domain/resource-spec.ts';
 import { resourceSpecInputSchema } from '../../../src/domain/resource-spec-input.ts';
 import { forbiddenParts } from '../../../src/operator/confinement.ts';
@@ -155,4 +155,50 @@ describe('every quantity and number of the custom resource', () => {
       expect(found.map(({ resourcePath }) => resourcePath)).toEqual([`spec.${part}.${field}`]);
     }
   });
+});
+
+describe('cores with float noise in a custom resource', () => {
+  const NOISE = '0.30000000000000004';
+  const both = (cpu: string) => ({ requests: { cpu }, limits: { cpu } });
+  const spec = (cpu: string) => {
+    const list = [{ name: 'helper', image: 'helper:1', resources: both(cpu) }];
+    const part = { resources: both(cpu) };
+    return {
+      revision: { image: 'web:1' },
+      components: { api: part, queue: part, orchestrator: part, executor: part },
+      database: part,
+      cache: part,
+      podTemplate: { initContainers: list, sidecars: list },
+    };
+  };
+
+  test('is read, and of containers dropped, wherever cores are written', () => {
+    const { podTemplate } = managedDeploymentSpecSchema.parse(spec(NOISE));
+    for (const list of [podTemplate.initContainers, podTemplate.sidecars])
+      expect(list?.[0]?.resources).toEqual(both('300m'));
+    for (const cpu of ['300.00000000000006m', '0.29999999999999999', '1.0000000000000002', '0.3'])
+      expect(managedDeploymentSpecSchema.safeParse(spec(cpu)).error, cpu).toBeUndefined();
+  });
+
+  test('a request with noise is not above its limit', () => {
+    const resources = { requests: { cpu: NOISE }, limits: { cpu: '0.3' } };
+    const podTemplate = { sidecars: [{ name: 'helper', image: 'helper:1', resources }] };
+    expect(managedDeploymentSpecSchema.safeParse({ ...spec('1'), podTemplate }).error).toBeUndefined();
+  });
+
+  test.each(['0.3005', '300500u', '0.000000001', '1n'])('%s of a container is finer than 1m', (cpu) => {
+    const { error } = managedDeploymentSpecSchema.safeParse({
+      ...spec('1'),
+      podTemplate: { sidecars: [{ name: 'helper', image: 'helper:1', resources: { limits: { cpu } } }] },
+    });
+    expect(error?.issues.map(({ message }) => message)).toContain(
+      'must not be finer than 1m (a thousandth of a core)',
+    );
+  });
+});
+
+test('a cap of cores in the policy is rounded too', () => {
+  expect(resolvePolicy('cloud', policyFileSchema.parse({ caps: { cpu: 0.1 + 0.2 } })).caps.cpu).toBe(0.3);
+  const byType = policyFileSchema.parse({ caps_by_type: { prod: { cpu: 1.9999999999999998 } } });
+  expect(byType.caps_by_type?.['prod']?.cpu).toBe(2);
 });

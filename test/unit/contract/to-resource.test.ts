@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { managedDeploymentSpecSchema } from '../../../src/contract/managed-deployment.ts';
 import { cpuQuantity, toManagedDeployment } from '../../../src/contract/to-resource.ts';
+import { secretsBodySchema } from '../../../src/domain/deployment-bodies.ts';
+import { EXPORTER_VARIABLE, exposesHeaders, hasOwnEndpoint } from '../../../src/domain/exporter-variables.ts';
 import { parseQuantity } from '../../../src/domain/kubernetes/quantity.ts';
+import { isReservedEnvName, TRACING_ENV_NAMES } from '../../../src/domain/reserved.ts';
 import { milliCpu } from '../../../src/domain/resource-spec.ts';
 import { DEPLOYMENT_TYPES } from '../../../src/domain/source.ts';
 import { validResourceSpec } from '../../arbitraries/resource-spec.ts';
@@ -116,6 +119,65 @@ describe('the revision', () => {
     const resource = resourceOf(request, SELF_HOSTED);
     expect(resource.spec.revision.envSecretName).toBe('demo-000000d1-env-1');
     expect(JSON.stringify(resource)).not.toContain('hidden value');
+  });
+
+  describe('with any secrets that the API accepts', () => {
+    const record = recordOf(minimalRequest(), SELF_HOSTED);
+    /** `spec.tracing` of a resource whose secrets have these names. */
+    const tracingOf = (secretNames: string[]) => {
+      expect(
+        secretsBodySchema.safeParse(secretNames.map((name) => ({ name, value: 'x' }))).error,
+      ).toBeUndefined();
+      const json = JSON.parse(JSON.stringify(toManagedDeployment({ ...record, secretNames }).spec));
+      expect(managedDeploymentSpecSchema.parse(json)).toEqual(json);
+      return json.tracing as { ownVariables?: string[]; exporterVariables?: string[] };
+    };
+    const signal = (index: number) =>
+      `Z${index}`.replace(/\d/g, (digit) => 'ABCDEFGHIJ'[Number(digit)] ?? '');
+    const many = (kind: string) =>
+      Array.from({ length: 990 }, (_, at) => `OTEL_EXPORTER_OTLP_${signal(at)}_${kind}`);
+    const long = (kind: string) => `OTEL_EXPORTER_OTLP_${'A'.repeat(253 - 20 - kind.length)}_${kind}`;
+
+    test('names variables of any length', () => {
+      const names = ['CERTIFICATE', 'ENDPOINT', 'INSECURE'].map(long);
+      expect(names.map(({ length }) => length)).toEqual([253, 253, 253]);
+      expect(tracingOf(names).exporterVariables).toEqual(names.toSorted());
+    });
+
+    test.each(['ENDPOINT', 'INSECURE', 'CERTIFICATE', 'CLIENT_KEY'])(
+      'of a thousand names of %s keeps what decides about headers, and what exporters read',
+      (kind) => {
+        const telling = ['HTTPS_PROXY', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'SSL_CERT_FILE', 'https_proxy'];
+        const names = [...many(kind), ...telling, long('INSECURE'), 'OTEL_EXPORTER_OTLP_HEADERS'];
+        const { exporterVariables = [], ownVariables } = tracingOf(names);
+        expect(exporterVariables).toEqual(
+          expect.arrayContaining([...telling, ...(kind === 'INSECURE' ? [] : [long('INSECURE')])]),
+        );
+        expect(exporterVariables.some((name) => name.endsWith(kind))).toBe(true);
+        expect(ownVariables).toEqual(['OTEL_EXPORTER_OTLP_HEADERS']);
+      },
+    );
+
+    test('of any names whatever', () => {
+      const name = fc.oneof(
+        fc.stringMatching(EXPORTER_VARIABLE).filter(({ length }) => length <= 253),
+        fc.stringMatching(/^[A-Z_]{1,253}$/),
+        fc.constantFrom(...TRACING_ENV_NAMES),
+      );
+      const unreserved = name.filter((one) => !isReservedEnvName(one));
+      fc.assert(
+        fc.property(fc.uniqueArray(unreserved, { maxLength: 200 }), (names) => {
+          const { exporterVariables = [] } = tracingOf(names);
+          // Decisions about the platform's endpoint and headers are the same as of the whole list.
+          expect(hasOwnEndpoint(exporterVariables)).toBe(
+            hasOwnEndpoint(names.filter((one) => one !== 'OTEL_EXPORTER_OTLP_ENDPOINT')),
+          );
+          for (const endpoint of ['http://collector', 'https://collector'])
+            expect(exposesHeaders(exporterVariables, endpoint)).toBe(exposesHeaders(names, endpoint));
+        }),
+        { numRuns: 60 },
+      );
+    });
   });
 
   test('brings its own data services by the names of its secrets', () => {

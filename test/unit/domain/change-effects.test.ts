@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { changeEffects } from '../../../src/domain/change-effects.ts';
 import { withDefaultCeilings } from '../../../src/domain/default-ceilings.ts';
 import { toSourceConfig } from '../../../src/domain/deployment-bodies.ts';
@@ -66,4 +66,55 @@ test('with connections for the largest scale in the policy, scaling restarts no 
 
 test('a deployment that was stored before the policy had it keeps its connections', () => {
   expect(effectiveSpec({ max_scale: 2 }, null).db_max_connections).toBe(100);
+});
+
+describe('a policy that changed since the deployment was stored is named as the cause', () => {
+  type PolicyFile = Parameters<typeof resolvePolicy>[1];
+  const stored = (spec: ResourceSpec, file: PolicyFile) =>
+    withDefaultCeilings(config(spec), resolvePolicy('self_hosted', file));
+  const least = (min_connections: number) => ({ database: { min_connections } });
+
+  test.each<[string, [ResourceSpec, PolicyFile], [ResourceSpec, PolicyFile], string]>([
+    [
+      'of more connections at least, while annotations change',
+      [{}, {}],
+      [{ annotations: { a: 'b' } }, least(500)],
+      'db_max_connections changes from 100 to 500, which follows from database.min_connections in the policy of the platform, not from what was sent (to choose the number, set db_max_connections)',
+    ],
+    [
+      'that no longer asks for connections',
+      [{}, least(500)],
+      [{ annotations: { a: 'b' } }, {}],
+      'db_max_connections changes from 500 to 100, which follows from database.min_connections in the policy of the platform, not from what was sent (to choose the number, set db_max_connections)',
+    ],
+    [
+      'of a lower cap',
+      [{}, least(500)],
+      [{ annotations: { a: 'b' } }, { ...least(500), caps: { db_connections: 300 } }],
+      'db_max_connections changes from 500 to 300, which follows from caps.db_connections in the policy of the platform, not from what was sent (to choose the number, set db_max_connections)',
+    ],
+    [
+      'together with a scale that needs others',
+      [{}, {}],
+      [{ max_scale: 60 }, least(9000)],
+      'db_max_connections changes from 100 to 9000, which follows from the scales and from database.min_connections in the policy of the platform (to choose the number, set db_max_connections to what the largest scale needs)',
+    ],
+    [
+      'that caps the default limits',
+      [{ db_cpu: 2 }, {}],
+      [{ db_cpu: 2, annotations: { a: 'b' } }, { caps: { cpu: 3 } }],
+      'db_cpu_limit changes from 4 to 3, which follows from caps in the policy of the platform',
+    ],
+  ])('%s', (_what, [before, formerly], [after, now], effect) => {
+    expect(changeEffects(stored(before, formerly), stored(after, now), OURS)).toEqual([
+      `The database restarts: ${effect}.`,
+    ]);
+  });
+
+  test('but not where the change gives the same without it', () => {
+    const [effect] = changeEffects(stored({}, {}), stored({ max_scale: 60 }, least(200)), OURS);
+    expect(effect).toContain('which follows from the scales (');
+    const sent = changeEffects(stored({}, {}), stored({ db_max_connections: 300 }, least(500)), OURS);
+    expect(sent).toEqual(['The database restarts: db_max_connections changes from 100 to 300.']);
+  });
 });

@@ -12,6 +12,7 @@ import {
 } from '../../../src/domain/resource-spec.ts';
 import { resourceSpecInputSchema } from '../../../src/domain/resource-spec-input.ts';
 import { fullResourceSpec, validResourceSpec } from '../../arbitraries/resource-spec.ts';
+import { leavesOf } from '../contract/schema-walk.ts';
 import { refuses, takes } from './kubernetes/cases.ts';
 
 /** The interface's own list (fields of ResourceSpec), counted there: 31 numbers and 8 settings. */
@@ -195,6 +196,25 @@ describe('resourceSpecInputSchema', () => {
     );
   });
 
+  const cores = leavesOf(resourceSpecSchema).filter(({ path }) => /^[^.[]*cpu[^.[]*$/.test(path));
+
+  it('knows all fields of cores: of four components, the cache and the database', () => {
+    expect(cores.map(({ path }) => path).toSorted()).toEqual(
+      RESOURCE_SPEC_FIELDS.filter((field) => field.includes('cpu')).toSorted(),
+    );
+    expect(cores).toHaveLength(12);
+  });
+
+  it.each(cores.map(({ path }) => path))('rounds the cores of %s', (field) => {
+    for (const [sent, meant] of [
+      [1.0000000000000002, 1],
+      [0.9999999999999999, 1],
+      [1.1 + 2.2 - 0.3, 3],
+      [256.00000000000006, 256],
+    ])
+      expect(resourceSpecInputSchema.parse({ [field]: sent })).toEqual({ [field]: meant });
+  });
+
   it('rounds at the bounds of the field', () => {
     expect(resourceSpecInputSchema.parse({ cpu: 256.00000000000006 })).toEqual({ cpu: 256 });
     expect(resourceSpecInputSchema.parse({ cpu: 0.0009999999999999998 })).toEqual({ cpu: 0.001 });
@@ -221,7 +241,8 @@ describe('resourceSpecInputSchema', () => {
     ['next to nothing', { cpu: 1e-20 }, 'cpu'],
     ['noise around zero', { cpu: 5e-324 }, 'cpu'],
     ['a whole number with a fraction', { memory_mb: 512.0000001 }, 'memory_mb'],
-    ['whole cores with a fraction', { orchestrator_cpu: 1.0000000000000002 }, 'orchestrator_cpu'],
+    ['whole cores with a fraction', { orchestrator_cpu: 1.001 }, 'orchestrator_cpu'],
+    ['whole cores and above noise', { db_cpu: 1.00000001 }, 'db_cpu'],
     [
       'half a millicore of a container',
       { sidecars: [side({ resources: { limits: { cpu: '0.0005000000000' } } })] },

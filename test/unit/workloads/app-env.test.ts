@@ -157,6 +157,7 @@ describe("OpenTelemetry's variables", () => {
   test.each([
     ['http_proxy', TRACED, false],
     ['HTTPS_PROXY', TRACED, false],
+    ['HTTP_PROXY NO_PROXY', TRACED, false],
     ['HTTPS_PROXY', HTTPS, true],
     ['HTTPS_PROXY NODE_EXTRA_CA_CERTS', HTTPS, false],
     ['ALL_PROXY OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE', HTTPS, false],

@@ -7,6 +7,7 @@ import {
   managedDeploymentSpecSchema,
 } from '../../../../src/contract/managed-deployment.ts';
 import type { RenderConfig } from '../../../../src/contract/render-config.ts';
+import { EXPORTER_VARIABLE } from '../../../../src/domain/exporter-variables.ts';
 import { canonicalJson } from '../../../../src/domain/hash.ts';
 import { normalPodTemplate } from '../../../../src/domain/kubernetes/normal-form.ts';
 import { normalCores, normalQuantity } from '../../../../src/domain/kubernetes/normal-quantity.ts';
@@ -14,13 +15,16 @@ import { parseQuantity } from '../../../../src/domain/kubernetes/quantity.ts';
 import type { ResourceSpec } from '../../../../src/domain/resource-spec.ts';
 import { renderTemplates } from '../../../../src/workloads/pod-template.ts';
 import { meaningHash } from '../../../../src/workloads/same-template.ts';
+import { templateInputsHash } from '../../../../src/workloads/template-inputs.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
 import {
   dice,
   type Json,
+  OF_THE_APP,
   REAL_CHANGES,
   respelled,
   respelledQuantity,
+  withVariablesOfTheApp,
 } from '../../../arbitraries/spellings.ts';
 import { message, NAMESPACE, settled, template } from '../../operator/fixtures.ts';
 import { SELF_HOSTED } from '../../workloads/render-request.ts';
@@ -39,8 +43,10 @@ function podTemplateOf(spec: ResourceSpec): Json {
   return JSON.parse(JSON.stringify(members, (_, value) => value ?? undefined)) as Json;
 }
 
-const anyTemplate = validResourceSpec().map(podTemplateOf);
 const seed = fc.integer();
+const anyTemplate = fc
+  .tuple(validResourceSpec(), seed)
+  .map(([spec, start]) => withVariablesOfTheApp(podTemplateOf(spec), start));
 const form = (podTemplate: Json) => canonicalJson(normalPodTemplate(podTemplate));
 
 const SPEC = {
@@ -48,8 +54,8 @@ const SPEC = {
   revision: { number: 1, image: 'web:1' },
 };
 
-function resource(podTemplate: Json): ManagedDeployment {
-  const spec = managedDeploymentSpecSchema.parse({ ...SPEC, podTemplate });
+function resource(podTemplate: Json, more: Json = {}): ManagedDeployment {
+  const spec = managedDeploymentSpecSchema.parse({ ...SPEC, ...more, podTemplate });
   return {
     apiVersion: 'berth.dev/v1alpha1',
     kind: 'ManagedDeployment',
@@ -201,6 +207,22 @@ describe('no pods roll when a field is written out that the rendered template ha
 });
 
 describe('another meaning', () => {
+  test.each(OF_THE_APP)('%s of the app and an empty value', (name) => {
+    const config = { ...SELF_HOSTED, otlpEndpoint: 'https://collector.example', otlpHeadersSecret: 'otlp' };
+    const side = (value: Json): Json => ({
+      sidecars: [{ name: 'side', image: 'side:1', env: [{ name, ...value }] }],
+    });
+    const secrets = {
+      revision: { ...SPEC.revision, envSecretName: 'web-env' },
+      tracing: { project: 'shop', ...(EXPORTER_VARIABLE.test(name) ? { exporterVariables: [name] } : {}) },
+    };
+    const [asked, empty] = [{}, { value: '' }].map((value) => resource(side(value), secrets));
+    const both = { before: asked as ManagedDeployment, after: empty as ManagedDeployment };
+    for (const context of [null, config])
+      expect(rollsPods({ ...both, served: both }, { builds: false, config: context })).toBe(true);
+    expect(templateInputsHash(both.before)).not.toBe(templateInputsHash(both.after));
+  });
+
   test.each(Object.entries(REAL_CHANGES))(
     '%s has another form, and pods roll',
     (_, change) => {
