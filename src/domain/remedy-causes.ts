@@ -241,7 +241,7 @@ const CONTAINER_CONFIG: readonly CauseOfReason[] = [
 const CRASH: readonly CauseOfReason[] = [
   {
     said: /OOMKilled|exit(?: code)? 137\b/i,
-    text: 'The container needs more memory than it may have: raise {memoryLimit}, or let the app use less.',
+    text: 'The container needs more memory than it may have: raise {memoryLimit}, or let it use less.',
   },
   {
     said: /exit(?: code)? 12[67]\b/i,
