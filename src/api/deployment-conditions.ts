@@ -94,14 +94,23 @@ function removed(conditions: readonly Condition[], since: Date): Condition[] {
   }));
 }
 
+/** Since when what a deployment has in its cluster is being removed; null: it is not, or may still be restored. */
+export function removedSince(
+  { deleteRequestedAt, purgeAfter }: Pick<DeploymentRecord, 'deleteRequestedAt' | 'purgeAfter'>,
+  now: Date,
+): Date | null {
+  if (deleteRequestedAt === null) return null;
+  const since = purgeAfter ?? deleteRequestedAt;
+  return since <= now ? since : null;
+}
+
 /** Conditions while a deletion is under way: within its grace what runs is still observed, after it everything goes. */
 function deletionConditions(record: DeploymentRecord, at: Date, now: Date): Condition[] {
-  const { listener, purgeAfter } = record;
+  const { listener } = record;
   const seen = withoutDeletionNote(record.conditions);
   const blind = listener.everSeen ? blindness(record) : null;
-  const purgesSince = purgeAfter ?? at;
-  const others =
-    purgesSince <= now ? removed(seen, purgesSince) : blind === null ? seen : unobserved(record, blind);
+  const since = removedSince(record, now);
+  const others = since !== null ? removed(seen, since) : blind === null ? seen : unobserved(record, blind);
   return withReady(others, deletionReady(record, at, blind));
 }
 

@@ -6,7 +6,7 @@ import { maskSecrets } from '../domain/secret-list.ts';
 import type { DeploymentRecord } from '../store/records.ts';
 import type { SecretBox } from '../store/secret-box.ts';
 import { lasting } from './answer-json.ts';
-import { secretsUnreadable, shownConditions } from './deployment-conditions.ts';
+import { removedSince, secretsUnreadable, shownConditions } from './deployment-conditions.ts';
 import type { ShownDeployment, ShownResourceSpec } from './deployment-schema.ts';
 import { readableSecrets } from './deployment-secrets.ts';
 
@@ -78,7 +78,11 @@ export interface PresentOptions {
 }
 
 /** A deployment as answered. Secrets that cannot be decrypted are an empty list, and a condition that says so. */
-export function presentDeployment(record: DeploymentRecord, options: PresentOptions): ShownDeployment {
+export function presentDeployment(
+  record: DeploymentRecord,
+  options: PresentOptions,
+  now = new Date(),
+): ShownDeployment {
   const stored = options.secrets === undefined ? readableSecrets(options.box, record) : [...options.secrets];
   const secrets = stored ?? [];
   const { observation } = record;
@@ -102,8 +106,9 @@ export function presentDeployment(record: DeploymentRecord, options: PresentOpti
     observed_generation: observation?.generation ?? 0,
     remote_reconciled: observation?.generation === record.generation,
     last_observed_at: observation === null ? null : isoTime(observation.observedAt),
-    conditions: [...shownConditions(record), ...(stored === null ? [secretsUnreadable(record)] : [])],
-    url: observation?.url ?? null,
+    conditions: [...shownConditions(record, now), ...(stored === null ? [secretsUnreadable(record)] : [])],
+    // The route goes first: the URL of before leads nowhere.
+    url: removedSince(record, now) === null ? (observation?.url ?? null) : null,
     tracing_project_id: record.tracingProjectId,
     effective_resource_spec,
   };

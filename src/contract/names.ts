@@ -84,7 +84,7 @@ export function appName(name: string, id: string): string {
  * templates with their attempts. A name that the hub gives ends in 8 hex digits, so a number has fewer than 8 digits.
  */
 const OBJECT_OF_HUB =
-  /^(.+-[0-9a-f]{8})-(api|queue|orchestrator|executor|db|db-copy|cache|tls|pull|identity|secrets|env(-\d+)?|\d{1,7}(-\d{1,7})?)$/;
+  /^(.+-[0-9a-f]{8})-(api|queue|orchestrator|executor|db|db-copy|cache|tls|pull|identity|secrets|env(-\d{1,7})?|\d{1,7}(-\d{1,7})?)$/;
 
 /** Name of the hub's deployment that may have an object of this name; null: the hub gives no such name to an object. */
 export function hubNameOfObject(name: string): string | null {

@@ -55,7 +55,8 @@ function rootOf(causes: readonly Cause[]): Cause | undefined {
 
 /** A cause as far as its remedy depends on it. */
 function problemOf({ reason, message, condition, object }: Cause): Problem {
-  return { reason, message, condition, component: object?.component, field: object?.field };
+  const { component, field, container, container_kind: containerKind } = object ?? {};
+  return { reason, message, condition, component, field, container, containerKind };
 }
 
 /** What to do about it, by the words of the cluster where these tell the cause. */

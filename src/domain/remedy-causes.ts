@@ -241,7 +241,7 @@ const CONTAINER_CONFIG: readonly CauseOfReason[] = [
 const CRASH: readonly CauseOfReason[] = [
   {
     said: /OOMKilled|exit(?: code)? 137\b/i,
-    text: 'The container needs more memory than its limit: raise {memoryLimit}, or make the app use less.',
+    text: 'The container needs more memory than its limit: raise {memoryLimit}, or make it use less.',
   },
   {
     said: /exit(?: code)? 12[67]\b/i,

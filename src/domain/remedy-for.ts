@@ -1,5 +1,7 @@
+import type { Culprit } from './culprit.ts';
 import { AGAIN, type Remedy, remedyOf } from './remedies.ts';
 import { CAUSES_OF_REASONS } from './remedy-causes.ts';
+import { APP_CONTAINER_NAME } from './reserved.ts';
 import { COMPONENT_FIELDS, COMPONENTS, type Component } from './resource-spec.ts';
 
 /** What went wrong, as far as a remedy depends on it. */
@@ -13,6 +15,9 @@ export interface Problem {
   readonly component?: string | undefined;
   /** The field that leads there; absent: not known. */
   readonly field?: string | undefined;
+  /** The container that it is about, as a culprit names it; absent: the message may name it. */
+  readonly container?: string | undefined;
+  readonly containerKind?: Culprit['container_kind'] | undefined;
 }
 
 const SPEC = 'source_config.resource_spec';
@@ -55,6 +60,45 @@ function sizeFields({ condition, component, message }: Problem): SizeFields {
   return sizesOf(COMPONENTS.find((each) => each === named) ?? 'api');
 }
 
+const NAMED_CONTAINER = /\bcontainer ([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)(?: \((app|init|sidecar)\))?/g;
+
+/** The container of the culprit, or the last one that the text names. */
+function containerOf(problem: Problem, text: string): Pick<Problem, 'container' | 'containerKind'> {
+  if (problem.container !== undefined) return problem;
+  const [, container, kind] = [...text.matchAll(NAMED_CONTAINER)].at(-1) ?? [];
+  const containerKind = kind ?? (container === APP_CONTAINER_NAME ? 'app' : 'sidecar');
+  return { container, containerKind: containerKind as Problem['containerKind'] };
+}
+
+/** Init containers and sidecars have sizes of their own; a native sidecar is an init container of the contract. */
+const CONTAINER_LISTS = {
+  init: ['init_containers', ''],
+  sidecar: ['sidecars', '; a native sidecar is in init_containers[…]'],
+} as const;
+
+/** The fields of the sizes. @param text what names the container, where the problem does not */
+function containerSizes(problem: Problem, text: string): SizeFields {
+  const sizes = sizeFields(problem);
+  const { container, containerKind } = containerOf(problem, text);
+  const isOfComponent = sizes !== DATABASE && sizes !== CACHE;
+  if (container === undefined || !isOfComponent || !containerKind || containerKind === 'app') return sizes;
+  const [list, besides] = CONTAINER_LISTS[containerKind];
+  const field = (resource: string) =>
+    `${list}[…].resources.${resource} (of the container ${container}${besides})`;
+  return {
+    cpu: field('requests.cpu'),
+    cpuLimit: field('limits.cpu'),
+    memory: field('requests.memory'),
+    memoryLimit: field('limits.memory'),
+    scale: sizes.scale,
+  };
+}
+
+/** The field that limits the memory of what the problem is about. */
+export function memoryLimitField(problem: Problem): string {
+  return `${SPEC}.${containerSizes(problem, problem.message).memoryLimit}`;
+}
+
 /** As the operator ends a message: see symptoms.ts. */
 const NAMED_FIELD = /named by (source_config\.[\w.[\]]{1,500}(?:, source_config\.[\w.[\]]{1,500}){0,8})/;
 
@@ -84,7 +128,9 @@ export function causeText(problem: Problem): string | null {
   if (applying.length === 0) return null;
   const isDatabase = sizeFields(problem) === DATABASE;
   const texts = applying.map((each) => (isDatabase ? each.ofDatabase : undefined) ?? each.text);
-  return filledIn([...texts, ...(end === undefined ? [] : [end])].join(' '), problem);
+  // Of a message about several pods, the part that tells of this cause.
+  const at = Math.min(...applying.map(({ said }) => message.search(said)));
+  return filledIn([...texts, ...(end === undefined ? [] : [end])].join(' '), problem, message.slice(0, at));
 }
 
 /** The name of an image may hold any of the words. */
@@ -92,9 +138,9 @@ const withoutNames = (text: string) => text.replace(/"[^"]*"|\S*[/:@]\S*\d\S*/g,
 
 const LISTING: ReadonlySet<string> = new Set(['Unschedulable', 'QuotaExceeded']);
 
-function filledIn(text: string, problem: Problem): string {
+function filledIn(text: string, problem: Problem, before: string): string {
   const field = problem.field ?? NAMED_FIELD.exec(problem.message)?.[1];
-  const sizes = Object.entries(sizeFields(problem)).map(
+  const sizes = Object.entries(containerSizes(problem, before)).map(
     ([name, fields]) => [`{${name}}`, `${SPEC}.${fields}`] as const,
   );
   const volume = field?.includes('.volumes') === true ? field : `${SPEC}.volumes`;

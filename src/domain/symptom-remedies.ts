@@ -1,6 +1,7 @@
 import type { Reason } from './conditions.ts';
 import type { Remedy } from './remedies.ts';
 import { remedyOf } from './remedies.ts';
+import { memoryLimitField } from './remedy-for.ts';
 import type { ReportedSymptom } from './symptoms.ts';
 
 /**
@@ -58,8 +59,8 @@ const CAUSES: readonly Cause[] = [
 const NODE_LOST =
   'The node of the pod does not respond. After some minutes, the cluster replaces the pod on another node. If that does not happen, or if it is the pod of the database, ask the administrator of the cluster to bring the node back or to remove it (kubectl delete node NAME).';
 
-const OUT_OF_MEMORY =
-  'The container used more memory than its limit and was killed (OOMKilled). PATCH source_config.resource_spec with a higher memory_limit_mb (for an init container or sidecar: its resources.limits.memory), or make the app use less. Meanwhile the cluster restarts it.';
+const OUT_OF_MEMORY = (field: string) =>
+  `The container used more memory than its limit and was killed (OOMKilled). PATCH ${field} to a higher value, or make the container use less. Meanwhile the cluster restarts it.`;
 
 /** For database and cache, whose images and commands belong to the platform. */
 const OF_SERVICES: Partial<Record<Reason, (field: string) => string>> = {
@@ -80,14 +81,17 @@ const SERVICE_FIELDS: Readonly<Record<string, string>> = { database: 'db', cache
 
 /** The remedy of a symptom of running pods. Null for a reason outside the closed list. */
 export function symptomRemedyOf(
-  symptom: Pick<ReportedSymptom, 'component' | 'reason' | 'message'>,
+  symptom: Pick<ReportedSymptom, 'component' | 'reason' | 'message' | 'culprit'>,
 ): Remedy | null {
-  const { component, reason, message } = symptom;
+  const { component, reason, message, culprit } = symptom;
   if (reason === ('NodeLost' satisfies Reason)) return { kind: 'act', text: NODE_LOST };
   const field = SERVICE_FIELDS[component];
   const isOutOfMemory = reason === ('CrashLoop' satisfies Reason) && message.includes('OOMKilled');
   if (isOutOfMemory) {
-    return { kind: 'act', text: field === undefined ? OUT_OF_MEMORY : SERVICE_OUT_OF_MEMORY(field) };
+    if (field !== undefined) return { kind: 'act', text: SERVICE_OUT_OF_MEMORY(field) };
+    const { container, container_kind: containerKind } = culprit ?? {};
+    const limit = memoryLimitField({ reason, message, component, container, containerKind });
+    return { kind: 'act', text: OUT_OF_MEMORY(limit) };
   }
   const cause = CAUSES.find((each) => each.reason === reason && each.said.test(message));
   // Images and volumes of database and cache belong to the platform.

@@ -161,12 +161,19 @@ async function checkName(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal):
   throw new NameTaken(item.name);
 }
 
-/** Removes what was made for a name that another resource has taken in between. */
-async function removeSecrets(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<void> {
-  const names = item.env_secrets.map(({ name }) => name);
-  const pull = item.pull_secret === undefined ? [] : [item.pull_secret.name];
+/**
+ * Removes what this call has created for a name that another resource has taken in between. Secrets that were there before
+ * may be those of workloads that run, whose custom resource is gone.
+ */
+async function removeSecrets(
+  created: readonly string[],
+  item: ApplyWork,
+  deps: ApplyDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  if (created.length === 0) return;
   deps.pullSecrets.forget(desired(item));
-  await deps.secrets.remove(item, [...names, ...pull], deps.guard, signal);
+  await deps.secrets.remove(item, created, deps.guard, signal);
 }
 
 async function writeResource(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<StepResult> {
@@ -241,15 +248,16 @@ export async function applyItem(
   }
   checkNamespace(deps.view, namespace);
   const tenant = { name: namespace, tenantId, quotas: item.tenant_quotas };
+  const created: string[] = [];
   let result: StepResult;
   try {
     if (item.create_namespace) await deps.namespaces.ensure(tenant, deps.guard, signal);
     await checkName(item, deps, signal);
-    await deps.secrets.ensure(item, repair, deps.guard, signal);
-    await deps.pullSecrets.ensure(item, repair, deps.guard, signal);
+    created.push(...(await deps.secrets.ensure(item, repair, deps.guard, signal)));
+    created.push(...(await deps.pullSecrets.ensure(item, repair, deps.guard, signal)));
     result = await writeWithBuild(item, deps, signal);
   } catch (error) {
-    if (error instanceof NameTaken) await removeSecrets(item, deps, signal);
+    if (error instanceof NameTaken) await removeSecrets(created, item, deps, signal);
     throw await namespaceRefusal(error, namespace, deps, signal);
   }
   await claimIdentity(item, deps, signal);

@@ -86,16 +86,19 @@ export class EnvSecrets {
    * Makes those of the item that are missing, and anew those of another revision that had the number before.
    * @param repair look even at those that were there before
    * @param guard called before each write
+   * @returns the names of the Secrets that did not exist before this call
    * @throws Refusal Conflict when somebody else's Secret has the name; KubeError
    */
-  async ensure(item: ApplyWork, repair: boolean, guard: () => void, signal: AbortSignal): Promise<void> {
+  async ensure(item: ApplyWork, repair: boolean, guard: () => void, signal: AbortSignal): Promise<string[]> {
+    const created: string[] = [];
     for (const secret of item.env_secrets) {
       const key = `${item.namespace}/${secret.name}`;
       if (!repair && this.#there.get(key) === secret.revision_id) continue;
-      await this.#make(item, secret, guard, signal);
+      if (await this.#make(item, secret, guard, signal)) created.push(secret.name);
       if (this.#there.size >= REMEMBERED) this.#there.clear();
       this.#there.set(key, secret.revision_id);
     }
+    return created;
   }
 
   /** Believes no more that the environment which this resource names is there. */
@@ -103,9 +106,15 @@ export class EnvSecrets {
     this.#there.delete(`${metadata.namespace}/${spec?.revision?.envSecretName}`);
   }
 
-  async #make(item: ApplyWork, secret: Environment, guard: () => void, signal: AbortSignal): Promise<void> {
+  /** @returns whether there was no Secret of this name before */
+  async #make(
+    item: ApplyWork,
+    secret: Environment,
+    guard: () => void,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     guard();
-    if (await this.#create(item, secret, signal)) return;
+    if (await this.#create(item, secret, signal)) return true;
     const at = { namespace: item.namespace, name: secret.name };
     const found = await this.#options.client.find(RESOURCES.Secret, at, { signal });
     if (found === undefined || found.metadata.deletionTimestamp !== undefined) {
@@ -114,13 +123,13 @@ export class EnvSecrets {
     if (!isOurs(found, item.deployment_id)) {
       throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not make`, true);
     }
-    if (found.metadata.labels?.[LABELS.revisionId] === secret.revision_id) return;
+    if (found.metadata.labels?.[LABELS.revisionId] === secret.revision_id) return false;
     const fields = { deploymentId: item.deployment_id, name: secret.name, revisionId: secret.revision_id };
     this.#options.logger.warn(fields, 'an environment is of another revision with this number; made anew');
     guard();
     await this.#delete(at, found.metadata.uid, signal);
     guard();
-    if (await this.#create(item, secret, signal)) return;
+    if (await this.#create(item, secret, signal)) return false;
     throw beingDeleted(secret.name);
   }
 

@@ -58,17 +58,19 @@ export class PullSecrets {
    * between are tried again by the kubelet.
    * @param repair look even at one that was there before
    * @param guard called before each write
+   * @returns the name of the Secret where it did not exist before this call
    * @throws Refusal Conflict when somebody else's Secret has the name; KubeError
    */
-  async ensure(item: ApplyWork, repair: boolean, guard: () => void, signal: AbortSignal): Promise<void> {
+  async ensure(item: ApplyWork, repair: boolean, guard: () => void, signal: AbortSignal): Promise<string[]> {
     const { pull_secret: secret } = item;
-    if (secret === undefined) return;
+    if (secret === undefined) return [];
     const key = `${item.namespace}/${secret.name}`;
     const hash = contentHash([item.deployment_id, secret.docker_config]);
-    if (!repair && this.#there.get(key) === hash) return;
-    await this.#make(item, secret, guard, signal);
+    if (!repair && this.#there.get(key) === hash) return [];
+    const isNew = await this.#make(item, secret, guard, signal);
     if (this.#there.size >= REMEMBERED) this.#there.clear();
     this.#there.set(key, hash);
+    return isNew ? [secret.name] : [];
   }
 
   /** Believes no more that the one of this resource is there. */
@@ -76,22 +78,23 @@ export class PullSecrets {
     this.#there.delete(`${namespace}/${pullSecretName(name)}`);
   }
 
-  async #make(item: ApplyWork, secret: PullSecret, guard: () => void, signal: AbortSignal): Promise<void> {
+  /** @returns whether there was no Secret of this name before */
+  async #make(item: ApplyWork, secret: PullSecret, guard: () => void, signal: AbortSignal): Promise<boolean> {
     const wanted = secretObject(item, secret);
     guard();
-    if (await createSecret(this.#client, wanted, signal)) return;
+    if (await createSecret(this.#client, wanted, signal)) return true;
     const at = { namespace: item.namespace, name: secret.name };
     const found = await this.#client.find<StoredSecret>(RESOURCES.Secret, at, { signal });
     if (found !== undefined && !isOurs(found, item.deployment_id))
       throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not make`, true);
     const isThere = found !== undefined && found.metadata.deletionTimestamp === undefined;
     if (isThere && found.type === TYPE && found.data?.[DOCKER_CONFIG] === wanted.data?.[DOCKER_CONFIG])
-      return;
+      return false;
     if (isThere) {
       guard();
       await deleteSecret(this.#client, at, found.metadata.uid, signal);
       guard();
-      if (await createSecret(this.#client, wanted, signal)) return;
+      if (await createSecret(this.#client, wanted, signal)) return false;
     }
     throw beingDeleted(secret.name, found);
   }

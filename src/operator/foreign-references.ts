@@ -21,26 +21,33 @@ export interface ReferencesCheck {
   readonly client: Pick<WriteClient, 'find'>;
   readonly remembered: Pick<Remembered, 'references'>;
   readonly signal: AbortSignal;
+  /** Time of this look, in ticks (look-time.ts). */
+  readonly ticks: number;
 }
 
 /** What was found, and of which spec. */
 export interface CheckedReferences {
   readonly uid: string;
   readonly generation: number;
-  readonly forbidden: readonly Forbidden[];
-  /** One of them is of an object that does not exist. */
-  readonly missing: boolean;
+  /** When it was found, in ticks. */
+  readonly at: number;
+  /** How long until a reference that is forbidden now is checked again, in ms; null: none is forbidden. */
+  readonly pauseMs: number | null;
 }
 
 const FOREIGN = 'belongs to another deployment of Berth and cannot be used here';
 const MISSING =
   'does not exist, and Berth gives such names to what it makes for a deployment: make it first, or give it another name';
-/** Between two looks for an object that is missing: what Berth did not make is not watched. */
-export const MISSING_PAUSE_MS = 10_000;
+/** Between two checks for an object that is missing: what Berth did not make is not watched. */
+const MISSING_PAUSE_MS = 10_000;
+/** Between two checks of an object that is another deployment's: it may be deleted, and made again by its user. */
+const FOREIGN_PAUSE_MS = 30_000;
+/** What is allowed is checked again after so long, until the pods of the resource use it. */
+const ALLOWED_MS = 30_000;
 
 /**
- * Every reference of the spec that leads to what is another deployment's, or may come to. Looked for once for each
- * generation of the spec; what pods of this resource use already, it may keep.
+ * Every reference of the spec that leads to what is another deployment's, or may come to. What was found is only
+ * remembered for a while, as the objects may change; what pods of this resource use already, it may keep.
  * @throws KubeError when a Secret cannot be read
  */
 export async function foreignReferences(
@@ -48,18 +55,23 @@ export async function foreignReferences(
   check: ReferencesCheck,
 ): Promise<readonly Forbidden[]> {
   const { uid, generation } = observed.resource.metadata;
-  const { remembered } = check;
+  const { remembered, ticks } = check;
   const before = remembered.references;
-  if (before?.uid === uid && before.generation === generation && !before.missing) return before.forbidden;
+  const isOfSpec = before?.uid === uid && before.generation === generation;
+  if (isOfSpec && before.pauseMs === null && ticks < before.at + ALLOWED_MS) return [];
   const forbidden: Forbidden[] = [];
   for (const reference of referencedObjects(observed.resource)) {
     const message = mayBeForeign(reference, observed) ? await whyForbidden(reference, observed, check) : null;
     const { resourcePath, ofPodTemplate } = reference;
     if (message !== null) forbidden.push({ resourcePath, message, ofPodTemplate });
   }
-  const missing = forbidden.some(({ message }) => message === MISSING);
-  remembered.references = { uid, generation, forbidden, missing };
+  remembered.references = { uid, generation, at: ticks, pauseMs: pauseOf(forbidden) };
   return forbidden;
+}
+
+function pauseOf(forbidden: readonly Forbidden[]): number | null {
+  if (forbidden.length === 0) return null;
+  return forbidden.some(({ message }) => message === MISSING) ? MISSING_PAUSE_MS : FOREIGN_PAUSE_MS;
 }
 
 /** Berth gives such names. What the spec of a resource says, its name and its id, tells nothing: any writer says it. */

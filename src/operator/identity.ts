@@ -51,10 +51,10 @@ const refused = (message: string): Identity => ({ kind: 'refused', reason: 'Conf
 /** Decides whether the resource may use its identity. */
 export function decideIdentity(facts: IdentityFacts): Identity {
   const { accepted, record } = facts;
-  const reserved = accepted ? null : nameOfObject(facts.resource.metadata.name);
-  if (reserved !== null) return refused(reserved);
   const value = identityValue(facts.resource);
   const isClaimed = !accepted && record?.state === 'claimed' && record.value === value;
+  const reserved = accepted || isClaimed ? null : nameOfObject(facts.resource.metadata.name);
+  if (reserved !== null) return refused(reserved);
   const [first] = ranked(facts, isClaimed);
   if (first !== undefined && first.name !== facts.resource.metadata.name) return refused(first.why);
   const left = accepted ? null : leftBehind(facts, isClaimed);

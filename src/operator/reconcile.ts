@@ -12,7 +12,7 @@ import { checked } from './confinement.ts';
 import { type Decision, decide } from './decide.ts';
 import type { Failure } from './failure.ts';
 import { DEFAULT_PATIENCE, type Patience } from './failure-rules.ts';
-import { foreignReferences, MISSING_PAUSE_MS } from './foreign-references.ts';
+import { foreignReferences } from './foreign-references.ts';
 import { type Gathered, gather } from './gather.ts';
 import { hostRefusal } from './host-claims.ts';
 import { checkIdentity } from './identity-check.ts';
@@ -101,7 +101,8 @@ export function createReconciler(
     remembered.checked = checked(resource, options.policy, remembered.checked);
     remembered.answers.recall(resource.status?.acceptedChanges ?? []);
     const answers = remembered.answers.known(time.ticks);
-    const foreign = await foreignReferences(gathered.observed, { view, client, remembered, signal });
+    const { ticks } = time;
+    const foreign = await foreignReferences(gathered.observed, { view, client, remembered, signal, ticks });
     const forbidden = [...remembered.checked.forbidden, ...foreign];
     const confined = { ...gathered.observed, forbidden, answers };
     const whole = withHost(withWorkElsewhere(confined, key, options), options);
@@ -143,7 +144,7 @@ export function createReconciler(
     const reported = await report(status, acted.error !== undefined).catch(unlessLeaving(acted));
     tellSpan(options, observed.resource, { acted, reported, reconcileId, now });
     const outcome = nextLook({ observed, decision: left, acted, reported, status, remembered, time });
-    return withMissingSecrets(outcome, remembered);
+    return withReferences(outcome, remembered);
   };
 
   return async (key, signal, reconcileId) => {
@@ -159,10 +160,12 @@ export function createReconciler(
   };
 }
 
-/** A Secret that is missing is looked for again: its creation is not seen. */
-function withMissingSecrets(outcome: Outcome, { references }: Remembered): Outcome {
-  const isWaiting = outcome.kind === 'settled' && references?.missing === true;
-  return isWaiting ? { kind: 'requeue', afterMs: MISSING_PAUSE_MS } : outcome;
+/** References that are forbidden are checked again: no event tells that their objects were made or deleted. */
+function withReferences(outcome: Outcome, { references }: Remembered): Outcome {
+  const pauseMs = references?.pauseMs ?? null;
+  if (pauseMs === null || outcome.kind === 'retry' || outcome.kind === 'terminal') return outcome;
+  const afterMs = outcome.kind === 'requeue' ? Math.min(outcome.afterMs, pauseMs) : pauseMs;
+  return { kind: 'requeue', afterMs };
 }
 
 /** What was made without an owner is looked at again, unless the look has seen its custom resource afterwards. */

@@ -50,16 +50,13 @@ export function runningSymptoms(
 
 function seenOf(symptom: RunningSymptom, now: number): SeenSymptom[] {
   const { component, message, culprit, text, restarts, isOfReadyPod, since, recoversAt } = symptom;
+  const isHistory = isOfReadyPod && (symptom.isOfEndedPods === true || restarts < FEWEST_RESTARTS);
   const { exit_code: exitCode } = culprit;
   const code = exitCode === undefined ? {} : { exitCode };
   const reason = reasonOfTrouble({ reason: symptom.reason, text, restarts, ...code });
   if (reason === null) return [];
   const recordedFrom =
-    reason === 'ReadinessFailed'
-      ? (since ?? now) + READINESS_MS
-      : isOfReadyPod && restarts < FEWEST_RESTARTS
-        ? Number.POSITIVE_INFINITY
-        : now;
+    reason === 'ReadinessFailed' ? (since ?? now) + READINESS_MS : isHistory ? Number.POSITIVE_INFINITY : now;
   const endsAt = recoversAt ?? null;
   return [{ component, reason, message, culprit, isQuiet: isOfReadyPod, recordedFrom, endsAt }];
 }

@@ -4,13 +4,11 @@ import type { Component } from '../domain/resource-spec.ts';
 import { componentName } from '../workloads/names.ts';
 import { shortened } from './conditions.ts';
 import { contractField } from './contract-field.ts';
+import { endedLately, endedSince } from './ended-pods.ts';
 import { liveChild, type Observed, type ObservedPod } from './observed.ts';
 import {
-  endedByInit,
-  endedByNode,
   isOfTemplate,
   isReadyPod,
-  lastChangeOf,
   type PodTrouble,
   podsOf,
   podsOfTemplate,
@@ -18,7 +16,7 @@ import {
 } from './pod-trouble.ts';
 import { recentFailures } from './restarts.ts';
 import { componentsOf, type Target } from './target.ts';
-import { stateOf, workloadState } from './workload-state.ts';
+import { workloadState } from './workload-state.ts';
 
 /** One thing that keeps a component from running the target, with all that is known of it. */
 export interface Symptom {
@@ -50,11 +48,10 @@ export function symptomsOf(observed: Observed, target: Target): Symptom[] {
       .filter((pod) => !isReadyPod(pod))
       .flatMap((pod) => troublesOf(observed, pod, template))
       .map((trouble) => ofPod(component, trouble));
-    const seen = [
-      ...(Number.isNaN(since) ? [] : endedPods(observed, component, template, since)),
-      ...ofPods,
-      ...refusedPods(observed, component, template, pods),
-    ];
+    const ended = endedSince(observed, component, template, since).map((trouble) =>
+      ofPod(component, trouble),
+    );
+    const seen = [...ended, ...ofPods, ...refusedPods(observed, component, template, pods)];
     return seen.map((symptom) => withField(observed, symptom));
   });
 }
@@ -65,10 +62,9 @@ export interface RunningSymptom extends Symptom {
   readonly isOfReadyPod: boolean;
   /** When the container counts as recovered, in ms since the epoch; absent: it does not run. */
   readonly recoversAt?: number;
+  /** Of pods that have ended. */
+  readonly isOfEndedPods?: boolean;
 }
-
-/** So far back pods that have ended are counted where no rollout says since when. */
-const ENDED_PODS_MS = 600_000;
 
 /**
  * The same outside of a rollout, of pods that run and of pods that replace others. A container between two restarts counts
@@ -92,14 +88,13 @@ export function runningSymptomsOf(observed: Observed, target: Target, now: numbe
         })),
       ];
     });
-    const ready = pods.filter(isReadyPod).length;
-    const isShort = ready < wantedPods(observed, component);
-    const ofMaking = [
-      ...(isShort ? endedPods(observed, component, template, now - ENDED_PODS_MS) : []),
-      ...(isShort ? podsEndedByNodes(observed, component, template, now - ENDED_PODS_MS) : []),
-      ...refusedPods(observed, component, template, pods),
-    ].map((symptom) => ({ ...symptom, isOfReadyPod: false }));
-    return [...ofPods, ...ofMaking].map((symptom) => withField(observed, symptom));
+    const ofEnded = endedLately(observed, component, template, now).map(({ trouble, ...standing }) => ({
+      ...ofPod(component, trouble),
+      ...standing,
+    }));
+    const refused = refusedPods(observed, component, template, pods);
+    const ofMaking = refused.map((symptom) => ({ ...symptom, isOfReadyPod: false }));
+    return [...ofPods, ...ofEnded, ...ofMaking].map((symptom) => withField(observed, symptom));
   });
 }
 
@@ -111,50 +106,6 @@ function eachComponent<Found>(
     const template = target.templates?.[component];
     return template === undefined ? [] : find(component, template);
   });
-}
-
-/**
- * Where an init container that is not started again ends its pod, the ReplicaSet makes another one at once and without a
- * pause: pods of this rollout that ended so, for each that is wanted, are its restarts.
- */
-function endedPods(
-  observed: Observed,
-  component: Component,
-  template: V1PodTemplateSpec,
-  since: number,
-): Symptom[] {
-  const troubles = podsOf(observed, component)
-    // Kubernetes tells of whole seconds.
-    .filter(({ metadata }) => Date.parse(metadata.creationTimestamp ?? '') + 1000 > since)
-    .filter((pod) => isOfTemplate(pod, template))
-    .flatMap((pod) => endedByInit(pod, template) ?? []);
-  const [newest] = troubles;
-  if (newest === undefined) return [];
-  // Each of several pods may fail once.
-  const wanted = Math.max(1, wantedPods(observed, component));
-  return [ofPod(component, { ...newest, restarts: Math.floor(troubles.length / wanted) })];
-}
-
-/** One pod that a node has ended is replaced; several in a row say that the next one ends so as well. */
-const FEWEST_ENDED_PODS = 2;
-
-/** Pods of the template that nodes have refused or evicted since then, as one symptom in the words of the newest. */
-function podsEndedByNodes(
-  observed: Observed,
-  component: Component,
-  template: V1PodTemplateSpec,
-  since: number,
-): Symptom[] {
-  const troubles = podsOf(observed, component)
-    .filter((pod) => isOfTemplate(pod, template) && lastChangeOf(pod) > since)
-    .flatMap((pod) => endedByNode(pod) ?? []);
-  const [newest] = troubles;
-  if (newest === undefined || troubles.length < FEWEST_ENDED_PODS) return [];
-  return [{ ...ofPod(component, newest), reason: 'PodsEndedByNode' }];
-}
-
-function wantedPods(observed: Observed, component: Component): number {
-  return stateOf(observed, 'Deployment', componentName(observed.resource, component))?.wanted ?? 1;
 }
 
 function ofPod(component: Component, trouble: PodTrouble): Symptom {

@@ -11,7 +11,10 @@ let berth: WholeBerth;
 let leaving: string;
 beforeAll(async () => {
   leaving = await createNamespace('blocked-ns');
-  berth = await startWholeBerth('blocked', { moreNamespaces: [leaving] });
+  berth = await startWholeBerth('blocked', {
+    moreNamespaces: [leaving],
+    settings: { BERTH_ROUTING: 'ingress' },
+  });
 });
 afterAll(async () => {
   await berth?.stop();
@@ -93,7 +96,11 @@ const ended = ({ id }: DeploymentAnswer) =>
 
 describe('a deletion that is blocked', () => {
   test.concurrent('by a finalizer on the claim: object and finalizer are named, and change with it', async () => {
-    const created = await ready('claim-held');
+    const custom_url = `https://claim-held.${berth.namespace}.example.com`;
+    const created = await ready('claim-held', { source_config: { custom_url } });
+    const urlOf = async () =>
+      (await berth.call<{ url: string | null }>('GET', `/v2/deployments/${created.id}`)).body.url;
+    await waitFor('its URL to be told', async () => (await urlOf()) === custom_url, WAIT);
     const claim = `${appOf(created)}-db`;
     const second = 'other.example/second';
     await hold(`pvc/${claim}`, 'kubernetes.io/pvc-protection', HOLD, second);
@@ -105,6 +112,7 @@ describe('a deletion that is blocked', () => {
       'Unknown',
     ]);
     expect(conditions.filter(({ status }) => status === 'True')).toEqual([]);
+    expect(await urlOf()).toBeNull();
     const { causes, remedy } = await explained(created);
     expect(causes.at(-1)).toMatchObject({
       reason: 'FinalizerBlocks',

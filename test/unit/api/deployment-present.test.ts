@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { shownConditions } from '../../../src/api/deployment-conditions.ts';
 import { chooseNamespace } from '../../../src/api/deployment-placement.ts';
+import { presentDeployment } from '../../../src/api/deployment-present.ts';
 import type { Condition } from '../../../src/domain/conditions.ts';
 import { resolvePolicy } from '../../../src/domain/policy.ts';
 import type { DeploymentRecord, ListenerRecord } from '../../../src/store/records.ts';
+import type { SecretBox } from '../../../src/store/secret-box.ts';
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
 
@@ -114,6 +116,26 @@ describe('conditions of a deployment that is being removed', () => {
       ['DatabaseReady', 'Unknown', 'ListenerLost'],
       ['Ready', 'False', 'DeletionRequested'],
     ]);
+  });
+});
+
+describe('the URL of a deployment that is being removed', () => {
+  const url = 'https://shop.example.com';
+  const shown = (more: Partial<DeploymentRecord>, now: Date) => {
+    const observation = { generation: 2, observedAt: at(6), url } as DeploymentRecord['observation'];
+    const sourceRevisionConfig = {} as DeploymentRecord['sourceRevisionConfig'];
+    const sourceConfig = { resource_spec: {}, listener_config: null } as DeploymentRecord['sourceConfig'];
+    const whole = record({ observation, sourceConfig, sourceRevisionConfig, ...more });
+    return presentDeployment(whole, { box: {} as SecretBox, showSecrets: true, secrets: [] }, now).url;
+  };
+
+  test('is null from the end of the grace on', () => {
+    expect(shown({}, at(30))).toBe(url);
+    const within = { deleteRequestedAt: at(7), purgeAfter: at(60) };
+    expect(shown(within, at(59))).toBe(url);
+    expect(shown(within, at(60))).toBeNull();
+    expect(shown({ deleteRequestedAt: at(7), purgeAfter: at(7) }, at(30))).toBeNull();
+    expect(shown({ deleteRequestedAt: at(7), purgeAfter: null }, at(30))).toBeNull();
   });
 });
 

@@ -237,6 +237,14 @@ describe('a failed revision', () => {
     );
   });
 
+  test('with a sidecar that had too little memory names the limit of the sidecar', () => {
+    const oom = { component: 'api', container: 'log', container_kind: 'sidecar', exit_code: 137 } as const;
+    const revision = { ...failed, reason: 'CrashLoop', culprit: { ...oom, detail: 'OOMKilled' } };
+    const remedy = explain(facts({ revision, active: null })).remedy?.text;
+    expect(remedy).toContain('source_config.resource_spec.sidecars[…].resources.limits.memory');
+    expect(remedy).not.toContain('memory_limit_mb');
+  });
+
   test('without a culprit still has its remedy', () => {
     const explained = explain(facts({ revision: { ...failed, culprit: null }, active: null }));
     expect(explained.causes).toHaveLength(1);
@@ -597,6 +605,19 @@ describe('symptoms of running pods', () => {
     expect(troubled(database).remedy?.text).toContain('db_memory_mb');
     const cache = symptom('CrashLoop', { component: 'cache', message });
     expect(troubled(cache).remedy?.text).toContain('cache_memory_mb');
+  });
+
+  test('too little memory of a sidecar or init container names its own limit', () => {
+    const message = 'queue: pod x, container log: CrashLoopBackOff: exit code 137 (OOMKilled)';
+    for (const [kind, list] of [
+      ['sidecar', 'sidecars'],
+      ['init', 'init_containers'],
+    ] as const) {
+      const named = { ...culprit, container: 'log', container_kind: kind };
+      const remedy = troubled(symptom('CrashLoop', { message, culprit: named })).remedy?.text;
+      expect(remedy).toContain(`${list}[…].resources.limits.memory`);
+      expect(remedy).not.toContain('memory_limit_mb');
+    }
   });
 
   test('that are quiet, or of a revision that is not the active one, are left out', () => {

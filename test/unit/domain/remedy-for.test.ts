@@ -162,6 +162,69 @@ describe('the remedy of a cause', () => {
     expect(text('Unschedulable', 'Insufficient cpu', { condition: 'CacheReady' })).toContain('cache_cpu');
   });
 
+  const MEMORY = 'resources.limits.memory';
+  test.each([
+    [
+      'a sidecar by the culprit',
+      { container: 'log', containerKind: 'sidecar' },
+      'x',
+      `sidecars[…].${MEMORY}`,
+    ],
+    [
+      'an init container by the culprit',
+      { container: 'm', containerKind: 'init' },
+      'x',
+      `init_containers[…].${MEMORY}`,
+    ],
+    [
+      'the app by the culprit',
+      { container: 'app', containerKind: 'app', component: 'queue' },
+      'x',
+      'queue_memory_limit_mb',
+    ],
+    [
+      'a sidecar by the message',
+      {},
+      'api: Pod x: container log (sidecar): exit 137',
+      `sidecars[…].${MEMORY}`,
+    ],
+    [
+      'a sidecar without a role',
+      {},
+      'api: pod x, container log: OOMKilled: exit code 137',
+      `sidecars[…].${MEMORY}`,
+    ],
+    [
+      'an init container by the message',
+      {},
+      'pod x, container m (init): exit code 137',
+      `init_containers[…].${MEMORY}`,
+    ],
+    [
+      'the app by the message',
+      {},
+      'executor: pod x, container app: exit code 137',
+      'executor_memory_limit_mb',
+    ],
+    [
+      'the container of this cause alone',
+      {},
+      'api: pod x, container log (sidecar): exit code 137 (OOMKilled); also queue: pod y, container m (init): Error',
+      `sidecars[…].${MEMORY}`,
+    ],
+    [
+      'the database',
+      { component: 'database', container: 'database', containerKind: 'sidecar' },
+      'x',
+      'db_memory_limit_mb',
+    ],
+    ['the cache', { condition: 'CacheReady' }, 'pod x, container cache: exit code 137', 'cache_memory_mb'],
+  ])('too little memory names the limit of %s', (_, more, message, field) => {
+    const said = text('CrashLoop', `${message}: OOMKilled`, more);
+    expect(said).toContain(`raise source_config.resource_spec.${field}`);
+    expect(said.match(/memory_(?:limit_)?mb/) === null).toBe(field.includes('[…]'));
+  });
+
   test('of the volume of the database names no field of volumes', () => {
     const condition = 'DatabaseReady';
     for (const [reason, message] of [

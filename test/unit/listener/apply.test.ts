@@ -192,6 +192,39 @@ describe('the custom resource', () => {
     expect(cluster.get('Secret', docker.name)).toBeDefined();
   });
 
+  it('of another deployment leaves the Secrets of workloads that run on without a resource', async () => {
+    const item = applyWork({ env_secrets: [secret(1)], pull_secret: docker });
+    await apply(item);
+    const names = [`${NAME}-env-1`, docker.name];
+    const uids = () => names.map((name) => cluster.get('Secret', name)?.metadata.uid);
+    const before = uids();
+    expect(before).not.toContain(undefined);
+    cluster.remove('ManagedDeployment', NAME);
+    cluster.put(other());
+    for (const listener of [depsFor(), deps]) {
+      deps = listener;
+      await expect(apply(item, true)).rejects.toMatchObject({ reason: 'Conflict' });
+      expect(uids()).toEqual(before);
+    }
+  });
+
+  it.each([
+    ['after a restart', false],
+    ['by a repair', true],
+  ])('of another deployment that takes the name meanwhile leaves older Secrets, %s', async (_, repair) => {
+    await apply(applyWork({ env_secrets: [secret(1)], pull_secret: docker }));
+    const names = [`${NAME}-env-1`, docker.name];
+    const uids = () => names.map((name) => cluster.get('Secret', name)?.metadata.uid);
+    const before = uids();
+    cluster.remove('ManagedDeployment', NAME);
+    if (!repair) deps = depsFor();
+    cluster.before = (call) => call === 'create ManagedDeployment' && void cluster.put(other());
+    const item = applyWork({ generation: 2, env_secrets: [secret(1), secret(2)], pull_secret: docker });
+    await expect(apply(item, repair)).rejects.toMatchObject({ reason: 'Conflict' });
+    expect(uids()).toEqual(before);
+    expect(cluster.get('Secret', `${NAME}-env-2`)).toBeUndefined();
+  });
+
   it('keeps being changed by others: given up after some attempts', async () => {
     applied(1);
     cluster.before = (call) => call === 'apply ManagedDeployment' && void cluster.put({ ...live() });

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { LABELS, MANAGED_BY } from '../../../src/contract/names.ts';
 import type { KubeObject } from '../../../src/kube/object.ts';
-import { NAMESPACE } from './fixtures.ts';
+import { foreignReferences } from '../../../src/operator/foreign-references.ts';
+import type { Observed } from '../../../src/operator/observed.ts';
+import { NAMESPACE, resource } from './fixtures.ts';
 import { Namespace } from './several-resources.ts';
 
 /** A victim without a record, `shop`, which has all that Berth makes for it. */
@@ -207,4 +209,65 @@ test('a Secret that is made after the resource is used as soon as it is there', 
   world.cluster.put(secret('orders-db'));
   await world.work(10);
   expect(hasPods(world, 'web')).toBe(true);
+});
+
+describe('a refusal ends when its cause is gone, without a change of the resource and without an event', () => {
+  const claim = (name: string) =>
+    ({ ...secret(name), kind: 'PersistentVolumeClaim', spec: { resources: {} } }) as KubeObject;
+  const account = (name: string) => ({ ...secret(name), kind: 'ServiceAccount' }) as KubeObject;
+  const CAUSES: [string, object, KubeObject][] = [
+    ['a ServiceAccount', { podTemplate: { serviceAccountName: 'shop' } }, account('shop')],
+    ['a Secret', { revision: { image: 'web:1', envSecretName: 'shop-db' } }, secret('shop-db')],
+    ['a claim', volume({ persistentVolumeClaim: { claimName: 'shop-db' } }), claim('shop-db')],
+    ['a certificate', volume({ secret: { secretName: 'shop-tls' } }), secret('shop-tls')],
+  ];
+
+  test.each(CAUSES)('%s', async (_, more, made) => {
+    const world = await withVictim();
+    world.create('user', { revision: { image: 'web:1' }, ...more });
+    await world.work();
+    expect(world.ready('user')).toMatch(/^Refused: .*belongs to another deployment/);
+    const outcome = await world.look('user');
+    expect(outcome?.kind === 'requeue' ? outcome.afterMs : Number.NaN).toBeLessThanOrEqual(30_000);
+
+    // The deployment is deleted with all that Berth made for it, and its former user makes an object of the name.
+    for (const { kind, metadata } of world.objects())
+      if (metadata.name === 'shop' || metadata.name.startsWith('shop-'))
+        world.cluster.remove(`${kind}/${NAMESPACE}/${metadata.name}`);
+    world.delete('shop');
+    world.cluster.put(made);
+    await world.work();
+    expect(world.status('user').status).toBe('READY');
+    expect(hasPods(world, 'user')).toBe(true);
+  });
+});
+
+test('what is allowed is checked again after a while, until a stored template uses it', async () => {
+  const { client } = new Namespace().cluster;
+  let labels: Record<string, string> = {};
+  let finds = 0;
+  const check = (ticks: number) => ({
+    view: { resource: () => undefined, children: () => [] },
+    client: {
+      find: (() => {
+        finds += 1;
+        return Promise.resolve(secret('shop-db', labels));
+      }) as unknown as typeof client.find,
+    },
+    remembered,
+    signal: new AbortController().signal,
+    ticks,
+  });
+  const remembered = {};
+  const observed = {
+    resource: resource({ revision: { image: 'web:1', envSecretName: 'shop-db' } }),
+    storedTemplates: [],
+  } as unknown as Observed;
+  const found = async (ticks: number) => (await foreignReferences(observed, check(ticks))).length;
+  expect(await found(0)).toBe(0);
+  labels = { [LABELS.managedBy]: MANAGED_BY, [LABELS.deploymentId]: 'shop' };
+  expect([await found(1_000), finds]).toEqual([0, 1]);
+  expect([await found(60_000), finds]).toEqual([1, 2]);
+  labels = {};
+  expect(await found(61_000)).toBe(0);
 });

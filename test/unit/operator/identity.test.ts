@@ -277,9 +277,31 @@ describe('a name that is reserved for an object of a deployment of the hub', () 
     expect(world.objects()).toEqual([]);
   });
 
-  test.each(['web-cache', 'web-1', 'shop-deadbeef-12345678', HUB])('is no other one: %s', async (name) => {
+  test.each([
+    'web-cache',
+    'web-1',
+    'shop-deadbeef-12345678',
+    'svc-1a2b3c4d-env-12345678',
+    'svc-1a2b3c4d-env-1a2b3c4d',
+    'svc-1a2b3c4d-1-12345678',
+    HUB,
+  ])('is no other one: %s', async (name) => {
     const world = new Namespace();
     world.create(name, spec());
+    await world.work();
+    expect(world.status(name).status).toBe('READY');
+  });
+
+  test('is given to the resource that the listener has claimed it for', async () => {
+    const world = new Namespace();
+    const name = `${HUB}-env-1`;
+    world.create(name, spec(ID));
+    await world.work(3);
+    expect(world.ready(name)).toMatch(/^Conflict: the name/);
+    world.record(name, 'of-another', 'claimed');
+    await world.work(3);
+    expect(world.ready(name)).toMatch(/^Conflict: the name/);
+    world.record(name, ID, 'claimed');
     await world.work();
     expect(world.status(name).status).toBe('READY');
   });

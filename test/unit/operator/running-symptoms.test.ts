@@ -195,7 +195,13 @@ const labelsOf = ({ world, component }: Scene): Labels => {
 };
 
 /** Puts a pod of the component there, as its controller and a kubelet would. */
-function putPod(scene: Scene, name: string, status: object, lostNode?: string): UntypedObject {
+function putPod(
+  scene: Scene,
+  name: string,
+  status: object,
+  lostNode?: string,
+  creationTimestamp?: string,
+): UntypedObject {
   const { world, component } = scene;
   const owner = world.cluster.get(DEPLOYMENT(component));
   return world.cluster.put({
@@ -204,6 +210,7 @@ function putPod(scene: Scene, name: string, status: object, lostNode?: string): 
     metadata: {
       name,
       namespace: NAMESPACE,
+      ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
       labels: labelsOf(scene),
       ownerReferences: [
         {
@@ -431,6 +438,97 @@ describe('pods that nodes end one after the other', () => {
     await look(scene.world);
     expect(scene.world.condition('Ready')).toBe('False Reconciling');
     expect(scene.world.status.symptoms).toBeUndefined();
+  });
+
+  const READY = {
+    phase: 'Running',
+    conditions: [{ type: 'Ready', status: 'True' }],
+    containerStatuses: [{ name: 'app', ready: true, state: { running: {} } }],
+  };
+  const MIGRATE = { name: 'migrate', image: 'web:1', restartPolicy: 'Never' };
+  const ENDS: [string, string, (time: string) => object][] = [
+    ['evicted by its node', 'Unschedulable', () => ({ reason: 'Evicted', message: 'low on memory' })],
+    [
+      'ended by an init container that is not started again',
+      'CrashLoop',
+      () => ({
+        initContainerStatuses: [{ name: 'migrate', ready: false, restartCount: 0, state: ended(3) }],
+      }),
+    ],
+  ];
+  /** Pods become ready and end, one after the other. @returns the number of the last one, which is ready */
+  const rounds = async (scene: Scene, times: number, how: (time: string) => object): Promise<number> => {
+    const { world } = scene;
+    world.cluster.remove(`Pod/${NAMESPACE}/web-api-0`);
+    for (let round = 0; round <= times; round += 1) {
+      const name = `web-api-r${round}`;
+      putPod(scene, name, waiting('ContainerCreating'), undefined, at(world, 0));
+      count(scene, 1, 0);
+      await look(world, 2);
+      putPod(scene, name, READY);
+      count(scene, 1, 1);
+      await look(world, 2);
+      if (round === times) return round;
+      world.now += 30_000;
+      const lastTransitionTime = at(world, 0);
+      const conditions = [{ type: 'Ready', status: 'False', reason: 'PodFailed', lastTransitionTime }];
+      putPod(scene, name, { phase: 'Failed', conditions, ...how(lastTransitionTime) });
+      count(scene, 1, 0);
+      await look(world, 1);
+    }
+    return times;
+  };
+  const endless = async () => {
+    const podTemplate = { initContainers: [MIGRATE] };
+    const world = await settled(revised('web:1', 1, { ...SPEC, podTemplate }));
+    world.events.splice(0);
+    return { world, component: 'api' };
+  };
+
+  test.each(ENDS)('while each is ready in between are one warning: %s', async (_, reason, how) => {
+    const scene = await endless();
+    const { world } = scene;
+    await rounds(scene, 8, how);
+    expect(symptomEvents(world, reason)).toHaveLength(1);
+    expect(symptomEvents(world, 'Recovered')).toEqual([]);
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(world.status.symptoms).toMatchObject([{ reason, quietSince: expect.any(String) }]);
+    const outcome = await world.reconcile();
+    expect(outcome).toMatchObject({ kind: 'requeue' });
+    expect(await world.look()).toEqual([]);
+    world.now += 600_000;
+    await look(world, 1);
+    expect(world.status.symptoms).toBeUndefined();
+    expect(symptomEvents(world, 'Recovered')).toHaveLength(1);
+    expect(await world.reconcile()).toEqual({ kind: 'settled' });
+  });
+
+  test.each(ENDS)('say nothing of a pod that starts for a scale-up later: %s', async (_, reason, how) => {
+    const scene = await endless();
+    const { world } = scene;
+    await rounds(scene, 3, how);
+    world.now += 60_000;
+    putPod(scene, 'web-api-more', waiting('ContainerCreating'), undefined, at(world, 0));
+    count(scene, 2, 1);
+    await look(world);
+    expect(world.condition('Ready')).toBe('False Reconciling');
+    expect(symptomEvents(world, reason)).toHaveLength(1);
+  });
+
+  test('among pods that stay ready are a symptom while their replacement starts', async () => {
+    const scene = await sceneOf('api');
+    const { world } = scene;
+    world.cluster.remove(`Pod/${NAMESPACE}/web-api-0`);
+    putPod(scene, 'web-api-0', READY, undefined, at(world, 3600));
+    for (const name of ['web-api-a', 'web-api-b']) {
+      const conditions = [{ type: 'Ready', status: 'False', lastTransitionTime: at(world, 60) }];
+      const status = { phase: 'Failed', reason: 'Evicted', message: 'low on memory', conditions };
+      putPod(scene, name, status, undefined, at(world, 120));
+    }
+    putPod(scene, 'web-api-c', waiting('ContainerCreating'));
+    count(scene, 2, 1);
+    await look(world);
+    expect(world.condition('Ready')).toBe('False Unschedulable');
   });
 
   test('are no symptom once the component has its pods', async () => {

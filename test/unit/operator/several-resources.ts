@@ -1,5 +1,6 @@
 import { type IdentityState, LABELS, MANAGED_BY } from '../../../src/contract/names.ts';
 import { resolvePolicy } from '../../../src/domain/policy.ts';
+import type { Outcome } from '../../../src/kube/controller.ts';
 import { controllerOf, type KubeObject, type UntypedObject } from '../../../src/kube/object.ts';
 import { createReconciler } from '../../../src/operator/reconcile.ts';
 import { labelValue } from '../../../src/workloads/labels.ts';
@@ -95,8 +96,8 @@ export class Namespace {
     return `${found?.reason}: ${found?.message}`;
   }
 
-  async look(name: string): Promise<void> {
-    await this.#reconcile(`${NAMESPACE}/${name}`, new AbortController().signal).catch(() => undefined);
+  look(name: string): Promise<Outcome | undefined> {
+    return this.#reconcile(`${NAMESPACE}/${name}`, new AbortController().signal).catch(() => undefined);
   }
 
   /** Lets operator and controllers work; each resource in turn. */
