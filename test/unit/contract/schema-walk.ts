@@ -56,7 +56,9 @@ export function leavesOf(schema: z.ZodType): Leaf[] {
     },
   });
   // Of alternatives (a value or null) the one that says most.
-  const all = walk(document as Node, '', (document as Node).$defs ?? {}).filter(({ schema }) => schema.type !== 'null');
+  const all = walk(document as Node, '', (document as Node).$defs ?? {}).filter(
+    ({ schema }) => schema.type !== 'null',
+  );
   const found = new Map(all.map((leaf) => [leaf.path, leaf]));
   for (const leaf of all) if (leaf.schema.quantity) found.set(leaf.path, leaf);
   return [...found.values()];

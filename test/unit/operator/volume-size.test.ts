@@ -155,7 +155,10 @@ describe('a claim without a volume', () => {
   });
 
   test.each([
-    ['that a PersistentVolume was chosen for', { spec: { volumeName: 'pv-1' }, status: { phase: 'Pending' } }],
+    [
+      'that a PersistentVolume was chosen for',
+      { spec: { volumeName: 'pv-1' }, status: { phase: 'Pending' } },
+    ],
     ['that has lost its PersistentVolume', { spec: { volumeName: 'pv-1' }, status: { phase: 'Lost' } }],
   ])('%s: its capacity is not known', async (_, claim) => {
     expect((await unbound(claim)).status.volume).toBeUndefined();
