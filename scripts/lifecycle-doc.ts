@@ -84,10 +84,11 @@ fails. The revision stays DEPLOYED and active, nothing is rolled back, and the c
   restarts and how many pods have the same symptom. An event \`Recovered\` and a Kubernetes Event follow when the symptom is over.
 - \`status.symptoms\` of the custom resource lists the symptoms.
 
-\`Ready\` is True again as soon as all pods are available. A symptom is over at that moment, with two exceptions:
+\`Ready\` is True again as soon as all pods are available. A symptom is over at that moment, with three exceptions:
 
 - A container that failed counts as recovered after it has run for 30 seconds. This time doubles with each restart, up to 10 minutes.
 - A failing readiness probe is reported after a minute, and is over 30 seconds after the last failure.
+- If nodes evict pods, or an init container ends them, one after another, the symptom is over when no pod has ended for 10 minutes.
 
 So a container that runs for a while between its failures has only one entry in the history. The same applies to a sidecar that restarts while its
 pod stays ready.

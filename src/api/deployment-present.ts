@@ -75,17 +75,16 @@ export interface PresentOptions {
   readonly showSecrets: boolean;
   /** Those of the record, where they are at hand: sealed a moment ago, they need not be opened again. */
   readonly secrets?: readonly Secret[];
+  /** Absent: the present. */
+  readonly now?: Date;
 }
 
 /** A deployment as answered. Secrets that cannot be decrypted are an empty list, and a condition that says so. */
-export function presentDeployment(
-  record: DeploymentRecord,
-  options: PresentOptions,
-  now = new Date(),
-): ShownDeployment {
+export function presentDeployment(record: DeploymentRecord, options: PresentOptions): ShownDeployment {
   const stored = options.secrets === undefined ? readableSecrets(options.box, record) : [...options.secrets];
   const secrets = stored ?? [];
   const { observation } = record;
+  const { now = new Date() } = options;
   const { source_config, effective_resource_spec } = shownConfigured(record.sourceConfig);
   const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = record.sourceRevisionConfig;
   return {

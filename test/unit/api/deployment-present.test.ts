@@ -126,7 +126,7 @@ describe('the URL of a deployment that is being removed', () => {
     const sourceRevisionConfig = {} as DeploymentRecord['sourceRevisionConfig'];
     const sourceConfig = { resource_spec: {}, listener_config: null } as DeploymentRecord['sourceConfig'];
     const whole = record({ observation, sourceConfig, sourceRevisionConfig, ...more });
-    return presentDeployment(whole, { box: {} as SecretBox, showSecrets: true, secrets: [] }, now).url;
+    return presentDeployment(whole, { box: {} as SecretBox, showSecrets: true, secrets: [], now }).url;
   };
 
   test('is null from the end of the grace on', () => {
