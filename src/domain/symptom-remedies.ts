@@ -37,22 +37,22 @@ const CAUSES: readonly Cause[] = [
   {
     reason: 'Unschedulable',
     said: /ReadWriteOncePod|volume node affinity conflict|unbound immediate PersistentVolumeClaims|persistentvolumeclaim "[^"]+" (?:not found|is being deleted)|max volume count/i,
-    text: `More cpu or memory does not help: the pod waits for a volume. A ReadWriteOncePod volume is free once the pod that uses it has ended. Otherwise make the claim that the message names, or ask those who run the cluster for a node that its volume can be attached to. ${BY_ITSELF}`,
+    text: `More cpu or memory does not help: the pod waits for a volume. A ReadWriteOncePod volume is free once the pod that uses it has ended. Otherwise create the claim that the message names, or ask the administrator of the cluster for a node that its volume can be attached to. ${BY_ITSELF}`,
   },
   {
     reason: 'ImagePullFailed',
     said: /manifest unknown|not found|no such image|name unknown/i,
-    text: `The registry does not have this image any more. Push the same image again, or PATCH source_revision_config.image_uri (or the image of the container that the message names) to one that exists. ${BY_ITSELF}`,
+    text: `The registry no longer has this image. Push the same image again, or PATCH source_revision_config.image_uri (or the image of the container that the message names) to one that exists. ${BY_ITSELF}`,
   },
   {
     reason: 'ImagePullFailed',
     said: /unauthorized|denied|forbidden|authentication required|no basic auth credentials/i,
-    text: `The registry refuses the cluster. Renew the credentials in the Secret that source_config.resource_spec.image_pull_secrets names, or name one there. ${BY_ITSELF}`,
+    text: `The registry rejects the credentials of the cluster. Renew the credentials in the Secret that source_config.resource_spec.image_pull_secrets names, or name one there. ${BY_ITSELF}`,
   },
   {
     reason: 'ImagePullFailed',
     said: /no such host|i\/o timeout|connection refused|TLS handshake|x509|no route to host/i,
-    text: `The nodes do not reach the registry. Ask those who run the cluster about its network, name resolution or certificates. ${BY_ITSELF}`,
+    text: `The nodes do not reach the registry. Ask the administrator of the cluster about its network, name resolution or certificates. ${BY_ITSELF}`,
   },
 ];
 

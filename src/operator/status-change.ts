@@ -12,9 +12,15 @@ export function statusChange(
   // Most looks: without the text of either.
   if (isDeepStrictEqual(before, after)) return 'none';
   if (canonicalJson(before ?? {}) === canonicalJson(after)) return 'none';
-  return canonicalJson(withoutCounts(before ?? {})) === canonicalJson(withoutCounts(after))
-    ? 'counts'
-    : 'state';
+  if (canonicalJson(withoutCounts(before ?? {})) !== canonicalJson(withoutCounts(after))) return 'state';
+  return isVolumeAlone(before, after) ? 'none' : 'counts';
+}
+
+/** That a volume of the usual size is there says nothing new: it is written with the next change. */
+function isVolumeAlone(before: ManagedDeploymentStatus | undefined, after: ManagedDeploymentStatus): boolean {
+  const { volume, ...rest } = after;
+  if (before === undefined || before.volume !== undefined || volume === undefined) return false;
+  return canonicalJson(before) === canonicalJson(rest);
 }
 
 /** A volume that is not there yet, or has the size that it should have, changes no state. */

@@ -8,7 +8,11 @@ function remedy(reason: string, message: string, component = 'api'): string {
 }
 
 test.each([
-  ['Unschedulable', '0/3 nodes are available: 3 Insufficient cpu', /^Ask those who run the cluster for room/],
+  [
+    'Unschedulable',
+    '0/3 nodes are available: 3 Insufficient cpu',
+    /^Ask the administrator of the cluster for more room/,
+  ],
   [
     'Unschedulable',
     '0/1 nodes are available: 1 node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode',
@@ -19,14 +23,16 @@ test.each([
     '0/3 nodes are available: 3 node(s) had volume node affinity conflict',
     /waits for a volume/,
   ],
-  ['ImagePullFailed', 'rpc error: manifest unknown', /does not have this image any more/],
-  ['ImagePullFailed', 'failed to authorize: 401 Unauthorized', /refuses the cluster/],
+  ['ImagePullFailed', 'rpc error: manifest unknown', /no longer has this image/],
+  ['ImagePullFailed', 'failed to authorize: 401 Unauthorized', /rejects the credentials/],
   ['ImagePullFailed', 'dial tcp: lookup registry.example: no such host', /do not reach the registry/],
   ['ImagePullFailed', 'Back-off pulling image "web:1"', /^Check that the image still exists/],
-])('%s with "%s"', (reason, message, expected) => {
+])('follows the cause when %s says "%s"', (reason, message, expected) => {
   expect(remedy(reason, message)).toMatch(expected);
 });
 
-test('of the database, whose image belongs to the platform, the platform is asked', () => {
-  expect(remedy('ImagePullFailed', 'manifest unknown', 'database')).toContain('those who run the platform');
+test('names the administrator of the platform when the image is of the database', () => {
+  expect(remedy('ImagePullFailed', 'manifest unknown', 'database')).toContain(
+    'administrator of the platform',
+  );
 });
