@@ -1,8 +1,8 @@
 import { defineConfig } from 'drizzle-kit';
 
-/** `npx drizzle-kit generate --name <what>` writes the migration that src/store/schema.ts needs. */
+/** `npx drizzle-kit generate --name <what>` writes the migration that src/hub/store/core/schema.ts needs. */
 export default defineConfig({
   dialect: 'postgresql',
-  schema: './src/store/schema.ts',
-  out: './src/store/migrations',
+  schema: './src/hub/store/core/schema.ts',
+  out: './src/hub/store/migrations',
 });

@@ -1,75 +1,79 @@
 /**
- * The import rules of the rooms in src/, held against the sources. Run by `npm run check`.
+ * Checks the import rules of the modules in src/. `npm run check` runs it.
  *
  *   node scripts/check-imports.ts [--help] [ROOT]
  *
- * Prints each import that breaks a rule, with the rule; exits 1 if there is one.
+ * Prints each import that breaks a rule, with the rule. Exits with 1 if there is one.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 
-/** For each room, the rooms that it may import besides itself. `type` imports follow the same rules. */
-export const ROOMS: Readonly<Record<string, readonly string[]>> = {
+/**
+ * For each module (a folder below src/), the modules that it may import besides itself. Type imports follow the same
+ * rules. A file belongs to the module with the longest path that contains it.
+ */
+export const MODULES: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   contract: ['domain'],
   workloads: ['contract', 'domain'],
-  store: ['domain'],
-  kube: ['domain'],
-  // Of API users: it knows the HTTP contract alone, by types made from the OpenAPI document.
-  client: [],
-  // Addresses of hosts that a stranger may have named.
+  // Resolves host names that a tenant may have written.
   dns: ['domain'],
-  'git-host': ['dns', 'domain'],
-  // Who may push to and pull from the platform's registry: keys, credentials, tokens. Pure but for randomness.
-  registry: ['domain'],
-  // Which digest an image has: a client of registries.
-  'image-registry': ['dns', 'domain'],
-  tracing: ['store', 'domain'],
-  // Berth's own traces.
+  // Traces of Berth itself.
   telemetry: ['domain'],
-  // Everything that Prometheus is told, but for the outbox.
-  metrics: ['api', 'store', 'kube', 'domain'],
-  // What runs in the Jobs of builds, and the node that runs these on one machine.
-  builder: ['contract', 'domain'],
-  'build-node': ['kube', 'contract', 'domain'],
-  api: ['store', 'workloads', 'contract', 'registry', 'domain'],
-  listener: ['kube', 'workloads', 'contract', 'domain'],
-  // A deployment as objects that stand without Berth.
-  export: ['kube', 'workloads', 'contract', 'domain'],
-  operator: ['kube', 'workloads', 'contract', 'image-registry', 'domain'],
+
+  'hub/api': ['hub/store', 'hub/registry', 'workloads', 'contract', 'domain'],
+  'hub/store': ['domain'],
+  'hub/tracing': ['hub/store', 'domain'],
+  'hub/git-host': ['dns', 'domain'],
+  // Who may push to and pull from the platform's registry. Pure, except for randomness.
+  'hub/registry': ['domain'],
+
+  'cluster/kube': ['domain'],
+  'cluster/listener': ['cluster/kube', 'workloads', 'contract', 'domain'],
+  'cluster/operator': ['cluster/kube', 'cluster/image-registry', 'workloads', 'contract', 'domain'],
+  // A client of registries: which digest an image has.
+  'cluster/image-registry': ['dns', 'domain'],
+  // What the Jobs of builds run, and the node that runs them on one machine.
+  'cluster/builder': ['contract', 'domain'],
+  'cluster/build-node': ['cluster/kube', 'contract', 'domain'],
+  // A deployment as plain objects that work without Berth.
+  'cluster/export': ['cluster/kube', 'workloads', 'contract', 'domain'],
+
+  // Everything that Prometheus scrapes, except for the outbox of tracing.
+  metrics: ['hub/api', 'hub/store', 'cluster/kube', 'domain'],
+  // For API users: it knows the HTTP contract only, by types that are generated from the OpenAPI document.
+  'cli/client': [],
 };
 
-/** Packages with one home: only these rooms may import them at run time. */
+/** Modules that connect the others. They may import every module. `src/main.ts` is one of them. */
+const COMPOSITION_ROOTS: readonly string[] = ['app', 'cli', 'main.ts'];
+
+/** Packages with one home: only these modules may import them at run time. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
-  pg: ['store'],
-  'drizzle-orm': ['store'],
+  pg: ['hub/store'],
+  'drizzle-orm': ['hub/store'],
   // Types only (docs/decisions/0006): it is not installed in production.
   '@kubernetes/client-node': [],
-  fastify: ['api'],
+  fastify: ['hub/api'],
   pino: [],
-  'prom-client': ['metrics', 'tracing'],
-  // Loaded where traces are asked for.
+  'prom-client': ['metrics', 'hub/tracing'],
+  // Loaded only where traces are enabled.
   '@opentelemetry/api': ['telemetry'],
   '@opentelemetry/sdk-trace': ['telemetry'],
 };
 
-/** Rooms that may import no package but these (node: modules count as packages). */
+/** Modules that may import no packages except these (`node:` modules count as packages). */
 const ONLY: Readonly<Record<string, readonly string[]>> = {
   domain: ['zod', 'node:crypto'],
   contract: ['zod', 'node:crypto'],
   workloads: ['@kubernetes/client-node'],
-  registry: ['node:crypto'],
+  'hub/registry': ['node:crypto'],
 };
 
-/**
- * Files of src/ outside the rooms: config sees only the vocabulary; all others are the composition root and see all.
- * Its folder holds its parts, which are imported by it alone: whoever wants a setting comes to the file.
- */
-const CONFIG = { file: 'config.ts', folder: 'config', may: ['contract', 'domain'] } as const;
-const isConfig = (room: string) => room === CONFIG.file || room === CONFIG.folder;
+/** The settings. Other modules import only the entry file. */
+const CONFIG = { folder: 'config', entry: 'src/config/index.ts', may: ['contract', 'domain'] } as const;
 
-/** A file directly in src/ (its "room" is its own name) that puts the rooms together. */
-const isCompositionRoot = (room: string) => room.endsWith('.ts') && room !== CONFIG.file;
+const isCompositionRoot = (module: string) => COMPOSITION_ROOTS.includes(module);
 
 interface Import {
   readonly file: string;
@@ -89,40 +93,50 @@ function importsOf(root: string, file: string): Import[] {
   }));
 }
 
-const roomOf = (path: string) => path.split('/')[1] ?? '';
+/** The module of a path such as `src/hub/api/core/app.ts`. */
+function moduleOf(path: string): string {
+  const parts = path.split('/').slice(1);
+  const folders = parts.slice(0, -1).map((_, index) => parts.slice(0, index + 1).join('/'));
+  return folders.findLast((folder) => folder in MODULES) ?? parts[0] ?? '';
+}
 
 function packageOf(specifier: string): string {
   const parts = specifier.split('/');
   return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? specifier);
 }
 
-function checkPackage({ specifier, typeOnly }: Import, room: string): string | null {
+function checkPackage({ specifier, typeOnly }: Import, module: string): string | null {
   const name = specifier.startsWith('node:') ? specifier : packageOf(specifier);
   const homes = HOMES[name];
-  if (homes !== undefined && !typeOnly && !homes.includes(room) && !isCompositionRoot(room)) {
+  if (homes !== undefined && !typeOnly && !homes.includes(module) && !isCompositionRoot(module)) {
     return `only ${homes.join(', ') || 'the composition root'} may import ${name}`;
   }
-  const only = ONLY[room];
-  if (only !== undefined && !only.includes(name)) return `${room} imports no package but ${only.join(', ')}`;
-  if (room === 'workloads' && !typeOnly && name === '@kubernetes/client-node')
+  const only = ONLY[module];
+  if (only !== undefined && !only.includes(name))
+    return `${module} imports no package but ${only.join(', ')}`;
+  if (module === 'workloads' && !typeOnly && name === '@kubernetes/client-node')
     return 'workloads imports types only';
   return null;
 }
 
-function checkRelative({ file, specifier }: Import, room: string): string | null {
+function checkRelative({ file, specifier }: Import, module: string): string | null {
   const target = normalize(join(dirname(file), specifier));
   if (!target.startsWith('src/')) return 'src/ imports nothing outside src/';
   if (!specifier.endsWith('.ts') && !specifier.endsWith('.json'))
     return 'relative imports name the file with its ending';
-  const to = roomOf(target);
-  if (to === room || (room === CONFIG.file && to === CONFIG.folder)) return null;
-  if (to === CONFIG.folder) return 'only config.ts may import config';
-  if (isCompositionRoot(room)) return null;
-  const allowed = isConfig(room) ? CONFIG.may : ROOMS[room];
-  if (allowed === undefined) return `${room} is not a room; name it in ROOMS`;
+  const to = moduleOf(target);
+  if (to === module) return null;
+  if (isCompositionRoot(module)) {
+    return to !== CONFIG.folder || target === CONFIG.entry
+      ? null
+      : `only ${CONFIG.folder} may import ${target}`;
+  }
+  if (to === CONFIG.folder) return `only ${COMPOSITION_ROOTS.join(', ')} may import ${CONFIG.folder}`;
+  const allowed = module === CONFIG.folder ? CONFIG.may : MODULES[module];
+  if (allowed === undefined) return `${module} is not a module; add it to MODULES`;
   return allowed.includes(to)
     ? null
-    : `${room} may import ${allowed.join(', ') || 'no other room'}, not ${to}`;
+    : `${module} may import ${allowed.join(', ') || 'no other module'}, not ${to}`;
 }
 
 /** All broken rules below `root` as lines `file: "specifier": rule`. */
@@ -130,26 +144,29 @@ export function brokenImportRules(root: string): string[] {
   const files = globSync('src/**/*.ts', { cwd: root }).map((file) => relative('.', file));
   return files.flatMap((file) =>
     importsOf(root, file).flatMap((found) => {
-      const room = roomOf(file);
-      const broken = found.specifier.startsWith('.') ? checkRelative(found, room) : checkPackage(found, room);
+      const module = moduleOf(file);
+      const broken = found.specifier.startsWith('.')
+        ? checkRelative(found, module)
+        : checkPackage(found, module);
       return broken === null ? [] : [`${file}: "${found.specifier}": ${broken}`];
     }),
   );
 }
 
-/** Reads of process.env outside src/config.ts. */
+/** Reads of process.env outside src/config/index.ts. */
 export function strayEnvironmentReads(root: string): string[] {
   return globSync('src/**/*.ts', { cwd: root })
     .filter(
-      (file) => file !== 'src/config.ts' && /\bprocess\.env\b/.test(readFileSync(join(root, file), 'utf8')),
+      (file) =>
+        file !== 'src/config/index.ts' && /\bprocess\.env\b/.test(readFileSync(join(root, file), 'utf8')),
     )
-    .map((file) => `${file}: process.env is read in src/config.ts only`);
+    .map((file) => `${file}: process.env is read in src/config/index.ts only`);
 }
 
 if (import.meta.main) {
   if (process.argv.includes('--help')) {
     console.log(
-      'usage: node scripts/check-imports.ts [ROOT]\nChecks the import rules of the rooms in ROOT/src (default: this folder).',
+      'usage: node scripts/check-imports.ts [ROOT]\nChecks the import rules of the modules in ROOT/src (default: this folder).',
     );
     process.exit(0);
   }

@@ -1,18 +1,21 @@
 /**
- * Types, lint, format and import rules; what a change must pass before it is committed.
+ * Types, lint, format, import rules, folder sizes and vocabulary: what a change must pass before it is committed.
  *
  *   npm run check [-- --help]
  */
 import { spawn } from 'node:child_process';
 
 const HELP = `usage: npm run check
-Runs, side by side: tsc (types), biome (lint and format), the import rules of src/.
-Mend format and simple lint with: npm run format`;
+Runs, side by side: tsc (types), biome (lint and format), the import rules and the folder sizes of src/, and the
+vocabulary of new text (scripts/vocabulary.json).
+Fix format and simple lint with: npm run format`;
 
 const CHECKS: readonly (readonly [name: string, command: string, ...args: string[]])[] = [
   ['types', 'tsc', '--noEmit', '--pretty', 'false'],
   ['lint and format', 'biome', 'check', '--error-on-warnings', '.'],
   ['import rules', process.execPath, 'scripts/check-imports.ts'],
+  ['folder sizes', process.execPath, 'scripts/check-folders.ts'],
+  ['vocabulary', process.execPath, 'scripts/check-vocabulary.ts'],
 ];
 
 /** Runs one command; its output is printed whole, and only when it fails. */

@@ -1,16 +1,21 @@
 /**
- * Types of the API's client, made from the OpenAPI document: src/client/api-types.ts. A test fails when it is stale.
+ * Types of the API's client, made from the OpenAPI document: src/cli/client/api-types.ts. A test fails when it is stale.
  *
  *   npm run client-types [-- --help]
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { JsonSchema, OpenApiDocument, Operation, ResponseObject } from '../src/api/openapi-types.ts';
-import { operationsOf } from '../src/api/openapi-types.ts';
+import type {
+  JsonSchema,
+  OpenApiDocument,
+  Operation,
+  ResponseObject,
+} from '../src/hub/api/openapi/openapi-types.ts';
+import { operationsOf } from '../src/hub/api/openapi/openapi-types.ts';
 import { openApiDocument } from './openapi-document.ts';
 
-const FILE = new URL('../src/client/api-types.ts', import.meta.url);
+const FILE = new URL('../src/cli/client/api-types.ts', import.meta.url);
 const COMPONENT = '#/components/schemas/';
 
 /** The listener's calls are its own room's; people have no use for them. */
@@ -107,11 +112,11 @@ function used(text: string, types: ReadonlyMap<string, string>): Set<string> {
 /** As `npm run check` wants it. */
 function formatted(text: string): string {
   const biome = fileURLToPath(new URL('../node_modules/.bin/biome', import.meta.url));
-  const args = ['format', '--stdin-file-path=src/client/api-types.ts'];
+  const args = ['format', '--stdin-file-path=src/cli/client/api-types.ts'];
   return execFileSync(biome, args, { input: text, encoding: 'utf8' });
 }
 
-/** The text of src/client/api-types.ts. */
+/** The text of src/cli/client/api-types.ts. */
 export function clientTypes(document: OpenApiDocument): string {
   const operations = operationsOf(document)
     .filter(({ operation }) => !LEFT_OUT.has(operation.tags?.[0] ?? ''))
@@ -146,6 +151,6 @@ export function clientTypes(document: OpenApiDocument): string {
 
 if (import.meta.main) {
   if (process.argv.includes('--help'))
-    console.log('usage: npm run client-types\nWrites src/client/api-types.ts anew.');
+    console.log('usage: npm run client-types\nWrites src/cli/client/api-types.ts anew.');
   else writeFileSync(FILE, clientTypes((await openApiDocument()) as OpenApiDocument));
 }

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { CRD_FILE, customResourceDefinition } from '../src/contract/crd.ts';
+import { CRD_FILE, customResourceDefinition } from '../src/contract/crd/crd.ts';
 import { writeManifests } from './manifests.ts';
 
 const path = fileURLToPath(new URL(`../${CRD_FILE}`, import.meta.url));
@@ -38,7 +38,8 @@ export function revisionOf(spec: object, stored: CrdRevision): CrdRevision {
 
 /** The text of the file as it should be: YAML 1.1, as kubectl reads it (there a bare `off` is a boolean). */
 export function crdYaml(): string {
-  const header = '# Generated from src/contract/managed-deployment.ts by `npm run crds`. Do not edit.\n';
+  const header =
+    '# Generated from src/contract/resource/managed-deployment.ts by `npm run crds`. Do not edit.\n';
   const definition = customResourceDefinition();
   const { number } = revisionOf(definition.spec, storedRevision());
   const annotations = { 'berth.dev/crd-revision': String(number) };

@@ -1,6 +1,12 @@
 /** The text of docs/lifecycle.md: the state machines, drawn from their data. `npm run docs` writes it. */
 
-import { CONDITION_TYPES, REASONS, type Reason, TROUBLES } from '../src/domain/conditions.ts';
+import {
+  DEFAULT_PATIENCE,
+  FAILURE_RULES,
+  type Lasts,
+} from '../src/cluster/operator/rollout/failure-rules.ts';
+import { CONDITION_TYPES, REASONS, type Reason, TROUBLES } from '../src/domain/conditions/conditions.ts';
+import { WAYS_BACK } from '../src/domain/deployment/ways-back.ts';
 import {
   DEPLOYMENT_STATUS_RULES,
   isTerminal,
@@ -9,11 +15,9 @@ import {
   REVISION_STATUSES,
   REVISION_WAYS,
   type RevisionTransition,
-} from '../src/domain/states.ts';
-import { WAYS_BACK } from '../src/domain/ways-back.ts';
-import { DEFAULT_PATIENCE, FAILURE_RULES, type Lasts } from '../src/operator/failure-rules.ts';
+} from '../src/domain/revision/states.ts';
 
-const HEAD = `<!-- Generated from src/domain/states.ts and src/domain/conditions.ts by \`npm run docs\`. Do not edit. -->
+const HEAD = `<!-- Generated from src/domain/revision/states.ts and src/domain/conditions/conditions.ts by \`npm run docs\`. Do not edit. -->
 # States
 
 Every change of a status writes an event in the same transaction: \`GET /v2/deployments/{id}/events\`. The event contains the

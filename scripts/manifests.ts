@@ -10,7 +10,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { SETTINGS } from '../src/config/settings.ts';
-import { CRD_FILE } from '../src/contract/crd.ts';
+import { CRD_FILE } from '../src/contract/crd/crd.ts';
 import { resolveHelm } from '../test/cluster/helm.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));

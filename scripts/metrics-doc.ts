@@ -1,6 +1,7 @@
 /** docs/metrics.md, made from the metrics themselves. */
+
+import { tracingMetrics } from '../src/hub/tracing/metrics.ts';
 import { createMetrics } from '../src/metrics/metrics.ts';
-import { tracingMetrics } from '../src/tracing/metrics.ts';
 
 /** A metric as it was registered. */
 interface Described {

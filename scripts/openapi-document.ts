@@ -4,10 +4,10 @@
  *   node scripts/openapi-document.ts [--help]
  */
 import { readFileSync } from 'node:fs';
-import { buildApp } from '../src/api/app.ts';
-import type { ApiDeps } from '../src/api/deps.ts';
-import { createWorkHints } from '../src/api/work-hints.ts';
-import { resolvePolicy } from '../src/domain/policy.ts';
+import { resolvePolicy } from '../src/domain/policy/policy.ts';
+import { buildApp } from '../src/hub/api/core/app.ts';
+import type { ApiDeps } from '../src/hub/api/core/deps.ts';
+import { createWorkHints } from '../src/hub/api/listeners/work-hints.ts';
 
 /** Stands for what no declaration of a route may touch. */
 function absent(name: string): never {

@@ -1,12 +1,12 @@
 /** The text of docs/resource-spec.md: where each field of resource_spec ends up. `npm run docs` writes it. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { FIELD_ROWS } from '../src/workloads/field-paths.ts';
-import type { FieldRow, FieldTarget } from '../src/workloads/field-row.ts';
+import { FIELD_ROWS } from '../src/workloads/fields/field-paths.ts';
+import type { FieldRow, FieldTarget } from '../src/workloads/fields/field-row.ts';
 
 const path = fileURLToPath(new URL('../docs/resource-spec.md', import.meta.url));
 
-const HEAD = `<!-- Generated from src/workloads/field-paths.ts by \`npm run docs\`. Do not edit. -->
+const HEAD = `<!-- Generated from src/workloads/fields/field-paths.ts by \`npm run docs\`. Do not edit. -->
 # Where each field of resource_spec ends up
 
 \`<app>\` is the base name of all objects of the deployment, \`<component>\` each of its components (api; queue,

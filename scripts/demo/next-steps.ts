@@ -1,4 +1,4 @@
-import { appName } from '../../src/contract/names.ts';
+import { appName } from '../../src/contract/resource/names.ts';
 import type { Created } from './samples.ts';
 import type { DemoStack } from './stack.ts';
 

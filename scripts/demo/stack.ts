@@ -3,7 +3,7 @@ import { cpSync, existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SCOPES } from '../../src/store/api-keys.ts';
+import { SCOPES } from '../../src/hub/store/tenancy/api-keys.ts';
 import { resolveKubectl } from '../../test/cluster/binaries.ts';
 import { startCluster } from '../../test/cluster/cluster.ts';
 import { type KubectlAccess, kubectl } from '../../test/cluster/kubectl.ts';

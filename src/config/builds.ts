@@ -1,4 +1,4 @@
-import type { BuildConfig, BuildToleration } from '../contract/build-config.ts';
+import type { BuildConfig, BuildToleration } from '../contract/render/build-config.ts';
 import { ConfigError } from './config-error.ts';
 import type { Settings } from './settings.ts';
 

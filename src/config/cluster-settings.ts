@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { OTLP_PROTOCOLS } from '../contract/render-config.ts';
+import { OTLP_PROTOCOLS } from '../contract/render/render-config.ts';
+import { PLATFORM_LISTENER_ID } from '../domain/deployment/source.ts';
 import { dnsSubdomainSchema } from '../domain/kubernetes/names.ts';
-import { PLATFORM_LISTENER_ID } from '../domain/source.ts';
 import { CLUSTER, type Setting, secret, setting } from './setting.ts';
 import { baseUrl, count, csv, flag, networks, optional, providerNetworks } from './value-schemas.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { HOSTING_MODES } from '../domain/deployment/source.ts';
 import { dnsSubdomainSchema } from '../domain/kubernetes/names.ts';
-import { HOSTING_MODES } from '../domain/source.ts';
 import { rate, rateText } from './rates.ts';
 import { HUB, type Setting, secret, setting } from './setting.ts';
 import { baseUrl, count, csv, flag, optional, port, proxies } from './value-schemas.ts';

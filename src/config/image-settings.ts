@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { registryHost } from '../domain/image-reference.ts';
+import { registryHost } from '../domain/net/image-reference.ts';
 import { type Setting, setting } from './setting.ts';
 import type { Settings } from './settings.ts';
 import { csv, flag } from './value-schemas.ts';

@@ -1,5 +1,5 @@
-import { registryHost } from '../domain/image-reference.ts';
-import { canonicalHost, hostOf } from '../domain/url-host.ts';
+import { registryHost } from '../domain/net/image-reference.ts';
+import { canonicalHost, hostOf } from '../domain/net/url-host.ts';
 import type { Settings } from './settings.ts';
 
 /** Settings that hold the URL of a part of the platform. */

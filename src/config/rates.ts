@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { HostingMode } from '../domain/source.ts';
+import type { HostingMode } from '../domain/deployment/source.ts';
 
 /** `PER_SECOND:BURST`, or `off`. */
 export const rateText = z

@@ -1,4 +1,4 @@
-import type { RenderConfig } from '../contract/render-config.ts';
+import type { RenderConfig } from '../contract/render/render-config.ts';
 import { ConfigError } from './config-error.ts';
 import type { Settings } from './settings.ts';
 

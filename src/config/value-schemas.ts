@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { addressNumber, isProviderNetwork, networkSize, PROVIDER_NETWORKS } from '../domain/networks.ts';
+import { addressNumber, isProviderNetwork, networkSize, PROVIDER_NETWORKS } from '../domain/net/networks.ts';
 
 /** How the text of a variable is read. An unset variable is undefined here. */
 export const optional = z.string().optional();

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP, type LookupFunction } from 'node:net';
-import { isPublicAddress } from '../domain/networks.ts';
+import { isPublicAddress } from '../domain/net/networks.ts';
 
 /**
  * Addresses of hosts that a stranger may have named. The name servers are asked directly: a name whose servers do not

@@ -1,10 +1,10 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { ObservedRequest } from '../kube/client-types.ts';
-import type { Outcome } from '../kube/controller.ts';
-import { isKubeError } from '../kube/errors.ts';
-import type { ReflectorStats } from '../kube/reflector-options.ts';
-import type { WorkQueue } from '../kube/work-queue.ts';
-import { counterOf, gaugeOf, type Sample } from './told-when-asked.ts';
+import type { ReflectorStats } from '../cluster/kube/cache/reflector-options.ts';
+import type { ObservedRequest } from '../cluster/kube/client/client-types.ts';
+import { isKubeError } from '../cluster/kube/client/errors.ts';
+import type { Outcome } from '../cluster/kube/queue/controller.ts';
+import type { WorkQueue } from '../cluster/kube/queue/work-queue.ts';
+import { counterOf, gaugeOf, type Sample } from './collect-on-scrape.ts';
 
 /** Metrics of what runs beside a cluster: operator and listener. */
 

@@ -1,6 +1,12 @@
 import type { Registry } from 'prom-client';
-import { type Fleet, LISTENER_OWNERS, type Rolled, type RolledCount, type Waiting } from '../store/fleet.ts';
-import { gaugeOf, type Sample } from './told-when-asked.ts';
+import {
+  type Fleet,
+  LISTENER_OWNERS,
+  type Rolled,
+  type RolledCount,
+  type Waiting,
+} from '../hub/store/deployments/fleet.ts';
+import { gaugeOf, type Sample } from './collect-on-scrape.ts';
 
 /** Metrics of all deployments and listeners, as the database has them: every replica of the hub tells the same. */
 

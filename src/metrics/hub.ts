@@ -1,10 +1,10 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { ApiObserver } from '../api/observer.ts';
-import type { PoolStats } from '../store/database.ts';
-import type { Fleet } from '../store/fleet.ts';
+import type { ApiObserver } from '../hub/api/observe/observer.ts';
+import type { PoolStats } from '../hub/store/core/database.ts';
+import type { Fleet } from '../hub/store/deployments/fleet.ts';
+import { gaugeOf } from './collect-on-scrape.ts';
 import { fleetMetrics } from './fleet.ts';
 import { progressMetrics } from './progress.ts';
-import { gaugeOf } from './told-when-asked.ts';
 
 /** Metrics of the hub. */
 export interface HubMetrics {

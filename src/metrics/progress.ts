@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import { BUILD_ENDS, type ProgressMeasure, ROLLOUT_ENDS } from '../domain/progress.ts';
+import { BUILD_ENDS, type ProgressMeasure, ROLLOUT_ENDS } from '../domain/revision/progress.ts';
 
 /** Metrics of rollouts and builds: how many came to which end, and how long they took. */
 

@@ -8,8 +8,8 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { Logger } from '../domain/logger.ts';
-import { type SpanReport, type TellSpan, traceIdOf } from '../domain/span.ts';
+import type { Logger } from '../domain/core/logger.ts';
+import { type SpanReport, type TellSpan, traceIdOf } from '../domain/core/span.ts';
 
 /** Berth's own traces, over OTLP. Loaded only where they are asked for. */
 

@@ -1,4 +1,4 @@
-import type { ManagedDeployment } from '../contract/managed-deployment.ts';
+import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
 import { cacheName, databaseName } from './names.ts';
 
 /** Ports and addresses inside the cluster, in one place: containers, Services, probes and policies follow it. */

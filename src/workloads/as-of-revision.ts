@@ -1,10 +1,10 @@
-import type { ManagedDeployment } from '../contract/managed-deployment.ts';
-import { pullSecretName } from '../contract/names.ts';
-import { exporterVariables } from '../domain/exporter-variables.ts';
-import { APP_CONTAINER_NAME, TRACING_ENV_NAMES } from '../domain/reserved.ts';
-import { ownServicesOf } from './app-env.ts';
+import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
+import { pullSecretName } from '../contract/resource/names.ts';
+import { APP_CONTAINER_NAME, TRACING_ENV_NAMES } from '../domain/deployment/reserved.ts';
+import { exporterVariables } from '../domain/resource-spec/exporter-variables.ts';
 import type { PodTemplates } from './desired-object.ts';
 import { app } from './names.ts';
+import { ownServicesOf } from './objects/app-env.ts';
 
 /** Which revision templates are of. */
 interface Identity {

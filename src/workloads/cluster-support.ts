@@ -1,6 +1,6 @@
-import type { ManagedDeployment } from '../contract/managed-deployment.ts';
-import type { RenderConfig } from '../contract/render-config.ts';
-import type { ResourceSpec } from '../domain/resource-spec.ts';
+import type { RenderConfig } from '../contract/render/render-config.ts';
+import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
+import type { ResourceSpec } from '../domain/resource-spec/resource-spec.ts';
 
 /** Whether the cluster is Kubernetes `major.minor` or newer. */
 export function kubernetesAtLeast(

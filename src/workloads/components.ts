@@ -1,12 +1,12 @@
 import type { V1DeploymentSpec, V1DeploymentStrategy, V1PodTemplateSpec } from '@kubernetes/client-node';
-import type { ManagedDeployment } from '../contract/managed-deployment.ts';
-import type { RenderConfig } from '../contract/render-config.ts';
-import type { Component } from '../domain/resource-spec.ts';
+import type { RenderConfig } from '../contract/render/render-config.ts';
+import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
+import type { Component } from '../domain/resource-spec/resource-spec.ts';
 import type { KubeMetadata, KubeObject, Replicas } from './desired-object.ts';
 import { metadata, selectorLabels } from './labels.ts';
 import { componentName } from './names.ts';
+import { DEFAULT_CONTAINER_ANNOTATION } from './objects/pod-template.ts';
 import { ownerReferences } from './owner.ts';
-import { DEFAULT_CONTAINER_ANNOTATION } from './pod-template.ts';
 
 /** Where nothing is said (templates of a component that the resource no longer has). */
 const ONE_POD = { min: 1, max: 1 };

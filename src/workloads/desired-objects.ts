@@ -1,19 +1,19 @@
-import type { ManagedDeployment } from '../contract/managed-deployment.ts';
-import type { RenderConfig } from '../contract/render-config.ts';
-import { COMPONENTS, type Component } from '../domain/resource-spec.ts';
-import { autoscaler } from './autoscaler.ts';
-import { cacheDeployment, cacheService } from './cache.ts';
+import type { RenderConfig } from '../contract/render/render-config.ts';
+import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
+import { COMPONENTS, type Component } from '../domain/resource-spec/resource-spec.ts';
 import { componentDeployment, componentReplicas, componentScale } from './components.ts';
-import { databaseService, databaseStatefulSet } from './database.ts';
-import { bareDatabaseCredentials } from './database-credentials.ts';
-import { databaseVolume } from './database-volume.ts';
 import type { DesiredContext, DesiredObject, KubeObject, PodTemplates, Replicas } from './desired-object.ts';
-import { disruptionBudget } from './disruption-budget.ts';
-import { appPolicy, cachePolicy, databasePolicy } from './network-policies.ts';
+import { autoscaler } from './objects/autoscaler.ts';
+import { cacheDeployment, cacheService } from './objects/cache.ts';
+import { databaseService, databaseStatefulSet } from './objects/database.ts';
+import { bareDatabaseCredentials } from './objects/database-credentials.ts';
+import { databaseVolume } from './objects/database-volume.ts';
+import { disruptionBudget } from './objects/disruption-budget.ts';
+import { appPolicy, cachePolicy, databasePolicy } from './objects/network-policies.ts';
+import { route } from './objects/routing.ts';
+import { appService } from './objects/service.ts';
+import { serviceAccount } from './objects/service-account.ts';
 import { ownsData } from './owner.ts';
-import { route } from './routing.ts';
-import { appService } from './service.ts';
-import { serviceAccount } from './service-account.ts';
 
 /** An object that is applied and owned: the rule. */
 function applied(object: KubeObject, more: Partial<DesiredObject> = {}): DesiredObject {

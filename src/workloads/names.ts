@@ -1,5 +1,5 @@
-import type { ManagedDeployment } from '../contract/managed-deployment.ts';
-import type { Component } from '../domain/resource-spec.ts';
+import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
+import type { Component } from '../domain/resource-spec/resource-spec.ts';
 
 /** Base name of every object of the deployment: the custom resource's own name. */
 export function app(resource: ManagedDeployment): string {

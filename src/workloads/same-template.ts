@@ -1,5 +1,5 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
-import { contentHash } from '../domain/hash.ts';
+import { contentHash } from '../domain/core/hash.ts';
 import { normalTemplate } from '../domain/kubernetes/normal-form.ts';
 import { TEMPLATE_HASH_LABEL } from './labels.ts';
 

@@ -1,7 +1,7 @@
-import type { ManagedDeployment } from '../contract/managed-deployment.ts';
-import { ANNOTATIONS, LABELS } from '../contract/names.ts';
-import { canonicalJson, contentHash } from '../domain/hash.ts';
-import { APP_CONTAINER_NAME } from '../domain/reserved.ts';
+import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
+import { ANNOTATIONS, LABELS } from '../contract/resource/names.ts';
+import { canonicalJson, contentHash } from '../domain/core/hash.ts';
+import { APP_CONTAINER_NAME } from '../domain/deployment/reserved.ts';
 import type { KubeObject, PodTemplates } from './desired-object.ts';
 import { INPUTS_HASH_LABEL, metadata, revisionLabels, TEMPLATE_HASH_LABEL } from './labels.ts';
 import { storedTemplatesName } from './names.ts';

@@ -1,8 +1,8 @@
-import type { ManagedDeployment } from '../contract/managed-deployment.ts';
-import { pullSecretName } from '../contract/names.ts';
-import { contentHash, fullHash } from '../domain/hash.ts';
+import type { ManagedDeployment } from '../contract/resource/managed-deployment.ts';
+import { pullSecretName } from '../contract/resource/names.ts';
+import { contentHash, fullHash } from '../domain/core/hash.ts';
 import { normalPodTemplate, normalResources } from '../domain/kubernetes/normal-form.ts';
-import { COMPONENTS } from '../domain/resource-spec.ts';
+import { COMPONENTS } from '../domain/resource-spec/resource-spec.ts';
 import { deploymentId } from './labels.ts';
 
 /** How the parts that may be spelled in several ways are put into the inputs. */

@@ -1,4 +1,4 @@
-import type { ResourceSpec } from '../../src/domain/resource-spec.ts';
+import type { ResourceSpec } from '../../src/domain/resource-spec/resource-spec.ts';
 
 /** Every field of resource_spec, every kind of volume, every member of mounts and containers, at once. */
 export const fullResourceSpec = {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import { fewestConnections, podsWithSurge } from '../../src/domain/connection-budget.ts';
-import { largestScales } from '../../src/domain/effective-spec.ts';
+import { isReservedMetadataKey } from '../../src/domain/deployment/reserved.ts';
+import { DEPLOYMENT_TYPES } from '../../src/domain/deployment/source.ts';
 import type { Container } from '../../src/domain/kubernetes/container.ts';
 import type { Volume } from '../../src/domain/kubernetes/volume.ts';
-import { isReservedMetadataKey } from '../../src/domain/reserved.ts';
-import type { ResourceSpec, ResourceSpecField } from '../../src/domain/resource-spec.ts';
-import { DEPLOYMENT_TYPES } from '../../src/domain/source.ts';
+import { fewestConnections, podsWithSurge } from '../../src/domain/resource-spec/connection-budget.ts';
+import { largestScales } from '../../src/domain/resource-spec/effective-spec.ts';
+import type { ResourceSpec, ResourceSpecField } from '../../src/domain/resource-spec/resource-spec.ts';
 import { type ContainerDraft, containerDrafts } from './containers.ts';
 import {
   annotationValue,

@@ -20,7 +20,7 @@ export interface Cost {
 
 const NOT_BUSY = new Set(['(idle)', '(program)', '(root)']);
 
-/** `src/api/auth.ts` or `node_modules/fastify`: where a file belongs. */
+/** `src/hub/api/core/auth.ts` or `node_modules/fastify`: where a file belongs. */
 function placeOf(url: string): string {
   const modules = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1];
   if (modules !== undefined) return modules;

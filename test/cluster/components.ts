@@ -2,7 +2,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NODE_OF_BUILDS } from '../../src/contract/names.ts';
+import { NODE_OF_BUILDS } from '../../src/contract/resource/names.ts';
 import { type ClusterRecord, type ComponentName, componentNames, paths } from './layout.ts';
 import type { ProcessSpec } from './processes.ts';
 

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openDatabase } from '../../src/store/database.ts';
-import { findDeployment } from '../../src/store/deployments.ts';
-import { checkMigrated } from '../../src/store/migrate.ts';
+import { openDatabase } from '../../src/hub/store/core/database.ts';
+import { checkMigrated } from '../../src/hub/store/core/migrate.ts';
+import { findDeployment } from '../../src/hub/store/deployments/deployments.ts';
 import { shellBlocks } from '../docs/pages.ts';
 import {
   insert,

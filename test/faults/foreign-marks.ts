@@ -1,9 +1,10 @@
 /** What another manager has put on our objects: it has to be there in the end as well (O7). */
-import { LABELS } from '../../src/contract/names.ts';
-import { isKubeError } from '../../src/kube/errors.ts';
-import type { UntypedObject } from '../../src/kube/object.ts';
-import { RESOURCES, type Resource } from '../../src/kube/resources.ts';
-import { WITNESS_LABEL } from '../../src/workloads/secret-witness.ts';
+
+import { isKubeError } from '../../src/cluster/kube/client/errors.ts';
+import type { UntypedObject } from '../../src/cluster/kube/client/object.ts';
+import { RESOURCES, type Resource } from '../../src/cluster/kube/client/resources.ts';
+import { LABELS } from '../../src/contract/resource/names.ts';
+import { WITNESS_LABEL } from '../../src/workloads/objects/secret-sentinel.ts';
 import { MADE_KINDS } from './kinds.ts';
 import type { FaultWorld } from './world.ts';
 

@@ -1,8 +1,9 @@
 /** What there would be of a deployment if all were made now of its record, and what there is instead (O1, where no run without a fault is compared). */
-import { LABELS } from '../../src/contract/names.ts';
-import { subsetDiff } from '../../src/kube/compare.ts';
-import type { KubeObject, UntypedObject } from '../../src/kube/object.ts';
-import { RESOURCES, type Resource } from '../../src/kube/resources.ts';
+
+import type { KubeObject, UntypedObject } from '../../src/cluster/kube/client/object.ts';
+import { RESOURCES, type Resource } from '../../src/cluster/kube/client/resources.ts';
+import { subsetDiff } from '../../src/cluster/kube/compare/compare.ts';
+import { LABELS } from '../../src/contract/resource/names.ts';
 import { berthClient } from '../integration/harness/berth-setup.ts';
 import { MADE_KINDS } from './kinds.ts';
 import type { FaultWorld } from './world.ts';

@@ -1,8 +1,9 @@
 /** Notes every generation and active revision that goes back, in the database and in the cluster: none is sampled (O3). */
-import type { ManagedDeployment } from '../../src/contract/managed-deployment.ts';
-import type { UntypedObject } from '../../src/kube/object.ts';
-import { Reflector } from '../../src/kube/reflector.ts';
-import { RESOURCES } from '../../src/kube/resources.ts';
+
+import { Reflector } from '../../src/cluster/kube/cache/reflector.ts';
+import type { UntypedObject } from '../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../src/cluster/kube/client/resources.ts';
+import type { ManagedDeployment } from '../../src/contract/resource/managed-deployment.ts';
 import type { FaultWorld } from './world.ts';
 
 const SYNC_MS = 30_000;

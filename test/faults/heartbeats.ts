@@ -21,7 +21,7 @@ const WRITE =
 
 /**
  * Run by the clock or with every call, and write only what is due: branches to look at, when a key was used, what the hub
- * does every hour (store/housekeeping.ts).
+ * does every hour (hub/store/core/housekeeping.ts).
  */
 const PERIODIC =
   /next_poll_at <= now\(\)|set "last_used_at" = now\(\)|WHERE ctid = ANY|interval '12 hours'|AS logged WHERE age/i;

@@ -1,5 +1,5 @@
 /** Kinds of objects that are looked at, in one place for oracles and benches. Events and leases go by themselves. */
-import { RESOURCES, type Resource } from '../../src/kube/resources.ts';
+import { RESOURCES, type Resource } from '../../src/cluster/kube/client/resources.ts';
 
 /** What Berth makes itself. Events are left out: how often something is told is no object's matter. */
 export const MADE_KINDS: readonly Resource[] = [

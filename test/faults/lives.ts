@@ -1,7 +1,8 @@
 /** How often each object was created and deleted, as watches tell it: also what was carried out for a process that is gone (O2). */
-import type { UntypedObject } from '../../src/kube/object.ts';
-import { Reflector } from '../../src/kube/reflector.ts';
-import { RESOURCES } from '../../src/kube/resources.ts';
+
+import { Reflector } from '../../src/cluster/kube/cache/reflector.ts';
+import type { UntypedObject } from '../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../src/cluster/kube/client/resources.ts';
 import { maskedName } from './effects.ts';
 import { MADE_KINDS } from './kinds.ts';
 import type { FaultWorld } from './world.ts';

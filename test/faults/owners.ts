@@ -1,7 +1,8 @@
 /** Objects of deployments that nobody owns any more, and owners that have gone (O4). */
-import { LABELS } from '../../src/contract/names.ts';
-import type { UntypedObject } from '../../src/kube/object.ts';
-import { RESOURCES, type Resource } from '../../src/kube/resources.ts';
+
+import type { UntypedObject } from '../../src/cluster/kube/client/object.ts';
+import { RESOURCES, type Resource } from '../../src/cluster/kube/client/resources.ts';
+import { LABELS } from '../../src/contract/resource/names.ts';
 import { DEPLOYMENT_KINDS } from './kinds.ts';
 import type { FaultWorld } from './world.ts';
 

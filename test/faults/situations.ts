@@ -1,8 +1,8 @@
 /** Situations, traps and looks that plans of several kinds share. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { appName } from '../../src/contract/names.ts';
-import type { UntypedObject } from '../../src/kube/object.ts';
-import type { Resource } from '../../src/kube/resources.ts';
+import type { UntypedObject } from '../../src/cluster/kube/client/object.ts';
+import type { Resource } from '../../src/cluster/kube/client/resources.ts';
+import { appName } from '../../src/contract/resource/names.ts';
 import { waitFor } from '../cluster/wait.ts';
 import { isReady } from '../integration/harness/berth-setup.ts';
 import { smallDeployment } from '../integration/harness/samples.ts';

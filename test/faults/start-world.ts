@@ -1,6 +1,6 @@
 /** Starts a whole Berth behind three proxies. */
 import pg from 'pg';
-import { createKubeClient } from '../../src/kube/client.ts';
+import { createKubeClient } from '../../src/cluster/kube/client/client.ts';
 import type { KubectlAccess } from '../cluster/kubectl.ts';
 import { freePorts } from '../cluster/ports.ts';
 import type { LocalPostgres } from '../cluster/postgres.ts';

@@ -1,5 +1,5 @@
 /** What is in the database, as two runs of one workload can be compared (O1). */
-import { isTerminal, REVISION_STATUSES } from '../../src/domain/states.ts';
+import { isTerminal, REVISION_STATUSES } from '../../src/domain/revision/states.ts';
 import type { FaultWorld } from './world.ts';
 
 interface Row extends Record<string, unknown> {

@@ -1,7 +1,8 @@
 /** What is there, in a form in which two runs of one workload can be compared. */
-import { LABELS } from '../../src/contract/names.ts';
-import type { UntypedObject } from '../../src/kube/object.ts';
-import { RESOURCES } from '../../src/kube/resources.ts';
+
+import type { UntypedObject } from '../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../src/cluster/kube/client/resources.ts';
+import { LABELS } from '../../src/contract/resource/names.ts';
 import { DEPLOYMENT_KINDS } from './kinds.ts';
 import { idsOf, rowsOf } from './state-rows.ts';
 import { comparableData } from './walk/secret-data.ts';

@@ -1,8 +1,8 @@
 /** A whole Berth behind three proxies, as plans and the runner have it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import type { KubeClient } from '../../src/kube/client.ts';
-import { RESOURCES } from '../../src/kube/resources.ts';
+import type { KubeClient } from '../../src/cluster/kube/client/client.ts';
+import { RESOURCES } from '../../src/cluster/kube/client/resources.ts';
 import { type KubectlAccess, kubectl } from '../cluster/kubectl.ts';
 import type { LocalPostgres } from '../cluster/postgres.ts';
 import { waitFor } from '../cluster/wait.ts';

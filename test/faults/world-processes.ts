@@ -1,6 +1,6 @@
 /** The processes of a world: each led through ports of its own at the proxies, told apart by its name there. */
-import type { KubeClient } from '../../src/kube/client.ts';
-import { RESOURCES } from '../../src/kube/resources.ts';
+import type { KubeClient } from '../../src/cluster/kube/client/client.ts';
+import { RESOURCES } from '../../src/cluster/kube/client/resources.ts';
 import { logPath } from '../cluster/processes.ts';
 import { logSize, logText } from '../installation/log-file.ts';
 import type { PreparedBerth } from '../integration/harness/berth-setup.ts';

@@ -1,5 +1,5 @@
 /** A whole Berth behind the proxies, each role in a process of its own that a plan can kill, stop and start. */
-import type { KubeClient } from '../../src/kube/client.ts';
+import type { KubeClient } from '../../src/cluster/kube/client/client.ts';
 import type { LocalPostgres } from '../cluster/postgres.ts';
 import type { Answer, BerthClient, DeploymentAnswer } from '../integration/harness/berth-setup.ts';
 import type { Fault } from './last-fault.ts';

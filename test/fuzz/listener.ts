@@ -1,12 +1,13 @@
 /** A listener of the platform that sees the cluster of every deployment, and no pod: so logs are answered at once. */
-import type { ApiDeps } from '../../src/api/deps.ts';
-import { createWorkHints } from '../../src/api/work-hints.ts';
-import { LOG_ABILITIES } from '../../src/domain/log-query.ts';
-import { PLATFORM_LISTENER_ID } from '../../src/domain/source.ts';
-import { createHubClient, HubError } from '../../src/listener/hub-client.ts';
-import { type Inject, inProcessTransport } from '../../src/listener/hub-transport.ts';
-import { hashApiKey } from '../../src/store/api-keys.ts';
-import { listenForWork } from '../../src/store/notifications.ts';
+
+import { createHubClient, HubError } from '../../src/cluster/listener/session/hub-client.ts';
+import { type Inject, inProcessTransport } from '../../src/cluster/listener/session/hub-transport.ts';
+import { LOG_ABILITIES } from '../../src/domain/core/log-query.ts';
+import { PLATFORM_LISTENER_ID } from '../../src/domain/deployment/source.ts';
+import type { ApiDeps } from '../../src/hub/api/core/deps.ts';
+import { createWorkHints } from '../../src/hub/api/listeners/work-hints.ts';
+import { listenForWork } from '../../src/hub/store/core/notifications.ts';
+import { hashApiKey } from '../../src/hub/store/tenancy/api-keys.ts';
 import type { ApiFixture } from '../integration/harness/api.ts';
 
 const KEY = 'internal-key-of-the-fuzzing';

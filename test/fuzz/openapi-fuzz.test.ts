@@ -5,8 +5,8 @@
  * `npm run fuzz -- --seconds N` runs longer, with another seed each time.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type OpenApiDocument, operationsOf } from '../../src/api/openapi-types.ts';
-import type { GitHost } from '../../src/domain/git-host.ts';
+import type { GitHost } from '../../src/domain/builds/git-host.ts';
+import { type OpenApiDocument, operationsOf } from '../../src/hub/api/openapi/openapi-types.ts';
 import { type ApiFixture, startApi } from '../integration/harness/api.ts';
 import { asToml, inventory } from './inventory.ts';
 import { forListener, startListener } from './listener.ts';

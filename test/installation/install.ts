@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
-import { describeRight } from '../../src/kube/rights.ts';
+import { describeRight } from '../../src/cluster/kube/client/rights.ts';
 import { type KubectlAccess, kubectl, writeServiceAccountKubeconfig } from '../cluster/kubectl.ts';
 
 /** Berth's own namespace, as in manifests/. */

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NODE_OF_BUILDS } from '../../src/contract/names.ts';
+import { NODE_OF_BUILDS } from '../../src/contract/resource/names.ts';
 import type { LocalBuildkit } from '../cluster/images/buildkit.ts';
 import { type KubectlAccess, kubectl, writeServiceAccountKubeconfig } from '../cluster/kubectl.ts';
 import { type BerthProcess, startBerth } from './berth-process.ts';

@@ -2,10 +2,10 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { clientCommand } from '../../src/client/command.ts';
-import { CLIENT_COMMANDS } from '../../src/client/names.ts';
-import { clientSettings, SETTINGS } from '../../src/config.ts';
-import { serverCommand } from '../../src/server-command.ts';
+import { clientCommand } from '../../src/cli/client/command.ts';
+import { CLIENT_COMMANDS } from '../../src/cli/client/command-names.ts';
+import { serverCommand } from '../../src/cli/server-command.ts';
+import { clientSettings, SETTINGS } from '../../src/config/index.ts';
 import { allShellBlocks, pages, root, shellBlocks, textOf } from '../docs/pages.ts';
 
 /** What a test on one machine does not have. */

@@ -1,4 +1,4 @@
-import { mayComeFromApp } from '../exporter-variables.ts';
+import { mayComeFromApp } from '../resource-spec/exporter-variables.ts';
 import { parseImageReference } from './image.ts';
 import { normalCores, normalQuantity } from './normal-quantity.ts';
 import { VOLUME_KINDS } from './volume.ts';
@@ -115,7 +115,7 @@ const MOUNT = fieldsOf({
 
 const SYS_ADMIN = ['SYS_ADMIN', 'CAP_SYS_ADMIN'];
 
-/** Berth fills in `allowPrivilegeEscalation: false` and `drop: [ALL]` (workloads/security.ts): these are defaults too. */
+/** Berth fills in `allowPrivilegeEscalation: false` and `drop: [ALL]` (workloads/objects/security.ts): these are defaults too. */
 const SECURITY = unlessEmpty((value) => {
   const form = fieldsOf({
     privileged: unlessFalse,

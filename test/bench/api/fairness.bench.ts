@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { PLATFORM_LISTENER_ID } from '../../../src/domain/source.ts';
+import { PLATFORM_LISTENER_ID } from '../../../src/domain/deployment/source.ts';
 import type { Bench, Sample, Sides } from '../bench.ts';
 import type { Load, LoadResult } from '../load/load.ts';
 import { quantile } from '../statistics.ts';

@@ -8,8 +8,8 @@
 import { readFileSync } from 'node:fs';
 import { fastify } from 'fastify';
 import pg from 'pg';
-import { uuidv7 } from '../../../src/domain/id.ts';
-import { giveBackMemory } from '../../../src/idle-memory.ts';
+import { giveBackMemory } from '../../../src/app/memory/idle-memory.ts';
+import { uuidv7 } from '../../../src/domain/core/id.ts';
 import { type Script, type ScriptStatement, valuesFor } from './floor-script.ts';
 
 export interface FloorRoute {

@@ -4,7 +4,7 @@ import { mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import type { Logger } from '../../../src/domain/logger.ts';
+import type { Logger } from '../../../src/domain/core/logger.ts';
 import { ordinaryDatabase } from '../../cluster/ordinary-database.ts';
 import { type LocalPostgres, startPostgres } from '../../cluster/postgres.ts';
 import { runningPid, startWatchdog } from '../../cluster/processes.ts';
@@ -54,7 +54,7 @@ export const postgresOf = (context: BenchContext): Promise<LocalPostgres> =>
   });
 
 /** Of the checkout that is measured. */
-type Migrations = Pick<typeof import('../../../src/store/migrate.ts'), 'migrate'>;
+type Migrations = Pick<typeof import('../../../src/hub/store/core/migrate.ts'), 'migrate'>;
 
 const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -87,7 +87,7 @@ export async function prepareHub(context: BenchContext): Promise<BenchHub> {
     watchdog.release();
   };
   try {
-    const { migrate } = (await import(join(context.root, 'src/store/migrate.ts'))) as Migrations;
+    const { migrate } = (await import(join(context.root, 'src/hub/store/core/migrate.ts'))) as Migrations;
     await migrate(database.url, SILENT);
     await client.connect();
     await client.query("SET berth.tenant_id = '*'");

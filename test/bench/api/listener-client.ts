@@ -1,7 +1,7 @@
 /** A listener as the hub sees it: holds its lease, waits for work, says that it was applied. It has no cluster. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { loadConfig } from '../../../src/config.ts';
-import { MAX_WAIT_SECONDS, type WorkItem } from '../../../src/contract/work-protocol.ts';
+import { loadConfig } from '../../../src/config/index.ts';
+import { MAX_WAIT_SECONDS, type WorkItem } from '../../../src/contract/protocol/work-protocol.ts';
 import { call } from './bodies.ts';
 
 export interface ListenerClient {

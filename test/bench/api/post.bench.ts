@@ -1,4 +1,4 @@
-import { PLATFORM_LISTENER_ID } from '../../../src/domain/source.ts';
+import { PLATFORM_LISTENER_ID } from '../../../src/domain/deployment/source.ts';
 import type { Bench } from '../bench.ts';
 import { create, DEPLOYMENT_JSON, PATH } from './bodies.ts';
 import { checkSizes, scriptOf, startFloor } from './floor.ts';

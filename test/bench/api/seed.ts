@@ -1,13 +1,16 @@
 /** Many deployments at once, past the API: rows as it would have written them. */
 import { join } from 'node:path';
-import { uuidv7 } from '../../../src/domain/id.ts';
+import { uuidv7 } from '../../../src/domain/core/id.ts';
 import { DEPLOYMENT } from './bodies.ts';
 import type { BenchHub } from './hub.ts';
 
 const BATCH = 5000;
 
 /** Of the checkout that is measured: it has to open what was sealed. */
-type SecretBoxes = Pick<typeof import('../../../src/store/secret-box.ts'), 'createSecretBox' | 'sealSecrets'>;
+type SecretBoxes = Pick<
+  typeof import('../../../src/hub/store/secrets/secret-box.ts'),
+  'createSecretBox' | 'sealSecrets'
+>;
 
 /** Columns that can be written: others may come with later schemas, some are computed. */
 const COLUMNS = `
@@ -56,7 +59,7 @@ export async function seedDeployments(
   prefix = 'seeded',
 ): Promise<string[]> {
   const { createSecretBox, sealSecrets } = (await import(
-    join(hub.root, 'src/store/secret-box.ts')
+    join(hub.root, 'src/hub/store/secrets/secret-box.ts')
   )) as SecretBoxes;
   const box = createSecretBox({ keys: [hub.encryptionKey], primary: hub.encryptionKey.id });
   const [original] = await hub.sql<Original>(

@@ -1,10 +1,11 @@
 /** What a bench sees of deployments in the cluster, by watches: when which object came, and how it is now. */
-import type { ManagedDeployment } from '../../../src/contract/managed-deployment.ts';
-import { LABELS } from '../../../src/contract/names.ts';
-import type { KubeClient } from '../../../src/kube/client.ts';
-import { controllerOf, type UntypedObject } from '../../../src/kube/object.ts';
-import { Reflector } from '../../../src/kube/reflector.ts';
-import { RESOURCES, type Resource } from '../../../src/kube/resources.ts';
+
+import { Reflector } from '../../../src/cluster/kube/cache/reflector.ts';
+import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import { controllerOf, type UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';
+import type { ManagedDeployment } from '../../../src/contract/resource/managed-deployment.ts';
+import { LABELS } from '../../../src/contract/resource/names.ts';
 import { MADE_KINDS } from '../../faults/kinds.ts';
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

@@ -1,6 +1,6 @@
 /** A whole Berth for a bench: API, listener and operator, each in a process of its own, in a namespace of its own. */
 import pg from 'pg';
-import { createKubeClient, type KubeClient } from '../../../src/kube/client.ts';
+import { createKubeClient, type KubeClient } from '../../../src/cluster/kube/client/client.ts';
 import type { KubectlAccess } from '../../cluster/kubectl.ts';
 import { type ComponentName, startOrder } from '../../cluster/layout.ts';
 import { runningPid } from '../../cluster/processes.ts';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubeObject } from '../../../src/kube/object.ts';
-import { RESOURCES } from '../../../src/kube/resources.ts';
+import type { KubeObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { kubectl } from '../../cluster/kubectl.ts';
 import { CONNECTIONS } from '../api/measure.ts';
 import type { Bench, Sample } from '../bench.ts';

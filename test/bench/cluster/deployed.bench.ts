@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LABELS } from '../../../src/contract/names.ts';
+import { LABELS } from '../../../src/contract/resource/names.ts';
 import { call, PATH } from '../api/bodies.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { isApi, isAvailable, isSettled, resourceOf } from './apps.ts';

@@ -1,6 +1,6 @@
-import type { UntypedObject } from '../../../src/kube/object.ts';
-import { RESOURCES, type Resource } from '../../../src/kube/resources.ts';
-import { isSecretWitness } from '../../../src/workloads/secret-witness.ts';
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';
+import { isSecretWitness } from '../../../src/workloads/objects/secret-sentinel.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import type { Bench, Sample } from '../bench.ts';
 import { type Apps, isApi, isAvailable, isSettled, type SeenApp } from './apps.ts';

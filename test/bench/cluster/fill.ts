@@ -1,7 +1,7 @@
 /** Many deployments at once: their creation and their end. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LABELS, MANAGED_BY } from '../../../src/contract/names.ts';
-import { RESOURCES, resourcePath } from '../../../src/kube/resources.ts';
+import { RESOURCES, resourcePath } from '../../../src/cluster/kube/client/resources.ts';
+import { LABELS, MANAGED_BY } from '../../../src/contract/resource/names.ts';
 import { MADE_KINDS } from '../../faults/kinds.ts';
 import { PATH } from '../api/bodies.ts';
 import { CONNECTIONS } from '../api/measure.ts';

@@ -4,8 +4,8 @@
  *   node lists-floor.ts < LISTS      prints when it asked, all kinds at once, and when it had all
  */
 import { text } from 'node:stream/consumers';
-import { createKubeClient } from '../../../src/kube/client.ts';
-import { RESOURCES, resourcePath } from '../../../src/kube/resources.ts';
+import { createKubeClient } from '../../../src/cluster/kube/client/client.ts';
+import { RESOURCES, resourcePath } from '../../../src/cluster/kube/client/resources.ts';
 
 export interface FloorList {
   /** Of who has listed it. */

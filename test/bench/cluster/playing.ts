@@ -1,13 +1,14 @@
 /** The writes of a recording again, under other names: what floors send. */
-import { uuidv7 } from '../../../src/domain/id.ts';
-import { NOBODY } from '../../../src/domain/turns.ts';
-import type { KubeClient } from '../../../src/kube/client.ts';
-import { Limiter } from '../../../src/kube/limiter.ts';
-import type { KubeObject } from '../../../src/kube/object.ts';
-import { onBehalfOf } from '../../../src/kube/on-behalf.ts';
-import { ITEMS_AT_ONCE } from '../../../src/listener/act.ts';
-import { ITEMS_OF_ONE_TENANT } from '../../../src/listener/work-table.ts';
-import { LOOKS_AT_ONCE, LOOKS_OF_ONE_TENANT } from '../../../src/operator/operator.ts';
+
+import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import type { KubeObject } from '../../../src/cluster/kube/client/object.ts';
+import { onBehalfOf } from '../../../src/cluster/kube/transport/flow-context.ts';
+import { Limiter } from '../../../src/cluster/kube/transport/limiter.ts';
+import { ITEMS_AT_ONCE } from '../../../src/cluster/listener/act.ts';
+import { ITEMS_OF_ONE_TENANT } from '../../../src/cluster/listener/apply/work-table.ts';
+import { LOOKS_AT_ONCE, LOOKS_OF_ONE_TENANT } from '../../../src/cluster/operator/operator.ts';
+import { uuidv7 } from '../../../src/domain/core/id.ts';
+import { NOBODY } from '../../../src/domain/scheduling/turns.ts';
 import { CLUSTER_ROLES, type ClusterBerth, type ClusterRole } from './berth.ts';
 import type { Recording, Step } from './recording.ts';
 

@@ -1,6 +1,6 @@
 /** What the way from a POST to a settled deployment writes, as it was seen. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubeObject } from '../../../src/kube/object.ts';
+import type { KubeObject } from '../../../src/cluster/kube/client/object.ts';
 import { isKubernetesHeartbeat } from '../../faults/heartbeats.ts';
 import type { KubernetesExchange, KubernetesProxy } from '../../faults/proxies/kubernetes-traffic.ts';
 import { Apps, isSettled, resourceOf } from './apps.ts';

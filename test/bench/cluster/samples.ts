@@ -1,5 +1,5 @@
 /** What the benches of the cluster create. */
-import { EXTERNAL_CACHE_SECRET, EXTERNAL_DATABASE_SECRET } from '../../../src/contract/to-resource.ts';
+import { EXTERNAL_CACHE_SECRET, EXTERNAL_DATABASE_SECRET } from '../../../src/contract/render/to-resource.ts';
 import { NAME } from '../load/load.ts';
 
 /** @param pods of each component; 0: everything is there, and nothing runs */

@@ -1,6 +1,6 @@
 /** Single creations of one tenant beside a crowd of another's, and alone. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LABELS } from '../../../src/contract/names.ts';
+import { LABELS } from '../../../src/contract/resource/names.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { isSettled, resourceOf } from './apps.ts';
 import { body } from './samples.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LABELS } from '../../../src/contract/names.ts';
-import type { UntypedObject } from '../../../src/kube/object.ts';
-import { RESOURCES } from '../../../src/kube/resources.ts';
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import { LABELS } from '../../../src/contract/resource/names.ts';
 import type { Bench, Measure, Sample } from '../bench.ts';
 import { summarise } from '../statistics.ts';
 import { Apps, isApi, isAvailable, isSettled, type SeenApp } from './apps.ts';

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { authority } from '../../unit/kube/self-signed.ts';
+import { authority } from '../../unit/cluster/kube/self-signed.ts';
 import { BinariesMissingError } from '../binaries.ts';
 import { freePorts } from '../ports.ts';
 import { startWatchdog } from '../processes.ts';

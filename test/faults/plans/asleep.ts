@@ -1,6 +1,6 @@
 /** A process that sleeps at one of its writes while the world goes on without it, and what it does when it wakes. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RESOURCES } from '../../../src/kube/resources.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { kubernetesEffect } from '../effects.ts';
 import { insistOk } from '../insist.ts';

@@ -4,7 +4,7 @@
  * So the measure is a crowd that Berth has nothing to do with, as large, and failing as often.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { appName } from '../../../src/contract/names.ts';
+import { appName } from '../../../src/contract/resource/names.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { isReady } from '../../integration/harness/berth-setup.ts';
 import type { FaultPlan, TellFigure, Violation } from '../plan.ts';

@@ -1,5 +1,5 @@
 /** Very many events: memory is bounded, and the others do not feel it. */
-import { RESOURCES } from '../../../src/kube/resources.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { FaultWorld } from '../world.ts';
 import { byClients, CLIENTS } from './by-clients.ts';

@@ -1,5 +1,5 @@
 /** DELETE in the middle of a creation, and the same name again in the middle of a deletion: nothing is left, nothing is mixed up. */
-import { RESOURCES } from '../../../src/kube/resources.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import { type Effect, effectName, hubEffect, kubernetesEffect, Occurrences } from '../effects.ts';

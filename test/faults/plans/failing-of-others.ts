@@ -1,6 +1,6 @@
 /** Deployments that fail and that Berth has nothing to do with: what they cost a machine is nobody's starving. */
-import type { KubeObject, UntypedObject } from '../../../src/kube/object.ts';
-import { RESOURCES } from '../../../src/kube/resources.ts';
+import type { KubeObject, UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import type { FaultWorld } from '../world.ts';
 import { byClients } from './by-clients.ts';

@@ -1,8 +1,8 @@
 /** Deployments that fail, and go on failing: a revision that has failed is at rest, and nobody starves beside it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KubeError } from '../../../src/kube/errors.ts';
-import { RESOURCES } from '../../../src/kube/resources.ts';
-import type { ObservedPod } from '../../../src/operator/observed.ts';
+import { KubeError } from '../../../src/cluster/kube/client/errors.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import type { ObservedPod } from '../../../src/cluster/operator/observed.ts';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import { insistOk } from '../insist.ts';
 import type { TellFigure } from '../plan.ts';

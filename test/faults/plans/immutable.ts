@@ -1,8 +1,9 @@
 /** What cannot be changed has become another, or a stranger has the name: refused or replaced, and no data is lost. */
-import { appName, FIELD_MANAGERS } from '../../../src/contract/names.ts';
-import type { Reason } from '../../../src/domain/conditions.ts';
-import type { UntypedObject } from '../../../src/kube/object.ts';
-import { apiVersionOf, RESOURCES, type Resource } from '../../../src/kube/resources.ts';
+
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { apiVersionOf, RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';
+import { appName, FIELD_MANAGERS } from '../../../src/contract/resource/names.ts';
+import type { Reason } from '../../../src/domain/conditions/conditions.ts';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import { broken, change, imageOf, live, standing, startAnew, within } from '../situations.ts';

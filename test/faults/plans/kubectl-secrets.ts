@@ -1,8 +1,9 @@
 /** Somebody deletes a Secret of a deployment. Nobody may watch Secrets: their witness tells it (decision 0023). */
-import { appName, LABELS } from '../../../src/contract/names.ts';
-import type { UntypedObject } from '../../../src/kube/object.ts';
-import { RESOURCES } from '../../../src/kube/resources.ts';
-import { WITNESS_LABEL } from '../../../src/workloads/secret-witness.ts';
+
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import { appName, LABELS } from '../../../src/contract/resource/names.ts';
+import { WITNESS_LABEL } from '../../../src/workloads/objects/secret-sentinel.ts';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import { SETTLED_MS } from '../record.ts';

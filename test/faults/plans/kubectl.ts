@@ -1,7 +1,8 @@
 /** What people do with kubectl to the objects of a deployment: put back, kept, made again, left alone. */
-import { LABELS } from '../../../src/contract/names.ts';
-import type { UntypedObject } from '../../../src/kube/object.ts';
-import { RESOURCES, type Resource } from '../../../src/kube/resources.ts';
+
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';
+import { LABELS } from '../../../src/contract/resource/names.ts';
 import { markForeign } from '../foreign-marks.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import {

@@ -1,6 +1,6 @@
 /** A process starts, and the streams by which it lists break off: it has the whole of each kind before it acts. */
-import type { UntypedObject } from '../../../src/kube/object.ts';
-import { RESOURCES } from '../../../src/kube/resources.ts';
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import { kubernetesEffect } from '../effects.ts';
 import type { FaultPlan, Violation, Workload } from '../plan.ts';
 import { isStreamedList } from '../proxies/kubernetes-request.ts';

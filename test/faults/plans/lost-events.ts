@@ -1,7 +1,8 @@
 /** Events that a role is never told of: what Berth does without them, and when it hears of the rest. */
-import type { KubeObject, UntypedObject } from '../../../src/kube/object.ts';
-import { Reflector } from '../../../src/kube/reflector.ts';
-import { RESOURCES, type Resource } from '../../../src/kube/resources.ts';
+
+import { Reflector } from '../../../src/cluster/kube/cache/reflector.ts';
+import type { KubeObject, UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES, type Resource } from '../../../src/cluster/kube/client/resources.ts';
 import { EffectNotMet } from '../kill-plans.ts';
 import type { FaultPlan, Violation, Workload } from '../plan.ts';
 import type { KubernetesRequest, WatchEvent } from '../proxies/kubernetes-traffic.ts';

@@ -1,8 +1,8 @@
 /** What a role sees of the cluster is older than what it has written, or than what the API server has. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ANNOTATIONS, appName } from '../../../src/contract/names.ts';
-import type { UntypedObject } from '../../../src/kube/object.ts';
-import { RESOURCES } from '../../../src/kube/resources.ts';
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import { ANNOTATIONS, appName } from '../../../src/contract/resource/names.ts';
 import { smallDeployment } from '../../integration/harness/samples.ts';
 import { kubernetesEffect } from '../effects.ts';
 import { insistOk } from '../insist.ts';

@@ -20,7 +20,7 @@ const API = 'api';
 /** Statements are given up after 10 s, connections after 5 s; the API waits for neither any longer. */
 const ANSWERED_WITHIN_MS = 20_000;
 const DOWN_MS = 3_000;
-/** Tries to connect have pauses of up to 10 s (src/store/notifications.ts). */
+/** Tries to connect have pauses of up to 10 s (src/hub/store/core/notifications.ts). */
 const ARMED_WITHIN_S = 15;
 
 const BREAKS: Readonly<Record<string, Moment>> = {

@@ -88,7 +88,7 @@ export function blindTries(tries: readonly KubernetesExchange[], { told, asked }
 }
 
 /**
- * What was refused as it stands is tried again after 2.5 to 5 s, and then after 5 to 10 s (src/operator/refusals.ts):
+ * What was refused as it stands is tried again after 2.5 to 5 s, and then after 5 to 10 s (src/cluster/operator/act/refusals.ts):
  * three times within the first 15 s at most, whatever happens meanwhile.
  */
 const REFUSED_TRIES = 3;

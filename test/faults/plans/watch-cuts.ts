@@ -1,7 +1,8 @@
 /** Every watch is broken off by its first event, in five ways. */
-import { LABELS, MANAGED_BY } from '../../../src/contract/names.ts';
-import type { UntypedObject } from '../../../src/kube/object.ts';
-import { RESOURCES } from '../../../src/kube/resources.ts';
+
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import { LABELS, MANAGED_BY } from '../../../src/contract/resource/names.ts';
 import type { FaultPlan, Violation, Workload } from '../plan.ts';
 import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
 import { SETTLED_MS } from '../record.ts';

@@ -1,5 +1,5 @@
 /** Watches fall silent; watch-cuts.ts: they break off, or lose their place; list-cuts.ts: as what was there comes; lost-events.ts: and an event with it. */
-import { RESOURCES } from '../../../src/kube/resources.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 import type { FaultPlan, Violation } from '../plan.ts';
 import type { KubernetesRequest } from '../proxies/kubernetes-traffic.ts';
 import { broken, change, imageOf, isThere, standing, within } from '../situations.ts';

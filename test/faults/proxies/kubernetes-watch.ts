@@ -1,6 +1,6 @@
 /** A watch that passes the proxy: line by line, so that rules can drop events and end it where they say. */
 import type { IncomingMessage } from 'node:http';
-import { LineSplitter } from '../../../src/kube/json-lines.ts';
+import { LineSplitter } from '../../../src/cluster/kube/transport/json-lines.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import type { KubernetesFault, KubernetesRequest, WatchEvent } from './kubernetes-traffic.ts';
 import { callRule, type RuleInForce } from './rules.ts';

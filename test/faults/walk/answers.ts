@@ -1,6 +1,6 @@
 /** The API's answers, as far as a walk reads them. */
-import type { Secret } from '../../../src/domain/deployment.ts';
-import type { ResourceSpec } from '../../../src/domain/resource-spec.ts';
+import type { Secret } from '../../../src/domain/deployment/deployment.ts';
+import type { ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
 import type { LaneIdentity, PatchOfWalk, WalkRecord } from './record.ts';
 import type { WalkWorld } from './world.ts';
 

@@ -1,7 +1,8 @@
 /** What the cluster holds of one deployment, in a form in which two of them can be compared. */
-import { ANNOTATIONS, LABELS } from '../../../src/contract/names.ts';
-import type { UntypedObject } from '../../../src/kube/object.ts';
-import { RESOURCES } from '../../../src/kube/resources.ts';
+
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import { ANNOTATIONS, LABELS } from '../../../src/contract/resource/names.ts';
 import { INPUTS_HASH_LABEL, TEMPLATE_HASH_LABEL } from '../../../src/workloads/labels.ts';
 import { canonical, type WalkDeployment } from './answers.ts';
 import { comparableData, isEnvironment } from './secret-data.ts';

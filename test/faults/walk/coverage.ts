@@ -1,5 +1,5 @@
 /** What a walk has been through: kinds of moves, fields of resource_spec, fields that make a revision. */
-import { RESOURCE_SPEC_FIELDS, resourceSpecSchema } from '../../../src/domain/resource-spec.ts';
+import { RESOURCE_SPEC_FIELDS, resourceSpecSchema } from '../../../src/domain/resource-spec/resource-spec.ts';
 import { canonical } from './answers.ts';
 import type { WalkRecord, WalkStep } from './record.ts';
 import { schemaLeaves, valueLeaves } from './spec-paths.ts';

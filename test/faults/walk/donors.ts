@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../../../src/domain/resource-spec.ts';
+import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
 import { fullResourceSpec, validResourceSpec } from '../../arbitraries/resource-spec.ts';
 import type { Random } from './random.ts';
 

@@ -2,9 +2,9 @@ import {
   type ResourceSpec,
   type ResourceSpecField,
   resourceSpecSchema,
-} from '../../../src/domain/resource-spec.ts';
-import { specRuleIssues } from '../../../src/domain/spec-rules.ts';
-import { specChangeIssues } from '../../../src/domain/volume-rules.ts';
+} from '../../../src/domain/resource-spec/resource-spec.ts';
+import { specRuleIssues } from '../../../src/domain/resource-spec/spec-rules.ts';
+import { specChangeIssues } from '../../../src/domain/resource-spec/volume-rules.ts';
 import { createRandom, type Random } from './random.ts';
 import {
   afterPatch,

@@ -1,4 +1,4 @@
-import { isKubeError } from '../../../src/kube/errors.ts';
+import { isKubeError } from '../../../src/cluster/kube/client/errors.ts';
 import { CLAIMS, SERVICE_ACCOUNTS } from './donors.ts';
 import type { WalkWorld } from './world.ts';
 

@@ -1,6 +1,6 @@
-import type { Secret } from '../../../src/domain/deployment.ts';
-import type { ResourceSpec, ResourceSpecField } from '../../../src/domain/resource-spec.ts';
-import type { DeploymentType } from '../../../src/domain/source.ts';
+import type { Secret } from '../../../src/domain/deployment/deployment.ts';
+import type { DeploymentType } from '../../../src/domain/deployment/source.ts';
+import type { ResourceSpec, ResourceSpecField } from '../../../src/domain/resource-spec/resource-spec.ts';
 
 /** What a deployment of the walk is to be: all of its record that a client may change. */
 export interface WalkRecord {

@@ -1,4 +1,4 @@
-import type { Reason } from '../../../src/domain/conditions.ts';
+import type { Reason } from '../../../src/domain/conditions/conditions.ts';
 import type { WalkDeployment } from './answers.ts';
 
 /** Told by a condition or an event, it is trouble that no step of a walk has asked for. */

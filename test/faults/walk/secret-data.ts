@@ -1,4 +1,4 @@
-import type { UntypedObject } from '../../../src/kube/object.ts';
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
 import { credentialsCopyName, databaseName } from '../../../src/workloads/names.ts';
 
 /** Holds what the user has sent, of one revision. */

@@ -1,8 +1,8 @@
 /** Waits until what a lane last asked for has ended: it is there, it is off, or it has failed for a reason that the walk gave. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ManagedDeployment } from '../../../src/contract/managed-deployment.ts';
-import { LABELS } from '../../../src/contract/names.ts';
-import { RESOURCES } from '../../../src/kube/resources.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import type { ManagedDeployment } from '../../../src/contract/resource/managed-deployment.ts';
+import { LABELS } from '../../../src/contract/resource/names.ts';
 import { getDeployment, getRevision, recordOf, type WalkDeployment, type WalkRevision } from './answers.ts';
 import { failingImage, isSwitchedOff } from './record.ts';
 import type { WalkWorld } from './world.ts';

@@ -4,7 +4,7 @@ import {
   componentFields,
   type ResourceSpec,
   type ResourceSpecField,
-} from '../../../src/domain/resource-spec.ts';
+} from '../../../src/domain/resource-spec/resource-spec.ts';
 import { donorSpec, NUMBER_FIELDS, POD_FIELDS, SERVICE_ACCOUNTS } from './donors.ts';
 import { graft } from './graft.ts';
 import type { Random } from './random.ts';

@@ -1,9 +1,10 @@
 /** Oracles on the state of one deployment that has settled. */
-import { LABELS } from '../../../src/contract/names.ts';
-import type { UntypedObject } from '../../../src/kube/object.ts';
-import { KEPT_TEMPLATES } from '../../../src/operator/history.ts';
+
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { KEPT_TEMPLATES } from '../../../src/cluster/operator/decide/history.ts';
+import { LABELS } from '../../../src/contract/resource/names.ts';
 import { INPUTS_HASH_LABEL } from '../../../src/workloads/labels.ts';
-import { WITNESS_LABEL } from '../../../src/workloads/secret-witness.ts';
+import { WITNESS_LABEL } from '../../../src/workloads/objects/secret-sentinel.ts';
 import { canonical, recordOf, type WalkDeployment } from './answers.ts';
 import { type ClusterState, comparable, maskText, replacements } from './cluster-state.ts';
 import { differences, diffObjects } from './diff.ts';

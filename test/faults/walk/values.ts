@@ -1,4 +1,4 @@
-import type { Secret } from '../../../src/domain/deployment.ts';
+import type { Secret } from '../../../src/domain/deployment/deployment.ts';
 
 /** What revisions of a walk are made of. */
 

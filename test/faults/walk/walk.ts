@@ -3,8 +3,8 @@
  * side by side. After each the cluster has to be where the record says, whichever way it went.
  */
 import { readFileSync } from 'node:fs';
-import { RESOURCE_SPEC_FIELDS } from '../../../src/domain/resource-spec.ts';
-import type { DeploymentType } from '../../../src/domain/source.ts';
+import type { DeploymentType } from '../../../src/domain/deployment/source.ts';
+import { RESOURCE_SPEC_FIELDS } from '../../../src/domain/resource-spec/resource-spec.ts';
 import { unhandledLines } from '../unhandled.ts';
 import { UnexpectedAnswer } from './answers.ts';
 import { unrest } from './at-rest.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { createKubeClient, type KubeClient } from '../../../src/kube/client.ts';
+import { createKubeClient, type KubeClient } from '../../../src/cluster/kube/client/client.ts';
 import { startCluster } from '../../cluster/cluster.ts';
 import { type KubectlAccess, kubectl } from '../../cluster/kubectl.ts';
 import { ordinaryDatabase } from '../../cluster/ordinary-database.ts';

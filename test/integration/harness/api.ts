@@ -1,15 +1,15 @@
 /** The HTTP API on a database of its own, called in-process; every answer is held against the OpenAPI document. */
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, InjectOptions } from 'fastify';
-import { buildApp } from '../../../src/api/app.ts';
-import type { ApiDeps } from '../../../src/api/deps.ts';
-import { createWorkHints } from '../../../src/api/work-hints.ts';
-import { resolvePolicy } from '../../../src/domain/policy.ts';
-import type { HostingMode } from '../../../src/domain/source.ts';
-import { createGitHost } from '../../../src/git-host/git-host.ts';
-import { createRegistryAuthority } from '../../../src/registry/authority.ts';
-import { generateSigningKey, parseSigningKeys } from '../../../src/registry/signing-key.ts';
-import { createApiKey, SCOPES, type Scope } from '../../../src/store/api-keys.ts';
+import type { HostingMode } from '../../../src/domain/deployment/source.ts';
+import { resolvePolicy } from '../../../src/domain/policy/policy.ts';
+import { buildApp } from '../../../src/hub/api/core/app.ts';
+import type { ApiDeps } from '../../../src/hub/api/core/deps.ts';
+import { createWorkHints } from '../../../src/hub/api/listeners/work-hints.ts';
+import { createGitHost } from '../../../src/hub/git-host/git-host.ts';
+import { createRegistryAuthority } from '../../../src/hub/registry/authority.ts';
+import { generateSigningKey, parseSigningKeys } from '../../../src/hub/registry/signing-key.ts';
+import { createApiKey, SCOPES, type Scope } from '../../../src/hub/store/tenancy/api-keys.ts';
 import { holdAnswers } from './conformance.ts';
 import { newTenant, type StoreFixture, startStore } from './store.ts';
 

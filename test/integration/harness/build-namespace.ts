@@ -1,7 +1,7 @@
 /** A namespace of builds for a test file, and pods of builds that are driven by hand instead of by a node. */
-import type { BuildConfig } from '../../../src/contract/build-config.ts';
-import { LABELS } from '../../../src/contract/names.ts';
-import type { BuildStep } from '../../../src/domain/build.ts';
+import type { BuildConfig } from '../../../src/contract/render/build-config.ts';
+import { LABELS } from '../../../src/contract/resource/names.ts';
+import type { BuildStep } from '../../../src/domain/builds/build.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { manifestObjects } from '../../installation/install.ts';
 import { createNamespace, kubectlAsAdmin } from './environment.ts';

@@ -5,7 +5,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { FastifyInstance } from 'fastify';
 import { afterEach } from 'vitest';
-import type { OpenApiDocument, ResponseObject } from '../../../src/api/openapi-types.ts';
+import type { OpenApiDocument, ResponseObject } from '../../../src/hub/api/openapi/openapi-types.ts';
 
 /** An answer as it came over the wire; names of headers in lower case. */
 export interface Exchange {

@@ -11,7 +11,7 @@ const api = (component: object) => ({ components: { api: component } });
 
 /**
  * Numbers and sizes of pods. What no policy can allow, the custom resource refuses. What that of cloud alone refuses, it
- * takes: what the pods request is bounded by the quota of the tenant's namespace (test/unit/listener/namespace-quota).
+ * takes: what the pods request is bounded by the quota of the tenant's namespace (test/unit/cluster/listener/apply/namespace-quota).
  */
 export const SIZES: Readonly<Record<string, Size>> = {
   max_scale: { field: 'scale.max', spec: (max) => api({ scale: { min: 1, max } }) },

@@ -1,5 +1,5 @@
 /** The design's table of inputs as custom resources, and what only a custom resource can say. */
-import type { HostingMode } from '../../../src/domain/source.ts';
+import type { HostingMode } from '../../../src/domain/deployment/source.ts';
 import type { Client } from './api.ts';
 import {
   BASE,

@@ -2,11 +2,11 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ManagedDeploymentStatus } from '../../../src/contract/managed-deployment.ts';
-import { HOSTING_MODES, type HostingMode } from '../../../src/domain/source.ts';
-import { createKubeClient, type KubeClient } from '../../../src/kube/client.ts';
-import { isKubeError } from '../../../src/kube/errors.ts';
-import type { UntypedObject } from '../../../src/kube/object.ts';
+import { createKubeClient, type KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import { isKubeError } from '../../../src/cluster/kube/client/errors.ts';
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import type { ManagedDeploymentStatus } from '../../../src/contract/resource/managed-deployment.ts';
+import { HOSTING_MODES, type HostingMode } from '../../../src/domain/deployment/source.ts';
 import { writeServiceAccountKubeconfig } from '../../cluster/kubectl.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { buildConfig, createBuildNamespace } from './build-namespace.ts';

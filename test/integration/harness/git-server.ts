@@ -1,7 +1,7 @@
 /** A git host on loopback that speaks what Berth asks of the APIs of GitHub and GitLab, over real TLS. */
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { authority } from '../../unit/kube/self-signed.ts';
+import { authority } from '../../unit/cluster/kube/self-signed.ts';
 
 type Reply =
   | { readonly kind: 'repositories' }

@@ -1,12 +1,13 @@
 /** What really happened to deployments: each change of their pods, workloads and statuses as watches tell it, none sampled. */
-import type { ManagedDeploymentStatus } from '../../../src/contract/managed-deployment.ts';
-import { LABELS } from '../../../src/contract/names.ts';
-import type { KubeClient } from '../../../src/kube/client.ts';
-import type { UntypedObject } from '../../../src/kube/object.ts';
-import { Reflector } from '../../../src/kube/reflector.ts';
-import { RESOURCES } from '../../../src/kube/resources.ts';
-import type { ObservedPod } from '../../../src/operator/observed.ts';
-import { isReadyPod } from '../../../src/operator/pod-trouble.ts';
+
+import { Reflector } from '../../../src/cluster/kube/cache/reflector.ts';
+import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import type { ObservedPod } from '../../../src/cluster/operator/observed.ts';
+import { isReadyPod } from '../../../src/cluster/operator/pods/pod-trouble.ts';
+import type { ManagedDeploymentStatus } from '../../../src/contract/resource/managed-deployment.ts';
+import { LABELS } from '../../../src/contract/resource/names.ts';
 import { TEMPLATE_HASH_LABEL } from '../../../src/workloads/labels.ts';
 
 const SYNC_MS = 30_000;

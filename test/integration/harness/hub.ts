@@ -1,17 +1,17 @@
 /** The hub's side of the listener protocol on a database of its own, called in-process. */
 import { type FastifyInstance, fastify } from 'fastify';
 import { serializerCompiler } from 'fastify-type-provider-zod';
-import type { Caller } from '../../../src/api/auth.ts';
-import { errorHandler } from '../../../src/api/errors.ts';
-import { registerListenerProtocol } from '../../../src/api/routes/listener-protocol.ts';
-import { validatorCompiler } from '../../../src/api/validation.ts';
-import { createWorkHints, type WorkHints } from '../../../src/api/work-hints.ts';
-import type { LeaseRequest } from '../../../src/contract/lease-protocol.ts';
-import type { Report } from '../../../src/contract/report-protocol.ts';
-import type { WorkItem } from '../../../src/contract/work-protocol.ts';
-import { resolvePolicy } from '../../../src/domain/policy.ts';
-import { PLATFORM_LISTENER_ID } from '../../../src/domain/source.ts';
-import type { DeploymentRecord } from '../../../src/store/records.ts';
+import type { LeaseRequest } from '../../../src/contract/protocol/lease-protocol.ts';
+import type { Report } from '../../../src/contract/protocol/report-protocol.ts';
+import type { WorkItem } from '../../../src/contract/protocol/work-protocol.ts';
+import { PLATFORM_LISTENER_ID } from '../../../src/domain/deployment/source.ts';
+import { resolvePolicy } from '../../../src/domain/policy/policy.ts';
+import type { Caller } from '../../../src/hub/api/core/auth.ts';
+import { errorHandler } from '../../../src/hub/api/core/errors.ts';
+import { validatorCompiler } from '../../../src/hub/api/core/validation.ts';
+import { registerListenerProtocol } from '../../../src/hub/api/listeners/listener-protocol-routes.ts';
+import { createWorkHints, type WorkHints } from '../../../src/hub/api/listeners/work-hints.ts';
+import type { DeploymentRecord } from '../../../src/hub/store/core/records.ts';
 import { holdAnswers } from './conformance.ts';
 import { type StoreFixture, startStore } from './store.ts';
 

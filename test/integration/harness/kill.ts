@@ -1,9 +1,9 @@
 /** Operators in processes of their own, killed at the very moment that a test names. */
 import type { ChildProcess } from 'node:child_process';
-import type { KubeClient } from '../../../src/kube/client.ts';
-import type { UntypedObject } from '../../../src/kube/object.ts';
-import { Reflector } from '../../../src/kube/reflector.ts';
-import type { Resource } from '../../../src/kube/resources.ts';
+import { Reflector } from '../../../src/cluster/kube/cache/reflector.ts';
+import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import type { Resource } from '../../../src/cluster/kube/client/resources.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { forkOperator, type OperatorSettings } from './operator.ts';
 

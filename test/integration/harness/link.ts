@@ -1,7 +1,7 @@
 /** The way from a listener to its hub, which a test can hold up or cut; and TLS in front of a hub without it. */
 import net, { type AddressInfo } from 'node:net';
 import tls from 'node:tls';
-import type { Certificate } from '../../unit/kube/self-signed.ts';
+import type { Certificate } from '../../unit/cluster/kube/self-signed.ts';
 
 interface Pair {
   readonly client: net.Socket;

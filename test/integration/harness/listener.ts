@@ -2,16 +2,20 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RenderConfig } from '../../../src/contract/render-config.ts';
-import { uuidv7 } from '../../../src/domain/id.ts';
-import { PLATFORM_LISTENER_ID } from '../../../src/domain/source.ts';
-import { createKubeClient, type KubeClient, type ObservedRequest } from '../../../src/kube/client.ts';
-import { createHubClient, type HubClient } from '../../../src/listener/hub-client.ts';
-import { type Inject, inProcessTransport } from '../../../src/listener/hub-transport.ts';
-import { runListener } from '../../../src/listener/listener.ts';
-import type { ListenerOptions } from '../../../src/listener/listener-options.ts';
-import { findDeployment, updateWanted } from '../../../src/store/deployments.ts';
-import type { DeploymentRecord, NewDeployment, WantedChange } from '../../../src/store/records.ts';
+import {
+  createKubeClient,
+  type KubeClient,
+  type ObservedRequest,
+} from '../../../src/cluster/kube/client/client.ts';
+import { runListener } from '../../../src/cluster/listener/listener.ts';
+import type { ListenerOptions } from '../../../src/cluster/listener/listener-options.ts';
+import { createHubClient, type HubClient } from '../../../src/cluster/listener/session/hub-client.ts';
+import { type Inject, inProcessTransport } from '../../../src/cluster/listener/session/hub-transport.ts';
+import type { RenderConfig } from '../../../src/contract/render/render-config.ts';
+import { uuidv7 } from '../../../src/domain/core/id.ts';
+import { PLATFORM_LISTENER_ID } from '../../../src/domain/deployment/source.ts';
+import type { DeploymentRecord, NewDeployment, WantedChange } from '../../../src/hub/store/core/records.ts';
+import { findDeployment, updateWanted } from '../../../src/hub/store/deployments/deployments.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { installBerth, roleKubeconfigs } from '../../installation/install.ts';
 import { createNamespace, deleteNamespace, environment, kubectlAsAdmin } from './environment.ts';

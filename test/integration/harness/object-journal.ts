@@ -1,8 +1,9 @@
 /** What is made, changed and taken away in namespaces while a test looks, as watches tell it. */
-import type { KubeClient } from '../../../src/kube/client.ts';
-import type { UntypedObject } from '../../../src/kube/object.ts';
-import { Reflector } from '../../../src/kube/reflector.ts';
-import { RESOURCES } from '../../../src/kube/resources.ts';
+
+import { Reflector } from '../../../src/cluster/kube/cache/reflector.ts';
+import type { KubeClient } from '../../../src/cluster/kube/client/client.ts';
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
 
 const KINDS = [
   RESOURCES.Deployment,

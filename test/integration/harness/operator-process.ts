@@ -1,6 +1,6 @@
 /** An operator in a process of its own; see forkOperator. Ends in order on SIGTERM. */
-import { createKubeClient } from '../../../src/kube/client.ts';
-import { runOperator } from '../../../src/operator/operator.ts';
+import { createKubeClient } from '../../../src/cluster/kube/client/client.ts';
+import { runOperator } from '../../../src/cluster/operator/operator.ts';
 import type { OperatorSettings } from './operator.ts';
 
 const settings = JSON.parse(process.argv[2] ?? '{}') as OperatorSettings;

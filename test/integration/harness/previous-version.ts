@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const MIGRATIONS = 'src/store/migrations';
+const MIGRATIONS = 'src/hub/store/migrations';
 
 function git(...args: string[]): string {
   const stdio: StdioOptions = ['ignore', 'pipe', 'ignore'];
@@ -28,7 +28,7 @@ export function previousVersion(): { commit: string } | { missing: string } {
     // Another history than that one: the commit before the newest migration.
   }
   try {
-    const [added] = git('log', '--diff-filter=A', '--format=%H', '--', path).split('\n');
+    const [added] = git('log', '--follow', '--diff-filter=A', '--format=%H', '--', path).split('\n');
     if (!added) return { missing: `no commit of this clone adds ${path}` };
     return { commit: git('rev-parse', '--verify', `${added}^{commit}^`) };
   } catch {

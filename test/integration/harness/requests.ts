@@ -1,6 +1,6 @@
 /** Requests made from the list of routes: ids for path parameters, and a body that each route takes. */
 import { z } from 'zod';
-import { uuidv7 } from '../../../src/domain/id.ts';
+import { uuidv7 } from '../../../src/domain/core/id.ts';
 import { type ApiFixture, type Client, create, createBody, type KnownRoute, uniqueName } from './api.ts';
 
 export const UNKNOWN_ID = '01890000-0000-7000-8000-00000000dead';

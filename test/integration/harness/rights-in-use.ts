@@ -1,5 +1,5 @@
 /** What accounts of Berth were seen to do, by the API server's audit log, and how that compares with what they may. */
-import { describeRight, type Right } from '../../../src/kube/rights.ts';
+import { describeRight, type Right } from '../../../src/cluster/kube/client/rights.ts';
 import { waitFor } from '../../cluster/wait.ts';
 import { auditedSince, auditedUntilNow } from './audit.ts';
 

@@ -1,6 +1,6 @@
 /** The design's table of inputs as cases: what clients may write into pods, in both hosting modes. */
-import { tenantNamespace } from '../../../src/contract/names.ts';
-import { DEFAULT_POLICIES } from '../../../src/domain/policy.ts';
+import { tenantNamespace } from '../../../src/contract/resource/names.ts';
+import { DEFAULT_POLICIES } from '../../../src/domain/policy/policy.ts';
 import { type Client, uniqueName } from './api.ts';
 
 type Path = (string | number)[];

@@ -1,16 +1,16 @@
 /** A migrated database of its own for a test file, used as an ordinary role: row-level security binds it. */
 import { randomBytes } from 'node:crypto';
 import { inject } from 'vitest';
-import { uuidv7 } from '../../../src/domain/id.ts';
-import type { Logger } from '../../../src/domain/logger.ts';
-import { PLATFORM_LISTENER_ID } from '../../../src/domain/source.ts';
-import { type Database, openDatabase, type Scope } from '../../../src/store/database.ts';
-import { insertDeployment } from '../../../src/store/deployments.ts';
-import { EXPIRED, housekeep } from '../../../src/store/housekeeping.ts';
-import { migrate } from '../../../src/store/migrate.ts';
-import type { DeploymentRecord, NewDeployment } from '../../../src/store/records.ts';
-import { createSecretBox, type SecretBox } from '../../../src/store/secret-box.ts';
-import { createTenant } from '../../../src/store/tenants.ts';
+import { uuidv7 } from '../../../src/domain/core/id.ts';
+import type { Logger } from '../../../src/domain/core/logger.ts';
+import { PLATFORM_LISTENER_ID } from '../../../src/domain/deployment/source.ts';
+import { type Database, openDatabase, type Scope } from '../../../src/hub/store/core/database.ts';
+import { EXPIRED, housekeep } from '../../../src/hub/store/core/housekeeping.ts';
+import { migrate } from '../../../src/hub/store/core/migrate.ts';
+import type { DeploymentRecord, NewDeployment } from '../../../src/hub/store/core/records.ts';
+import { insertDeployment } from '../../../src/hub/store/deployments/deployments.ts';
+import { createSecretBox, type SecretBox } from '../../../src/hub/store/secrets/secret-box.ts';
+import { createTenant } from '../../../src/hub/store/tenancy/tenants.ts';
 import { ordinaryDatabase } from '../../cluster/ordinary-database.ts';
 import { type LocalPostgres, startPostgres } from '../../cluster/postgres.ts';
 import { waitFor } from '../../cluster/wait.ts';

@@ -4,9 +4,9 @@ import {
   createBodySchema,
   toSourceConfig,
   toSourceRevisionConfig,
-} from '../../../src/domain/deployment-bodies.ts';
-import { polledRecord } from '../../../src/store/deployment-find.ts';
-import type { DeploymentTexts } from '../../../src/store/deployment-row.ts';
+} from '../../../src/domain/deployment/deployment-bodies.ts';
+import { polledRecord } from '../../../src/hub/store/deployments/deployment-find.ts';
+import type { DeploymentTexts } from '../../../src/hub/store/deployments/deployment-row.ts';
 import { DEPLOYMENT } from '../../bench/api/bodies.ts';
 import { toScript, valuesFor } from '../../bench/api/floor-script.ts';
 import { READ as GET } from '../../bench/api/get.bench.ts';

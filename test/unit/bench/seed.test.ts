@@ -17,9 +17,9 @@ export const sealSecrets = (box, tenantId, deploymentId) => ({
 test('secrets of seeded rows are sealed as the checkout seals whose Berth reads them', async () => {
   const root = mkdtempSync(join(tmpdir(), 'berth-bench-'));
   try {
-    mkdirSync(join(root, 'src/store'), { recursive: true });
+    mkdirSync(join(root, 'src/hub/store/secrets'), { recursive: true });
     writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
-    writeFileSync(join(root, 'src/store/secret-box.ts'), OTHER_BOX);
+    writeFileSync(join(root, 'src/hub/store/secrets/secret-box.ts'), OTHER_BOX);
     const written = new Map<string, { id: string; sealed: string }[]>();
     const hub = {
       root,

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { customResourceDefinition } from '../../../src/contract/crd.ts';
-import { managedDeploymentSpecSchema } from '../../../src/contract/managed-deployment.ts';
+import { isPlatformHost } from '../../../src/cluster/operator/access/host-claims.ts';
+import { forbiddenParts } from '../../../src/cluster/operator/access/spec-policy.ts';
+import type { ObservedResource } from '../../../src/cluster/operator/observed.ts';
+import { customResourceDefinition } from '../../../src/contract/crd/crd.ts';
+import { managedDeploymentSpecSchema } from '../../../src/contract/resource/managed-deployment.ts';
 import { imageSchema } from '../../../src/domain/kubernetes/image.ts';
-import { resolvePolicy } from '../../../src/domain/policy.ts';
-import { forbiddenParts } from '../../../src/operator/confinement.ts';
-import { isPlatformHost } from '../../../src/operator/host-claims.ts';
-import type { ObservedResource } from '../../../src/operator/observed.ts';
+import { resolvePolicy } from '../../../src/domain/policy/policy.ts';
 import { leavesOf, structuralLeavesOf } from './schema-walk.ts';
 
 const build = {

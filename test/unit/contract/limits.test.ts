@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { customResourceDefinition } from '../../../src/contract/crd.ts';
-import { managedDeploymentSpecSchema } from '../../../src/contract/managed-deployment.ts';
-import type { StructuralSchema } from '../../../src/contract/structural-schema.ts';
+import { forbiddenParts } from '../../../src/cluster/operator/access/spec-policy.ts';
+import type { ObservedResource } from '../../../src/cluster/operator/observed.ts';
+import { customResourceDefinition } from '../../../src/contract/crd/crd.ts';
+import type { StructuralSchema } from '../../../src/contract/crd/structural-schema.ts';
+import { managedDeploymentSpecSchema } from '../../../src/contract/resource/managed-deployment.ts';
 import { isZeroQuantity } from '../../../src/domain/kubernetes/limits.ts';
-import { policyFileSchema, resolvePolicy } from '../../../src/domain/policy.ts';
-import { resourceSpecSchema } from '../../../src/domain/resource-spec.ts';
-import { resourceSpecInputSchema } from '../../../src/domain/resource-spec-input.ts';
-import { forbiddenParts } from '../../../src/operator/confinement.ts';
-import type { ObservedResource } from '../../../src/operator/observed.ts';
+import { policyFileSchema, resolvePolicy } from '../../../src/domain/policy/policy.ts';
+import { resourceSpecSchema } from '../../../src/domain/resource-spec/resource-spec.ts';
+import { resourceSpecInputSchema } from '../../../src/domain/resource-spec/resource-spec-input.ts';
 import { leavesOf, structuralLeavesOf } from './schema-walk.ts';
 
 /** Everything that the API server parses as 0. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { DEFAULT_POLICIES, policyFileSchema } from '../../../src/domain/policy.ts';
+import { DEFAULT_POLICIES, policyFileSchema } from '../../../src/domain/policy/policy.ts';
 
 const text = readFileSync(new URL('../../../docs/policy.md', import.meta.url), 'utf8');
 

@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { repositoryKey } from '../../../src/domain/repository-key.ts';
-import { readEvent } from '../../../src/domain/webhook-event.ts';
-import { deliveryKeys, isAuthentic, newWebhookSecret } from '../../../src/domain/webhook-signature.ts';
+import { repositoryKey } from '../../../src/domain/builds/repository-key.ts';
+import { readEvent } from '../../../src/domain/builds/webhook-event.ts';
+import { deliveryKeys, isAuthentic, newWebhookSecret } from '../../../src/domain/builds/webhook-signature.ts';
 
 const NOW = new Date('2026-01-15T09:30:00Z');
 const SECONDS = String(NOW.getTime() / 1000);

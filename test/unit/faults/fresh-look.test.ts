@@ -1,6 +1,6 @@
 /** What is there beside what would be made anew (O1), and what was deleted though it was wanted (O2). */
 import { expect, test } from 'vitest';
-import type { KubeObject } from '../../../src/kube/object.ts';
+import type { KubeObject } from '../../../src/cluster/kube/client/object.ts';
 import { freshDifferences } from '../../faults/fresh-look.ts';
 import { remadeOf } from '../../faults/lives.ts';
 

@@ -1,7 +1,7 @@
 /** Which heartbeats are a loop (O5). */
 import { expect, test } from 'vitest';
-import type { Transaction } from '../../../src/store/database.ts';
-import { choresOf } from '../../../src/store/housekeeping.ts';
+import type { Transaction } from '../../../src/hub/store/core/database.ts';
+import { choresOf } from '../../../src/hub/store/core/housekeeping.ts';
 import {
   type Beat,
   faster,

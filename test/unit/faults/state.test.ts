@@ -1,7 +1,7 @@
 /** What of a state is compared with that of another run (O1). */
 import { expect, test } from 'vitest';
-import { LABELS } from '../../../src/contract/names.ts';
-import type { UntypedObject } from '../../../src/kube/object.ts';
+import type { UntypedObject } from '../../../src/cluster/kube/client/object.ts';
+import { LABELS } from '../../../src/contract/resource/names.ts';
 import { withoutVersions, withValues } from '../../faults/state.ts';
 
 const secret = (name: string, values: Readonly<Record<string, string>>): UntypedObject =>

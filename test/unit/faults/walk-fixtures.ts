@@ -1,4 +1,4 @@
-import type { Secret } from '../../../src/domain/deployment.ts';
+import type { Secret } from '../../../src/domain/deployment/deployment.ts';
 import type { ClusterState } from '../../faults/walk/cluster-state.ts';
 
 /** As the API answers. */

@@ -3,7 +3,7 @@ import {
   RESOURCE_SPEC_FIELDS,
   type ResourceSpecField,
   resourceSpecSchema,
-} from '../../../src/domain/resource-spec.ts';
+} from '../../../src/domain/resource-spec/resource-spec.ts';
 import { Coverage } from '../../faults/walk/coverage.ts';
 import { StepGenerator } from '../../faults/walk/generator.ts';
 import { createRandom } from '../../faults/walk/random.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { describeMetrics } from '../../../scripts/metrics-doc.ts';
-import { BUILD_ENDS, type ProgressMeasure, ROLLOUT_ENDS } from '../../../src/domain/progress.ts';
-import { KubeError } from '../../../src/kube/errors.ts';
-import type { ReflectorStats } from '../../../src/kube/reflector-options.ts';
-import { WorkQueue } from '../../../src/kube/work-queue.ts';
+import type { ReflectorStats } from '../../../src/cluster/kube/cache/reflector-options.ts';
+import { KubeError } from '../../../src/cluster/kube/client/errors.ts';
+import { WorkQueue } from '../../../src/cluster/kube/queue/work-queue.ts';
+import { FAILURE_RULES } from '../../../src/cluster/operator/rollout/failure-rules.ts';
+import { BUILD_ENDS, type ProgressMeasure, ROLLOUT_ENDS } from '../../../src/domain/revision/progress.ts';
+import type { Fleet } from '../../../src/hub/store/deployments/fleet.ts';
 import { createMetrics } from '../../../src/metrics/metrics.ts';
-import { FAILURE_RULES } from '../../../src/operator/failure-rules.ts';
-import type { Fleet } from '../../../src/store/fleet.ts';
 
 const make = () => createMetrics({ version: '1', role: 'all' });
 

@@ -21,54 +21,55 @@ function project(files: Record<string, string>): string {
 
 describe('the import rules', () => {
   test.each([
-    ['src/api/app.ts', `import { x } from '../kube/client.ts';`, 'api may import'],
-    ['src/api/app.ts', `import type { X } from '../operator/plan.ts';`, 'api may import'],
-    ['src/domain/a.ts', `import pg from 'pg';`, 'only store may import pg'],
-    ['src/domain/a.ts', `import { readFileSync } from 'node:fs';`, 'domain imports no package but'],
+    ['src/hub/api/core/app.ts', `import { x } from '../../../cluster/kube/client.ts';`, 'hub/api may import'],
+    ['src/hub/api/app.ts', `import type { X } from '../../cluster/operator/plan.ts';`, 'hub/api may import'],
+    ['src/domain/a.ts', `import pg from 'pg';`, 'only hub/store may import pg'],
+    ['src/domain/net/a.ts', `import { readFileSync } from 'node:fs';`, 'domain imports no package but'],
     [
       'src/domain/a.ts',
       `import {\n  a,\n  b,\n} from '../contract/names.ts';`,
-      'domain may import no other room',
+      'domain may import no other module',
     ],
-    ['src/store/a.ts', `export { x } from '../api/app.ts';`, 'store may import'],
+    ['src/hub/store/a.ts', `export { x } from '../api/app.ts';`, 'hub/store may import'],
     [
-      'src/operator/a.ts',
+      'src/cluster/operator/a.ts',
       `import { V1Pod } from '@kubernetes/client-node';`,
       'may import @kubernetes/client-node',
     ],
-    ['src/listener/a.ts', `const x = await import('drizzle-orm');`, 'only store may import'],
-    ['src/api/a.ts', `import { x } from '../../test/x.ts';`, 'nothing outside src/'],
-    ['src/api/a.ts', `import { x } from './b';`, 'with its ending'],
-    ['src/attic/a.ts', `import { x } from '../domain/a.ts';`, 'attic is not a room'],
-    ['src/config.ts', `import { x } from './store/database.ts';`, 'config.ts may import'],
-    ['src/config/a.ts', `import { x } from '../store/database.ts';`, 'config may import'],
-    ['src/config/a.ts', `import { x } from '../config.ts';`, 'config may import'],
-    ['src/roles.ts', `import { x } from './config/settings.ts';`, 'only config.ts may import config'],
-    ['src/api/a.ts', `import { x } from '../config/settings.ts';`, 'only config.ts may import config'],
-  ])('%s: %s is refused', (path, text, rule) => {
+    ['src/cluster/listener/a.ts', `const x = await import('drizzle-orm');`, 'only hub/store may import'],
+    ['src/hub/api/a.ts', `import { x } from '../../../test/x.ts';`, 'nothing outside src/'],
+    ['src/hub/api/a.ts', `import { x } from './b';`, 'with its ending'],
+    ['src/attic/a.ts', `import { x } from '../domain/a.ts';`, 'attic is not a module'],
+    ['src/hub/attic/a.ts', `import { x } from '../../domain/a.ts';`, 'hub is not a module'],
+    ['src/config/index.ts', `import { x } from '../hub/store/database.ts';`, 'config may import'],
+    ['src/app/roles.ts', `import { x } from '../config/settings.ts';`, 'only config may import'],
+    ['src/hub/api/a.ts', `import { x } from '../../config/index.ts';`, 'may import config'],
+    ['src/cli/client/a.ts', `import { x } from '../keys.ts';`, 'cli/client may import no other module'],
+  ])('%s: rejects %s', (path, text, rule) => {
     expect(brokenImportRules(project({ [path]: text }))).toEqual([expect.stringContaining(rule)]);
   });
 
   test.each([
-    ['src/api/app.ts', `import { x } from '../store/database.ts';\nimport fastify from 'fastify';`],
-    ['src/operator/a.ts', `import type { V1Pod } from '@kubernetes/client-node';`],
-    ['src/roles.ts', `import { x } from './kube/client.ts';\nimport { y } from './api/app.ts';`],
-    ['src/kube/a.ts', `import type { V1Pod } from '@kubernetes/client-node';`],
-    ['src/config.ts', `import { x } from './config/settings.ts';\nimport { y } from './domain/a.ts';`],
+    ['src/hub/api/app.ts', `import { x } from '../store/database.ts';\nimport fastify from 'fastify';`],
+    ['src/hub/api/logs/a.ts', `import { x } from '../core/app.ts';`],
+    ['src/cluster/operator/a.ts', `import type { V1Pod } from '@kubernetes/client-node';`],
+    ['src/app/roles.ts', `import { x } from '../cluster/kube/a.ts';\nimport { y } from '../hub/api/app.ts';`],
+    ['src/app/roles.ts', `import { x } from '../config/index.ts';`],
+    ['src/cluster/kube/a.ts', `import type { V1Pod } from '@kubernetes/client-node';`],
     ['src/config/a.ts', `import { x } from '../contract/a.ts';\nimport { y } from './b.ts';`],
-  ])('%s: %s is allowed', (path, text) => {
+  ])('%s: accepts %s', (path, text) => {
     expect(brokenImportRules(project({ [path]: text }))).toEqual([]);
   });
 
-  test('the environment is read in one place', () => {
+  test('reports reads of the environment outside of the settings', () => {
     const root = project({
-      'src/config.ts': 'process.env',
+      'src/config/index.ts': 'process.env',
       'src/config/a.ts': 'const x = process.env;',
-      'src/api/a.ts': 'const x = process.env;',
+      'src/hub/api/a.ts': 'const x = process.env;',
     });
     expect(strayEnvironmentReads(root).sort()).toEqual([
-      expect.stringContaining('src/api/a.ts'),
       expect.stringContaining('src/config/a.ts'),
+      expect.stringContaining('src/hub/api/a.ts'),
     ]);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { ManagedDeployment } from '../../../src/contract/managed-deployment.ts';
-import { pullSecretName } from '../../../src/contract/names.ts';
+import type { ManagedDeployment } from '../../../src/contract/resource/managed-deployment.ts';
+import { pullSecretName } from '../../../src/contract/resource/names.ts';
 import { asOfRevision } from '../../../src/workloads/as-of-revision.ts';
-import { renderTemplates } from '../../../src/workloads/pod-template.ts';
+import { renderTemplates } from '../../../src/workloads/objects/pod-template.ts';
 import { templateInputsHash } from '../../../src/workloads/template-inputs.ts';
 import { fullResourceSpec } from '../../arbitraries/full-resource-spec.ts';
 import { CLOUD, minimalRequest, resourceOf, SELF_HOSTED } from './render-request.ts';

@@ -1,13 +1,13 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ManagedDeployment } from '../../../src/contract/managed-deployment.ts';
-import { LABELS } from '../../../src/contract/names.ts';
-import { canonicalJson } from '../../../src/domain/hash.ts';
-import type { ResourceSpec } from '../../../src/domain/resource-spec.ts';
+import type { ManagedDeployment } from '../../../src/contract/resource/managed-deployment.ts';
+import { LABELS } from '../../../src/contract/resource/names.ts';
+import { canonicalJson } from '../../../src/domain/core/hash.ts';
+import type { ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
 import type { DesiredObject } from '../../../src/workloads/desired-object.ts';
 import { desiredObjects } from '../../../src/workloads/desired-objects.ts';
-import { renderTemplates } from '../../../src/workloads/pod-template.ts';
+import { renderTemplates } from '../../../src/workloads/objects/pod-template.ts';
 import { templateInputsHash } from '../../../src/workloads/template-inputs.ts';
 import { validResourceSpec } from '../../arbitraries/resource-spec.ts';
 import { CLOUD, minimalRequest, render, resourceOf, SELF_HOSTED } from './render-request.ts';

@@ -1,5 +1,5 @@
-import type { RenderConfig } from '../../../src/contract/render-config.ts';
-import type { ResourceSpec } from '../../../src/domain/resource-spec.ts';
+import type { RenderConfig } from '../../../src/contract/render/render-config.ts';
+import type { ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
 import { fullResourceSpec } from '../../arbitraries/full-resource-spec.ts';
 import { CLOUD, minimalRequest, type RequestBody, SELF_HOSTED } from './render-request.ts';
 

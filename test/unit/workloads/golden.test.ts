@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { managedDeploymentSpecSchema } from '../../../src/contract/managed-deployment.ts';
-import { resourceSpecSchema } from '../../../src/domain/resource-spec.ts';
+import { managedDeploymentSpecSchema } from '../../../src/contract/resource/managed-deployment.ts';
+import { resourceSpecSchema } from '../../../src/domain/resource-spec/resource-spec.ts';
 import { FIELD_CASES, GOLDEN_CASES } from './golden-cases.ts';
 import { changesText, objectsText, yaml } from './golden-text.ts';
 import { minimalRequest, render, SELF_HOSTED } from './render-request.ts';

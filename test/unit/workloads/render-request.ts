@@ -1,16 +1,16 @@
-import type { ManagedDeployment } from '../../../src/contract/managed-deployment.ts';
-import { appName, tenantNamespace } from '../../../src/contract/names.ts';
-import type { RenderConfig } from '../../../src/contract/render-config.ts';
-import { type ResourceInput, toManagedDeployment } from '../../../src/contract/to-resource.ts';
-import type { Deployment, Revision, SourceConfig } from '../../../src/domain/deployment.ts';
-import type { ResourceSpec } from '../../../src/domain/resource-spec.ts';
-import { resourceSpecInputSchema } from '../../../src/domain/resource-spec-input.ts';
-import { PLATFORM_LISTENER_ID, type Source } from '../../../src/domain/source.ts';
-import { specRuleIssues } from '../../../src/domain/spec-rules.ts';
-import { databaseCredentials } from '../../../src/workloads/database-credentials.ts';
+import type { RenderConfig } from '../../../src/contract/render/render-config.ts';
+import { type ResourceInput, toManagedDeployment } from '../../../src/contract/render/to-resource.ts';
+import type { ManagedDeployment } from '../../../src/contract/resource/managed-deployment.ts';
+import { appName, tenantNamespace } from '../../../src/contract/resource/names.ts';
+import type { Deployment, Revision, SourceConfig } from '../../../src/domain/deployment/deployment.ts';
+import { PLATFORM_LISTENER_ID, type Source } from '../../../src/domain/deployment/source.ts';
+import type { ResourceSpec } from '../../../src/domain/resource-spec/resource-spec.ts';
+import { resourceSpecInputSchema } from '../../../src/domain/resource-spec/resource-spec-input.ts';
+import { specRuleIssues } from '../../../src/domain/resource-spec/spec-rules.ts';
 import type { DesiredObject, PodTemplates } from '../../../src/workloads/desired-object.ts';
 import { desiredObjects } from '../../../src/workloads/desired-objects.ts';
-import { renderTemplates } from '../../../src/workloads/pod-template.ts';
+import { databaseCredentials } from '../../../src/workloads/objects/database-credentials.ts';
+import { renderTemplates } from '../../../src/workloads/objects/pod-template.ts';
 
 /** The way of a POST body to its objects, without database and cluster: what the golden tests look at. */
 

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { podSecurityViolations } from '../../../src/domain/kubernetes/pod-security.ts';
-import { resourceSpecSchema } from '../../../src/domain/resource-spec.ts';
-import { resourceSpecInputSchema } from '../../../src/domain/resource-spec-input.ts';
+import { resourceSpecSchema } from '../../../src/domain/resource-spec/resource-spec.ts';
+import { resourceSpecInputSchema } from '../../../src/domain/resource-spec/resource-spec-input.ts';
 import { CLOUD, type RequestBody, render, SELF_HOSTED } from './render-request.ts';
 import { occurrences, schemaFields } from './schema-fields.ts';
 

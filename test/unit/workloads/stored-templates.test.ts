@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { ManagedDeployment } from '../../../src/contract/managed-deployment.ts';
-import { LABELS } from '../../../src/contract/names.ts';
-import { renderTemplates } from '../../../src/workloads/pod-template.ts';
+import type { ManagedDeployment } from '../../../src/contract/resource/managed-deployment.ts';
+import { LABELS } from '../../../src/contract/resource/names.ts';
+import { renderTemplates } from '../../../src/workloads/objects/pod-template.ts';
 import { parseStoredTemplates, storedTemplates } from '../../../src/workloads/stored-templates.ts';
 import { templateInputsHash } from '../../../src/workloads/template-inputs.ts';
 import { fullResourceSpec } from '../../arbitraries/full-resource-spec.ts';

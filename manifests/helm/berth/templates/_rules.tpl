@@ -1,5 +1,5 @@
 {{/*
-Least rights, exactly those that src/operator/rights.ts and src/listener/rights.ts use (a test compares them).
+Least rights, exactly those that src/cluster/operator/rights.ts and src/cluster/listener/rights.ts use (a test compares them).
 No role lists or watches Secrets of deployments: RBAC cannot limit that by label.
 */}}
 {{- define "berth.operatorRules" -}}

@@ -1,19 +1,19 @@
 /** Pod templates that mean the same have the same normal form; what the operator and the dry run make of it. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { rollsPods } from '../../../../src/api/deployment-manifests.ts';
+import type { RenderConfig } from '../../../../src/contract/render/render-config.ts';
 import {
   type ManagedDeployment,
   managedDeploymentSpecSchema,
-} from '../../../../src/contract/managed-deployment.ts';
-import type { RenderConfig } from '../../../../src/contract/render-config.ts';
-import { EXPORTER_VARIABLE } from '../../../../src/domain/exporter-variables.ts';
-import { canonicalJson } from '../../../../src/domain/hash.ts';
+} from '../../../../src/contract/resource/managed-deployment.ts';
+import { canonicalJson } from '../../../../src/domain/core/hash.ts';
 import { normalPodTemplate } from '../../../../src/domain/kubernetes/normal-form.ts';
 import { normalCores, normalQuantity } from '../../../../src/domain/kubernetes/normal-quantity.ts';
 import { parseQuantity } from '../../../../src/domain/kubernetes/quantity.ts';
-import type { ResourceSpec } from '../../../../src/domain/resource-spec.ts';
-import { renderTemplates } from '../../../../src/workloads/pod-template.ts';
+import { EXPORTER_VARIABLE } from '../../../../src/domain/resource-spec/exporter-variables.ts';
+import type { ResourceSpec } from '../../../../src/domain/resource-spec/resource-spec.ts';
+import { rollsPods } from '../../../../src/hub/api/deployments/deployment-manifests.ts';
+import { renderTemplates } from '../../../../src/workloads/objects/pod-template.ts';
 import { meaningHash } from '../../../../src/workloads/same-template.ts';
 import { templateInputsHash } from '../../../../src/workloads/template-inputs.ts';
 import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
@@ -26,7 +26,7 @@ import {
   respelledQuantity,
   withVariablesOfTheApp,
 } from '../../../arbitraries/spellings.ts';
-import { message, NAMESPACE, settled, template } from '../../operator/fixtures.ts';
+import { message, NAMESPACE, settled, template } from '../../cluster/operator/fixtures.ts';
 import { SELF_HOSTED } from '../../workloads/render-request.ts';
 
 /** As the hub has it in the custom resource. */
@@ -270,7 +270,7 @@ describe('stored by earlier versions', () => {
     const { isTemplateInputsHash, templateInputs } = await import(
       '../../../../src/workloads/template-inputs.ts'
     );
-    const { contentHash } = await import('../../../../src/domain/hash.ts');
+    const { contentHash } = await import('../../../../src/domain/core/hash.ts');
     const spelled = resource(podTemplate);
     const asWritten = templateInputs(spelled, { podTemplate: (value) => value, resources: (value) => value });
     expect(isTemplateInputsHash(spelled, contentHash(asWritten))).toBe(true);

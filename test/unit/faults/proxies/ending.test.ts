@@ -7,11 +7,11 @@ import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { readKubeconfig } from '../../../../src/kube/access/kubeconfig.ts';
+import { readKubeconfig } from '../../../../src/cluster/kube/access/kubeconfig.ts';
 import { ClientPorts, close, listen, portOf } from '../../../faults/proxies/client-port.ts';
 import { startKubernetesProxy } from '../../../faults/proxies/kubernetes-proxy.ts';
-import { selfSigned } from '../../kube/self-signed.ts';
-import { temporaryFolder } from '../../kube/support.ts';
+import { selfSigned } from '../../cluster/kube/self-signed.ts';
+import { temporaryFolder } from '../../cluster/kube/support.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 10 };
 

@@ -1,8 +1,8 @@
 import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { httpTransport } from '../../../../src/listener/http-transport.ts';
-import type { HubRequest } from '../../../../src/listener/hub-transport.ts';
+import { httpTransport } from '../../../../src/cluster/listener/session/http-transport.ts';
+import type { HubRequest } from '../../../../src/cluster/listener/session/hub-transport.ts';
 import { close, listen, portOf } from '../../../faults/proxies/client-port.ts';
 import { startHubProxy } from '../../../faults/proxies/hub-proxy.ts';
 import type { HubProxy } from '../../../faults/proxies/hub-traffic.ts';

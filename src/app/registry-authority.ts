@@ -1,0 +1,40 @@
+import { type Config, ConfigError } from '../config/index.ts';
+import { appName } from '../contract/resource/names.ts';
+import { uuidv7 } from '../domain/core/id.ts';
+import { parseImageReference } from '../domain/kubernetes/image.ts';
+import { createRegistryAuthority, type RegistryAuthority } from '../hub/registry/authority.ts';
+import { parseSigningKeys, type SigningKey } from '../hub/registry/signing-key.ts';
+
+/**
+ * The configured signing keys of the registry, the first one signing; null: none is configured.
+ * @throws ConfigError
+ */
+export function configuredSigningKeys({ registrySigningKeys }: Config): [SigningKey, ...SigningKey[]] | null {
+  if (registrySigningKeys === null) return null;
+  try {
+    return parseSigningKeys(registrySigningKeys);
+  } catch (error) {
+    throw new ConfigError([`BERTH_REGISTRY_SIGNING_KEY ${(error as Error).message}`]);
+  }
+}
+
+/** Names as long as they get. */
+const ANY_DEPLOYMENT = { tenantId: uuidv7(), appName: appName('x'.repeat(128), uuidv7()) };
+
+/**
+ * The authority of the platform's registry; null: the registry does not ask the hub.
+ * @throws ConfigError
+ */
+export function configuredAuthority(config: Config): RegistryAuthority | null {
+  const keys = configuredSigningKeys(config);
+  if (keys === null) return null;
+  const { registry } = config;
+  if (registry === null)
+    throw new ConfigError(['BERTH_REGISTRY is not set: of which registry is BERTH_REGISTRY_SIGNING_KEY?']);
+  const authority = createRegistryAuthority(registry, keys);
+  if (parseImageReference(authority.repositoryOf(ANY_DEPLOYMENT)) === null)
+    throw new ConfigError([
+      `BERTH_REGISTRY: images cannot be under ${registry}; set it to one such as registry.example.com/apps, in lower case`,
+    ]);
+  return authority;
+}

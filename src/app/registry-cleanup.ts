@@ -1,0 +1,134 @@
+import { RegistryError } from '../cluster/image-registry/registry-error.ts';
+import {
+  type RepositoryOptions,
+  removeImage,
+  type TaggedImage,
+  taggedImages,
+} from '../cluster/image-registry/repository.ts';
+import { taggedRevision } from '../domain/builds/build-tags.ts';
+import { fullJitter } from '../domain/core/backoff.ts';
+import type { Logger } from '../domain/core/logger.ts';
+import { parseImageReference } from '../domain/kubernetes/image.ts';
+import type { RegistryAuthority } from '../hub/registry/authority.ts';
+import {
+  claimCleanings,
+  discardCleanings,
+  finishCleaning,
+  neededImages,
+  postponeCleaning,
+  type RepositoryCleaning,
+} from '../hub/store/builds/repository-cleanups.ts';
+import type { Database } from '../hub/store/core/database.ts';
+
+/** The hub removes from its registry what no revision needs (docs/registry.md). */
+
+export interface CleaningOptions {
+  readonly database: Database;
+  /** null: the registry is not the hub's. */
+  readonly authority: RegistryAuthority | null;
+  readonly insecure: boolean;
+  /** Newest revisions of a deployment whose images stay. */
+  readonly kept: number;
+  readonly logger: Logger;
+}
+
+/** One pass: what is due, a part of it at a time. Of several processes each takes others. */
+export interface RegistryCleaning {
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const AT_ONCE = 10;
+const LEASE_SECONDS = 600;
+const BACKOFF = { baseMs: 60_000, capMs: 6 * 3600_000 };
+/** A registry that deletes nothing may be set up anew some day. */
+const UNSUPPORTED_SECONDS = 24 * 3600;
+
+/** What goes of what is there. An image that a needed revision runs stays, whatever its other tags. */
+async function removable(
+  { database, kept }: CleaningOptions,
+  { deploymentId, whole }: RepositoryCleaning,
+  images: readonly TaggedImage[],
+): Promise<TaggedImage[]> {
+  const needed = await database.platform.read((reader) => neededImages(reader, deploymentId, kept));
+  // Its record went by an end that leaves what runs.
+  if (needed.length === 0 && !whole) return [];
+  const numbers = new Set(needed.map(({ number }) => number));
+  const isNeeded = ({ tag }: TaggedImage) => {
+    const number = taggedRevision(tag);
+    return number === null ? !whole : numbers.has(number);
+  };
+  const digests = new Set([
+    ...needed.map(({ image }) => (image === null ? null : (parseImageReference(image)?.digest ?? null))),
+    // Of a build that has pushed and not told yet: the same source may give the image of an old revision again.
+    ...images.filter(isNeeded).map(({ digest }) => digest),
+  ]);
+  return images.filter((image) => !isNeeded(image) && !digests.has(image.digest));
+}
+
+async function clean(
+  options: CleaningOptions,
+  authority: RegistryAuthority,
+  cleaning: RepositoryCleaning,
+  signal: AbortSignal,
+): Promise<void> {
+  const owner = { id: cleaning.deploymentId, tenantId: cleaning.tenantId, appName: cleaning.appName };
+  const repository: RepositoryOptions = {
+    repository: authority.repositoryOf(owner),
+    insecure: options.insecure,
+    token: () => authority.cleaningToken(owner, new Date()),
+  };
+  const isAsked = (tag: string) => cleaning.whole || taggedRevision(tag) !== null;
+  const images = await taggedImages(repository, isAsked, signal);
+  // Looked up after what is there: an image that is pushed meanwhile is not among it.
+  const gone = await removable(options, cleaning, images);
+  for (const digest of new Set(gone.map((image) => image.digest)))
+    await removeImage(repository, digest, signal);
+  if (gone.length === 0) return;
+  options.logger.info(
+    { deployment: owner.id, tenant: owner.tenantId, tags: gone.map(({ tag }) => tag) },
+    'removed images that no revision needs from the registry',
+  );
+}
+
+/** Makes the cleaning of the platform's registry. */
+export function createRegistryCleaning(options: CleaningOptions): RegistryCleaning {
+  const { authority, logger } = options;
+  const { platform } = options.database;
+  let isToldUnsupported = false;
+  const failed = async (cleaning: RepositoryCleaning, error: unknown) => {
+    const isUnsupported = error instanceof RegistryError && error.kind === 'unsupported';
+    const seconds = isUnsupported
+      ? UNSUPPORTED_SECONDS
+      : BACKOFF.baseMs / 1000 + fullJitter(cleaning.attempts, BACKOFF, Math.random) / 1000;
+    await platform.transaction((transaction) => postponeCleaning(transaction, cleaning, seconds));
+    if (isUnsupported && isToldUnsupported) return;
+    isToldUnsupported ||= isUnsupported;
+    logger.warn(
+      { deployment: cleaning.deploymentId, err: String(error) },
+      isUnsupported
+        ? 'images that nobody needs stay in the registry; next: enable deletion in its configuration (docs/registry.md)'
+        : 'failed to remove images that nobody needs from the registry; tried again later',
+    );
+  };
+  const one = async (owned: RegistryAuthority, cleaning: RepositoryCleaning, signal: AbortSignal) => {
+    try {
+      await clean(options, owned, cleaning, signal);
+      await platform.transaction((transaction) => finishCleaning(transaction, cleaning));
+    } catch (error) {
+      // Another process takes it over, or this one when it runs again.
+      if (!signal.aborted) await failed(cleaning, error);
+    }
+  };
+  return {
+    async run(signal) {
+      if (authority === null) return platform.transaction(discardCleanings);
+      while (!signal.aborted) {
+        const due = await platform.transaction((transaction) =>
+          claimCleanings(transaction, { limit: AT_ONCE, leaseSeconds: LEASE_SECONDS }),
+        );
+        for (const cleaning of due) await one(authority, cleaning, signal);
+        if (due.length < AT_ONCE) return;
+      }
+    },
+  };
+}

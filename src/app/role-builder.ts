@@ -1,0 +1,55 @@
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startBuildNode } from '../cluster/build-node/build-node.ts';
+import { createKubeClient } from '../cluster/kube/client/client.ts';
+import { type BuilderSettings, builderSettings } from '../config/index.ts';
+import { clusterOptions } from './cluster-access.ts';
+import type { RoleContext, RunningRole } from './role.ts';
+
+/** What a container without a command runs, as Berth's image would: in which sources are JavaScript. */
+const MAIN = `main${extname(import.meta.filename)}`;
+const OWN = [process.execPath, fileURLToPath(new URL(MAIN, import.meta.url))];
+
+/** What the images of the steps would bring: a PATH, and certificates. */
+function environmentOf({ path, caFile }: BuilderSettings): Record<string, string> {
+  return {
+    PATH: path,
+    LANG: 'C.UTF-8',
+    ...(caFile === null ? {} : { BERTH_BUILD_CA: caFile }),
+  };
+}
+
+/**
+ * Starts the local builder.
+ * @throws Error when it was not allowed, or the cluster cannot be reached
+ */
+export async function startBuilder({ config, logger, version }: RoleContext): Promise<RunningRole> {
+  const settings = builderSettings(config.clusterEnvironment);
+  if (!settings.unsandboxed) {
+    throw new Error(
+      'failed to start the local builder: it is no sandbox, and runs the commands of whoever may have something built as this user; next: where that is what you want, set BERTH_BUILDER_UNSANDBOXED=true',
+    );
+  }
+  logger.warn({}, 'the local builder is no sandbox: builds run as processes of this machine, as this user');
+  const client = await createKubeClient(
+    clusterOptions(config, settings.kubeconfig, `berth-builder/${version}`),
+  );
+  const stopping = new AbortController();
+  try {
+    const environment = environmentOf(settings);
+    const options = { ...settings, client, own: OWN, environment, version, logger };
+    const node = await startBuildNode(options, stopping.signal);
+    return {
+      failed: new Promise<never>(() => undefined),
+      notReady: () => null,
+      stop: async () => {
+        stopping.abort();
+        await node.stop();
+        await client.close();
+      },
+    };
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+}

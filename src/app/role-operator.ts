@@ -1,0 +1,97 @@
+import { createKubeClient } from '../cluster/kube/client/client.ts';
+import { leaseProbe } from '../cluster/kube/leader/lease-probe.ts';
+import { type OperatorHooks, type OperatorState, runOperator } from '../cluster/operator/operator.ts';
+import type { Config } from '../config/index.ts';
+import type { BuildConfig } from '../contract/render/build-config.ts';
+import { OPERATOR_LEASE } from '../contract/resource/names.ts';
+import { hostOf } from '../domain/net/url-host.ts';
+import type { ClusterMetrics } from '../metrics/cluster.ts';
+import { clusterOptions, kubernetesVersion } from './cluster-access.ts';
+import { loadPolicy } from './policy-file.ts';
+import { type RoleContext, type RunningRole, untilFailure } from './role.ts';
+
+/** What each state means for a probe; a candidate is ready while it reaches the cluster: it waits to take over. */
+const NOT_READY: Partial<Record<OperatorState, string>> = {
+  starting: 'the operator is starting',
+  syncing: 'the operator is filling its caches',
+  stopped: 'the operator has stopped',
+};
+
+/** It acts, or fills its caches to act. */
+const LEADS: ReadonlySet<OperatorState> = new Set(['syncing', 'leading']);
+
+function operatorHooks(metrics: ClusterMetrics): OperatorHooks {
+  return {
+    onReconcile: metrics.reconciles('resources'),
+    onBuilds: metrics.reconciles('builds'),
+    onAction: ({ kind }) => metrics.action(kind),
+    onTerm: ({ queue, builds, watches }) => {
+      metrics.queue('resources', queue);
+      if (builds !== undefined) metrics.queue('builds', builds);
+      metrics.watches('operator', watches);
+    },
+  };
+}
+
+/** Berth's own image is that of the version that runs, where none is named. */
+function buildsOf({ builds }: Config, version: string): BuildConfig | undefined {
+  return builds === null ? undefined : { ...builds, berthImage: builds.berthImage ?? `berth:${version}` };
+}
+
+/**
+ * Starts the operator; it seeks leadership in the background.
+ * @throws KubeError, Error when the cluster cannot be reached with what the configuration says; ConfigError for a policy
+ */
+export async function startOperator(context: RoleContext): Promise<RunningRole> {
+  const { config, logger, version } = context;
+  const metrics = context.metrics.cluster();
+  const policy = loadPolicy(config);
+  const client = await createKubeClient({
+    ...clusterOptions(config, config.operatorKubeconfig, `berth-operator/${version}`),
+    observer: metrics.requests('operator'),
+  });
+  const lease = { namespace: config.namespace, name: OPERATOR_LEASE };
+  // A candidate that nobody elects says nothing of its cluster: that is asked by what it waits for.
+  const probe = leaseProbe(client, lease);
+  const stopping = new AbortController();
+  let state: OperatorState = 'starting';
+  const ended = (async () => {
+    const rendering = {
+      ...config.rendering,
+      kubernetesVersion: await kubernetesVersion(client, logger, stopping.signal),
+    };
+    await runOperator(
+      {
+        client,
+        config: rendering,
+        policy,
+        ownHost: hostOf(config.publicUrl) ?? undefined,
+        platformHosts: config.platformHosts,
+        builds: buildsOf(config, version),
+        images: config.images ?? undefined,
+        namespaces: config.namespaces,
+        identity: config.identity,
+        lease,
+        logger,
+        ...(context.span === undefined ? {} : { span: context.span }),
+        hooks: {
+          ...operatorHooks(metrics),
+          onState: (now) => {
+            state = now;
+            metrics.leading('operator', LEADS.has(now));
+          },
+        },
+      },
+      stopping.signal,
+    );
+  })();
+  return {
+    failed: untilFailure(ended),
+    notReady: () => NOT_READY[state] ?? (state === 'candidate' ? probe() : null),
+    stop: async () => {
+      stopping.abort();
+      await ended.catch(() => undefined);
+      await client.close();
+    },
+  };
+}

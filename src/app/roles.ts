@@ -1,0 +1,144 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Config, describeUnknown } from '../config/index.ts';
+import type { Logger } from '../domain/core/logger.ts';
+import { createMetrics } from '../metrics/metrics.ts';
+import type { Telemetry, TelemetryOptions } from '../telemetry/telemetry.ts';
+import { type HealthServer, serveHealth } from './health.ts';
+import { createLogger } from './logging.ts';
+import { giveBackMemory } from './memory/idle-memory.ts';
+import type { RoleContext, RunningRole } from './role.ts';
+import type { ApiRole } from './role-api.ts';
+import { stopRoles } from './stop-roles.ts';
+
+export const ROLES = ['api', 'listener', 'operator', 'builder', 'all'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Resolves with the name of the first signal that asks to stop. */
+function stopSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal));
+  });
+}
+
+/**
+ * Starts the roles in the order of the data's way; each is put on `running` as soon as it runs.
+ * Only what runs is loaded: an operator has no use for an HTTP framework in its memory.
+ */
+async function startAll(role: Role, context: RoleContext, running: RunningRole[]): Promise<ApiRole | null> {
+  const isAsked = (name: Role) => role === name || role === 'all';
+  let api: ApiRole | null = null;
+  if (isAsked('api')) {
+    const { startApi } = await import('./role-api.ts');
+    api = await startApi(context);
+    running.push(api);
+  }
+  if (isAsked('operator')) {
+    const { startOperator } = await import('./role-operator.ts');
+    running.push(await startOperator(context));
+  }
+  if (isAsked('listener')) {
+    const { startListener } = await import('./role-listener.ts');
+    running.push(await startListener(context, api));
+  }
+  // Runs strangers' commands: only where it was asked for by its name.
+  if (role === 'builder') {
+    const { startBuilder } = await import('./role-builder.ts');
+    running.push(await startBuilder(context));
+  }
+  return api;
+}
+
+async function firstReason(running: readonly RunningRole[]): Promise<string | null> {
+  for (const role of running) {
+    const reason = await role.notReady();
+    if (reason !== null) return reason;
+  }
+  return null;
+}
+
+/** How often it is asked whether the roles can work already. */
+const READY_POLL_MS = 100;
+
+/** Waits until every role can work; logs what is waited for. Resolves when the signal fires, too. */
+async function untilReady(
+  running: readonly RunningRole[],
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let told: string | null = null;
+  while (!signal.aborted) {
+    const reason = await firstReason(running);
+    if (reason === null) return true;
+    if (reason !== told) logger.info({ reason }, 'not ready yet');
+    told = reason;
+    await sleep(READY_POLL_MS);
+  }
+  return false;
+}
+
+/** Its packages are optional, and take their time to load: only where traces are asked for. */
+async function loadTelemetry(options: TelemetryOptions): Promise<Telemetry> {
+  let telemetry: typeof import('../telemetry/telemetry.ts');
+  try {
+    telemetry = await import('../telemetry/telemetry.ts');
+  } catch (error) {
+    throw new Error(
+      `failed to load OpenTelemetry for BERTH_TRACES_ENDPOINT: ${String(error)}; next: run npm ci again, or unset it`,
+      { cause: error },
+    );
+  }
+  return telemetry.startTelemetry(options);
+}
+
+/**
+ * Runs one role, or all, until the process is asked to stop.
+ * @throws Error when a role cannot start, or ends by itself
+ */
+export async function runRoles(role: Role, config: Config, version: string): Promise<void> {
+  const logger = createLogger(config.logLevel);
+  for (const setting of config.unknownSettings) {
+    logger.warn({ setting: setting.name, nearest: setting.nearest }, describeUnknown(setting));
+  }
+  const metrics = createMetrics({ version, role });
+  const stopped = stopSignal();
+  const running: RunningRole[] = [];
+  let health: HealthServer | null = null;
+  let telemetry: Telemetry | null = null;
+  const ending = new AbortController();
+  const memory = giveBackMemory({
+    requestsWait: role !== 'operator' && role !== 'listener',
+    keepsObjects: role !== 'api' && role !== 'builder',
+  });
+  stopped.then(() => ending.abort());
+  try {
+    const traced = { role, version, identity: config.identity, logger };
+    telemetry = config.traces === null ? null : await loadTelemetry({ ...config.traces, ...traced });
+    const span = telemetry?.span;
+    const stopping = ending.signal;
+    const api = await startAll(role, { config, logger, version, metrics, span, stopping }, running);
+    memory.started();
+    health = await serveHealth({
+      host: config.host,
+      port: config.metricsPort,
+      metrics: metrics.registry,
+      notReady: () => firstReason(running),
+    });
+    const facts = { role, version, url: api?.url, metricsPort: health.port };
+    logger.info(facts, 'started');
+    untilReady(running, logger, ending.signal).then(
+      (ready) => ready && logger.info(facts, 'berth is ready'),
+      (error) => logger.error({ err: String(error) }, 'failed to tell whether berth is ready'),
+    );
+    const signal = await Promise.race([stopped, ...running.map(({ failed }) => failed)]);
+    logger.info({ signal }, 'stopping');
+  } finally {
+    ending.abort();
+    memory.stop();
+    const inTime = await stopRoles(running, logger);
+    await health?.close();
+    await telemetry?.stop();
+    // What still runs would keep the process.
+    if (!inTime) process.exit(1);
+  }
+  logger.info({}, 'stopped');
+}

@@ -1,0 +1,192 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { OPERATIONS, type Operations } from './api-types.ts';
+import { ApiProblem, problemOf } from './call-problem.ts';
+
+/** A typed client of the HTTP API. */
+
+export interface ClientOptions {
+  /** Base URL of the API. */
+  readonly url: string;
+  readonly apiKey: string;
+  /** For keys that may name one; null: the key's own. */
+  readonly tenantId: string | null;
+  /** Ends every call that has no signal of its own. */
+  readonly stopped?: AbortSignal;
+}
+
+export type OperationName = keyof Operations;
+
+/** What a call takes; members that an operation has no use for may be left out. */
+export type CallOf<Name extends OperationName> = {
+  readonly [Part in 'path' | 'query' | 'headers']?: Operations[Name][Part];
+} & {
+  readonly body?: Operations[Name]['body'];
+  /** Ends the call, tries that are still to come included. */
+  readonly signal?: AbortSignal;
+};
+
+export interface Client {
+  /** Calls an operation. @throws ApiProblem */
+  call<Name extends OperationName>(name: Name, call?: CallOf<Name>): Promise<Operations[Name]['answer']>;
+  /**
+   * Calls an operation that answers with one object a line (application/x-ndjson), and yields them as they come. An
+   * answer that breaks off ends like any other: the last object of a whole one says that it is the end.
+   * @throws ApiProblem
+   */
+  lines(name: OperationName, call?: CallOf<OperationName>): AsyncGenerator<unknown>;
+}
+
+const TIMEOUT_MS = 60_000;
+const MAX_TRIES = 4;
+const FIRST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 30_000;
+/** Busy, or too many requests: the API says so before it does anything. */
+const TRY_AGAIN: ReadonlySet<number> = new Set([429, 503]);
+
+function urlOf(base: string, path: string, call: CallOf<OperationName>): URL {
+  const values = (call.path ?? {}) as Record<string, string>;
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
+  const url = new URL(`${base.replace(/\/$/, '')}${filled}`);
+  for (const [name, value] of Object.entries(call.query ?? {}))
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  return url;
+}
+
+function pauseBefore(tries: number, response: Response | null): number {
+  const asked = Number(response?.headers.get('retry-after') ?? Number.NaN) * 1000;
+  const usual = FIRST_PAUSE_MS * 2 ** (tries - 1);
+  return Math.min(Number.isNaN(asked) ? usual : Math.max(asked, usual), MAX_PAUSE_MS);
+}
+
+/** Why there was no answer, and whether another try may get one. */
+interface NoAnswer {
+  readonly message: string;
+  readonly again: boolean;
+}
+
+/**
+ * Only what is known to come from the network is quoted: an error of the request itself may hold its headers, and with
+ * them the key.
+ */
+function noAnswer(error: unknown): NoAnswer {
+  const { name, cause } = error as Error;
+  if (name === 'TimeoutError')
+    return { message: `no response within ${TIMEOUT_MS / 1000} seconds`, again: true };
+  const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
+  if (message === 'unexpected redirect')
+    return { message: 'it redirects to another address, and the key is not sent there', again: false };
+  if (typeof code !== 'string' || code.startsWith('UND_ERR_INVALID'))
+    return { message: 'the request cannot be sent', again: false };
+  return { message: typeof message === 'string' && message !== '' ? message : code, again: true };
+}
+
+interface Request extends RequestInit {
+  readonly signal: AbortSignal;
+}
+
+/** The time is that until the answer begins, and for one that is read whole, until it ends. */
+async function send(url: URL, request: Request, goesOn: boolean): Promise<Response | NoAnswer> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new DOMException('too late', 'TimeoutError')), TIMEOUT_MS);
+  timer.unref();
+  try {
+    const signal = AbortSignal.any([request.signal, late.signal]);
+    const response = await fetch(url, { ...request, redirect: 'error', signal });
+    if (goesOn && response.ok) clearTimeout(timer);
+    return response;
+  } catch (error) {
+    return request.signal.aborted ? { message: 'the timeout expired', again: false } : noAnswer(error);
+  }
+}
+
+/** Sends again what may be sent again, and what was not done. */
+async function sendPatiently(
+  url: URL,
+  request: Request,
+  { repeatable, goesOn = false }: { repeatable: boolean; goesOn?: boolean },
+): Promise<Response> {
+  for (let tries = 1; ; tries++) {
+    const outcome = await send(url, request, goesOn);
+    const response = outcome instanceof Response ? outcome : null;
+    const again = outcome instanceof Response ? TRY_AGAIN.has(outcome.status) : outcome.again && repeatable;
+    if (again && tries < MAX_TRIES && !request.signal.aborted) {
+      await response?.body?.cancel();
+      await delay(pauseBefore(tries, response), undefined, { signal: request.signal }).catch(() => undefined);
+      continue;
+    }
+    if (outcome instanceof Response) return outcome;
+    throw new ApiProblem(null, `failed to reach ${url.origin}: ${outcome.message}`);
+  }
+}
+
+async function bodyOf(response: Response): Promise<unknown> {
+  const { origin } = new URL(response.url);
+  const text = await response.text().catch(() => {
+    throw new ApiProblem(null, `failed to reach ${origin}: the response was cut off`);
+  });
+  if (text === '') return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    // A 404 of somebody else says nothing about the deployment.
+    throw new ApiProblem(
+      null,
+      `${response.status}: the server at ${origin} is not this API (the response is not JSON)`,
+    );
+  }
+}
+
+/** The objects of the lines; empty ones only show that somebody is there. */
+async function* linesOf(response: Response): AsyncGenerator<unknown> {
+  const { origin } = new URL(response.url);
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for await (const chunk of response.body ?? []) {
+      const lines = `${rest}${decoder.decode(chunk, { stream: true })}`.split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) if (line !== '') yield JSON.parse(line);
+    }
+  } catch (error) {
+    if (error instanceof SyntaxError)
+      throw new ApiProblem(
+        null,
+        `${response.status}: the server at ${origin} is not this API (the response is not JSON)`,
+      );
+    throw new ApiProblem(null, `failed to reach ${origin}: the response was cut off`);
+  }
+}
+
+/** A client. Nothing is sent before the first call. */
+export function createClient({ url: base, apiKey, tenantId, stopped }: ClientOptions): Client {
+  const never = stopped ?? new AbortController().signal;
+  const headersOf = (call: CallOf<OperationName>) => ({
+    'x-api-key': apiKey,
+    ...(tenantId === null ? {} : { 'x-tenant-id': tenantId }),
+    ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...((call.headers ?? {}) as Record<string, string>),
+  });
+  return {
+    async call(name, call = {}) {
+      const { method, path } = OPERATIONS[name];
+      const headers = headersOf(call);
+      const text = call.body === undefined ? null : JSON.stringify(call.body);
+      const request = { method, headers, body: text, signal: call.signal ?? never };
+      // The same PATCH or DELETE twice is one; a POST is with a key.
+      const repeatable = method !== 'POST' || 'Idempotency-Key' in headers;
+      const response = await sendPatiently(urlOf(base, path, call), request, { repeatable });
+      const body = await bodyOf(response);
+      if (!response.ok) throw problemOf(response.status, body, response.headers.get('x-request-id'));
+      return body as Operations[typeof name]['answer'];
+    },
+    async *lines(name, call = {}) {
+      const { method, path } = OPERATIONS[name];
+      const request = { method, headers: headersOf(call), signal: call.signal ?? never };
+      const way = { repeatable: method === 'GET', goesOn: true };
+      const response = await sendPatiently(urlOf(base, path, call), request, way);
+      if (!response.ok)
+        throw problemOf(response.status, await bodyOf(response), response.headers.get('x-request-id'));
+      yield* linesOf(response);
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import type { Deployment, Operations } from './api-types.ts';
+import { ApiProblem } from './call-problem.ts';
+import type { Client } from './client.ts';
+
+/** Deployments and revisions by what people call them. */
+
+export type Revision = Operations['getRevision']['answer'];
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const PAGE = 100;
+
+async function byId(client: Client, id: string, mask: boolean): Promise<Deployment | null> {
+  const path = { deployment_id: id };
+  try {
+    return await client.call('getDeployment', { path, query: { mask_secrets: mask } });
+  } catch (error) {
+    if (error instanceof ApiProblem && error.status === 404) return null;
+    throw error;
+  }
+}
+
+async function byName(client: Client, name: string, mask: boolean): Promise<Deployment | null> {
+  const query = { name, mask_secrets: mask, limit: PAGE };
+  const { resources } = await client.call('listDeployments', { query });
+  const live = resources.filter(({ status }) => status !== 'AWAITING_DELETE');
+  const found = live.length > 0 ? live : resources;
+  const same = found.find((deployment) => deployment.name === name);
+  // Names of before they had one spelling may be one to the API.
+  if (same === undefined && live.length > 1)
+    throw new ApiProblem(
+      409,
+      `"${name}" is the name of several deployments: ${live.map(({ id }) => id).join(', ')}. Use an id.`,
+    );
+  return same ?? found[0] ?? null;
+}
+
+/**
+ * A deployment by its id or name; by name, one that is being deleted comes after the one that took its name.
+ * @throws ApiProblem when there is none, or when the word is the id of one and the name of another
+ */
+export async function findDeployment(client: Client, word: string, mask: boolean): Promise<Deployment> {
+  // A name may look like an id.
+  const [named, identified] = await Promise.all([
+    byName(client, word, mask),
+    UUID.test(word) ? byId(client, word, mask) : null,
+  ]);
+  if (named !== null && identified !== null && named.id !== identified.id)
+    throw new ApiProblem(
+      409,
+      `"${word}" is the id of the deployment "${identified.name}" and the name of another, ${named.id}: use the name of the first, or the id of the second`,
+    );
+  const found = identified ?? named;
+  if (found === null) throw new ApiProblem(404, `404: there is no deployment "${word}"`);
+  return found;
+}
+
+/** All revisions of a deployment, newest first, page by page. */
+export async function* revisionsOf(client: Client, deploymentId: string): AsyncGenerator<Revision> {
+  const path = { deployment_id: deploymentId };
+  for (let offset = 0; ; ) {
+    const page = await client.call('listRevisions', { path, query: { limit: PAGE, offset } });
+    yield* page.resources;
+    if (page.resources.length < PAGE) return;
+    offset = page.offset;
+  }
+}
+
+/**
+ * Id of a revision by its id or number; the latest one where none is named.
+ * @throws ApiProblem when there is none
+ */
+export async function findRevisionId(
+  client: Client,
+  deployment: Deployment,
+  word: string | undefined,
+): Promise<string> {
+  if (word !== undefined && UUID.test(word)) return word;
+  if (word === undefined) {
+    if (deployment.latest_revision_id !== null) return deployment.latest_revision_id;
+    throw new ApiProblem(404, `404: the deployment "${deployment.name}" has no revision yet`);
+  }
+  for await (const revision of revisionsOf(client, deployment.id))
+    if (String(revision.number) === word) return revision.id;
+  throw new ApiProblem(404, `404: the deployment "${deployment.name}" has no revision ${word}`);
+}

@@ -1,0 +1,212 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { configuredBox, KEYS_MISSING } from '../app/encryption.ts';
+import type { Config } from '../config/index.ts';
+import type { Logger } from '../domain/core/logger.ts';
+import { type Database, openDatabase } from '../hub/store/core/database.ts';
+import { checkMigrated } from '../hub/store/core/migrate.ts';
+import {
+  answersOfOtherKeys,
+  type KeyedAnswers,
+  type KeyUse,
+  keyUses,
+  type ResealedBatch,
+  resealBatch,
+  SEALED_TABLES,
+} from '../hub/store/secrets/sealed-tables.ts';
+import type { SecretBox } from '../hub/store/secrets/secret-box.ts';
+import { UsageError } from './usage-error.ts';
+
+/** `berth keys rotate-encryption`: encrypts all secrets again with the first key of BERTH_ENCRYPTION_KEYS. */
+
+export const ROTATE_HELP = `usage: berth keys rotate-encryption [--dry-run] [--batch N] [--json]
+Re-encrypts all values that are encrypted with another key, with the first key of BERTH_ENCRYPTION_KEYS. Then it prints
+which keys are still needed. The API can run meanwhile. If you interrupt the command, run it again to continue.
+
+  1. Append the new key to BERTH_ENCRYPTION_KEYS of every API process. All processes can then decrypt with it.
+  2. Move it to the first place in every API process. The processes then encrypt with it.
+  3. Run this command with the same setting.
+  4. Remove the old key when this command prints that it is no longer needed.
+
+  --dry-run    only print which keys are in use
+  --batch N    rows in one transaction, 1 to 1000, default: 100
+  --json       print the result as JSON`;
+
+/** More passes find what others held or wrote meanwhile; who still seals with an old key after these has an old setting. */
+const MAX_PASSES = 5;
+const PAUSE_MS = 500;
+const PROGRESS_EVERY_MS = 2_000;
+
+/** The result. */
+interface Outcome {
+  readonly primary: string;
+  readonly resealed: number;
+  /** Rows that no configured key opens, by table. */
+  readonly unreadable: Readonly<Record<string, readonly string[]>>;
+  readonly uses: readonly KeyUse[];
+  readonly answers: readonly KeyedAnswers[];
+  /** Configured keys that are no longer needed. */
+  readonly removable: readonly string[];
+}
+
+interface Options {
+  readonly dryRun: boolean;
+  readonly batch: number;
+  readonly json: boolean;
+}
+
+function parseOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      'dry-run': { type: 'boolean', default: false },
+      batch: { type: 'string', default: '100' },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  const batch = Number(values.batch);
+  if (!Number.isInteger(batch) || batch < 1 || batch > 1000)
+    throw new UsageError('--batch: must be an integer from 1 to 1000');
+  return { dryRun: values['dry-run'], batch, json: values.json };
+}
+
+/** One way through a table, a transaction for each batch. Returns the rows that cannot be opened. */
+async function resealTable(
+  database: Database,
+  box: SecretBox,
+  table: string,
+  options: { limit: number; onBatch: (resealed: number) => void },
+): Promise<string[]> {
+  const unreadable: string[] = [];
+  let after: string | null = null;
+  for (;;) {
+    const from = after;
+    const batch: ResealedBatch = await database.platform.transaction((transaction) =>
+      resealBatch(transaction, box, table, { after: from, limit: options.limit }),
+    );
+    options.onBatch(batch.resealed);
+    unreadable.push(...batch.unreadable);
+    if (batch.next === null) return unreadable;
+    after = batch.next;
+  }
+}
+
+const rowsOfOthers = (uses: readonly KeyUse[], primary: string) =>
+  uses.filter(({ keyId }) => keyId !== primary).reduce((sum, { rows }) => sum + rows, 0);
+
+function progress(total: number): (resealed: number) => void {
+  let done = 0;
+  let told = performance.now();
+  return (resealed) => {
+    done += resealed;
+    if (performance.now() - told < PROGRESS_EVERY_MS) return;
+    told = performance.now();
+    console.error(`${done} of about ${total} encrypted again`);
+  };
+}
+
+/** Reseals until nothing but what cannot be opened is left. */
+async function reseal(database: Database, box: SecretBox, limit: number) {
+  const readUses = () => database.platform.read(keyUses);
+  const tell = progress(rowsOfOthers(await readUses(), box.primaryKeyId));
+  let resealed = 0;
+  const onBatch = (count: number) => {
+    resealed += count;
+    tell(count);
+  };
+  for (let pass = 1; ; pass += 1) {
+    const unreadable: Record<string, string[]> = {};
+    for (const table of SEALED_TABLES) {
+      const found = await resealTable(database, box, table, { limit, onBatch });
+      if (found.length > 0) unreadable[table] = found;
+    }
+    const left = rowsOfOthers(await readUses(), box.primaryKeyId);
+    if (left <= Object.values(unreadable).flat().length || pass === MAX_PASSES)
+      return { resealed, unreadable };
+    await sleep(PAUSE_MS);
+  }
+}
+
+async function outcomeOf(
+  database: Database,
+  box: SecretBox,
+  done: Pick<Outcome, 'resealed' | 'unreadable'>,
+): Promise<Outcome> {
+  const { uses, answers } = await database.platform.read(async (reader) => ({
+    uses: await keyUses(reader),
+    answers: await answersOfOtherKeys(reader, box),
+  }));
+  const needed = new Set([box.primaryKeyId, ...[...uses, ...answers].map(({ keyId }) => keyId)]);
+  return {
+    primary: box.primaryKeyId,
+    ...done,
+    uses,
+    answers,
+    removable: [...box.keyIds].filter((id) => !needed.has(id)),
+  };
+}
+
+function lines({ primary, resealed, uses, answers, removable }: Outcome, box: SecretBox): string[] {
+  return [
+    `Current encryption key: ${primary}. Rows encrypted again: ${resealed}.`,
+    ...uses.map(
+      ({ table, keyId, rows }) =>
+        `${table}: ${rows} rows with ${keyId}${box.keyIds.has(keyId) ? '' : ' (not configured)'}`,
+    ),
+    ...answers.map(
+      ({ keyId, rows, until }) =>
+        `Idempotency-Keys: ${rows} hashed with ${keyId}; they expire by ${until.toISOString()}. Without the key, a request that is repeated before then gets a 409.`,
+    ),
+    `No longer needed: ${removable.length === 0 ? 'none' : removable.join(', ')}.`,
+  ];
+}
+
+const SHOWN_IDS = 20;
+
+/** Why not everything is under the primary key, with what to do. */
+function problems({ primary, uses, unreadable }: Outcome): string[] {
+  const ids = Object.entries(unreadable).flatMap(([table, rows]) => rows.map((id) => `${table} ${id}`));
+  const shown = `${ids.slice(0, SHOWN_IDS).join(', ')}${ids.length > SHOWN_IDS ? ', …' : ''}`;
+  const others = rowsOfOthers(uses, primary) - ids.length;
+  return [
+    ...(ids.length > 0
+      ? [
+          `${ids.length} rows cannot be decrypted (${shown}); next: configure their key and run this again, or set their values again`,
+        ]
+      : []),
+    ...(others > 0
+      ? [
+          `${others} rows were locked or written by others meanwhile; next: put ${primary} first in BERTH_ENCRYPTION_KEYS of every API process, then run this again`,
+        ]
+      : []),
+  ];
+}
+
+/**
+ * `berth keys rotate-encryption …`
+ * @throws UsageError, StoreError, Error when something could not be resealed: the rest was
+ */
+export async function rotateEncryption(
+  config: Config,
+  logger: Logger,
+  args: readonly string[],
+): Promise<void> {
+  const options = parseOptions(args);
+  const box = configuredBox(config);
+  if (config.databaseUrl === null)
+    throw new UsageError('DATABASE_URL is not set: it names the database of the secrets');
+  if (box === null) throw new UsageError(KEYS_MISSING);
+  const database = openDatabase({ url: config.databaseUrl, poolSize: 1, logger, statementTimeoutMs: 60_000 });
+  try {
+    await checkMigrated(database);
+    const done = options.dryRun
+      ? { resealed: 0, unreadable: {} }
+      : await reseal(database, box, options.batch);
+    const outcome = await outcomeOf(database, box, done);
+    console.log(options.json ? JSON.stringify(outcome) : lines(outcome, box).join('\n'));
+    const rest = options.dryRun ? [] : problems(outcome);
+    if (rest.length > 0) throw new Error(`failed to encrypt everything again: ${rest.join('; ')}`);
+  } finally {
+    await database.close();
+  }
+}

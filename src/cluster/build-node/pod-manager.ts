@@ -1,0 +1,173 @@
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from '../../domain/core/logger.ts';
+import { Reflector } from '../kube/cache/reflector.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import { isKubeError } from '../kube/client/errors.ts';
+import { RESOURCES } from '../kube/client/resources.ts';
+import type { ContainerLog } from './container-log.ts';
+import { now, PodRun } from './pod-run.ts';
+import { lostStatus } from './pod-status.ts';
+import { isTerminal, type Pod } from './pod-types.ts';
+import { killNoted } from './process-group.ts';
+import { StatusWriter } from './status-writer.ts';
+
+/** The pods that are bound to this node: begun once, ended when they are deleted, their logs kept until they are gone. */
+
+export interface PodManagerOptions {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly node: string;
+  readonly hostIP: string;
+  /** Each pod has a folder of its uid in it. */
+  readonly folder: string;
+  readonly own: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly logger: Logger;
+}
+
+const LOST = {
+  reason: 'BuilderRestarted',
+  message: 'the local builder was started again; what it ran before is lost',
+};
+const STOPPED = { reason: 'BuilderStopped', message: 'the local builder was stopped' };
+const DEFAULT_GRACE_SECONDS = 30;
+
+export class PodManager {
+  readonly #options: PodManagerOptions;
+  readonly #reflector: Reflector<Pod>;
+  readonly #runs = new Map<string, PodRun>();
+  readonly #ending = new Map<string, Promise<void>>();
+  readonly #stopping = new AbortController();
+
+  constructor(options: PodManagerOptions) {
+    this.#options = options;
+    const { client, namespace, node, logger } = options;
+    this.#reflector = new Reflector<Pod>({
+      client,
+      resource: RESOURCES.Pod,
+      namespace,
+      fieldSelector: `spec.nodeName=${node}`,
+      logger,
+    });
+  }
+
+  /** Ends what a process before us left running, then begins. Resolves when the pods of the node are known. */
+  async start(signal: AbortSignal): Promise<void> {
+    this.#killLeftovers();
+    this.#reflector.addHandlers({
+      added: (pod) => this.#see(pod),
+      updated: (pod) => this.#see(pod),
+      deleted: (pod) => this.#gone(pod),
+    });
+    this.#reflector.start();
+    await this.#reflector.waitForSync(signal);
+    const known = new Set(this.#reflector.store.list().map(({ metadata }) => metadata.uid));
+    for (const uid of this.#folders()) {
+      if (!known.has(uid)) this.#remove(uid);
+    }
+  }
+
+  /** Ends every pod, and says why. */
+  async stop(): Promise<void> {
+    await this.#reflector.stop();
+    await Promise.all([...this.#runs.values()].map((run) => run.end(0, STOPPED)));
+    this.#stopping.abort();
+    await Promise.all(this.#ending.values());
+  }
+
+  /** How many pods run. */
+  get running(): number {
+    return this.#runs.size;
+  }
+
+  /** What a container printed. Throws with a text for whoever asks when there is none. */
+  log(namespace: string, pod: string, container: string): ContainerLog {
+    const found = this.#reflector.store.get(`${namespace}/${pod}`);
+    if (found === undefined) throw new Error(`pod "${pod}" is not on this node`);
+    const log = this.#runs.get(found.metadata.uid ?? '')?.log(container);
+    if (log === undefined) throw new Error(`container "${container}" in pod "${pod}" is waiting to start`);
+    return log;
+  }
+
+  #see(pod: Pod): void {
+    const { uid = '', deletionTimestamp } = pod.metadata;
+    const run = this.#runs.get(uid);
+    if (deletionTimestamp !== undefined) this.#end(pod, run);
+    else if (run === undefined && !isTerminal(pod)) this.#begin(pod, uid);
+  }
+
+  #begin(pod: Pod, uid: string): void {
+    const { logger } = this.#options;
+    const { name } = pod.metadata;
+    if (pod.status?.startTime !== undefined) {
+      logger.warn({ pod: name }, 'a pod of before is lost');
+      this.#writer(pod).set(lostStatus(pod, LOST, now()));
+      return;
+    }
+    logger.info({ pod: name }, 'running a pod');
+    const folder = join(this.#options.folder, uid);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const run = new PodRun({ ...this.#options, pod, folder, stopping: this.#stopping.signal });
+    this.#runs.set(uid, run);
+    run.run().then(() => logger.info({ pod: name }, 'a pod has ended'));
+  }
+
+  #writer(pod: Pod): StatusWriter {
+    const { client, logger } = this.#options;
+    return new StatusWriter(client, pod, logger, this.#stopping.signal);
+  }
+
+  /** A deleted pod goes for good once its processes have ended: the API server waits for us to say so. */
+  #end(pod: Pod, run: PodRun | undefined): void {
+    const { uid = '', deletionGracePeriodSeconds = DEFAULT_GRACE_SECONDS } = pod.metadata;
+    if (this.#ending.has(uid)) return;
+    const ending = (async () => {
+      await run?.end(deletionGracePeriodSeconds);
+      await this.#confirm(pod);
+    })().finally(() => this.#ending.delete(uid));
+    this.#ending.set(uid, ending);
+  }
+
+  async #confirm({ metadata: { name, namespace = '', uid } }: Pod): Promise<void> {
+    const { client, logger } = this.#options;
+    try {
+      await client.delete(
+        RESOURCES.Pod,
+        { namespace, name },
+        {
+          gracePeriodSeconds: 0,
+          ...(uid === undefined ? {} : { uid }),
+        },
+      );
+    } catch (error) {
+      // Seen again with the next event of the pod, or after a new start.
+      if (!isKubeError(error, 'not_found', 'conflict')) {
+        logger.warn({ pod: name, error: String(error) }, 'failed to confirm the end of a pod');
+      }
+    }
+  }
+
+  #gone({ metadata: { uid = '' } }: Pod): void {
+    const run = this.#runs.get(uid);
+    this.#runs.delete(uid);
+    const ended = run === undefined ? Promise.resolve() : run.end(0);
+    ended.then(() => this.#remove(uid));
+  }
+
+  #folders(): string[] {
+    const { folder } = this.#options;
+    return existsSync(folder) ? readdirSync(folder).filter((name) => /^[0-9a-f-]{36}$/.test(name)) : [];
+  }
+
+  #killLeftovers(): void {
+    for (const uid of this.#folders()) {
+      const pids = join(this.#options.folder, uid, 'pids');
+      for (const name of existsSync(pids) ? readdirSync(pids) : []) killNoted(join(pids, name));
+    }
+  }
+
+  #remove(uid: string): void {
+    rmSync(join(this.#options.folder, uid), { recursive: true, force: true });
+  }
+}

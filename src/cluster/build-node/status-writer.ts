@@ -1,0 +1,70 @@
+import { fullJitter } from '../../domain/core/backoff.ts';
+import type { Logger } from '../../domain/core/logger.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import { sleep, systemClock } from '../kube/client/clock.ts';
+import { isKubeError } from '../kube/client/errors.ts';
+import { RESOURCES } from '../kube/client/resources.ts';
+import type { Pod } from './pod-types.ts';
+
+const BACKOFF = { baseMs: 200, capMs: 5_000 };
+
+/** Writes the newest status of a pod, again and again until the API server has it; those in between may be left out. */
+export class StatusWriter {
+  readonly #client: Pick<KubeClient, 'patchStatus'>;
+  readonly #pod: Pod;
+  readonly #logger: Logger;
+  readonly #stopping: AbortSignal;
+  #wanted: object | undefined;
+  #writing: Promise<void> | undefined;
+
+  constructor(client: Pick<KubeClient, 'patchStatus'>, pod: Pod, logger: Logger, stopping: AbortSignal) {
+    this.#client = client;
+    this.#pod = pod;
+    this.#logger = logger;
+    this.#stopping = stopping;
+  }
+
+  set(status: object): void {
+    this.#wanted = status;
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined;
+    });
+  }
+
+  /** Resolves when the last one given is written, or cannot be any more. */
+  async settled(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    const { name, namespace, uid } = this.#pod.metadata;
+    for (let failures = 0; this.#wanted !== undefined && !this.#stopping.aborted; ) {
+      const status = this.#wanted;
+      try {
+        // With the uid: another pod of this name is not told of what this one did.
+        await this.#client.patchStatus(
+          RESOURCES.Pod,
+          { name, ...(namespace === undefined ? {} : { namespace }) },
+          { metadata: { uid }, status },
+        );
+        failures = 0;
+        if (this.#wanted === status) this.#wanted = undefined;
+      } catch (error) {
+        const fields = { pod: name, error: String(error) };
+        if (isKubeError(error, 'not_found', 'conflict')) return this.#giveUp();
+        if (isKubeError(error, 'invalid')) {
+          this.#logger.error(fields, 'the API server does not take the status of a pod');
+          return this.#giveUp();
+        }
+        this.#logger.warn(fields, 'failed to write the status of a pod; trying again');
+        await sleep(systemClock, fullJitter(failures, BACKOFF, Math.random), this.#stopping);
+        failures += 1;
+      }
+    }
+  }
+
+  /** The pod is not there any more, or never will have this status. */
+  #giveUp(): void {
+    this.#wanted = undefined;
+  }
+}

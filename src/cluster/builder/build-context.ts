@@ -1,0 +1,160 @@
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, relative, sep } from 'node:path';
+import { BUILD_FILES } from '../../contract/resource/build.ts';
+import { type BaseImages, DOCKERIGNORE, dockerfileOf, mayMakeFiles } from './dockerfile.ts';
+import { hasEntrypoint } from './entrypoint.ts';
+import { INSTALL_MANIFEST } from './install-manifest.ts';
+import { StepFailure } from './step-failure.ts';
+import { parseWorkflowConfig } from './workflow-config.ts';
+
+/** From the files of a commit to what BuildKit is given: a context and a Dockerfile. */
+
+const DOCKERFILE = 'Dockerfile';
+const MOST_CONFIG_BYTES = 64 * 1024;
+const CONFIG_NAMES = /^berth\.(ya?ml|json)$/;
+const MOST_DOCKERFILE_BYTES = 1024 * 1024;
+const MOST_MANIFEST_BYTES = 1024 * 1024;
+
+/** Paths of what the steps of a build leave for one another. */
+export type Workspace = Readonly<Record<keyof typeof BUILD_FILES, string>>;
+
+export function workspaceOf(folder: string): Workspace {
+  return {
+    context: join(folder, BUILD_FILES.context),
+    dockerfile: join(folder, BUILD_FILES.dockerfile),
+    commit: join(folder, BUILD_FILES.commit),
+    metadata: join(folder, BUILD_FILES.metadata),
+  };
+}
+
+const isMissing = (error: unknown) =>
+  ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes((error as NodeJS.ErrnoException).code ?? '');
+
+/** The real file behind a path of the repository; null: there is none. @throws StepFailure where a link leads out of it */
+function fileIn(source: string, path: string): string | null {
+  let real: string;
+  try {
+    real = realpathSync(join(source, path));
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+  if (!real.startsWith(`${realpathSync(source)}${sep}`)) {
+    throw new StepFailure('BuildConfigInvalid', `${path} is a link that leads out of the repository`);
+  }
+  if (statSync(real).isFile()) return real;
+  throw new StepFailure('BuildConfigInvalid', `${path} is not a file`);
+}
+
+function readBounded(file: string, path: string, most: number): string {
+  const { size } = lstatSync(file);
+  if (size <= most) return readFileSync(file, 'utf8');
+  throw new StepFailure('BuildConfigInvalid', `${path} has ${size} bytes; at most ${most} are read`);
+}
+
+/** Names of the files of a folder of the repository; empty: it is none, or leads out of it. */
+function namesIn(source: string, path: string): string[] {
+  try {
+    const real = realpathSync(join(source, path));
+    const root = realpathSync(source);
+    return real === root || real.startsWith(`${root}${sep}`) ? readdirSync(real) : [];
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** The given file's namesake in another place, for whoever mistyped a path. */
+function elsewhere(source: string, path: string, alsoNamed?: RegExp): string {
+  const [name, folder] = [basename(path), dirname(path)];
+  const alike = namesIn(source, folder).filter(
+    (file) => file.toLowerCase() === name.toLowerCase() || alsoNamed?.test(file) === true,
+  );
+  return alike.length === 0 ? '' : `; there is ${alike.map((file) => join(folder, file)).join(', ')}`;
+}
+
+export interface ContextRequest {
+  /** Folder with the files of the commit; its part that is the context is moved out of it. */
+  readonly source: string;
+  readonly workspace: Workspace;
+  /** workflow_config_path. */
+  readonly configPath: string;
+  readonly baseImages: BaseImages;
+  readonly installCommand?: string | undefined;
+  readonly buildCommand?: string | undefined;
+  readonly log: (line: string) => void;
+}
+
+/** The Dockerfile's text: the repository's own, else one written from the configuration. */
+function dockerfileFor(request: ContextRequest, config: string): string {
+  const { source, configPath, installCommand, buildCommand, baseImages, log } = request;
+  const path = join(dirname(configPath), DOCKERFILE);
+  const own = fileIn(source, path);
+  if (own !== null) {
+    const ignored = installCommand !== undefined || buildCommand !== undefined;
+    log(`using ${path}${ignored ? '; install_command and build_command have no effect beside it' : ''}`);
+    return readBounded(own, path, MOST_DOCKERFILE_BYTES);
+  }
+  log(`no ${path}; writing one from ${configPath}`);
+  const files = readdirSync(join(source, dirname(configPath)));
+  const content = readBounded(config, configPath, MOST_CONFIG_BYTES);
+  const parsed = parseWorkflowConfig(configPath, content);
+  const manifest = manifestFor(source, join(dirname(configPath), INSTALL_MANIFEST[parsed.language]));
+  const input = { config: parsed, baseImages, installCommand, buildCommand, files, manifest };
+  const makesEntrypoint = !hasEntrypoint(join(source, dirname(configPath)), parsed);
+  if (makesEntrypoint && !mayMakeFiles(input)) {
+    const entrypoint = join(dirname(configPath), parsed.entrypoint ?? '');
+    const message = `${configPath} is not right: entrypoint: there is no file ${entrypoint} in the repository${elsewhere(source, entrypoint)}`;
+    throw new StepFailure('BuildConfigInvalid', message);
+  }
+  return dockerfileOf({ ...input, makesEntrypoint });
+}
+
+/** What names the dependencies; undefined: it is not there, is a link, or too large to be looked at. */
+function manifestFor(source: string, path: string): string | undefined {
+  const found = lstatSync(join(source, path), { throwIfNoEntry: false });
+  if (found?.isFile() !== true || found.size > MOST_MANIFEST_BYTES) return undefined;
+  return readFileSync(join(source, path), 'utf8');
+}
+
+/** Where the repository says nothing of what to leave out, we do. */
+function dockerignoreFor({ source, configPath }: ContextRequest): string | null {
+  const folder = dirname(configPath);
+  const own = fileIn(source, join(folder, `${DOCKERFILE}.dockerignore`));
+  if (own !== null) return readFileSync(own, 'utf8');
+  return existsSync(join(source, folder, '.dockerignore')) ? null : DOCKERIGNORE;
+}
+
+/**
+ * Makes context and Dockerfile of a build. The context is the folder of the configuration.
+ * @throws StepFailure BuildConfigInvalid that names the file
+ */
+export function prepareContext(request: ContextRequest): void {
+  const { source, workspace, configPath, log } = request;
+  const config = fileIn(source, configPath);
+  if (config === null) {
+    const message = `${configPath} (workflow_config_path) is not in the repository${elsewhere(source, configPath, CONFIG_NAMES)}`;
+    throw new StepFailure('BuildConfigInvalid', message);
+  }
+  const dockerfile = dockerfileFor(request, config);
+  const dockerignore = dockerignoreFor(request);
+  mkdirSync(workspace.dockerfile, { recursive: true });
+  writeFileSync(join(workspace.dockerfile, DOCKERFILE), dockerfile);
+  if (dockerignore !== null) {
+    writeFileSync(join(workspace.dockerfile, `${DOCKERFILE}.dockerignore`), dockerignore);
+  }
+  // The folder may be reached by links within the repository.
+  const folder = realpathSync(join(source, dirname(configPath)));
+  log(`context: ${relative(realpathSync(source), folder) || '.'}`);
+  renameSync(folder, workspace.context);
+}

@@ -1,0 +1,256 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { commitShaSchema } from '../../domain/builds/build.ts';
+import { type Git, GitEndedError, type GitResult } from './git-process.ts';
+import { StepFailure } from './step-failure.ts';
+
+/** One commit of a repository, as files: its history and git's own files stay outside of them. */
+
+export interface CloneLimits {
+  /** Most bytes that are fetched, and most that the files of the commit may have. */
+  readonly bytes: number;
+  readonly files: number;
+  /** For all that the host is asked, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+export interface CloneRequest {
+  readonly git: Git;
+  readonly url: string;
+  /** Branch, tag, refs/… or commit; absent: what HEAD of the repository names. */
+  readonly ref?: string | undefined;
+  /** Wins over ref, in whose history it must be: hosts give commits of a fork by their ids, too. */
+  readonly commit?: string | undefined;
+  /** Folder for git's own files. */
+  readonly gitDir: string;
+  /** Folder for the files of the commit; made here. */
+  readonly into: string;
+  readonly limits: CloneLimits;
+  readonly log: (line: string) => void;
+}
+
+const MEGABYTE = 1024 * 1024;
+/** For what git does without the host, with as many files as are taken: a few objects may stand for no end of paths. */
+const LOCAL_MS = 120_000;
+const SLOW = 'reading and writing the files of the commit took longer than it may';
+
+/** Bytes of all files below a folder; what vanishes meanwhile counts for nothing. */
+function folderBytes(folder: string): number {
+  let bytes = 0;
+  for (const entry of existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []) {
+    try {
+      bytes += statSync(join(folder, entry)).size;
+    } catch {
+      // Git has renamed or removed it.
+    }
+  }
+  return bytes;
+}
+
+const isCommit = (ref: string | undefined) => commitShaSchema.safeParse(ref).success;
+
+/** What to ask the server for, most likely first. A branch wins over a tag of the same name, as with git. */
+function candidates(ref: string | undefined): string[] {
+  if (ref === undefined) return ['HEAD'];
+  if (isCommit(ref) || ref.startsWith('refs/')) return [ref];
+  return [`refs/heads/${ref}`, `refs/tags/${ref}`];
+}
+
+/** How far back a commit is looked for in the history of its branch: most are among the newest. */
+const DEPTHS = [100, 10_000];
+
+const isMissingRef = ({ stderr }: GitResult) =>
+  /couldn't find remote ref|not our ref|unadvertised object|no such ref/i.test(stderr);
+
+/** The end of what git says: the line with the cause. */
+function lastWords({ stderr }: GitResult): string {
+  const lines = stderr
+    .split(/[\r\n]+/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !/^(From |remote: (Enumerating|Counting|Compressing|Total))/.test(line));
+  return lines.slice(-3).join('; ');
+}
+
+class Cloning {
+  readonly #request: CloneRequest;
+  readonly #deadline: number;
+
+  constructor(request: CloneRequest) {
+    this.#request = request;
+    this.#deadline = Date.now() + request.limits.timeoutMs;
+  }
+
+  /**
+   * Runs git in the repository.
+   * @param onOutput a text that it returns ends git: the commit is too large
+   * @throws StepFailure when a limit ends it
+   */
+  async git(args: readonly string[], onOutput?: (chunk: Buffer) => string | null): Promise<GitResult> {
+    const { git, gitDir, limits } = this.#request;
+    // Options of git itself may come before the command.
+    const asksHost = args.includes('fetch');
+    const tooLarge = `the repository is larger than a build may fetch (${limits.bytes / MEGABYTE} MiB)`;
+    let ended: string | null = null;
+    const output = (chunk: Buffer) => {
+      ended ??= onOutput?.(chunk) ?? null;
+      return ended;
+    };
+    try {
+      return await git([`--git-dir=${gitDir}`, ...args], {
+        timeoutMs: asksHost ? Math.max(1, this.#deadline - Date.now()) : LOCAL_MS,
+        watch: () => (folderBytes(gitDir) > limits.bytes ? tooLarge : null),
+        ...(onOutput === undefined ? {} : { onOutput: output }),
+      });
+    } catch (error) {
+      if (!(error instanceof GitEndedError)) throw error;
+      if (error.message === tooLarge || ended !== null) throw new StepFailure('BuildTooLarge', error.message);
+      if (!asksHost) throw new StepFailure('BuildTooLarge', SLOW);
+      throw new StepFailure('GitHostUnavailable', 'fetching the repository took longer than it may');
+    }
+  }
+
+  /** As git, but a failure of git is one of the step. */
+  async must(what: string, args: readonly string[]): Promise<string> {
+    const result = await this.git(args);
+    if (result.code !== 0) throw new Error(`failed to ${what}: ${lastWords(result)}`);
+    return result.stdout.trim();
+  }
+
+  /** Fetches what is to be built, without its history. @returns its id, or the name that it was fetched by */
+  async fetch(): Promise<string> {
+    const { ref, commit } = this.#request;
+    const name = await this.#fetchNewest(candidates(ref));
+    if (name === null) throw missing(ref);
+    if (commit === undefined) return 'FETCH_HEAD';
+    if (ref === commit || (await this.#newest()) === commit) return commit;
+    if (isCommit(ref) || !(await this.#isInHistory(name, commit))) throw notOn(ref, commit);
+    if ((await this.#fetchNewest([commit])) !== null) return commit;
+    // The server gives no commit by its id: the whole history of the ref.
+    const whole = ['fetch', '--no-tags', '--unshallow', '--end-of-options', this.#request.url, name];
+    const fetched = await this.git(whole);
+    if (fetched.code !== 0) throw unavailable(this.#request.url, fetched);
+    return commit;
+  }
+
+  /** The newest commit of the first of the names that is there; null: none is. */
+  async #fetchNewest(names: readonly string[]): Promise<string | null> {
+    const { url } = this.#request;
+    for (const name of names) {
+      const result = await this.git(['fetch', '--no-tags', '--depth=1', '--end-of-options', url, name]);
+      if (result.code === 0) return name;
+      if (!isMissingRef(result)) throw unavailable(url, result);
+    }
+    return null;
+  }
+
+  async #newest(): Promise<string> {
+    const result = await this.git(['rev-parse', '--verify', '--quiet', 'FETCH_HEAD^{commit}']);
+    return result.stdout.trim();
+  }
+
+  /** Whether the ref leads back to the commit. A repository of its own holds the history, without files if the server can. */
+  async #isInHistory(name: string, commit: string): Promise<boolean> {
+    const { gitDir, url } = this.#request;
+    const inHistory = `--git-dir=${join(gitDir, 'history')}`;
+    await this.must('make a repository', [inHistory, 'init', '--quiet']);
+    for (const depth of DEPTHS) {
+      const how = ['--no-tags', '--filter=tree:0', `--depth=${depth}`];
+      const fetched = await this.git([inHistory, 'fetch', ...how, '--end-of-options', url, name]);
+      if (fetched.code !== 0) throw unavailable(url, fetched);
+      if (await this.#isListed(inHistory, commit)) return true;
+      const shallow = await this.must('read the history', [
+        inHistory,
+        'rev-parse',
+        '--is-shallow-repository',
+      ]);
+      if (shallow === 'false') return false;
+    }
+    return false;
+  }
+
+  /** By the list, not by the commit: to ask for one that is not there would fetch it. */
+  async #isListed(inHistory: string, commit: string): Promise<boolean> {
+    let [found, rest] = [false, ''];
+    await this.git([inHistory, 'rev-list', 'FETCH_HEAD'], (chunk) => {
+      const lines = (rest + chunk.toString('latin1')).split('\n');
+      rest = lines.pop() ?? '';
+      found ||= lines.includes(commit);
+      return null;
+    });
+    return found;
+  }
+
+  /** Sizes of the files, before any is written: a small pack may hold much, and name it without end. */
+  async check(commit: string): Promise<void> {
+    const { limits, log } = this.#request;
+    let [bytes, files, folders, submodules] = [0, 0, 0, 0];
+    let rest = '';
+    const count = (entry: string) => {
+      const [, type, , size] = entry.split(/\s+/, 4);
+      if (type === 'tree') folders += 1;
+      else files += 1;
+      if (type === 'commit') submodules += 1;
+      bytes += Number(size) || 0;
+    };
+    const most = `a build takes at most ${limits.files} files and ${limits.bytes / MEGABYTE} MiB`;
+    const result = await this.git(['ls-tree', '-r', '-t', '-l', '-z', '--full-tree', commit], (chunk) => {
+      const entries = (rest + chunk.toString('latin1')).split('\0');
+      rest = entries.pop() ?? '';
+      for (const entry of entries) count(entry);
+      const isTooMuch = bytes > limits.bytes || files > limits.files || folders > limits.files;
+      return isTooMuch ? `the commit is too large: ${most}` : null;
+    });
+    if (result.code !== 0) throw new Error(`failed to read the commit: ${lastWords(result)}`);
+    log(`${files} files, ${Math.ceil(bytes / 1024)} KiB`);
+    if (submodules > 0) log(`submodules are not fetched: ${submodules}`);
+  }
+}
+
+function missing(name: string | undefined): StepFailure {
+  if (name === undefined) return new StepFailure('RefNotFound', 'the repository is empty');
+  const short = /^[0-9a-f]{4,39}$/.test(name) ? '; of a commit, give the whole id of 40 digits' : '';
+  return new StepFailure('RefNotFound', `the repository has no branch, tag or commit ${name}${short}`);
+}
+
+function unavailable(url: string, result: GitResult): StepFailure {
+  return new StepFailure('GitHostUnavailable', `fetching ${url} failed: ${lastWords(result)}`, {
+    passing: true,
+  });
+}
+
+/** It may be a moment before every server of a host knows of a push. */
+function notOn(ref: string | undefined, commit: string): StepFailure {
+  const where = ref === undefined ? 'the default branch' : ref;
+  const message = `commit ${commit} is not in the history of ${where}: it was forced away, or pushed elsewhere; push to the branch to build its newest commit`;
+  return new StepFailure('RefNotFound', message, { passing: true });
+}
+
+/**
+ * Fetches one commit without its history, and writes its files.
+ * @returns the id of the commit
+ * @throws StepFailure GitHostUnavailable, RefNotFound, BuildTooLarge
+ */
+export async function clone(request: CloneRequest): Promise<string> {
+  const cloning = new Cloning(request);
+  const { commit, into, log } = request;
+  await cloning.must('make a repository', ['init', '--quiet']);
+  const revision = `${await cloning.fetch()}^{commit}`;
+  const found = await cloning.git(['rev-parse', '--verify', '--quiet', '--end-of-options', revision]);
+  // A tag may name a file or a folder.
+  if (found.code !== 0) throw missing(commit ?? request.ref);
+  const sha = found.stdout.trim();
+  log(`commit ${sha}`);
+  await cloning.check(sha);
+  mkdirSync(into, { recursive: true });
+  // A volume's folder may give its group to all that is made in it: that would be in the image.
+  chmodSync(into, 0o755);
+  await cloning.must('write the files', [
+    `--work-tree=${into}`,
+    'checkout',
+    '--quiet',
+    '--force',
+    '--detach',
+    sha,
+  ]);
+  return sha;
+}

@@ -1,0 +1,158 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BUILD_SECRET_KEYS } from '../../contract/resource/build.ts';
+import { prepareContext, workspaceOf } from './build-context.ts';
+import { clone } from './clone.ts';
+import type { BaseImages } from './dockerfile.ts';
+import { gitOf } from './git-process.ts';
+import { findRepository } from './repository-host.ts';
+import { StepFailure } from './step-failure.ts';
+
+/** The first step of a build: the repository's commit, its configuration, a Dockerfile. */
+
+/** What the platform sets for every build. */
+export interface SourceSettings {
+  /** Git hosts may be on private addresses. */
+  readonly allowPrivate: boolean;
+  /** PEM file of further authorities. */
+  readonly caFile: string | null;
+  readonly baseImages: BaseImages;
+  /** PATH of the processes that it starts. */
+  readonly path: string;
+}
+
+export interface SourceRequest {
+  readonly repoUrl: string;
+  readonly ref?: string | undefined;
+  readonly commit?: string | undefined;
+  readonly configPath: string;
+  readonly installCommand?: string | undefined;
+  readonly buildCommand?: string | undefined;
+  /** Folder that the steps share. */
+  readonly workspace: string;
+  /** Folder of the Secret's files (BUILD_SECRET_KEYS). */
+  readonly credentials: string;
+  readonly limits: { readonly bytes: number; readonly timeoutMs: number };
+}
+
+const MOST_FILES = 200_000;
+const ATTEMPTS = 3;
+const PAUSE_MS = 2_000;
+
+interface Credentials {
+  readonly username: string;
+  readonly token: string;
+  readonly usernameFile: string;
+  readonly tokenFile: string;
+}
+
+/** Null: the repository is read without. @throws StepFailure that names the file, never what is in it */
+function readCredentials(folder: string): Credentials | null {
+  const usernameFile = join(folder, BUILD_SECRET_KEYS.gitUsername);
+  const tokenFile = join(folder, BUILD_SECRET_KEYS.gitToken);
+  if (!existsSync(usernameFile) || !existsSync(tokenFile)) return null;
+  const [username, token] = [usernameFile, tokenFile].map((file) =>
+    readFileSync(file, 'utf8').replace(/\n$/, ''),
+  );
+  if (!username || !token || /[\r\n\0]/.test(`${username}${token}`)) {
+    throw new StepFailure(
+      'GitHostRefused',
+      'the credentials of the integration are empty or of more than one line',
+    );
+  }
+  return { username, token, usernameFile, tokenFile };
+}
+
+/** A host may send back what it was sent; it does not get into a message that way. */
+function withoutSecrets(credentials: Credentials | null, text: string): string {
+  if (credentials === null) return text;
+  const { username, token } = credentials;
+  const basic = Buffer.from(`${username}:${token}`).toString('base64');
+  return [basic, encodeURIComponent(token), token].reduce(
+    (told, secret) => told.replaceAll(secret, '**********'),
+    text,
+  );
+}
+
+/** Tries again what may pass, while there is time; each attempt is told the milliseconds that are left. */
+async function persist<T>(
+  attempt: (timeoutMs: number) => Promise<T>,
+  timeoutMs: number,
+  log: (line: string) => void,
+): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await attempt(Math.max(1, deadline - Date.now()));
+    } catch (error) {
+      const pause = PAUSE_MS * tried;
+      const mayPass = error instanceof StepFailure && error.passing && tried < ATTEMPTS;
+      if (!mayPass || Date.now() + pause >= deadline) throw error;
+      log(`${error.message}; trying again`);
+      await sleep(pause);
+    }
+  }
+}
+
+/**
+ * Brings the workspace to where an image can be built from it.
+ * @param log gets lines for whoever owns the repository; no secret is in them
+ * @throws StepFailure
+ */
+export async function sourceStep(
+  request: SourceRequest,
+  settings: SourceSettings,
+  log: (line: string) => void,
+): Promise<void> {
+  const credentials = readCredentials(request.credentials);
+  const told = (line: string) => log(withoutSecrets(credentials, line));
+  try {
+    await prepare(request, settings, credentials, told);
+  } catch (error) {
+    if (error instanceof StepFailure)
+      throw new StepFailure(error.reason, withoutSecrets(credentials, error.message));
+    // It goes to the log and the status as well.
+    throw new Error(withoutSecrets(credentials, error instanceof Error ? error.message : String(error)));
+  }
+}
+
+async function prepare(
+  request: SourceRequest,
+  settings: SourceSettings,
+  credentials: Credentials | null,
+  log: (line: string) => void,
+): Promise<void> {
+  const workspace = workspaceOf(request.workspace);
+  const own = join(request.workspace, 'git');
+  const source = join(request.workspace, 'source');
+  log(`reading ${request.repoUrl}`);
+  const commit = await persist(
+    async (timeoutMs) => {
+      // A container that is started again finds what the one before it left.
+      for (const path of [own, source, ...Object.values(workspace)])
+        rmSync(path, { recursive: true, force: true });
+      mkdirSync(own, { recursive: true });
+      const place = await findRepository(request.repoUrl, { ...settings, credentials, timeoutMs });
+      const git = gitOf({ ...place, ...settings, folder: own, credentials });
+      return clone({
+        git,
+        url: place.url,
+        ref: request.ref,
+        commit: request.commit,
+        gitDir: join(own, 'repository'),
+        into: source,
+        limits: { ...request.limits, timeoutMs, files: MOST_FILES },
+        log,
+      });
+    },
+    request.limits.timeoutMs,
+    log,
+  );
+  rmSync(own, { recursive: true, force: true });
+  const { configPath, installCommand, buildCommand } = request;
+  const { baseImages } = settings;
+  prepareContext({ source, workspace, configPath, installCommand, buildCommand, baseImages, log });
+  rmSync(source, { recursive: true, force: true });
+  writeFileSync(workspace.commit, `${commit}\n`);
+}

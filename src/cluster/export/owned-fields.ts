@@ -1,0 +1,86 @@
+import type { ManagedFieldsEntry } from '../kube/client/object.ts';
+
+/**
+ * The part of an object that some field managers set, read from its managedFields: what they once applied, without
+ * defaults, status and what others wrote.
+ * Format: Kubernetes' FieldsV1. `f:NAME` is a member, `k:{…}` the item of a list with these keys, `v:…` a value of a
+ * set, `.` the thing itself; an empty one says that all beneath it is meant.
+ */
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Two managers' fields as one. */
+function union(a: Fields, b: Fields): Fields {
+  const merged: Record<string, unknown> = { ...a };
+  for (const [key, beneath] of Object.entries(b)) {
+    const other = merged[key];
+    merged[key] = isObject(other) && isObject(beneath) ? union(other, beneath) : beneath;
+  }
+  return merged;
+}
+
+const isItself = (key: string) => key === '.';
+const isWhole = (fields: Fields) => Object.keys(fields).every(isItself) && Object.keys(fields).length === 0;
+
+/** Whether an item of a list is the one that `k:{…}` names. */
+function hasKeys(item: unknown, keys: Fields): boolean {
+  return isObject(item) && Object.entries(keys).every(([name, value]) => item[name] === value);
+}
+
+function itemsOf(list: readonly unknown[], fields: Fields): unknown[] {
+  const kept = Object.entries(fields).flatMap(([key, beneath]) => {
+    if (key.startsWith('v:')) return list.filter((item) => JSON.stringify(item) === key.slice(2));
+    if (!key.startsWith('k:')) return [];
+    const keys = JSON.parse(key.slice(2)) as Fields;
+    return (
+      list
+        .filter((item) => hasKeys(item, keys))
+        // A key may have been filled in by default (a port's protocol): without it the item could not be found again.
+        .map((item) => ({ ...keys, ...(part(item, beneath as Fields) as object) }))
+    );
+  });
+  return [...kept].sort((a, b) => positionOf(list, a) - positionOf(list, b));
+}
+
+/** Where an item, or the one that it is a part of, stands in the list. */
+function positionOf(list: readonly unknown[], wanted: unknown): number {
+  const found = list.findIndex((item) =>
+    isObject(item) && isObject(wanted)
+      ? Object.entries(wanted).every(
+          ([name, value]) => isObject(value) || Array.isArray(value) || item[name] === value,
+        )
+      : item === wanted,
+  );
+  return found < 0 ? list.length : found;
+}
+
+function part(value: unknown, fields: Fields): unknown {
+  if (isWhole(fields)) return value;
+  if (Array.isArray(value)) return itemsOf(value, fields);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([key, beneath]) => {
+      const name = key.slice(2);
+      if (!key.startsWith('f:') || value[name] === undefined) return [];
+      return [[name, part(value[name], beneath as Fields)]];
+    }),
+  );
+}
+
+/**
+ * What `managers` set of an object, subresources left out.
+ * @param object with its managedFields
+ */
+export function ownedFields(
+  object: { readonly metadata: { readonly managedFields?: readonly ManagedFieldsEntry[] | undefined } },
+  managers: readonly string[],
+): Record<string, unknown> {
+  const fields = (object.metadata.managedFields ?? [])
+    .filter(({ manager, subresource }) => managers.includes(manager ?? '') && (subresource ?? '') === '')
+    .map(({ fieldsV1 }) => (fieldsV1 ?? {}) as Fields)
+    .reduce(union, {});
+  return isWhole(fields) ? {} : (part(object, fields) as Record<string, unknown>);
+}

@@ -1,0 +1,210 @@
+import type { Logger } from '../../../domain/core/logger.ts';
+import type { Clock } from '../client/clock.ts';
+import { compareResourceVersions, type KubeObject, keyOf } from '../client/object.ts';
+import { isSameVersion } from './compressed-store.ts';
+import { PendingWrites } from './pending-writes.ts';
+import { IndexedStore, type IndexFunction, type Store } from './store.ts';
+
+/** Called synchronously, in order. What they throw is logged and stops nothing. */
+export interface ReflectorHandlers<T> {
+  added?(object: T): void;
+  /** `old.metadata.resourceVersion === object.metadata.resourceVersion`: the echo of a write told by `noteWrite`. */
+  updated?(object: T, old: T): void;
+  deleted?(object: T): void;
+}
+
+export interface CacheOptions<T extends KubeObject> {
+  kind: string;
+  /** Objects that are kept as they are; the others are packed. Default: all. */
+  mostPlain?: number | undefined;
+  indexes?: Readonly<Record<string, IndexFunction<T>>>;
+  /** Whether list and watch show such an object: what they do not show must not be taken over from a write. */
+  isInView: (object: T) => boolean;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** What a reflector knows: applies lists, events and own writes in the order of resource versions, and tells handlers. */
+export class ObjectCache<T extends KubeObject> {
+  readonly #options: CacheOptions<T>;
+  readonly #store: IndexedStore<T>;
+  readonly #pending: PendingWrites;
+  readonly #handlers = new Set<ReflectorHandlers<T>>();
+  /** Own writes taken over that no list or event has confirmed yet. */
+  readonly #unechoed = new Set<string>();
+  #streamVersion: string | undefined;
+  #handlerErrors = 0;
+
+  constructor(options: CacheOptions<T>) {
+    this.#options = options;
+    this.#store = new IndexedStore(options.indexes, options.mostPlain);
+    this.#pending = new PendingWrites(options.clock);
+  }
+
+  get store(): Store<T> {
+    return this.#store;
+  }
+
+  /** Everything up to this resource version has been seen. */
+  get streamVersion(): string | undefined {
+    return this.#streamVersion;
+  }
+
+  get handlerErrors(): number {
+    return this.#handlerErrors;
+  }
+
+  addHandlers(handlers: ReflectorHandlers<T>): () => void {
+    this.#handlers.add(handlers);
+    for (const object of this.#store.list()) this.#guard(() => handlers.added?.(object));
+    return () => this.#handlers.delete(handlers);
+  }
+
+  /**
+   * Takes over an object of a first list that is under way, so that the list need not be held as a whole. Of a later one
+   * it might be older than what was seen.
+   */
+  listed(object: T): void {
+    this.#put(object, 'list');
+  }
+
+  /** Whether this very version is here, and nothing is to be told of it. */
+  holds(object: T): boolean {
+    const key = keyOf(object);
+    const known = this.#store.versionOf(key);
+    const { uid, resourceVersion } = object.metadata;
+    const isSame = known?.uid === uid && known?.resourceVersion === resourceVersion;
+    return isSame && !this.#unechoed.has(key);
+  }
+
+  /**
+   * Takes a whole list: what it lacks was deleted, unless it is newer than the list (an own write).
+   * @param items null: one that was held already when its page came
+   * @param rewritten the server's history was rewritten: the list wins over anything known.
+   */
+  replace(items: ReadonlyMap<string, T | null>, resourceVersion: string, rewritten: boolean): void {
+    if (rewritten) this.#pending.clear();
+    for (const item of items.values()) if (item !== null) this.#put(item, rewritten ? 'rewrite' : 'list');
+    for (const key of [...this.#store.keys()]) {
+      if (items.has(key)) continue;
+      const version = this.#store.versionOf(key)?.resourceVersion;
+      const object = rewritten || !isLater(version, resourceVersion) ? this.#store.get(key) : undefined;
+      if (object !== undefined) this.#remove(object, object);
+    }
+    this.#streamVersion = resourceVersion;
+    this.#pending.purge(resourceVersion);
+  }
+
+  /** ADDED and MODIFIED are one: what is there decides which it is. */
+  observed(object: T): void {
+    this.#put(object, 'event');
+    this.#advance(object.metadata.resourceVersion);
+  }
+
+  observedDelete(object: T): void {
+    const known = this.#store.get(keyOf(object));
+    if (known !== undefined && known.metadata.uid === object.metadata.uid) this.#remove(known, object);
+    else this.#pending.observedDelete(keyOf(object), object.metadata.uid);
+    this.#advance(object.metadata.resourceVersion);
+  }
+
+  bookmark(resourceVersion: string | undefined): void {
+    this.#advance(resourceVersion);
+    this.#pending.purge(this.#streamVersion);
+  }
+
+  /** The answer to an own write. */
+  noteWrite(written: T): void {
+    const key = keyOf(written);
+    const version = written.metadata.resourceVersion;
+    // The stream is past it: the cache has it, or something newer, or knows of its end.
+    if (version === undefined || compareResourceVersions(this.#streamVersion, version) >= 0) return;
+    this.#pending.noteWrite(key, version);
+    const known = this.#store.get(key);
+    if (!this.#options.isInView(written) || (known !== undefined && !isNewer(written, known))) return;
+    if (known !== undefined && known.metadata.uid !== written.metadata.uid) this.#remove(known, known);
+    this.#store.set(written);
+    this.#unechoed.add(key);
+  }
+
+  noteDelete(key: string, uid: string): void {
+    this.#pending.noteDelete(key, uid);
+  }
+
+  isCurrent(key: string): boolean {
+    return this.#pending.isCurrent(key, this.#store.versionOf(key), this.#streamVersion);
+  }
+
+  /** The answer to a live read of an object, with what was cached when the read was sent. */
+  noteRead(key: string, before: T | undefined, found: T | undefined): void {
+    const known = this.#store.get(key);
+    if (found !== undefined) {
+      // Deleted while the read was under way, as the stream says: the read is the older news.
+      if (known === undefined && before !== undefined) return;
+      this.#put(found, 'list');
+    } else if (known !== undefined && isSameVersion(known.metadata, before?.metadata)) {
+      this.#remove(known, known);
+    }
+  }
+
+  #put(object: T, origin: 'list' | 'event' | 'rewrite'): void {
+    const key = keyOf(object);
+    const old = this.#store.get(key);
+    if (
+      old !== undefined &&
+      old.metadata.uid !== object.metadata.uid &&
+      (origin === 'rewrite' || isNewer(object, old))
+    ) {
+      // Deleted and made again while nobody watched.
+      this.#remove(old, old);
+      this.#put(object, origin);
+      return;
+    }
+    if (old === undefined) {
+      this.#store.set(object);
+      this.#tell((handlers) => handlers.added?.(object));
+      return;
+    }
+    const order = compareResourceVersions(object.metadata.resourceVersion, old.metadata.resourceVersion);
+    if (order < 0 && origin !== 'rewrite') return;
+    const confirmed = this.#unechoed.delete(key);
+    if (order === 0 && origin !== 'event' && !confirmed) return;
+    this.#store.set(object);
+    this.#tell((handlers) => handlers.updated?.(object, old));
+  }
+
+  /** @param last the last state to tell of: with a DELETED event newer than the one cached. */
+  #remove(known: T, last: T): void {
+    const key = keyOf(known);
+    this.#store.delete(key);
+    this.#unechoed.delete(key);
+    this.#pending.observedDelete(key, known.metadata.uid);
+    this.#tell((handlers) => handlers.deleted?.(last));
+  }
+
+  #advance(resourceVersion: string | undefined): void {
+    if (compareResourceVersions(resourceVersion, this.#streamVersion) > 0)
+      this.#streamVersion = resourceVersion;
+  }
+
+  #tell(call: (handlers: ReflectorHandlers<T>) => void): void {
+    for (const handlers of this.#handlers) this.#guard(() => call(handlers));
+  }
+
+  #guard(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#handlerErrors += 1;
+      this.#options.logger.error(
+        { err: error, kind: this.#options.kind },
+        'a handler of cache events threw; going on',
+      );
+    }
+  }
+}
+
+const isLater = (a: string | undefined, b: string | undefined) => compareResourceVersions(a, b) > 0;
+
+const isNewer = (a: KubeObject, b: KubeObject) =>
+  isLater(a.metadata.resourceVersion, b.metadata.resourceVersion);

@@ -1,0 +1,65 @@
+import type { Clock } from '../client/clock.ts';
+import { compareResourceVersions } from '../client/object.ts';
+import type { ObjectVersion } from './compressed-store.ts';
+
+/** An own delete whose event was never seen is forgotten after this long. */
+const DELETE_MEMORY_MS = 5 * 60_000;
+
+/**
+ * What a cache does not know yet of its owner's own writes: the memory behind "never act on a cache older than one's
+ * own last write".
+ *
+ * A write is caught up with as soon as the cached object, or the stream as a whole, has reached its resource version:
+ * events of one resource type arrive in the order of their versions, also under a selector.
+ */
+export class PendingWrites {
+  readonly #clock: Clock;
+  readonly #versions = new Map<string, string>();
+  readonly #deletes = new Map<string, { uid: string; at: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  noteWrite(key: string, resourceVersion: string): void {
+    if (compareResourceVersions(this.#versions.get(key), resourceVersion) < 0) {
+      this.#versions.set(key, resourceVersion);
+    }
+  }
+
+  noteDelete(key: string, uid: string): void {
+    this.#deletes.set(key, { uid, at: this.#clock.now() });
+  }
+
+  isCurrent(key: string, cached: ObjectVersion | undefined, streamVersion: string | undefined): boolean {
+    const gone = this.#deletes.get(key);
+    if (gone !== undefined && cached?.uid === gone.uid && !cached.isLeaving) return false;
+    const written = this.#versions.get(key);
+    if (written === undefined) return true;
+    const caughtUp =
+      compareResourceVersions(streamVersion, written) >= 0 ||
+      compareResourceVersions(cached?.resourceVersion, written) >= 0;
+    if (caughtUp) this.#versions.delete(key);
+    return caughtUp;
+  }
+
+  /** The object of this uid is gone from the cache. */
+  observedDelete(key: string, uid: string | undefined): void {
+    if (this.#deletes.get(key)?.uid === uid) this.#deletes.delete(key);
+  }
+
+  /** Drops what the stream has passed; cheap enough for every bookmark. */
+  purge(streamVersion: string | undefined): void {
+    for (const [key, version] of this.#versions) {
+      if (compareResourceVersions(streamVersion, version) >= 0) this.#versions.delete(key);
+    }
+    const oldest = this.#clock.now() - DELETE_MEMORY_MS;
+    for (const [key, { at }] of this.#deletes) if (at < oldest) this.#deletes.delete(key);
+  }
+
+  /** The server's history was rewritten (etcd restored): versions noted before mean nothing any more. */
+  clear(): void {
+    this.#versions.clear();
+    this.#deletes.clear();
+  }
+}

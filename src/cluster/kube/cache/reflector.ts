@@ -1,0 +1,276 @@
+import { type BackoffOptions, fullJitter } from '../../../domain/core/backoff.ts';
+import type { WatchEvent } from '../client/client-types.ts';
+import { type Clock, sleep, systemClock } from '../client/clock.ts';
+import { KubeError, toKubeError } from '../client/errors.ts';
+import { matchesLabelSelector } from '../client/label-selector.ts';
+import { type KubeObject, keyOf, type ObjectName } from '../client/object.ts';
+import type { Resource } from '../client/resources.ts';
+import { ObjectCache, type ReflectorHandlers } from './cache.ts';
+import { slimming } from './cache-transform.ts';
+import { FirstSync } from './first-sync.ts';
+import { ReflectorHealth } from './reflector-health.ts';
+import type { ReflectorOptions, ReflectorStats } from './reflector-options.ts';
+import { StaleLists } from './stale-lists.ts';
+import type { Store } from './store.ts';
+
+export type { ReflectorHandlers } from './cache.ts';
+export type { ReflectorOptions, ReflectorStats } from './reflector-options.ts';
+
+const WATCH_SECONDS = { min: 300, max: 600 };
+const IDLE_TIMEOUT_MS = 90_000;
+const LIST_TIMEOUT_MS = 60_000;
+/** An event that the server has lost without a word is made up for by then, and by the end of the watch after. */
+const RELIST_EVERY_MS = 1_800_000;
+const BACKOFF: BackoffOptions = { baseMs: 500, capMs: 5_000 };
+/** A watch that ends sooner than this, having said nothing, counts as a failure: else two such would spin. */
+const SHORT_WATCH_MS = 1_000;
+/** After so many answers in a row that refuse the watch, its resource version may be the reason: list anew. */
+const REFUSALS_BEFORE_RELIST = 3;
+/**
+ * Keeps a cache of all objects of one kind (in one namespace or all) by list and watch, and tells handlers of changes.
+ *
+ * Never goes silently dead: every way in which list or watch can fail or fall silent leads to the next attempt, after a
+ * jittered backoff. A watch goes on from the last resource version seen; when the server no longer has it (410), and
+ * every half hour, everything is listed again, and what vanished meanwhile is told as deleted. Lists, streamed where the
+ * server has that, ask for the most recent state (no resourceVersion), never for "any": a restarted process does not travel
+ * back in time.
+ */
+export class Reflector<T extends KubeObject> {
+  readonly resource: Resource;
+  readonly store: Store<T>;
+  readonly #options: ReflectorOptions<T>;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #cache: ObjectCache<T>;
+  readonly #health: ReflectorHealth;
+  readonly #slim: (object: T) => T;
+  readonly #stopping = new AbortController();
+  readonly #sync = new FirstSync();
+  readonly #staleLists: StaleLists;
+  #running: Promise<void> | undefined;
+  #needsList = true;
+  /** Some list has been asked for. */
+  #hasBegun = false;
+  #listedAt = 0;
+  #refusals = 0;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.resource = options.resource;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    this.#cache = new ObjectCache({
+      kind: options.resource.kind,
+      indexes: options.indexes,
+      mostPlain: options.mostPlain,
+      isInView: (object) => this.#isInView(object),
+      clock: this.#clock,
+      logger: options.logger,
+    });
+    this.store = this.#cache.store;
+    this.#slim = slimming(options);
+    this.#health = new ReflectorHealth({
+      kind: options.resource.kind,
+      logger: options.logger,
+      clock: this.#clock,
+    });
+    this.#staleLists = new StaleLists(options.resource.plural);
+  }
+
+  /** Handlers added late are told of every object already known, as `added`. Returns the function that removes them. */
+  addHandlers(handlers: ReflectorHandlers<T>): () => void {
+    return this.#cache.addHandlers(handlers);
+  }
+
+  start(): void {
+    this.#running ??= this.#run(this.#stopping.signal);
+  }
+
+  /** Ends list and watch; resolves when nothing is under way any more. The cache stays readable. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#sync.stop(
+      new KubeError({ kind: 'aborted', message: `the reflector of ${this.resource.kind} was stopped` }),
+    );
+    await this.#running;
+  }
+
+  hasSynced(): boolean {
+    return this.#sync.done;
+  }
+
+  /** Resolves once the first list is in the cache; rejects when the signal fires or the reflector is stopped. */
+  waitForSync(signal?: AbortSignal): Promise<void> {
+    return this.#sync.wait(signal);
+  }
+
+  /** As `waitForSync`, but resolves also once the first attempt has failed: the reflector goes on trying. */
+  waitForAttempt(signal?: AbortSignal): Promise<void> {
+    return this.#sync.waitForAttempt(signal);
+  }
+
+  /** Tells of the answer to an own write: taken into the cache if newer, and `isCurrent` waits for it. */
+  noteWrite(written: T): void {
+    // Slimming takes fields off these two; the caller's stays as it was answered.
+    this.#cache.noteWrite(this.#slim({ ...written, metadata: { ...written.metadata } }));
+  }
+
+  /** Tells of an own delete: `isCurrent` is false until the object of this uid is gone or marked as being deleted. */
+  noteDelete(key: string, uid: string): void {
+    this.#cache.noteDelete(key, uid);
+  }
+
+  /** Whether the cache is at least as new as one's own last write of this key. */
+  isCurrent(key: string): boolean {
+    return this.#cache.isCurrent(key);
+  }
+
+  /** Live read of one object into the cache (or out of it): for when an event may have been lost. */
+  async refresh(at: ObjectName, options: { signal?: AbortSignal } = {}): Promise<T | undefined> {
+    const key = keyOf(at);
+    const before = this.store.get(key);
+    const found = await this.#options.client.find<T>(this.resource, at, options);
+    this.#cache.noteRead(key, before, found === undefined ? undefined : this.#slim(found));
+    return this.store.get(key);
+  }
+
+  stats(): ReflectorStats {
+    return {
+      ...this.#health.stats(),
+      objects: this.store.size,
+      handlerErrors: this.#cache.handlerErrors,
+    };
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      const before = this.#health.signsOfLife;
+      try {
+        if (this.#needsList) await this.#list(signal);
+        await this.#watch(signal);
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (this.#health.signsOfLife !== before) failures = 0;
+        await this.#recover(toKubeError(error), failures, signal);
+        failures += 1;
+      }
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { client, namespace, labelSelector, fieldSelector, pageSize, listTimeoutMs } = this.#options;
+    const held = new WeakSet<T>();
+    const isFirst = this.#cache.streamVersion === undefined;
+    // Pages of one that broke off are in the cache: they may be of before a restore of the server, so this one wins.
+    const isAnew = isFirst && this.#hasBegun;
+    this.#hasBegun = true;
+    const list = await client.listAll<T>(this.resource, {
+      namespace,
+      labelSelector,
+      fieldSelector,
+      streamed: true,
+      limit: pageSize,
+      timeoutMs: listTimeoutMs ?? LIST_TIMEOUT_MS,
+      signal,
+      transform: (object) => this.#fromList(object, held),
+    });
+    signal.throwIfAborted();
+    const rewritten = this.#staleLists.isRewritten(list.resourceVersion, this.#cache.streamVersion);
+    const items = new Map(list.items.map((item) => [keyOf(item), held.has(item) ? null : item]));
+    this.#cache.replace(items, list.resourceVersion, rewritten || isAnew);
+    this.#health.listed();
+    this.#needsList = false;
+    this.#refusals = 0;
+    this.#listedAt = this.#clock.now();
+    this.#sync.listed();
+  }
+
+  /**
+   * An object of a list. What the cache holds in this version is not held again until the whole list is there, or lists of
+   * what is at rest would be what takes most memory: only its name.
+   */
+  #fromList(object: T, held: WeakSet<T>): T {
+    const slim = this.#slim(object);
+    if (this.#cache.streamVersion === undefined) this.#cache.listed(slim);
+    if (!this.#cache.holds(slim)) return slim;
+    const { namespace, name } = slim.metadata;
+    const named = { apiVersion: slim.apiVersion, kind: slim.kind, metadata: { namespace, name } } as T;
+    held.add(named);
+    return named;
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { client, namespace, labelSelector, fieldSelector, idleTimeoutMs } = this.#options;
+    const { min, max } = this.#options.watchSeconds ?? WATCH_SECONDS;
+    const beganAt = this.#clock.now();
+    const before = this.#health.signsOfLife;
+    let cancelCheck = () => {};
+    this.#health.opensWatch();
+    try {
+      await client.watch<T>(
+        this.resource,
+        {
+          namespace,
+          labelSelector,
+          fieldSelector,
+          resourceVersion: this.#cache.streamVersion ?? '0',
+          timeoutSeconds: Math.round(min + this.#random() * (max - min)),
+          idleTimeoutMs: idleTimeoutMs ?? IDLE_TIMEOUT_MS,
+          signal,
+          onOpen: () => {
+            cancelCheck = this.#clock.after(SHORT_WATCH_MS, () => this.#health.works());
+          },
+        },
+        (event) => this.#onEvent(event),
+      );
+    } finally {
+      cancelCheck();
+    }
+    if (this.#health.signsOfLife === before && this.#clock.now() - beganAt < SHORT_WATCH_MS) {
+      const message = `failed to watch ${this.resource.plural}: ended at once`;
+      throw new KubeError({ kind: 'network', message });
+    }
+    this.#refusals = 0;
+    this.#health.ended();
+    this.#health.works();
+    const age = this.#clock.now() - this.#listedAt;
+    this.#needsList = age >= (this.#options.relistEveryMs ?? RELIST_EVERY_MS);
+  }
+
+  #onEvent(event: WatchEvent<T>): void {
+    this.#health.heard(event.type);
+    this.#refusals = 0;
+    if (event.type === 'BOOKMARK') {
+      this.#cache.bookmark(event.object.metadata.resourceVersion);
+      return;
+    }
+    const object = this.#slim(event.object);
+    if (event.type === 'DELETED') this.#cache.observedDelete(object);
+    else this.#cache.observed(object);
+  }
+
+  async #recover(error: KubeError, failures: number, signal: AbortSignal): Promise<void> {
+    if (error.kind === 'gone') this.#needsList = true;
+    if (error.status !== undefined && error.kind !== 'too_many_requests') {
+      this.#refusals += 1;
+      if (this.#refusals >= REFUSALS_BEFORE_RELIST) this.#needsList = true;
+    }
+    const delay = Math.max(
+      error.retryAfterMs ?? 0,
+      fullJitter(failures, this.#options.backoff ?? BACKOFF, this.#random),
+    );
+    this.#health.failed(error, delay);
+    this.#sync.failed();
+    await sleep(this.#clock, delay, signal);
+  }
+
+  /** Whether list and watch would show this object; false when in doubt. */
+  #isInView({ metadata }: T): boolean {
+    const { namespace, labelSelector = '', fieldSelector } = this.#options;
+    const elsewhere = namespace !== undefined && namespace !== metadata.namespace;
+    if (elsewhere || fieldSelector !== undefined) return false;
+    return matchesLabelSelector(labelSelector, metadata.labels) === true;
+  }
+}

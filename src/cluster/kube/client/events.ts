@@ -1,0 +1,275 @@
+import type { Logger } from '../../../domain/core/logger.ts';
+import { NOBODY } from '../../../domain/scheduling/turns.ts';
+import { onBehalfOf } from '../transport/flow-context.ts';
+import type { KubeClient } from './client-types.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { isKubeError, toKubeError } from './errors.ts';
+import type { KubeObject } from './object.ts';
+import { RESOURCES } from './resources.ts';
+
+export interface EventRecorderOptions {
+  client: Pick<KubeClient, 'create' | 'patch'>;
+  /** `source.component`, e.g. `berth-operator`. */
+  component: string;
+  /** `reportingInstance`: which process. */
+  instance?: string;
+  logger: Logger;
+  clock?: Clock;
+  /** Reasons that count as much as a warning: they have a budget of their own, beside that of all else. */
+  important?: ReadonlySet<string>;
+}
+
+type EventType = 'Normal' | 'Warning';
+
+/** core/v1 Event, as far as it is written here. */
+export interface EventObject extends KubeObject {
+  involvedObject: Record<string, string | undefined>;
+  type: EventType;
+  reason: string;
+  message: string;
+  count: number;
+  firstTimestamp: string;
+  lastTimestamp: string;
+  source: { component: string };
+  reportingComponent: string;
+  reportingInstance: string;
+}
+
+interface Series {
+  object: KubeObject;
+  type: EventType;
+  reason: string;
+  message: string;
+  /** Where the Event is; undefined until it was made. */
+  at?: { namespace: string; name: string };
+  count: number;
+  firstAt: Date;
+  lastAt: Date;
+  /** Waits to be sent. */
+  queued: boolean;
+  lastUsed: number;
+}
+
+interface Allowance {
+  readonly burst: number;
+  readonly refillMs: number;
+}
+
+interface Budget {
+  tokens: number;
+  at: number;
+}
+
+/** What was not told of one object. */
+interface LeftOut {
+  count: number;
+  toldAt: number;
+}
+
+const MAX_MESSAGE = 1024;
+const MAX_SERIES = 4096;
+const MAX_QUEUED = 1000;
+/** As client-go's spam filter: each object may have so many events at once, and one more after each pause. */
+const ORDINARY: Allowance = { burst: 25, refillMs: 60_000 };
+/** Warnings and what else is important: ordinary news never take their place. */
+const IMPORTANT: Allowance = { burst: 50, refillMs: 20_000 };
+const LEFT_OUT = 'EventsLeftOut';
+const LEFT_OUT_MESSAGE =
+  'so many events about this object were left out: there were too many in a short time; its status tells how it stands';
+/** Between two words about events that were left out. */
+const LEFT_OUT_PAUSE_MS = 60_000;
+/** The server forgets Events after an hour; a series older than this begins anew. */
+const SERIES_TTL_MS = 10 * 60_000;
+
+/**
+ * Kubernetes Events about objects, as `kubectl describe` shows them. Best effort: an event that cannot be sent is
+ * dropped and logged at debug; nothing waits for it. What one object has too many of is left out, and that is told.
+ */
+export class EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #clock: Clock;
+  readonly #series = new Map<string, Series>();
+  readonly #budgets = new Map<string, Budget>();
+  readonly #leftOut = new Map<string, LeftOut>();
+  readonly #queue: Series[] = [];
+  #sending: Promise<void> | undefined;
+  #serial = 0;
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** Returns at once, never throws. Same reason and message again: counted up on the same Event. */
+  record(object: KubeObject, type: EventType, reason: string, message: string): void {
+    const text = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message;
+    const isImportant = type === 'Warning' || this.#options.important?.has(reason) === true;
+    if (!this.#spend(object, isImportant)) {
+      this.#options.logger.debug(
+        { kind: object.kind, reason },
+        'too many events about one object; dropping one',
+      );
+      this.#leaveOut(object);
+      return;
+    }
+    this.#count(this.#seriesOf(object, type, reason, text), 1);
+  }
+
+  #count(series: Series, times: number): void {
+    series.count += times;
+    series.lastAt = this.#clock.date();
+    if (series.queued) return;
+    if (this.#queue.length >= MAX_QUEUED) {
+      this.#options.logger.debug({ reason: series.reason }, 'too many events wait; dropping one');
+      return;
+    }
+    series.queued = true;
+    this.#queue.push(series);
+    // Everybody's are sent in one go: not on behalf of whoever records the first.
+    this.#sending ??= onBehalfOf(NOBODY, () => this.#sendAll()).finally(() => {
+      this.#sending = undefined;
+    });
+  }
+
+  /** Resolves when everything recorded so far was sent or given up. */
+  async flush(): Promise<void> {
+    await this.#sending;
+  }
+
+  /** How many were left out stands as the count of one Event: told at once, then once a minute at most. */
+  #leaveOut(object: KubeObject): void {
+    const id = identityOf(object);
+    const now = this.#clock.now();
+    const before = this.#leftOut.get(id) ?? { count: 0, toldAt: Number.NEGATIVE_INFINITY };
+    const count = before.count + 1;
+    const isDue = now - before.toldAt >= LEFT_OUT_PAUSE_MS;
+    this.#leftOut.delete(id);
+    this.#leftOut.set(id, isDue ? { count: 0, toldAt: now } : { ...before, count });
+    dropOldest(this.#leftOut, MAX_SERIES);
+    if (isDue) this.#count(this.#seriesOf(object, 'Warning', LEFT_OUT, LEFT_OUT_MESSAGE), count);
+  }
+
+  /** The running series of this event, or a new one. */
+  #seriesOf(object: KubeObject, type: EventType, reason: string, message: string): Series {
+    const now = this.#clock.now();
+    const key = JSON.stringify([identityOf(object), type, reason, message]);
+    const known = this.#series.get(key);
+    this.#series.delete(key);
+    if (known !== undefined && now - known.lastUsed < SERIES_TTL_MS) {
+      known.lastUsed = now;
+      this.#series.set(key, known);
+      return known;
+    }
+    const date = this.#clock.date();
+    const fresh = {
+      object,
+      type,
+      reason,
+      message,
+      count: 0,
+      firstAt: date,
+      lastAt: date,
+      queued: false,
+      lastUsed: now,
+    };
+    this.#series.set(key, fresh);
+    dropOldest(this.#series, MAX_SERIES);
+    return fresh;
+  }
+
+  /** Takes one from the object's budget; false: it has used it up. */
+  #spend(object: KubeObject, isImportant: boolean): boolean {
+    const { burst, refillMs } = isImportant ? IMPORTANT : ORDINARY;
+    const id = `${identityOf(object)}${isImportant ? '!' : ''}`;
+    const now = this.#clock.now();
+    const budget = this.#budgets.get(id) ?? { tokens: burst, at: now };
+    const tokens = Math.min(burst, budget.tokens + (now - budget.at) / refillMs);
+    this.#budgets.delete(id);
+    this.#budgets.set(id, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now });
+    dropOldest(this.#budgets, MAX_SERIES);
+    return tokens >= 1;
+  }
+
+  async #sendAll(): Promise<void> {
+    // What is recorded in one go is counted together.
+    await Promise.resolve();
+    for (let series = this.#queue.shift(); series !== undefined; series = this.#queue.shift()) {
+      series.queued = false;
+      try {
+        await this.#send(series);
+      } catch (error) {
+        const { reason, object } = series;
+        this.#options.logger.debug(
+          { reason, kind: object.kind, error: toKubeError(error).message },
+          'event dropped',
+        );
+      }
+    }
+  }
+
+  async #send(series: Series): Promise<void> {
+    if (series.at !== undefined) {
+      const change = { count: series.count, lastTimestamp: seconds(series.lastAt) };
+      try {
+        await this.#options.client.patch(RESOURCES.Event, series.at, change);
+        return;
+      } catch (error) {
+        if (!isKubeError(error, 'not_found')) throw error;
+        // The server has forgotten it: say it again.
+        series.at = undefined;
+        series.firstAt = series.lastAt;
+        series.count = 1;
+      }
+    }
+    const event = this.#eventOf(series);
+    await this.#options.client.create(event);
+    series.at = { namespace: event.metadata.namespace ?? 'default', name: event.metadata.name };
+  }
+
+  #eventOf({ object, type, reason, message, count, firstAt, lastAt }: Series): EventObject {
+    const { component, instance } = this.#options;
+    const { name, namespace, uid, resourceVersion } = object.metadata;
+    this.#serial += 1;
+    const suffix = `${this.#clock.date().getTime().toString(16)}${this.#serial.toString(16).padStart(4, '0')}`;
+    return {
+      apiVersion: 'v1',
+      kind: 'Event',
+      // Events about cluster-scoped objects live in `default`, as those of Kubernetes itself.
+      metadata: { name: `${name}.${suffix}`, namespace: namespace ?? 'default' },
+      involvedObject: {
+        apiVersion: object.apiVersion,
+        kind: object.kind,
+        name,
+        namespace,
+        uid,
+        resourceVersion,
+      },
+      type,
+      reason,
+      message,
+      count,
+      firstTimestamp: seconds(firstAt),
+      lastTimestamp: seconds(lastAt),
+      source: { component },
+      reportingComponent: component,
+      reportingInstance: instance ?? component,
+    };
+  }
+}
+
+function identityOf({ kind, metadata: { uid, namespace, name } }: KubeObject): string {
+  return uid ?? `${kind}/${namespace}/${name}`;
+}
+
+/** metav1.Time has no fractions. */
+function seconds(date: Date): string {
+  return date.toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+/** Maps keep the order of insertion: the first is the one not used for longest. */
+function dropOldest(map: Map<string, unknown>, limit: number): void {
+  for (const key of map.keys()) {
+    if (map.size <= limit) return;
+    map.delete(key);
+  }
+}

@@ -1,0 +1,148 @@
+import type { Readable } from 'node:stream';
+import type { HttpCall, HttpExecutor } from '../transport/http-executor.ts';
+import { LineSplitter } from '../transport/json-lines.ts';
+import type { Selection, WatchEvent, WatchOptions } from './client-types.ts';
+import { KubeError, type Status, statusError, toKubeError } from './errors.ts';
+import type { KubeObject } from './object.ts';
+import { type Resource, resourcePath } from './resources.ts';
+
+/** The client's own deadline stands this long behind the one it asked the server for. */
+const OVERTIME_MS = 15_000;
+
+/** What `onEvent` returns to end the stream in order. */
+export const ENOUGH = Symbol('enough');
+
+/**
+ * One watch, from its request to its end. Resolves when the server ends it in order or cuts it between or within lines
+ * (go on from the last resource version); fails with a KubeError for an HTTP error, an ERROR event (410 is `gone`), a
+ * line that is no event, silence longer than `idleTimeoutMs` (`timeout`), or the signal (`aborted`).
+ */
+export async function openWatch<T extends KubeObject>(
+  http: HttpExecutor,
+  resource: Resource,
+  options: WatchOptions,
+  onEvent: (event: WatchEvent<T>) => void,
+): Promise<void> {
+  const { resourceVersion, idleTimeoutMs, onOpen } = options;
+  await withEventStream('watch', resource, options, { resourceVersion }, async (call, ending) => {
+    const body = await http.open(call, ending);
+    onOpen?.();
+    await readEvents<T>(body, { action: call.action, idleTimeoutMs, ending, onEvent });
+  });
+}
+
+/**
+ * Runs `use` with the call that asks for a stream of events, and with the signal that ends it: the caller's, or that the
+ * server has not ended it in its time.
+ * @param query beside what every such call has
+ */
+export async function withEventStream(
+  verb: 'list' | 'watch',
+  resource: Resource,
+  options: Pick<WatchOptions, keyof Selection | 'timeoutSeconds' | 'signal'>,
+  query: HttpCall['query'],
+  use: (call: HttpCall, ending: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const { namespace, labelSelector, fieldSelector, timeoutSeconds } = options;
+  const action = `${verb} ${resource.plural}${namespace ? ` in ${namespace}` : ''}`;
+  const ending = new AbortController();
+  const onAbort = () =>
+    ending.abort(new KubeError({ kind: 'aborted', message: `failed to ${action}: aborted` }));
+  if (options.signal?.aborted) onAbort();
+  options.signal?.addEventListener('abort', onAbort, { once: true });
+  const overtime = setTimeout(
+    () =>
+      ending.abort(
+        new KubeError({ kind: 'timeout', message: `failed to ${action}: the server did not end it` }),
+      ),
+    timeoutSeconds * 1000 + OVERTIME_MS,
+  );
+  const call: HttpCall = {
+    method: 'GET',
+    path: resourcePath(resource, { namespace }),
+    query: { watch: true, allowWatchBookmarks: true, labelSelector, fieldSelector, timeoutSeconds, ...query },
+    action,
+    verb,
+    resource: resource.plural,
+  };
+  try {
+    await use(call, ending.signal);
+  } finally {
+    clearTimeout(overtime);
+    options.signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+interface Reading<T extends KubeObject> {
+  action: string;
+  idleTimeoutMs: number;
+  ending: AbortSignal;
+  onEvent: (event: WatchEvent<T>) => unknown;
+  /** Bytes and bookmarks are no signs of life: what is waited for are objects. */
+  needsObjects?: boolean;
+}
+
+/** Whether `onEvent` has ended it; false: it came to its end. */
+export function readEvents<T extends KubeObject>(body: Readable, reading: Reading<T>): Promise<boolean> {
+  const { action, idleTimeoutMs, ending, onEvent, needsObjects = false } = reading;
+  return new Promise((resolve, reject) => {
+    let over = false;
+    const finish = (error?: unknown, hadEnough = false) => {
+      if (over) return;
+      over = true;
+      clearTimeout(idle);
+      ending.removeEventListener('abort', onEnding);
+      body.destroy();
+      if (error === undefined) resolve(hadEnough);
+      else reject(error);
+    };
+    const onEnding = () => finish(ending.reason);
+    const idle = setTimeout(
+      () =>
+        finish(
+          new KubeError({ kind: 'timeout', message: `failed to ${action}: silent for ${idleTimeoutMs} ms` }),
+        ),
+      idleTimeoutMs,
+    );
+    const lines = new LineSplitter((line) => {
+      if (over) return;
+      const event = parseEvent<T>(line, action);
+      if (needsObjects && event.type !== 'BOOKMARK') idle.refresh();
+      if (onEvent(event) === ENOUGH) finish(undefined, true);
+    });
+    body.on('data', (chunk: Buffer) => {
+      if (!needsObjects) idle.refresh();
+      try {
+        lines.push(chunk);
+      } catch (error) {
+        finish(error);
+      }
+    });
+    body.once('end', () => finish());
+    body.on('error', (error) => finish(toKubeError(error, action)));
+    body.once('close', () => finish());
+    if (ending.aborted) onEnding();
+    else ending.addEventListener('abort', onEnding, { once: true });
+  });
+}
+
+function parseEvent<T extends KubeObject>(line: string, action: string): WatchEvent<T> {
+  let event: { type?: string; object?: unknown };
+  try {
+    event = JSON.parse(line) as typeof event;
+  } catch (error) {
+    throw new KubeError({
+      kind: 'network',
+      message: `failed to ${action}: a line is not JSON`,
+      cause: error,
+    });
+  }
+  if (event.type === 'ERROR') {
+    const status = (event.object ?? {}) as Status;
+    throw statusError(action, status.code ?? 500, status);
+  }
+  if (typeof event.type !== 'string' || typeof event.object !== 'object' || event.object === null) {
+    throw new KubeError({ kind: 'network', message: `failed to ${action}: a line is no watch event` });
+  }
+  return event as WatchEvent<T>;
+}

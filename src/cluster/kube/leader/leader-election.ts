@@ -1,0 +1,197 @@
+import type { Logger } from '../../../domain/core/logger.ts';
+import type { KubeClient } from '../client/client-types.ts';
+import { type Clock, sleep, systemClock } from '../client/clock.ts';
+import { toKubeError } from '../client/errors.ts';
+import type { ObjectName } from '../client/object.ts';
+import { LeaseLock } from './lease-lock.ts';
+
+export interface LeaderElectionOptions {
+  client: Pick<KubeClient, 'find' | 'create' | 'replace'>;
+  lease: Required<ObjectName>;
+  /** Unique per process: host name and a random part. */
+  identity: string;
+  logger: Logger;
+  /**
+   * Leadership begins; the signal fires when it ends, and the next term (anyone's, if this process stops in order)
+   * begins only after this has resolved. May resolve early and leave work running only if that heeds the signal.
+   * If it throws, leadership is given up and sought again.
+   */
+  onStartedLeading: (signal: AbortSignal) => Promise<void> | void;
+  onStoppedLeading?: () => void;
+  /** Somebody else leads now, or this process does. */
+  onNewLeader?: (identity: string) => void;
+  /** How long others wait for a silent leader; default 15 s. */
+  leaseDurationMs?: number;
+  /** How long after its last renewal a leader still leads; default 10 s, less than leaseDurationMs. */
+  renewDeadlineMs?: number;
+  /** Between renewals, and at most between looks of a candidate; default 2 s. */
+  retryPeriodMs?: number;
+  clock?: Clock;
+  random?: () => number;
+}
+
+const LEASE_DURATION_MS = 15_000;
+const RENEW_DEADLINE_MS = 10_000;
+const RETRY_PERIOD_MS = 2_000;
+
+interface Moment {
+  readonly at: number;
+  /** By the wall clock: the other one may stand still while the machine is suspended. */
+  readonly date: number;
+}
+
+/**
+ * Elects one of several processes by a Lease (the idea of client-go's leaderelection).
+ *
+ * No clock is compared with another: a candidate takes over when it has itself seen no renewal for the lease's
+ * duration; a leader stops when its own last successful renewal was *sent* more than `renewDeadlineMs` ago, by either of
+ * its clocks: a wall clock that was set forward costs it one term, which it may begin again at once. For
+ * liveness, not for safety: a process that was frozen may write before it notices, so writes are fenced as well.
+ */
+export class LeaderElector {
+  readonly #options: LeaderElectionOptions;
+  readonly #lock: LeaseLock;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #renewDeadlineMs: number;
+  readonly #retryPeriodMs: number;
+  /** When the last successful renewal of this term was sent; undefined between terms. */
+  #renewedAt: Moment | undefined;
+  #leader: string | undefined;
+
+  constructor(options: LeaderElectionOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    this.#renewDeadlineMs = options.renewDeadlineMs ?? RENEW_DEADLINE_MS;
+    this.#retryPeriodMs = options.retryPeriodMs ?? RETRY_PERIOD_MS;
+    const leaseDurationMs = options.leaseDurationMs ?? LEASE_DURATION_MS;
+    if (this.#renewDeadlineMs >= leaseDurationMs || this.#retryPeriodMs >= this.#renewDeadlineMs) {
+      throw new Error(
+        'failed to set up leader election: retry period < renew deadline < lease duration must hold',
+      );
+    }
+    this.#lock = new LeaseLock({ ...options, leaseDurationMs, clock: this.#clock });
+  }
+
+  /** True while the last renewal is young enough; also right after a freeze, before any timer has fired. */
+  isLeader(): boolean {
+    return this.#renewedAt !== undefined && this.#timeLeft() > 0;
+  }
+
+  /** Seeks leadership until the signal fires; then ends the term, releases the lease and resolves. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      if ((await this.#look()) === 'mine') await this.#lead(signal);
+      // Less than the retry period, so that a released lease is taken within it; jitter keeps candidates apart.
+      await sleep(this.#clock, this.#retryPeriodMs * (0.4 + 0.4 * this.#random()), signal);
+    }
+  }
+
+  /** One look at the lease: taken or renewed (`mine`), somebody else's, or unknown (the call failed). */
+  async #look(): Promise<'mine' | 'other' | 'unknown'> {
+    const sent: Moment = { at: this.#clock.now(), date: this.#clock.date().getTime() };
+    try {
+      const mine = await this.#lock.acquireOrRenew(
+        Math.max(1, Math.min(this.#renewDeadlineMs / 2, this.#timeLeft())),
+      );
+      this.#announce();
+      if (mine) this.#renewedAt = sent;
+      if (mine) return 'mine';
+      // Beaten by a write of our own whose answer was lost, perhaps: the next look will tell.
+      return this.#lock.holder === this.#options.identity ? 'unknown' : 'other';
+    } catch (error) {
+      const { logger, lease } = this.#options;
+      logger.warn(
+        { lease, error: toKubeError(error).message },
+        'failed to acquire or renew the lease; will try again',
+      );
+      return 'unknown';
+    }
+  }
+
+  async #lead(signal: AbortSignal): Promise<void> {
+    const { logger, lease, identity, onStoppedLeading } = this.#options;
+    const term = new AbortController();
+    const stop = () => term.abort(new Error('leadership ended: told to stop'));
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    logger.info({ lease, identity }, 'leading');
+    const drained = new AbortController();
+    const renewals = this.#keepRenewing(term, drained.signal);
+    const work = this.#work(term);
+    await aborted(term.signal);
+    // Renewals go on while the work drains: nobody else may begin before that is over.
+    await work;
+    drained.abort();
+    await renewals;
+    signal.removeEventListener('abort', stop);
+    const released = this.isLeader() && (await this.#release());
+    this.#renewedAt = undefined;
+    logger.info({ lease, identity, released }, 'no longer leading');
+    onStoppedLeading?.();
+  }
+
+  async #work(term: AbortController): Promise<void> {
+    const { onStartedLeading, logger, lease } = this.#options;
+    try {
+      await onStartedLeading(term.signal);
+    } catch (error) {
+      if (term.signal.aborted) return;
+      logger.error({ err: error, lease }, 'the work of the leader failed; giving leadership up');
+      term.abort(error);
+    }
+  }
+
+  async #keepRenewing(term: AbortController, drained: AbortSignal): Promise<void> {
+    while (!drained.aborted) {
+      await sleep(this.#clock, Math.max(0, Math.min(this.#retryPeriodMs, this.#timeLeft())), drained);
+      if (drained.aborted) return;
+      const taken = this.isLeader() && (await this.#look()) === 'other';
+      if (taken) this.#renewedAt = undefined;
+      if (this.isLeader()) continue;
+      term.abort(
+        new Error(
+          `leadership lost: ${taken ? 'another took the lease' : 'the lease was not renewed in time'}`,
+        ),
+      );
+      return;
+    }
+  }
+
+  async #release(): Promise<boolean> {
+    try {
+      await this.#lock.release(this.#retryPeriodMs);
+      return true;
+    } catch (error) {
+      const { logger, lease } = this.#options;
+      logger.warn(
+        { lease, error: toKubeError(error).message },
+        'failed to release the lease; it will run out',
+      );
+      return false;
+    }
+  }
+
+  /** Until this term's deadline, in ms; without a term, forever. */
+  #timeLeft(): number {
+    if (this.#renewedAt === undefined) return Number.POSITIVE_INFINITY;
+    const { at, date } = this.#renewedAt;
+    const passed = Math.max(this.#clock.now() - at, this.#clock.date().getTime() - date);
+    return this.#renewDeadlineMs - passed;
+  }
+
+  #announce(): void {
+    const { holder } = this.#lock;
+    if (holder === this.#leader || holder === undefined) return;
+    this.#leader = holder;
+    this.#options.onNewLeader?.(holder);
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

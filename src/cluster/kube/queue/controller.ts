@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Logger, withFields } from '../../../domain/core/logger.ts';
+import { isKubeError } from '../client/errors.ts';
+import { onBehalfOf } from '../transport/flow-context.ts';
+import type { WorkQueue } from './work-queue.ts';
+
+/** How a reconcile ended. */
+export type Outcome =
+  | { kind: 'settled' }
+  /** Look again after this long, without counting as a failure. */
+  | { kind: 'requeue'; afterMs: number }
+  /** Failed, may succeed later: backoff, at least the error's retryAfterMs. */
+  | { kind: 'retry'; error: unknown }
+  /** Fails until someone changes the object: no retry. */
+  | { kind: 'terminal'; error: unknown };
+
+export interface WorkersOptions {
+  /** Shut down by the workers when they stop: a new term of leadership needs a new queue. */
+  queue: WorkQueue;
+  /**
+   * Decides and acts for one key, on behalf of its group; a throw counts as `retry`. Its signal fires at the deadline and
+   * with `abort`. The id is on every log line of this look.
+   */
+  reconcile: (key: string, signal: AbortSignal, reconcileId: string) => Promise<Outcome>;
+  workers: number;
+  /** Deadline of one reconcile in ms, default 60 s. */
+  deadlineMs?: number;
+  logger: Logger;
+  /** Fires: no new keys are begun; those under way may finish (SIGTERM). */
+  signal: AbortSignal;
+  /** Fires: those under way have to end too (leadership lost). */
+  abort?: AbortSignal;
+  onOutcome?: (result: { key: string; outcome: Outcome; durationMs: number }) => void;
+}
+
+/** Tells looks of this process from those of others. */
+const PROCESS = randomBytes(4).toString('hex');
+let looks = 0;
+
+function nextReconcileId(): string {
+  looks += 1;
+  return `${PROCESS}-${looks.toString(36)}`;
+}
+
+const DEADLINE_MS = 60_000;
+/** A reconcile that still runs this long after its signal fired ignores it. */
+const OVERDUE_MS = 10_000;
+
+/** Runs workers until the signal fires; resolves when the last reconcile is over. */
+export async function runWorkers(options: WorkersOptions): Promise<void> {
+  const { queue, workers, signal, abort } = options;
+  const stop = () => void queue.shutdown();
+  for (const source of [signal, abort]) {
+    if (source?.aborted) stop();
+    source?.addEventListener('abort', stop, { once: true });
+  }
+  try {
+    await Promise.all(Array.from({ length: workers }, () => work(options)));
+  } finally {
+    for (const source of [signal, abort]) source?.removeEventListener('abort', stop);
+  }
+}
+
+async function work(options: WorkersOptions): Promise<void> {
+  const { queue, onOutcome } = options;
+  for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
+    const began = performance.now();
+    const reconcileId = nextReconcileId();
+    const logger = withFields(options.logger, { reconcileId });
+    const look = { ...options, logger };
+    const outcome = await onBehalfOf(queue.groupOf(key), () => attempt(key, reconcileId, look));
+    settle(queue, key, outcome, look);
+    queue.done(key);
+    try {
+      onOutcome?.({ key, outcome, durationMs: performance.now() - began });
+    } catch (error) {
+      logger.error({ err: error, object: key }, 'the observer of outcomes threw; going on');
+    }
+    // A look that asks nobody lets nothing else have a turn, and after a start there are thousands of them: without a
+    // pause timers and answers would wait for the last one, the renewal of the lease among them.
+    await nextTurn();
+  }
+}
+
+/** One reconcile with its deadline. Never throws. */
+async function attempt(key: string, reconcileId: string, options: WorkersOptions): Promise<Outcome> {
+  const { reconcile, abort, logger, deadlineMs = DEADLINE_MS } = options;
+  const ending = new AbortController();
+  let overdue: NodeJS.Timeout | undefined;
+  const end = (reason: unknown) => {
+    ending.abort(reason);
+    overdue ??= setTimeout(
+      () =>
+        logger.error(
+          { object: key },
+          'a reconcile did not stop after its deadline; its worker is blocked until it ends',
+        ),
+      OVERDUE_MS,
+    );
+  };
+  const onAbort = () => end(abort?.reason);
+  if (abort?.aborted) onAbort();
+  abort?.addEventListener('abort', onAbort, { once: true });
+  const timer = setTimeout(
+    () => end(new Error(`the reconcile took longer than ${deadlineMs} ms`)),
+    deadlineMs,
+  );
+  try {
+    return await reconcile(key, ending.signal, reconcileId);
+  } catch (error) {
+    return { kind: 'retry', error };
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(overdue);
+    abort?.removeEventListener('abort', onAbort);
+  }
+}
+
+function settle(queue: WorkQueue, key: string, outcome: Outcome, { logger, abort }: WorkersOptions): void {
+  switch (outcome.kind) {
+    case 'settled':
+      queue.forget(key);
+      return;
+    case 'requeue':
+      queue.forget(key);
+      queue.addAfter(key, outcome.afterMs);
+      return;
+    case 'terminal':
+      queue.forget(key);
+      logger.warn(
+        { object: key, error: messageOf(outcome.error) },
+        'failed, and will until the object changes',
+      );
+      return;
+    case 'retry': {
+      if (abort?.aborted) return;
+      const { error } = outcome;
+      const minDelayMs = isKubeError(error) ? error.retryAfterMs : undefined;
+      const delayMs = queue.addRateLimited(key, minDelayMs);
+      const fields = {
+        key,
+        error: messageOf(error),
+        delayMs: Math.round(delayMs),
+        failures: queue.failures(key),
+      };
+      // A conflict is the ordinary way of learning that the object has changed; an unknown error may be a bug.
+      if (isKubeError(error, 'conflict')) logger.debug(fields, 'the object changed meanwhile; looking again');
+      else if (isKubeError(error)) logger.warn(fields, 'failed; will try again');
+      else logger.warn({ ...fields, err: error }, 'failed; will try again');
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,119 @@
+import http from 'node:http';
+import https from 'node:https';
+import type { ConnectionOptions } from 'node:tls';
+import { KubeError } from '../client/errors.ts';
+import {
+  networkFailure,
+  type TlsSource,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+} from './transport.ts';
+
+const MAX_CALL_SOCKETS = 64;
+
+export interface Http1Options {
+  server: URL;
+  tls: TlsSource;
+  /** Certificates are read again for connections opened after this long, in ms; default 60 s. */
+  tlsMaxAgeMs?: number;
+}
+
+interface Agents {
+  calls: http.Agent;
+  watches: http.Agent;
+}
+
+/** HTTP/1.1 with kept-alive connections: for plain servers (tests, `kubectl proxy`) and where HTTP/2 is not offered. */
+export class Http1Transport implements Transport {
+  readonly #server: URL;
+  readonly #tls: TlsSource;
+  readonly #tlsMaxAgeMs: number;
+  readonly #agents: Agents;
+  #reading: Promise<Agents> | undefined;
+  #readAgainAt = Number.POSITIVE_INFINITY;
+
+  constructor({ server, tls, tlsMaxAgeMs = 60_000 }: Http1Options) {
+    this.#server = server;
+    this.#tls = tls;
+    this.#tlsMaxAgeMs = tlsMaxAgeMs;
+    const { Agent } = server.protocol === 'http:' ? http : https;
+    this.#agents = {
+      calls: new Agent({ keepAlive: true, maxSockets: MAX_CALL_SOCKETS }),
+      watches: new Agent({ keepAlive: true }),
+    };
+  }
+
+  async send(request: TransportRequest): Promise<TransportResponse> {
+    const agents = await this.#currentAgents();
+    try {
+      return await this.#exchange(request, agents[request.lane]);
+    } catch (error) {
+      // The server closed a kept-alive connection just as it was used again: a read may simply be sent once more.
+      if (request.method !== 'GET' || !(error instanceof StaleConnection)) throw error;
+      return this.#exchange(request, agents[request.lane]);
+    }
+  }
+
+  suspect(): void {
+    // Every call has its own connection here, and one that timed out has been destroyed already.
+  }
+
+  renew(): void {
+    this.#reading = undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#agents.calls.destroy();
+    this.#agents.watches.destroy();
+  }
+
+  #currentAgents(): Promise<Agents> {
+    if (performance.now() >= this.#readAgainAt) this.#reading = undefined;
+    this.#reading ??= this.#readTls().catch((error: unknown) => {
+      this.#reading = undefined;
+      throw error;
+    });
+    return this.#reading;
+  }
+
+  async #readTls(): Promise<Agents> {
+    if (this.#server.protocol === 'http:') return this.#agents;
+    this.#readAgainAt = performance.now() + this.#tlsMaxAgeMs;
+    const tls: ConnectionOptions = { ...(await this.#tls()), ALPNProtocols: ['http/1.1'] };
+    // The same agents, so that their connections live on; new ones are opened with what was read now.
+    for (const agent of Object.values(this.#agents)) Object.assign((agent as https.Agent).options, tls);
+    return this.#agents;
+  }
+
+  #exchange(request: TransportRequest, agent: http.Agent): Promise<TransportResponse> {
+    const { method, headers, body, signal } = request;
+    const library = this.#server.protocol === 'http:' ? http : https;
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const outgoing = library.request(new URL(request.path, this.#server), {
+        method,
+        agent,
+        headers: body === undefined ? headers : { ...headers, 'content-length': Buffer.byteLength(body) },
+      });
+      const abort = () => outgoing.destroy(signal.reason);
+      signal.addEventListener('abort', abort, { once: true });
+      outgoing.once('close', () => signal.removeEventListener('abort', abort));
+      outgoing.once('response', (incoming) => {
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: incoming });
+      });
+      outgoing.on('error', (error) => reject(failure(error, outgoing, signal)));
+      outgoing.end(body);
+    });
+  }
+}
+
+/** The connection was closed before a byte of the answer came, and had been used before. */
+class StaleConnection extends KubeError {}
+
+function failure(error: NodeJS.ErrnoException, outgoing: http.ClientRequest, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  const known = networkFailure(error);
+  if (!outgoing.reusedSocket || error.code !== 'ECONNRESET') return known;
+  return new StaleConnection({ kind: 'network', message: known.message, cause: error });
+}

@@ -1,0 +1,120 @@
+import { sleep } from '../kube/client/clock.ts';
+import { runWorkers } from '../kube/queue/controller.ts';
+import { tidyCertificates } from './apply/certificates.ts';
+import { pullWork } from './apply/puller.ts';
+import { WorkTable } from './apply/work-table.ts';
+import { tidyBuilds } from './builds/build-cleanup.ts';
+import { followBuildLogs } from './builds/build-logs.ts';
+import type { ListenerParts } from './listener-parts.ts';
+import { serveLogRequests } from './logs/log-requests.ts';
+import { followResources } from './report/follow-resources.ts';
+import { Outbox } from './report/outbox.ts';
+import { runSender } from './report/sender.ts';
+import { fired } from './session/admission.ts';
+import type { Term } from './session/term.ts';
+
+/** Items that are under way at a time, of all tenants. */
+export const ITEMS_AT_ONCE = 16;
+const ITEM_DEADLINE_MS = 45_000;
+const INVENTORY_EVERY_MS = 600_000;
+/** On stop: work under way may finish, then reports are sent, then the lease is released; together below 10 s. */
+const WORK_DRAIN_MS = 4000;
+const REPORT_DRAIN_MS = 3000;
+
+async function takeInventories(
+  outbox: Outbox,
+  { clock, random }: ListenerParts,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    outbox.touchEverything();
+    await sleep(clock, INVENTORY_EVERY_MS * (0.9 + 0.2 * random()), signal);
+  }
+}
+
+/** One term: act until it is lost or the process stops, then end in order. */
+export async function act(parts: ListenerParts, term: Term, stopping: AbortSignal): Promise<void> {
+  const {
+    options,
+    clock,
+    random,
+    view,
+    probe,
+    admission,
+    secrets,
+    pullSecrets,
+    identities,
+    builds,
+    namespaces,
+  } = parts;
+  const { hub, client, logger } = options;
+  const ending = AbortSignal.any([term.lost, stopping]);
+  try {
+    await view.waitForSync(ending);
+  } catch (error) {
+    if (ending.aborted) return;
+    throw error;
+  }
+  await admission.wait(ending);
+  if (ending.aborted) return;
+  const draining = new AbortController();
+  const cut = new AbortController();
+  term.lost.addEventListener('abort', () => cut.abort(term.lost.reason), { once: true });
+  const outbox = new Outbox();
+  const table = new WorkTable({
+    deps: {
+      client,
+      view,
+      secrets,
+      pullSecrets,
+      identities,
+      builds,
+      namespaces,
+      logger,
+      ownNamespace: options.ownNamespace,
+    },
+    outbox,
+    term,
+    ...(options.span === undefined ? {} : { span: options.span }),
+    logger,
+    clock,
+    random,
+  });
+  const shared = { hub, term, logger, clock, random };
+  const unfollow = followResources(parts, outbox, (deploymentId) => table.isPurging(deploymentId));
+  const sending = runSender({ ...shared, outbox, view, draining: draining.signal });
+  const pulling = pullWork({ ...shared, table, isReachable: () => probe.isReachable, signal: ending });
+  view.onLateSync(() => outbox.touchEverything(), ending);
+  const taking = takeInventories(outbox, parts, ending);
+  const tidied = { view, term, logger, clock, signal: ending, abort: cut.signal };
+  const tidying = builds && tidyBuilds({ ...tidied, builds });
+  const certificates = tidyCertificates({ ...tidied, client, secrets });
+  const namespace = options.buildNamespace;
+  const logging =
+    namespace === undefined ? undefined : followBuildLogs({ ...tidied, client, hub, namespace });
+  const reading = serveLogRequests({ ...shared, client, view, signal: ending });
+  const working = runWorkers({
+    queue: table.queue,
+    reconcile: (key, signal, reconcileId) => table.reconcile(key, signal, reconcileId),
+    workers: ITEMS_AT_ONCE,
+    deadlineMs: ITEM_DEADLINE_MS,
+    logger,
+    signal: ending,
+    abort: cut.signal,
+    ...(options.onOutcome === undefined ? {} : { onOutcome: options.onOutcome }),
+  });
+  options.onTerm?.({ queue: table.queue, watches: () => view.stats() });
+  options.onActing?.(true);
+  try {
+    await fired(ending);
+    await Promise.all([pulling, taking, reading]);
+    const cancelCut = clock.after(WORK_DRAIN_MS, () => cut.abort(new Error('the listener stops')));
+    await Promise.all([working, tidying, certificates, logging]);
+    cancelCut();
+    draining.abort();
+    await Promise.race([sending, sleep(clock, REPORT_DRAIN_MS)]);
+  } finally {
+    unfollow();
+    options.onActing?.(false);
+  }
+}

@@ -1,0 +1,285 @@
+import type { ApplyWork } from '../../../contract/protocol/work-protocol.ts';
+import { MANAGED_DEPLOYMENT } from '../../../contract/resource/managed-deployment.ts';
+import { ANNOTATIONS, FIELD_MANAGERS } from '../../../contract/resource/names.ts';
+import type { Logger } from '../../../domain/core/logger.ts';
+import type { DeletionHold } from '../../../domain/deployment/deletion-hold.ts';
+import { MAX_GENERATION } from '../../../domain/deployment/generation.ts';
+import { wantedHost } from '../../../workloads/objects/app-url.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { isKubeError } from '../../kube/client/errors.ts';
+import type { BuildSecrets } from '../builds/build-secrets.ts';
+import { checkNamespace, Refusal } from '../refusal.ts';
+import {
+  identityConflict,
+  isEdited,
+  type Resource,
+  type ResourceView,
+  specHashOf,
+} from '../resource-view.ts';
+import type { EnvSecrets } from './env-secrets.ts';
+import type { IdentityRecords } from './identity-records.ts';
+import type { PullSecrets } from './pull-secret.ts';
+import { namespaceHold } from './purge-holds.ts';
+import type { TenantNamespaces } from './tenant-namespace.ts';
+
+/** Brings one deployment's custom resource to what the hub wants. */
+
+export interface ApplyDeps {
+  client: Pick<KubeClient, 'create' | 'apply' | 'find'>;
+  view: Pick<ResourceView, 'covers' | 'trouble' | 'get' | 'getSure' | 'refresh' | 'writing' | 'noteWrite'>;
+  secrets: EnvSecrets;
+  pullSecrets: PullSecrets;
+  identities: IdentityRecords;
+  /** Absent: nothing is built in this cluster. */
+  builds?: BuildSecrets | undefined;
+  namespaces: TenantNamespaces;
+  logger: Logger;
+  /** Where Berth itself runs in this cluster; undefined: not known. */
+  ownNamespace?: string | undefined;
+  /** Throws when the lease does not hold any more. Called before each write. */
+  guard: () => void;
+}
+
+/**
+ * `done`, with the stale environments that are gone. `wait`: something has to end in the cluster first; look again after so many milliseconds.
+ * `late`: the cluster has a later generation, which was not overwritten.
+ */
+export type StepResult =
+  | { kind: 'done'; gone?: readonly number[] }
+  /** `hold`: what blocks the end of it, where that is known. */
+  | { kind: 'wait'; ms: number; hold?: DeletionHold }
+  | { kind: 'late' };
+
+const DONE: StepResult = { kind: 'done' };
+/** A custom resource that is being deleted is applied again once it is gone. */
+const DELETION_WAIT_MS = 500;
+/** The operator writes status all the time: so often the resource may have changed between reading and writing. */
+const CONFLICTS_TAKEN = 5;
+
+/** The host of the URL changes with this item, or did before and a certificate of it may be there still. */
+function leavesHost(live: Resource | undefined, item: ApplyWork): boolean {
+  if (live === undefined) return false;
+  const before = wantedHost(live.spec);
+  const isNoted = live.metadata.annotations?.[ANNOTATIONS.formerHost] !== undefined;
+  return isNoted || (before !== null && before !== wantedHost(item.spec));
+}
+
+function desired(item: ApplyWork, live?: Resource): Resource {
+  return {
+    apiVersion: MANAGED_DEPLOYMENT.apiVersion,
+    kind: MANAGED_DEPLOYMENT.kind,
+    metadata: {
+      name: item.name,
+      namespace: item.namespace,
+      labels: item.labels,
+      annotations: {
+        [ANNOTATIONS.specHash]: item.spec_hash,
+        ...(leavesHost(live, item) ? { [ANNOTATIONS.formerHost]: 'true' } : {}),
+      },
+    },
+    spec: item.spec,
+  };
+}
+
+/** Nothing of ours differs: no write. */
+function isAsWanted(live: Resource, item: ApplyWork): boolean {
+  const { labels = {}, annotations = {} } = live.metadata;
+  return (
+    specHashOf(live) === item.spec_hash &&
+    annotations[ANNOTATIONS.specHash] === item.spec_hash &&
+    Object.entries(item.labels).every(([key, value]) => labels[key] === value)
+  );
+}
+
+/**
+ * A later item was applied already: by another replica of the listener, or before the hub was restored from a backup.
+ * Not so if the generation was raised by hand, which the listener's own note gives away, or is one that no hub gives: any
+ * account that writes custom resources can write the note, too.
+ */
+function isLate(live: Resource, item: ApplyWork): boolean {
+  const { generation } = live.spec;
+  return generation > item.generation && generation < MAX_GENERATION && !isEdited(live);
+}
+
+async function create(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<StepResult> {
+  deps.guard();
+  try {
+    const options = { fieldManager: FIELD_MANAGERS.listener, signal };
+    const resource = desired(item);
+    const written = await deps.view.writing(resource, () => deps.client.create(resource, options));
+    noteWritten(written, item, deps);
+    return DONE;
+  } catch (error) {
+    if (isKubeError(error, 'not_found') && item.create_namespace) deps.namespaces.forget(item.namespace);
+    throw error;
+  }
+}
+
+/** `uid` and resourceVersion: a resource that was deleted or changed meanwhile is not written to. */
+async function update(
+  live: Resource,
+  item: ApplyWork,
+  deps: ApplyDeps,
+  signal: AbortSignal,
+): Promise<StepResult> {
+  const { uid, resourceVersion } = live.metadata;
+  const object = desired(item, live);
+  deps.guard();
+  const written = await deps.view.writing(object, () =>
+    deps.client.apply(
+      { ...object, metadata: { ...object.metadata, uid, resourceVersion } },
+      { fieldManager: FIELD_MANAGERS.listener, signal },
+    ),
+  );
+  noteWritten(written, item, deps);
+  return DONE;
+}
+
+function noteWritten(written: Resource, item: ApplyWork, { view, logger }: ApplyDeps): void {
+  view.noteWrite(written);
+  if (specHashOf(written) === item.spec_hash) return;
+  logger.error(
+    { deploymentId: item.deployment_id, name: item.name, namespace: item.namespace },
+    'the API server stored another spec than was applied: are crds/ of another version installed?',
+  );
+}
+
+/** Another deployment's custom resource has the name. */
+class NameTaken extends Refusal {
+  constructor(name: string) {
+    super('Conflict', `a ManagedDeployment named ${name} exists that Berth did not make`, true);
+  }
+}
+
+function isOfAnother({ spec }: Resource, item: ApplyWork): boolean {
+  return spec?.deploymentId !== item.deployment_id;
+}
+
+/**
+ * Makes no Secret for a name that another resource has: its pods may refer to Secrets of that name. The record of the name
+ * keeps the operator from accepting that resource, if it has not yet.
+ * @throws Refusal Conflict
+ */
+async function checkName(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<void> {
+  const live = await deps.view.getSure(item.namespace, item.name, signal);
+  if (live === undefined || !isOfAnother(live, item)) return;
+  await deps.identities.put(item, 'claimed', deps.guard, signal);
+  throw new NameTaken(item.name);
+}
+
+/**
+ * Removes what this call has created for a name that another resource has taken in between. Secrets that were there before
+ * may be those of workloads that run, whose custom resource is gone.
+ */
+async function removeSecrets(
+  created: readonly string[],
+  item: ApplyWork,
+  deps: ApplyDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  if (created.length === 0) return;
+  deps.pullSecrets.forget(desired(item));
+  await deps.secrets.remove(item, created, deps.guard, signal);
+}
+
+async function writeResource(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<StepResult> {
+  const { namespace, name } = item;
+  let live = await deps.view.getSure(namespace, name, signal);
+  for (let conflicts = 0; ; conflicts += 1) {
+    try {
+      if (live === undefined) return await create(item, deps, signal);
+      if (isOfAnother(live, item)) throw new NameTaken(name);
+      if (live.metadata.deletionTimestamp !== undefined) return { kind: 'wait', ms: DELETION_WAIT_MS };
+      if (isLate(live, item)) return { kind: 'late' };
+      if (isAsWanted(live, item)) return DONE;
+      return await update(live, item, deps, signal);
+    } catch (error) {
+      if (!isKubeError(error, 'conflict', 'already_exists') || conflicts >= CONFLICTS_TAKEN) throw error;
+    }
+    live = await deps.view.refresh(namespace, name, signal);
+  }
+}
+
+/** The credentials of a build are there before the custom resource asks for it. */
+async function writeWithBuild(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<StepResult> {
+  try {
+    await deps.builds?.ensure(item, deps.guard, signal);
+    return await writeResource(item, deps, signal);
+  } finally {
+    deps.builds?.asked(item);
+  }
+}
+
+/** That nothing can be made in a namespace which is being deleted says too little: what keeps it is named. */
+async function namespaceRefusal(
+  error: unknown,
+  namespace: string,
+  { client }: ApplyDeps,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const isTerminating = ({ reason }: { reason?: string | undefined }) => reason === 'NamespaceTerminating';
+  if (!isKubeError(error) || !error.causes.some(isTerminating)) return error;
+  const hold = await namespaceHold(client, namespace, signal);
+  const message = hold?.message ?? `Namespace ${namespace} is being deleted`;
+  return new Refusal('NamespaceTerminating', message, true);
+}
+
+/**
+ * The operator holds the resource up because of its identity: the listener claims it, and the operator decides again. Until
+ * it has, the hub is told why, and hands the item out again.
+ * @throws Refusal Conflict, with what the operator says
+ */
+async function claimIdentity(item: ApplyWork, deps: ApplyDeps, signal: AbortSignal): Promise<void> {
+  const live = deps.view.get(item.namespace, item.name);
+  const message = live?.spec?.deploymentId === item.deployment_id ? identityConflict(live) : null;
+  if (message === null) return;
+  await deps.identities.put(item, 'claimed', deps.guard, signal);
+  throw new Refusal('Conflict', message, true);
+}
+
+/**
+ * Namespace, Secrets, custom resource, in this order: a custom resource never names what is not there.
+ * @param repair this generation was applied before: believe no memory of what was there then
+ * @throws Refusal, KubeError, what `guard` throws
+ */
+export async function applyItem(
+  item: ApplyWork,
+  repair: boolean,
+  deps: ApplyDeps,
+  signal: AbortSignal,
+): Promise<StepResult> {
+  const { namespace, tenant_id: tenantId } = item;
+  if (namespace === deps.ownNamespace) {
+    throw new Refusal('NamespaceNotAllowed', `${namespace} is the namespace of Berth itself`, false);
+  }
+  checkNamespace(deps.view, namespace);
+  const tenant = { name: namespace, tenantId, quotas: item.tenant_quotas };
+  const created: string[] = [];
+  let result: StepResult;
+  try {
+    if (item.create_namespace) await deps.namespaces.ensure(tenant, deps.guard, signal);
+    await checkName(item, deps, signal);
+    created.push(...(await deps.secrets.ensure(item, repair, deps.guard, signal)));
+    created.push(...(await deps.pullSecrets.ensure(item, repair, deps.guard, signal)));
+    result = await writeWithBuild(item, deps, signal);
+  } catch (error) {
+    if (error instanceof NameTaken) await removeSecrets(created, item, deps, signal);
+    throw await namespaceRefusal(error, namespace, deps, signal);
+  }
+  await claimIdentity(item, deps, signal);
+  if (result.kind !== 'done' || item.stale_env_revisions.length === 0) return result;
+  const inUse = revisionsInUse(await deps.view.getSure(namespace, item.name, signal));
+  const stale = item.stale_env_revisions.filter((number) => !inUse.has(number));
+  return { kind: 'done', gone: await deps.secrets.prune(item, stale, deps.guard, signal) };
+}
+
+/**
+ * Numbers of the revisions that the cluster runs or may return to. The hub may not have heard of them yet: in a row
+ * of changes one comes up, and is old, before it was told. No other revision that is old by now can begin: the operator
+ * names it in the status first, of the very resource that it has read.
+ */
+function revisionsInUse(live: Resource | undefined): ReadonlySet<number> {
+  const { activeRevision, rollout, failedRevision } = live?.status ?? {};
+  const inUse = [activeRevision, rollout, failedRevision].filter((revision) => revision !== undefined);
+  return new Set(inUse.map(({ number }) => number));
+}

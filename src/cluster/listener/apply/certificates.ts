@@ -1,0 +1,143 @@
+import { ANNOTATIONS, FIELD_MANAGERS } from '../../../contract/resource/names.ts';
+import type { Logger } from '../../../domain/core/logger.ts';
+import { tlsSecretName } from '../../../workloads/names.ts';
+import { wantedHost } from '../../../workloads/objects/app-url.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/client/clock.ts';
+import { isKubeError } from '../../kube/client/errors.ts';
+import { keyOf } from '../../kube/client/object.ts';
+import { RESOURCES } from '../../kube/client/resources.ts';
+import { type Outcome, runWorkers } from '../../kube/queue/controller.ts';
+import { WorkQueue } from '../../kube/queue/work-queue.ts';
+import { TermOver } from '../refusal.ts';
+import type { Resource, ResourceView } from '../resource-view.ts';
+import type { Term } from '../session/term.ts';
+import type { EnvSecrets } from './env-secrets.ts';
+
+/**
+ * Removes the certificate, with its key, of a host that a deployment has given up: another tenant may have it next.
+ * cert-manager keeps the Secret when its Certificate goes. Whoever applies a change of the host notes it on the custom
+ * resource; the note goes when it was seen that no such Secret is left, so a restart forgets none.
+ */
+
+export interface CertificateOptions {
+  readonly client: Pick<KubeClient, 'patch'>;
+  readonly secrets: Pick<EnvSecrets, 'removeCertificate'>;
+  readonly view: Pick<ResourceView, 'get' | 'noteWrite' | 'addHandlers'>;
+  readonly term: Pick<Term, 'isValid'>;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Fires: take no more. */
+  readonly signal: AbortSignal;
+  /** Fires: end what is under way. */
+  readonly abort: AbortSignal;
+}
+
+/** Until the garbage collector has taken the Certificate: before that, cert-manager would make the Secret again. */
+const PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 600_000;
+
+/** What is remembered between the looks at one resource. */
+interface Look {
+  readonly generation: number;
+  /** ms on the clock. */
+  readonly notBefore: number;
+  readonly pauseMs: number;
+}
+
+function isNoted({ metadata }: Resource): boolean {
+  return (
+    metadata.annotations?.[ANNOTATIONS.formerHost] !== undefined && metadata.deletionTimestamp === undefined
+  );
+}
+
+/** The operator has seen what is wanted, and no route leads anywhere else any more. */
+function isRouted({ spec, status, metadata }: Resource): boolean {
+  if (status?.observedGeneration !== metadata.generation) return false;
+  const { url } = status ?? {};
+  return url === undefined || (URL.canParse(url) && new URL(url).hostname === wantedHost(spec));
+}
+
+/** One look at one resource. */
+async function look(
+  resource: Resource,
+  looks: Map<string, Look>,
+  options: CertificateOptions,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { client, secrets, view, term, logger, clock } = options;
+  const key = keyOf(resource);
+  const { generation = 0, namespace, name, resourceVersion } = resource.metadata;
+  const now = clock.now();
+  const known = looks.get(key);
+  const last = known?.generation === generation ? known : undefined;
+  const pause = (pauseMs: number): Outcome => {
+    looks.set(key, { generation, notBefore: now + pauseMs, pauseMs });
+    return { kind: 'requeue', afterMs: pauseMs };
+  };
+  if (last === undefined) return pause(PAUSE_MS);
+  if (now < last.notBefore) return { kind: 'requeue', afterMs: last.notBefore - now };
+  const guard = () => {
+    if (!term.isValid()) throw new TermOver();
+  };
+  const secret = tlsSecretName({ metadata: { name } });
+  const removed = await secrets.removeCertificate(
+    { namespace },
+    secret,
+    guard,
+    signal,
+    wantedHost(resource.spec),
+  );
+  if (removed) {
+    logger.info({ namespace, secret }, 'removed the certificate of a host that was given up');
+    return pause(Math.min(2 * last.pauseMs, LONGEST_PAUSE_MS));
+  }
+  guard();
+  const patch = { metadata: { resourceVersion, annotations: { [ANNOTATIONS.formerHost]: null } } };
+  try {
+    const written = await client.patch<Resource>(RESOURCES.ManagedDeployment, { namespace, name }, patch, {
+      fieldManager: FIELD_MANAGERS.listener,
+      signal,
+    });
+    view.noteWrite(written);
+  } catch (error) {
+    // It has changed meanwhile, which wakes us: perhaps its host.
+    if (!isKubeError(error, 'conflict', 'not_found')) throw error;
+  }
+  looks.delete(key);
+  return { kind: 'settled' };
+}
+
+/** Resolves when the signal has fired and nothing runs any more. */
+export async function tidyCertificates(options: CertificateOptions): Promise<void> {
+  const { view, logger, clock, signal, abort } = options;
+  const queue = new WorkQueue({ clock });
+  const looks = new Map<string, Look>();
+  const wake = (resource: Resource) => {
+    if (isNoted(resource) && isRouted(resource)) queue.add(keyOf(resource));
+  };
+  const unfollow = view.addHandlers({
+    added: wake,
+    updated: wake,
+    deleted: (resource) => looks.delete(keyOf(resource)),
+  });
+  try {
+    await runWorkers({
+      queue,
+      reconcile: async (key, ending) => {
+        const [namespace = '', name = ''] = key.split('/');
+        const resource = view.get(namespace, name);
+        if (resource !== undefined && isNoted(resource) && isRouted(resource))
+          return await look(resource, looks, options, ending);
+        looks.delete(key);
+        return { kind: 'settled' };
+      },
+      workers: 1,
+      logger,
+      signal,
+      abort,
+    });
+  } finally {
+    unfollow();
+  }
+}

@@ -1,0 +1,73 @@
+import type { WorkItem } from '../../../contract/protocol/work-protocol.ts';
+import {
+  type IdentityState,
+  identitySecretName,
+  LABELS,
+  MANAGED_BY,
+} from '../../../contract/resource/names.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { KubeObject } from '../../kube/client/object.ts';
+import { RESOURCES } from '../../kube/client/resources.ts';
+import { Refusal } from '../refusal.ts';
+import { createSecret, deleteSecret } from './secret-writes.ts';
+
+/**
+ * The listener's records of names (decision 0061): Secrets without data, one a name. The operator believes them, because
+ * who may only write custom resources cannot make one. Written where they decide something: when the operator holds a
+ * resource of the hub up because of its identity, and when a deployment leaves Berth with its workloads kept.
+ */
+
+type Place = Pick<WorkItem, 'deployment_id' | 'tenant_id' | 'namespace' | 'name'>;
+
+function record(item: Place, state: IdentityState) {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: identitySecretName(item.name),
+      namespace: item.namespace,
+      labels: {
+        [LABELS.name]: item.name,
+        [LABELS.instance]: item.name,
+        [LABELS.partOf]: item.name,
+        [LABELS.managedBy]: MANAGED_BY,
+        [LABELS.deploymentId]: item.deployment_id,
+        [LABELS.tenantId]: item.tenant_id,
+        [LABELS.identity]: state,
+      },
+    },
+    type: 'Opaque',
+    immutable: true,
+  };
+}
+
+export class IdentityRecords {
+  readonly #client: Pick<KubeClient, 'create' | 'find' | 'delete'>;
+
+  constructor(client: Pick<KubeClient, 'create' | 'find' | 'delete'>) {
+    this.#client = client;
+  }
+
+  /**
+   * Records the name as this deployment's, in place of any other record of it.
+   * @param guard called before each write
+   * @throws Refusal Conflict when a Secret has the name that Berth did not make; KubeError
+   */
+  async put(item: Place, state: IdentityState, guard: () => void, signal: AbortSignal): Promise<void> {
+    const wanted = record(item, state);
+    guard();
+    if (await createSecret(this.#client, wanted, signal)) return;
+    const at = { namespace: item.namespace, name: wanted.metadata.name };
+    const found = await this.#client.find<KubeObject>(RESOURCES.Secret, at, { signal });
+    const { labels = {}, uid } = found?.metadata ?? {};
+    if (labels[LABELS.identity] === state && labels[LABELS.deploymentId] === item.deployment_id) return;
+    if (found !== undefined && labels[LABELS.identity] === undefined) {
+      throw new Refusal('Conflict', `a Secret named ${at.name} exists that Berth did not make`, true);
+    }
+    guard();
+    await deleteSecret(this.#client, at, uid, signal);
+    guard();
+    if (await createSecret(this.#client, wanted, signal)) return;
+    throw new Refusal('ApplyRefused', `the Secret ${at.name} is being deleted`, true);
+  }
+}

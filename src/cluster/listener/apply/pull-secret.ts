@@ -1,0 +1,101 @@
+import type { ApplyWork } from '../../../contract/protocol/work-protocol.ts';
+import { LABELS, pullSecretName } from '../../../contract/resource/names.ts';
+import { contentHash } from '../../../domain/core/hash.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { KubeObject } from '../../kube/client/object.ts';
+import { RESOURCES } from '../../kube/client/resources.ts';
+import { Refusal } from '../refusal.ts';
+import type { Resource } from '../resource-view.ts';
+import { beingDeleted, isOurs } from './env-secrets.ts';
+import { createSecret, deleteSecret } from './secret-writes.ts';
+
+/**
+ * The Secret with which the cluster pulls a deployment's images from the registry of the platform: one a deployment,
+ * made before the custom resource names it, and made anew when the hub gives another content, which is when it has
+ * another key. It is removed by name with the deployment (purge.ts). The listener may not list Secrets.
+ */
+
+type PullSecret = NonNullable<ApplyWork['pull_secret']>;
+
+/** Key and type that Kubernetes knows. */
+const DOCKER_CONFIG = '.dockerconfigjson';
+const TYPE = 'kubernetes.io/dockerconfigjson';
+
+/** Bounds the memory of what is there; an entry that falls out costs one call. */
+const REMEMBERED = 20_000;
+
+interface StoredSecret extends KubeObject {
+  type?: string;
+  data?: Record<string, string>;
+}
+
+function secretObject(item: ApplyWork, { name, docker_config: config }: PullSecret): StoredSecret {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name,
+      namespace: item.namespace,
+      labels: { ...item.labels, [LABELS.partOf]: item.name },
+    },
+    type: TYPE,
+    immutable: true,
+    data: { [DOCKER_CONFIG]: Buffer.from(config).toString('base64') },
+  } as StoredSecret;
+}
+
+export class PullSecrets {
+  readonly #client: Pick<KubeClient, 'create' | 'find' | 'delete'>;
+  /** Hash of what is known to be there, by place. Only saves calls. */
+  readonly #there = new Map<string, string>();
+
+  constructor(client: Pick<KubeClient, 'create' | 'find' | 'delete'>) {
+    this.#client = client;
+  }
+
+  /**
+   * Makes the one that the item brings, if any, or makes it anew where its content is another. Pods that start in
+   * between are tried again by the kubelet.
+   * @param repair look even at one that was there before
+   * @param guard called before each write
+   * @returns the name of the Secret where it did not exist before this call
+   * @throws Refusal Conflict when somebody else's Secret has the name; KubeError
+   */
+  async ensure(item: ApplyWork, repair: boolean, guard: () => void, signal: AbortSignal): Promise<string[]> {
+    const { pull_secret: secret } = item;
+    if (secret === undefined) return [];
+    const key = `${item.namespace}/${secret.name}`;
+    const hash = contentHash([item.deployment_id, secret.docker_config]);
+    if (!repair && this.#there.get(key) === hash) return [];
+    const isNew = await this.#make(item, secret, guard, signal);
+    if (this.#there.size >= REMEMBERED) this.#there.clear();
+    this.#there.set(key, hash);
+    return isNew ? [secret.name] : [];
+  }
+
+  /** Believes no more that the one of this resource is there. */
+  forget({ metadata: { namespace, name } }: Resource): void {
+    this.#there.delete(`${namespace}/${pullSecretName(name)}`);
+  }
+
+  /** @returns whether there was no Secret of this name before */
+  async #make(item: ApplyWork, secret: PullSecret, guard: () => void, signal: AbortSignal): Promise<boolean> {
+    const wanted = secretObject(item, secret);
+    guard();
+    if (await createSecret(this.#client, wanted, signal)) return true;
+    const at = { namespace: item.namespace, name: secret.name };
+    const found = await this.#client.find<StoredSecret>(RESOURCES.Secret, at, { signal });
+    if (found !== undefined && !isOurs(found, item.deployment_id))
+      throw new Refusal('Conflict', `a Secret named ${secret.name} exists that Berth did not make`, true);
+    const isThere = found !== undefined && found.metadata.deletionTimestamp === undefined;
+    if (isThere && found.type === TYPE && found.data?.[DOCKER_CONFIG] === wanted.data?.[DOCKER_CONFIG])
+      return false;
+    if (isThere) {
+      guard();
+      await deleteSecret(this.#client, at, found.metadata.uid, signal);
+      guard();
+      if (await createSecret(this.#client, wanted, signal)) return false;
+    }
+    throw beingDeleted(secret.name, found);
+  }
+}

@@ -1,0 +1,279 @@
+import type { PurgeWork } from '../../../contract/protocol/work-protocol.ts';
+import { identitySecretName, LABELS, pullSecretName } from '../../../contract/resource/names.ts';
+import {
+  combinedHold,
+  type DeletionHold,
+  finalizerHold,
+  isHoldReason,
+} from '../../../domain/deployment/deletion-hold.ts';
+import { credentialsCopyName, databaseName, tlsSecretName } from '../../../workloads/names.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { isKubeError } from '../../kube/client/errors.ts';
+import type { KubeObject } from '../../kube/client/object.ts';
+import { refusedHold } from '../../kube/client/refused-deletion.ts';
+import { RESOURCES, type Resource as ResourceKind } from '../../kube/client/resources.ts';
+import type { BuildSecrets } from '../builds/build-secrets.ts';
+import { checkNamespace } from '../refusal.ts';
+import type { Resource, ResourceView } from '../resource-view.ts';
+import type { StepResult } from './apply.ts';
+import { type EnvSecrets, isOurs } from './env-secrets.ts';
+import type { IdentityRecords } from './identity-records.ts';
+import { leftPodHolds, namespaceHold, objectHolds, type PodSummary, podsIn } from './purge-holds.ts';
+
+/**
+ * Removes everything of one deployment: first the custom resource and, before it, all that it owns; then what outlives
+ * it. Each step can be repeated; only what carries the deployment's mark is touched, by uid. The namespace stays.
+ */
+
+export interface PurgeDeps {
+  client: Pick<KubeClient, 'delete' | 'find' | 'listAll'>;
+  view: Pick<ResourceView, 'covers' | 'trouble' | 'refresh' | 'noteDelete'>;
+  secrets: EnvSecrets;
+  identities: IdentityRecords;
+  /** Absent: nothing is built in this cluster. */
+  builds?: BuildSecrets | undefined;
+  guard: () => void;
+  /** For pods that should have ended; default: the system's clock. */
+  now?: () => Date;
+}
+
+/** Until the garbage collector is done: mostly within seconds. What another's finalizer holds is looked at less often. */
+const LOOK_MS = 500;
+const SOON_LOOKS = 10;
+const MOST_MS = 3000;
+/** A call that was refused is sent again less often than an object is read. */
+const MOST_REFUSED_MS = 15_000;
+/** So many looks without an end, and the custom resource itself says nothing: its operator may not run. */
+const UNTOLD_LOOKS = 20;
+/** Kinds without owner, found by label. */
+const UNOWNED: readonly ResourceKind[] = [RESOURCES.PersistentVolumeClaim, RESOURCES.ControllerRevision];
+
+/** In a namespace that is being deleted, or gone, nothing is left to be taken over. */
+async function recordLeft(item: PurgeWork, deps: PurgeDeps, signal: AbortSignal): Promise<void> {
+  try {
+    await deps.identities.put(item, 'left', deps.guard, signal);
+  } catch (error) {
+    const isLeaving =
+      isKubeError(error) &&
+      (error.kind === 'not_found' || error.causes.some(({ reason }) => reason === 'NamespaceTerminating'));
+    if (!isLeaving) throw error;
+  }
+}
+
+async function deleteResource(
+  live: Resource,
+  { keep_workloads: keepWorkloads }: PurgeWork,
+  deps: PurgeDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { namespace, name, uid } = live.metadata;
+  deps.guard();
+  try {
+    const propagationPolicy = keepWorkloads ? 'Orphan' : 'Foreground';
+    const options = { uid, propagationPolicy, signal } as const;
+    await deps.client.delete(RESOURCES.ManagedDeployment, { namespace, name }, options);
+    deps.view.noteDelete(live);
+  } catch (error) {
+    // Gone, or another one of the name by now: the next look tells.
+    if (!isKubeError(error, 'not_found', 'conflict')) throw error;
+  }
+}
+
+/** Secrets: the environments that the hub knows of, and the one that a leftover names; the credentials of database and registry. */
+function secretNames(item: PurgeWork, live: Resource | undefined): string[] {
+  const named = live?.spec?.revision?.envSecretName;
+  return [
+    ...new Set([
+      ...item.env_secrets,
+      ...(named?.startsWith(`${item.name}-env-`) ? [named] : []),
+      databaseName({ metadata: { name: item.name } }),
+      credentialsCopyName({ metadata: { name: item.name } }),
+      pullSecretName(item.name),
+      identitySecretName(item.name),
+    ]),
+  ];
+}
+
+/** @returns what was still there */
+async function deleteUnowned(
+  kind: ResourceKind,
+  item: PurgeWork,
+  deps: PurgeDeps,
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
+  const { namespace, deployment_id: deploymentId } = item;
+  const labelSelector = `${LABELS.deploymentId}=${deploymentId}`;
+  const { items } = await deps.client.listAll(kind, { namespace, labelSelector, signal });
+  const ours = items.filter((object) => isOurs(object, deploymentId));
+  for (const { metadata } of ours) {
+    if (metadata.deletionTimestamp !== undefined) continue;
+    deps.guard();
+    const options = { uid: metadata.uid, signal };
+    await deps.client.delete(kind, { namespace, name: metadata.name }, options).catch((error) => {
+      if (!isKubeError(error, 'not_found', 'conflict')) throw error;
+    });
+  }
+  return ours.map((object) => ({ ...object, kind: kind.kind }));
+}
+
+/** Kept between the looks at one deployment: which Secret a custom resource named while it was there, and how many looks there were. */
+export type PurgeMemory = Map<string, { names: readonly string[]; looks: number }>;
+
+/** What one look has found: objects that are still there, and what is known to block them. */
+interface Found {
+  readonly left: KubeObject[];
+  readonly holds: DeletionHold[];
+  /** The cluster has refused a call. */
+  refused: boolean;
+}
+
+/** Does one step; that the cluster refuses it is found, and keeps the other steps from nothing. */
+async function attempt(
+  found: Found,
+  namespace: string,
+  step: () => Promise<readonly KubeObject[]>,
+): Promise<void> {
+  try {
+    found.left.push(...(await step()));
+  } catch (error) {
+    const hold = refusedHold(error, namespace);
+    if (hold === null) throw error;
+    found.holds.push(hold);
+    found.refused = true;
+  }
+}
+
+/** The custom resource goes first, and takes with it what it owns. What keeps it is mostly told by the operator in its status. */
+function resourceHolds(live: Resource, looks: number): DeletionHold[] {
+  const { metadata, status } = live;
+  if (metadata.deletionTimestamp === undefined) return [];
+  const told = status?.conditions?.find(({ type }) => type === 'Ready');
+  if (told !== undefined && isHoldReason(told.reason)) {
+    return [{ reason: told.reason, message: told.message }];
+  }
+  const object = { ...live, kind: RESOURCES.ManagedDeployment.kind };
+  const held = finalizerHold(object);
+  if (held !== null) return [held];
+  if (looks <= UNTOLD_LOOKS) return [];
+  const message = `ManagedDeployment ${metadata.name} is being deleted and waits for objects that it owns`;
+  return [{ reason: 'DependentsLeft', message }];
+}
+
+/** Pods of the deployment that run on without a custom resource: what controls them has lost its owner. */
+async function leftPods(item: PurgeWork, { client }: PurgeDeps, signal: AbortSignal): Promise<PodSummary[]> {
+  const { namespace, deployment_id: deploymentId } = item;
+  const labelSelector = `${LABELS.deploymentId}=${deploymentId}`;
+  const pods = await podsIn(client, { namespace, labelSelector, signal });
+  return pods.filter((pod) => !pod.ended && isOurs(pod, deploymentId));
+}
+
+/** Removes what outlives the custom resource. */
+async function removeRest(
+  item: PurgeWork,
+  names: readonly string[],
+  deps: PurgeDeps,
+  signal: AbortSignal,
+): Promise<Found> {
+  const { namespace, name, deployment_id: deploymentId } = item;
+  const { secrets, guard } = deps;
+  const found: Found = { left: [], holds: [], refused: false };
+  const ofKind = (kind: string) => (object: KubeObject) => ({ ...object, kind });
+  await attempt(found, namespace, async () => {
+    const kept = await secrets.remove(item, names, guard, signal);
+    const tls = await secrets.removeCertificate(item, tlsSecretName({ metadata: { name } }), guard, signal);
+    const keptTls = tls !== undefined && (tls.metadata.finalizers ?? []).length > 0 ? [tls] : [];
+    return [...kept, ...keptTls].map(ofKind(RESOURCES.Secret.kind));
+  });
+  for (const kind of UNOWNED) {
+    await attempt(found, namespace, () => deleteUnowned(kind, item, deps, signal));
+  }
+  await attempt(found, namespace, async () => (await deps.builds?.remove(deploymentId, guard, signal)) ?? []);
+  return found;
+}
+
+/** What blocks the objects that a look has found to be left. */
+async function restHolds(
+  { left, holds }: Found,
+  item: PurgeWork,
+  looks: number,
+  deps: PurgeDeps,
+  signal: AbortSignal,
+): Promise<DeletionHold[]> {
+  const { namespace } = item;
+  const now = deps.now?.() ?? new Date();
+  const lasts = looks > SOON_LOOKS;
+  const isProtected = left.some(({ kind }) => kind === RESOURCES.PersistentVolumeClaim.kind);
+  // A pod of anybody may use the claim.
+  const pods =
+    lasts && isProtected ? await podsIn(deps.client, { namespace, signal }).catch(nothingIfRefused) : [];
+  const own = left.filter((object): object is PodSummary => 'claims' in object);
+  const others = left.filter((object) => !own.includes(object as PodSummary));
+  return [
+    ...holds,
+    ...others.flatMap((object) => objectHolds(object, pods, { now, lasts })),
+    ...(lasts ? leftPodHolds(own, now) : []),
+  ];
+}
+
+function nothingIfRefused(error: unknown): PodSummary[] {
+  if (!isKubeError(error, 'forbidden')) throw error;
+  return [];
+}
+
+/**
+ * One look at a deployment that is to go. `done`: nothing of it was left. `wait` says what blocks it, where that is known.
+ * @throws Refusal, KubeError, what `guard` throws
+ */
+export async function purgeItem(
+  item: PurgeWork,
+  memory: PurgeMemory,
+  deps: PurgeDeps,
+  signal: AbortSignal,
+): Promise<StepResult> {
+  const { namespace, name, deployment_id: deploymentId } = item;
+  checkNamespace(deps.view, namespace);
+  const known = memory.get(deploymentId);
+  const looks = (known?.looks ?? 0) + 1;
+  const later = async (holds: readonly DeletionHold[], refused = false): Promise<StepResult> => {
+    const ms = refused ? 2 * LOOK_MS * looks : LOOK_MS * Math.max(1, looks - SOON_LOOKS);
+    const lasts = looks > SOON_LOOKS && holds.length > 0;
+    const ofNamespace = lasts ? await namespaceHold(deps.client, namespace, signal) : null;
+    const hold = combinedHold(ofNamespace === null ? holds : [...holds, ofNamespace]);
+    const wait = { kind: 'wait', ms: Math.min(ms, refused ? MOST_REFUSED_MS : MOST_MS) } as const;
+    return hold === undefined ? wait : { ...wait, hold };
+  };
+  const first: Found = { left: [], holds: [], refused: false };
+  let live: Resource | undefined;
+  await attempt(first, namespace, async () => {
+    live = await deps.view.refresh(namespace, name, signal);
+    return [];
+  });
+  const names = [...new Set([...(known?.names ?? []), ...secretNames(item, live)])];
+  memory.set(deploymentId, { names, looks });
+  if (live?.spec?.deploymentId === deploymentId) {
+    const present = live;
+    if (present.metadata.deletionTimestamp === undefined) {
+      await attempt(first, namespace, async () => {
+        // Before it goes: what it leaves must not be taken over by another resource of its name and id.
+        if (item.keep_workloads) await recordLeft(item, deps, signal);
+        await deleteResource(present, item, deps, signal);
+        return [];
+      });
+    }
+    return later([...first.holds, ...resourceHolds(present, looks)], first.refused);
+  }
+  if (first.refused) return later(first.holds, true);
+  if (item.keep_workloads) {
+    await recordLeft(item, deps, signal);
+    await deps.builds?.remove(deploymentId, deps.guard, signal);
+    memory.delete(deploymentId);
+    return { kind: 'done' };
+  }
+  const found = await removeRest(item, names, deps, signal);
+  if (found.left.length === 0) await attempt(found, namespace, () => leftPods(item, deps, signal));
+  if (found.refused || found.left.length > 0) {
+    return later(await restHolds(found, item, looks, deps, signal), found.refused);
+  }
+  memory.delete(deploymentId);
+  return { kind: 'done' };
+}

@@ -1,0 +1,258 @@
+import type { WorkItem } from '../../../contract/protocol/work-protocol.ts';
+import type { Reason } from '../../../domain/conditions/conditions.ts';
+import { type Logger, withFields } from '../../../domain/core/logger.ts';
+import type { TellSpan } from '../../../domain/core/span.ts';
+import type { DeletionHold } from '../../../domain/deployment/deletion-hold.ts';
+import type { Clock } from '../../kube/client/clock.ts';
+import { keyOf } from '../../kube/client/object.ts';
+import type { Outcome } from '../../kube/queue/controller.ts';
+import { WorkQueue } from '../../kube/queue/work-queue.ts';
+import { Refusal, refusalOf, refusedReport, TermOver } from '../refusal.ts';
+import { observedReport } from '../report/observe.ts';
+import type { Outbox } from '../report/outbox.ts';
+import { lacksEnvironment } from '../resource-view.ts';
+import type { Term } from '../session/term.ts';
+import { type ApplyDeps, applyItem, type StepResult } from './apply.ts';
+import { type PurgeDeps, type PurgeMemory, purgeItem } from './purge.ts';
+
+export interface WorkTableOptions {
+  deps: Omit<ApplyDeps & PurgeDeps, 'guard'>;
+  outbox: Outbox;
+  term: Term;
+  span?: TellSpan;
+  logger: Logger;
+  clock: Clock;
+  random: () => number;
+}
+
+/** So often a failure that may pass by itself is tried again without a word; then the hub is told and decides. */
+const SILENT_RETRIES = 3;
+
+/** At once: fewer than `ITEMS_AT_ONCE`, so that one is free for another tenant's item. */
+export const ITEMS_OF_ONE_TENANT = 12;
+
+const NO_HOLD = {
+  reason: 'BeingDeleted',
+  message: 'what is left is being deleted',
+} as const satisfies { reason: Reason; message: string };
+
+const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** Which change of the hub's it is about: the same names as in the lines of hub and operator. */
+function changeOf(item: WorkItem): object {
+  const { deployment_id: deploymentId, generation, namespace, name } = item;
+  const revisionId = item.kind === 'apply' ? item.spec.revision?.id : undefined;
+  return { deploymentId, generation, revisionId, resource: `${namespace}/${name}` };
+}
+
+/** The work items of one term: at most one a deployment, the latest, with one worker at a time. */
+export class WorkTable {
+  readonly queue: WorkQueue;
+  readonly #options: WorkTableOptions;
+  readonly #items = new Map<string, WorkItem>();
+  /** Those of them that wait: for something to end in the cluster, or to be tried again. */
+  readonly #resting = new Set<string>();
+  /** Generation last applied in this term, by deployment. */
+  readonly #applied = new Map<string, number>();
+  /** Deployments of which the hub was told that an item was refused, and nothing else since. */
+  readonly #refused = new Set<string>();
+  readonly #memory: PurgeMemory = new Map();
+  /** What the hub was last told of what blocks a purge, by deployment. */
+  readonly #holds = new Map<string, string>();
+  #room = Promise.withResolvers<void>();
+
+  constructor(options: WorkTableOptions) {
+    this.#options = options;
+    this.queue = new WorkQueue({
+      groupOf: (key) => this.#items.get(key)?.tenant_id ?? '',
+      maxOfGroup: ITEMS_OF_ONE_TENANT,
+      clock: options.clock,
+      random: options.random,
+    });
+  }
+
+  /** Items not done yet. */
+  get size(): number {
+    return this.#items.size;
+  }
+
+  /** Of these, those that a worker has or is to have now. */
+  get busy(): number {
+    return this.#items.size - this.#resting.size;
+  }
+
+  /** Whether a deployment is being removed by an item of this table. */
+  isPurging(deploymentId: string): boolean {
+    return this.#items.get(deploymentId)?.kind === 'purge';
+  }
+
+  /** Takes an item; an older one of the deployment is dropped, and so is the item if it is the older one. */
+  add(item: WorkItem): void {
+    const key = item.deployment_id;
+    const present = this.#items.get(key);
+    if (present !== undefined && present.generation > item.generation) return;
+    this.#items.set(key, item);
+    this.#resting.delete(key);
+    this.queue.add(key);
+  }
+
+  /**
+   * Leaves the resting purge with the most looks to the hub, which hands out again after a minute what is not reported on.
+   * @returns false when none rests
+   */
+  putBack(): boolean {
+    const looks = (key: string) => this.#memory.get(key)?.looks ?? 0;
+    const purges = [...this.#resting].filter((key) => this.#items.get(key)?.kind === 'purge');
+    const [key] = purges.toSorted((a, b) => looks(b) - looks(a));
+    if (key === undefined) return false;
+    this.#items.delete(key);
+    this.#resting.delete(key);
+    return true;
+  }
+
+  /** Resolves when an item is done or has to wait, and with the next `wake`. */
+  waitForRoom(): Promise<void> {
+    return this.#room.promise;
+  }
+
+  wake(): void {
+    this.#room.resolve();
+    this.#room = Promise.withResolvers();
+  }
+
+  /** Does the item of a deployment. Never throws. */
+  async reconcile(key: string, signal: AbortSignal, reconcileId?: string): Promise<Outcome> {
+    const item = this.#items.get(key);
+    if (item === undefined) return { kind: 'settled' };
+    this.#resting.delete(key);
+    const logger = withFields(this.#options.logger, { reconcileId, ...changeOf(item) });
+    const tell = this.#spanOf(item, reconcileId);
+    try {
+      const result = await this.#step(item, logger, signal);
+      if (result.kind !== 'wait') tell();
+      return this.#finish(item, result, logger);
+    } catch (error) {
+      tell(error);
+      return this.#fail(item, error, logger);
+    }
+  }
+
+  /** Tells a span that begins now. */
+  #spanOf(item: WorkItem, reconcileId: string | undefined): (error?: unknown) => void {
+    const { span } = this.#options;
+    if (span === undefined) return () => undefined;
+    const { deployment_id: deploymentId, generation, kind } = item;
+    const revisionId = item.kind === 'apply' ? item.spec.revision?.id : undefined;
+    const beganAt = Date.now();
+    return (error) =>
+      span({
+        name: kind,
+        change: { deploymentId, generation },
+        attributes: { 'berth.revision_id': revisionId, 'berth.reconcile_id': reconcileId },
+        beganAt,
+        endedAt: Date.now(),
+        error: error === undefined ? undefined : errorText(error),
+      });
+  }
+
+  #step(item: WorkItem, logger: Logger, signal: AbortSignal): Promise<StepResult> {
+    const { term } = this.#options;
+    const guard = () => {
+      if (!term.isValid()) throw new TermOver();
+    };
+    const deps = { ...this.#options.deps, logger, guard };
+    if (item.kind === 'purge') return purgeItem(item, this.#memory, deps, signal);
+    const isAgain = item.generation <= (this.#applied.get(item.deployment_id) ?? 0);
+    const live = deps.view.get(item.namespace, item.name);
+    // Which Secrets are there may be known from a term before, since when one was lost.
+    const repair = isAgain || (live !== undefined && lacksEnvironment(live));
+    return applyItem(item, repair, deps, signal);
+  }
+
+  #finish(item: WorkItem, result: StepResult, logger: Logger): Outcome {
+    const { deployment_id, generation } = item;
+    if (result.kind === 'wait') {
+      if (item.kind === 'purge') this.#tellHold(item, result.hold);
+      this.#rest(item);
+      return { kind: 'requeue', afterMs: result.ms };
+    }
+    const { outbox } = this.#options;
+    logger.info({ kind: item.kind, result: result.kind }, 'did a work item');
+    if (result.kind === 'late') {
+      // Not applied, so not told to be: the hub sees the later generation, and makes what it wants count as later still.
+      outbox.touch(keyOf(item), null);
+      this.#drop(item);
+      return { kind: 'settled' };
+    }
+    if (item.kind === 'apply') {
+      this.#applied.set(deployment_id, generation);
+      const gone = result.gone?.length ? { gone_env_revisions: [...result.gone] } : {};
+      const version = item.work_version === undefined ? {} : { work_version: item.work_version };
+      outbox.addOutcome({ kind: 'applied', deployment_id, generation, ...version, ...gone });
+      this.#tellStatusAgain(item);
+    } else {
+      this.#applied.delete(deployment_id);
+      this.#holds.delete(deployment_id);
+      outbox.addOutcome({ kind: 'purged', deployment_id });
+    }
+    this.#drop(item);
+    return { kind: 'settled' };
+  }
+
+  /** The hub is told what blocks a purge when that changes, and not again while it stays. The item is kept. */
+  #tellHold(item: WorkItem, hold: DeletionHold | undefined): void {
+    const before = this.#holds.get(item.deployment_id);
+    if (hold === undefined && before === undefined) return;
+    const { reason, message } = hold ?? NO_HOLD;
+    if (before === message) return;
+    this.#holds.set(item.deployment_id, message);
+    this.#options.outbox.addOutcome({
+      ...refusedReport(item, new Refusal(reason, message, true)),
+      waiting: true,
+    });
+  }
+
+  #fail(item: WorkItem, error: unknown, logger: Logger): Outcome {
+    const { term, outbox } = this.#options;
+    // Whoever holds the lease now does it.
+    if (error instanceof TermOver || !term.isValid()) return { kind: 'settled' };
+    const refusal = refusalOf(error) ?? this.#lasting(item, error);
+    if (refusal === null) {
+      this.#rest(item);
+      return { kind: 'retry', error };
+    }
+    const { retryable, message } = refusal;
+    logger.warn({ retryable, err: message }, 'failed to apply a work item; reported to the hub');
+    outbox.addOutcome(refusedReport(item, refusal));
+    // The hub now shows this instead.
+    this.#holds.delete(item.deployment_id);
+    this.#refused.add(item.deployment_id);
+    this.#drop(item);
+    return { kind: 'settled' };
+  }
+
+  /** With the refusal the hub has put aside what it was told of the status, which may be the same as before. */
+  #tellStatusAgain(item: WorkItem): void {
+    if (!this.#refused.delete(item.deployment_id)) return;
+    const resource = this.#options.deps.view.get(item.namespace, item.name);
+    const report = resource === undefined ? null : observedReport(resource);
+    if (report !== null) this.#options.outbox.addObserved(report, true);
+  }
+
+  #lasting(item: WorkItem, error: unknown): Refusal | null {
+    if (this.queue.failures(item.deployment_id) < SILENT_RETRIES) return null;
+    return new Refusal('ReconcileFailed', errorText(error), true);
+  }
+
+  /** Unless a newer item has taken its place. */
+  #rest(item: WorkItem): void {
+    if (this.#items.get(item.deployment_id) === item) this.#resting.add(item.deployment_id);
+    this.wake();
+  }
+
+  /** Unless a newer item has taken its place. */
+  #drop(item: WorkItem): void {
+    if (this.#items.get(item.deployment_id) === item) this.#items.delete(item.deployment_id);
+    this.wake();
+  }
+}

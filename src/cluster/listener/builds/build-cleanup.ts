@@ -1,0 +1,92 @@
+import type { Logger } from '../../../domain/core/logger.ts';
+import type { Clock } from '../../kube/client/clock.ts';
+import { keyOf } from '../../kube/client/object.ts';
+import { runWorkers } from '../../kube/queue/controller.ts';
+import { WorkQueue } from '../../kube/queue/work-queue.ts';
+import { TermOver } from '../refusal.ts';
+import type { Resource, ResourceView } from '../resource-view.ts';
+import type { Term } from '../session/term.ts';
+import { type BuildSecrets, hasEnded } from './build-secrets.ts';
+
+/** Removes the credentials of builds as soon as they are over, and now and then whatever was left. */
+
+export interface TidyingOptions {
+  readonly builds: Pick<BuildSecrets, 'tidy'>;
+  readonly view: Pick<ResourceView, 'covers' | 'trouble' | 'get' | 'addHandlers'>;
+  readonly term: Term;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Fires: take no more. */
+  readonly signal: AbortSignal;
+  /** Fires: end what is under way. */
+  readonly abort: AbortSignal;
+}
+
+/** All Secrets are looked at together: the one key of the queue. */
+const ALL = 'builds';
+/** Several builds that end at once are one look. */
+const GATHER_MS = 200;
+const PAUSE_MS = 600_000;
+
+/**
+ * Which Secret each resource asked for when it was last told of. What comes before an update is no measure: the listener's
+ * own write is in the view before it is told.
+ */
+class AskedSecrets {
+  readonly #names = new Map<string, string>();
+
+  /** @returns whether it asked for another one before */
+  note(resource: Resource): boolean {
+    const key = keyOf(resource);
+    const before = this.#names.get(key);
+    const name = resource.spec?.build?.secretName;
+    if (name === undefined) this.#names.delete(key);
+    else this.#names.set(key, name);
+    return before !== undefined && before !== name;
+  }
+
+  forget(resource: Resource): void {
+    this.#names.delete(keyOf(resource));
+  }
+}
+
+/** Resolves when the signal has fired and nothing runs any more. */
+export async function tidyBuilds(options: TidyingOptions): Promise<void> {
+  const { builds, view, term, logger, clock, signal, abort } = options;
+  const queue = new WorkQueue({ clock });
+  const wake = () => queue.addAfter(ALL, GATHER_MS);
+  const asked = new AskedSecrets();
+  const unfollow = view.addHandlers({
+    added: (resource) => {
+      asked.note(resource);
+      if (hasEnded(resource)) wake();
+    },
+    updated: (resource, old) => {
+      const another = asked.note(resource);
+      if (another || (hasEnded(resource) && !hasEnded(old))) wake();
+    },
+    deleted: (resource) => {
+      asked.forget(resource);
+      if (resource.spec?.build !== undefined) wake();
+    },
+  });
+  const guard = () => {
+    if (!term.isValid()) throw new TermOver();
+  };
+  wake();
+  try {
+    await runWorkers({
+      queue,
+      reconcile: async (_, ending) => {
+        await builds.tidy(view, guard, ending);
+        return { kind: 'requeue', afterMs: PAUSE_MS };
+      },
+      workers: 1,
+      logger,
+      signal,
+      abort,
+    });
+  } finally {
+    unfollow();
+  }
+}

@@ -1,0 +1,181 @@
+import {
+  type BuildLogPieceLine,
+  MAX_PIECE_CHARACTERS,
+  MAX_PIECE_LINES,
+} from '../../../contract/protocol/log-protocol.ts';
+import { BUILD_STEP_NAMES, type BuildStep } from '../../../domain/builds/build.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { isKubeError } from '../../kube/client/errors.ts';
+import type { LogLine } from '../../kube/client/log-lines.ts';
+import { CursorWalk, type LogCursor, START } from '../logs/log-cursor.ts';
+import type { HubClient } from '../session/hub-client.ts';
+import { type BuildPod, buildOf, hasEnded, stepAfter, stepLog } from './build-pod.ts';
+
+/**
+ * The log of one attempt at a build on its way to the hub, a piece a turn. The lines of all steps, one behind the other, are
+ * counted: the hub says which it expects next, so a listener that begins in the middle reads the log anew and passes
+ * over what the hub has.
+ */
+
+export interface TailOptions {
+  readonly client: Pick<KubeClient, 'readLog'>;
+  readonly hub: Pick<HubClient, 'buildLogs'>;
+  readonly epoch: number;
+}
+
+/** How a turn ended. `done`: nothing comes any more. `more`: there is more at once. `news`: something was sent. */
+export type Turn = 'done' | 'more' | 'news' | 'quiet';
+
+const LOST = '… the rest of this log is lost: the pod of the build has gone';
+const [FIRST_STEP] = BUILD_STEP_NAMES;
+
+/** Where the next line is read. */
+interface Position {
+  readonly step: BuildStep;
+  readonly cursor: LogCursor;
+  /** Lines from there on that the hub has already. */
+  readonly ahead: number;
+}
+
+/** Everything is read, and `ahead` lines of it passed over. */
+const beginning = (ahead: number): Position => ({ step: FIRST_STEP, cursor: START, ahead });
+
+/** Lines for one call, and where the next one begins. */
+class Piece {
+  readonly lines: BuildLogPieceLine[] = [];
+  #at: Position;
+  #room = MAX_PIECE_CHARACTERS;
+
+  constructor(at: Position) {
+    this.#at = at;
+  }
+
+  get at(): Position {
+    return this.#at;
+  }
+
+  get isFull(): boolean {
+    return this.lines.length >= MAX_PIECE_LINES || this.#room <= 0;
+  }
+
+  begin(step: BuildStep): void {
+    this.#at = { step, cursor: START, ahead: this.#at.ahead };
+  }
+
+  take(line: LogLine, walk: CursorWalk): void {
+    const { step, ahead } = this.#at;
+    const isNew = walk.take(line);
+    const isKnown = isNew && ahead > 0;
+    this.#at = { step, cursor: walk.cursor, ahead: ahead - (isKnown ? 1 : 0) };
+    if (!isNew || isKnown) return;
+    this.lines.push({ at: line.at, step, text: line.text });
+    this.#room -= line.text.length;
+  }
+}
+
+/** How far a piece reaches: up to the end of the log, up to where it is now, or until it was full. */
+type Reach = 'end' | 'now' | 'full';
+
+export class BuildLogTail {
+  readonly #options: TailOptions;
+  /** The line that the hub expects next; null: it was not asked yet. */
+  #next: number | null = null;
+  #at: Position = beginning(0);
+
+  constructor(options: TailOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Reads what is new and tells it.
+   * @param pod as last seen
+   * @param gone it is not there any more
+   * @throws HubError, KubeError: nothing is lost, the next turn does the same again
+   */
+  async turn(pod: BuildPod, gone: boolean, signal: AbortSignal): Promise<Turn> {
+    const build = buildOf(pod);
+    if (build === null) return 'done';
+    if (this.#next === null && (await this.#send(pod, [], false, signal))) return 'done';
+    if (gone) return this.#lose(pod, signal);
+    const piece = new Piece(this.#at);
+    const reach = await this.#read(pod, piece, signal);
+    const isNews = piece.lines.length > 0;
+    if (isNews || reach === 'end') {
+      if (await this.#send(pod, piece.lines, reach === 'end', signal)) return 'done';
+      if (this.#next === null) return 'more';
+    }
+    this.#at = piece.at;
+    if (reach === 'full') return 'more';
+    return isNews ? 'news' : 'quiet';
+  }
+
+  /** The pod went before its log was read to the end. */
+  async #lose(pod: BuildPod, signal: AbortSignal): Promise<Turn> {
+    const line = { at: new Date().toISOString(), step: this.#at.step, text: LOST };
+    await this.#send(pod, [line], true, signal);
+    return 'done';
+  }
+
+  /** @returns whether the hub wants no more */
+  async #send(
+    pod: BuildPod,
+    lines: BuildLogPieceLine[],
+    last: boolean,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { hub, epoch } = this.#options;
+    const build = buildOf(pod);
+    if (build === null) return true;
+    const { revisionId: revision_id, attempt } = build;
+    const first_line = this.#next ?? 0;
+    const piece = { epoch, revision_id, attempt, first_line, lines, ...(last ? { last } : {}) };
+    const answer = await hub.buildLogs(piece, { signal });
+    const expected = first_line + lines.length;
+    if (this.#next === null || answer.next_line !== expected) {
+      // Another listener has told more than we know of, or the hub less than it had: everything is counted anew.
+      const isFirst = this.#next === null;
+      this.#at = beginning(answer.next_line);
+      this.#next = isFirst ? answer.next_line : null;
+    } else this.#next = expected;
+    return answer.full;
+  }
+
+  async #read(pod: BuildPod, piece: Piece, signal: AbortSignal): Promise<Reach> {
+    for (;;) {
+      const { step } = piece.at;
+      const state = stepLog(pod, step);
+      // A pod that has ended begins no step any more.
+      if (state === 'absent') return hasEnded(pod) ? 'end' : 'now';
+      const grows = state === 'grows';
+      const isWhole = await this.#readStep(pod, piece, grows, signal);
+      if (!isWhole) return 'full';
+      const next = stepAfter(step);
+      if (grows) return 'now';
+      if (next === undefined) return 'end';
+      piece.begin(next);
+    }
+  }
+
+  /** @returns whether the log of the step was read up to where it is now */
+  async #readStep(pod: BuildPod, piece: Piece, grows: boolean, signal: AbortSignal): Promise<boolean> {
+    const walk = new CursorWalk(piece.at.cursor);
+    for await (const line of this.#log(pod, piece.at, signal)) {
+      if (piece.isFull) return false;
+      // What comes of it later is told with it then.
+      if (line.isOpen && grows) break;
+      piece.take(line, walk);
+    }
+    return true;
+  }
+
+  async *#log({ metadata }: BuildPod, { step, cursor }: Position, signal: AbortSignal) {
+    const { name, namespace = '' } = metadata;
+    const since = cursor.since ?? undefined;
+    try {
+      yield* this.#options.client.readLog({ name, namespace }, { container: step, since, signal });
+    } catch (error) {
+      // The container has just begun, as far as the node knows; or a step that never ran has no log.
+      if (!isKubeError(error, 'bad_request')) throw error;
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import { ANNOTATIONS, LABELS } from '../../../contract/resource/names.ts';
+import { BUILD_STEP_NAMES, type BuildStep } from '../../../domain/builds/build.ts';
+import { UUID_PATTERN } from '../../../domain/core/id.ts';
+import type { KubeObject } from '../../kube/client/object.ts';
+
+/** The pod of an attempt at a build, as far as its logs are concerned. Pure. */
+
+interface ContainerStatus {
+  readonly name: string;
+  readonly state?: { readonly running?: object; readonly terminated?: object };
+}
+
+/** A pod as the API server tells it. */
+export interface BuildPod extends KubeObject {
+  readonly status?: {
+    readonly phase?: string;
+    readonly initContainerStatuses?: readonly ContainerStatus[];
+    readonly containerStatuses?: readonly ContainerStatus[];
+  };
+}
+
+/** Which build a pod is of; null: it does not say. */
+export function buildOf({ metadata }: BuildPod): { revisionId: string; attempt: number } | null {
+  const { labels = {}, annotations = {} } = metadata;
+  const revisionId = labels[LABELS.revisionId] ?? '';
+  const attempt = Number(annotations[ANNOTATIONS.buildAttempt]);
+  if (!UUID_PATTERN.test(revisionId) || !Number.isInteger(attempt) || attempt < 1) return null;
+  return { revisionId, attempt };
+}
+
+export function hasEnded({ status, metadata }: BuildPod): boolean {
+  return (
+    status?.phase === 'Succeeded' || status?.phase === 'Failed' || metadata.deletionTimestamp !== undefined
+  );
+}
+
+/** `ended`: all of its log is there. `absent`: it has none yet. */
+export type StepLog = 'absent' | 'grows' | 'ended';
+
+export function stepLog({ status }: BuildPod, step: BuildStep): StepLog {
+  const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const { state } = all.find(({ name }) => name === step) ?? {};
+  if (state?.terminated !== undefined) return 'ended';
+  return state?.running === undefined ? 'absent' : 'grows';
+}
+
+/** The step after this one; undefined: it is the last. */
+export function stepAfter(step: BuildStep): BuildStep | undefined {
+  return BUILD_STEP_NAMES[BUILD_STEP_NAMES.indexOf(step) + 1];
+}
+
+/** What is kept of a pod in memory. */
+export function slimBuildPod(pod: BuildPod): BuildPod {
+  const { name, namespace, uid, labels, annotations, deletionTimestamp, resourceVersion } = pod.metadata;
+  const attempt = annotations?.[ANNOTATIONS.buildAttempt];
+  return {
+    apiVersion: pod.apiVersion,
+    kind: pod.kind,
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...(labels === undefined ? {} : { labels }),
+      ...(attempt === undefined ? {} : { annotations: { [ANNOTATIONS.buildAttempt]: attempt } }),
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    },
+    ...(pod.status === undefined ? {} : { status: pod.status }),
+  };
+}

@@ -1,0 +1,83 @@
+import type { LogChunk, LogRequest } from '../../../contract/protocol/log-protocol.ts';
+import type { Logger } from '../../../domain/core/logger.ts';
+import { type Clock, sleep } from '../../kube/client/clock.ts';
+import { type HubClient, HubError } from '../session/hub-client.ts';
+import type { Term } from '../session/term.ts';
+
+/** Brings what was read of logs to the hub, for one reader. */
+
+export interface DeliveryOptions {
+  readonly hub: Pick<HubClient, 'logChunk'>;
+  readonly term: Term;
+  readonly request: LogRequest;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+/** Before a chunk is sent again to a reader that is behind; longer each time, for one that has paused. */
+const FULL_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 2500;
+/** A hub that does not answer for so long has no reader any more. */
+const GIVE_UP_MS = 30_000;
+const RETRY_MS = 1000;
+/** HTTP status: nobody reads any more. */
+const NOBODY = 404;
+
+type Chunk = Omit<LogChunk, 'epoch'>;
+
+/** A reading in lines of the log: by the request of whoever reads, as the API names it (docs/observability.md). */
+export const namesOf = ({
+  http_request_id: requestId,
+  request_id: logRequestId,
+  deployment_id,
+}: LogRequest) => ({
+  ...(requestId === undefined ? {} : { requestId }),
+  logRequestId,
+  deploymentId: deployment_id,
+});
+
+export class LogDelivery {
+  readonly #options: DeliveryOptions;
+
+  constructor(options: DeliveryOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Sends it again until it is taken, nobody reads any more, or the signal fires.
+   * @returns whether it was taken
+   */
+  async deliver(chunk: Chunk, signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.#options;
+    let until = clock.now() + GIVE_UP_MS;
+    for (let refusals = 0; !signal.aborted && clock.now() < until; ) {
+      const answer = await this.post(chunk, signal).catch((error) => this.#failed(error, signal));
+      if (typeof answer === 'boolean') return answer;
+      if (answer === 'full') {
+        // Somebody is there, who takes their time. The hub says when they have gone.
+        until = clock.now() + GIVE_UP_MS;
+        await sleep(clock, Math.min(LONGEST_PAUSE_MS, FULL_PAUSE_MS * 2 ** refusals), signal);
+        refusals += 1;
+      } else await sleep(clock, answer, signal);
+    }
+    return false;
+  }
+
+  /** Sends it once. @returns true: taken; full: to be sent again a little later. @throws HubError */
+  async post(chunk: Chunk, signal: AbortSignal): Promise<true | 'full'> {
+    const { hub, term, request } = this.#options;
+    const { state } = await hub.logChunk(request.request_id, { epoch: term.epoch, ...chunk }, { signal });
+    return state === 'taken' ? true : state;
+  }
+
+  /** @returns false: nobody reads any more; a number: to be sent again after so many milliseconds */
+  #failed(error: unknown, signal: AbortSignal): false | number {
+    const { term, logger, request } = this.#options;
+    if (signal.aborted) return false;
+    if (!(error instanceof HubError)) throw error;
+    if (error.kind === 'conflict') term.end(error.message);
+    if (error.kind !== 'unavailable' || error.status === NOBODY) return false;
+    logger.warn({ ...namesOf(request), err: error.message }, 'failed to send lines of a log; will try again');
+    return Math.max(error.retryAfterMs ?? 0, RETRY_MS);
+  }
+}

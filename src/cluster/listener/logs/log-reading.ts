@@ -1,0 +1,239 @@
+import {
+  LOG_SIGN_OF_LIFE_MS,
+  MAX_PIECE_CHARACTERS,
+  MAX_PIECE_LINES,
+} from '../../../contract/protocol/log-protocol.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { sleep } from '../../kube/client/clock.ts';
+import { isKubeError } from '../../kube/client/errors.ts';
+import { RESOURCES } from '../../kube/client/resources.ts';
+import { LogBuffer } from './log-buffer.ts';
+import { type DeliveryOptions, LogDelivery, namesOf } from './log-delivery.ts';
+import { chooseContainers, LEFT_LINE, leftSentence } from './log-slots.ts';
+import { type LoggedContainer, loggedContainers, podSelector, type WorkloadPod } from './workload-pod.ts';
+
+/** Reads the logs of one deployment for one reader, who may follow them, and sends them in chunks. */
+
+export interface ReadingOptions extends DeliveryOptions {
+  readonly client: Pick<KubeClient, 'listAll' | 'readLog'>;
+  /** Fires: read no more. */
+  readonly signal: AbortSignal;
+}
+
+/** Pods that come and go while their logs are followed are looked for this often. */
+const LOOK_MS = 2000;
+/** Between two chunks: bounds what one reader costs. */
+const CHUNK_PAUSE_MS = 200;
+/** A container that is left in so many looks in a row is told of: most that have ended make room at once. */
+const LOOKS_LEFT = 3;
+/** A cluster that does not answer for so long is given up. */
+const GIVE_UP_MS = 30_000;
+
+/** What is known of a container's log. */
+interface Tail {
+  /** Time of its last line that was read. */
+  at: string | undefined;
+  isRunning: boolean;
+  isDone: boolean;
+  failures: number;
+  /** It was there when the reading began: of its newest lines alone as many as were asked for. */
+  readonly isFirst: boolean;
+  /** Looks in a row in which there was no room for it. */
+  left: number;
+}
+
+const NO_PODS = 'The deployment has no pod that has begun, of those asked for.';
+const NO_FORMER = 'No container has a run before the present one that is known, of those asked for.';
+const ALL = 'These are the lines that there are.';
+const FORBIDDEN = 'The listener of the cluster lacks the right to list pods or to read their logs.';
+const STOPPED = 'The listener of the cluster was stopped: ask again.';
+const STOP_MS = 1000;
+const AWAY = 'The cluster of the deployment does not answer.';
+
+const newTail = (isFirst: boolean): Tail => ({
+  at: undefined,
+  isRunning: false,
+  isDone: false,
+  failures: 0,
+  isFirst,
+  left: 0,
+});
+
+export class LogReading {
+  readonly #options: ReadingOptions;
+  readonly #delivery: LogDelivery;
+  readonly #buffer = new LogBuffer();
+  readonly #tails = new Map<string, Tail>();
+  readonly #ending = new AbortController();
+  #seq = 0;
+  #unread = 0;
+
+  constructor(options: ReadingOptions) {
+    this.#options = options;
+    this.#delivery = new LogDelivery(options);
+  }
+
+  /** Resolves when everything is told, the reader has gone, or the signal has fired. Never rejects. */
+  async run(): Promise<void> {
+    const { signal } = this.#options;
+    const stop = () => {
+      this.#ending.abort();
+      this.#buffer.close();
+    };
+    if (signal.aborted) return;
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      await this.#send(this.#read());
+    } finally {
+      stop();
+      signal.removeEventListener('abort', stop);
+      if (signal.aborted) await this.#tellStop();
+    }
+  }
+
+  /** Reads until there is nothing more. @returns why there is not, as a sentence */
+  async #read(): Promise<string> {
+    const { request, clock } = this.#options;
+    const { signal } = this.#ending;
+    try {
+      for (let looks = 0; !signal.aborted; looks += 1) {
+        const all = await this.#look();
+        for (const { key } of all) if (!this.#tails.has(key)) this.#tails.set(key, newTail(looks === 0));
+        const { read, left } = chooseContainers(all, (key) => this.#tails.get(key));
+        const reading = read.map((container) => this.#follow(container));
+        if (!request.query.follow) {
+          await Promise.all(reading);
+          return this.#sum(all.length, left);
+        }
+        this.#tellLeft(left);
+        await sleep(clock, LOOK_MS, signal);
+      }
+      return ALL;
+    } catch (error) {
+      return isKubeError(error, 'forbidden') ? FORBIDDEN : AWAY;
+    } finally {
+      this.#buffer.wake();
+    }
+  }
+
+  #sum(found: number, left: readonly LoggedContainer[]): string {
+    if (found === 0) return this.#options.request.query.previous ? NO_FORMER : NO_PODS;
+    const unread = this.#unread === 0 ? '' : ` The logs of ${this.#unread} containers could not be read.`;
+    return `${ALL}${unread}${leftSentence(left)}`;
+  }
+
+  /** Each that is left says so itself, once, among the lines of the others. */
+  #tellLeft(left: readonly LoggedContainer[]): void {
+    const keys = new Set(left.map(({ key }) => key));
+    for (const [key, tail] of this.#tails) if (!keys.has(key) && tail.left < LOOKS_LEFT) tail.left = 0;
+    for (const { key, source } of left) {
+      const tail = this.#tails.get(key);
+      if (tail === undefined) continue;
+      tail.left += 1;
+      if (tail.left !== LOOKS_LEFT) continue;
+      const at = this.#options.clock.date().toISOString();
+      void this.#buffer.add({ at, ...source, text: LEFT_LINE });
+    }
+  }
+
+  /** As `#containers`; who follows gets over a cluster that does not answer for a moment. */
+  async #look(): Promise<LoggedContainer[]> {
+    const { clock, request } = this.#options;
+    const { signal } = this.#ending;
+    const until = clock.now() + GIVE_UP_MS;
+    for (;;) {
+      try {
+        return await this.#containers();
+      } catch (error) {
+        const mayPass = isKubeError(error) && error.retryable && error.kind !== 'forbidden';
+        if (!request.query.follow || !mayPass || signal.aborted || clock.now() > until) throw error;
+        await sleep(clock, LOOK_MS, signal);
+      }
+    }
+  }
+
+  async #containers(): Promise<LoggedContainer[]> {
+    const { client, request } = this.#options;
+    const { items } = await client.listAll<WorkloadPod>(RESOURCES.Pod, {
+      namespace: request.namespace,
+      labelSelector: podSelector(request),
+      signal: this.#ending.signal,
+    });
+    const all = items.flatMap((pod) => loggedContainers(pod, request.query.previous));
+    const present = new Set(all.map(({ key }) => key));
+    for (const [key, tail] of this.#tails) if (!present.has(key) && !tail.isRunning) this.#tails.delete(key);
+    return all;
+  }
+
+  /** Reads one log, unless that is done or under way. A stream that breaks off is taken up again with the next look. */
+  async #follow(container: LoggedContainer): Promise<void> {
+    const { key, hasEnded } = container;
+    const tail = this.#tails.get(key);
+    if (tail === undefined || tail.isRunning || tail.isDone) return;
+    tail.isRunning = true;
+    try {
+      await this.#tail(container, tail);
+      tail.isDone = hasEnded;
+    } catch (error) {
+      // It has just begun, or its pod has gone: the next look knows.
+      const { logger, request } = this.#options;
+      if (!isKubeError(error, 'bad_request', 'not_found', 'aborted') && !this.#ending.signal.aborted) {
+        tail.failures += 1;
+        this.#unread += 1;
+        if (tail.failures === 1)
+          logger.warn({ ...namesOf(request), err: String(error) }, 'failed to read a log');
+      }
+    } finally {
+      tail.isRunning = false;
+    }
+  }
+
+  async #tail({ pod, source }: LoggedContainer, tail: Tail): Promise<void> {
+    const { client, request } = this.#options;
+    const { since, limit, follow, previous } = request.query;
+    const { at: from, isFirst } = tail;
+    const lines = client.readLog(pod, {
+      container: source.container,
+      since: from ?? since,
+      // Of a container that begins later, nothing is left out.
+      tail: from === undefined && isFirst ? limit : undefined,
+      follow,
+      previous,
+      signal: this.#ending.signal,
+    });
+    for await (const { at, text } of lines) {
+      // Asked for to the second: what was read of it already comes again.
+      if (from !== undefined && at <= from) continue;
+      if (!(await this.#buffer.add({ at, ...source, text }))) return;
+      tail.at = at;
+    }
+  }
+
+  /** Sends what is read, and in between that there is nothing, until the end was sent or nobody reads. */
+  async #send(reading: Promise<string>): Promise<void> {
+    const { clock } = this.#options;
+    const { signal } = this.#ending;
+    let end: string | undefined;
+    reading.then((why) => {
+      end = why;
+      this.#buffer.wake();
+    });
+    while (!signal.aborted) {
+      const lines = this.#buffer.take(MAX_PIECE_LINES, MAX_PIECE_CHARACTERS);
+      const last = this.#buffer.isEmpty ? end : undefined;
+      this.#seq += 1;
+      const chunk = { seq: this.#seq, lines, ...(last === undefined ? {} : { end: last }) };
+      if (!(await this.#delivery.deliver(chunk, signal)) || last !== undefined) return;
+      await sleep(clock, CHUNK_PAUSE_MS, signal);
+      if (this.#buffer.isEmpty && end === undefined)
+        await Promise.race([this.#buffer.content, sleep(clock, LOG_SIGN_OF_LIFE_MS, signal)]);
+    }
+  }
+
+  /** The listener is told to stop: the reader need not wait until it is missed. */
+  async #tellStop(): Promise<void> {
+    if (!this.#options.term.isValid()) return;
+    const chunk = { seq: this.#seq + 1, lines: [], end: STOPPED };
+    await this.#delivery.post(chunk, AbortSignal.timeout(STOP_MS)).catch(() => undefined);
+  }
+}

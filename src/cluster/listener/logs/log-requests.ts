@@ -1,0 +1,64 @@
+import { type LogRequest, MAX_LOG_REQUESTS } from '../../../contract/protocol/log-protocol.ts';
+import { MAX_WAIT_SECONDS } from '../../../contract/protocol/work-protocol.ts';
+import { LOG_ABILITIES } from '../../../domain/core/log-query.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { sleep } from '../../kube/client/clock.ts';
+import type { ResourceView } from '../resource-view.ts';
+import { backOff, type HubFailureOptions } from '../session/hub-backoff.ts';
+import { type HubClient, HubError } from '../session/hub-client.ts';
+import { namesOf } from './log-delivery.ts';
+import { LogReading } from './log-reading.ts';
+
+/** Asks the hub who wants to read logs of workloads, and reads for each until it has gone. */
+
+export interface LogRequestsOptions extends HubFailureOptions {
+  readonly client: KubeClient;
+  readonly hub: Pick<HubClient, 'logRequests' | 'logChunk'>;
+  readonly view: Pick<ResourceView, 'covers'>;
+  /** Fires: read no more. */
+  readonly signal: AbortSignal;
+}
+
+const RETRY = { baseMs: 300, capMs: 10_000 };
+/** A hub of before knows no such requests. */
+const OLD_HUB_PAUSE_MS = 300_000;
+/** What a hub of before answers to a listener that says what it knows: it is asked without that, once. */
+const UNPROCESSABLE = 422;
+/** That once may reach a newer hub: whoever asks there for what the listener knows waits for so long. */
+const UNTOLD_WAIT_SECONDS = 4;
+
+/** Resolves when the signal has fired and nothing is read any more. */
+export async function serveLogRequests(options: LogRequestsOptions): Promise<void> {
+  const { hub, term, signal, clock, logger } = options;
+  const running = new Set<Promise<void>>();
+  const begin = (request: LogRequest) => {
+    // The hub bounds readers too; it may be another one that does not.
+    if (running.size >= 2 * MAX_LOG_REQUESTS || !options.view.covers(request.namespace)) return;
+    const reading = new LogReading({ ...options, request })
+      .run()
+      .catch((error) => logger.error({ ...namesOf(request), err: error }, 'failed to read logs for somebody'))
+      .finally(() => running.delete(reading));
+    running.add(reading);
+  };
+  let failures = 0;
+  let tells = true;
+  while (!signal.aborted) {
+    try {
+      const told = tells
+        ? { waitSeconds: MAX_WAIT_SECONDS, knows: LOG_ABILITIES }
+        : { waitSeconds: UNTOLD_WAIT_SECONDS };
+      for (const request of await hub.logRequests({ epoch: term.epoch, ...told }, { signal })) begin(request);
+      failures = 0;
+      tells = true;
+    } catch (error) {
+      const answered = error instanceof HubError ? error : undefined;
+      if (answered?.status === UNPROCESSABLE && tells) tells = false;
+      else if (answered?.isOfOlderHub) await sleep(clock, OLD_HUB_PAUSE_MS, signal);
+      else {
+        failures += 1;
+        await backOff('get requests for logs', error, failures, RETRY, options, signal);
+      }
+    }
+  }
+  await Promise.all(running);
+}

@@ -1,0 +1,88 @@
+import { olderDefinition, upgradeDefinition } from '../../contract/crd/served-definition.ts';
+import type { WorkItem } from '../../contract/protocol/work-protocol.ts';
+import { MANAGED_DEPLOYMENT } from '../../contract/resource/managed-deployment.ts';
+import type { Reason } from '../../domain/conditions/conditions.ts';
+import { isKubeError, type KubeError, unknownFields } from '../kube/client/errors.ts';
+import type { ResourceView } from './resource-view.ts';
+
+/** A work item cannot be done, for a reason that its owner has to know. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly reason: Reason;
+  /** False: only a change of the deployment can help. */
+  readonly retryable: boolean;
+  constructor(reason: Reason, message: string, retryable: boolean) {
+    super(message);
+    this.reason = reason;
+    this.retryable = retryable;
+  }
+}
+
+/** The term is over: nothing more may be written, and nothing is reported. */
+export class TermOver extends Error {
+  override readonly name = 'TermOver';
+  constructor() {
+    super('the lease does not hold any more');
+  }
+}
+
+const MAX_MESSAGE = 4000;
+
+/** A field of the custom resource that the cluster does not know is no fault of the deployment's: the hub is the newer one. */
+function olderCluster(error: KubeError): Refusal | null {
+  const fields = error.resource === MANAGED_DEPLOYMENT.plural ? unknownFields(error) : [];
+  if (fields.length === 0) return null;
+  return new Refusal(
+    'ApplyRefused',
+    `${olderDefinition('the hub', fields)}; ${upgradeDefinition('the hub')}`,
+    true,
+  );
+}
+
+/**
+ * An error of the cluster as a refusal; null for one that passes by itself (no answer, overload, a race), which is
+ * tried again without a word.
+ */
+export function refusalOf(error: unknown): Refusal | null {
+  if (error instanceof Refusal) return error;
+  if (!isKubeError(error)) return null;
+  const older = olderCluster(error);
+  if (older !== null) return older;
+  const message = error.message.slice(0, MAX_MESSAGE);
+  switch (error.kind) {
+    case 'invalid':
+    case 'bad_request':
+      return new Refusal('Refused', message, false);
+    // Rights, quotas and admission rules are others' to change; so is a namespace that is missing.
+    case 'forbidden':
+    case 'not_found':
+      return new Refusal('ApplyRefused', message, true);
+    default:
+      return null;
+  }
+}
+
+/**
+ * Whether the listener works in this namespace.
+ * @throws Refusal NamespaceNotAllowed; ApplyRefused where it cannot read there
+ */
+export function checkNamespace(view: Pick<ResourceView, 'covers' | 'trouble'>, namespace: string): void {
+  if (!view.covers(namespace)) {
+    throw new Refusal('NamespaceNotAllowed', `the listener may not work in the namespace ${namespace}`, true);
+  }
+  const trouble = view.trouble(namespace);
+  if (trouble === undefined) return;
+  throw new Refusal('ApplyRefused', `the listener cannot read the namespace ${namespace}: ${trouble}`, true);
+}
+
+/** The report of a refusal. */
+export function refusedReport(item: WorkItem, refusal: Refusal) {
+  return {
+    kind: 'refused' as const,
+    deployment_id: item.deployment_id,
+    generation: item.generation,
+    reason: refusal.reason,
+    message: refusal.message.slice(0, MAX_MESSAGE),
+    retryable: refusal.retryable,
+  };
+}

@@ -1,0 +1,63 @@
+import { keyOf } from '../../kube/client/object.ts';
+import type { ListenerParts } from '../listener-parts.ts';
+import {
+  hasOwnLabels,
+  identityConflict,
+  lacksBuildSecret,
+  lacksEnvironment,
+  type Resource,
+} from '../resource-view.ts';
+import { goneItem, observedReport } from './observe.ts';
+import type { Outbox } from './outbox.ts';
+
+/**
+ * What happens to custom resources is told to the hub: every status, and what somebody else did to spec.
+ * @param isPurging whether this listener removes the deployment itself: the hub knows that it goes
+ * @returns ends it
+ */
+export function followResources(
+  { view, secrets, pullSecrets }: Pick<ListenerParts, 'view' | 'secrets' | 'pullSecrets'>,
+  outbox: Outbox,
+  isPurging: (deploymentId: string) => boolean = () => false,
+): () => void {
+  const observe = (resource: Resource) => {
+    const leaves = resource.metadata.deletionTimestamp !== undefined;
+    if (leaves && isPurging(resource.spec?.deploymentId ?? '')) return;
+    const report = observedReport(resource);
+    if (report !== null) outbox.addObserved(report);
+  };
+  const compare = (resource: Resource) => {
+    const gone = goneItem(resource);
+    if (gone !== null) outbox.touch(keyOf(resource), gone);
+  };
+  return view.addHandlers({
+    added: (resource) => {
+      observe(resource);
+      // It may be one whose deployment is long gone.
+      if (!view.isOwnWrite(resource)) compare(resource);
+    },
+    updated: (resource, old) => {
+      observe(resource);
+      const isNew = resource.metadata.generation !== old.metadata.generation;
+      // Labels raise no generation; told when they go, not with every event after.
+      const lostLabels = hasOwnLabels(old) && !hasOwnLabels(resource);
+      const lacksSecret = lacksEnvironment(resource);
+      if (lacksSecret) {
+        secrets.forget(resource);
+        pullSecrets.forget(resource);
+      }
+      const lostSecret =
+        (lacksSecret && !lacksEnvironment(old)) || (lacksBuildSecret(resource) && !lacksBuildSecret(old));
+      const isHeldUp = identityConflict(resource) !== null && identityConflict(old) === null;
+      // The hub compares with its own hash of the spec: the annotation is written by any account that writes the resource.
+      const isForeign = isNew && !view.isOwnWrite(resource);
+      if (isForeign || lostLabels || lostSecret || isHeldUp) compare(resource);
+    },
+    deleted: (resource) => {
+      const gone = goneItem(resource);
+      if (gone === null) return;
+      outbox.forget(gone);
+      outbox.touch(keyOf(resource), gone);
+    },
+  });
+}

@@ -1,0 +1,36 @@
+import { type BackoffOptions, fullJitter } from '../../../domain/core/backoff.ts';
+import type { Logger } from '../../../domain/core/logger.ts';
+import { type Clock, sleep } from '../../kube/client/clock.ts';
+import { HubError } from './hub-client.ts';
+import type { Term } from './term.ts';
+
+export interface HubFailureOptions {
+  term: Term;
+  logger: Logger;
+  clock: Clock;
+  random: () => number;
+}
+
+/**
+ * After a call of the hub has failed: ends the term where the hub says that the lease is another's, else waits, longer
+ * with each failure in a row and at least as long as the hub asks for.
+ * @param what the call, for the log: `get work`
+ */
+export async function backOff(
+  what: string,
+  error: unknown,
+  failures: number,
+  delays: BackoffOptions,
+  options: HubFailureOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { term, logger, clock, random } = options;
+  if (signal.aborted) return;
+  if (error instanceof HubError && error.kind === 'conflict') {
+    term.end(error.message);
+    return;
+  }
+  logger.warn({ err: String(error), failures }, `failed to ${what}; will try again`);
+  const retryAfter = error instanceof HubError ? (error.retryAfterMs ?? 0) : 0;
+  await sleep(clock, Math.max(retryAfter, fullJitter(failures, delays, random)), signal);
+}

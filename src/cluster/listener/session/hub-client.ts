@@ -1,0 +1,235 @@
+import { z } from 'zod';
+import {
+  ANOTHER_CLUSTER,
+  type LeaseRequest,
+  type LeaseResponse,
+  leaseResponseSchema,
+} from '../../../contract/protocol/lease-protocol.ts';
+import {
+  type BuildLogsRequest,
+  type BuildLogsResponse,
+  buildLogsResponseSchema,
+  type LogChunk,
+  type LogChunkResponse,
+  type LogRequest,
+  logChunkResponseSchema,
+  logRequestsResponseSchema,
+} from '../../../contract/protocol/log-protocol.ts';
+import {
+  type InventoryRequest,
+  type InventoryResponse,
+  inventoryResponseSchema,
+  type ReportsRequest,
+  type ReportsResponse,
+  reportsResponseSchema,
+} from '../../../contract/protocol/report-protocol.ts';
+import {
+  applyWorkSchema,
+  NOTHING_HERE,
+  purgeWorkSchema,
+  type WorkItem,
+} from '../../../contract/protocol/work-protocol.ts';
+import { boundedRetryAfter } from '../../../domain/core/backoff.ts';
+import type { LogAbility } from '../../../domain/core/log-query.ts';
+import type { Logger } from '../../../domain/core/logger.ts';
+import type { HubAnswer, HubTransport } from './hub-transport.ts';
+
+/**
+ * A call to the hub failed.
+ * `conflict`: the lease is another's, or the epoch is over. `refused`: the hub does not take it; sending it again does
+ * not help. `unavailable`: no answer, or not now.
+ */
+export class HubError extends Error {
+  override readonly name = 'HubError';
+  readonly kind: 'conflict' | 'refused' | 'unavailable';
+  /** HTTP status; 0 without an answer. */
+  readonly status: number;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(kind: HubError['kind'], message: string, status = 0, retryAfterMs?: number) {
+    super(message);
+    this.kind = kind;
+    this.status = status;
+    this.retryAfterMs = boundedRetryAfter(retryAfterMs);
+  }
+
+  /** The lease is another cluster's: waiting does not help. */
+  get isAnotherCluster(): boolean {
+    return this.kind === 'conflict' && this.message.includes(ANOTHER_CLUSTER);
+  }
+
+  /** The hub itself says that it knows no such call: it is one of before. Any other 404 may come from something on the way. */
+  get isOfOlderHub(): boolean {
+    return this.status === 404 && this.message.includes(NOTHING_HERE);
+  }
+
+  get retryable(): boolean {
+    return this.kind === 'unavailable';
+  }
+}
+
+export interface CallOptions {
+  signal?: AbortSignal;
+}
+
+export interface WorkQuery {
+  epoch: number;
+  waitSeconds: number;
+  limit: number;
+  /** An answer to an earlier query was lost; hubs of before refuse to be told. */
+  lost?: boolean;
+}
+
+export interface LogRequestsQuery extends Omit<WorkQuery, 'limit' | 'lost'> {
+  readonly knows?: readonly LogAbility[];
+}
+
+/** The hub as a listener sees it. Every method fails with a HubError, or with the signal's reason once that fires. */
+export interface HubClient {
+  lease(request: LeaseRequest, options?: CallOptions): Promise<LeaseResponse>;
+  work(query: WorkQuery, options?: CallOptions): Promise<WorkItem[]>;
+  reports(request: ReportsRequest, options?: CallOptions): Promise<ReportsResponse>;
+  inventory(request: InventoryRequest, options?: CallOptions): Promise<InventoryResponse>;
+  buildLogs(request: BuildLogsRequest, options?: CallOptions): Promise<BuildLogsResponse>;
+  /** @param query `knows`: what to tell that the listener knows; absent: nothing, for hubs of before */
+  logRequests(query: LogRequestsQuery, options?: CallOptions): Promise<LogRequest[]>;
+  logChunk(requestId: string, chunk: LogChunk, options?: CallOptions): Promise<LogChunkResponse>;
+}
+
+/** Two tries fit into the time for which the holder has the lease to itself. */
+const LEASE_TIMEOUT_MS = 4000;
+const CALL_TIMEOUT_MS = 30_000;
+/** Beyond the time for which the hub holds a request open. */
+const WORK_GRACE_MS = 10_000;
+
+/** `spec` is the API server's to check, which does so strictly: a newer hub may know fields that this program does not. */
+const workAnswerSchema = z.object({ items: z.array(z.unknown()) });
+const itemSchema = z.discriminatedUnion('kind', [
+  applyWorkSchema.extend({ spec: z.looseObject({ generation: z.int() }) }),
+  purgeWorkSchema,
+]);
+
+/** The hub's own sentence, where it gave one. */
+function detailOf(body: string): string {
+  try {
+    const { detail } = JSON.parse(body) as { detail?: unknown };
+    return typeof detail === 'string' ? detail : JSON.stringify(detail ?? '').slice(0, 500);
+  } catch {
+    return '';
+  }
+}
+
+function failure(action: string, { status, retryAfterMs, body }: HubAnswer): HubError {
+  const message = `failed to ${action}: HTTP ${status} ${detailOf(body)}`.trim();
+  if (status === 409) return new HubError('conflict', message, status);
+  // A key that is being replaced, a hub that starts, a login page in front of it: these pass.
+  const passing = status >= 500 || status < 400 || [401, 403, 404, 408, 429].includes(status);
+  return new HubError(passing ? 'unavailable' : 'refused', message, status, retryAfterMs);
+}
+
+/** The hub behind a transport, on behalf of one listener. */
+export function createHubClient(options: {
+  transport: HubTransport;
+  listenerId: string;
+  logger: Logger;
+}): HubClient {
+  const { transport, logger } = options;
+  const base = `/v2/listeners/${encodeURIComponent(options.listenerId)}`;
+
+  async function call<T>(
+    action: string,
+    request: { method: 'GET' | 'PUT' | 'POST'; path: string; body?: unknown },
+    schema: z.ZodType<T>,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    const deadline = AbortSignal.timeout(timeoutMs);
+    let answer: HubAnswer;
+    try {
+      const combined = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
+      answer = await transport({ ...request, path: `${base}${request.path}`, signal: combined });
+    } catch (error) {
+      signal?.throwIfAborted();
+      const why = deadline.aborted ? `no answer within ${timeoutMs} ms` : messageOf(error);
+      throw new HubError('unavailable', `failed to ${action}: ${why}`);
+    }
+    if (answer.status !== 200) throw failure(action, answer);
+    try {
+      return schema.parse(JSON.parse(answer.body));
+    } catch {
+      throw new HubError('unavailable', `failed to ${action}: the answer is not one of a hub`, answer.status);
+    }
+  }
+
+  return {
+    lease: (body, { signal } = {}) =>
+      call(
+        'take the lease',
+        { method: 'PUT', path: '/lease', body },
+        leaseResponseSchema,
+        LEASE_TIMEOUT_MS,
+        signal,
+      ),
+    async work({ epoch, waitSeconds, limit, lost = false }, { signal } = {}) {
+      const told = lost ? '&lost=true' : '';
+      const path = `/work?epoch=${epoch}&wait_seconds=${waitSeconds}&limit=${limit}${told}`;
+      const timeoutMs = waitSeconds * 1000 + WORK_GRACE_MS;
+      const answer = await call('get work', { method: 'GET', path }, workAnswerSchema, timeoutMs, signal);
+      return answer.items.flatMap((item) => {
+        const parsed = itemSchema.safeParse(item);
+        if (parsed.success) return [parsed.data as WorkItem];
+        logger.error(
+          { issues: parsed.error.issues.map(({ path: at, code }) => `${at.join('.')}: ${code}`) },
+          'passed over a work item that this version does not understand',
+        );
+        return [];
+      });
+    },
+    reports: (body, { signal } = {}) =>
+      call(
+        'send reports',
+        { method: 'POST', path: '/reports', body },
+        reportsResponseSchema,
+        CALL_TIMEOUT_MS,
+        signal,
+      ),
+    inventory: (body, { signal } = {}) =>
+      call(
+        'send the inventory',
+        { method: 'POST', path: '/inventory', body },
+        inventoryResponseSchema,
+        CALL_TIMEOUT_MS,
+        signal,
+      ),
+    buildLogs: (body, { signal } = {}) =>
+      call(
+        'send the log of a build',
+        { method: 'POST', path: '/build-logs', body },
+        buildLogsResponseSchema,
+        CALL_TIMEOUT_MS,
+        signal,
+      ),
+    async logRequests({ epoch, waitSeconds, knows }, { signal } = {}) {
+      const told = knows === undefined ? '' : `&knows=${knows.join(',')}`;
+      const path = `/log-requests?epoch=${epoch}&wait_seconds=${waitSeconds}${told}`;
+      const timeoutMs = waitSeconds * 1000 + WORK_GRACE_MS;
+      const request = { method: 'GET', path } as const;
+      const what = 'get requests for logs';
+      return (await call(what, request, logRequestsResponseSchema, timeoutMs, signal)).log_requests;
+    },
+    logChunk: (requestId, body, { signal } = {}) =>
+      call(
+        'send lines of a log',
+        { method: 'POST', path: `/log-requests/${encodeURIComponent(requestId)}`, body },
+        logChunkResponseSchema,
+        CALL_TIMEOUT_MS,
+        signal,
+      ),
+  };
+}
+
+/** An error of the network in words; one that tried several addresses has only a code. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.message || (error as NodeJS.ErrnoException).code || error.name;
+}

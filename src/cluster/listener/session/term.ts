@@ -1,0 +1,229 @@
+import type { LeaseRequest } from '../../../contract/protocol/lease-protocol.ts';
+import { fullJitter } from '../../../domain/core/backoff.ts';
+import type { Logger } from '../../../domain/core/logger.ts';
+import { type Clock, sleep } from '../../kube/client/clock.ts';
+import { type HubClient, HubError } from './hub-client.ts';
+
+/** The time during which this process is the one that acts for its listener: from taking the hub's lease to losing it. */
+export interface Term {
+  readonly epoch: number;
+  /** Fires when the lease is lost or may have run out: stop acting at once. */
+  readonly lost: AbortSignal;
+  /** Whether the lease surely still holds. Asked before each write: a process that was stopped does not see time pass. */
+  isValid(): boolean;
+  /** The hub has said that the lease is another's. */
+  end(why: string): void;
+}
+
+/** The part of a lease request that changes with what the listener knows of its cluster. */
+export type ClusterFacts = Pick<
+  LeaseRequest,
+  'cluster_version' | 'rendering' | 'cluster_reachable' | 'cluster_id' | 'unreadable_namespaces'
+>;
+
+export interface TermOptions {
+  hub: Pick<HubClient, 'lease'>;
+  /** Unique per process start. */
+  identity: string;
+  version: string;
+  /** Namespaces that the listener may use; null: as registered with the hub. */
+  namespaces: readonly string[] | null;
+  /** What is known of the cluster now; asked before each renewal. */
+  clusterFacts: () => Promise<ClusterFacts>;
+  /** The hub has answered the first time, whoever holds the lease: it knows this listener's namespaces and cluster. */
+  onAnswer?: () => void;
+  /** Acts until the term is lost or the process stops; a throw ends the term. */
+  act: (term: Term) => Promise<void>;
+  logger: Logger;
+  clock: Clock;
+  random: () => number;
+}
+
+/** While another process holds the lease: so soon it is noticed that the lease was given up. */
+const HELD_RETRY_MS = 1000;
+const RETRY = { baseMs: 500, capMs: 10_000 };
+/** While somebody has to mend the settings, or the listener at the hub. */
+const REFUSED_RETRY_MS = 10_000;
+/** The lease is renewed after this part of its time, so that some renewals may fail. */
+const RENEW_PART = 3;
+/** The hub also learns by it whether the cluster answers. */
+const LONGEST_RENEWAL_MS = 10_000;
+/** While the cluster does not answer: so soon after its return the hub knows of it, and hands out work again. */
+const UNREACHABLE_RENEWAL_MS = 2_000;
+const RELEASE_TIMEOUT_MS = 2000;
+
+interface Lease {
+  epoch: number;
+  ttlMs: number;
+  /** On the clock; counted from before the call, so never later than the hub counts. */
+  validUntil: number;
+  /** The same by the wall clock: the other one may stand still while the machine is suspended. */
+  validUntilDate: number;
+  /** What the hub was told with it. */
+  reachable: boolean;
+}
+
+async function claim(
+  options: TermOptions,
+  more: Pick<LeaseRequest, 'epoch' | 'release'>,
+  signal: AbortSignal,
+): Promise<Lease> {
+  const { hub, identity, version, namespaces, clock } = options;
+  const facts = await options.clusterFacts();
+  const sentAt = clock.now();
+  const sentDate = clock.date().getTime();
+  const { epoch, ttl_seconds: ttl } = await hub.lease(
+    {
+      holder: identity,
+      version,
+      ...(namespaces === null ? {} : { namespaces: [...namespaces] }),
+      ...facts,
+      ...more,
+    },
+    { signal },
+  );
+  const ttlMs = ttl * 1000;
+  const reachable = facts.cluster_reachable !== false;
+  return { epoch, ttlMs, validUntil: sentAt + ttlMs, validUntilDate: sentDate + ttlMs, reachable };
+}
+
+/** How long the lease surely still holds, in milliseconds. A clock that was set may end it early, never late. */
+function timeLeft({ validUntil, validUntilDate }: Lease, clock: Clock): number {
+  return Math.min(validUntil - clock.now(), validUntilDate - clock.date().getTime());
+}
+
+/** Tells of refusals of the lease, each once in a row; returns how long to wait, in milliseconds. */
+function refusalTeller({ logger, identity }: TermOptions): (refusal: HubError) => number {
+  let told: string | undefined;
+  return ({ message, isAnotherCluster }) => {
+    const fields = { identity, why: message };
+    if (message !== told && isAnotherCluster) logger.error(fields, 'the hub refuses the lease');
+    else if (message !== told) logger.info(fields, 'waiting for the lease');
+    told = message;
+    return isAnotherCluster ? REFUSED_RETRY_MS : HELD_RETRY_MS;
+  };
+}
+
+/** Takes the lease, however long that takes. undefined: the signal fired. */
+async function acquire(options: TermOptions, signal: AbortSignal): Promise<Lease | undefined> {
+  const { logger, clock, random } = options;
+  const refused = refusalTeller(options);
+  let failures = 0;
+  while (!signal.aborted) {
+    try {
+      const lease = await claim(options, { epoch: null }, signal);
+      options.onAnswer?.();
+      return lease;
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (error instanceof HubError && error.kind === 'conflict') {
+        options.onAnswer?.();
+        failures = 0;
+        await sleep(clock, refused(error) * (0.5 + random()), signal);
+      } else {
+        logger.warn({ err: String(error) }, 'failed to take the lease; will try again');
+        failures += 1;
+        await sleep(clock, fullJitter(failures, RETRY, random), signal);
+      }
+    }
+  }
+  return undefined;
+}
+
+function untilRenewal({ ttlMs, reachable }: Lease): number {
+  return Math.min(ttlMs / RENEW_PART, reachable ? LONGEST_RENEWAL_MS : UNREACHABLE_RENEWAL_MS);
+}
+
+/** Renews until the signal fires or the lease is lost. Returns why it was lost; undefined: the signal fired. */
+async function keep(options: TermOptions, lease: Lease, signal: AbortSignal): Promise<string | undefined> {
+  const { clock, random, logger } = options;
+  let failures = 0;
+  while (!signal.aborted) {
+    const left = timeLeft(lease, clock);
+    if (left <= 0) return 'it could not be renewed in time';
+    const pause = failures === 0 ? untilRenewal(lease) : fullJitter(failures, RETRY, random);
+    await sleep(clock, Math.min(pause, left), signal);
+    if (signal.aborted) return undefined;
+    if (timeLeft(lease, clock) <= 0) return 'it could not be renewed in time';
+    try {
+      const { validUntil, validUntilDate, reachable } = await claim(options, { epoch: lease.epoch }, signal);
+      Object.assign(lease, { validUntil, validUntilDate, reachable });
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (error instanceof HubError && error.kind === 'conflict') return error.message;
+      failures += 1;
+      logger.warn({ err: String(error), failures }, 'failed to renew the lease');
+    }
+  }
+  return undefined;
+}
+
+async function serve(options: TermOptions, lease: Lease, signal: AbortSignal): Promise<void> {
+  const { clock, logger } = options;
+  const losing = new AbortController();
+  const ended = new AbortController();
+  const lose = (why: string) => {
+    if (losing.signal.aborted) return;
+    logger.warn({ epoch: lease.epoch, why }, 'lost the lease; acting no more');
+    losing.abort(new Error(`the lease was lost: ${why}`));
+    ended.abort();
+  };
+  const term: Term = {
+    epoch: lease.epoch,
+    lost: losing.signal,
+    isValid: () => !losing.signal.aborted && timeLeft(lease, clock) > 0,
+    end: lose,
+  };
+  // A renewal that hangs must not keep the term alive beyond the lease.
+  const cancelExpiry = watchExpiry(clock, lease, lose);
+  const keeping = keep(options, lease, ended.signal).then((why) => why !== undefined && lose(why));
+  try {
+    await options.act(term);
+  } finally {
+    cancelExpiry();
+    ended.abort();
+    await keeping;
+  }
+  if (signal.aborted && term.isValid()) await release(options, lease);
+}
+
+async function release(options: TermOptions, lease: Lease): Promise<void> {
+  try {
+    await claim(options, { epoch: lease.epoch, release: true }, AbortSignal.timeout(RELEASE_TIMEOUT_MS));
+  } catch (error) {
+    options.logger.warn({ err: String(error) }, 'failed to release the lease; it runs out by itself');
+  }
+}
+
+function watchExpiry(clock: Clock, lease: Lease, lose: (why: string) => void): () => void {
+  let cancel = () => {};
+  const check = () => {
+    const left = timeLeft(lease, clock);
+    if (left <= 0) lose('it ran out');
+    else cancel = clock.after(left, check);
+  };
+  check();
+  return () => cancel();
+}
+
+/**
+ * Seeks the lease and acts while it is held, again and again, until the signal fires; then lets the present term's
+ * acting come to its end and gives the lease back.
+ */
+export async function runTerms(options: TermOptions, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const lease = await acquire(options, signal);
+    if (lease === undefined) return;
+    options.logger.info({ epoch: lease.epoch }, 'holding the lease');
+    try {
+      await serve(options, lease, signal);
+    } catch (error) {
+      options.logger.error(
+        { err: error, epoch: lease.epoch },
+        'a term ended with an error; seeking the lease anew',
+      );
+      await sleep(options.clock, fullJitter(1, RETRY, options.random), signal);
+    }
+  }
+}

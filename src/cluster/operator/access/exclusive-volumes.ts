@@ -1,0 +1,95 @@
+import type { V1PodTemplateSpec } from '@kubernetes/client-node';
+import { LABELS } from '../../../contract/resource/names.ts';
+import { VOLUME_IN_USE } from '../../../domain/conditions/remedy-causes.ts';
+import { COMPONENTS, type Component } from '../../../domain/resource-spec/resource-spec.ts';
+import { componentName } from '../../../workloads/names.ts';
+import { type ChildObject, liveChild, type Observed, type ObservedPod } from '../observed.ts';
+import { hasEnded, isOfTemplate, isReadyPod, podsOfTemplate, troublesOf } from '../pods/pod-trouble.ts';
+import { workloadState } from '../pods/workload-state.ts';
+import { componentsOf, type Target } from '../rollout/target.ts';
+
+/**
+ * Volumes that one pod, or one node, can use at a time.
+ *
+ * A rolling update starts the new pod before it ends the old one, so the new pod waits for ever for a volume that the old
+ * one has. The cluster says so of the new pod, and then the old one ends first. Access modes are not read: a ReadWriteOnce
+ * volume lets both pods run where they share a node, and the operator need not see claims that are not its own.
+ */
+
+/** Components whose old pod has to end before the new one can start. */
+export function componentsThatYield(observed: Observed, target: Target): ReadonlySet<Component> {
+  return new Set(componentsOf(target).filter((component) => mustYield(observed, target, component)));
+}
+
+/** Whether what keeps a pod is that another one uses its volume. */
+export function isVolumeInUse(text: string): boolean {
+  return VOLUME_IN_USE.test(text);
+}
+
+function mustYield(observed: Observed, target: Target, component: Component): boolean {
+  const template = target.templates?.[component];
+  const live = liveChild(observed, 'Deployment', componentName(observed.resource, component));
+  // The other pods of one with several would keep the volume all the same.
+  if (template === undefined || live === undefined || workloadState(live).wanted !== 1) return false;
+  const running = observed.pods.filter((pod) => isComponentPod(pod) && !hasEnded(pod));
+  // All components mount the same volumes: a pod of another one may have it, and does not end.
+  if (running.some(({ metadata }) => metadata.labels?.[LABELS.component] !== component)) return false;
+  const old = running.filter((pod) => !isOfTemplate(pod, template));
+  // The scheduler takes a moment to see that the old pod is gone.
+  if (old.length === 0 && !isYielding(live)) return false;
+  // Only a claim that the old pod uses becomes free when that pod ends.
+  if (!old.every((pod) => sharesClaim(formerTemplate(observed, component, pod), template))) return false;
+  return podsOfTemplate(observed, component, template)
+    .filter((pod) => !isReadyPod(pod))
+    .flatMap((pod) => troublesOf(observed, pod, template))
+    .some(({ detail = '' }) => isVolumeInUse(detail) && areUsers(old, detail));
+}
+
+/** What the pod was made from; undefined: not stored, or the object cannot be read. */
+function formerTemplate(
+  { storedTemplates }: Observed,
+  component: Component,
+  pod: ObservedPod,
+): V1PodTemplateSpec | undefined {
+  for (const stored of storedTemplates) {
+    try {
+      const template = stored.templates()[component];
+      if (template !== undefined && isOfTemplate(pod, template)) return template;
+    } catch {
+      // Written by something else: no pod runs from it.
+    }
+  }
+  return undefined;
+}
+
+function sharesClaim(former: V1PodTemplateSpec | undefined, template: V1PodTemplateSpec): boolean {
+  const claims = new Set(claimsOf(former));
+  return claimsOf(template).some((claim) => claims.has(claim));
+}
+
+function claimsOf(template: V1PodTemplateSpec | undefined): string[] {
+  return (template?.spec?.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []);
+}
+
+/** Whether the Deployment ends old pods first already. */
+function isYielding(deployment: ChildObject): boolean {
+  const { spec } = deployment as { spec?: { strategy?: { rollingUpdate?: { maxUnavailable?: unknown } } } };
+  return spec?.strategy?.rollingUpdate?.maxUnavailable === 1;
+}
+
+function isComponentPod({ metadata }: ObservedPod): boolean {
+  return COMPONENTS.some((component) => component === metadata.labels?.[LABELS.component]);
+}
+
+/** Where the cluster names the pods that use the volume. */
+const USERS = /already used by pod\(s\) ([a-z0-9., -]+)/i;
+
+/** Whether no pod but these keeps the volume, as far as the cluster names them. */
+function areUsers(pods: readonly ObservedPod[], text: string): boolean {
+  if (/pod\(s\) in different namespaces/i.test(text)) return false;
+  const named =
+    USERS.exec(text)?.[1]
+      ?.split(/[ ,]+/)
+      .filter((name) => name !== '' && name !== 'and') ?? [];
+  return named.every((name) => pods.some(({ metadata }) => metadata.name === name));
+}

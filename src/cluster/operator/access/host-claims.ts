@@ -1,0 +1,97 @@
+import { MANAGED_DEPLOYMENT } from '../../../contract/resource/managed-deployment.ts';
+import { canonicalHost } from '../../../domain/net/url-host.ts';
+import { matchesAnyCase } from '../../../domain/policy/policy.ts';
+import { wantedHost } from '../../../workloads/objects/app-url.ts';
+import { controllerOf, keyOf, type UntypedObject } from '../../kube/client/object.ts';
+import { ROUTE_KINDS } from '../kinds.ts';
+import { identityKeys } from '../observe/cache-keys.ts';
+import type { ClusterView } from '../observe/cluster-view.ts';
+import type { Observed } from '../observed.ts';
+import { hostsOf } from '../status/route-state.ts';
+import { hasGivenName } from './identity.ts';
+
+/**
+ * Whose a host is. The hub keeps the hosts of its deployments unique; whoever else may write custom resources must not take
+ * one from it by the operator, nor the host under which the hub itself is reached.
+ */
+
+type Hosts = Pick<ClusterView, 'resourcesOfHost' | 'children'>;
+
+export interface PlatformHosts {
+  /** Under which the hub itself is reached: no route ever leads there. null: not known. */
+  readonly own: string | null;
+  /** Of the other parts of the platform: registry, tracing and so on. */
+  readonly others: readonly string[];
+  /** Patterns of hosts that the policy refuses (`custom_url.refused_hosts`); absent: it refuses none. */
+  readonly refused?: readonly string[];
+}
+
+/** Whether a host is one of the platform itself. */
+export function isPlatformHost(host: string, { own, others }: PlatformHosts): boolean {
+  const canonical = canonicalHost(host);
+  return canonical === own || others.includes(canonical);
+}
+
+/**
+ * Why no route may lead to the wanted host; null: one may. It is of whoever has a route with it already, else of who was
+ * there first. Nothing tells whose the other one is: that may be another tenant's.
+ */
+export function hostRefusal({ resource }: Observed, view: Hosts, platform: PlatformHosts): string | null {
+  const host = wantedHost(resource.spec);
+  if (host === null) return null;
+  const asked = resource as unknown as UntypedObject;
+  // A route that an earlier version made stays: only a new one is refused.
+  const isRouted = hasRoute(asked, host, view);
+  if (isPlatformHost(host, { ...platform, others: isRouted ? [] : platform.others }))
+    return `${host} is the platform's own host`;
+  if (!isRouted && isRefusedByPolicy(host, asked, platform))
+    return `the policy (custom_url.refused_hosts) refuses the host ${host}`;
+  const [holder] = claimants(host, asked, view);
+  if (holder === undefined || keyOf(holder) === keyOf(resource)) return null;
+  return `the host ${host} is another deployment's`;
+}
+
+/**
+ * Whether the policy refuses the host. It judges hosts that are asked for, not the one that the hub gives by itself: the name
+ * of the resource, which ends in digits of the id, below BERTH_APP_DOMAIN.
+ */
+export function isRefusedByPolicy(
+  host: string,
+  resource: UntypedObject,
+  { refused = [], others }: PlatformHosts,
+): boolean {
+  const canonical = canonicalHost(host);
+  const { name } = resource.metadata;
+  const isGiven = hasGivenName(resource) && others.some((domain) => canonical === `${name}.${domain}`);
+  return !isGiven && matchesAnyCase(canonical, refused);
+}
+
+/** All that want the host, and who has it first. Of copies of one deployment only one is ever tended; see identity.ts. */
+function claimants(host: string, resource: UntypedObject, view: Hosts): UntypedObject[] {
+  const others = view.resourcesOfHost(host).filter((other) => {
+    return keyOf(other) !== keyOf(resource) && !isLeaving(other) && !isCopy(other, resource);
+  });
+  if (others.length === 0) return [];
+  const rank = (each: UntypedObject) =>
+    `${hasRoute(each, host, view) ? 0 : 1} ${each.metadata.creationTimestamp ?? ''} ${keyOf(each)}`;
+  return [resource, ...others]
+    .map((each) => ({ each, rank: rank(each) }))
+    .sort((a, b) => (a.rank < b.rank ? -1 : 1))
+    .map(({ each }) => each);
+}
+
+const isLeaving = ({ metadata }: UntypedObject) => metadata.deletionTimestamp !== undefined;
+
+function isCopy(one: UntypedObject, other: UntypedObject): boolean {
+  const [key] = identityKeys(one);
+  return key !== undefined && key === identityKeys(other)[0];
+}
+
+/** Whether a route that it owns has the host. A label would not do: anybody may put one on. */
+function hasRoute(resource: UntypedObject, host: string, view: Hosts): boolean {
+  return ROUTE_KINDS.flatMap((kind) => view.children(kind, keyOf(resource))).some((route) => {
+    const owner = controllerOf(route);
+    const isOwn = owner?.kind === MANAGED_DEPLOYMENT.kind && owner.uid === resource.metadata.uid;
+    return isOwn && hostsOf(route).includes(host);
+  });
+}

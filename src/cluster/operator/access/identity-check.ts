@@ -1,0 +1,89 @@
+import { IDENTITY_STATES, identitySecretName, LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
+import { identityValue } from '../../../workloads/labels.ts';
+import { controllerOf, keyOf, type UntypedObject } from '../../kube/client/object.ts';
+import { RESOURCES } from '../../kube/client/resources.ts';
+import type { WriteClient } from '../act/execute.ts';
+import { childKindOf } from '../kinds.ts';
+import type { Remembered } from '../memory.ts';
+import type { ClusterView } from '../observe/cluster-view.ts';
+import { isAccepted } from '../observe/ownership.ts';
+import type { ChildObject, Observed, ObservedResource } from '../observed.ts';
+import { decideIdentity, type Identity, type IdentityRecord } from './identity.ts';
+
+/** Gathers what decides whether a resource may use its identity. */
+
+type View = Pick<ClusterView, 'resourcesOf' | 'children' | 'keptOf'>;
+
+export interface IdentityCheck {
+  readonly view: View;
+  readonly client: Pick<WriteClient, 'find'>;
+  readonly remembered: Pick<Remembered, 'acceptedUid'>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Whether the resource may use its identity. One that the operator accepted before costs no request.
+ * @throws KubeError when the listener's record cannot be read
+ */
+export async function checkIdentity(observed: Observed, check: IdentityCheck): Promise<Identity> {
+  const { resource } = observed;
+  const { view, remembered } = check;
+  const { uid, namespace } = resource.metadata;
+  const value = identityValue(resource);
+  const isRecorded = resource.spec.deploymentId !== undefined;
+  const accepted = (isAccepted(resource) || remembered.acceptedUid === uid) && !ranByUid(observed);
+  if (accepted && !isRecorded) return { kind: 'own' };
+  // An identity that is a uid is unique: nothing else has to be looked for.
+  const candidates = isRecorded ? view.resourcesOf(namespace, value) : [];
+  if (accepted && candidates.length < 2) return { kind: 'own' };
+  const others = candidates.filter(({ metadata }) => metadata.name !== resource.metadata.name);
+  const identity = decideIdentity({
+    resource,
+    accepted,
+    candidates,
+    kept: isRecorded ? view.keptOf(namespace, value) : [],
+    strangers: observed.strangers ?? [],
+    orphans: accepted ? [] : [...observed.children.values()].filter(isOrphan),
+    working: others.filter((other) => isWorking(other, value, view)).map(({ metadata }) => metadata.name),
+    record: accepted ? null : await readRecord(resource, check),
+  });
+  remembered.acceptedUid = identity.kind === 'own' ? uid : undefined;
+  return identity;
+}
+
+/** Its deploymentId was added later: what runs has its uid for an identity. */
+function ranByUid({ resource, children }: Observed): boolean {
+  const { uid } = resource.metadata;
+  if (resource.spec.deploymentId === undefined) return false;
+  return [...children.values()].some(
+    (child) => controllerOf(child)?.uid === uid && child.metadata.labels?.[LABELS.deploymentId] === uid,
+  );
+}
+
+/** Belongs to a custom resource, and has none. */
+function isOrphan(child: ChildObject): boolean {
+  return childKindOf(child.kind)?.removable === true && controllerOf(child) === undefined;
+}
+
+/** Kinds by which pods come into being, and pods. */
+const WORK = ['Deployment', 'StatefulSet', 'Pod'] as const;
+
+function isWorking(other: UntypedObject, value: string, view: View): boolean {
+  return WORK.flatMap((kind) => view.children(kind, keyOf(other))).some(
+    ({ metadata: { labels } }) =>
+      labels?.[LABELS.deploymentId] === value && labels[LABELS.instance] === other.metadata.name,
+  );
+}
+
+async function readRecord(
+  { metadata: { name, namespace } }: ObservedResource,
+  { client, signal }: IdentityCheck,
+): Promise<IdentityRecord | null> {
+  const at = { namespace, name: identitySecretName(name) };
+  const found = await client.find<UntypedObject>(RESOURCES.Secret, at, { signal });
+  const { labels = {} } = found?.metadata ?? {};
+  const state = IDENTITY_STATES.find((each) => each === labels[LABELS.identity]);
+  const value = labels[LABELS.deploymentId];
+  if (state === undefined || value === undefined || labels[LABELS.managedBy] !== MANAGED_BY) return null;
+  return { state, value };
+}

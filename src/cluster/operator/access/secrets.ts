@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto';
+import { FIELD_MANAGERS, LABELS, MANAGED_BY, pullSecretName } from '../../../contract/resource/names.ts';
+import { deploymentId } from '../../../workloads/labels.ts';
+import { credentialsCopyName, databaseName } from '../../../workloads/names.ts';
+import { databaseCredentials } from '../../../workloads/objects/database-credentials.ts';
+import type { NamedSecret } from '../../../workloads/objects/secret-sentinel.ts';
+import { isKubeError } from '../../kube/client/errors.ts';
+import type { KubeObject, OwnerReference, UntypedObject } from '../../kube/client/object.ts';
+import { RESOURCES } from '../../kube/client/resources.ts';
+import type { Execution } from '../act/execute.ts';
+import type { Action } from '../action.ts';
+import { Unmet } from '../observe/failure.ts';
+import { isOurs } from '../observe/ownership.ts';
+import { ensureWitness } from './sentinel.ts';
+
+/**
+ * The only place that sees a secret value: the database's password goes from one Secret into another, and nowhere else.
+ */
+
+const PASSWORD_BYTES = 24;
+
+/**
+ * The database's credentials and their copy, whichever is missing made from the other: the password stays the same.
+ * A new one is made up only for a new volume: the password of old data is in the heads of running pods, too.
+ * @throws Unmet CredentialsLost when both are gone and `mayInvent` is false; Conflict for somebody else's Secret
+ */
+export async function ensureCredentials(mayInvent: boolean, execution: Execution): Promise<NamedSecret[]> {
+  const { resource, credentials } = execution;
+  credentials.forget();
+  const [copyName, name] = [credentialsCopyName(resource), databaseName(resource)];
+  const found = await findOurs(name, execution);
+  // The copy first: no password is ever in use that has none.
+  const isNew = found === undefined && mayInvent && credentials.isFirstTime(resource);
+  const invented = isNew ? await inventCopy(copyName, execution) : undefined;
+  const copy = invented?.copy ?? (await findOurs(copyName, execution));
+  const password = invented?.password ?? passwordOf(copy) ?? passwordOf(found);
+  if (password === undefined && !mayInvent) throw credentialsLost(execution);
+  const make = (missing: string) => makeCredentials(missing, password ?? newPassword(), execution);
+  const secrets = [named(copy ?? (await make(copyName))), named(found ?? (await make(name)))];
+  if (invented !== undefined) credentials.note(resource, secrets);
+  return secrets;
+}
+
+const newPassword = () => randomBytes(PASSWORD_BYTES).toString('base64url');
+
+/**
+ * The copy, with a new password. That of a new deployment is mostly not there yet, and making it tells so: it is not read.
+ * @returns undefined when there is a Secret of the name
+ */
+async function inventCopy(
+  name: string,
+  execution: Execution,
+): Promise<{ copy: KubeObject; password: string } | undefined> {
+  const password = newPassword();
+  try {
+    return { copy: await makeCredentials(name, password, execution), password };
+  } catch (error) {
+    if (isKubeError(error, 'already_exists')) return undefined;
+    throw error;
+  }
+}
+
+function makeCredentials(name: string, password: string, execution: Execution): Promise<KubeObject> {
+  return execution.posts.create(databaseCredentials(execution.resource, password, name), execution);
+}
+
+const named = ({ metadata: { name, uid = '' } }: KubeObject): NamedSecret => ({ name, uid });
+
+async function findOurs(
+  name: string,
+  { client, resource, signal }: Execution,
+): Promise<UntypedObject | undefined> {
+  const { namespace } = resource.metadata;
+  const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });
+  if (found === undefined || isOurs(found, resource)) return found;
+  throw new Unmet(
+    'Conflict',
+    `Secret ${name} exists and was not made by Berth for this deployment: rename or remove it`,
+  );
+}
+
+/** Gives the credentials and their copy these owners, or none. One that is missing is the next look's matter. */
+export async function ownCredentials(
+  ownerReferences: readonly OwnerReference[],
+  execution: Execution,
+): Promise<void> {
+  const { client, resource, signal } = execution;
+  const { namespace } = resource.metadata;
+  for (const name of [databaseName(resource), credentialsCopyName(resource)]) {
+    const found = await findOurs(name, execution);
+    if (found === undefined) continue;
+    const patch = { metadata: { uid: found.metadata.uid, ownerReferences } };
+    const options = { fieldManager: FIELD_MANAGERS.operator, signal };
+    await client.patch(RESOURCES.Secret, { namespace, name }, patch, options);
+  }
+}
+
+function passwordOf(secret: KubeObject | undefined): string | undefined {
+  const encoded = ((secret as UntypedObject | undefined)?.['data'] as { password?: string } | undefined)
+    ?.password;
+  return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString();
+}
+
+function credentialsLost({ resource }: Execution): Unmet {
+  const [name, copy] = [databaseName(resource), credentialsCopyName(resource)];
+  const labels = `${LABELS.managedBy}=${MANAGED_BY} ${LABELS.deploymentId}=${deploymentId(resource)}`;
+  return new Unmet(
+    'CredentialsLost',
+    `the Secrets ${name} and ${copy} are gone, and no other password is made up while the volume is there. ` +
+      `Make ${copy} with the key password (the running pod of the database still has it in /run/credentials/password; ` +
+      'a new one the database takes over, and the app then needs a restart) and label it: ' +
+      `kubectl label secret ${copy} ${labels}`,
+  );
+}
+
+type SecretsAction = Extract<Action, { kind: 'secrets' }>;
+
+/** Whether nothing but a witness is made: of credentials there are none, or they are known to be there. */
+export function isWitnessAlone(
+  { database, witnessed }: SecretsAction,
+  { credentials, resource }: Pick<Execution, 'credentials' | 'resource'>,
+): boolean {
+  return !database || (witnessed.length === 0 && credentials.has(resource));
+}
+
+/**
+ * Looks at the Secrets, mends those of the database, and has a witness for all of them.
+ * @throws Unmet EnvironmentMissing: only the listener, or whoever wrote the resource, can make it again
+ */
+export async function checkSecrets(
+  action: SecretsAction,
+  execution: Execution,
+): Promise<KubeObject | undefined> {
+  const { database, environments, witnessed } = action;
+  const { client, resource, credentials, signal } = execution;
+  const { namespace } = resource.metadata;
+  const made = isWitnessAlone(action, execution) ? credentials.take(resource) : undefined;
+  const secrets = database ? [...(made ?? (await ensureCredentials(false, execution)))] : [];
+  for (const name of environments) {
+    const found = await client.find<UntypedObject>(RESOURCES.Secret, { namespace, name }, { signal });
+    if (found === undefined) {
+      const what =
+        name === pullSecretName(resource.metadata.name)
+          ? 'credentials for its image'
+          : 'environment of the app';
+      throw new Unmet('EnvironmentMissing', `the Secret ${name} with the ${what} is missing`);
+    }
+    secrets.push({ name, uid: found.metadata.uid ?? '' });
+  }
+  const isKnown = witnessed.some((known) =>
+    secrets.every(({ uid }) => known.some((secret) => secret.uid === uid)),
+  );
+  if (isKnown || secrets.length === 0) return undefined;
+  return await ensureWitness(secrets, execution);
+}

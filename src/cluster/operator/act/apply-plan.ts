@@ -1,0 +1,100 @@
+import { secretsCheck, secretsCheckDue, secretsCheckId } from '../access/secrets-check.ts';
+import type { Action } from '../action.ts';
+import type { Decision } from '../decide/decide.ts';
+import { type Remembered, versionOf } from '../memory.ts';
+import type { ParentRead } from '../observe/parent.ts';
+import type { Observed, ObservedResource } from '../observed.ts';
+import { lookTime } from '../reconcile-time.ts';
+import type { ReconcilerOptions } from '../reconciler-options.ts';
+import { conditionOf, isPaused } from '../status/conditions.ts';
+import { type Acted, act } from './act.ts';
+import { isProbeAlone, learnAnswers } from './learn-responses.ts';
+import type { Posts } from './orphan-guard.ts';
+
+const NOTHING: Acted = {
+  done: [],
+  written: [],
+  answers: [],
+  failures: [],
+  outdated: false,
+  confirmed: false,
+  stale: false,
+  error: undefined,
+  leaving: false,
+};
+
+export interface CarryOut {
+  readonly observed: Observed;
+  readonly decision: Decision;
+  readonly remembered: Remembered;
+  readonly posts: Posts;
+  readonly announce: (() => Promise<boolean>) | undefined;
+  readonly parentRead: ParentRead | undefined;
+}
+
+/**
+ * Does what was decided, unless the resource is paused, and tells of what was done.
+ * @param announce names the rollout in the status, before a workload is touched; undefined: none begins
+ */
+export async function carryOut(
+  { observed, decision, remembered, posts, announce, parentRead }: CarryOut,
+  options: ReconcilerOptions,
+  signal: AbortSignal,
+): Promise<Acted> {
+  const { resource } = observed;
+  if (isPaused(resource)) return NOTHING;
+  const time = lookTime(options.clock);
+  const checkAt = secretsCheckDue(observed, remembered, time);
+  const isDue = checkAt !== undefined && checkAt <= time.date;
+  if (isDue) remembered.secretsCheckedAt = time.ticks;
+  const decided = [...decision.plan.actions, ...decision.housekeeping];
+  const isAsked = isDue || remembered.refusals.has(secretsCheckId(resource));
+  if (isAsked) remembered.credentials.forget();
+  const actions =
+    isAsked && !decided.some(({ kind }) => kind === 'secrets')
+      ? [secretsCheck(observed, decision.target, 'something lacks a Secret'), ...decided]
+      : decided;
+  if (actions.length === 0) return NOTHING;
+  const { client, view, mayAct } = options;
+  const { refusals, confirmed, credentials } = remembered;
+  const input = {
+    client,
+    view,
+    resource,
+    refusals,
+    credentials,
+    posts,
+    ticks: time.ticks,
+    signal,
+    mayAct,
+    confirmed,
+    announce,
+    parentRead,
+  };
+  const acted = await act(actions, input);
+  learnAnswers(remembered.answers, acted.answers, decision.comparisons, time.ticks);
+  remembered.confirmed ||= acted.confirmed;
+  remembered.written = acted.written.map(versionOf);
+  remembered.errors = acted.error === undefined ? 0 : remembered.errors + 1;
+  for (const [action, written] of acted.answers)
+    if (!isProbeAlone(action, written)) tell(action, resource, options);
+  return acted;
+}
+
+function tell(
+  action: Action,
+  resource: ObservedResource,
+  { logger, events, onAction }: ReconcilerOptions,
+): void {
+  onAction?.(action);
+  const { namespace, name, generation } = resource.metadata;
+  logger.info({ resource: `${namespace}/${name}`, action: action.id, reason: action.reason }, 'done');
+  const settled = conditionOf(resource, 'Ready');
+  const isDrift = settled?.status === 'True' && settled.observedGeneration === generation;
+  if (!isDrift || (action.kind !== 'create' && action.kind !== 'apply')) return;
+  const { kind, metadata } = action.object;
+  const object = `${kind} ${metadata.name}`;
+  if (action.kind === 'create')
+    events.record(resource, 'Normal', 'ObjectRecreated', `${object} was missing and was made again`);
+  else events.record(resource, 'Normal', 'ObjectCorrected', `${object} was put back: ${action.reason}`);
+}

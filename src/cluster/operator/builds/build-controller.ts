@@ -1,0 +1,216 @@
+import type { BuildConfig } from '../../../contract/render/build-config.ts';
+import type { BuildStatus } from '../../../contract/resource/build.ts';
+import { LABELS } from '../../../contract/resource/names.ts';
+import { canonicalJson } from '../../../domain/core/hash.ts';
+import type { Logger } from '../../../domain/core/logger.ts';
+import { buildJob } from '../../../workloads/objects/build-job.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Clock } from '../../kube/client/clock.ts';
+import { isKubeError, KubeError } from '../../kube/client/errors.ts';
+import { keyOf, type UntypedObject } from '../../kube/client/object.ts';
+import { RESOURCES } from '../../kube/client/resources.ts';
+import type { Outcome } from '../../kube/queue/controller.ts';
+import type { ObservedResource } from '../observed.ts';
+import { asDate, lookTime } from '../reconcile-time.ts';
+import { isPaused } from '../status/conditions.ts';
+import { type BuildCaches, buildKeyOf } from './build-caches.ts';
+import { type BuildAction, decideBuilds, type WantedBuild } from './decide-builds.ts';
+import { type Judgement, judgeBuild } from './judge-build.ts';
+import { isOfBuild, type ObservedJob, type Refusal } from './observed-build.ts';
+import { withoutPrivateHost } from './private-host.ts';
+import { type CachedResources, WantedResources } from './wanted-resources.ts';
+
+export interface BuildControllerOptions {
+  readonly client: Pick<KubeClient, 'create' | 'delete' | 'find'>;
+  readonly config: BuildConfig;
+  readonly caches: BuildCaches;
+  readonly resources: CachedResources;
+  /** The status of a custom resource is to be written again. */
+  readonly changed: (key: string) => void;
+  readonly mayAct: () => boolean;
+  readonly clock: Pick<Clock, 'date' | 'now'>;
+  readonly logger: Logger;
+}
+
+/** A refusal may be over by then: the quota of the namespace, somebody else's Job of the name. */
+const REFUSED_PAUSE_MS = 15_000;
+
+interface StandingRefusal extends Refusal {
+  readonly revisionId: string;
+  /** In ticks (look-time.ts). */
+  readonly until: number;
+}
+
+/**
+ * Makes and ends the Jobs of builds: one look at all of them at a time, so that a free place is given once. Nothing is
+ * known but what the cluster holds; how far a build is, `statusOf` says of the same caches.
+ */
+export class BuildController {
+  readonly #options: BuildControllerOptions;
+  readonly #refusals = new Map<string, StandingRefusal>();
+  readonly #resources: WantedResources;
+
+  constructor(options: BuildControllerOptions) {
+    this.#options = options;
+    this.#resources = new WantedResources(options.resources);
+  }
+
+  /** `status.build` of a resource; undefined: nothing is asked for. */
+  statusOf(resource: ObservedResource): BuildStatus | undefined {
+    return this.#judge(resource)?.status;
+  }
+
+  /** One look at all builds. */
+  async reconcile(signal: AbortSignal): Promise<Outcome> {
+    const { caches, config, clock, changed } = this.#options;
+    const now = clock.date();
+    const wanted = this.#wanted();
+    const { actions, lookAt } = decideBuilds({
+      wanted,
+      jobs: caches.jobs(),
+      pods: caches.pods(),
+      resourceOf: (job) => this.#resources.of(buildKeyOf(job)),
+      limits: config.limits,
+      now,
+    });
+    for (const action of actions) await this.#act(action, signal);
+    this.#forget(wanted);
+    // What was done is in the caches by now.
+    for (const { key, resource } of actions.length === 0 ? wanted : this.#wanted()) {
+      const told = canonicalJson(resource.status?.build ?? null);
+      if (told !== canonicalJson(this.statusOf(resource) ?? null)) changed(key);
+    }
+    const time = lookTime(clock);
+    const refusedUntil = [...this.#refusals.values()].map(({ until }) => asDate(until, time));
+    const next = Math.min(lookAt ?? Number.POSITIVE_INFINITY, ...refusedUntil);
+    if (!Number.isFinite(next)) return { kind: 'settled' };
+    return { kind: 'requeue', afterMs: Math.max(SHORTEST_MS, next - time.date) };
+  }
+
+  #judge(resource: ObservedResource): Judgement | undefined {
+    const { caches, config, clock } = this.#options;
+    const { build } = resource.spec;
+    if (build === undefined) return undefined;
+    const key = keyOf(resource);
+    const standing = this.#refusals.get(key);
+    const refusal = standing?.revisionId === build.revisionId ? standing : null;
+    const observed = { jobs: caches.jobsOf(key), pods: caches.podsOf(key), refusal };
+    const judged = judgeBuild(resource, build, observed, config.timeoutSeconds, clock.date());
+    const judgement = withoutPrivateHost(judged, build, config);
+    if (refusal === null || judgement.start === null) return judgement;
+    const notBefore = Math.max(judgement.start.notBefore, asDate(refusal.until, lookTime(clock)));
+    return { ...judgement, start: { ...judgement.start, notBefore } };
+  }
+
+  #wanted(): WantedBuild[] {
+    return this.#resources.all().flatMap((resource): WantedBuild[] => {
+      const { build } = resource.spec;
+      const judgement = this.#judge(resource);
+      if (build === undefined || judgement === undefined) return [];
+      return [{ key: keyOf(resource), resource, build, judgement }];
+    });
+  }
+
+  #forget(wanted: readonly WantedBuild[]): void {
+    const asked = new Map(wanted.map(({ key, build }) => [key, build.revisionId]));
+    const now = this.#options.clock.now();
+    for (const [key, { revisionId, until }] of this.#refusals) {
+      if (asked.get(key) !== revisionId || until <= now - REFUSED_PAUSE_MS) this.#refusals.delete(key);
+    }
+  }
+
+  async #act(action: BuildAction, signal: AbortSignal): Promise<void> {
+    if (!this.#options.mayAct())
+      throw new Error('failed to go on with builds: this operator does not lead any more');
+    if (action.kind === 'delete') await this.#delete(action, signal);
+    else await this.#create(action, signal);
+  }
+
+  async #delete({ job, reason }: BuildAction & { kind: 'delete' }, signal: AbortSignal): Promise<void> {
+    const { client, caches, logger } = this.#options;
+    const { namespace, name, uid, labels = {} } = job.metadata;
+    try {
+      const options = {
+        ...(uid === undefined ? {} : { uid }),
+        propagationPolicy: 'Background' as const,
+        signal,
+      };
+      await client.delete(
+        RESOURCES.Job,
+        { ...(namespace === undefined ? {} : { namespace }), name },
+        options,
+      );
+      caches.noteDelete(job);
+      const [deploymentId, revisionId] = [labels[LABELS.deploymentId], labels[LABELS.revisionId]];
+      logger.info({ deploymentId, revisionId, job: name, reason }, 'ended a build');
+    } catch (error) {
+      if (!isKubeError(error, 'not_found', 'conflict')) throw error;
+    }
+  }
+
+  async #create({ wanted, attempt }: BuildAction & { kind: 'create' }, signal: AbortSignal): Promise<void> {
+    const { client, config, caches, logger } = this.#options;
+    const { key, resource, build } = wanted;
+    if (!(await this.#isStillWanted(wanted, signal))) return;
+    const job = buildJob(resource, build, config, attempt);
+    try {
+      caches.noteWrite(await client.create(job, { signal }));
+      this.#refusals.delete(key);
+      const { deploymentId, generation } = resource.spec;
+      const { revisionId } = build;
+      const change = { deploymentId, revisionId, generation, resource: key };
+      logger.info({ ...change, job: job.metadata.name, attempt }, 'began a build');
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      const refusal = await this.#refusalOf(error, wanted, job, signal);
+      if (refusal === null) return;
+      const until = this.#options.clock.now() + REFUSED_PAUSE_MS;
+      this.#refusals.set(key, { ...refusal, revisionId: build.revisionId, until });
+      logger.warn({ resource: key, err: refusal.message }, 'failed to begin a build; it is tried again');
+    }
+  }
+
+  /** Read from the server itself: a replica that slept and woke must not build what nobody wants any more. */
+  async #isStillWanted({ resource, build }: WantedBuild, signal: AbortSignal): Promise<boolean> {
+    const live = await this.#options.client.find<UntypedObject>(
+      RESOURCES.ManagedDeployment,
+      resource.metadata,
+      {
+        signal,
+      },
+    );
+    const spec = live?.['spec'] as { build?: { revisionId?: string } } | undefined;
+    return (
+      live !== undefined &&
+      live.metadata.uid === resource.metadata.uid &&
+      live.metadata.deletionTimestamp === undefined &&
+      spec?.build?.revisionId === build.revisionId &&
+      !isPaused(live)
+    );
+  }
+
+  /** null: it is there, and the cache is about to say so. @throws KubeError where trying again may help */
+  async #refusalOf(
+    error: KubeError,
+    { resource, build }: WantedBuild,
+    job: { metadata: { name: string; namespace: string } },
+    signal: AbortSignal,
+  ): Promise<Refusal | null> {
+    const { name, namespace } = job.metadata;
+    if (error.kind === 'already_exists') {
+      const found = await this.#options.client.find<ObservedJob>(
+        RESOURCES.Job,
+        { name, namespace },
+        { signal },
+      );
+      if (found === undefined || isOfBuild(found, resource, build)) return null;
+      const message = `a Job ${name} exists in the namespace ${namespace} that Berth did not make`;
+      return { reason: 'Conflict', message };
+    }
+    const final: readonly KubeError['kind'][] = ['forbidden', 'invalid', 'bad_request', 'not_found'];
+    if (!final.includes(error.kind)) throw error;
+    return { reason: 'Refused', message: `the Job of the build was refused: ${error.message}` };
+  }
+}
+
+const SHORTEST_MS = 100;

@@ -1,0 +1,72 @@
+import type { BuildConfig } from '../../../contract/render/build-config.ts';
+import type { BuildStatus } from '../../../contract/resource/build.ts';
+import { systemClock } from '../../kube/client/clock.ts';
+import { runWorkers } from '../../kube/queue/controller.ts';
+import { WorkQueue } from '../../kube/queue/work-queue.ts';
+import type { Caches, WatchStats } from '../observe/caches.ts';
+import type { ObservedResource } from '../observed.ts';
+import type { OperatorOptions } from '../operator.ts';
+import { BuildCaches } from './build-caches.ts';
+import { BuildController } from './build-controller.ts';
+
+/** The builds of one term of leadership: caches, the one who decides, and how it is woken. */
+
+export interface Builds {
+  start(): void;
+  waitForSync(signal: AbortSignal): Promise<void>;
+  /** Decides and acts until the term ends; resolves when nothing of it runs any more. */
+  run(term: AbortSignal, abort: AbortSignal): Promise<void>;
+  statusOf(resource: ObservedResource): BuildStatus | undefined;
+  /** Of looks at builds. */
+  readonly queue: WorkQueue;
+  stats(): WatchStats[];
+  stop(): Promise<void>;
+}
+
+/** All builds are looked at together: the one key of their queue. */
+const ALL = 'builds';
+/** Several events in a row are one look. */
+const GATHER_MS = 50;
+
+export function createBuilds(
+  { client, namespaces, logger, hooks, clock = systemClock }: OperatorOptions,
+  config: BuildConfig,
+  { caches, queue, isLeader }: { caches: Caches; queue: WorkQueue; isLeader: () => boolean },
+): Builds {
+  const buildCaches = new BuildCaches({ client, namespace: config.namespace, namespaces, logger });
+  const looks = new WorkQueue({ clock });
+  const wake = () => looks.addAfter(ALL, GATHER_MS);
+  const controller = new BuildController({
+    client,
+    config,
+    caches: buildCaches,
+    resources: caches,
+    changed: (key) => queue.add(key),
+    mayAct: isLeader,
+    clock,
+    logger,
+  });
+  caches.onResourceChange(wake);
+  buildCaches.onChange((key) => {
+    wake();
+    queue.add(key);
+  });
+  return {
+    start: () => buildCaches.start(),
+    waitForSync: (signal) => buildCaches.waitForSync(signal),
+    run: (term, abort) =>
+      runWorkers({
+        queue: looks,
+        reconcile: (_, signal) => controller.reconcile(signal),
+        workers: 1,
+        logger,
+        signal: term,
+        abort,
+        ...(hooks?.onBuilds === undefined ? {} : { onOutcome: hooks.onBuilds }),
+      }),
+    statusOf: (resource) => controller.statusOf(resource),
+    queue: looks,
+    stats: () => buildCaches.stats(),
+    stop: () => buildCaches.stop(),
+  };
+}

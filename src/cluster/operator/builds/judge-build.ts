@@ -1,0 +1,244 @@
+import {
+  type BuildResult,
+  type BuildSpec,
+  type BuildStatus,
+  buildResultSchema,
+} from '../../../contract/resource/build.ts';
+import { buildName, formerBuildName } from '../../../contract/resource/names.ts';
+import { type BuildFailureReason, type BuildStep, PASSING_FAILURES } from '../../../domain/builds/build.ts';
+import type { ObservedPod, ObservedResource } from '../observed.ts';
+import {
+  attemptOf,
+  endOf,
+  isOfBuild,
+  type ObservedBuilds,
+  type ObservedJob,
+  podOf,
+  stepsOf,
+} from './observed-build.ts';
+import { slowStart, slowStartLookAt } from './slow-start.ts';
+import { lost, podFailure, type StepFailure, stepFailure } from './step-failure.ts';
+
+/** What passes by itself is tried so often in all. */
+export const MOST_ATTEMPTS = 3;
+/** Before the second attempt and before the third: a registry that restarts is back by then. */
+const PAUSES_MS = [10_000, 60_000];
+/** A Job that has ended, and no pod of it is known: its event may still be on the way. */
+const LAG_MS = 5_000;
+
+const LOST_REASON: BuildFailureReason = 'BuildLost';
+
+export interface Judgement {
+  readonly status: BuildStatus;
+  /** The attempt to be made, and not before when (ms since the epoch); null: none is. */
+  readonly start: { readonly attempt: number; readonly notBefore: number } | null;
+  /** Look again then (ms since the epoch), whatever happens; null: something will happen. */
+  readonly lookAt: number | null;
+}
+
+/**
+ * How far the build is that a resource asks for. Pure: from what is in the cluster and, of what is there no more, from
+ * the status that was written before. A last word stays the last word.
+ */
+export function judgeBuild(
+  resource: ObservedResource,
+  build: BuildSpec,
+  { jobs, pods, refusal }: ObservedBuilds,
+  timeoutSeconds: number,
+  now: Date,
+): Judgement {
+  const { revisionId, number } = build;
+  const about = { revisionId, number };
+  const known = resource.status?.build;
+  const before = known?.revisionId === revisionId ? known : undefined;
+  if (before?.phase === 'Succeeded' || before?.phase === 'Failed') return settled(before);
+  const names = [buildName, formerBuildName].map((nameOf) => nameOf(resource.metadata, revisionId));
+  if (!names.includes(build.secretName)) {
+    const message = 'spec.build.secretName is not the name of the Secret of this build';
+    return settled({ ...about, phase: 'Waiting', reason: 'Refused', message });
+  }
+  const ofBuild = jobs.filter((job) => isOfBuild(job, resource, build));
+  const attempt = Math.max(1, before?.attempt ?? 1, ...ofBuild.map(attemptOf));
+  const job = ofBuild.find((candidate) => attemptOf(candidate) === attempt);
+  const secretName = buildName(resource.metadata, revisionId);
+  const input: Attempt = { about, attempt, build, secretName, before, timeoutSeconds, now };
+  if (job !== undefined) return judgeJob(job, podOf(job, pods), input);
+  // It was there, and is no more: somebody has deleted it.
+  if (before?.phase === 'Running' && (before.attempt ?? 1) === attempt) {
+    return failed(lost('its Job was deleted'), input, null);
+  }
+  const former = ofBuild.find((candidate) => attemptOf(candidate) === attempt - 1);
+  const why = refusal ?? { reason: before?.reason, message: before?.message };
+  return waiting(input, why, former === undefined ? 0 : endedAt(former, now));
+}
+
+interface Attempt {
+  readonly about: Pick<BuildStatus, 'revisionId' | 'number'>;
+  readonly attempt: number;
+  readonly build: BuildSpec;
+  /** The Secret that the pods of the build mount. */
+  readonly secretName: string;
+  readonly before: BuildStatus | undefined;
+  readonly timeoutSeconds: number;
+  readonly now: Date;
+}
+
+const settled = (status: BuildStatus): Judgement => ({ status, start: null, lookAt: null });
+
+function waiting(
+  { about, attempt }: Attempt,
+  why: { reason?: string | undefined; message?: string | undefined },
+  formerEndedAt: number,
+): Judgement {
+  const { reason, message } = why;
+  const pause = attempt > 1 ? (PAUSES_MS[attempt - 2] ?? 0) : 0;
+  return {
+    status: {
+      ...about,
+      phase: 'Waiting',
+      attempt,
+      ...(reason === undefined ? {} : { reason }),
+      ...(message === undefined ? {} : { message }),
+    },
+    start: { attempt, notBefore: formerEndedAt + pause },
+    lookAt: null,
+  };
+}
+
+function endedAt(job: ObservedJob, now: Date): number {
+  const at = Date.parse(endOf(job)?.lastTransitionTime ?? '');
+  return Number.isNaN(at) ? now.getTime() : at;
+}
+
+function judgeJob(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): Judgement {
+  const end = endOf(job);
+  const result = pod === undefined ? null : resultOf(pod);
+  if (result !== null) return succeeded(job, result, input);
+  if (end?.type === 'Failed' && end.reason === 'DeadlineExceeded') {
+    return failed(timedOut(input, end.lastTransitionTime), input, job);
+  }
+  // Deleted by whom, and why, the end of its Job tells.
+  if (end === null && pod?.metadata.deletionTimestamp !== undefined) return running(job, pod, input);
+  const failure = pod === undefined ? null : (podFailure(pod) ?? stepFailure(pod));
+  if (failure !== null) return failed(failure, input, job);
+  if (end === null) return begins(job, pod, input);
+  const lag = endedAt(job, input.now) + LAG_MS;
+  if (lag > input.now.getTime()) return { ...running(job, pod, input), lookAt: lag };
+  // It was built, perhaps, and pushed: of what digest, nobody will ever hear.
+  const why = end.type === 'Complete' ? 'it has ended without telling its result' : 'it is gone';
+  return failed(lost(why), input, job);
+}
+
+/** It runs, or is about to: what has not begun for too long is given up. */
+function begins(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): Judgement {
+  const now = input.now.getTime();
+  const slow = slowStart(job, pod, input.secretName, now);
+  if (slow?.lost === true) return failed(lost(slow.message), input, job);
+  const { status, start } = running(job, pod, input);
+  const lookAt = slowStartLookAt(job, pod, now);
+  if (slow === null || status.message !== undefined) return { status, start, lookAt };
+  // The listener writes the Secret again where it hears of this reason.
+  const reason = slow.lacksVolumes ? { reason: LOST_REASON } : {};
+  return { status: { ...status, ...reason, message: slow.message }, start, lookAt };
+}
+
+function resultOf(pod: ObservedPod): BuildResult | null {
+  const { container } = stepsOf(pod).find(({ step }) => step === 'result') ?? {};
+  const { terminated } = container?.state ?? {};
+  if (terminated?.exitCode !== 0) return null;
+  try {
+    return buildResultSchema.parse(JSON.parse(terminated.message ?? ''));
+  } catch {
+    return null;
+  }
+}
+
+function begun(job: ObservedJob | null, { about, attempt, before }: Attempt): Omit<BuildStatus, 'phase'> {
+  const startedAt = job?.status?.startTime ?? job?.metadata.creationTimestamp ?? before?.startedAt;
+  const name = job?.metadata.name ?? before?.job;
+  return {
+    ...about,
+    attempt,
+    ...(name === undefined ? {} : { job: name }),
+    ...(startedAt === undefined ? {} : { startedAt }),
+  };
+}
+
+function succeeded(job: ObservedJob, { digest, commit }: BuildResult, input: Attempt): Judgement {
+  const image = `${input.build.repository}@${digest}`;
+  const finishedAt = finishOf(endOf(job)?.lastTransitionTime, input);
+  return settled({ ...begun(job, input), phase: 'Succeeded', finishedAt, image, commit });
+}
+
+/** Once told, it stays: a Job's own end follows that of its pod. */
+function finishOf(at: string | undefined, { now }: Attempt): string {
+  return at ?? now.toISOString();
+}
+
+function running(job: ObservedJob, pod: ObservedPod | undefined, input: Attempt): Judgement {
+  // A pod that goes takes its step along: where it stood is still worth telling.
+  const former = input.before?.attempt === input.attempt ? input.before.step : undefined;
+  const current = pod === undefined ? former : (currentStep(pod) ?? former);
+  const message = pod === undefined ? undefined : trouble(pod);
+  return settled({
+    ...begun(job, input),
+    phase: 'Running',
+    ...(current === undefined ? {} : { step: current }),
+    ...(message === undefined ? {} : { message }),
+  });
+}
+
+/** The first step that has not ended, once its pod has a place. */
+function currentStep(pod: ObservedPod): BuildStep | undefined {
+  return stepsOf(pod).find(({ container }) => container.state?.terminated === undefined)?.step;
+}
+
+/** What comes before every start, and tells nothing. */
+const ORDINARY = ['PodInitializing', 'ContainerCreating'];
+
+/** Why nothing goes on, where the cluster says so: no room on the nodes, an image that cannot be pulled. */
+function trouble(pod: ObservedPod): string | undefined {
+  const unplaced = pod.status?.conditions?.find(
+    ({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable',
+  );
+  if (unplaced !== undefined) return `no node takes the pod of the build: ${unplaced.message ?? ''}`;
+  for (const { step, container } of stepsOf(pod)) {
+    const { reason = '', message = '' } = container.state?.waiting ?? {};
+    if (reason !== '' && !ORDINARY.includes(reason))
+      return `the step ${step} does not start: ${reason}: ${message}`;
+  }
+  return undefined;
+}
+
+/** The Job's controller has deleted the pod: what was seen before tells where it stood. */
+function timedOut({ before, timeoutSeconds }: Attempt, at: string | undefined): StepFailure {
+  const { step, message } = before ?? {};
+  const where = step === undefined ? '' : `, in the step ${step}`;
+  const why = message === undefined ? '' : `: ${message}`;
+  const told = `the build took longer than ${timeoutSeconds} s${where}${why}`;
+  return { ...(step === undefined ? {} : { step }), reason: 'BuildTimeout', message: told, at };
+}
+
+/** The end of an attempt: what may pass by itself is tried again, a few times. */
+function failed(failure: StepFailure, input: Attempt, job: ObservedJob | null): Judgement {
+  const { attempt, now } = input;
+  const { step, reason, message } = failure;
+  const passes = PASSING_FAILURES.includes(reason);
+  const at = finishOf(failure.at ?? (job === null ? undefined : endOf(job)?.lastTransitionTime), input);
+  if (passes && attempt < MOST_ATTEMPTS) {
+    const told = { reason, message: `attempt ${attempt} of ${MOST_ATTEMPTS} failed: ${message}` };
+    return waiting(
+      { ...input, attempt: attempt + 1 },
+      told,
+      job === null ? 0 : Math.min(Date.parse(at), now.getTime()),
+    );
+  }
+  return settled({
+    ...begun(job, input),
+    phase: 'Failed',
+    ...(step === undefined ? {} : { step }),
+    finishedAt: at,
+    reason,
+    message: passes ? `${message}; tried ${MOST_ATTEMPTS} times` : message,
+  });
+}

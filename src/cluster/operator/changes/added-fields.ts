@@ -1,0 +1,242 @@
+import { isReservedEnvName, isReservedMetadataKey } from '../../../domain/deployment/reserved.ts';
+import type { KubeObject } from '../../kube/client/object.ts';
+import { type Addition, additionsTo, type Step } from '../../kube/compare/additions.ts';
+import { type Difference, differenceOf } from '../../kube/compare/compare.ts';
+import { PROGRAM_FIELDS } from '../../kube/compare/compare-rules.ts';
+import { ADDITION_RULES } from './added-rules.ts';
+import { isSafeChange } from './safe-fields.ts';
+
+/**
+ * Fields that somebody adds to what Berth applies: a mutating policy, or a person. Some belong to the cluster and are kept.
+ * The others change what runs or what it may do: they are differences, and are removed.
+ */
+export interface Additions {
+  /** Kept, and named if the cluster has added them to a write. */
+  readonly kept: readonly Difference[];
+  /** Differences, like the change of a field of ours. */
+  readonly refused: readonly Difference[];
+  /** The ways to the refused ones. */
+  readonly removals: readonly Removal[];
+}
+
+/** The way to a field that an apply does not remove, because it does not own it. */
+export type Removal = readonly Step[];
+
+interface SafeAddition {
+  /** As the documentation names it. */
+  readonly field: string;
+  /** Which value is safe, for the documentation. */
+  readonly when: string;
+  readonly pattern: RegExp;
+  holds(value: unknown, addition: Addition): boolean;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+const POD = String.raw`spec\.template\.spec\.`;
+const CONTAINER = String.raw`${POD}containers\[\]\.`;
+const inPod = (field: string) => new RegExp(`^${POD}${field}$`);
+const inContainer = (field: string) => new RegExp(`^${CONTAINER}${field}$`);
+const any = () => true;
+const fieldsOf = (value: unknown): Fields =>
+  value !== null && typeof value === 'object' ? (value as Fields) : {};
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const isPositive = (value: unknown) => typeof value === 'number' && value > 0;
+
+/** Selectors and Berth itself read labels of its own; annotations may stand for a security profile. */
+function isPlainKey(key: string, isLabel: boolean): boolean {
+  return isLabel ? !/^(?:[^/]*\.)?berth\.dev\//i.test(key) : !isReservedMetadataKey(key);
+}
+
+/** Sources of variables and volumes that give no right and show no secret. */
+const PLAIN_SOURCES: ReadonlySet<string> = new Set(['emptyDir', 'configMap', 'downwardAPI']);
+
+function isPlainVariable(value: unknown): boolean {
+  const { name, valueFrom } = fieldsOf(value);
+  const text = String(name);
+  // The loader of programs reads these: another program would run.
+  if (text.startsWith('LD_') || isReservedEnvName(text)) return false;
+  return Object.keys(fieldsOf(valueFrom)).every(
+    (source) => source === 'fieldRef' || source === 'resourceFieldRef',
+  );
+}
+
+function isPlainVolume(value: unknown): boolean {
+  const { name: _, ...sources } = fieldsOf(value);
+  return Object.keys(sources).every((source) => PLAIN_SOURCES.has(source));
+}
+
+/** Beside ours it may run, as long as it may do no more than an ordinary container. */
+function isPlainContainer(value: unknown): boolean {
+  const { securityContext, ports, volumeDevices, resources, envFrom, env } = fieldsOf(value);
+  const { privileged, allowPrivilegeEscalation, capabilities, procMount, runAsUser, seccompProfile } =
+    fieldsOf(securityContext);
+  return (
+    privileged !== true &&
+    allowPrivilegeEscalation !== true &&
+    runAsUser !== 0 &&
+    listOf(fieldsOf(capabilities)['add']).length === 0 &&
+    (procMount === undefined || procMount === 'Default') &&
+    fieldsOf(seccompProfile)['type'] !== 'Unconfined' &&
+    listOf(ports).every((port) => !fieldsOf(port)['hostPort']) &&
+    listOf(volumeDevices).length === 0 &&
+    listOf(fieldsOf(resources)['claims']).length === 0 &&
+    listOf(envFrom).length === 0 &&
+    listOf(env).every(isPlainVariable)
+  );
+}
+
+/**
+ * Additions with which the pods still run the revision that was asked for and may do no more. docs/operations.md has this
+ * table. Every other field of `ADDITION_RULES` is not safe.
+ */
+export const SAFE_ADDITIONS: readonly SafeAddition[] = [
+  {
+    field: 'labels, annotations',
+    when: 'of the object or of its pods, but for labels with the prefix `berth.dev/` and annotations that set rights',
+    pattern: /(?:^|\.)metadata\.(?:labels|annotations)\.\*$/,
+    holds: (_, { pattern, steps }) => isPlainKey(String(steps?.at(-1)), pattern.endsWith('labels.*')),
+  },
+  {
+    field: 'tolerations, nodeSelector, affinity, topologySpreadConstraints, schedulerName',
+    when: 'any: they say where pods run, not what they are',
+    pattern: inPod(
+      String.raw`(?:tolerations|nodeSelector\.\*|affinity|topologySpreadConstraints\[\]|schedulerName)`,
+    ),
+    holds: any,
+  },
+  {
+    field: 'priorityClassName, priority, preemptionPolicy, runtimeClassName, overhead',
+    when: 'any: the platform decides which pods go first, and which runtime isolates them',
+    pattern: inPod('(?:priorityClassName|priority|preemptionPolicy|runtimeClassName|overhead)'),
+    holds: any,
+  },
+  {
+    field: 'imagePullSecrets, dnsConfig.options, dnsConfig.searches',
+    when: 'any',
+    pattern: inPod(String.raw`(?:imagePullSecrets\[\]|dnsConfig\.(?:options|searches))`),
+    holds: any,
+  },
+  {
+    field: 'enableServiceLinks, automountServiceAccountToken, hostUsers',
+    when: 'set to false',
+    pattern: inPod('(?:enableServiceLinks|automountServiceAccountToken|hostUsers)'),
+    holds: (value) => value === false,
+  },
+  {
+    field: 'resources.limits, resources.requests',
+    when: 'of what has none',
+    pattern: new RegExp(String.raw`^${POD}(?:containers\[\]\.)?resources\.(?:limits|requests)\.\*$`),
+    holds: any,
+  },
+  {
+    field: 'env',
+    when: 'a variable with a value, a `fieldRef` or a `resourceFieldRef`, but for the names that Berth reserves and `LD_…`',
+    pattern: inContainer(String.raw`env\[\]`),
+    holds: isPlainVariable,
+  },
+  {
+    field: 'volumes',
+    when: '`emptyDir`, `configMap` or `downwardAPI`',
+    pattern: inPod(String.raw`volumes\[\]`),
+    holds: isPlainVolume,
+  },
+  {
+    field: 'volumes.emptyDir.medium, volumes.emptyDir.sizeLimit',
+    when: 'any',
+    pattern: inPod(String.raw`volumes\[\]\.emptyDir\.(?:medium|sizeLimit)`),
+    holds: any,
+  },
+  {
+    field: 'volumeMounts',
+    when: 'without `mountPropagation`; `readOnly: true` of a mount that is there',
+    pattern: inContainer(String.raw`volumeMounts\[\](?:\.readOnly)?`),
+    holds: (value) => (fieldsOf(value)['mountPropagation'] ?? 'None') === 'None',
+  },
+  {
+    field: 'containers, initContainers',
+    when: 'without more rights: not privileged, no added capabilities, not as root by number, no host port, no device, no `envFrom`',
+    pattern: inPod(String.raw`containers\[\]`),
+    holds: isPlainContainer,
+  },
+  {
+    field: 'lifecycle.preStop',
+    when: 'of a container that has none',
+    pattern: inContainer(String.raw`lifecycle\.preStop`),
+    holds: any,
+  },
+  {
+    field: 'securityContext.runAsUser, runAsGroup',
+    when: 'not 0',
+    pattern: new RegExp(String.raw`^${POD}(?:containers\[\]\.)?securityContext\.runAs(?:User|Group)$`),
+    holds: isPositive,
+  },
+  {
+    field: 'securityContext.seccompProfile, appArmorProfile',
+    when: '`RuntimeDefault` or `Localhost`',
+    pattern: new RegExp(
+      String.raw`^${POD}(?:containers\[\]\.)?securityContext\.(?:seccomp|appArmor)Profile\.(?:type|localhostProfile)$`,
+    ),
+    holds: (value, { pattern }) =>
+      !pattern.endsWith('.type') || value === 'RuntimeDefault' || value === 'Localhost',
+  },
+  {
+    field: 'trafficDistribution, ipFamilyPolicy, ports.appProtocol',
+    when: 'any, of a Service',
+    pattern: /^spec\.(?:trafficDistribution|ipFamilyPolicy|ports\[\]\.appProtocol)$/,
+    holds: any,
+  },
+  {
+    field: 'behavior.scaleUp.tolerance, behavior.scaleDown.tolerance',
+    when: 'any, of an autoscaler',
+    pattern: /^spec\.behavior\.scale(?:Up|Down)\.tolerance$/,
+    holds: any,
+  },
+];
+
+/** What Kubernetes fills in where Berth says nothing; what a changed value is compared with. */
+const FILLED_IN: Readonly<Record<string, unknown>> = {
+  'spec.template.spec.terminationGracePeriodSeconds': 30,
+  'spec.template.spec.containers[].imagePullPolicy': 'IfNotPresent',
+  'spec.minReadySeconds': 0,
+};
+
+function isKept(object: KubeObject, addition: Addition): boolean {
+  const { path, pattern, value } = addition;
+  if (SAFE_ADDITIONS.some((safe) => safe.pattern.test(pattern) && safe.holds(value, addition))) return true;
+  return isSafeChange(object, { path, wanted: FILLED_IN[pattern], present: value });
+}
+
+/** `subsetDiff` reports these already. */
+const isProgram = ({ pattern }: Addition) =>
+  PROGRAM_FIELDS.some((field) => pattern === `spec.template.spec.containers[].${field}`);
+
+const NONE: Additions = { kept: [], refused: [], removals: [] };
+
+const asDifference = ({ path, value }: Addition) => differenceOf(path, 'is added', undefined, value);
+
+/** What is in the live object beside what we apply. */
+export function additionsOf(object: KubeObject, live: KubeObject): Additions {
+  const rules = ADDITION_RULES[object.kind];
+  if (rules === undefined) return NONE;
+  const all = additionsTo(object, live, rules);
+  if (all.length === 0) return NONE;
+  const kept = all.filter((addition) => isKept(object, addition));
+  const others = all.filter((addition) => !kept.includes(addition));
+  return {
+    kept: kept.map(asDifference),
+    refused: others.filter((addition) => !isProgram(addition)).map(asDifference),
+    removals: removalsOf(others),
+  };
+}
+
+/** Ways to the kept additions of these paths. */
+export function removalsAt(object: KubeObject, live: KubeObject, paths: readonly string[]): Removal[] {
+  const rules = ADDITION_RULES[object.kind];
+  if (rules === undefined || paths.length === 0) return [];
+  return removalsOf(additionsTo(object, live, rules).filter(({ path }) => paths.includes(path)));
+}
+
+/** An apply replaces a list that it owns as a whole; other fields have to be removed by themselves. */
+function removalsOf(additions: readonly Addition[]): Removal[] {
+  return additions.flatMap(({ steps }) => (steps === null ? [] : [steps]));
+}

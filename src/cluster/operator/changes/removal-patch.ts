@@ -1,0 +1,86 @@
+import type { KubeObject } from '../../../workloads/desired-object.ts';
+import type { Step } from '../../kube/compare/additions.ts';
+import type { Removal } from './added-fields.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Fields that go together: without the second, the API server fills in the first again, or refuses. */
+const TOGETHER: Readonly<Record<string, string>> = {
+  serviceAccountName: 'serviceAccount',
+  externalIPs: 'externalTrafficPolicy',
+};
+
+/** A strategic merge patch that takes the fields out. */
+export function removalPatch(removals: readonly Removal[]): Record<string, unknown> {
+  const patch: Record<string, unknown> = {};
+  for (const steps of removals) remove(patch, steps);
+  return patch;
+}
+
+function remove(patch: Record<string, unknown>, steps: readonly Step[]): void {
+  const [step, next, ...rest] = steps;
+  if (typeof step !== 'string') return;
+  if (next === undefined) {
+    patch[step] = null;
+    const other = TOGETHER[step];
+    if (other !== undefined) patch[other] = null;
+  } else if (typeof next === 'string') {
+    patch[step] ??= {};
+    remove(patch[step] as Record<string, unknown>, [next, ...rest]);
+  } else {
+    patch[step] ??= [];
+    const entry = entryIn(patch[step] as Record<string, unknown>[], next);
+    if (rest.length === 0) entry['$patch'] = 'delete';
+    else remove(entry, rest);
+  }
+}
+
+function entryIn(list: Record<string, unknown>[], keys: Fields): Record<string, unknown> {
+  const known = list.find((entry) => Object.entries(keys).every(([key, value]) => entry[key] === value));
+  if (known !== undefined) return known;
+  const entry = { ...keys };
+  list.push(entry);
+  return entry;
+}
+
+/** A patch for exactly this object. */
+export function withUid(patch: Record<string, unknown>, uid: string): object {
+  return { ...patch, metadata: { ...(patch['metadata'] as object | undefined), uid } };
+}
+
+/** What removal and apply make of the object together, as a strategic merge patch: for a dry run. */
+export function withRemovals(body: KubeObject, uid: string, added: readonly Removal[]): object {
+  const { metadata, spec } = body;
+  const { labels, annotations, ownerReferences } = metadata;
+  const wanted = structuredClone({ metadata: { labels, annotations, ownerReferences }, spec });
+  const patch = withoutUndefined(wanted) as Record<string, unknown>;
+  mergePatch(patch, removalPatch(added));
+  return withUid(patch, uid);
+}
+
+const withoutUndefined = (value: object): object => JSON.parse(JSON.stringify(value)) as object;
+
+/** Lays one strategic merge patch over another: entries of lists are found by the keys that the second one names. */
+function mergePatch(target: Record<string, unknown>, source: Record<string, unknown>): void {
+  for (const [field, value] of Object.entries(source)) {
+    const present = target[field];
+    if (Array.isArray(value) && Array.isArray(present)) {
+      for (const entry of value as Record<string, unknown>[]) mergeEntry(present, entry);
+    } else if (isPlain(value) && isPlain(present)) mergePatch(present, value);
+    else target[field] = value;
+  }
+}
+
+/** Of an entry of a removal, scalars are keys; the rest is what to remove below it. */
+function mergeEntry(list: Record<string, unknown>[], entry: Record<string, unknown>): void {
+  const keys = Object.entries(entry).filter(
+    ([key, value]) => value !== null && typeof value !== 'object' && key !== '$patch',
+  );
+  const known = list.find((candidate) => keys.every(([key, value]) => candidate[key] === value));
+  if (known === undefined) list.push(entry);
+  else mergePatch(known, entry);
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}

@@ -1,0 +1,133 @@
+import { parseImageReference } from '../../../domain/kubernetes/image.ts';
+import { DEFAULT_CONTAINER_ANNOTATION } from '../../../workloads/objects/pod-template.ts';
+import type { KubeObject } from '../../kube/client/object.ts';
+
+/** A field, the value that was applied, and the one that is there. */
+interface ChangedField {
+  readonly path: string;
+  readonly wanted?: unknown;
+  readonly present?: unknown;
+}
+
+interface SafeField {
+  /** As the documentation names it. */
+  readonly field: string;
+  /** Which change of it is safe, and why, for the documentation. */
+  readonly when: string;
+  readonly path: RegExp;
+  holds(change: { wanted: unknown; present: unknown; image: string | undefined }): boolean;
+}
+
+const CONTAINER = String.raw`^spec\.template\.spec\.(?:containers|initContainers)\[name=[^\]]+\]\.`;
+const ANY_CONTEXT = String.raw`^spec\.template\.spec\.(?:(?:containers|initContainers)\[name=[^\]]+\]\.)?securityContext\.`;
+const inContainer = (field: string) => new RegExp(`${CONTAINER}${field}$`);
+const inContext = (field: string) => new RegExp(`${ANY_CONTEXT}${field}$`);
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const hasAll = (list: unknown, of: unknown) => listOf(of).every((item) => listOf(list).includes(item));
+const isPinned = (image: string | undefined) => parseImageReference(image ?? '')?.digest != null;
+const isMore = (present: unknown, wanted: unknown) =>
+  typeof present === 'number' && typeof wanted === 'number' && present > wanted;
+
+/**
+ * Changes with which the pods still run the revision that was asked for: they pull the same image, may do less, are placed
+ * elsewhere, or take longer to end. All else that Berth writes is not safe. docs/operations.md has this table.
+ */
+export const SAFE_FIELDS: readonly SafeField[] = [
+  {
+    field: 'imagePullPolicy',
+    when: '`Always`; `Never` instead of `IfNotPresent`; any value instead of another than `Always` where the image is pinned to a digest',
+    path: inContainer('imagePullPolicy'),
+    // Less often, a tag may be an image of before; and between tenants Always asks for the right to pull.
+    holds: ({ wanted, present, image }) =>
+      present === 'Always' ||
+      (wanted === 'IfNotPresent' && present === 'Never') ||
+      (wanted !== 'Always' && typeof present === 'string' && isPinned(image)),
+  },
+  {
+    field: 'securityContext.runAsNonRoot, readOnlyRootFilesystem',
+    when: 'set to true',
+    path: inContext('(?:runAsNonRoot|readOnlyRootFilesystem)'),
+    holds: ({ present }) => present === true,
+  },
+  {
+    field: 'securityContext.allowPrivilegeEscalation, privileged',
+    when: 'set to false',
+    path: inContext('(?:allowPrivilegeEscalation|privileged)'),
+    holds: ({ present }) => present === false,
+  },
+  {
+    field: 'securityContext.capabilities.drop',
+    when: 'more is dropped',
+    path: inContext(String.raw`capabilities\.drop`),
+    holds: ({ wanted, present }) => hasAll(present, wanted),
+  },
+  {
+    field: 'securityContext.capabilities.add',
+    when: 'less is added',
+    path: inContext(String.raw`capabilities\.add`),
+    holds: ({ wanted, present }) => hasAll(wanted, present),
+  },
+  {
+    field: 'securityContext.seccompProfile.type',
+    when: '`RuntimeDefault` or `Localhost` instead of `Unconfined`',
+    path: inContext(String.raw`seccompProfile\.type`),
+    holds: ({ wanted, present }) =>
+      (wanted === 'Unconfined' || wanted === undefined) &&
+      (present === 'RuntimeDefault' || present === 'Localhost'),
+  },
+  {
+    field: 'topologySpreadConstraints',
+    when: 'any: it says where pods run, not what they are',
+    path: /^spec\.template\.spec\.topologySpreadConstraints/,
+    holds: () => true,
+  },
+  {
+    field: 'terminationGracePeriodSeconds',
+    when: 'larger',
+    path: /^spec\.template\.spec\.terminationGracePeriodSeconds$/,
+    holds: ({ wanted, present }) => isMore(present, wanted),
+  },
+  {
+    field: DEFAULT_CONTAINER_ANNOTATION,
+    when: 'any: only kubectl reads this annotation',
+    path: new RegExp(
+      String.raw`^spec\.template\.metadata\.annotations\[${DEFAULT_CONTAINER_ANNOTATION.replaceAll('.', '\\.')}\]$`,
+    ),
+    holds: () => true,
+  },
+  {
+    field: 'minReadySeconds',
+    when: 'larger, of a Deployment',
+    path: /^spec\.minReadySeconds$/,
+    holds: ({ wanted, present }) => isMore(present, wanted),
+  },
+  {
+    field: 'progressDeadlineSeconds, revisionHistoryLimit',
+    when: 'any, of a Deployment: Berth has a deadline and stored templates of its own',
+    path: /^spec\.(?:progressDeadlineSeconds|revisionHistoryLimit)$/,
+    holds: () => true,
+  },
+];
+
+const WORKLOADS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet']);
+
+/** Whether the pods still run what was asked for, although the cluster has changed this field. */
+export function isSafeChange(object: KubeObject, { path, wanted, present }: ChangedField): boolean {
+  if (!WORKLOADS.has(object.kind)) return false;
+  const image = imageAt(object, path);
+  return SAFE_FIELDS.some((safe) => safe.path.test(path) && safe.holds({ wanted, present, image }));
+}
+
+interface PodSpec {
+  readonly containers?: readonly { name: string; image?: string }[];
+  readonly initContainers?: readonly { name: string; image?: string }[];
+}
+
+/** Image of the container that the path leads into. */
+function imageAt(object: KubeObject, path: string): string | undefined {
+  const [, list, name] = /\.(containers|initContainers)\[name=([^\]]+)\]/.exec(path) ?? [];
+  const { spec } = object as { spec?: { template?: { spec?: PodSpec } } };
+  const containers = spec?.template?.spec?.[list as keyof PodSpec] ?? [];
+  return containers.find((container) => container.name === name)?.image;
+}

@@ -1,0 +1,37 @@
+import { apiVersionOf, RESOURCES } from '../../kube/client/resources.ts';
+import { type Action, STAGES } from '../action.ts';
+import type { Observed } from '../observed.ts';
+import type { Target } from '../rollout/target.ts';
+import { newestFirst } from '../rollout/template-selection.ts';
+import { deletion } from './removals.ts';
+
+/** So many stored templates are kept beside those in use. */
+export const KEPT_TEMPLATES = 10;
+
+/** Removes stored templates that are neither in use nor among the newest. Only asked for when no rollout is under way. */
+export function removeOldTemplates(observed: Observed, target: Target): Action[] {
+  const { activeRevision, rollout, failedRevision, failedChange } = observed.resource.status ?? {};
+  const inUse = new Set([
+    target.name,
+    activeRevision?.templates,
+    rollout?.templates,
+    failedRevision?.templates,
+    failedChange?.templates,
+  ]);
+  const { kind } = RESOURCES.ControllerRevision;
+  const { namespace } = observed.resource.metadata;
+  return newestFirst(observed.storedTemplates)
+    .slice(KEPT_TEMPLATES)
+    .filter(({ name }) => !inUse.has(name))
+    .map(({ name, uid, resourceVersion }) =>
+      deletion(
+        {
+          apiVersion: apiVersionOf(RESOURCES.ControllerRevision),
+          kind,
+          metadata: { name, namespace, uid, resourceVersion },
+        },
+        'is older than the last ten',
+        STAGES.removal,
+      ),
+    );
+}

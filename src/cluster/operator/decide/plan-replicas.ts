@@ -1,0 +1,116 @@
+import { FIELD_MANAGERS } from '../../../contract/resource/names.ts';
+import type { Replicas } from '../../../workloads/desired-object.ts';
+import { type Action, actionId, type Plan, STAGES } from '../action.ts';
+import { replicasChange } from '../changes/cluster-changes.ts';
+import type { ChildObject } from '../observed.ts';
+import { workloadState } from '../pods/workload-state.ts';
+import type { Comparison } from './comparison.ts';
+
+/**
+ * `spec.replicas` and who decides it.
+ *
+ * An apply manager that drops a field which it alone owns resets it: 3 pods become 1. A workload is created with its
+ * number by the one call that makes it, so the operator's manager owns the number at first. From then on:
+ * - fixed: another number is written by `berth-replicas`, which thereby owns it; until then each apply repeats it;
+ * - autoscaled: before the first apply that leaves the number out, `berth-replicas` takes over the live one, unforced:
+ *   where the autoscaler has chosen meanwhile, that choice stands;
+ * - an autoscaler goes before the number is fixed, and comes after a number that it can start from (it ignores 0).
+ */
+export interface ReplicasInput {
+  readonly comparison: Comparison;
+  readonly live: ChildObject;
+  readonly replicas: Replicas;
+  /** The apply of everything else, if one is due. */
+  readonly apply: readonly Action[];
+  readonly autoscalerMissing: boolean;
+  /** Id of the autoscaler's removal, should the plan have one. */
+  readonly autoscalerRemoval: string;
+  /** Going to no pods is allowed now: whoever uses it has ended. */
+  readonly mayStop: boolean;
+}
+
+export function planReplicas(input: ReplicasInput): Plan {
+  const { comparison, live, replicas, apply, autoscalerMissing, mayStop } = input;
+  const { wanted: now } = workloadState(live);
+  const alone = isOnlyOwner(live);
+  if (replicas.kind === 'autoscaled') {
+    if (now === 0) return held(input, replicas.min) ?? starting(input, startOf(input, replicas.min));
+    const handOver = alone && (apply.length > 0 || autoscalerMissing) ? scale(input, now, false) : undefined;
+    return following(handOver, apply);
+  }
+  const { count } = replicas;
+  if (count === 0 && now > 0 && !mayStop) {
+    // As it is: nothing is worth a restart of what is about to end.
+    return { actions: [], waiting: [`${comparison.id} ends after the components`] };
+  }
+  if (now !== count) {
+    const waits = held(input, count);
+    if (waits !== undefined) return waits;
+  }
+  if (now === 0 && count > 0) return starting(input, scale(input, count, true));
+  if (now !== count) return following(scale(input, count, true), apply);
+  return { actions: apply.map((action) => withReplicas(action, alone ? count : undefined)), waiting: [] };
+}
+
+/** The cluster made another number of it when it was written last, and it is too early to try again. */
+function held({ comparison, live, apply }: ReplicasInput, count: number): Plan | undefined {
+  const { replicasChange: known } = comparison;
+  if (known === undefined || known.isDue) return undefined;
+  if (known.hash !== replicasChange(count, workloadState(live).wanted)?.hash) return undefined;
+  const actions = apply.map((action) => withReplicas(action, isOnlyOwner(live) ? count : undefined));
+  return { actions, waiting: [`${comparison.id}: its number of pods is changed by the cluster`] };
+}
+
+/** Only from the 0 that was seen: somebody may have begun to choose meanwhile. After an apply the version is another. */
+function startOf(input: ReplicasInput, min: number): Action {
+  const { resourceVersion } = input.live.metadata;
+  const seen = resourceVersion === undefined || input.apply.length > 0 ? {} : { resourceVersion };
+  return { ...scale(input, min, true), ...seen };
+}
+
+/** The first pods are those of the new template. */
+function starting({ live, apply }: ReplicasInput, start: Action): Plan {
+  const repeated = isOnlyOwner(live) ? 0 : undefined;
+  const after = [...start.after, ...apply.map(({ id }) => id)];
+  const first = apply.map((action) => withReplicas(action, repeated));
+  return { actions: [...first, { ...start, stage: STAGES.start, after }], waiting: [] };
+}
+
+function isOnlyOwner({ replicasOwners = [] }: ChildObject): boolean {
+  const owns = (manager: string) => replicasOwners.includes(`${manager}/Apply`);
+  return owns(FIELD_MANAGERS.operator) && !owns(FIELD_MANAGERS.replicas);
+}
+
+function following(first: Action | undefined, apply: readonly Action[]): Plan {
+  if (first === undefined) return { actions: apply, waiting: [] };
+  const after = apply.map((action) => ({ ...action, after: [...action.after, first.id] }));
+  return { actions: [first, ...after], waiting: [] };
+}
+
+function withReplicas(action: Action, replicas: number | undefined): Action {
+  return action.kind === 'apply' && replicas !== undefined ? { ...action, replicas } : action;
+}
+
+function scale(
+  { comparison, live, autoscalerRemoval }: ReplicasInput,
+  replicas: number,
+  force: boolean,
+): Extract<Action, { kind: 'scale' }> {
+  const { object, replicasChange: known } = comparison;
+  const { wanted } = workloadState(live);
+  const isKnown = known !== undefined && known.hash === replicasChange(replicas, wanted)?.hash;
+  return {
+    kind: 'scale',
+    id: actionId('scale', object.kind, object.metadata.name),
+    reason: force
+      ? `spec.replicas is ${wanted}, not ${replicas}`
+      : 'hands spec.replicas over to the autoscaler',
+    stage: STAGES.scale,
+    after: [autoscalerRemoval],
+    object,
+    uid: live.metadata.uid ?? '',
+    replicas,
+    force,
+    ...(isKnown ? { probe: known.hash } : {}),
+  };
+}

@@ -1,0 +1,117 @@
+import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
+import { databaseName } from '../../../workloads/names.ts';
+import { controllerOf } from '../../kube/client/object.ts';
+import { type Action, actionId, STAGES } from '../action.ts';
+import {
+  isLarger,
+  isSameSize,
+  type VolumeState,
+  volumeNameOf,
+  volumeState,
+} from '../observe/data-services.ts';
+import type { Failure } from '../observe/failure.ts';
+import { isMarked } from '../observe/ownership.ts';
+import { type ChildObject, liveChild, type Observed } from '../observed.ts';
+import type { Comparison } from './comparison.ts';
+
+/** What was refused of the volume; undefined: nothing. All else goes on without it. */
+export function volumeRefusal({ resource }: Observed, failures: readonly Failure[]): Failure | undefined {
+  const id = actionId('volume', 'PersistentVolumeClaim', databaseName(resource));
+  return failures.find(({ actionId: refused }) => refused === id);
+}
+
+/** The size that the claim is to ask for; null: it stays as it is. */
+export function sizeToRequest(volume: VolumeState | undefined, wanted: string): string | null {
+  if (volume?.bound !== true) return null;
+  const { requested, capacity } = volume;
+  // What the volume has already needs no request, and a storage class may refuse it.
+  if (capacity !== undefined && !isLarger(wanted, capacity)) return null;
+  if (isLarger(wanted, requested)) return wanted;
+  // Kubernetes takes back an expansion that is not finished, to any size above the capacity.
+  const isUnfinished = capacity !== undefined && isLarger(requested, capacity);
+  return isUnfinished && isLarger(requested, wanted) ? wanted : null;
+}
+
+/** What the status says of the volume. The hub and the rule of the CRD take from it how far `storage` may be lowered. */
+export function volumeStatus(
+  observed: Observed,
+  failures: readonly Failure[],
+): ManagedDeploymentStatus['volume'] {
+  const { storage } = observed.resource.spec.database;
+  const volume = volumeState(observed);
+  // The cluster refuses the claim itself: there is no volume that could shrink.
+  if (volume === undefined) {
+    return isCreationRefused(observed, failures) ? { requested: '0', capacity: '0' } : undefined;
+  }
+  const { requested, capacity, bound } = volume;
+  if (capacity !== undefined) return { requested, capacity, ...formerStorage(observed, capacity) };
+  if (!bound && hasNoVolume(observed)) return { requested, capacity: '0' };
+  return isLarger(storage, requested) ? { requested } : undefined;
+}
+
+function isCreationRefused({ resource }: Observed, failures: readonly Failure[]): boolean {
+  const id = actionId('create', 'PersistentVolumeClaim', databaseName(resource));
+  return failures.some(({ actionId: refused }) => refused === id);
+}
+
+/** No PersistentVolume was found or created for the claim yet, or an Event says why it gets none. */
+function hasNoVolume(observed: Observed): boolean {
+  const claim = liveChild(observed, 'PersistentVolumeClaim', databaseName(observed.resource));
+  if (claim === undefined) return false;
+  return volumeNameOf(claim) === undefined || observed.tellings?.get(claim.metadata.uid ?? '') !== undefined;
+}
+
+/** A storage below the capacity stays a way back until the volume has grown: the provider rounded it up. */
+function formerStorage({ resource }: Observed, capacity: string): { former?: string } {
+  const { storage } = resource.spec.database;
+  if (isLarger(capacity, storage)) return { former: storage };
+  const before = resource.status?.volume;
+  const isUnchanged = before?.capacity !== undefined && isSameSize(before.capacity, capacity);
+  const isKept = isUnchanged && before.former !== undefined && isLarger(storage, capacity);
+  return isKept ? { former: before.former } : {};
+}
+
+/** What a refused change of the volume was meant to do, as the subject of a message. */
+export function refusedResize(observed: Observed): string {
+  const { storage } = observed.resource.spec.database;
+  const requested = volumeState(observed)?.requested ?? '0';
+  return isLarger(requested, storage)
+    ? `its claim cannot be lowered from ${requested} to ${storage}`
+    : 'its volume does not grow';
+}
+
+/** The size of the claim, and its owner, follow the spec; all else of it stays as it was made. */
+export function volumeChange(
+  observed: Observed,
+  { desired, object }: Comparison,
+  live: ChildObject,
+): Action[] {
+  const volume = volumeState(observed);
+  const size = sizeToRequest(volume, desired.storage ?? '0');
+  const isOwned = controllerOf(live)?.uid === observed.resource.metadata.uid;
+  // What an earlier resource of the name retained is used, and goes with none.
+  const owned = desired.owned && isMarked(live, observed.resource);
+  if (size === null && isOwned === owned) return [];
+  const change = {
+    ...(size === null ? {} : { storage: size }),
+    ...(isOwned === owned ? {} : { owned }),
+  };
+  return [
+    {
+      kind: 'volume',
+      id: actionId('volume', object.kind, object.metadata.name),
+      reason: size === null ? 'volumePolicy has changed' : resizeReason(volume, size),
+      stage: STAGES.objects,
+      after: [],
+      object,
+      uid: live.metadata.uid ?? '',
+      resourceVersion: live.metadata.resourceVersion ?? '',
+      change,
+      followers: observed.storedTemplates.map(({ name, uid }) => ({ name, uid })),
+    },
+  ];
+}
+
+function resizeReason(volume: VolumeState | undefined, size: string): string {
+  return isLarger(volume?.requested ?? '0', size) ? `is lowered to ${size}` : `grows to ${size}`;
+}

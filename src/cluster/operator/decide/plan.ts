@@ -1,0 +1,258 @@
+import { ANNOTATIONS } from '../../../contract/resource/names.ts';
+import { databaseName, serviceAccountName } from '../../../workloads/names.ts';
+import { type Action, actionId, type Plan, STAGES, type Stage } from '../action.ts';
+import { type Removal, removalsAt } from '../changes/added-fields.ts';
+import { namesAddition } from '../changes/cluster-changes.ts';
+import { isImmutable } from '../changes/immutable-fields.ts';
+import { isRouteKind } from '../kinds.ts';
+import { componentsGone, holdsLeavingVolume, someComponentRuns } from '../observe/data-services.ts';
+import { type ChildObject, childId, type Observed } from '../observed.ts';
+import { workloadState } from '../pods/workload-state.ts';
+import type { Target } from '../rollout/target.ts';
+import { additionsIn, type Comparison, PAUSED_PATH } from './comparison.ts';
+import { planReplicas } from './plan-replicas.ts';
+import { volumeChange } from './plan-volume.ts';
+import { AUTOSCALER, removalId, removals } from './removals.ts';
+import { servicesMissing } from './services-in-use.ts';
+
+export interface PlanInput {
+  readonly observed: Observed;
+  readonly target: Target;
+  readonly comparisons: readonly Comparison[];
+  /** Every component runs the target. Until then nothing is removed that the former templates may need. */
+  readonly complete: boolean;
+  /** Deployments that come to the end of their rollout before they are touched; see turn-round.ts. */
+  readonly finishing: ReadonlySet<string>;
+  /** Routes, by `childId`, that are no longer wanted and stay: their successor does not lead to the app yet. */
+  readonly keptRoutes: ReadonlySet<string>;
+}
+
+/** From what is wanted and what is there to what is to be done. Pure; empty when all is as it is wanted. */
+export function plan(input: PlanInput): Plan {
+  const { observed, target, comparisons } = input;
+  const open = mayStart(observed, target);
+  const actions: Action[] = [];
+  const waiting: string[] = [];
+  for (const comparison of comparisons) {
+    if (comparison.desired.afterDataServices && !open && !isRouteThere(comparison)) {
+      waiting.push(`${comparison.id} waits for database and cache`);
+    } else if (comparison.state === 'leaving') {
+      waiting.push(`${comparison.id} is being deleted and will be made again`);
+    } else if (holdsLeavingVolume(observed, comparison.object)) {
+      waiting.push(`${comparison.id} is left as it is while its volume claim is being deleted`);
+    } else if (target.untouched && isComponent(comparison)) {
+      // Neither to what has failed nor to anything else.
+    } else if (input.finishing.has(comparison.id)) {
+      waiting.push(`${comparison.id} finishes its rollout, then it is turned back`);
+    } else {
+      const planned = planObject(input, comparison);
+      actions.push(...planned.actions);
+      waiting.push(...planned.waiting, ...heldByCluster(comparison));
+    }
+  }
+  const store = open ? storeTemplates(target.store ?? target.awaits?.store ?? null) : [];
+  return { actions: [...store, ...actions, ...removals(input)], waiting };
+}
+
+/** The cluster changes it, and it is too early to try again. */
+function isHeld({ change, state }: Comparison): boolean {
+  return change !== undefined && (state === 'different' || state === 'missing') && !change.isDue;
+}
+
+const heldByCluster = (comparison: Comparison) =>
+  isHeld(comparison) ? [`${comparison.id} is changed by the cluster`] : [];
+
+function isComponent({ desired }: Comparison): boolean {
+  return desired.replicas !== undefined && desired.afterDataServices;
+}
+
+/** The first way in waits for somebody to serve; where it leads to is changed at once, whatever becomes of a rollout. */
+function isRouteThere({ object, live }: Comparison): boolean {
+  return isRouteKind(object.kind) && live !== undefined;
+}
+
+/**
+ * Components start when the database and the cache that they use are ready. What already runs is not held up by one
+ * that fails later. Switched off, nothing starts anyway.
+ */
+export function mayStart(observed: Observed, target: Target): boolean {
+  return (
+    observed.resource.spec.suspend ||
+    someComponentRuns(observed) ||
+    servicesMissing(observed, target).length === 0
+  );
+}
+
+function storeTemplates(store: Target['store']): Action[] {
+  if (store === null) return [];
+  return [
+    {
+      kind: 'create',
+      id: actionId('create', store.kind, store.metadata.name),
+      reason: 'keeps the templates of the rollout',
+      stage: STAGES.prerequisites,
+      after: [],
+      object: store,
+      once: true,
+    },
+  ];
+}
+
+function planObject(input: PlanInput, comparison: Comparison): Plan {
+  const { desired, state, live } = comparison;
+  if (desired.contents === 'database-credentials') {
+    return { actions: state === 'missing' ? [credentials(comparison)] : [], waiting: [] };
+  }
+  if (state === 'missing')
+    return { actions: isHeld(comparison) ? [] : [creation(input, comparison)], waiting: [] };
+  if (live === undefined) return { actions: [], waiting: [] };
+  if (desired.storage !== undefined) {
+    return { actions: volumeChange(input.observed, comparison, live), waiting: [] };
+  }
+  if (desired.replicas !== undefined) {
+    return planReplicas({
+      comparison,
+      live,
+      replicas: desired.replicas,
+      apply: applying(input, comparison, live),
+      autoscalerMissing: autoscalerState(input, comparison) === 'missing',
+      autoscalerRemoval: removalId(AUTOSCALER, comparison.object.metadata.name),
+      mayStop: desired.afterDataServices || componentsGone(input.observed),
+    });
+  }
+  return { actions: applying(input, comparison, live), waiting: [] };
+}
+
+function autoscalerState(
+  { comparisons }: PlanInput,
+  { object }: Comparison,
+): Comparison['state'] | undefined {
+  const id = childId(AUTOSCALER, object.metadata.name);
+  return comparisons.find((candidate) => candidate.id === id)?.state;
+}
+
+function credentials({ object }: Comparison): Action {
+  return {
+    kind: 'credentials',
+    id: actionId('credentials', object.kind, object.metadata.name),
+    reason: 'a new volume needs its credentials first',
+    stage: STAGES.prerequisites,
+    after: [],
+  };
+}
+
+const STAGE_OF: Readonly<Record<string, Stage>> = {
+  ServiceAccount: STAGES.foundations,
+  NetworkPolicy: STAGES.foundations,
+  PersistentVolumeClaim: STAGES.foundations,
+  [AUTOSCALER]: STAGES.autoscalers,
+};
+
+const stageOf = (kind: string): Stage => STAGE_OF[kind] ?? STAGES.objects;
+
+/** Nothing runs by one that is missing: it need not wait for the rollout to be told of, which saves a step. */
+const EARLY: ReadonlySet<string> = new Set(['ServiceAccount', 'NetworkPolicy']);
+
+/** What must have happened before this object is written, if it is to happen at all. */
+function dependencies({ observed, target }: PlanInput, { object }: Comparison): string[] {
+  const { kind, metadata } = object;
+  const database = databaseName(observed.resource);
+  const account = actionId('create', 'ServiceAccount', serviceAccountName(observed.resource));
+  switch (kind) {
+    case 'PersistentVolumeClaim':
+      return [actionId('credentials', 'Secret', database)];
+    // What exists under these names and is somebody else's must not be run on.
+    case 'StatefulSet':
+      return [
+        actionId('credentials', 'Secret', database),
+        actionId('create', 'PersistentVolumeClaim', database),
+      ];
+    case 'Deployment':
+      return target.store === null
+        ? [account]
+        : [account, actionId('create', target.store.kind, target.store.metadata.name)];
+    case AUTOSCALER:
+      return (['create', 'scale'] as const).map((action) => actionId(action, 'Deployment', metadata.name));
+    default:
+      return [];
+  }
+}
+
+function creation(input: PlanInput, comparison: Comparison): Action {
+  const { desired, object, change } = comparison;
+  const { replicas } = desired;
+  const start =
+    replicas === undefined ? undefined : replicas.kind === 'fixed' ? replicas.count : replicas.min;
+  return {
+    kind: 'create',
+    id: actionId('create', object.kind, object.metadata.name),
+    reason: 'is missing',
+    stage: EARLY.has(object.kind) ? STAGES.prerequisites : stageOf(object.kind),
+    after: dependencies(input, comparison),
+    object,
+    once: desired.policy === 'create-only',
+    ...(start === undefined ? {} : { replicas: start }),
+    ...(change === undefined ? {} : { probe: change.hash }),
+  };
+}
+
+const SHOWN_DIFFERENCES = 3;
+
+/**
+ * What an apply does not remove by itself: fields that are not safe, and safe ones of a policy. A policy that is still
+ * there adds them again in the same call. Where other fields are wanted than before, the apply comes first: it removes
+ * what was ours, together with all else that changes.
+ */
+function toRemove({ observed }: PlanInput, comparison: Comparison, live: ChildObject): Removal[] {
+  const { id, object, kept = [], differences } = comparison;
+  const known = observed.answers?.get(id);
+  const ofCluster = known === undefined ? [] : kept.filter((addition) => namesAddition(known, addition));
+  const paths = ofCluster.map(({ path }) => path);
+  const unsafe = isDrift(differences) ? additionsIn(object, live).removals : [];
+  return [...unsafe, ...removalsAt(object, live, paths)];
+}
+
+/** What is wanted was there before, and somebody has changed it. */
+const isDrift = (differences: Comparison['differences']): boolean =>
+  !differences.some(({ path }) => path === `metadata.annotations[${ANNOTATIONS.appliedHash}]`);
+
+/** Its pods have the labels of the new selector too: so the new object takes them over, and replaces them in its own way. */
+function replacing(comparison: Comparison, live: ChildObject): Action {
+  const { id, object, differences } = comparison;
+  const { uid = '', resourceVersion = '' } = live.metadata;
+  return {
+    kind: 'replace',
+    id: actionId('replace', object.kind, object.metadata.name),
+    reason: 'has a field that cannot be changed',
+    stage: stageOf(object.kind),
+    after: [],
+    object,
+    uid,
+    resourceVersion,
+    keepsPods: workloadState(live).ready > 0,
+    comparison: { id, object, differences },
+  };
+}
+
+function applying(input: PlanInput, comparison: Comparison, live: ChildObject): Action[] {
+  if (comparison.state !== 'different' || isHeld(comparison)) return [];
+  const { object, differences, change } = comparison;
+  if (differences.some((difference) => isImmutable(object, difference))) return [replacing(comparison, live)];
+  const added = toRemove(input, comparison, live);
+  const shown = differences.slice(0, SHOWN_DIFFERENCES).map(({ path, why }) => `${path} ${why}`);
+  return [
+    {
+      kind: 'apply',
+      id: actionId('apply', object.kind, object.metadata.name),
+      reason: shown.join('; '),
+      stage: stageOf(object.kind),
+      after: dependencies(input, comparison),
+      object,
+      uid: live.metadata.uid ?? '',
+      drift: isDrift(differences),
+      ...(differences.some(({ path }) => path === PAUSED_PATH) ? { resume: true } : {}),
+      ...(added.length === 0 ? {} : { added }),
+      ...(change === undefined ? {} : { probe: change.hash }),
+    },
+  ];
+}

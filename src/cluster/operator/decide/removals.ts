@@ -1,0 +1,61 @@
+import { type Action, actionId, STAGES, type Stage } from '../action.ts';
+import { childKindOf, isRouteKind, ROUTE_KINDS } from '../kinds.ts';
+import { holdsLeavingVolume } from '../observe/data-services.ts';
+import { isOfEarlierResource } from '../observe/ownership.ts';
+import { type ChildObject, idOf } from '../observed.ts';
+import type { PlanInput } from './plan.ts';
+
+/** What is there and no longer wanted. */
+
+export const AUTOSCALER = 'HorizontalPodAutoscaler';
+
+/** Id of the action that removes an object. */
+export function removalId(kind: string, name: string): string {
+  return actionId('delete', kind, name);
+}
+
+/**
+ * Kinds that go at once: those that say how many pods run, and ways in, whose host another deployment may have next. All
+ * else waits until the rollout no longer needs it.
+ */
+const PROMPT_KINDS: ReadonlySet<string> = new Set([AUTOSCALER, 'PodDisruptionBudget', ...ROUTE_KINDS]);
+
+/** Removes what is no longer wanted, once nothing needs it any more. */
+export function removals({ observed, target, comparisons, complete, keptRoutes }: PlanInput): Action[] {
+  const wanted = new Set(comparisons.map(({ id }) => id));
+  return [...observed.children.values()]
+    .filter((child) => childKindOf(child.kind)?.removable === true && !wanted.has(idOf(child)))
+    .filter((child) => child.metadata.deletionTimestamp === undefined)
+    .filter((child) => !isOfEarlierResource(child, observed.resource))
+    .filter((child) => complete || PROMPT_KINDS.has(child.kind))
+    .filter((child) => !target.untouched || (target.templates !== null && isRouteKind(child.kind)))
+    .filter((child) => !keptRoutes.has(idOf(child)))
+    .filter((child) => !holdsLeavingVolume(observed, child))
+    .map((child) =>
+      deletion(
+        child,
+        'is no longer wanted',
+        child.kind === AUTOSCALER ? STAGES.prerequisites : STAGES.removal,
+      ),
+    );
+}
+
+/** Deletes exactly this object, in exactly this state. */
+export function deletion(
+  object: Pick<ChildObject, 'apiVersion' | 'kind' | 'metadata'>,
+  reason: string,
+  stage: Stage,
+): Action {
+  const { apiVersion, kind, metadata } = object;
+  const { name, namespace = '', uid = '', resourceVersion = '' } = metadata;
+  return {
+    kind: 'delete',
+    id: removalId(kind, name),
+    reason,
+    stage,
+    after: [],
+    object: { apiVersion, kind, metadata: { name, namespace } },
+    uid,
+    resourceVersion,
+  };
+}

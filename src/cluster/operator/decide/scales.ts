@@ -1,0 +1,117 @@
+import type { ManagedDeploymentSpec } from '../../../contract/resource/managed-deployment.ts';
+import { COMPONENTS, type Component } from '../../../domain/resource-spec/resource-spec.ts';
+import type { PodTemplates } from '../../../workloads/desired-object.ts';
+import { componentName } from '../../../workloads/names.ts';
+import { ownServicesOf, poolSizeOf } from '../../../workloads/objects/app-env.ts';
+import type { ActiveRevision, Observed, ObservedResource } from '../observed.ts';
+import { hasEnded, isOfTemplate, podsOf, startedOnce } from '../pods/pod-trouble.ts';
+import { stateOf } from '../pods/workload-state.ts';
+import { componentsOf, type Target } from '../rollout/target.ts';
+
+/** How many pods the target's components have. Mostly as many as the spec says; here is when not. */
+
+type ComponentSpec = ManagedDeploymentSpec['components']['api'];
+type Scales = NonNullable<ActiveRevision['scales']>;
+type Scale = Pick<ComponentSpec['scale'], 'min' | 'max'>;
+const ONE_POD = { min: 1, max: 1 };
+const NO_POD = { min: 0, max: 0 };
+
+/**
+ * The resource with the pod counts that the target is to have. Where what was active runs although something else is
+ * wanted, a component that the spec no longer has keeps its pods; so do all of them, while each of their pods takes more
+ * of the database's connections than the wanted ones would. While such pods are replaced there are no more of them than
+ * there were. What is kept for inspection needs but one.
+ * @param isHeld as `holdsNumbers` tells
+ */
+export function scaledFor(observed: Observed, target: Target, isHeld: boolean): ObservedResource {
+  const { resource } = observed;
+  const { components } = resource.spec;
+  const scaled = componentsOf(target).flatMap((component): [Component, ComponentSpec][] => {
+    const spec = components[component];
+    if (target.kind === 'inspection' && resource.status?.activeRevision === undefined) {
+      return [[component, { ...spec, scale: forInspection(target, component, spec) }]];
+    }
+    if (target.served === null) {
+      // A rollout that something newer waits for, which has the component no more.
+      const isLeft = target.heldUntil !== null && spec === undefined;
+      if (isLeft) return [[component, { scale: running(observed, component) }]];
+      if (spec === undefined || !isHeld) return [];
+      return [[component, { ...spec, scale: noMoreThan(before(observed, component), spec.scale) }]];
+    }
+    if (spec !== undefined && fitsConnections(resource, target.templates ?? {})) return [];
+    const scale = target.served.scales?.[component] ?? spec?.scale ?? running(observed, component);
+    return [[component, { ...spec, scale }]];
+  });
+  if (scaled.length === 0) return resource;
+  const spec = { ...resource.spec, components: { ...components, ...Object.fromEntries(scaled) } };
+  return { ...resource, spec };
+}
+
+/** Each pod of these templates takes no more of the connections of Berth's own database than one by the spec. */
+export function fitsConnections(resource: ObservedResource, templates: PodTemplates): boolean {
+  if ((poolSizeOf(templates) ?? 0) <= resource.spec.database.poolSize) return true;
+  return !ownServicesOf(resource, templates).database;
+}
+
+/**
+ * Pods run that are about to be replaced, and take more connections each than those of the target: their number stays, and
+ * the rollout is not through. Pods that are ending, or that nobody replaces, are not waited for.
+ */
+export function holdsNumbers(observed: Observed, target: Target): boolean {
+  if (target.kind !== 'rollout') return false;
+  const { activeRevision, rollout } = observed.resource.status ?? {};
+  const former = [activeRevision?.templates, rollout?.templates].filter((name) => name !== target.name);
+  const isLarger = observed.storedTemplates
+    .filter(({ name }) => former.includes(name))
+    .some((stored) => !fitsConnections(observed.resource, stored.templates()));
+  return isLarger && COMPONENTS.some((component) => runsFormer(observed, target, component));
+}
+
+function runsFormer(observed: Observed, { templates }: Target, component: Component): boolean {
+  const template = templates?.[component];
+  if (template === undefined) return false;
+  return podsOf(observed, component).some(
+    (pod) => !hasEnded(pod) && pod.orphan !== true && !isOfTemplate(pod, template),
+  );
+}
+
+function before(observed: Observed, component: Component): Scale {
+  return observed.resource.status?.activeRevision?.scales?.[component] ?? running(observed, component, 0);
+}
+
+const noMoreThan = (most: Scale, scale: Scale): Scale => ({
+  min: Math.min(most.min, scale.min),
+  max: Math.min(most.max, scale.max),
+});
+
+/** One pod to look at; none of what is switched off, nor where pods that have ended are there to be looked at. */
+function forInspection({ failed, templates }: Target, component: Component, spec?: ComponentSpec): Scale {
+  if (spec?.scale.max === 0) return spec.scale;
+  const { culprit } = failed ?? {};
+  const template = templates?.[component];
+  if (culprit?.component !== component || template === undefined) return ONE_POD;
+  return startedOnce(template).has(culprit.container ?? '') ? NO_POD : ONE_POD;
+}
+
+function running(observed: Observed, component: Component, least = 1): { min: number; max: number } {
+  const name = componentName(observed.resource, component);
+  const count = Math.max(least, stateOf(observed, 'Deployment', name)?.wanted ?? 1);
+  return { min: count, max: count };
+}
+
+/** As many pods of the target's components as there are. */
+export function scalesSeen(observed: Observed, target: Target): Scales {
+  return Object.fromEntries(
+    componentsOf(target).map((component) => [component, running(observed, component, 0)]),
+  );
+}
+
+/** The scales that the spec gives the target's components, as the status keeps them. */
+export function scalesOf({ spec: { components } }: ObservedResource, target: Target): Scales {
+  return Object.fromEntries(
+    componentsOf(target).flatMap((component) => {
+      const scale = components[component]?.scale;
+      return scale === undefined ? [] : [[component, { min: scale.min, max: scale.max }]];
+    }),
+  );
+}

@@ -1,0 +1,56 @@
+import type { V1PodTemplateSpec } from '@kubernetes/client-node';
+import { LABELS } from '../../../contract/resource/names.ts';
+import { TEMPLATE_HASH_LABEL } from '../../../workloads/labels.ts';
+
+/** One field that differs; absent on one side: undefined. */
+export interface FieldChange {
+  /** `spec.containers[app].env[PORT].value`: members of lists go by their names, where they have one. */
+  readonly path: string;
+  readonly from?: unknown;
+  readonly to?: unknown;
+}
+
+/** Marks of what a template is, not of what it says: they follow from the rest. */
+const MARKS: readonly string[] = [TEMPLATE_HASH_LABEL, LABELS.version];
+
+/** Fields in which two pod templates differ, in the order of their paths. */
+export function templateDifference(
+  from: V1PodTemplateSpec | undefined,
+  to: V1PodTemplateSpec | undefined,
+): FieldChange[] {
+  const changes: FieldChange[] = [];
+  compare(withoutMarks(from), withoutMarks(to), '', changes);
+  return changes.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function withoutMarks(template: V1PodTemplateSpec | undefined): unknown {
+  if (template === undefined) return undefined;
+  const labels = Object.entries(template.metadata?.labels ?? {}).filter(([name]) => !MARKS.includes(name));
+  return { ...template, metadata: { ...template.metadata, labels: Object.fromEntries(labels) } };
+}
+
+function compare(from: unknown, to: unknown, path: string, changes: FieldChange[]): void {
+  const [before, after] = [membersOf(from), membersOf(to)];
+  if (before === null || after === null) {
+    if (JSON.stringify(from) === JSON.stringify(to)) return;
+    changes.push({
+      path,
+      ...(from === undefined ? {} : { from }),
+      ...(to === undefined ? {} : { to }),
+    });
+    return;
+  }
+  for (const key of new Set([...before.keys(), ...after.keys()])) {
+    const below = key.startsWith('[') ? `${path}${key}` : `${path}${path === '' ? '' : '.'}${key}`;
+    compare(before.get(key), after.get(key), below, changes);
+  }
+}
+
+/** Members of an object or list by their part of the path; null: it has none. */
+function membersOf(value: unknown): Map<string, unknown> | null {
+  if (typeof value !== 'object' || value === null) return null;
+  if (!Array.isArray(value)) return new Map(Object.entries(value));
+  const names = value.map((member) => (member as { name?: unknown } | null)?.name);
+  const named = names.every((name) => typeof name === 'string') && new Set(names).size === names.length;
+  return new Map(value.map((member, index) => [`[${named ? names[index] : index}]`, member]));
+}

@@ -1,0 +1,84 @@
+import type { Logger } from '../../../domain/core/logger.ts';
+import { Reflector } from '../../kube/cache/reflector.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { UntypedObject } from '../../kube/client/object.ts';
+import { RESOURCES, type Resource } from '../../kube/client/resources.ts';
+import { CHILD_KINDS, type ChildKindName } from '../kinds.ts';
+import { appKeys, buildKeys, hostKeys, identityKeys, keptKeys } from './cache-keys.ts';
+import { slimChild, slimPod, slimResource, slimTemplates } from './cached-fields.ts';
+
+export interface ReflectorsOptions {
+  readonly client: KubeClient;
+  /** Empty: all namespaces. */
+  readonly namespaces: readonly string[];
+  readonly logger: Logger;
+}
+
+/** Reflectors of one kind: one of all namespaces, or one of each. */
+export type ByNamespace = ReadonlyMap<string, Reflector<UntypedObject>>;
+/** Stands for all namespaces. */
+export const ALL = '';
+
+/** Names of the indexes. */
+export const BY_APP = 'app';
+export const BY_IDENTITY = 'identity';
+export const BY_HOST = 'host';
+export const BY_BUILD = 'build';
+
+const TRANSFORMS: Partial<Record<ChildKindName, (object: UntypedObject) => UntypedObject>> = {
+  Pod: slimPod as (object: UntypedObject) => UntypedObject,
+  ControllerRevision: slimTemplates,
+};
+
+/** Kinds that outlive their custom resource, and are watched. */
+export const KEPT_KINDS: readonly ChildKindName[] = ['PersistentVolumeClaim', 'ControllerRevision'];
+
+/** Of a kind: several times what the workers look at side by side. At rest nothing is looked at. */
+const MOST_PLAIN = 64;
+/** Of a kind in each of many namespaces. */
+const FEWEST_PLAIN = 4;
+
+/** Of the custom resources. */
+export function resourceReflectors(options: ReflectorsOptions): ByNamespace {
+  return reflectors(options, RESOURCES.ManagedDeployment, {
+    transform: slimResource,
+    indexes: { [BY_IDENTITY]: identityKeys, [BY_HOST]: hostKeys, [BY_BUILD]: buildKeys },
+  });
+}
+
+/** Of what they own. */
+export function childReflectors(options: ReflectorsOptions, kind: ChildKindName): ByNamespace {
+  const { resource, labelSelector } = CHILD_KINDS[kind];
+  return reflectors(options, resource, {
+    labelSelector,
+    transform: TRANSFORMS[kind] ?? slimChild,
+    ...(KEPT_KINDS.includes(kind) ? { indexes: { [BY_IDENTITY]: keptKeys } } : {}),
+  });
+}
+
+function reflectors(
+  { client, namespaces, logger }: ReflectorsOptions,
+  resource: Resource,
+  more: {
+    labelSelector?: string;
+    transform: (object: UntypedObject) => UntypedObject;
+    indexes?: Record<string, (object: UntypedObject) => string[]>;
+  },
+): ByNamespace {
+  const each = Math.floor(MOST_PLAIN / Math.max(1, namespaces.length));
+  const mostPlain = Math.max(FEWEST_PLAIN, each);
+  return new Map(
+    (namespaces.length === 0 ? [ALL] : namespaces).map((namespace) => [
+      namespace,
+      new Reflector<UntypedObject>({
+        client,
+        resource,
+        logger,
+        mostPlain,
+        ...(namespace === ALL ? {} : { namespace }),
+        ...more,
+        indexes: { [BY_APP]: appKeys, ...more.indexes },
+      }),
+    ]),
+  );
+}

@@ -1,0 +1,177 @@
+import type { V1PodSpec } from '@kubernetes/client-node';
+import type { ManagedDeploymentSpec } from '../../../contract/resource/managed-deployment.ts';
+import { UNNAMED_CLAIM } from '../../../domain/conditions/remedy-causes.ts';
+
+/**
+ * Which field of the contract a refusal or a wait of the cluster speaks of. Kubernetes names the object that is not
+ * there, the volume, or a path of the pod; who reads it has sent source_config and knows none of them.
+ */
+
+type PodTemplate = ManagedDeploymentSpec['podTemplate'];
+type Container = NonNullable<PodTemplate['sidecars']>[number];
+
+/** Something that the spec names and the cluster has to have. */
+interface Reference {
+  /** As the cluster writes it, in lower case. */
+  readonly kind: 'serviceaccount' | 'secret' | 'configmap' | 'persistentvolumeclaim' | 'volume' | 'container';
+  readonly name: string;
+  /** Below resource_spec. */
+  readonly field: string;
+  /** The container that refers to it; absent: the pod does. */
+  readonly container?: string;
+}
+
+/** As the cluster writes kinds: `serviceaccount "x" not found`, `error looking up service account ns/x`. */
+const SPELLINGS: Readonly<Record<Reference['kind'], readonly string[]>> = {
+  serviceaccount: ['serviceaccount', 'service account'],
+  secret: ['secret'],
+  configmap: ['configmap'],
+  persistentvolumeclaim: ['persistentvolumeclaim'],
+  volume: ['volume'],
+  container: ['container'],
+};
+
+function reference(
+  kind: Reference['kind'],
+  name: string | undefined,
+  field: string,
+  container?: string,
+): Reference[] {
+  return name === undefined ? [] : [{ kind, name, field, ...(container === undefined ? {} : { container }) }];
+}
+
+type Volume = NonNullable<PodTemplate['volumes']>[number];
+
+function inVolume(volume: Volume, index: number): Reference[] {
+  const at = `volumes[${index}]`;
+  const sources = volume.projected?.sources ?? [];
+  return [
+    ...reference('secret', volume.secret?.secretName, `${at}.secret.secretName`),
+    ...reference('configmap', volume.configMap?.name, `${at}.configMap.name`),
+    ...reference(
+      'persistentvolumeclaim',
+      volume.persistentVolumeClaim?.claimName,
+      `${at}.persistentVolumeClaim.claimName`,
+    ),
+    ...reference('secret', volume.csi?.nodePublishSecretRef?.name, `${at}.csi.nodePublishSecretRef.name`),
+    ...sources.flatMap((source, entry) => [
+      ...reference('secret', source.secret?.name, `${at}.projected.sources[${entry}].secret.name`),
+      ...reference('configmap', source.configMap?.name, `${at}.projected.sources[${entry}].configMap.name`),
+    ]),
+  ];
+}
+
+function inContainer({ name, env = [], envFrom = [] }: Container, at: string): Reference[] {
+  return [
+    ...env.flatMap(({ valueFrom }, index) => [
+      ...reference(
+        'secret',
+        valueFrom?.secretKeyRef?.name,
+        `${at}.env[${index}].valueFrom.secretKeyRef.name`,
+        name,
+      ),
+      ...reference(
+        'configmap',
+        valueFrom?.configMapKeyRef?.name,
+        `${at}.env[${index}].valueFrom.configMapKeyRef.name`,
+        name,
+      ),
+    ]),
+    ...envFrom.flatMap(({ secretRef, configMapRef }, index) => [
+      ...reference('secret', secretRef?.name, `${at}.envFrom[${index}].secretRef.name`, name),
+      ...reference('configmap', configMapRef?.name, `${at}.envFrom[${index}].configMapRef.name`, name),
+    ]),
+  ];
+}
+
+/** What is named, the most particular first: a volume as a whole only where nothing in it is spoken of. */
+function references(pod: PodTemplate): Reference[] {
+  const { volumes = [], imagePullSecrets = [] } = pod;
+  const containers = [
+    ...(pod.initContainers ?? []).map((container, index) => ({ container, at: `init_containers[${index}]` })),
+    ...(pod.sidecars ?? []).map((container, index) => ({ container, at: `sidecars[${index}]` })),
+  ];
+  return [
+    ...reference('serviceaccount', pod.serviceAccountName, 'service_account_name'),
+    ...containers.flatMap(({ container, at }) => inContainer(container, at)),
+    ...volumes.flatMap(inVolume),
+    ...imagePullSecrets.flatMap(({ name }, index) =>
+      reference('secret', name, `image_pull_secrets[${index}].name`),
+    ),
+    ...volumes.flatMap(({ name }, index) => reference('volume', name, `volumes[${index}]`)),
+    ...containers.flatMap(({ container, at }) => reference('container', container.name, at)),
+  ];
+}
+
+const NAME_CHARACTER = /[a-z0-9.-]/;
+
+/** Whether the text holds `what`, and no longer name that begins so. */
+function holds(text: string, what: string): boolean {
+  for (let at = text.indexOf(what); at >= 0; at = text.indexOf(what, at + 1)) {
+    if (!NAME_CHARACTER.test(text.charAt(at + what.length))) return true;
+  }
+  return false;
+}
+
+/** `kind "name"`, `Kind namespace/name`, `unmounted volumes=[name]`. */
+function isNamed({ kind, name }: Reference, text: string, namespace: string): boolean {
+  const listed = kind === 'volume' && holds(text, `unmounted volumes=[${name}`);
+  return (
+    listed ||
+    SPELLINGS[kind].some(
+      (word) => holds(text, `${word} "${name}"`) || holds(text, `${word} ${namespace}/${name}`),
+    )
+  );
+}
+
+const IN_POD =
+  /spec\.template\.spec\.(serviceAccountName|imagePullSecrets|volumes|initContainers|containers)(?:\[(\d{1,3})\])?/;
+
+/** A path of the rendered pod as the reference that it belongs to. */
+function atPath(text: string, pod: PodTemplate, rendered: V1PodSpec | undefined): string | undefined {
+  const [, list, digits] = IN_POD.exec(text) ?? [];
+  if (list === 'serviceAccountName') return pod.serviceAccountName && 'service_account_name';
+  if (list === undefined || digits === undefined) return undefined;
+  const entry = rendered?.[list as 'volumes' | 'containers']?.[Number(digits)];
+  const kinds = list === 'volumes' ? ['volume'] : ['container'];
+  if (list === 'imagePullSecrets') return `image_pull_secrets[${digits}]`;
+  return references(pod).find(({ kind, name }) => kinds.includes(kind) && name === entry?.name)?.field;
+}
+
+export interface Saying {
+  /** What the cluster said. */
+  readonly text: string;
+  /** Of which container, where that is known. */
+  readonly container?: string | undefined;
+  /** The pod as it was rendered, for paths in it. */
+  readonly rendered?: V1PodSpec | undefined;
+}
+
+const MOST_CLAIMS = 4;
+
+/** Claims of the pod, where the cluster speaks of the volume of one without its name: it may be any of them. */
+function unnamedClaims(text: string, { volumes = [] }: PodTemplate): string[] {
+  if (!UNNAMED_CLAIM.test(text)) return [];
+  return volumes
+    .flatMap(({ persistentVolumeClaim }, index) =>
+      persistentVolumeClaim === undefined ? [] : [`volumes[${index}].persistentVolumeClaim.claimName`],
+    )
+    .slice(0, MOST_CLAIMS);
+}
+
+/** The field that the cluster speaks of, or several, where it may be any of them; undefined: it cannot be told. */
+export function contractField(
+  { spec, metadata }: { readonly spec: ManagedDeploymentSpec; readonly metadata: { namespace?: string } },
+  { text, container, rendered }: Saying,
+): string | undefined {
+  const lower = text.toLowerCase();
+  const found = references(spec.podTemplate).filter((each) => isNamed(each, lower, metadata.namespace ?? ''));
+  const own = found.find((each) => container !== undefined && each.container === container);
+  // What one container refers to is not what another one lacks.
+  const other = found.find((each) => each.container === undefined || container === undefined);
+  const field = own?.field ?? other?.field ?? atPath(text, spec.podTemplate, rendered);
+  const fields = field === undefined ? unnamedClaims(text, spec.podTemplate) : [field];
+  return fields.length === 0
+    ? undefined
+    : fields.map((each) => `source_config.resource_spec.${each}`).join(', ');
+}

@@ -1,0 +1,217 @@
+import type { z } from 'zod';
+import {
+  managedDeploymentSpecSchema,
+  managedDeploymentStatusSchema,
+} from '../../../contract/resource/managed-deployment.ts';
+import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../../contract/resource/names.ts';
+import { isDeeper, MOST_LEVELS } from '../../../domain/core/depth.ts';
+import { INPUTS_HASH_LABEL } from '../../../workloads/labels.ts';
+import { isSecretWitness, type NamedSecret } from '../../../workloads/objects/secret-sentinel.ts';
+import { parseStoredTemplates, type StoredTemplates } from '../../../workloads/stored-templates.ts';
+import type { UntypedObject } from '../../kube/client/object.ts';
+import { asFirstGiven } from '../images/revision-image.ts';
+import { CHILD_KIND_NAMES, type ChildKindName, OPTIONAL_KINDS } from '../kinds.ts';
+import type {
+  ActiveRevision,
+  ChildObject,
+  Observed,
+  ObservedPod,
+  ObservedResource,
+  ObservedTemplates,
+} from '../observed.ts';
+import { idOf } from '../observed.ts';
+import { shortened } from '../status/conditions.ts';
+import type { ClusterView } from './cluster-view.ts';
+import { isOurs } from './ownership.ts';
+import { standIn } from './placeholder-spec.ts';
+import { recently } from './recently.ts';
+
+export type Gathered =
+  | { kind: 'found'; observed: Observed }
+  /** There is no such resource (any more). */
+  | { kind: 'absent' }
+  /** Its spec is not one that this version understands; `problems` names the fields. What is there is seen all the same. */
+  | { kind: 'unreadable'; observed: Observed; problems: string };
+
+const PLAIN_CHILDREN = CHILD_KIND_NAMES.filter((kind) => kind !== 'Pod' && kind !== 'ControllerRevision');
+
+/** Everything known of one custom resource, from the caches alone: no call leaves the process. */
+export function gather(view: Pick<ClusterView, 'resource' | 'children' | 'watches'>, key: string): Gathered {
+  const object = view.resource(key);
+  if (object === undefined) return { kind: 'absent' };
+  const read = readResource(object);
+  if (typeof read !== 'string') return { kind: 'found', observed: observe(view, key, read) };
+  return { kind: 'unreadable', observed: observe(view, key, standIn(asResource(object))), problems: read };
+}
+
+function observe(
+  view: Pick<ClusterView, 'children' | 'watches'>,
+  key: string,
+  read: ObservedResource,
+): Observed {
+  const strangers: ChildObject[] = [];
+  const ours = (kind: ChildKindName) =>
+    (view.children(kind, key) as ChildObject[]).filter((child) => {
+      const isOwn = isOurs(child, read);
+      if (!isOwn && isWithoutOwner(child)) strangers.push(child);
+      return isOwn;
+    });
+  const revisions = ours('ControllerRevision');
+  const storedTemplates = revisions.filter((object) => !isWitness(object)).flatMap(observedTemplates);
+  const children = new Map(PLAIN_CHILDREN.flatMap(ours).map((child) => [idOf(child), child]));
+  return {
+    resource: asFirstGiven(read, storedTemplates),
+    children,
+    strangers,
+    storedTemplates,
+    leavingRevisions: revisions.filter(({ metadata }) => metadata.deletionTimestamp !== undefined),
+    witnesses: revisions.filter(isWitness).map((object) => ({ object, secrets: owningSecrets(object) })),
+    pods: view.children('Pod', key).filter((child) => isOurs(child, read)) as ObservedPod[],
+    missingKinds: new Set(OPTIONAL_KINDS.filter((kind) => !view.watches(kind))),
+  };
+}
+
+/** Was left: a custom resource or a Secret that owns it would take it along. */
+function isWithoutOwner({
+  metadata: { labels, ownerReferences = [], deletionTimestamp },
+}: ChildObject): boolean {
+  return (
+    labels?.[LABELS.managedBy] === MANAGED_BY &&
+    ownerReferences.length === 0 &&
+    deletionTimestamp === undefined
+  );
+}
+
+/**
+ * Cached objects never change, and one that is being brought about is looked at several times in a row: its parsed form
+ * is kept for so many. Of all, it would be a second copy of the cache.
+ */
+const KEPT = 200;
+/** Parsing is the dearest part of a look. */
+const parsed = recently<UntypedObject, ObservedResource | string>(KEPT);
+
+/**
+ * The resource with defaults filled in, or what is wrong with it. Fields of a later version are passed over, as a field
+ * that is missing means what it meant before (decision 0032): but for those of the pod template, which say what a pod is.
+ */
+export function readResource(object: UntypedObject): ObservedResource | string {
+  const known = parsed.get(object);
+  if (known !== undefined) return known;
+  const read = readSpec(object);
+  parsed.set(object, read);
+  return read;
+}
+
+function readSpec(object: UntypedObject): ObservedResource | string {
+  if (isDeeper(object['spec'], MOST_LEVELS)) return `spec: is nested more than ${MOST_LEVELS} levels deep`;
+  const strictly = managedDeploymentSpecSchema.safeParse(object['spec']);
+  const spec = strictly.success
+    ? strictly
+    : managedDeploymentSpecSchema.safeParse(withoutUnknown(object['spec'], strictly.error.issues));
+  if (spec.success) return { ...asResource(object), spec: spec.data };
+  return shortened(
+    spec.error.issues.map(({ path, message }) => `${['spec', ...path].join('.')}: ${message}`).join('; '),
+  );
+}
+
+/** A copy without the fields that this version does not know. */
+function withoutUnknown(spec: unknown, issues: readonly z.core.$ZodIssue[]): unknown {
+  const copy: unknown = structuredClone(spec);
+  for (const issue of issues) {
+    if (issue.code !== 'unrecognized_keys' || issue.path[0] === 'podTemplate') continue;
+    let holder = copy;
+    for (const step of issue.path) holder = (holder as Record<PropertyKey, unknown>)[step];
+    for (const key of issue.keys) delete (holder as Record<string, unknown>)[key];
+  }
+  return copy;
+}
+
+/** The fields outside `spec` are as the CRD has them. */
+function asResource(object: UntypedObject): ObservedResource {
+  return object as UntypedObject & ObservedResource;
+}
+
+function isWitness(object: ChildObject): boolean {
+  return isSecretWitness(object) && object.metadata.deletionTimestamp === undefined;
+}
+
+function owningSecrets({ metadata }: ChildObject): NamedSecret[] {
+  return (metadata.ownerReferences ?? [])
+    .filter(({ kind }) => kind === 'Secret')
+    .map(({ name, uid }) => ({ name, uid }));
+}
+
+function observedTemplates(object: ChildObject): ObservedTemplates[] {
+  const {
+    name,
+    labels,
+    annotations,
+    uid = '',
+    resourceVersion = '',
+    creationTimestamp = '',
+  } = object.metadata;
+  const askedPods = annotations?.[ANNOTATIONS.askedPods];
+  const inputsHash = labels?.[INPUTS_HASH_LABEL];
+  const revisionNumber = object['revision'];
+  if (inputsHash === undefined || typeof revisionNumber !== 'number') return [];
+  if (isSecretWitness(object)) return [];
+  if (object.metadata.deletionTimestamp !== undefined) return [];
+  const templates = () => readTemplates(object).templates;
+  // Whoever would run what somebody else wrote is told; of an image it says nothing.
+  const image = () => readStored(object)?.image ?? null;
+  const former = () => readFormer(annotations?.[ANNOTATIONS.formerRevision]);
+  return [
+    {
+      name,
+      uid,
+      resourceVersion,
+      revisionNumber,
+      revisionId: labels?.[LABELS.revisionId] ?? '',
+      inputsHash,
+      ...(askedPods === undefined ? {} : { askedPods }),
+      createdAt: creationTimestamp,
+      former,
+      templates,
+      image,
+    },
+  ];
+}
+
+/** What somebody else has written there counts as nothing. */
+function readFormer(text: string | undefined): ActiveRevision | null {
+  if (text === undefined) return null;
+  try {
+    return managedDeploymentStatusSchema.shape.activeRevision.parse(JSON.parse(text)) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** null: not in Berth's form. */
+const stored = recently<ChildObject, StoredTemplates | null>(KEPT);
+
+/** null: somebody else wrote the object. */
+function readStored(object: ChildObject): StoredTemplates | null {
+  const known = stored.get(object);
+  if (known !== undefined) return known;
+  const read = parseTemplates(object);
+  stored.set(object, read);
+  return read;
+}
+
+function parseTemplates(object: ChildObject): StoredTemplates | null {
+  try {
+    const data: unknown = typeof object['data'] === 'string' ? JSON.parse(object['data']) : object['data'];
+    return parseStoredTemplates({ ...object, data });
+  } catch {
+    return null;
+  }
+}
+
+/** @throws Error when somebody else wrote the object: nothing may run from it */
+function readTemplates(object: ChildObject): StoredTemplates {
+  const read = readStored(object);
+  if (read !== null) return read;
+  const { namespace, name } = object.metadata;
+  throw new Error(`failed to read the stored templates ${namespace}/${name}: not in Berth's form`);
+}

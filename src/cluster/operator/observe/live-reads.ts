@@ -1,0 +1,66 @@
+import { componentName } from '../../../workloads/names.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Decision } from '../decide/decide.ts';
+import type { Remembered } from '../memory.ts';
+import { childId, type Observed } from '../observed.ts';
+import type { LookTime } from '../reconcile-time.ts';
+import { componentsOf } from '../rollout/target.ts';
+import type { ClusterView } from './cluster-view.ts';
+import { isOurs } from './ownership.ts';
+import { askTellings, NO_TELLINGS, suspectsOf, tellingsDue } from './warning-events.ts';
+
+/** What is asked of the server itself, because the caches do not hold it or may be wrong. */
+
+interface Asking {
+  readonly client: Pick<KubeClient, 'list'>;
+  readonly remembered: Remembered;
+  readonly time: LookTime;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The look, with what only Events tell; they are asked for when it is due.
+ * @throws KubeError when the signal fires
+ */
+export async function withTellings(
+  observed: Observed,
+  { client, remembered, time, signal }: Asking,
+): Promise<Observed> {
+  const suspects = suspectsOf(observed);
+  const due = tellingsDue(suspects, remembered.tellings, time);
+  if (due === undefined) remembered.tellings = NO_TELLINGS;
+  else if (due <= time.date) {
+    const { namespace } = observed.resource.metadata;
+    const asked = { namespace, suspects };
+    remembered.tellings = await askTellings(client, asked, remembered.tellings, time, signal);
+  }
+  const uids = new Set(suspects.map(({ uid }) => uid));
+  const tellings = new Map([...remembered.tellings.byUid].filter(([uid]) => uids.has(uid)));
+  return { ...observed, tellings };
+}
+
+/**
+ * A failure is for good, so it is not told from caches alone: they may have stood still with the API server, while the
+ * rollout came to its end.
+ * @throws KubeError when the server does not answer
+ */
+export async function withLiveComponents(
+  observed: Observed,
+  { target }: Decision,
+  view: ClusterView,
+  signal: AbortSignal,
+): Promise<Observed> {
+  const { resource } = observed;
+  const { namespace } = resource.metadata;
+  const children = new Map(observed.children);
+  await Promise.all(
+    componentsOf(target).map(async (component) => {
+      const name = componentName(resource, component);
+      const live = await view.refresh('Deployment', { namespace, name }, signal);
+      const id = childId('Deployment', name);
+      if (live !== undefined && isOurs(live, resource)) children.set(id, live);
+      else children.delete(id);
+    }),
+  );
+  return { ...observed, children };
+}

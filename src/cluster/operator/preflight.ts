@@ -1,0 +1,149 @@
+import {
+  type DefinitionDifference,
+  definitionDifference,
+  olderDefinition,
+  SERVED_AT,
+  upgradeDefinition,
+} from '../../contract/crd/served-definition.ts';
+import { MANAGED_DEPLOYMENT } from '../../contract/resource/managed-deployment.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import { type Clock, sleep } from '../kube/client/clock.ts';
+import { apiVersionOf } from '../kube/client/resources.ts';
+import { describeRight, missingRights } from '../kube/client/rights.ts';
+import { CHILD_KIND_NAMES, CHILD_KINDS, type ChildKindName } from './kinds.ts';
+import { buildRights, leaseRights, neededRights } from './rights.ts';
+
+/** The cluster is not prepared for the operator; the message says what to do. Waiting does not help. */
+export class OperatorStartError extends Error {
+  override readonly name = 'OperatorStartError';
+}
+
+export interface PreflightOptions {
+  client: Pick<KubeClient, 'request'>;
+  /** Empty: all namespaces. */
+  namespaces: readonly string[];
+  leaseNamespace: string;
+  /** Of builds; absent: nothing is built. */
+  buildNamespace?: string | undefined;
+  clock: Clock;
+}
+
+const SHOWN_RIGHTS = 5;
+
+/**
+ * Looks whether the operator can work at all, before anything begins.
+ * @returns the kinds of children that this cluster has
+ * @throws OperatorStartError when the custom resource, a field of it or a right is missing; KubeError when the server does not answer
+ */
+export async function preflight(options: PreflightOptions, signal: AbortSignal): Promise<ChildKindName[]> {
+  const { client, namespaces, leaseNamespace, buildNamespace } = options;
+  const { apiVersion, plural, group } = MANAGED_DEPLOYMENT;
+  if (!(await hasResource(client, apiVersion, plural, signal))) {
+    throw new OperatorStartError(
+      `failed to start the operator: the cluster has no ${plural}.${group}. Install it: kubectl apply -f crds/`,
+    );
+  }
+  await checkFields(options, signal);
+  const kinds = await availableKinds(client, CHILD_KIND_NAMES, signal);
+  const wanted = neededRights(kinds);
+  const scopes = namespaces.length === 0 ? [undefined] : namespaces;
+  const missing = await Promise.all([
+    ...scopes.map(async (namespace) =>
+      sentences(await missingRights(client, wanted, namespace, signal), namespace),
+    ),
+    missingRights(client, leaseRights(), leaseNamespace, signal).then((found) =>
+      sentences(found, leaseNamespace),
+    ),
+    buildNamespace === undefined
+      ? []
+      : missingRights(client, buildRights(), buildNamespace, signal).then((found) =>
+          sentences(found, buildNamespace),
+        ),
+  ]);
+  const [first, ...others] = missing.flat();
+  if (first === undefined) return kinds;
+  const shown = [first, ...others].slice(0, SHOWN_RIGHTS).join(', ');
+  const more = others.length < SHOWN_RIGHTS ? '' : ` and ${others.length + 1 - SHOWN_RIGHTS} more`;
+  throw new OperatorStartError(
+    `failed to start the operator: its account may not ${shown}${more}. Give it its rights: helm upgrade, or kubectl apply what was rendered for this installation (docs/install.md)`,
+  );
+}
+
+/** A definition that was upgraded a moment ago, with this operator, is told a moment later. */
+const TOLD_AFTER_MS = 5_000;
+
+/**
+ * A status with a field that the cluster does not know is refused as a whole, and no rollout goes on without its status.
+ * @throws OperatorStartError
+ */
+async function checkFields({ client, clock }: PreflightOptions, signal: AbortSignal): Promise<void> {
+  if (!isOlder(await difference())) return;
+  await sleep(clock, TOLD_AFTER_MS, signal);
+  const found = signal.aborted ? null : await difference();
+  if (!isOlder(found)) return;
+  throw new OperatorStartError(
+    `failed to start the operator: ${olderDefinition('this program', statusFields(found))}; ${upgradeDefinition('this program')}`,
+  );
+
+  /** null: not known. A cluster that does not tell its fields, for whatever reason, may know them all. */
+  async function difference(): Promise<DefinitionDifference | null> {
+    try {
+      return definitionDifference((await client.request('GET', SERVED_AT, { signal })).body);
+    } catch {
+      return null;
+    }
+  }
+}
+
+/** What it lacks of the spec does no harm here: it cannot come, and who sends it is told so (cluster/listener/refusal.ts). */
+const statusFields = ({ lacks }: DefinitionDifference) =>
+  lacks.filter((field) => field === 'status' || field.startsWith('status.'));
+
+function isOlder(difference: DefinitionDifference | null): difference is DefinitionDifference {
+  return difference !== null && statusFields(difference).length > 0;
+}
+
+function sentences(
+  missing: readonly Parameters<typeof describeRight>[0][],
+  namespace: string | undefined,
+): string[] {
+  const where = namespace === undefined ? '' : ` in ${namespace}`;
+  return missing.map((right) => `${describeRight(right)}${where}`);
+}
+
+/**
+ * Those of `all` that the cluster has. What every cluster has is not asked for.
+ * @throws KubeError when the server does not answer
+ */
+export async function availableKinds(
+  client: Pick<KubeClient, 'request'>,
+  all: readonly ChildKindName[],
+  signal: AbortSignal,
+): Promise<ChildKindName[]> {
+  const present = await Promise.all(
+    all.map((kind) => {
+      const { optional, resource } = CHILD_KINDS[kind];
+      return !optional || hasResource(client, apiVersionOf(resource), resource.plural, signal);
+    }),
+  );
+  return all.filter((_, index) => present[index]);
+}
+
+/** The list of groups is asked for first: the answer for a group that is not there may come from anything on the way. */
+async function hasResource(
+  client: Pick<KubeClient, 'request'>,
+  apiVersion: string,
+  plural: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { groups = [] } = await ask<{ groups?: { versions: { groupVersion: string }[] }[] }>('/apis');
+  const versions = groups.flatMap((group) => group.versions.map(({ groupVersion }) => groupVersion));
+  if (!versions.includes(apiVersion)) return false;
+  const { resources = [] } = await ask<{ resources?: { name: string }[] }>(`/apis/${apiVersion}`);
+  return resources.some(({ name }) => name === plural);
+
+  async function ask<T>(path: string): Promise<T> {
+    const { body } = await client.request('GET', path, { signal });
+    return body as T;
+  }
+}

@@ -1,0 +1,44 @@
+import { componentName } from '../../../workloads/names.ts';
+import { withoutCredentials } from '../access/masking.ts';
+import { actionId } from '../action.ts';
+import type { Decision } from '../decide/decide.ts';
+import { contractField } from '../observe/contract-field.ts';
+import type { Failure } from '../observe/failure.ts';
+import type { Observed } from '../observed.ts';
+import { detailOf, namingField } from './symptoms.ts';
+import { componentsOf } from './target.ts';
+
+/**
+ * The decision, told that the cluster refuses a Deployment of the rollout for what it is: then the rollout has failed,
+ * for nothing but other templates can help.
+ */
+export function failedBy(failures: readonly Failure[], decision: Decision, { resource }: Observed): Decision {
+  const { target, verdict } = decision;
+  if (target.kind !== 'rollout' || verdict.kind !== 'progressing') return decision;
+  for (const component of componentsOf(target)) {
+    const name = componentName(resource, component);
+    const ids = [actionId('create', 'Deployment', name), actionId('apply', 'Deployment', name)];
+    const refused = failures.find((failure) => failure.final && ids.includes(failure.actionId));
+    if (refused === undefined) continue;
+    const detail = withoutCredentials(refused.message);
+    const rendered = target.templates?.[component]?.spec;
+    const field = contractField(resource, { text: refused.message, rendered });
+    const named = field === undefined ? {} : { field };
+    const culprit = { component, kind: 'Deployment', object: name, ...detailOf(detail), ...named };
+    const message = `${component}: ${detail}`;
+    return {
+      ...decision,
+      startedAt: null,
+      turnsAt: null,
+      verdict: {
+        kind: 'failed',
+        seen: true,
+        awaited: verdict.awaited,
+        reason: 'AdmissionRefused',
+        message: field === undefined ? message : namingField(message, field),
+        culprit,
+      },
+    };
+  }
+  return decision;
+}

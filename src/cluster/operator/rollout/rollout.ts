@@ -1,0 +1,307 @@
+import type { ComponentStatus } from '../../../contract/resource/managed-deployment.ts';
+import type { Component } from '../../../domain/resource-spec/resource-spec.ts';
+import { reasonOr } from '../../../domain/revision/revision-transitions.ts';
+import { componentName } from '../../../workloads/names.ts';
+import { isVolumeInUse } from '../access/exclusive-volumes.ts';
+import type { Comparison } from '../decide/comparison.ts';
+import { mayStart } from '../decide/plan.ts';
+import { childId, type Observed } from '../observed.ts';
+import { troubleOf } from '../pods/pod-trouble.ts';
+import { isSettled, type WorkloadState, workloadState } from '../pods/workload-state.ts';
+import { conditionOf, isPaused } from '../status/conditions.ts';
+import { lackOfServices } from '../status/service-trouble.ts';
+import type { Patience } from './failure-rules.ts';
+import { judgeRollout, type RolloutFailure } from './judge-rollout.ts';
+import { runningSymptoms } from './running-symptoms.ts';
+import type { TrackedSymptoms } from './symptom-records.ts';
+import { type Symptom, symptomsOf } from './symptoms.ts';
+import { type AwaitingRevision, componentsOf, type FailedRevision, isSame, type Target } from './target.ts';
+
+/** How far the components are on their way to the target. */
+export type Verdict =
+  /** Nothing is to run. */
+  | { readonly kind: 'idle' }
+  /** It begins when database and cache are ready. */
+  | { readonly kind: 'waiting' }
+  /** `trouble`: what keeps it, where that has a name; it may pass. */
+  | { readonly kind: 'progressing'; readonly awaited: string; readonly trouble?: RolloutFailure | null }
+  /** Every component runs the target: seen so, on the very objects that were applied. */
+  | { readonly kind: 'complete' }
+  /**
+   * It will not come up; `message` begins with the culprit. `seen`: just now, and nothing was done about it yet; else
+   * it is recorded, and `awaited` tells what is missing until the cluster is as it shall stay (null: nothing).
+   */
+  | (RolloutFailure & {
+      readonly kind: 'failed';
+      readonly seen: boolean;
+      readonly awaited: string | null;
+    });
+
+export interface Rollout {
+  readonly verdict: Verdict;
+  readonly components: readonly ComponentStatus[];
+  /** When the rollout of the target began, as in the status; null: there is none under way. */
+  readonly startedAt: string | null;
+  /** When its templates took over from others of the same rollout; null: they did not. */
+  readonly templatesAt: string | null;
+  /** Since when something wanted waits for data services, as in the status; null: nothing does. */
+  readonly awaitingSince: string | null;
+  /** When it fails, or is turned round, unless something happens before, in ms since the epoch; null: never. */
+  readonly turnsAt: number | null;
+  /** What is wrong with what runs, outside of a rollout. */
+  readonly symptoms: TrackedSymptoms;
+}
+
+export interface JudgeInput {
+  readonly observed: Observed;
+  readonly target: Target;
+  readonly comparisons: readonly Comparison[];
+  /** There are fewer pods than the spec wants, until others have ended: `holdsNumbers`. */
+  readonly isHeld: boolean;
+  /** Components whose old pod ends first; absent: none. See exclusive-volumes.ts. */
+  readonly yielding?: ReadonlySet<Component>;
+  readonly patience: Patience;
+  readonly now: Date;
+}
+
+/** Judges the target by what is in the cluster now. */
+export function judge(input: JudgeInput): Rollout {
+  const { observed, target, comparisons, now } = input;
+  const states = componentsOf(target).map((component) => componentState(observed, component, comparisons));
+  const isSettled = (component: string) =>
+    states.every(({ status, missing }) => status.name !== component || missing === null);
+  const symptoms = runningSymptoms(observed, target, isSettled, now.getTime(), (symptom) =>
+    isResolved(input, symptom.culprit.component, symptom.text),
+  );
+  return { ...judgeTarget(input, states, symptoms), symptoms };
+}
+
+function judgeTarget(
+  input: JudgeInput,
+  states: readonly ComponentState[],
+  symptoms: TrackedSymptoms,
+): Omit<Rollout, 'symptoms'> {
+  const { observed, target } = input;
+  const components = states.map(({ status }) => status);
+  const short = states.find(({ missing }) => missing !== null);
+  const awaited =
+    (short === undefined ? null : awaitedOf(observed, short, symptoms)) ??
+    (input.isHeld ? 'pods with more connections each to end before there are more' : null);
+  const still = { components, startedAt: null, templatesAt: null, awaitingSince: null, turnsAt: null };
+  if (target.kind === 'off') return { ...still, verdict: { kind: 'idle' } };
+  if (target.failed !== null) {
+    return { ...still, verdict: { ...recorded(target.failed), kind: 'failed', seen: false, awaited } };
+  }
+  if (target.templates === null) return { ...still, verdict: { kind: 'idle' } };
+  const moving =
+    awaited === null ? ({ kind: 'complete' } as const) : ({ kind: 'progressing', awaited } as const);
+  if (target.awaits !== null) return { ...still, ...judgeWait(input, target.awaits, moving) };
+  if (!mayStart(observed, target)) return { ...still, verdict: { kind: 'waiting' } };
+  if (awaited === null && target.store === null) return { ...still, verdict: { kind: 'complete' } };
+  if (target.kind !== 'rollout') return { ...still, verdict: moving };
+  const troubles = [...changeSymptoms(input), ...symptomsOf(observed, target).filter(isOfRevision(input))];
+  const { templatesAt, ...start } = startOf(input);
+  const startedAt = deferred(start.startedAt, troubles, input);
+  const begun = { ...still, startedAt, templatesAt };
+  // Nothing of ours is touched, so nothing of it is judged either.
+  if (awaited === null || isPaused(observed.resource)) return { ...begun, verdict: moving };
+  const { failure, trouble, turnsAt } = judgeRollout({
+    symptoms: troubles,
+    awaited,
+    startedAt: Date.parse(startedAt),
+    templatesAt: Date.parse(templatesAt ?? startedAt),
+    now: input.now.getTime(),
+    patience: input.patience,
+  });
+  if (failure === null) {
+    return {
+      ...begun,
+      turnsAt,
+      verdict: { kind: 'progressing', ...withoutConflict(input, awaited, trouble) },
+    };
+  }
+  return { ...still, verdict: { ...failure, kind: 'failed', seen: true, awaited } };
+}
+
+/** The pod waits for a volume whose user ends first. */
+function isResolved({ yielding }: JudgeInput, component: string | undefined, text: string): boolean {
+  return isVolumeInUse(text) && [...(yielding ?? [])].some((each) => each === component);
+}
+
+/** That the new pod waits for the volume of the old one is no trouble: the old one ends first. */
+function withoutConflict(
+  input: JudgeInput,
+  awaited: string,
+  trouble: RolloutFailure | null,
+): { awaited: string; trouble: RolloutFailure | null } {
+  if (trouble === null || !isResolved(input, trouble.culprit.component, trouble.message))
+    return { awaited, trouble };
+  return { awaited: `${awaited}; its old pod ends first, because it uses the volume`, trouble: null };
+}
+
+/** The Deployment of a component that the cluster makes something else of than was applied. */
+function changedDeployment({ observed, comparisons }: JudgeInput, component: Component) {
+  const id = childId('Deployment', componentName(observed.resource, component));
+  const comparison = comparisons.find((candidate) => candidate.id === id);
+  const changes = [comparison?.change, comparison?.replicasChange].filter(
+    (change) => change?.isSafe === false,
+  );
+  return changes.length === 0 ? undefined : changes.map((change) => change?.fields).join(', ');
+}
+
+const CHANGED = 'FieldsChangedByCluster';
+
+function changeSymptoms(input: JudgeInput): Symptom[] {
+  return componentsOf(input.target).flatMap((component) => {
+    const fields = changedDeployment(input, component);
+    if (fields === undefined) return [];
+    const object = componentName(input.observed.resource, component);
+    const message = `${component}: the cluster changes its Deployment: ${fields}`;
+    const culprit = { component, kind: 'Deployment', object };
+    return [{ component, reason: CHANGED, message, text: fields, restarts: 0, culprit }];
+  });
+}
+
+/** Pods of what the cluster made of a Deployment prove nothing about the revision. */
+function isOfRevision(input: JudgeInput) {
+  const changed = componentsOf(input.target).filter((component) => changedDeployment(input, component));
+  return ({ component }: Symptom) => !changed.includes(component);
+}
+
+/**
+ * The start that the deadline counts from. While only a policy of the cluster holds the rollout up, half of the deadline
+ * stays: so it does not fail, and its pods have time to start once the policy is gone.
+ */
+function deferred(startedAt: string, symptoms: readonly Symptom[], { now, patience }: JudgeInput): string {
+  const isHeldUp = symptoms.length > 0 && symptoms.every(({ reason }) => reason === CHANGED);
+  const passed = now.getTime() - Date.parse(startedAt);
+  return isHeldUp && passed > patience.deadlineMs / 2 ? now.toISOString() : startedAt;
+}
+
+/** A failure as the status holds it. */
+function recorded({ reason, message, culprit }: FailedRevision): RolloutFailure {
+  return { reason: reasonOr(reason, 'RolloutFailed'), message, culprit: culprit ?? {} };
+}
+
+/** The time of a pause does not count: what was paused begins anew. */
+function wasPaused({ observed: { resource } }: JudgeInput): boolean {
+  return conditionOf(resource, 'Paused') !== undefined && !isPaused(resource);
+}
+
+/** As recorded, else now. */
+function timeOr(recorded: string | undefined, now: Date): string {
+  return recorded === undefined || Number.isNaN(Date.parse(recorded)) ? now.toISOString() : recorded;
+}
+
+/**
+ * As recorded, else now. Other templates of the same revision go on with its rollout: changes on the way, however many,
+ * do not put off the deadline.
+ */
+function startOf(input: JudgeInput): Pick<Rollout, 'templatesAt'> & { readonly startedAt: string } {
+  const { observed, target, now } = input;
+  const { rollout } = observed.resource.status ?? {};
+  const isSameRollout =
+    rollout !== undefined &&
+    target.revision !== null &&
+    isSame(rollout, target.revision) &&
+    !wasPaused(input);
+  if (!isSameRollout) return { startedAt: now.toISOString(), templatesAt: null };
+  const startedAt = timeOr(rollout.startedAt, now);
+  if (rollout.templates !== target.name) return { startedAt, templatesAt: now.toISOString() };
+  return { startedAt, templatesAt: rollout.templatesAt ?? null };
+}
+
+/**
+ * What is wanted waits for a database or cache of its own, and no longer than a rollout may take: then it has failed, and
+ * what serves goes on.
+ */
+function judgeWait(
+  input: JudgeInput,
+  awaits: AwaitingRevision,
+  verdict: Verdict,
+): Pick<Rollout, 'verdict' | 'awaitingSince' | 'turnsAt'> {
+  const { observed, now, patience } = input;
+  const { awaiting } = observed.resource.status ?? {};
+  const isSameWait = awaiting !== undefined && isSame(awaiting, awaits) && !wasPaused(input);
+  const awaitingSince = timeOr(isSameWait ? awaiting.since : undefined, now);
+  if (isPaused(observed.resource)) return { verdict, awaitingSince, turnsAt: null };
+  const turnsAt = Date.parse(awaitingSince) + patience.deadlineMs;
+  if (now.getTime() < turnsAt) return { verdict, awaitingSince, turnsAt };
+  const { reason, message } = lackOfServices(observed, awaits.services);
+  const late = `${message}; not done within ${Math.round(patience.deadlineMs / 1000)} s`;
+  const failed = { reason: reason ?? 'RolloutDeadlineExceeded', message: late, culprit: {} } as const;
+  return { verdict: { ...failed, kind: 'failed', seen: true, awaited: null }, awaitingSince, turnsAt: null };
+}
+
+interface ComponentState {
+  readonly status: ComponentStatus;
+  /** What is missing, as a sentence; null: nothing. */
+  readonly missing: string | null;
+  /** Why its controller cannot make pods, as the controller says it; null: it says nothing. */
+  readonly refusal: string | null;
+  /** Its Deployment is as wanted: only pods are missing. */
+  readonly isApplied: boolean;
+}
+
+/** What is missing of a component, and why, as a sentence. */
+function awaitedOf(observed: Observed, state: ComponentState, { current }: TrackedSymptoms): string | null {
+  const { status, missing, refusal, isApplied } = state;
+  if (missing === null || !isApplied) return missing;
+  const component = status.name as Component;
+  const symptom = current.find((each) => each.component === component)?.message;
+  const named = symptom?.slice(`${component}: `.length);
+  const trouble = named ?? refusal ?? troubleOf(observed, component)?.message;
+  return trouble === undefined ? missing : `${missing}; ${trouble}`;
+}
+
+function componentState(
+  observed: Observed,
+  component: Component,
+  comparisons: readonly Comparison[],
+): ComponentState {
+  const id = childId('Deployment', componentName(observed.resource, component));
+  const comparison = comparisons.find((candidate) => candidate.id === id);
+  const wanted = wantedPods(comparison);
+  if (comparison?.live === undefined || comparison.state === 'leaving') {
+    return {
+      status: { name: component, wanted, updated: 0, ready: 0, available: 0 },
+      missing: `${component}: its Deployment is being made`,
+      refusal: null,
+      isApplied: false,
+    };
+  }
+  const state = workloadState(comparison.live);
+  // Counts of another template, or of a spec that the Deployment controller has not looked at yet, prove nothing.
+  const isApplied = comparison.state === 'same' && state.current;
+  const { ready, available, refusal } = state;
+  const status = { name: component, wanted, updated: isApplied ? state.updated : 0, ready, available };
+  if (!isApplied) {
+    const { change } = comparison;
+    const why = change === undefined ? 'is being updated' : `is changed by the cluster: ${change.fields}`;
+    return { status, missing: `${component}: its Deployment ${why}`, refusal, isApplied };
+  }
+  const missing =
+    isSettled(state) && state.wanted === wanted ? null : `${component}: ${shortage(wanted, state)}`;
+  return { status, missing, refusal, isApplied };
+}
+
+/** Pods wanted now: the fixed number, or what the autoscaler has chosen (or will, where that is out of its range). */
+function wantedPods(comparison: Comparison | undefined): number {
+  const replicas = comparison?.desired.replicas;
+  if (replicas === undefined) return 0;
+  if (replicas.kind === 'fixed') return replicas.count;
+  const chosen = comparison?.live === undefined ? 0 : workloadState(comparison.live).wanted;
+  return Math.min(replicas.max, Math.max(replicas.min, chosen));
+}
+
+function shortage(wanted: number, state: WorkloadState): string {
+  const { updated, pods, ready, available, minReadySeconds } = state;
+  // Else it looks like a rollout that hangs: all pods are ready, and nothing goes on.
+  const settling =
+    ready > available && minReadySeconds > 0
+      ? `, ${ready - available} ready for less than ${minReadySeconds} s`
+      : '';
+  if (updated < wanted) return `${updated} of ${wanted} pods are updated`;
+  if (available < wanted) return `${available} of ${wanted} pods are available${settling}`;
+  return `old pods left: ${pods - wanted}`;
+}

@@ -1,0 +1,72 @@
+import type { RecordedSymptom } from '../../../contract/resource/managed-deployment.ts';
+import type { Observed } from '../observed.ts';
+import { isServiceLost, serviceState } from '../status/service-findings.ts';
+import { DATA_SERVICES, type DataService, isDataService, serviceTrouble } from '../status/service-trouble.ts';
+import { reasonOfTrouble } from './judge-rollout.ts';
+import { type SeenSymptom, type TrackedSymptoms, trackSymptoms } from './symptom-records.ts';
+import { type RunningSymptom, runningSymptomsOf } from './symptoms.ts';
+import type { Target } from './target.ts';
+
+/**
+ * The failure rules outside of rollouts: what keeps pods of the active revision, database or cache from running. It is
+ * named at once and fails nothing: the cluster starts the pods as soon as it can.
+ */
+
+/** A start takes its time: a failing readiness probe is recorded after so long. */
+const READINESS_MS = 60_000;
+/** One restart of a container whose pod is ready again is no loop. */
+const FEWEST_RESTARTS = 2;
+
+/**
+ * The symptoms of what runs.
+ * @param settled whether a component has all of its pods, available
+ * @param expected whether the operator resolves it already, so that nothing is wrong
+ */
+export function runningSymptoms(
+  observed: Observed,
+  target: Target,
+  settled: (component: string) => boolean,
+  now: number,
+  expected: (symptom: RunningSymptom) => boolean = () => false,
+): TrackedSymptoms {
+  const { spec, status } = observed.resource;
+  if (spec.suspend) return { records: [], current: [], dueAt: null };
+  // During a rollout the judgement of the rollout names what is wrong with its pods, and its end says what came of it.
+  const isRunning = target.kind === 'active' || target.kind === 'restored';
+  const components = isRunning
+    ? runningSymptomsOf(observed, target, now)
+        .filter((symptom) => !expected(symptom))
+        .flatMap((symptom) => seenOf(symptom, now))
+    : [];
+  const services = DATA_SERVICES.flatMap((service) => serviceSymptom(observed, service, now));
+  const isWatched = ({ component }: RecordedSymptom) => isRunning || isDataService(component);
+  return trackSymptoms(
+    (status?.symptoms ?? []).filter(isWatched),
+    [...services, ...components],
+    (component) => (isDataService(component) ? serviceState(observed, component).ready : settled(component)),
+    now,
+  );
+}
+
+function seenOf(symptom: RunningSymptom, now: number): SeenSymptom[] {
+  const { component, message, culprit, text, restarts, isOfReadyPod, since, recoversAt } = symptom;
+  const isHistory = isOfReadyPod && (symptom.isOfEndedPods === true || restarts < FEWEST_RESTARTS);
+  const { exit_code: exitCode } = culprit;
+  const code = exitCode === undefined ? {} : { exitCode };
+  const reason = reasonOfTrouble({ reason: symptom.reason, text, restarts, ...code });
+  if (reason === null) return [];
+  const recordedFrom =
+    reason === 'ReadinessFailed' ? (since ?? now) + READINESS_MS : isHistory ? Number.POSITIVE_INFINITY : now;
+  const endsAt = recoversAt ?? null;
+  return [{ component, reason, message, culprit, isQuiet: isOfReadyPod, recordedFrom, endsAt }];
+}
+
+function serviceSymptom(observed: Observed, service: DataService, now: number): SeenSymptom[] {
+  const state = serviceState(observed, service);
+  if (state.external || state.ready || !isServiceLost(observed, service, state)) return [];
+  const trouble = serviceTrouble(observed, service);
+  if (trouble === null || trouble.reason === null) return [];
+  const { reason, culprit } = trouble;
+  const message = `${service}: ${trouble.message}`;
+  return [{ component: service, reason, message, culprit, isQuiet: false, recordedFrom: now, endsAt: null }];
+}

@@ -1,0 +1,138 @@
+import type { RecordedSymptom } from '../../../contract/resource/managed-deployment.ts';
+import { MAX_SYMPTOMS } from '../../../contract/resource/managed-deployment.ts';
+import type { Reason } from '../../../domain/conditions/conditions.ts';
+import type { Culprit } from '../../../domain/conditions/failure-source.ts';
+import { shortened } from '../status/conditions.ts';
+
+/**
+ * The record of symptoms outside of rollouts: one for each component and reason. It is what makes a crash loop one entry in
+ * the history and not one for each restart. A symptom that is not seen any more stays recorded until its component has
+ * recovered. Pure.
+ */
+
+/** A symptom that is seen now. */
+export interface SeenSymptom {
+  /** A component, or a data service. */
+  readonly component: string;
+  readonly reason: Reason;
+  /** A sentence that begins with the component. */
+  readonly message: string;
+  readonly culprit: Culprit;
+  /** Nothing is missing at this moment: what failed runs again, for now. */
+  readonly isQuiet: boolean;
+  /** From when on it is recorded, in ms since the epoch. */
+  readonly recordedFrom: number;
+  /** When it is not seen any more if nothing happens before, in ms since the epoch; null: that is not known. */
+  readonly endsAt: number | null;
+}
+
+export interface TrackedSymptoms {
+  /** As in the status. */
+  readonly records: readonly RecordedSymptom[];
+  /** What is missing pods now, one for each component and reason; in the order of components. */
+  readonly current: readonly NamedSymptom[];
+  /** When this changes if nothing happens before, in ms since the epoch; null: never. */
+  readonly dueAt: number | null;
+}
+
+export type NamedSymptom = Pick<SeenSymptom, 'component' | 'reason' | 'message' | 'culprit'>;
+
+/** Readiness may come and go; other symptoms are over as soon as the component runs as wanted. */
+const READINESS_SETTLES_MS = 30_000;
+
+const keyOf = ({ component, reason }: { component: string; reason: string }) => `${component}/${reason}`;
+
+/**
+ * The records after this observation.
+ * @param recovered whether all pods of a component run and are available
+ */
+export function trackSymptoms(
+  before: readonly RecordedSymptom[],
+  seen: readonly SeenSymptom[],
+  recovered: (component: string) => boolean,
+  now: number,
+): TrackedSymptoms {
+  const groups = [...Map.groupBy(seen, keyOf).values()];
+  const known = new Map(before.map((record) => [keyOf(record), record]));
+  const found = groups.flatMap((group) => recordOf(group, known.get(keyOf(group[0] as SeenSymptom)), now));
+  const seenKeys = new Set(groups.flatMap(([first]) => (first === undefined ? [] : [keyOf(first)])));
+  const left = before
+    .filter((record) => !seenKeys.has(keyOf(record)))
+    .map((record) => quiet(record, now))
+    .filter((record) => !recovered(record.component) || now < settlesAt(record));
+  const records = [...found, ...left].slice(0, MAX_SYMPTOMS);
+  const times = [
+    ...seen.flatMap(({ endsAt, recordedFrom }) => [endsAt ?? Number.POSITIVE_INFINITY, recordedFrom]),
+    ...left.map(settlesAt),
+  ].filter((time) => time > now && Number.isFinite(time));
+  return {
+    records,
+    current: groups.flatMap((group) => currentOf(group, known.get(keyOf(group[0] as SeenSymptom)))),
+    dueAt: times.length === 0 ? null : Math.min(...times),
+  };
+}
+
+/** Of several pods with the same symptom the one that was named before: the text does not change with each restart. */
+function chosenOf(
+  group: readonly SeenSymptom[],
+  known: RecordedSymptom | undefined,
+): SeenSymptom | undefined {
+  const loud = group.filter(({ isQuiet }) => !isQuiet);
+  const candidates = loud.length > 0 ? loud : group;
+  return candidates.find(({ culprit }) => isSameSource(culprit, known?.culprit)) ?? candidates[0];
+}
+
+/** With the words of the record, where it speaks of the same failure: a back-off says more than the restarts around it. */
+function named(chosen: SeenSymptom, known: RecordedSymptom | undefined): NamedSymptom {
+  const { component, reason, message, culprit } = chosen;
+  const isKept =
+    known?.culprit !== undefined &&
+    isSameSource(culprit, known.culprit) &&
+    culprit.exit_code === known.culprit.exit_code &&
+    known.message.includes('BackOff');
+  return isKept
+    ? { component, reason, message: known.message, culprit: known.culprit ?? culprit }
+    : { component, reason, message: shortened(message), culprit };
+}
+
+function isSameSource(a: Culprit, b: Culprit | undefined): boolean {
+  return b !== undefined && a.kind === b.kind && a.object === b.object && a.container === b.container;
+}
+
+function recordOf(
+  group: readonly SeenSymptom[],
+  known: RecordedSymptom | undefined,
+  now: number,
+): RecordedSymptom[] {
+  const chosen = chosenOf(group, known);
+  if (chosen === undefined) return [];
+  if (known === undefined && group.every(({ recordedFrom }) => recordedFrom > now)) return [];
+  const record = { ...named(chosen, known), since: known?.since ?? seconds(now) };
+  return [
+    group.every(({ isQuiet }) => isQuiet)
+      ? { ...record, quietSince: known?.quietSince ?? seconds(now) }
+      : record,
+  ];
+}
+
+function currentOf(group: readonly SeenSymptom[], known: RecordedSymptom | undefined): NamedSymptom[] {
+  const loud = group.filter(({ isQuiet }) => !isQuiet);
+  const chosen = chosenOf(loud, known);
+  return chosen === undefined ? [] : [named(chosen, known)];
+}
+
+function quiet(record: RecordedSymptom, now: number): RecordedSymptom {
+  return { ...record, quietSince: record.quietSince ?? seconds(now) };
+}
+
+/** When a component that has recovered is free of this symptom, in ms since the epoch. */
+function settlesAt({ reason, quietSince }: RecordedSymptom): number {
+  if (reason !== ('ReadinessFailed' satisfies Reason)) return Number.NEGATIVE_INFINITY;
+  const since = Date.parse(quietSince ?? '');
+  return Number.isNaN(since) ? Number.NEGATIVE_INFINITY : since + READINESS_SETTLES_MS;
+}
+
+/** metav1.Time: no fractions. */
+function seconds(time: number): string {
+  return new Date(time).toISOString().replace(/\.\d+Z$/, 'Z');
+}

@@ -1,0 +1,97 @@
+import type { RenderConfig } from '../../../contract/render/render-config.ts';
+import { compareText } from '../../../domain/core/compare-text.ts';
+import type { KubeObject, PodTemplates } from '../../../workloads/desired-object.ts';
+import { storedTemplatesName } from '../../../workloads/names.ts';
+import { renderTemplates } from '../../../workloads/objects/pod-template.ts';
+import { sameMeaning } from '../../../workloads/same-template.ts';
+import { markTemplates, storedTemplates } from '../../../workloads/stored-templates.ts';
+import { isTemplateInputsHash } from '../../../workloads/template-inputs.ts';
+import { imageToRun, withImage } from '../images/revision-image.ts';
+import type { Observed, ObservedResource, ObservedTemplates } from '../observed.ts';
+
+/** Pod templates that may run. */
+export interface Templates {
+  /** ControllerRevision that holds the templates; null: none. */
+  readonly name: string | null;
+  /** null: no component is to be there. */
+  readonly templates: PodTemplates | null;
+  /** The ControllerRevision to make before the templates may run; null: it is there. */
+  readonly store: KubeObject | null;
+}
+
+/** Templates that are stored; undefined: none are to run. */
+export function running(stored: ObservedTemplates | undefined): Templates {
+  return { name: stored?.name ?? null, templates: stored?.templates() ?? null, store: null };
+}
+
+/** Stored templates of the revision and inputs that the resource says, else freshly rendered ones. */
+export function wantedTemplates(
+  resource: ObservedResource,
+  observed: Observed,
+  config: RenderConfig,
+): Templates & { readonly name: string } {
+  const { storedTemplates: all } = observed;
+  const fitting = all.filter(
+    ({ revisionNumber, inputsHash }) =>
+      revisionNumber === resource.spec.revision.number && isTemplateInputsHash(resource, inputsHash),
+  );
+  const inUse = [resource.status?.rollout?.templates, resource.status?.activeRevision?.templates];
+  const stored = fitting.find(({ name }) => inUse.includes(name)) ?? newestFirst(fitting)[0];
+  if (stored !== undefined) return { ...running(stored), name: stored.name };
+  const image = imageToRun(resource, observed);
+  const rendered = markTemplates(renderTemplates(withImage(resource, image), config));
+  const templates = asRunning(
+    rendered,
+    all.filter(({ name }) => inUse.includes(name)),
+  );
+  const attempt = freeAttempt(resource, all);
+  return {
+    name: storedTemplatesName(resource, attempt),
+    templates,
+    store: storedTemplates(resource, templates, attempt, image),
+  };
+}
+
+/** Templates that mean the same as those of their component that run stay those, to the byte: nothing is restarted. */
+function asRunning(rendered: PodTemplates, running: readonly ObservedTemplates[]): PodTemplates {
+  const before = running.flatMap((stored) => {
+    try {
+      return [stored.templates()];
+    } catch {
+      // Written by somebody else: nothing runs from it.
+      return [];
+    }
+  });
+  return Object.fromEntries(
+    Object.entries(rendered).map(([component, template]) => {
+      const known = before.map((templates) => templates[component as keyof PodTemplates]);
+      return [component, known.find((other) => other && sameMeaning(other, template)) ?? template];
+    }),
+  );
+}
+
+/** Also the names of what has failed count as taken, should somebody have deleted it: other content must not be taken for it. */
+function freeAttempt(resource: ObservedResource, all: readonly ObservedTemplates[]): number {
+  const { failedRevision, failedChange } = resource.status ?? {};
+  const taken = new Set([
+    ...all.map(({ name }) => name),
+    ...[failedRevision, failedChange].flatMap((failed) => failed?.templates ?? []),
+  ]);
+  let attempt = 1;
+  while (taken.has(storedTemplatesName(resource, attempt))) attempt += 1;
+  return attempt;
+}
+
+/** Stored templates, newest first. */
+export function newestFirst<T extends Pick<ObservedTemplates, 'name' | 'revisionNumber' | 'createdAt'>>(
+  all: readonly T[],
+): T[] {
+  return [...all].sort(
+    (a, b) =>
+      b.revisionNumber - a.revisionNumber ||
+      compareText(b.createdAt, a.createdAt) ||
+      // Made in the same second: `app-1-10` after `app-1-9`.
+      b.name.length - a.name.length ||
+      compareText(b.name, a.name),
+  );
+}

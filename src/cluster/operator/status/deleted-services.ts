@@ -1,0 +1,68 @@
+import { finalizerHold, foreignFinalizers } from '../../../domain/deployment/deletion-hold.ts';
+import { databaseName } from '../../../workloads/names.ts';
+import { leavingVolume, volumeNameOf } from '../observe/data-services.ts';
+import { childId, liveChild, type Observed } from '../observed.ts';
+import { isReadyPod, podsOf } from '../pods/pod-trouble.ts';
+import type { Finding } from './conditions.ts';
+import { componentPodHold } from './deletion-holds.ts';
+import { serviceWorkload } from './service-trouble.ts';
+
+/** Database and cache whose objects are being deleted or were lost although they are wanted. */
+
+type Service = 'database' | 'cache';
+
+/**
+ * What is said of a data service whose workload is being deleted: nothing is known of it while a pod still answers, since
+ * its end may come at any moment. null: its workload is not being deleted, or no pod answers.
+ */
+export function serviceLeaving(observed: Observed, service: Service): Finding | null {
+  const [kind, name] = serviceWorkload(observed.resource, service);
+  const workload = observed.children.get(childId(kind, name));
+  if (workload?.metadata.deletionTimestamp === undefined) return null;
+  if (!podsOf(observed, service).some(isReadyPod)) return null;
+  const message = workloadLeaves(observed, service) ?? '';
+  const reason = finalizerHold(workload)?.reason ?? 'Reconciling';
+  return { status: 'Unknown', reason, message: `the ${service} cannot be relied on: ${message}` };
+}
+
+/** That the workload of a data service is being deleted, and what blocks that; null: it is not. */
+export function workloadLeaves(observed: Observed, service: Service): string | null {
+  const [kind, name] = serviceWorkload(observed.resource, service);
+  const workload = observed.children.get(childId(kind, name));
+  if (workload?.metadata.deletionTimestamp === undefined) return null;
+  const held = finalizerHold(workload);
+  const what = held?.message ?? `${kind} ${name} is being deleted`;
+  return `${what}; it is made again once it is gone`;
+}
+
+/** What keeps a data service from its pod: its workload is being deleted, or its former pod does not end. null: nothing does. */
+export function leavingTrouble(observed: Observed, service: Service, now: Date): string | null {
+  return workloadLeaves(observed, service) ?? componentPodHold(observed, service, now)?.message ?? null;
+}
+
+/** `; PersistentVolumeClaim shop-db is … held by …`; empty: the database's claim is not being deleted. */
+export function leavingClaim(observed: Observed): string {
+  const claim = leavingVolume(observed);
+  if (claim === undefined) return '';
+  const held = finalizerHold(claim);
+  if (held !== null) return `; ${held.message}`;
+  return `; PersistentVolumeClaim ${claim.metadata.name} is being deleted, as soon as no pod uses it`;
+}
+
+/** `; its finalizers … keep the claim`, where somebody else has set one; else empty. */
+export function claimFinalizers(observed: Observed): string {
+  const claim = leavingVolume(observed);
+  const finalizers = claim === undefined ? [] : foreignFinalizers(claim);
+  return finalizers.length === 0 ? '' : `; the claim is also held by the finalizers ${finalizers.join(', ')}`;
+}
+
+/** That the database's claim has lost its PersistentVolume; null: it has not. */
+export function volumeLoss(observed: Observed): string | null {
+  const claim = liveChild(observed, 'PersistentVolumeClaim', databaseName(observed.resource));
+  if (claim === undefined) return null;
+  const { phase } = (claim as { status?: { phase?: string } }).status ?? {};
+  if (phase !== 'Lost') return null;
+  const volume = volumeNameOf(claim);
+  const of = volume === undefined ? '' : ` ${volume}`;
+  return `PersistentVolumeClaim ${claim.metadata.name} is Lost: its PersistentVolume${of} does not exist any more`;
+}

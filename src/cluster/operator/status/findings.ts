@@ -1,0 +1,43 @@
+import { MANAGED_DEPLOYMENT } from '../../../contract/resource/managed-deployment.ts';
+import { ANNOTATIONS } from '../../../contract/resource/names.ts';
+import type { ConditionType } from '../../../domain/conditions/conditions.ts';
+import type { Facts } from '../observe/facts.ts';
+import { type Finding, yes } from './conditions.ts';
+import { imageReady } from './image-ready.ts';
+import { ready } from './ready-findings.ts';
+import { progressing } from './rollout-findings.ts';
+import { cacheReady, databaseReady } from './service-findings.ts';
+import { serving } from './serving-findings.ts';
+
+/**
+ * What each condition says: for every type one ordered list of checks, of which the first that applies wins.
+ * These lists, here and in the files of this name, are the specification of the status.
+ */
+
+/** Every condition; null: leave it as it is. */
+export function findings(facts: Facts): Partial<Record<ConditionType, Finding | null>> {
+  return {
+    DatabaseReady: databaseReady(facts),
+    CacheReady: cacheReady(facts),
+    ImageReady: imageReady(facts),
+    Progressing: progressing(facts),
+    Serving: serving(facts),
+    // Nothing is said of a way in that nobody asked for.
+    ...(facts.route === null ? {} : { RouteReady: facts.route }),
+    Ready: ready(facts),
+    ...(facts.paused
+      ? {
+          Paused: yes(
+            'Paused',
+            `the annotation ${ANNOTATIONS.paused} is set: nothing in the cluster is changed until it is gone: ${unpause(facts)}`,
+          ),
+        }
+      : {}),
+  };
+}
+
+/** The command that lets a paused resource go on. */
+function unpause({ observed: { resource } }: Facts): string {
+  const { name, namespace } = resource.metadata;
+  return `kubectl annotate -n ${namespace} ${MANAGED_DEPLOYMENT.shortName}/${name} ${ANNOTATIONS.paused}-`;
+}

@@ -1,0 +1,23 @@
+import { buildFinding } from '../builds/build-findings.ts';
+import { lookFinding } from '../images/image-findings.ts';
+import type { Facts } from '../observe/facts.ts';
+import type { Observed } from '../observed.ts';
+import { type Finding, no, yes } from './conditions.ts';
+
+/** Whether there is an image of the wanted revision. */
+export function imageReady({ observed }: Facts): Finding {
+  const { source, revision } = observed.resource.spec;
+  const building = buildFinding(observed);
+  if (building !== null) return building;
+  if (revision.image === undefined) return noImage(observed);
+  const looked = lookFinding(observed);
+  if (looked !== null) return looked;
+  return yes(source === 'git_host' ? 'ImageBuilt' : 'ImageGiven', `image ${revision.image}`);
+}
+
+/** Only what has a repository is built; all else waits until somebody names an image. */
+export function noImage({ resource }: Observed): Finding {
+  return resource.spec.source === 'git_host'
+    ? no('AwaitingBuild', 'the image of the wanted revision is not built yet')
+    : no('NoImage', 'no image is named yet: nothing but the data services can run');
+}

@@ -1,0 +1,94 @@
+import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
+import { type ConditionType, isDataReady, type Reason } from '../../../domain/conditions/conditions.ts';
+import { combinedHold, type DeletionHold } from '../../../domain/deployment/deletion-hold.ts';
+import { type DeploymentStatus, deploymentStatus } from '../../../domain/revision/states.ts';
+import type { Observed, ObservedResource } from '../observed.ts';
+import { type Finding, toConditions } from './conditions.ts';
+import { cacheReady, databaseReady } from './service-findings.ts';
+import { isOff, stillServing } from './serving-findings.ts';
+
+/**
+ * The status of a resource for which nothing is done. What was seen of it before is not looked at any more, so it is not
+ * told as if it still were so. What was decided stands (which revision is active, which has failed), and so do the
+ * hosts of its routes, which nobody else may be given meanwhile.
+ */
+export function refusedStatus(
+  resource: ObservedResource,
+  reason: Reason,
+  message: string,
+  now: Date,
+): ManagedDeploymentStatus {
+  const Ready = { status: 'False', reason, message } as const;
+  const unseen: Finding = { status: 'Unknown', reason, message };
+  const { url: _, components: __, symptoms: ___, ...rest } = resource.status ?? {};
+  return {
+    ...rest,
+    observedGeneration: resource.metadata.generation,
+    ...(resource.status?.status === undefined ? {} : { status: 'UNKNOWN' satisfies DeploymentStatus }),
+    conditions: toConditions({ ...everyCondition(resource, unseen), Ready }, resource, now),
+  };
+}
+
+/**
+ * The status of a resource whose spec cannot be read: nothing is changed, and what can be seen of it without the spec is
+ * told as it is. The rest is not known.
+ * @param observed with a spec that stands in for its own (stand-in.ts)
+ */
+export function unreadableStatus(observed: Observed, message: string, now: Date): ManagedDeploymentStatus {
+  const { resource } = observed;
+  const refused = refusedStatus(resource, 'Refused', message, now);
+  const { status: former, activeRevision } = resource.status ?? {};
+  if (former === undefined) return refused;
+  const off = isOff(observed);
+  const facts = { observed, failures: [], off, now };
+  const seen: Partial<Record<ConditionType, Finding | null>> = {
+    DatabaseReady: databaseReady(facts),
+    CacheReady: cacheReady(facts),
+    Serving: stillServing(observed, off),
+  };
+  const told = (refused.conditions ?? []).flatMap((condition) => {
+    const finding = seen[condition.type as ConditionType];
+    return finding === undefined ? [condition] : toConditions({ [condition.type]: finding }, resource, now);
+  });
+  const status = deploymentStatus({
+    deleting: former === ('AWAITING_DELETE' satisfies DeploymentStatus),
+    watched: true,
+    observed: true,
+    hasRunnableRevision: activeRevision !== undefined || former !== ('UNUSED' satisfies DeploymentStatus),
+    observedOff: off,
+    dataReady: isDataReady(told),
+  });
+  return { ...refused, status, suspended: off, conditions: told };
+}
+
+/** Each condition that was told before, saying this now. */
+function everyCondition({ status }: ObservedResource, finding: Finding): Record<string, Finding> {
+  return Object.fromEntries((status?.conditions ?? []).map(({ type }) => [type, finding]));
+}
+
+/**
+ * The status of a resource that is being deleted: nothing is done for it and nothing of it looked at, so nothing that
+ * was seen before is told as if it still were so.
+ * @param holds what is known to block its end
+ */
+export function leavingStatus(
+  resource: ObservedResource,
+  holds: readonly DeletionHold[],
+  now: Date,
+): ManagedDeploymentStatus {
+  const { deletionTimestamp = '' } = resource.metadata;
+  const since = `being deleted since ${deletionTimestamp}, what it owns first`;
+  const unseen: Finding = { status: 'Unknown', reason: 'BeingDeleted', message: since };
+  const hold = combinedHold(holds);
+  const Ready: Finding =
+    hold === undefined
+      ? { ...unseen, status: 'False' }
+      : { status: 'False', reason: hold.reason, message: `${hold.message}; ${since}` };
+  const { url: _, components: __, routes: ___, symptoms: ____, ...rest } = resource.status ?? {};
+  return {
+    ...rest,
+    observedGeneration: resource.metadata.generation,
+    status: 'AWAITING_DELETE' satisfies DeploymentStatus,
+    conditions: toConditions({ ...everyCondition(resource, unseen), Ready }, resource, now),
+  };
+}

@@ -1,0 +1,188 @@
+import { deletionMessage } from '../../../domain/deployment/deletion.ts';
+import { combinedHold } from '../../../domain/deployment/deletion-hold.ts';
+import { reasonOr } from '../../../domain/revision/revision-transitions.ts';
+import { cacheName, databaseName } from '../../../workloads/names.ts';
+import { safeChanges } from '../act/learn-responses.ts';
+import { buildFinding } from '../builds/build-findings.ts';
+import type { Decision } from '../decide/decide.ts';
+import { refusedResize, sizeToRequest, volumeRefusal } from '../decide/plan-volume.ts';
+import { cacheState, databaseState, volumeState } from '../observe/data-services.ts';
+import type { Facts } from '../observe/facts.ts';
+import type { Observed } from '../observed.ts';
+import { type Finding, no, yes } from './conditions.ts';
+import { volumeLoss } from './deleted-services.ts';
+import { componentPodHold, stuckPods, wantedHold } from './deletion-holds.ts';
+import { noImage } from './image-ready.ts';
+import { ofWhatServes, revisionName } from './rollout-findings.ts';
+import { cacheReady, databaseReady, growing, serviceNotReady } from './service-findings.ts';
+import { isDataService, lackOfServices } from './service-trouble.ts';
+
+type Check = (facts: Facts) => Finding | null | undefined | false;
+
+const pendingWork = ({ plan }: Decision) => plan.actions.length + plan.waiting.length;
+
+/** Built it is not yet what is wanted: the hub has to say so. */
+function notBuilt({ status, reason, message }: Finding): Finding {
+  return status === 'True'
+    ? no('Reconciling', `${message}; its rollout is about to begin`)
+    : no(reason, message);
+}
+
+/** What stands between the resource and Ready=True; the first that applies is told. */
+const READY_CHECKS: readonly Check[] = [
+  function deletionRequested({ observed, paused, off, now }) {
+    const { deletion } = observed.resource.spec;
+    if (deletion === undefined) return false;
+    const asked = deletionMessage(deletion.requestedAt, deletion.restorableUntil);
+    const hold = off ? undefined : combinedHold(stuckPods(observed.pods, now));
+    const message = hold === undefined ? asked : `${asked}; what runs does not stop: ${hold.message}`;
+    return no('DeletionRequested', paused ? `${message}; paused: what runs is not stopped before` : message);
+  },
+  function pausedBeforeDone({ paused, decision }) {
+    return paused && pendingWork(decision) > 0 && no('Paused', `paused: ${describePending(decision)}`);
+  },
+  function dataAtRisk(facts) {
+    const finding = databaseReady(facts);
+    if (finding?.reason === 'VolumeBeingDeleted') return finding;
+    const loss = volumeLoss(facts.observed);
+    return loss !== null && no('VolumeLost', loss);
+  },
+  function refused({ observed, failures }) {
+    const ofVolume = volumeRefusal(observed, failures);
+    const failure = failures.find((candidate) => candidate !== ofVolume);
+    return failure !== undefined && no(failure.reason, failure.message);
+  },
+  function wantedObjectHeld({ observed, decision, now }) {
+    const hold = wantedHold(observed, decision.comparisons, now);
+    return hold !== undefined && no(hold.reason, `${hold.message}; it is made again once it is gone`);
+  },
+  function databasePodStuck({ observed, now }) {
+    const hold = databaseState(observed).ready ? undefined : componentPodHold(observed, 'database', now);
+    return hold !== undefined && no(hold.reason, `the database waits: ${hold.message}`);
+  },
+  function switchedOff({ observed, off, failures }) {
+    const message = off ? 'switched off: nothing runs, the data is kept' : 'is being switched off';
+    const refusal = volumeRefusal(observed, failures);
+    const more =
+      refusal === undefined ? '' : `; of the database, ${refusedResize(observed)}: ${refusal.message}`;
+    return observed.resource.spec.suspend && no('SwitchedOff', `${message}${more}`);
+  },
+  function databaseNotReady(facts) {
+    const finding = databaseReady(facts);
+    // It answers: see volumeRefused.
+    if (finding?.reason === 'VolumeNotExpandable') return false;
+    return serviceNotReady(facts.observed, 'database', finding);
+  },
+  function cacheNotReady(facts) {
+    return serviceNotReady(facts.observed, 'cache', cacheReady(facts));
+  },
+  function runningPodsInTrouble({ decision: { symptoms } }) {
+    // Database and cache have their own checks, above.
+    const [first, ...others] = symptoms.current.filter(({ component }) => !isDataService(component));
+    if (first === undefined) return false;
+    const more = others.map(({ message }) => `; also ${message}`).join('');
+    return no(first.reason, `${first.message}${more}`);
+  },
+  function imageMissing({ observed, decision }) {
+    if (observed.resource.spec.revision.image !== undefined) return false;
+    const building = buildFinding(observed);
+    if (building !== null) return notBuilt(building);
+    const { reason, message } = noImage(observed);
+    return no(decision.target.kind === 'no-revision' ? 'NoRevision' : reason, message);
+  },
+  function failed({ decision: { verdict, target } }) {
+    if (verdict.kind !== 'failed') return false;
+    return no(verdict.reason, `${verdict.message}${ofWhatServes(target)}`);
+  },
+  function newServiceAwaited({ observed, decision: { target } }) {
+    if (target.awaits === null) return false;
+    const { reason, message } = lackOfServices(observed, target.awaits.services);
+    return no(reason ?? 'AwaitingDataServices', `revision ${target.awaits.number} waits: ${message}`);
+  },
+  function componentsInTrouble({ decision: { verdict } }) {
+    const trouble = verdict.kind === 'progressing' ? verdict.trouble : undefined;
+    if (!trouble) return false;
+    const { reason, message } = trouble;
+    const patience =
+      reason === 'FieldsChangedByCluster'
+        ? 'the rollout waits until the cluster leaves these fields as they are'
+        : 'it may pass: it is waited for until the deadline';
+    // What it is called is what explain has a remedy for.
+    return no(reason, `${message}; ${patience}`);
+  },
+  function componentsNotThere({ decision: { verdict, target } }) {
+    const reason = target.kind === 'rollout' ? 'RolloutInProgress' : 'Reconciling';
+    return verdict.kind === 'progressing' && no(reason, verdict.awaited);
+  },
+  function anotherHasFailed({ decision: { target } }) {
+    return (
+      target.instead !== null && no(reasonOr(target.instead.reason, 'RolloutFailed'), target.instead.message)
+    );
+  },
+  function volumeRefused({ observed, failures }) {
+    const refusal = volumeRefusal(observed, failures);
+    return refusal && no(refusal.reason, `of the database, ${refusedResize(observed)}: ${refusal.message}`);
+  },
+  function newerWaits({ decision: { target } }) {
+    return target.heldUntil !== null && no('Reconciling', 'a newer revision is about to be rolled out');
+  },
+  function workLeft({ decision }) {
+    return pendingWork(decision) > 0 && no('Reconciling', describePending(decision));
+  },
+  function noWayIn({ route }) {
+    return route?.status === 'False' && route;
+  },
+  function dataServicesMoving({ observed, decision }) {
+    // What was written just now is not seen yet: the counts speak of what was there before.
+    const written = changedJustNow(observed, decision, databaseName(observed.resource));
+    if (written || !databaseState(observed).settled)
+      return no('Reconciling', 'the database is being updated');
+    const moves =
+      changedJustNow(observed, decision, cacheName(observed.resource)) || !cacheState(observed).settled;
+    return moves && no('Reconciling', 'the cache is being updated');
+  },
+  function newerIsBuilt({ observed }) {
+    const building = buildFinding(observed);
+    return building && notBuilt(building);
+  },
+  function volumeGrowing({ observed }) {
+    const volume = volumeState(observed);
+    return volume?.resizing && no('VolumeResizing', `the database: ${growing(volume)}`);
+  },
+];
+
+/** A workload, or the size of a volume, of this name that was not as it is wanted when it was looked at. */
+function changedJustNow(observed: Observed, { comparisons }: Decision, name: string): boolean {
+  return comparisons.some(({ object, desired, state, live }) => {
+    if (object.metadata.name !== name) return false;
+    if (desired.replicas !== undefined) return state !== 'same';
+    return (
+      desired.storage !== undefined &&
+      live !== undefined &&
+      sizeToRequest(volumeState(observed), desired.storage) !== null
+    );
+  });
+}
+
+/** Whether everything is as it is wanted, and if not, the first thing that is not. */
+export function ready(facts: Facts): Finding {
+  for (const check of READY_CHECKS) {
+    const finding = check(facts);
+    if (finding) return finding;
+  }
+  const { revision } = facts.decision.target;
+  const changed = safeChanges(facts.observed);
+  if (changed !== '') {
+    const kept = 'the cluster changes fields of what Berth writes, in ways that are safe';
+    return yes('FieldsChangedByCluster', `${revisionName(revision?.number ?? 0)} runs; ${kept}: ${changed}`);
+  }
+  return yes('Converged', `${revisionName(revision?.number ?? 0)} runs as it is wanted`);
+}
+
+const SHOWN = 3;
+
+function describePending({ plan }: Decision): string {
+  const all = [...plan.actions.map(({ id }) => id), ...plan.waiting];
+  const more = all.length > SHOWN ? ` and ${all.length - SHOWN} more` : '';
+  return `to do: ${all.slice(0, SHOWN).join(', ')}${more}`;
+}

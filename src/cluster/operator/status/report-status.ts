@@ -1,0 +1,63 @@
+import {
+  MANAGED_DEPLOYMENT,
+  type ManagedDeploymentStatus,
+} from '../../../contract/resource/managed-deployment.ts';
+import { isKubeError } from '../../kube/client/errors.ts';
+import type { KubeObject } from '../../kube/client/object.ts';
+import { type Remembered, versionOf } from '../memory.ts';
+import type { ObservedResource } from '../observed.ts';
+import { asDate, lookTime } from '../reconcile-time.ts';
+import type { ReconcilerOptions } from '../reconciler-options.ts';
+import type { Reported } from '../requeue.ts';
+import { transitions } from '../rollout/transitions.ts';
+import { statusChange } from './status-change.ts';
+
+/** Numbers and wording wait for so long: a change of state mostly follows at once, and takes them along. */
+const COUNTS_WAIT_MS = 1_000;
+
+export interface ReportStatusOptions {
+  readonly signal: AbortSignal;
+  /** Numbers and wording too: nothing follows that would take them along. */
+  readonly atOnce?: boolean;
+}
+
+/** Writes the status if it has changed; numbers and wording alone a second later, and so once a second at most. */
+export async function reportStatus(
+  resource: ObservedResource,
+  status: ManagedDeploymentStatus,
+  { client, view, events, clock, logger }: ReconcilerOptions,
+  remembered: Remembered,
+  { signal, atOnce = false }: ReportStatusOptions,
+): Promise<Reported> {
+  const change = statusChange(resource.status, status);
+  if (change === 'none') {
+    remembered.countsSince = undefined;
+    return {};
+  }
+  if (change === 'counts' && !atOnce) {
+    const time = lookTime(clock);
+    remembered.countsSince ??= time.ticks;
+    const dueAt = asDate(remembered.countsSince + COUNTS_WAIT_MS, time);
+    if (dueAt > time.date) return { dueAt };
+  }
+  const { apiVersion, kind } = MANAGED_DEPLOYMENT;
+  const { name, namespace, uid, resourceVersion } = resource.metadata;
+  let written: KubeObject;
+  try {
+    written = await client.replaceStatus(
+      { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status },
+      { signal },
+    );
+    view.noteWrite(written);
+    remembered.written = [...remembered.written, versionOf(written)];
+  } catch (error) {
+    if (isKubeError(error, 'conflict', 'not_found')) return { stale: true };
+    throw error;
+  }
+  remembered.countsSince = undefined;
+  for (const { type, reason, message } of transitions(resource.status, status)) {
+    events.record(resource, type, reason, message);
+    logger.info({ resource: `${namespace}/${name}`, reason }, 'told in the status');
+  }
+  return { written };
+}

@@ -1,0 +1,72 @@
+import type { Decision } from '../decide/decide.ts';
+import type { Facts } from '../observe/facts.ts';
+import type { Observed } from '../observed.ts';
+import type { Verdict } from '../rollout/rollout.ts';
+import type { Target } from '../rollout/target.ts';
+import { conditionOf, type Finding, no, yes } from './conditions.ts';
+import { lackOfServices } from './service-trouble.ts';
+
+/** How far the rollout of the wanted revision is, and what came of it. */
+export function progressing({ observed, decision }: Facts): Finding {
+  const { target, verdict } = decision;
+  const name = revisionName(target.revision?.number ?? observed.resource.spec.revision.number);
+  const next =
+    target.heldUntil === null ? '' : `; ${revisionName(observed.resource.spec.revision.number)} follows`;
+  if (target.kind === 'off') return no('SwitchedOff', 'switched off: nothing is rolled out');
+  if (verdict.kind === 'idle') return no('NoRevision', 'there is no revision to run yet');
+  if (verdict.kind === 'waiting') {
+    return yes('AwaitingDataServices', `${name} is rolled out when database and cache are ready`);
+  }
+  if (verdict.kind === 'failed') return failed(observed, decision, verdict);
+  if (target.awaits !== null) {
+    const { number, services } = target.awaits;
+    const lack = lackOfServices(observed, services).message;
+    return yes('AwaitingDataServices', `${revisionName(number)} waits: ${lack}; ${name} runs meanwhile`);
+  }
+  if (verdict.kind === 'progressing' && target.kind === 'rollout') {
+    return yes('RolloutInProgress', `${name}: ${verdict.awaited}${next}`);
+  }
+  if (verdict.kind === 'progressing') {
+    return no('Reconciling', `no rollout is under way; ${name}: ${verdict.awaited}${next}`);
+  }
+  return no('RolloutComplete', `${name} is rolled out to every component`);
+}
+
+/** What has failed, why, and what runs instead. */
+function failed(
+  { resource }: Observed,
+  { target }: Decision,
+  { seen, awaited, message }: Extract<Verdict, { kind: 'failed' }>,
+): Finding {
+  const { activeRevision } = resource.status ?? {};
+  const number = seen ? (target.awaits ?? target.revision)?.number : target.failed?.number;
+  const inPlace = activeRevision !== undefined && number === activeRevision.number;
+  const what = inPlace ? `the change of ${revisionName(number)}` : revisionName(number ?? 0);
+  const why = `${what} failed: ${message}`;
+  if (seen) return no('RolloutFailed', why);
+  if (target.untouched) {
+    const gone = `the stored templates of ${revisionName(activeRevision?.number ?? 0)} are gone`;
+    return no('RolloutFailed', `${why}; ${gone}: what runs is left as it is until the next revision`);
+  }
+  if (target.kind === 'inspection') return no('RolloutFailed', `${why}; its pods are kept to be looked at`);
+  const before = inPlace ? 'what ran before' : revisionName(target.revision?.number ?? 0);
+  const back = `${before} runs again: ${why}${ofWhatServes(target)}`;
+  if (awaited === null) return no('RolledBack', back);
+  // It was back already: what is missing now is no part of the way back.
+  const wasBack = conditionOf(resource, 'Progressing')?.reason === 'RolledBack';
+  return wasBack
+    ? no('RolledBack', `${back}; ${awaited}`)
+    : no('RolloutFailed', `${why}; ${before} is being brought back: ${awaited}`);
+}
+
+/** Of the source_config of what serves while a later revision has failed. */
+export function ofWhatServes({ failedChange, held, revision }: Target): string {
+  const name = revisionName(revision?.number ?? 0);
+  if (failedChange !== null) return `; the change of ${name} failed too: ${failedChange.message}`;
+  return held ? `; ${name} keeps its source_config until the next change of it` : '';
+}
+
+/** As it is called in sentences. */
+export function revisionName(number: number): string {
+  return `revision ${number}`;
+}

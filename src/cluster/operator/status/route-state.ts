@@ -1,0 +1,174 @@
+import type { RenderConfig } from '../../../contract/render/render-config.ts';
+import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
+import { MAX_ROUTE_HOSTS } from '../../../contract/resource/managed-deployment-status.ts';
+import { app } from '../../../workloads/names.ts';
+import { appUrl } from '../../../workloads/objects/app-url.ts';
+import { gatewayRef, type ParentRef, pathPrefix, routeKind } from '../../../workloads/objects/routing.ts';
+import { isRouteKind, ROUTE_KINDS } from '../kinds.ts';
+import { type ChildObject, childId, liveChild, type Observed } from '../observed.ts';
+import type { Finding } from './conditions.ts';
+
+/**
+ * How far the way in from outside is, seen on the route itself. An Ingress is there once it exists: not every controller
+ * says more. An HTTPRoute is there once its Gateway says Accepted of its present spec: each has to, and one that nobody
+ * speaks of is attached to nothing.
+ */
+
+const there = (message: string): Finding => ({ status: 'True', reason: 'RouteExists', message });
+const pending = (message: string): Finding => ({ status: 'False', reason: 'RoutePending', message });
+
+interface IngressFields {
+  spec?: { rules?: { host?: string; http?: { paths?: { path?: string }[] } }[] };
+}
+
+interface ParentStatus {
+  parentRef?: { name?: string; namespace?: string };
+  conditions?: {
+    type: string;
+    status: string;
+    reason?: string;
+    message?: string;
+    observedGeneration?: number;
+  }[];
+}
+
+interface HttpRouteFields {
+  spec?: {
+    parentRefs?: { name?: string; namespace?: string }[];
+    hostnames?: string[];
+    rules?: { matches?: { path?: { value?: string } }[] }[];
+  };
+  status?: { parents?: ParentStatus[] };
+}
+
+/** The condition RouteReady; null: no URL is wanted, or routing is not Berth's matter here. */
+export function routeReady(observed: Observed, config: RenderConfig): Finding | null {
+  const wanted = appUrl(observed.resource, config);
+  const kind = routeKind(config);
+  if (wanted === null || kind === null || !URL.canParse(wanted)) return null;
+  if (observed.hostRefused !== undefined)
+    return { status: 'False', reason: 'RouteRefused', message: observed.hostRefused };
+  if (observed.missingKinds?.has(kind)) {
+    const message = `${wanted} needs the kind ${kind}, which this cluster does not have: install the Gateway API, or route otherwise (BERTH_ROUTING)`;
+    return { status: 'False', reason: 'RouteUnsupported', message };
+  }
+  const route = liveChild(observed, kind, app(observed.resource));
+  if (route === undefined) return pending(`the ${kind} for ${wanted} is being made`);
+  if (addressOf(route) !== plain(wanted)) return pending(`the ${kind} is being changed to ${wanted}`);
+  if (kind === 'Ingress') return there(`the Ingress for ${wanted} exists`);
+  return accepted(route, gatewayRef(config));
+}
+
+/**
+ * The URL under which the app answers now: that of the route, and while a new kind of route is not there yet, that of
+ * the former one. null: nothing leads there.
+ */
+export function servedUrl(observed: Observed, config: RenderConfig): string | null {
+  const wanted = appUrl(observed.resource, config);
+  const kind = routeKind(config);
+  for (const candidate of ROUTE_KINDS.toSorted((a) => (a === kind ? -1 : 1))) {
+    const route = liveChild(observed, candidate, app(observed.resource));
+    const address = route === undefined ? null : addressOf(route);
+    if (route === undefined || address === null) continue;
+    if (candidate === 'HTTPRoute' && accepted(route, parentOf(route)).status !== 'True') continue;
+    return wanted !== null && plain(wanted) === address ? wanted : address;
+  }
+  return null;
+}
+
+/**
+ * Hosts that some route object of the app has, whether or not anything accepts it: one that is being deleted may be held
+ * by a finalizer, and routes until it is gone; a Gateway may take back its refusal at any time. Where somebody wrote more
+ * of them than the status holds, what was known before stands: it frees nothing. So it does while the kind of the routes is
+ * not to be found in the cluster: that may pass in a moment, and the objects are there all the while.
+ */
+export function routesSeen(
+  { resource, children, missingKinds }: Observed,
+  config: RenderConfig,
+): ManagedDeploymentStatus['routes'] {
+  const kind = routeKind(config);
+  // Generation 0 frees nothing either; without a word the hub would go by the URL.
+  if (kind !== null && missingKinds?.has(kind))
+    return resource.status?.routes ?? { generation: 0, hosts: [] };
+  const routes = [...children.values()].filter(({ kind }) => isRouteKind(kind));
+  const hosts = [...new Set(routes.flatMap(hostsOf))].sort();
+  return hosts.length > MAX_ROUTE_HOSTS
+    ? resource.status?.routes
+    : { generation: resource.spec.generation, hosts };
+}
+
+/**
+ * Routes, by `childId`, that stay although no longer wanted: to the wanted address, of the former kind, until the one
+ * that replaces them leads somewhere and everything else is there. One to another address goes at once: its host may be
+ * somebody else's next.
+ */
+export function keptRoutes(observed: Observed, config: RenderConfig, complete: boolean): ReadonlySet<string> {
+  const wanted = appUrl(observed.resource, config);
+  if (wanted === null || !URL.canParse(wanted) || observed.hostRefused !== undefined) return new Set();
+  if (complete && routeReady(observed, config)?.status !== 'False') return new Set();
+  const former = ROUTE_KINDS.filter((kind) => {
+    const route = liveChild(observed, kind, app(observed.resource));
+    return route !== undefined && addressOf(route) === plain(wanted);
+  });
+  return new Set(former.map((kind) => childId(kind, app(observed.resource))));
+}
+
+/** Without the slash that a browser adds. */
+function plain(text: string): string {
+  const url = new URL(text);
+  return httpsUrl(url.hostname, pathPrefix(url));
+}
+
+function httpsUrl(host: string, path: string): string {
+  return `https://${host}${path === '/' ? '' : path}`;
+}
+
+/** All hosts of a route, in lower case. */
+export function hostsOf(route: ChildObject): string[] {
+  const { spec } = route as ChildObject & IngressFields & HttpRouteFields;
+  const all = [...(spec?.hostnames ?? []), ...(spec?.rules ?? []).map(({ host }) => host)];
+  return all.flatMap((host) => host?.toLowerCase() ?? []);
+}
+
+/** Host and path of a route as it is in the cluster, as a URL; null: it has no host. */
+function addressOf(route: ChildObject): string | null {
+  const { spec } = route as ChildObject & IngressFields & HttpRouteFields;
+  const [rule] = spec?.rules ?? [];
+  const host = spec?.hostnames?.[0] ?? rule?.host;
+  const path = rule?.matches?.[0]?.path?.value ?? rule?.http?.paths?.[0]?.path ?? '/';
+  return host === undefined ? null : httpsUrl(host, path);
+}
+
+function parentOf(route: ChildObject): ParentRef {
+  const [parent] = (route as ChildObject & HttpRouteFields).spec?.parentRefs ?? [];
+  return {
+    name: parent?.name ?? '',
+    ...(parent?.namespace === undefined ? {} : { namespace: parent.namespace }),
+  };
+}
+
+/** What the Gateway says of the route. Its controller writes one entry for each parent it answers for. */
+function accepted(route: ChildObject, gateway: ParentRef): Finding {
+  const { status } = route as ChildObject & HttpRouteFields;
+  const { namespace = '', generation = 0 } = route.metadata;
+  const name = `${gateway.namespace ?? namespace}/${gateway.name}`;
+  const entry = status?.parents?.find(({ parentRef }) => {
+    return `${parentRef?.namespace ?? namespace}/${parentRef?.name}` === name;
+  });
+  const conditions = entry?.conditions ?? [];
+  const answer = (type: string) =>
+    conditions.find((candidate) => {
+      return candidate.type === type && (candidate.observedGeneration ?? generation) >= generation;
+    });
+  const problem = [answer('Accepted'), answer('ResolvedRefs')].find(
+    (condition) => condition?.status === 'False',
+  );
+  if (problem !== undefined) {
+    const { type, reason = 'no reason', message: said = '' } = problem;
+    const message = `gateway ${name}: ${type} is False: ${reason}: ${said}`;
+    return { status: 'False', reason: 'RouteRefused', message };
+  }
+  return answer('Accepted')?.status === 'True'
+    ? there(`gateway ${name} has accepted the HTTPRoute`)
+    : pending(`gateway ${name} has not accepted the HTTPRoute yet`);
+}

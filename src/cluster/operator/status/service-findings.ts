@@ -1,0 +1,209 @@
+import { type Condition, isAnswering, type Reason } from '../../../domain/conditions/conditions.ts';
+import { isHoldReason } from '../../../domain/deployment/deletion-hold.ts';
+import { databaseName } from '../../../workloads/names.ts';
+import { refusedServices } from '../access/service-spec-policy.ts';
+import { refusedResize, volumeRefusal } from '../decide/plan-volume.ts';
+import {
+  cacheState,
+  databaseState,
+  isLarger,
+  leavingVolume,
+  type ServiceState,
+  type VolumeState,
+  volumeNameOf,
+  volumeState,
+} from '../observe/data-services.ts';
+import type { Failure } from '../observe/failure.ts';
+import { liveChild, type Observed } from '../observed.ts';
+import { conditionOf, type Finding, no, yes } from './conditions.ts';
+import {
+  claimFinalizers,
+  leavingClaim,
+  leavingTrouble,
+  serviceLeaving,
+  volumeLoss,
+} from './deleted-services.ts';
+import { serviceTrouble, serviceWorkload } from './service-trouble.ts';
+
+/** What DatabaseReady and CacheReady say: like findings.ts, of which this is a part. */
+export interface ServiceFacts {
+  readonly observed: Observed;
+  readonly failures: readonly Failure[];
+  /** Nothing of the deployment runs, seen so. */
+  readonly off: boolean;
+  readonly now: Date;
+}
+
+/** Whether the database answers; null: as it was said before. */
+export function databaseReady(facts: ServiceFacts): Finding | null {
+  const { observed, failures } = facts;
+  const state = databaseState(observed);
+  const refusal = volumeRefusal(observed, failures);
+  if (state.external) return yes('ExternalDatabase', 'DATABASE_URI_CUSTOM is used');
+  if (state.ready && isVolumeLeaving(observed)) return no('VolumeBeingDeleted', volumeRescue(observed));
+  const loss = volumeLoss(observed);
+  if (state.ready && loss !== null) return no('VolumeLost', `${loss}; the pod of the database runs on`);
+  if (isStopping(facts, state)) return stopped(facts, 'the database');
+  if (!state.ready) {
+    const leaving = serviceLeaving(observed, 'database');
+    if (leaving !== null) return leaving;
+    const lost = failures.find(({ reason }) => reason === 'CredentialsLost');
+    if (lost !== undefined) return no('CredentialsLost', lost.message);
+    const { reason, message } = notReady(facts, 'database', state);
+    return no(reason, `${message}${unboundClaim(observed)}${leavingClaim(observed)}`);
+  }
+  // Known of a database that answers, and only of such a one: see isDataReady.
+  if (refusal !== undefined) {
+    const message = `the database accepts connections; ${refusedResize(observed)}: ${refusal.message}`;
+    // That the storage class does not let it needs somebody's decision; all else may pass, and Ready tells of it.
+    return refusal.reason === 'VolumeNotExpandable'
+      ? no('VolumeNotExpandable', message)
+      : yes('DatabaseAvailable', message);
+  }
+  const volume = volumeState(observed);
+  if (volume?.resizing) return yes('VolumeResizing', `the database accepts connections; ${growing(volume)}`);
+  return yes('DatabaseAvailable', `the database accepts connections${otherSize(observed, volume)}`);
+}
+
+/** Why the volume has, or its claim asks for, another size than is wanted, where nothing is to be done about it. */
+function otherSize({ resource }: Observed, volume: VolumeState | undefined): string {
+  if (volume?.capacity === undefined) return '';
+  const { requested, capacity, takenBack } = volume;
+  const { storage } = resource.spec.database;
+  const larger = isLarger(capacity, storage)
+    ? `; its volume has ${capacity}, more than the ${storage} that are wanted: a volume does not shrink`
+    : '';
+  if (!takenBack) return larger;
+  const has = larger === '' ? `; its volume has the ${capacity} that are wanted` : larger;
+  return `${has}. Its claim ${databaseName(resource)} still asks for ${requested}, since Kubernetes does not lower it to the capacity: the expansion may still succeed`;
+}
+
+function isVolumeLeaving(observed: Observed): boolean {
+  return leavingVolume(observed) !== undefined;
+}
+
+/** What still keeps the data, and how it outlives its claim. */
+function volumeRescue(observed: Observed): string {
+  const { namespace } = observed.resource.metadata;
+  const name = databaseName(observed.resource);
+  const volume =
+    volumeNameOf(leavingVolume(observed) ?? {}) ??
+    `$(kubectl get pvc -n ${namespace} ${name} -o jsonpath={.spec.volumeName})`;
+  const keep = `kubectl patch pv ${volume} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'`;
+  const dump = `kubectl exec -n ${namespace} ${name}-0 -- sh -c 'pg_dumpall -U "$POSTGRES_USER"'`;
+  return `somebody has deleted the volume claim ${name}: its data goes when the pod ${name}-0 ends, so the database is neither restarted nor stopped; save the data: ${dump} > dump.sql, and ${keep}${claimFinalizers(observed)}`;
+}
+
+/** How far the growth is: the driver may wait for the node, or fail and try again. */
+export function growing({ requested, resizeStep }: VolumeState): string {
+  const step = resizeStep === undefined ? '' : `: ${resizeStep}`;
+  return `its volume is being grown to ${requested}${step}`;
+}
+
+/** A pod only says that some claim of its is not bound. */
+function unboundClaim(observed: Observed): string {
+  const volume = volumeState(observed);
+  const loss = volumeLoss(observed);
+  if (loss !== null) return `; ${loss}`;
+  if (volume === undefined || volume.bound) return '';
+  const name = databaseName(observed.resource);
+  const claim = liveChild(observed, 'PersistentVolumeClaim', name);
+  const told = observed.tellings?.get(claim?.metadata.uid ?? '');
+  const why = told === undefined ? '' : `: ${told.reason}: ${told.message}`;
+  const { storage } = observed.resource.spec.database;
+  const size = isLarger(volume.requested, storage)
+    ? `; it asks for ${volume.requested}, not ${storage}, and Kubernetes changes no claim before it is bound: delete it, it holds no data and is made again`
+    : '';
+  return `; its volume claim ${name} is not bound${why}${size}`;
+}
+
+/** Whether the cache answers; null: as it was said before. */
+export function cacheReady(facts: ServiceFacts): Finding | null {
+  const state = cacheState(facts.observed);
+  if (state.external) return yes('ExternalCache', 'CACHE_URI_CUSTOM is used');
+  if (isStopping(facts, state)) return stopped(facts, 'the cache');
+  if (!state.ready) return serviceLeaving(facts.observed, 'cache') ?? notReady(facts, 'cache', state);
+  return yes('CacheAvailable', 'the cache is available');
+}
+
+function isStopping({ observed, off }: ServiceFacts, state: ServiceState): boolean {
+  return observed.resource.spec.suspend && (off || !state.ready);
+}
+
+/** Between "it ends" and "nothing runs" the former finding stands: a status word must not flicker on its way off. */
+function stopped({ off }: ServiceFacts, what: string): Finding | null {
+  return off ? no('SwitchedOff', `switched off: ${what} does not run, its data is kept`) : null;
+}
+
+const SERVICE_REASONS = {
+  database: { type: 'DatabaseReady', starting: 'DatabaseStarting', lost: 'DatabaseUnavailable' },
+  cache: { type: 'CacheReady', starting: 'CacheStarting', lost: 'CacheUnavailable' },
+} as const;
+
+/** That a data service is not ready, and why. */
+function notReady(
+  { observed, now }: ServiceFacts,
+  service: 'database' | 'cache',
+  state: ServiceState,
+): Finding {
+  const { starting, lost } = SERVICE_REASONS[service];
+  const isLost = isServiceLost(observed, service, state);
+  const what = isLost ? 'was ready and is not any more' : 'is not ready yet';
+  const [refused] = refusedServices(observed).get(service) ?? [];
+  if (refused !== undefined)
+    return no('Refused', `the ${service} ${what}: ${refused.resourcePath}: ${refused.message}`);
+  const why =
+    leavingTrouble(observed, service, now) ??
+    serviceTrouble(observed, service)?.message ??
+    (isLost ? lackOf(observed, service, state) : null);
+  const message = why === null ? `the ${service} ${what}` : `the ${service} ${what}: ${why}`;
+  return no(isLost ? lost : starting, message);
+}
+
+/** How a data service fares. */
+export function serviceState(observed: Observed, service: 'database' | 'cache'): ServiceState {
+  return service === 'database' ? databaseState(observed) : cacheState(observed);
+}
+
+/** Whether a data service that is not ready was ready before, and is not being changed. */
+export function isServiceLost(
+  observed: Observed,
+  service: 'database' | 'cache',
+  { updating }: ServiceState,
+): boolean {
+  return hasAnswered(observed, service) && !updating;
+}
+
+/** It was seen ready since it was last started; the status is all that remembers. */
+function hasAnswered({ resource }: Observed, service: 'database' | 'cache'): boolean {
+  const { type, lost } = SERVICE_REASONS[service];
+  const before = conditionOf(resource, type);
+  if (before === undefined || before.reason === 'ExternalDatabase' || before.reason === 'ExternalCache')
+    return false;
+  return isAnswering(before) || before.reason === lost || wasLeaving(before);
+}
+
+/** It was being deleted while its pod still answered: see serviceLeaving. */
+function wasLeaving({ status, reason }: Condition): boolean {
+  return status === 'Unknown' && (isHoldReason(reason) || reason === ('Reconciling' satisfies Reason));
+}
+
+/** Where there is no pod to tell anything. */
+function lackOf(observed: Observed, service: 'database' | 'cache', { stopped }: ServiceState): string | null {
+  const [kind, name] = serviceWorkload(observed.resource, service);
+  if (liveChild(observed, kind, name) === undefined) return `its ${kind} ${name} is missing`;
+  return stopped ? `its ${kind} ${name} asks for no pod` : null;
+}
+
+/** For Ready: what the condition of the service calls a start is called by what keeps it, if somebody can see to that. */
+export function serviceNotReady(
+  observed: Observed,
+  service: 'database' | 'cache',
+  finding: Finding | null,
+): Finding | false {
+  if (finding?.status !== 'False') return false;
+  const { starting, lost } = SERVICE_REASONS[service];
+  const isVague = finding.reason === starting || finding.reason === lost;
+  const reason = isVague ? serviceTrouble(observed, service)?.reason : null;
+  return reason ? no(reason, finding.message) : finding;
+}

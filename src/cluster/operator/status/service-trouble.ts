@@ -1,0 +1,86 @@
+import type { Reason } from '../../../domain/conditions/conditions.ts';
+import type { Culprit } from '../../../domain/conditions/failure-source.ts';
+import { cacheName, databaseName } from '../../../workloads/names.ts';
+import { liveChild, type Observed } from '../observed.ts';
+import { troubleOf } from '../pods/pod-trouble.ts';
+import { workloadState } from '../pods/workload-state.ts';
+import { reasonOfTrouble } from '../rollout/judge-rollout.ts';
+import { culpritOf, detailOf } from '../rollout/symptoms.ts';
+
+export type DataService = 'database' | 'cache';
+export const DATA_SERVICES: readonly DataService[] = ['database', 'cache'];
+
+/** Whether this is the database or the cache, and no component of the app. */
+export function isDataService(component: string): component is DataService {
+  return DATA_SERVICES.some((service) => service === component);
+}
+
+/** What keeps database or cache from becoming ready. */
+export interface ServiceTrouble {
+  /** What it is called, where somebody can see to it; null: it merely takes its time. */
+  readonly reason: Reason | null;
+  /** As the cluster tells it. */
+  readonly message: string;
+  /** Where it comes from. */
+  readonly culprit: Culprit;
+}
+
+/** Kind and name of what runs a data service. */
+export function serviceWorkload(
+  resource: Observed['resource'],
+  service: 'database' | 'cache',
+): readonly ['StatefulSet' | 'Deployment', string] {
+  return service === 'database'
+    ? ['StatefulSet', databaseName(resource)]
+    : ['Deployment', cacheName(resource)];
+}
+
+/** Why a data service is not ready: its controller's word, else what Events or its pod tell; null: nothing is known. */
+export function serviceTrouble(observed: Observed, service: 'database' | 'cache'): ServiceTrouble | null {
+  const [kind, name] = serviceWorkload(observed.resource, service);
+  const workload = liveChild(observed, kind, name);
+  const refusal = workload === undefined ? null : workloadState(workload).refusal;
+  const told = observed.tellings?.get(workload?.metadata.uid ?? '');
+  const refused = refusal ?? (told === undefined ? null : `${told.reason}: ${told.message}`);
+  if (refused !== null) {
+    const isRefusal = refusal !== null || told?.reason === 'FailedCreate';
+    const reason = isRefusal ? reasonOfTrouble({ reason: 'ReplicaFailure', text: refused }) : null;
+    const culprit = { component: service, kind, object: name, ...detailOf(refused) };
+    return { reason, message: refused, culprit };
+  }
+  const trouble = troubleOf(observed, service);
+  if (trouble === undefined) return null;
+  const { message, detail: text = '', restarts, exitCode } = trouble;
+  // A volume that is being made is no lack of room.
+  const reason = UNBOUND.test(text)
+    ? null
+    : reasonOfTrouble({
+        reason: trouble.reason,
+        text,
+        restarts,
+        ...(exitCode === undefined ? {} : { exitCode }),
+      });
+  return { reason, message, culprit: culpritOf(service, trouble) };
+}
+
+const UNBOUND = /unbound (?:immediate )?PersistentVolumeClaims|persistentvolumeclaim "[^"]*" not found/i;
+
+/** That data services do not answer yet, and what keeps the first of them, where that has a name. */
+export function lackOfServices(
+  observed: Observed,
+  services: readonly ('database' | 'cache')[],
+): { reason: Reason | null; message: string } {
+  const troubles = services.map((service) => {
+    const [kind, name] = serviceWorkload(observed.resource, service);
+    const missing =
+      liveChild(observed, kind, name) === undefined ? `its ${kind} ${name} is not there yet` : null;
+    const trouble = serviceTrouble(observed, service);
+    const why = trouble?.message ?? missing;
+    const message = `the ${service} is not ready yet${why === null ? '' : `: ${why}`}`;
+    return { reason: trouble?.reason ?? null, message };
+  });
+  return {
+    reason: troubles.find(({ reason }) => reason !== null)?.reason ?? null,
+    message: troubles.map(({ message }) => message).join('; '),
+  };
+}

@@ -1,0 +1,206 @@
+import type { RenderConfig } from '../../../contract/render/render-config.ts';
+import { type BuildStatus, MAX_BUILD_MESSAGE } from '../../../contract/resource/build.ts';
+import type { ManagedDeploymentStatus } from '../../../contract/resource/managed-deployment.ts';
+import { type Condition, isDataReady } from '../../../domain/conditions/conditions.ts';
+import { deploymentStatus } from '../../../domain/revision/states.ts';
+import { acceptedChanges } from '../act/learn-responses.ts';
+import type { Decision } from '../decide/decide.ts';
+import { volumeStatus } from '../decide/plan-volume.ts';
+import { fitsConnections, scalesOf, scalesSeen } from '../decide/scales.ts';
+import { asServed } from '../decide/services-in-use.ts';
+import { resolvedImage } from '../images/revision-image.ts';
+import type { Facts } from '../observe/facts.ts';
+import type { Failure } from '../observe/failure.ts';
+import type { Observed, ObservedResource } from '../observed.ts';
+import { imageOf, isSame, type Target } from '../rollout/target.ts';
+import { isPaused, shortened, toConditions } from './conditions.ts';
+import { findings } from './findings.ts';
+import { routeReady, routesSeen, servedUrl } from './route-state.ts';
+import { isOff } from './serving-findings.ts';
+import { nextFailures } from './status-failures.ts';
+
+export interface StatusInput {
+  readonly observed: Observed;
+  readonly decision: Decision;
+  readonly failures: readonly Failure[];
+  readonly config: RenderConfig;
+  readonly now: Date;
+}
+
+/**
+ * The whole status that follows from what was observed.
+ *
+ * `observedGeneration` is the Kubernetes one: what this status speaks of. `observedSpecGeneration` is the hub's
+ * generation in effect: it moves on when everything that the generation wants is there (until a revision is active,
+ * nothing older can be in effect, so it moves at once, unless what was active before is to come back). So "observed =
+ * wanted" means that the cluster runs what is wanted.
+ */
+export function deriveStatus({
+  observed,
+  decision,
+  failures,
+  config,
+  now,
+}: StatusInput): ManagedDeploymentStatus {
+  const { resource } = observed;
+  const before = resource.status ?? {};
+  const activeRevision = nextActive(before, observed, decision);
+  const facts: Facts = {
+    observed: { ...observed, resource: asServed(observed) },
+    decision,
+    failures,
+    now,
+    paused: isPaused(resource),
+    off: isOff(observed),
+    activeRevision,
+    route: routeReady(observed, config),
+  };
+  const found = findings(facts);
+  const conditions = toConditions(found, resource, now);
+  const url = servedUrl(observed, config);
+  const accepted = acceptedChanges(observed);
+  const routes = routesSeen(observed, config);
+  const rollout = nextRollout(before, decision, facts);
+  const volume = volumeStatus(observed, failures);
+  const failed = nextFailures(before, observed, decision, activeRevision);
+  const inEffect = isThere(facts, conditions) || (activeRevision === undefined && !mayHaveServed(facts));
+  const { generation, failed: known } = resource.spec;
+  const formerly = before.observedSpecGeneration ?? known?.observedGeneration ?? generation;
+  return {
+    observedGeneration: resource.metadata.generation,
+    observedSpecGeneration: inEffect ? generation : formerly,
+    status: statusWord(facts, conditions),
+    suspended: facts.off,
+    conditions,
+    ...(activeRevision === undefined ? {} : { activeRevision }),
+    ...failed,
+    ...(decision.symptoms.records.length === 0 ? {} : { symptoms: [...decision.symptoms.records] }),
+    ...(rollout === undefined ? {} : { rollout }),
+    ...nextAwaiting(decision),
+    ...resolvedImage(observed),
+    ...(observed.build === undefined ? {} : { build: told(observed.build) }),
+    ...(volume === undefined ? {} : { volume }),
+    dataImages: decision.dataImages,
+    ...(accepted.length === 0 ? {} : { acceptedChanges: accepted }),
+    components: [...decision.components],
+    ...(url === null ? {} : { url }),
+    ...(routes === undefined ? {} : { routes }),
+  };
+}
+
+/** In it may be what a scheduler or a webhook says, of any length: longer than this the whole status would be refused. */
+function told(build: BuildStatus): BuildStatus {
+  const { message } = build;
+  return message === undefined ? build : { ...build, message: shortened(message, MAX_BUILD_MESSAGE) };
+}
+
+/**
+ * The active revision moves when every component was seen to run the target, and its templates are stored. One that was
+ * brought back although no status told of it is as active as it was.
+ */
+function nextActive(
+  before: ManagedDeploymentStatus,
+  observed: Observed,
+  { target, verdict }: Decision,
+): ManagedDeploymentStatus['activeRevision'] {
+  const { resource } = observed;
+  const { activeRevision } = before;
+  const complete = verdict.kind === 'complete' && target.store === null;
+  const arrived = target.kind === 'rollout' && complete;
+  const isBack = target.kind === 'restored' && verdict.kind === 'failed' && verdict.awaited === null;
+  if (
+    !(arrived || (isBack && activeRevision === undefined)) ||
+    target.revision === null ||
+    target.name === null
+  )
+    return withScales(activeRevision, resource, target, { complete, isBack });
+  const image = imageOf(target);
+  const scales = isBack
+    ? target.served?.scales
+    : isOfSpec(resource, target)
+      ? scalesOf(resource, target)
+      : scalesSeen(observed, target);
+  return {
+    ...target.revision,
+    templates: target.name,
+    ...(image === undefined ? {} : { image }),
+    ...(scales === undefined ? {} : { scales }),
+  };
+}
+
+/** Another number of the same pods is in effect. Of components that the spec has no more, it is what it was. */
+function withScales(
+  active: ManagedDeploymentStatus['activeRevision'],
+  resource: ObservedResource,
+  target: Target,
+  { complete, isBack }: { complete: boolean; isBack: boolean },
+): ManagedDeploymentStatus['activeRevision'] {
+  if (active === undefined) return undefined;
+  if (complete && target.kind === 'active' && isOfSpec(resource, target)) {
+    return { ...active, scales: scalesOf(resource, target) };
+  }
+  const isBackAsWanted =
+    isBack && target.heldUntil === null && fitsConnections(resource, target.templates ?? {});
+  return isBackAsWanted ? { ...active, scales: { ...active.scales, ...scalesOf(resource, target) } } : active;
+}
+
+/** The numbers of pods in the spec are meant for what runs, and not for something newer that waits. */
+function isOfSpec({ spec }: ObservedResource, { revision, heldUntil, awaits }: Target): boolean {
+  return heldUntil === null && awaits === null && revision !== null && isSame(revision, spec.revision);
+}
+
+function nextRollout(
+  before: ManagedDeploymentStatus,
+  { target, startedAt, templatesAt }: Decision,
+  { paused }: Facts,
+): ManagedDeploymentStatus['rollout'] {
+  if (startedAt === null || target.revision === null || target.name === null) return undefined;
+  if (before.rollout?.templates !== target.name && paused) return before.rollout;
+  const since = templatesAt === null ? {} : { templatesAt };
+  return { ...target.revision, templates: target.name, startedAt, ...since };
+}
+
+function nextAwaiting({
+  target: { awaits },
+  awaitingSince,
+  verdict,
+}: Decision): Pick<ManagedDeploymentStatus, 'awaiting'> {
+  if (awaits === null || awaitingSince === null || verdict.kind === 'failed') return {};
+  const { id, number } = awaits;
+  return { awaiting: { ...(id === undefined ? { number } : { id, number }), since: awaitingSince } };
+}
+
+/** No status tells of it, but a revision before the wanted one was active, and comes back first. */
+function mayHaveServed({ observed, decision }: Facts): boolean {
+  return decision.target.kind === 'restored' || observed.resource.spec.failed?.activeRevision !== undefined;
+}
+
+/** Everything that this generation wants is there, be it nothing. */
+function isThere({ observed, decision, failures, off }: Facts, conditions: readonly Condition[]): boolean {
+  if (conditions.some(({ type, status }) => type === 'Ready' && status === 'True')) return true;
+  const { plan, verdict } = decision;
+  const atRest = plan.actions.length + plan.waiting.length + failures.length === 0;
+  const dataReady = isDataReady(conditions);
+  return (
+    observed.resource.spec.build === undefined &&
+    atRest &&
+    verdict.kind === 'idle' &&
+    (observed.resource.spec.suspend ? off : dataReady)
+  );
+}
+
+/** There is something to run, or soon will be. */
+function isRunnable({ spec: { revision, build } }: ObservedResource): boolean {
+  return revision.image !== undefined || build !== undefined;
+}
+
+function statusWord({ observed, off, activeRevision }: Facts, conditions: readonly Condition[]): string {
+  return deploymentStatus({
+    deleting: observed.resource.spec.deletion !== undefined,
+    watched: true,
+    observed: true,
+    hasRunnableRevision: isRunnable(observed.resource) || activeRevision !== undefined,
+    observedOff: off,
+    dataReady: isDataReady(conditions),
+  });
+}

@@ -1,0 +1,125 @@
+import type { Reason } from '../../../domain/conditions/conditions.ts';
+import { isKubeError } from '../../kube/client/errors.ts';
+import { controllerOf } from '../../kube/client/object.ts';
+import { resourceOf } from '../../kube/client/resources.ts';
+import type { Outcome } from '../../kube/queue/controller.ts';
+import type { Identity } from '../access/identity.ts';
+import { assertMayAct } from '../act/leadership-fence.ts';
+import { childKindOf } from '../kinds.ts';
+import type { Remembered } from '../memory.ts';
+import type { Observed } from '../observed.ts';
+import type { ReconcilerOptions } from '../reconciler-options.ts';
+import { SHORTEST_PAUSE_MS, staleOutcome } from '../requeue.ts';
+import { conditionOf } from './conditions.ts';
+import { nextOverdue, resourceHolds } from './deletion-holds.ts';
+import { readHolds, readsDueAt } from './deletion-reads.ts';
+import { leavingStatus, refusedStatus, unreadableStatus } from './inactive-status.ts';
+import { reportStatus } from './report-status.ts';
+
+/** Resources for which nothing is done: that is told, and when to look again. */
+
+/** Between two checks of an identity that is refused: events of the other resource come at once. */
+const COPY_PAUSE_MS = 30_000;
+/** The same while the listener may be about to claim it: its record is a Secret, and no Secret is watched. */
+const FRESH_PAUSE_MS = 2_000;
+const FRESH_MS = 60_000;
+
+/** What keeps a resource from its end is read again after so long, where no cache would tell that it has changed. */
+const HOLDS_PAUSE_MS = 30_000;
+
+/**
+ * Nothing is done for what is being deleted; the garbage collector has its own say. What blocks it is told. Where the API
+ * server takes no status of it (see refuseSpec), nothing is told either.
+ */
+export async function tellLeaving(
+  observed: Observed,
+  options: ReconcilerOptions,
+  remembered: Remembered,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { resource } = observed;
+  const now = options.clock.date();
+  const cached = resourceHolds(observed, now);
+  const readsAt = cached.length > 0 ? null : readsDueAt(observed);
+  const areDue = readsAt !== null && readsAt <= now.getTime();
+  const holds = areDue ? await readHolds(observed, options.client, signal) : cached;
+  const status = leavingStatus(resource, holds, now);
+  try {
+    const { stale } = await reportStatus(resource, status, options, remembered, { signal, atOnce: true });
+    if (stale) return staleOutcome();
+  } catch (error) {
+    if (!isKubeError(error, 'invalid')) throw error;
+  }
+  const nextReads = readsAt === null ? undefined : areDue ? now.getTime() + HOLDS_PAUSE_MS : readsAt;
+  const times = [nextReads, nextOverdue(observed, now.getTime())].filter((time) => time !== undefined);
+  if (times.length === 0) return { kind: 'settled' };
+  return { kind: 'requeue', afterMs: Math.max(SHORTEST_PAUSE_MS, Math.min(...times) - now.getTime()) };
+}
+
+/**
+ * Nothing is made for a resource that may not use its identity. What it ran with it before is removed, so that the
+ * selectors of the rightful one do not match it; volumes, Secrets and stored templates stay.
+ */
+export async function refuseIdentity(
+  observed: Observed,
+  { reason, message }: Extract<Identity, { kind: 'refused' }>,
+  options: ReconcilerOptions,
+  remembered: Remembered,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { resource } = observed;
+  const now = options.clock.date();
+  const status = refusedStatus(resource, reason, message, now);
+  const { stale } = await reportStatus(resource, status, options, remembered, { signal, atOnce: true });
+  if (stale) return staleOutcome();
+  await withdraw(observed, options, signal);
+  const since = Date.parse(conditionOf(resource, 'Ready')?.lastTransitionTime ?? '');
+  const isFresh = Number.isNaN(since) || now.getTime() - since < FRESH_MS;
+  return { kind: 'requeue', afterMs: isFresh ? FRESH_PAUSE_MS : COPY_PAUSE_MS };
+}
+
+/** Removes what this resource owns and what its rightful holder would select. */
+async function withdraw(
+  { resource, children }: Observed,
+  { client, view, mayAct }: ReconcilerOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const child of children.values()) {
+    const { name, namespace, uid, deletionTimestamp } = child.metadata;
+    const isOwn = controllerOf(child)?.uid === resource.metadata.uid;
+    if (!isOwn || deletionTimestamp !== undefined || childKindOf(child.kind)?.removable !== true) continue;
+    assertMayAct({ signal, mayAct });
+    try {
+      const at = { name, ...(namespace === undefined ? {} : { namespace }) };
+      await client.delete(resourceOf(child), at, { uid, propagationPolicy: 'Background', signal });
+      view.noteDelete(child);
+    } catch (error) {
+      if (!isKubeError(error, 'not_found', 'conflict')) throw error;
+    }
+  }
+}
+
+/**
+ * The CRD lets through what this version cannot read: said in the status, tried again when somebody changes it. Each event
+ * of what runs is a look all the same, and is told. Where an earlier CRD let through so much that the API server takes no
+ * status of it either, an Event says it.
+ */
+export async function refuseSpec(
+  observed: Observed,
+  problems: string,
+  options: ReconcilerOptions,
+  remembered: Remembered,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const message = `the spec is not valid: ${problems}`;
+  const status = unreadableStatus(observed, message, options.clock.date());
+  const { resource } = observed;
+  try {
+    const { stale } = await reportStatus(resource, status, options, remembered, { signal, atOnce: true });
+    if (stale) return staleOutcome();
+  } catch (error) {
+    if (!isKubeError(error, 'invalid')) throw error;
+    options.events.record(resource, 'Warning', 'Refused' satisfies Reason, message);
+  }
+  return { kind: 'terminal', error: new Error(`failed to read the spec: ${problems}`) };
+}

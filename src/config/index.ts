@@ -1,0 +1,157 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { delimiter } from 'node:path';
+import { nodeName } from './builder-settings.ts';
+import { buildsOf } from './builds.ts';
+import { parseEncryptionKeys } from './encryption-keys.ts';
+import { imagesOf, isRegistryInsecure } from './image-settings.ts';
+import { platformHostsOf } from './platform-hosts.ts';
+import { parseRate, rateOfKeys } from './rates.ts';
+import { renderingOf } from './rendering.ts';
+import type { Setting } from './setting.ts';
+import { parseSettings, SETTINGS, type Settings } from './settings.ts';
+import { tracesOf } from './telemetry-settings.ts';
+import { describeUnknown, unknownSettings } from './unknown-settings.ts';
+
+// The one door to the settings, and the only reader of process.env: config/ holds the parts.
+export { ConfigError } from './config-error.ts';
+export { SETTINGS, type SettingHelp, settingHelps } from './settings.ts';
+export { describeUnknown } from './unknown-settings.ts';
+
+/** Where a pod finds its own namespace. */
+const IN_CLUSTER_NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
+
+/** The registry of the platform. */
+function registryOf(settings: Settings) {
+  return {
+    registry: settings.BERTH_REGISTRY ?? null,
+    registrySigningKeys: settings.BERTH_REGISTRY_SIGNING_KEY ?? null,
+    pushTokenSeconds: settings.BERTH_PUSH_TOKEN_SECONDS,
+    registryInsecure: isRegistryInsecure(settings),
+  };
+}
+
+/** The whole configuration, parsed once at start. */
+export interface Config extends ReturnType<typeof loadConfig> {}
+
+/**
+ * Reads the configuration from the environment.
+ * @throws ConfigError that names every wrong setting at once
+ */
+export function loadConfig(environment: NodeJS.ProcessEnv = process.env) {
+  const settings = parseSettings(environment);
+  const inCluster = environment['KUBERNETES_SERVICE_HOST'] !== undefined;
+  const kubeconfig = settings.BERTH_KUBECONFIG ?? settings.KUBECONFIG ?? null;
+  const podNamespace = existsSync(IN_CLUSTER_NAMESPACE)
+    ? readFileSync(IN_CLUSTER_NAMESPACE, 'utf8').trim()
+    : null;
+  return {
+    databaseUrl: settings.DATABASE_URL ?? null,
+    allowRlsBypass: settings.BERTH_ALLOW_RLS_BYPASS ?? null,
+    databasePool: settings.BERTH_DATABASE_POOL,
+    host: settings.BERTH_HOST,
+    port: settings.BERTH_PORT,
+    metricsPort: settings.BERTH_METRICS_PORT,
+    publicUrl: settings.BERTH_PUBLIC_URL ?? null,
+    platformHosts: platformHostsOf(settings),
+    appDomain: settings.BERTH_APP_DOMAIN ?? null,
+    hosting: settings.BERTH_HOSTING,
+    policyFile: settings.BERTH_POLICY ?? null,
+    encryptionKeys: parseEncryptionKeys(settings.BERTH_ENCRYPTION_KEYS),
+    lostEncryptionKeys: settings.BERTH_LOST_ENCRYPTION_KEYS,
+    bootstrapApiKey: settings.BERTH_BOOTSTRAP_API_KEY ?? null,
+    bootstrapTenant: settings.BERTH_BOOTSTRAP_TENANT,
+    ...registryOf(settings),
+    rateLimits: {
+      perKey: rateOfKeys(settings.BERTH_RATE_LIMIT, settings.BERTH_HOSTING),
+      failures: parseRate(settings.BERTH_AUTH_FAILURE_LIMIT),
+      webhooks: parseRate(settings.BERTH_WEBHOOK_LIMIT),
+    },
+    trustProxy: settings.BERTH_TRUST_PROXY,
+    migrationWaitSeconds: settings.BERTH_MIGRATION_WAIT_SECONDS,
+    deletionGraceSeconds: settings.BERTH_DELETION_GRACE,
+    repoPollSeconds: settings.BERTH_REPO_POLL_SECONDS,
+    gitAllowPrivate: settings.BERTH_GIT_ALLOW_PRIVATE ?? false,
+    leaseSeconds: settings.BERTH_LEASE_SECONDS,
+    tracing:
+      settings.BERTH_TRACING_URL === undefined
+        ? null
+        : { url: settings.BERTH_TRACING_URL, token: settings.BERTH_TRACING_TOKEN ?? null },
+    hubUrl: settings.BERTH_HUB_URL ?? null,
+    hubCaFile: settings.BERTH_HUB_CA ?? null,
+    listenerId: settings.BERTH_LISTENER_ID,
+    listenerKey: settings.BERTH_LISTENER_KEY ?? null,
+    listenerKubeconfig: settings.BERTH_LISTENER_KUBECONFIG ?? kubeconfig,
+    operatorKubeconfig: settings.BERTH_OPERATOR_KUBECONFIG ?? kubeconfig,
+    inCluster,
+    /** For exec plugins of kubeconfigs, the in-cluster address and the proxy on the way to the hub. */
+    clusterEnvironment: environment,
+    namespace: settings.BERTH_NAMESPACE ?? podNamespace ?? 'berth-system',
+    namespaces: settings.BERTH_NAMESPACES,
+    identity: `${hostname()}_${process.pid}_${Date.now().toString(36)}`,
+    logLevel: settings.BERTH_LOG_LEVEL,
+    /** To be warned of: misspelt, or of another version. */
+    unknownSettings: unknownSettings(environment, Object.keys(SETTINGS)),
+    traces: tracesOf(settings),
+    rendering: renderingOf(settings),
+    builds: buildsOf(settings),
+    images: imagesOf(settings),
+  };
+}
+
+/** The settings as lines `NAME=value`, secrets masked; what `berth config` prints. */
+export function describeConfig(environment: NodeJS.ProcessEnv = process.env): string[] {
+  const settings: Record<string, unknown> = parseSettings(environment);
+  const unknown = unknownSettings(environment, Object.keys(SETTINGS));
+  const lines = Object.entries(SETTINGS).map(([name, setting]: [string, Setting]) => {
+    const value = settings[name];
+    if (value === undefined || (Array.isArray(value) && value.length === 0))
+      return `# ${name} is not set: ${setting.help}`;
+    return `${name}=${setting.secret ? '**********' : String(value)}`;
+  });
+  return [...lines, ...unknown.map((setting) => `# ${describeUnknown(setting)}`)];
+}
+
+/** What the steps of a build read, in their Job. */
+export function buildStepSettings(environment: NodeJS.ProcessEnv = process.env) {
+  const settings = parseSettings(environment);
+  return {
+    allowPrivate: settings.BERTH_GIT_ALLOW_PRIVATE ?? false,
+    caFile: settings.BERTH_BUILD_CA ?? null,
+    baseImages: { node: settings.BERTH_BUILD_NODE_IMAGE, python: settings.BERTH_BUILD_PYTHON_IMAGE },
+    terminationLog: settings.BERTH_TERMINATION_LOG,
+    path: environment['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+  };
+}
+
+/** What `berth builder` reads, beside what every role does. */
+export function builderSettings(environment: NodeJS.ProcessEnv = process.env) {
+  const settings = parseSettings(environment);
+  const { path, caFile } = buildStepSettings(environment);
+  return {
+    caFile,
+    unsandboxed: settings.BERTH_BUILDER_UNSANDBOXED ?? false,
+    kubeconfig: settings.BERTH_BUILDER_KUBECONFIG ?? settings.BERTH_KUBECONFIG ?? settings.KUBECONFIG ?? null,
+    namespace: settings.BERTH_BUILD_NAMESPACE,
+    node: settings.BERTH_BUILDER_NODE ?? nodeName(),
+    capacity: settings.BERTH_BUILDER_CAPACITY,
+    folder: settings.BERTH_BUILDER_FOLDER ?? null,
+    path: [settings.BERTH_BUILDER_PATH, path].filter((part) => part !== undefined).join(delimiter),
+    host: settings.BERTH_BUILDER_HOST,
+    port: settings.BERTH_BUILDER_PORT,
+    clientCaFile: settings.BERTH_BUILDER_CLIENT_CA ?? null,
+  };
+}
+export type BuilderSettings = ReturnType<typeof builderSettings>;
+
+/** Name of the setting that the listener's kubeconfig comes from; where none is set, the one to advise. */
+export function listenerKubeconfigSetting(environment: NodeJS.ProcessEnv = process.env): string {
+  const settings = ['BERTH_LISTENER_KUBECONFIG', 'BERTH_KUBECONFIG'];
+  return settings.find((name) => Boolean(environment[name])) ?? 'KUBECONFIG';
+}
+
+/** What API users set, for `berth deployments` and `berth revisions`. Nothing else of the environment is looked at. */
+export function clientSettings(environment: NodeJS.ProcessEnv = process.env) {
+  const { BERTH_URL: url, BERTH_API_KEY: apiKey, BERTH_TENANT_ID: tenantId } = environment;
+  return { url, apiKey, tenantId };
+}

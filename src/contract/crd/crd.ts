@@ -1,0 +1,323 @@
+import { CONDITION_TYPES } from '../../domain/conditions/conditions.ts';
+import { IMAGE_ID_PATTERN, IMAGE_PATTERN, REPOSITORY_PATTERN } from '../../domain/kubernetes/image.ts';
+import { MAX_QUANTITY_LENGTH } from '../../domain/kubernetes/quantity.ts';
+import { COMPONENTS, RESOURCE_LIMITS } from '../../domain/resource-spec/resource-spec.ts';
+import {
+  MANAGED_DEPLOYMENT,
+  MAX_APP_NAME,
+  managedDeploymentSpecSchema,
+  managedDeploymentStatusSchema,
+} from '../resource/managed-deployment.ts';
+import { type StructuralSchema, toStructuralSchema, type ValidationRule } from './structural-schema.ts';
+
+/** The CustomResourceDefinition, made from the zod schemas; `npm run crds` writes it to crds/. */
+
+/** Once set, a field stays as it is. */
+function immutableOnceSet(field: string): ValidationRule {
+  return {
+    rule: `!has(oldSelf.${field}) || (has(self.${field}) && self.${field} == oldSelf.${field})`,
+    message: `${field} cannot be changed`,
+  };
+}
+
+const VOLUME_SOURCES = [
+  'configMap',
+  'secret',
+  'emptyDir',
+  'persistentVolumeClaim',
+  'nfs',
+  'projected',
+  'downwardAPI',
+  'csi',
+];
+
+const NOT_NAMED_APP: ValidationRule = {
+  rule: "self.name != 'app'",
+  message: 'the name app is the app container’s own',
+};
+
+/** No policy allows more. What a policy of less is to a custom resource: docs/decisions/0044-policy-for-custom-resources.md. */
+function atMost(most: string): ValidationRule {
+  return {
+    rule: `!isQuantity(self) || quantity(self).compareTo(quantity('${most}')) <= 0`,
+    message: `must be at most ${most}`,
+  };
+}
+
+/** As domain/kubernetes/limits.ts: a limit of 0 is no limit to a kubelet. */
+const MORE_THAN_ZERO: ValidationRule = {
+  rule: "!isQuantity(self) || quantity(self).isGreaterThan(quantity('0'))",
+  message: 'must be more than 0: Kubernetes reads 0 as no limit',
+};
+
+/** The same of a map of limits, where 0 of an extended resource is no device. Other sizes of huge pages the operator checks. */
+const LIMITS_MORE_THAN_ZERO: ValidationRule = {
+  rule: "['cpu', 'memory', 'ephemeral-storage', 'hugepages-2Mi', 'hugepages-1Gi'].all(name, !(name in self) || !isQuantity(self[name]) || quantity(self[name]).isGreaterThan(quantity('0')))",
+  message:
+    'limits of cpu, memory, ephemeral-storage and huge pages must be more than 0: Kubernetes reads 0 as no limit',
+};
+
+/** As domain/kubernetes/image.ts, without its longest name and its digests. */
+const IMAGE_REFERENCE: ValidationRule = {
+  rule: `self.matches(r'${IMAGE_PATTERN}') && !self.matches(r'${IMAGE_ID_PATTERN}')`,
+  message: 'must be an image reference, [registry/]name[:tag][@digest], and not the id of an image',
+};
+
+/** Where containers of Berth's own have their sizes. */
+const SIZED = [...COMPONENTS.map((component) => `components.${component}`), 'database', 'cache'];
+const SIZES = SIZED.flatMap((part) =>
+  ['requests', 'limits'].flatMap((list): [string, ValidationRule[]][] => {
+    const positive = list === 'limits' ? [MORE_THAN_ZERO] : [];
+    return [
+      [`spec.${part}.resources.${list}.cpu`, [atMost(String(RESOURCE_LIMITS.cpu)), ...positive]],
+      [`spec.${part}.resources.${list}.memory`, [atMost(`${RESOURCE_LIMITS.memoryMb}Mi`), ...positive]],
+    ];
+  }),
+);
+
+/** Size to which storage may be lowered; empty: not known, so it may not. */
+const CAPACITY =
+  "(has(self.status) && has(self.status.volume) ? (has(self.status.volume.capacity) ? self.status.volume.capacity : self.status.volume.requested) : '')";
+
+/** Storage below the capacity that is accepted again; empty: there is none. */
+const FORMER =
+  "(has(self.status) && has(self.status.volume) && has(self.status.volume.former) ? self.status.volume.former : '')";
+
+/**
+ * Of recorded ones the API guards it; here it would keep the listener from putting an edit by hand back. An expansion that is
+ * refused or not finished may be lowered to the capacity, and to the storage before, which the status has: a writer of the
+ * spec cannot set it.
+ */
+const MAY_NOT_SHRINK: ValidationRule = {
+  rule: [
+    'has(self.spec.deploymentId)',
+    '!isQuantity(oldSelf.spec.database.storage)',
+    '!isQuantity(self.spec.database.storage)',
+    'quantity(self.spec.database.storage).compareTo(quantity(oldSelf.spec.database.storage)) >= 0',
+    `(isQuantity(${CAPACITY}) && quantity(self.spec.database.storage).compareTo(quantity(${CAPACITY})) >= 0)`,
+    `(isQuantity(${FORMER}) && quantity(self.spec.database.storage).compareTo(quantity(${FORMER})) == 0)`,
+  ].join(' || '),
+  message: 'database.storage may grow, never shrink',
+  messageExpression: `'database.storage may grow, never shrink' + (${CAPACITY} != '' ? ': the volume has ' + ${CAPACITY} : '')`,
+};
+
+/** Where the API takes an image reference, by the same grammar; what more an image must be, the operator checks. */
+const IMAGES = [
+  'spec.revision.image',
+  'spec.database.image',
+  'spec.podTemplate.initContainers.items.image',
+  'spec.podTemplate.sidecars.items.image',
+];
+
+/** Rules across fields and over time, by path; `items` steps into a list. */
+const RULES: Readonly<Record<string, readonly ValidationRule[]>> = {
+  '': [
+    {
+      rule: `self.metadata.name.size() <= ${MAX_APP_NAME} && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')`,
+      message: `metadata.name must be a DNS label of at most ${MAX_APP_NAME} characters that starts with a letter: other names are made from it`,
+    },
+    MAY_NOT_SHRINK,
+  ],
+  spec: [
+    { rule: 'self.source == oldSelf.source', message: 'source cannot be changed' },
+    // Selectors are made of it, or of the uid where it is absent.
+    {
+      rule: 'has(self.deploymentId) == has(oldSelf.deploymentId) && (!has(self.deploymentId) || self.deploymentId == oldSelf.deploymentId)',
+      message: 'deploymentId cannot be changed',
+    },
+    immutableOnceSet('tenantId'),
+  ],
+  ...Object.fromEntries(
+    COMPONENTS.map((component) => [
+      `spec.components.${component}.scale`,
+      [{ rule: 'self.min <= self.max', message: 'min must not be more than max' }],
+    ]),
+  ),
+  ...Object.fromEntries(SIZES),
+  ...Object.fromEntries(IMAGES.map((path) => [path, [IMAGE_REFERENCE]])),
+  'spec.build.repository': [
+    {
+      rule: `self.matches(r'${REPOSITORY_PATTERN}') && !self.matches(r'${IMAGE_ID_PATTERN}')`,
+      message: 'must be a repository of a registry, without tag and digest',
+    },
+  ],
+  'spec.podTemplate.initContainers.items.resources.limits': [LIMITS_MORE_THAN_ZERO],
+  'spec.podTemplate.sidecars.items.resources.limits': [LIMITS_MORE_THAN_ZERO],
+  'spec.database.storage': [
+    atMost(`${RESOURCE_LIMITS.storageGi}Gi`),
+    {
+      rule: "isQuantity(self) && quantity(self).isGreaterThan(quantity('0'))",
+      message: 'storage must be more than 0',
+    },
+  ],
+  'spec.routing.url': [
+    {
+      // What more a URL must be, the operator looks at.
+      rule: "self.matches('^(?i:https):[^@?#*\\\\s]+$')",
+      message: 'url must be an https URL without user, query and wildcard',
+    },
+  ],
+  'spec.podTemplate.volumes.items': [
+    {
+      rule: `[${VOLUME_SOURCES.map((source) => `has(self.${source})`).join(', ')}].filter(given, given).size() <= 1`,
+      message: 'a volume has at most one source',
+    },
+  ],
+  'spec.podTemplate.initContainers.items': [NOT_NAMED_APP],
+  'spec.podTemplate.sidecars.items': [NOT_NAMED_APP],
+};
+
+/** A field of an object that is Kubernetes' own is typed only where a rule needs it. */
+const SIZE_LIMIT: StructuralSchema = {
+  description: 'Size limit, as a Kubernetes quantity.',
+  type: 'string',
+  maxLength: MAX_QUANTITY_LENGTH,
+  'x-kubernetes-validations': [MORE_THAN_ZERO],
+};
+
+/** How lists and maps merge in server-side apply, by path. */
+const MERGING: Readonly<Record<string, StructuralSchema>> = {
+  // One writer decides all of spec: without this, a field that somebody added survives a forced apply.
+  spec: { 'x-kubernetes-map-type': 'atomic' },
+  'status.conditions': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] },
+  'status.components': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] },
+};
+
+function at(schema: StructuralSchema, path: string): StructuralSchema {
+  let found: StructuralSchema | undefined = schema;
+  for (const step of path === '' ? [] : path.split('.')) {
+    found = step === 'items' ? found?.items : found?.properties?.[step];
+  }
+  if (found === undefined) throw new Error(`failed to make the CRD: its schema has no ${path}`);
+  return found;
+}
+
+function openApiSchema(): StructuralSchema {
+  const schema: StructuralSchema = {
+    description:
+      'An application that Berth runs: its components, database and cache. Written by the listener from a record of the API, or by hand.',
+    type: 'object',
+    required: ['spec'],
+    properties: {
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      metadata: { type: 'object' },
+      spec: toStructuralSchema(managedDeploymentSpecSchema),
+      status: toStructuralSchema(managedDeploymentStatusSchema),
+    },
+  };
+  at(schema, 'spec.podTemplate.volumes.items.emptyDir').properties = { sizeLimit: SIZE_LIMIT };
+  for (const [path, rules] of Object.entries(RULES)) {
+    const target = at(schema, path);
+    target['x-kubernetes-validations'] = [...(target['x-kubernetes-validations'] ?? []), ...rules];
+  }
+  for (const [path, merging] of Object.entries(MERGING)) Object.assign(at(schema, path), merging);
+  return schema;
+}
+
+function condition(type: string, field: 'status' | 'reason' = 'status'): string {
+  return `.status.conditions[?(@.type=="${type}")].${field}`;
+}
+
+/** Columns of `kubectl get mdep`; those of a priority only with `-o wide`. */
+const COLUMNS = [
+  {
+    name: 'Revision',
+    type: 'integer',
+    jsonPath: '.spec.revision.number',
+    description: 'The desired revision.',
+  },
+  {
+    name: 'Active',
+    type: 'integer',
+    jsonPath: '.status.activeRevision.number',
+    description: 'The active revision: every component was observed to run it.',
+  },
+  { name: 'Ready', type: 'string', jsonPath: condition('Ready'), description: CONDITION_TYPES.Ready },
+  { name: 'Serving', type: 'string', jsonPath: condition('Serving'), description: CONDITION_TYPES.Serving },
+  {
+    name: 'Status',
+    type: 'string',
+    jsonPath: '.status.status',
+    description: 'AWAITING_DELETE, UNUSED, AWAITING_DATABASE or READY.',
+  },
+  {
+    name: 'Reason',
+    type: 'string',
+    jsonPath: condition('Ready', 'reason'),
+    description: 'Reason of the condition Ready. kubectl describe shows the message.',
+  },
+  {
+    name: 'URL',
+    type: 'string',
+    jsonPath: '.status.url',
+    description: 'The URL of the app, if the route exists.',
+  },
+  { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  { name: 'Name in API', type: 'string', jsonPath: '.spec.displayName', priority: 1 },
+  { name: 'Source', type: 'string', jsonPath: '.spec.source', priority: 1 },
+  {
+    name: 'Image',
+    type: 'string',
+    jsonPath: '.status.activeRevision.image',
+    description: 'The image of the active revision.',
+    priority: 1,
+  },
+  {
+    name: 'Rollout',
+    type: 'string',
+    jsonPath: condition('Progressing', 'reason'),
+    description: 'The state of the current or last rollout.',
+    priority: 1,
+  },
+  {
+    name: 'Paused',
+    type: 'string',
+    jsonPath: condition('Paused'),
+    description: CONDITION_TYPES.Paused,
+    priority: 1,
+  },
+  {
+    name: 'Restorable until',
+    type: 'string',
+    jsonPath: '.spec.deletion.restorableUntil',
+    description:
+      'While the deployment is being deleted: the end of the grace period, until which it can be restored.',
+    priority: 1,
+  },
+];
+
+/** File below the repository's root that holds the generated CRD. */
+export const CRD_FILE = `crds/${MANAGED_DEPLOYMENT.group}_${MANAGED_DEPLOYMENT.plural}.yaml`;
+
+/** The CustomResourceDefinition of ManagedDeployment as a Kubernetes object. */
+export function customResourceDefinition() {
+  const { group, version, kind, plural, singular, shortName } = MANAGED_DEPLOYMENT;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      names: {
+        kind,
+        listKind: `${kind}List`,
+        plural,
+        singular,
+        shortNames: [shortName],
+        categories: ['all', 'berth'],
+      },
+      scope: 'Namespaced',
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: COLUMNS,
+          schema: { openAPIV3Schema: openApiSchema() },
+        },
+      ],
+    },
+  };
+}

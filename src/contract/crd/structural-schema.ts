@@ -1,0 +1,180 @@
+import { z } from 'zod';
+import { quantitySchema } from '../../domain/kubernetes/quantity.ts';
+
+/**
+ * zod → structural schema, as CustomResourceDefinitions want it.
+ *
+ * The API server takes OpenAPI v3.0 without much of what JSON Schema has. `CONSTRUCTS` says for each keyword what
+ * becomes of it; a keyword that is not in the table stops the generator, so nothing is lost unnoticed.
+ */
+
+/** One CEL rule of the API server. */
+export interface ValidationRule {
+  rule: string;
+  message: string;
+  /** A CEL expression that makes the message; `message` stands in where it fails. */
+  messageExpression?: string;
+}
+
+/** The part of `JSONSchemaProps` that the generator writes. */
+export interface StructuralSchema {
+  description?: string;
+  type?: string;
+  properties?: Record<string, StructuralSchema>;
+  additionalProperties?: StructuralSchema;
+  items?: StructuralSchema;
+  anyOf?: StructuralSchema[];
+  minimum?: number;
+  exclusiveMinimum?: boolean;
+  'x-kubernetes-validations'?: ValidationRule[];
+  [keyword: string]: unknown;
+}
+
+type JsonSchema = Record<string, unknown>;
+type Construct = (value: unknown, schema: JsonSchema) => Partial<StructuralSchema>;
+
+/** Most entries of a map that names no bound itself: CEL's cost estimate needs one. */
+const MAX_MAP_ENTRIES = 256;
+
+const drop: Construct = () => ({});
+
+function keep(keyword: string): Construct {
+  return (value) => ({ [keyword]: value });
+}
+
+/** zod bounds integers by what a double holds exactly; that bound says nothing to a reader. */
+function keepBound(keyword: string): Construct {
+  return (value) => (Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? {} : { [keyword]: value });
+}
+
+/** JSON Schema has a number here, OpenAPI v3.0 a flag beside `minimum`. */
+function exclusiveMinimum(value: unknown, schema: JsonSchema): Partial<StructuralSchema> {
+  const bound = Number(value);
+  return schema.type === 'integer' ? { minimum: bound + 1 } : { minimum: bound, exclusiveMinimum: true };
+}
+
+/** Alternatives must not carry a type: it is said once, outside. */
+function anyOf(value: unknown): Partial<StructuralSchema> {
+  const alternatives = (value as JsonSchema[]).map(convert);
+  const [type, ...others] = new Set(alternatives.map((alternative) => alternative.type));
+  if (type === undefined || others.length > 0) {
+    throw new Error('failed to make a structural schema: anyOf of several types');
+  }
+  return { type, anyOf: alternatives.map(({ type: _type, ...rest }) => rest) };
+}
+
+/** `false` is how zod says strict; the API server refuses it beside properties and drops unknown fields anyway. */
+function additionalProperties(value: unknown, schema: JsonSchema): Partial<StructuralSchema> {
+  if (value === false) return {};
+  return {
+    additionalProperties: convert(value as JsonSchema),
+    ...(schema.maxProperties === undefined ? { maxProperties: MAX_MAP_ENTRIES } : {}),
+  };
+}
+
+function properties(value: unknown): Partial<StructuralSchema> {
+  const entries = Object.entries(value as Record<string, JsonSchema>);
+  return { properties: Object.fromEntries(entries.map(([name, schema]) => [name, convert(schema)])) };
+}
+
+const QUANTITY_RULE: ValidationRule = {
+  rule: "isQuantity(self) && !quantity(self).isLessThan(quantity('0'))",
+  message: 'must be a Kubernetes quantity of at least 0, such as 500m or 2Gi',
+};
+
+/** What becomes of each keyword of JSON Schema. */
+const CONSTRUCTS: Readonly<Record<string, Construct>> = {
+  $schema: drop,
+  description: keep('description'),
+  type: keep('type'),
+  enum: keep('enum'),
+  const: (value) => ({ enum: [value] }),
+  default: keep('default'),
+  required: keep('required'),
+  pattern: keep('pattern'),
+  minLength: keep('minLength'),
+  maxLength: keep('maxLength'),
+  minItems: keep('minItems'),
+  maxItems: keep('maxItems'),
+  maxProperties: keep('maxProperties'),
+  minimum: keepBound('minimum'),
+  maximum: keepBound('maximum'),
+  exclusiveMinimum,
+  anyOf,
+  properties,
+  additionalProperties,
+  items: (value) => ({ items: convert(value as JsonSchema) }),
+  // Keys of maps cannot be checked by a structural schema; the operator checks them.
+  propertyNames: drop,
+  freeForm: drop,
+  quantity: () => ({ 'x-kubernetes-validations': [QUANTITY_RULE] }),
+};
+
+/** An object that Kubernetes itself defines: kept whole, checked by the operator and by the API server as part of a pod. */
+function freeForm({ description, type, default: fallback }: JsonSchema): StructuralSchema {
+  return {
+    ...(description === undefined ? {} : { description: String(description) }),
+    type: String(type),
+    ...(fallback === undefined ? {} : { default: fallback }),
+    'x-kubernetes-preserve-unknown-fields': true,
+  };
+}
+
+function convert(schema: JsonSchema): StructuralSchema {
+  // Maps of strings can be typed; free-form objects of fixed fields cannot without repeating Kubernetes' own schema.
+  if (schema.freeForm === true && schema.properties !== undefined) return freeForm(schema);
+  const converted: StructuralSchema = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    const construct = Object.hasOwn(CONSTRUCTS, keyword) ? CONSTRUCTS[keyword] : undefined;
+    if (construct === undefined) {
+      throw new Error(`failed to make a structural schema: no rule for the keyword "${keyword}"`);
+    }
+    Object.assign(converted, construct(value, schema));
+  }
+  return ordered(converted);
+}
+
+const ORDER = [
+  'description',
+  'type',
+  'default',
+  'enum',
+  'required',
+  'properties',
+  'additionalProperties',
+  'items',
+];
+
+/** What a reader looks for first stands first. */
+function ordered(schema: StructuralSchema): StructuralSchema {
+  const rank = (keyword: string) => (ORDER.indexOf(keyword) + ORDER.length + 1) % (ORDER.length + 1);
+  return Object.fromEntries(Object.entries(schema).sort(([a], [b]) => rank(a) - rank(b)));
+}
+
+/** Puts definitions where they are referred to: schemas that somebody gave an id (for an OpenAPI document) become such. */
+function inlined(value: unknown, definitions: Readonly<Record<string, unknown>>): unknown {
+  if (Array.isArray(value)) return value.map((item) => inlined(item, definitions));
+  if (value === null || typeof value !== 'object') return value;
+  const { $ref, $defs: _, ...rest } = value as JsonSchema;
+  const own = Object.fromEntries(
+    Object.entries(rest).map(([key, member]) => [key, inlined(member, definitions)]),
+  );
+  if (typeof $ref !== 'string') return own;
+  const { id: _id, ...target } = definitions[$ref.replace('#/$defs/', '')] as JsonSchema;
+  return { ...(inlined(target, definitions) as JsonSchema), ...own };
+}
+
+/**
+ * The structural schema of a zod schema, as what a client may send (defaults not yet filled in).
+ * @throws Error for a construct that structural schemas cannot say
+ */
+export function toStructuralSchema(schema: z.ZodType): StructuralSchema {
+  const document = z.toJSONSchema(schema, {
+    io: 'input',
+    reused: 'inline',
+    override: ({ zodSchema, jsonSchema }) => {
+      if (zodSchema === quantitySchema) jsonSchema.quantity = true;
+    },
+  });
+  return convert(inlined(document, document.$defs ?? {}) as JsonSchema);
+}

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { dnsLabelSchema } from '../../domain/kubernetes/names.ts';
+import { renderConfigSchema } from '../render/render-config.ts';
+
+/** Who works for a listener: its lease at the hub. What holds for all messages of listeners stands in work-protocol.ts. */
+
+/** `PUT /v2/listeners/{id}/lease`. */
+export const leaseRequestSchema = z.object({
+  holder: z.string().min(1).max(253).describe('Identity of the calling process.'),
+  version: z.string().max(64).describe("Berth's version."),
+  cluster_version: z.string().max(64).describe('Kubernetes version that the API server reports.'),
+  rendering: renderConfigSchema.nullable().describe("The operator's rendering configuration."),
+  namespaces: z
+    .array(dnsLabelSchema)
+    .max(1000)
+    .optional()
+    .describe('Namespaces that the listener may use. Absent: as registered.'),
+  epoch: z
+    .int()
+    .nullable()
+    .describe('The epoch to renew. null: start a new epoch (always in the first call of a process).'),
+  release: z
+    .boolean()
+    .optional()
+    .describe('True: release the lease, so that a successor does not have to wait.'),
+  cluster_reachable: z
+    .boolean()
+    .optional()
+    .describe('False: the cluster does not answer. Statuses become UNKNOWN.'),
+  unreadable_namespaces: z
+    .array(z.object({ namespace: dnsLabelSchema, message: z.string().max(1024) }))
+    .max(1000)
+    .optional()
+    .describe('Namespaces that the listener cannot read now, each with the cause. It serves the others.'),
+  cluster_id: z
+    .string()
+    .max(128)
+    .optional()
+    .describe(
+      'Which cluster it is: NAMESPACE/UID of kube-system, or of the first namespace that the listener may use where it may not read that one. The first one told is kept; with another one the lease is refused.',
+    ),
+});
+export type LeaseRequest = z.infer<typeof leaseRequestSchema>;
+
+/** Begins the detail of a 409 that only a change of settings, or of the listener at the hub, can end. */
+export const ANOTHER_CLUSTER = 'The listener belongs to another cluster';
+
+/** 409 instead: another process holds the lease, `epoch` is no longer the current one, or ANOTHER_CLUSTER. */
+export const leaseResponseSchema = z.object({
+  epoch: z
+    .int()
+    .describe('Counter of lease holders. Every later call sends it. A call with an older epoch gets 409.'),
+  ttl_seconds: z
+    .number()
+    .describe(
+      'Seconds after a renewal in which only the holder can use the lease. Then another process can take it.',
+    ),
+});
+export type LeaseResponse = z.infer<typeof leaseResponseSchema>;
+
+/** `GET /v2/listeners/{id}/lease`: who holds it, without taking it; for `berth listener doctor`. */
+export const leaseStateSchema = z.object({
+  hub_version: z.string().describe("The hub's version of Berth."),
+  epoch: z.int().describe('Counter of lease holders. 0: none yet.'),
+  holder: z
+    .string()
+    .nullable()
+    .describe('The process that holds the lease, or held it last. null: released, or never taken.'),
+  held: z.boolean().describe('True: the holder renewed in time. No other process can take the lease.'),
+  namespaces: z.array(z.string()).describe('Namespaces that deployments may use. Empty: any.'),
+  used_namespaces: z
+    .array(z.object({ namespace: z.string(), deployments: z.int() }))
+    .describe('Where deployments of the listener are, but for the namespaces of tenants; at most 1000.'),
+  rendering: renderConfigSchema
+    .nullable()
+    .describe("The operator's rendering configuration as last reported; null: none yet."),
+  cluster_id: z
+    .string()
+    .nullable()
+    .describe('The cluster that the listener is for, as its first lease told; null: the next one to tell.'),
+});
+export type LeaseState = z.infer<typeof leaseStateSchema>;

@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import { TRACING_ENV_NAMES } from '../../domain/deployment/reserved.ts';
+import { containerSchema } from '../../domain/kubernetes/container.ts';
+import { MAX_ANNOTATIONS_BYTES } from '../../domain/kubernetes/metadata.ts';
+import { quantitySchema } from '../../domain/kubernetes/quantity.ts';
+import { volumeMountSchema, volumeSchema } from '../../domain/kubernetes/volume.ts';
+import { routeUrlSchema } from '../../domain/net/https-url.ts';
+import { EXPORTER_VARIABLE, MAX_EXPORTER_VARIABLES } from '../../domain/resource-spec/exporter-variables.ts';
+import { RESOURCE_LIMITS } from '../../domain/resource-spec/resource-spec.ts';
+
+export const imageString = z
+  .string()
+  .min(1)
+  .max(1024)
+  .regex(/^\S+$/)
+  .describe('Image reference that every app pod of this revision runs.');
+
+const amounts = {
+  cpu: quantitySchema.optional().describe('Cores: 500m, 2.'),
+  memory: quantitySchema.optional().describe('Bytes: 512Mi, 2Gi.'),
+};
+
+const resourcesSchema = z
+  .strictObject({
+    requests: z.strictObject(amounts).optional().describe('Requests.'),
+    limits: z.strictObject(amounts).optional().describe('Limits.'),
+  })
+  .describe('Requests and limits of the main container, as Kubernetes quantities.');
+
+const scaleSchema = z
+  .strictObject({
+    min: z
+      .int()
+      .min(0)
+      .max(1000)
+      .describe('Minimum number of pods. With 0 and a positive maximum, one pod runs.'),
+    max: z
+      .int()
+      .min(0)
+      .max(1000)
+      .describe('Maximum number of pods. Above min, the component is autoscaled. 0 switches it off.'),
+  })
+  .describe('Number of pods.');
+
+export const componentSchema = z
+  .strictObject({
+    scale: scaleSchema.default({ min: 1, max: 1 }),
+    resources: resourcesSchema.optional(),
+  })
+  .describe('One component.');
+
+export const databaseSchema = z
+  .strictObject({
+    external: z
+      .boolean()
+      .default(false)
+      .describe('True: the env Secret contains DATABASE_URI_CUSTOM, and Berth runs no database.'),
+    resources: resourcesSchema.optional(),
+    storage: quantitySchema
+      .default('10Gi')
+      .describe(
+        'Size of the volume. It can be raised. It can be lowered down to the capacity of the volume, which cancels an expansion that was rejected or is not finished.',
+      ),
+    maxConnections: z.int().min(1).max(100_000).default(100).describe("PostgreSQL's max_connections."),
+    poolSize: z.int().min(1).max(10_000).default(5).describe('DATABASE_POOL_SIZE of each pod.'),
+    image: imageString
+      .optional()
+      .describe('Image for a new database. Absent: the default of the operator. Fixed at creation.'),
+    volumePolicy: z
+      .enum(['Retain', 'Delete'])
+      .default('Retain')
+      .describe(
+        'Whether volume and credentials are kept or deleted with this resource. With a deploymentId, they are always retained, and the hub deletes them.',
+      ),
+  })
+  .describe('The PostgreSQL database of the deployment.');
+
+export const cacheSchema = z
+  .strictObject({
+    external: z
+      .boolean()
+      .default(false)
+      .describe('True: the env Secret contains CACHE_URI_CUSTOM, and Berth runs no cache.'),
+    resources: resourcesSchema.optional(),
+    maxMemoryMb: z.int().min(1).default(512).describe('Memory for data, in MiB.'),
+  })
+  .describe('The Valkey/Redis cache of the deployment.');
+
+export const podTemplateSchema = z
+  .strictObject({
+    labels: z
+      .record(z.string(), z.string().max(63))
+      .meta({ freeForm: true })
+      .optional()
+      .describe('Labels for app pods and their Deployments.'),
+    annotations: z
+      .record(z.string(), z.string().max(MAX_ANNOTATIONS_BYTES))
+      .meta({ freeForm: true })
+      .optional()
+      .describe('Annotations for app pods and their Deployments.'),
+    serviceAccountName: z
+      .string()
+      .max(253)
+      .optional()
+      .describe('ServiceAccount of the app pods. Absent: Berth creates one for them.'),
+    imagePullSecrets: z
+      .array(z.strictObject({ name: z.string().max(253).describe('Name of the Secret.') }))
+      .max(RESOURCE_LIMITS.imagePullSecrets + 1)
+      .optional()
+      .describe('Secrets to pull the images with: the requested ones, and the one of the platform.'),
+    volumes: z.array(volumeSchema).max(64).optional().describe('Volumes of the app pods.'),
+    volumeMounts: z.array(volumeMountSchema).max(128).optional().describe('Mounts of the app container.'),
+    initContainers: z.array(containerSchema).max(20).optional().describe('Init containers, in order.'),
+    sidecars: z.array(containerSchema).max(20).optional().describe('Sidecar containers.'),
+  })
+  .describe('Settings of the app pods of all components.');
+
+export const routingSchema = z
+  .strictObject({
+    url: routeUrlSchema.optional().describe('https URL under which the api component is reachable.'),
+  })
+  .describe('External access.');
+
+export const tracingSchema = z
+  .strictObject({
+    project: z.string().max(128).optional().describe('Tracing project that the pods report to.'),
+    ownVariables: z
+      .array(z.enum(TRACING_ENV_NAMES))
+      .max(TRACING_ENV_NAMES.length)
+      .optional()
+      .describe('OpenTelemetry variables in the env Secret. They override those of the platform.'),
+    exporterVariables: z
+      .array(z.string().max(253).regex(EXPORTER_VARIABLE))
+      .max(MAX_EXPORTER_VARIABLES)
+      .optional()
+      .describe(
+        'Other variables in the env Secret that set the target of telemetry: endpoints, proxies, certificates. With these, the headers of the platform are not sent to an endpoint of the tenant.',
+      ),
+  })
+  .describe('Tracing.');

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { sourceSchema } from '../../domain/deployment/source.ts';
+import { buildSpecSchema } from './build.ts';
+import {
+  cacheSchema,
+  componentSchema,
+  databaseSchema,
+  imageString,
+  podTemplateSchema,
+  routingSchema,
+  tracingSchema,
+} from './managed-deployment-parts.ts';
+
+const revisionSchema = z
+  .strictObject({
+    id: z
+      .string()
+      .max(64)
+      .optional()
+      .describe('Id of the revision in the hub. Absent on resources applied by hand.'),
+    number: z
+      .int()
+      .min(1)
+      .default(1)
+      .describe('1, 2, 3 …. Part of the names of the stored templates and the env Secret.'),
+    image: imageString.optional(),
+    envSecretName: z
+      .string()
+      .max(253)
+      .optional()
+      .describe('Secret of the same namespace whose keys become environment variables of the app container.'),
+  })
+  .describe('The desired revision.');
+
+/** Told only where it holds, so that a resource is written again for nothing else. */
+const failedSchema = z
+  .strictObject({
+    reason: z.string().max(64).describe('Why, as one word.'),
+    message: z.string().max(4096).describe('Message with the details.'),
+    activeRevision: z
+      .strictObject({
+        id: z.string().max(64).describe('Id of the revision.'),
+        number: z.int().min(1).describe('Number of the revision.'),
+      })
+      .optional()
+      .describe('The revision to run instead: the last active one.'),
+    observedGeneration: z
+      .int()
+      .min(0)
+      .optional()
+      .describe('The last generation of the hub that was observed in effect, if no status contains it.'),
+  })
+  .describe(
+    'The hub knows that the desired revision failed. Used if no status contains the failure, such as on a resource that was lost.',
+  );
+
+const time = z.string().max(40);
+
+/** Told only where it holds, like `failed`. */
+const deletionSchema = z
+  .strictObject({
+    requestedAt: time.describe('When the deletion was requested.'),
+    restorableUntil: time.describe(
+      'End of the grace period. Until then, everything except pods and route is kept, and the hub can cancel the deletion. Then this resource is deleted with all of its data.',
+    ),
+  })
+  .describe('Set while the deployment is being deleted.');
+
+/** `spec` of a ManagedDeployment: what is wanted. Written by the listener, or by hand where there is no record. */
+export const managedDeploymentSpecSchema = z
+  .strictObject({
+    deploymentId: z
+      .string()
+      .max(64)
+      .optional()
+      .describe(
+        'Id of the deployment in the hub. Only one resource of a namespace can have it. Absent: labels use the uid of the resource.',
+      ),
+    tenantId: z.string().max(64).optional().describe("The hub's id of the owner."),
+    displayName: z.string().max(128).optional().describe('Name of the deployment as its owner wrote it.'),
+    generation: z
+      .int()
+      .min(0)
+      .default(0)
+      .describe('Generation of the desired state in the hub. It is reported when it is observed.'),
+    source: sourceSchema.default('external_image'),
+    suspend: z.boolean().default(false).describe('True: run no pods, keep the data.'),
+    deletion: deletionSchema.optional(),
+    revision: revisionSchema,
+    build: buildSpecSchema.optional(),
+    failed: failedSchema.optional(),
+    components: z
+      .strictObject({
+        api: componentSchema.prefault({}).describe('Serves HTTP. It always exists.'),
+        queue: componentSchema.optional().describe('Processes queued tasks.'),
+        orchestrator: componentSchema.optional().describe('Schedules work for executors.'),
+        executor: componentSchema.optional().describe('Executes the work that the orchestrator schedules.'),
+      })
+      .default({ api: { scale: { min: 1, max: 1 } } })
+      .describe('The Deployments to run, all from one image.'),
+    database: databaseSchema.prefault({}),
+    cache: cacheSchema.prefault({}),
+    podTemplate: podTemplateSchema.prefault({}),
+    routing: routingSchema.prefault({}),
+    tracing: tracingSchema.prefault({}),
+  })
+  .describe('Desired state.');
+export type ManagedDeploymentSpec = z.infer<typeof managedDeploymentSpecSchema>;

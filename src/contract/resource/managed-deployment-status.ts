@@ -1,0 +1,219 @@
+import { z } from 'zod';
+import { conditionSchema } from '../../domain/conditions/conditions.ts';
+import { culpritSchema } from '../../domain/conditions/failure-source.ts';
+import { buildStatusSchema } from './build.ts';
+import { imageString } from './managed-deployment-parts.ts';
+
+/** Most hosts that a status lists: Berth makes two route objects with one host each at most. */
+export const MAX_ROUTE_HOSTS = 64;
+
+/** One component as last observed. Pod counts; terminating pods don't count. */
+export const componentStatusSchema = z.strictObject({
+  name: z.string().max(32).describe('api, queue, orchestrator or executor.'),
+  wanted: z.int().describe('Desired pods.'),
+  updated: z.int().describe('Pods of the current template.'),
+  ready: z.int().describe('Ready pods.'),
+  available: z.int().describe('Available pods.'),
+});
+export type ComponentStatus = z.infer<typeof componentStatusSchema>;
+
+const statusRevision = {
+  id: z.string().max(64).optional().describe('Id of the revision.'),
+  number: z.int().describe('Number of the revision.'),
+};
+
+const failureSchema = z.strictObject({
+  ...statusRevision,
+  reason: z.string().max(64).describe('Why, as one word.'),
+  message: z.string().max(4096).describe('Message that names the source of the failure.'),
+  culprit: culpritSchema.optional().describe('Source of the failure.'),
+  templates: z
+    .string()
+    .max(253)
+    .optional()
+    .describe('ControllerRevision whose rollout failed. The operator does not retry it.'),
+  generation: z.int().optional().describe('spec.generation at which it failed.'),
+  inputsHash: z
+    .string()
+    .max(64)
+    .optional()
+    .describe('Hash of the inputs of its pod templates. Other inputs are a later change.'),
+  serving: z
+    .string()
+    .max(253)
+    .optional()
+    .describe('ControllerRevision that was active when it failed. Another one is a later change.'),
+});
+
+/** Most symptoms that a status lists. */
+export const MAX_SYMPTOMS = 16;
+
+const symptomSchema = z.strictObject({
+  component: z.string().max(32).describe('api, queue, orchestrator, executor, database or cache.'),
+  reason: z.string().max(64).describe('Reason, as one word.'),
+  message: z.string().max(4096).describe('Message that names the source of the symptom.'),
+  culprit: culpritSchema.optional().describe('Source of the symptom.'),
+  since: z.string().max(40).describe('When it was first observed.'),
+  quietSince: z
+    .string()
+    .max(40)
+    .optional()
+    .describe(
+      'Since when it is not observed any more, while the recovery of the component is not certain. Absent: it is observed now.',
+    ),
+});
+export type RecordedSymptom = z.infer<typeof symptomSchema>;
+
+/** `status` of a ManagedDeployment: what was observed. Only the operator writes it. */
+export const managedDeploymentStatusSchema = z
+  .strictObject({
+    observedGeneration: z.int().optional().describe('The metadata.generation that this status describes.'),
+    observedSpecGeneration: z
+      .int()
+      .optional()
+      .describe(
+        'The spec.generation (of the hub) that is completely in effect, or the current one if no revision was active before.',
+      ),
+    status: z
+      .string()
+      .max(32)
+      .optional()
+      .describe(
+        'AWAITING_DELETE, UNUSED, AWAITING_DATABASE or READY. UNKNOWN while the operator does not manage it.',
+      ),
+    suspended: z.boolean().optional().describe('True: it was observed that no pods run.'),
+    conditions: z.array(conditionSchema).max(16).optional().describe('Conditions: the state in detail.'),
+    activeRevision: z
+      .strictObject({
+        ...statusRevision,
+        templates: z.string().max(253).describe('ControllerRevision with its pod templates.'),
+        image: z.string().max(1024).optional().describe('Image that it runs.'),
+        scales: z
+          .record(
+            z.string().max(32),
+            z.strictObject({
+              min: z.int().min(0).describe('Minimum number of pods.'),
+              max: z.int().min(0).describe('Maximum number of pods.'),
+            }),
+          )
+          .optional()
+          .describe(
+            'Pods of each component when it last ran as desired. A rollback returns to these numbers.',
+          ),
+      })
+      .optional()
+      .describe('The active revision. It changes only when every component was observed to run the new one.'),
+    failedRevision: failureSchema
+      .optional()
+      .describe(
+        'The last revision that failed, until a newer one is active. It is the active one if a change in place failed.',
+      ),
+    failedChange: failureSchema
+      .optional()
+      .describe(
+        'While failedRevision is desired: a later change in place of the active revision that failed and was rolled back.',
+      ),
+    symptoms: z
+      .array(symptomSchema)
+      .max(MAX_SYMPTOMS)
+      .optional()
+      .describe(
+        'Symptoms of running pods outside of rollouts, with one entry for each component and reason. They do not fail a revision.',
+      ),
+    rollout: z
+      .strictObject({
+        ...statusRevision,
+        templates: z.string().max(253).describe('ControllerRevision that is being rolled out.'),
+        startedAt: z
+          .string()
+          .max(40)
+          .describe('Start of the rollout and of its deadline. Further changes do not move it.'),
+        templatesAt: z
+          .string()
+          .max(40)
+          .optional()
+          .describe('When these templates replaced others of the same rollout. Absent: never.'),
+      })
+      .optional()
+      .describe('The current rollout.'),
+    awaiting: z
+      .strictObject({
+        ...statusRevision,
+        since: z.string().max(40).describe('Start of the wait, and of its deadline.'),
+      })
+      .optional()
+      .describe(
+        'The revision that waits for its own database or cache, which the active revision does not use.',
+      ),
+    image: z
+      .strictObject({
+        ...statusRevision,
+        image: z.string().max(1024).describe('Image with its digest.'),
+      })
+      .optional()
+      .describe('The resolved image of the desired revision. Absent: the image is used as specified.'),
+    build: buildStatusSchema.optional(),
+    volume: z
+      .strictObject({
+        requested: z
+          .string()
+          .max(64)
+          .describe('Requested size of the claim. 0: the cluster rejects the claim.'),
+        capacity: z
+          .string()
+          .max(64)
+          .optional()
+          .describe(
+            'Capacity of the volume: spec.database.storage can be lowered to it. 0: there is no volume yet. Absent: not known, and spec.database.storage can be lowered to the requested size.',
+          ),
+        former: z
+          .string()
+          .max(64)
+          .optional()
+          .describe(
+            'The last spec.database.storage below the capacity, which the storage system has rounded up. It is accepted again until the volume has grown.',
+          ),
+      })
+      .optional()
+      .describe('The volume of the database. Absent: the database has no claim.'),
+    dataImages: z
+      .strictObject({
+        database: imageString.optional().describe('Image that the database runs.'),
+        cache: imageString.optional().describe('Image that the cache runs.'),
+      })
+      .optional()
+      .describe('Images of the data services, fixed at their creation. A new default does not change them.'),
+    acceptedChanges: z
+      .array(
+        z.strictObject({
+          object: z.string().max(320).describe('Kind and name of the object.'),
+          hash: z.string().max(16).describe('Hash of the applied object and of the stored one.'),
+          fields: z.string().max(1024).describe('The fields that differ, with their values.'),
+        }),
+      )
+      .max(64)
+      .optional()
+      .describe(
+        'Safe changes of an admission policy or webhook to fields that Berth writes. The pods still run the revision, so Berth does not revert them.',
+      ),
+    components: z.array(componentStatusSchema).max(4).optional().describe('Pod counts of each component.'),
+    url: z.string().max(2048).optional().describe('URL of the app, when the route exists.'),
+    routes: z
+      .strictObject({
+        generation: z
+          .int()
+          .describe('The spec.generation (of the hub) that the operator used for this observation.'),
+        hosts: z
+          .array(z.string().max(253))
+          .max(MAX_ROUTE_HOSTS)
+          .describe(
+            'Hosts of all its route objects, including objects that are being deleted or not accepted.',
+          ),
+      })
+      .optional()
+      .describe(
+        'Hosts that may still route to it. A host that is not in this list is available to other deployments.',
+      ),
+  })
+  .describe('Observed state.');
+export type ManagedDeploymentStatus = z.infer<typeof managedDeploymentStatusSchema>;

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { line } from '../kubernetes/text.ts';
+import type { Push } from './branch-watch.ts';
+import { commitShaSchema } from './build.ts';
+import { repositoryKey } from './repository-key.ts';
+
+/** What a delivery of a webhook says. Of the payload, only what is used is read. */
+
+/** A push to a branch, or its deletion. */
+export interface BranchEvent {
+  /** `repositoryKey` of each URL that the git host has for the repository. */
+  readonly repositories: ReadonlySet<string>;
+  /** null: not told. */
+  readonly defaultBranch: string | null;
+  /** `after` null: the branch was deleted. */
+  readonly push: Omit<Push, 'after'> & { readonly after: string | null };
+}
+
+/** `ignored`: nothing that concerns a branch, such as a ping or the push of a tag. */
+export type WebhookEvent =
+  | { readonly kind: 'ignored'; readonly name: string }
+  | ({ readonly kind: 'branch' } & BranchEvent);
+
+const MAX_URL = 2048;
+const MAX_BRANCH = 255;
+const BRANCHES = 'refs/heads/';
+
+const url = z.string().max(MAX_URL).nullish();
+const branchName = line(MAX_BRANCH).min(1);
+
+/**
+ * Where GitHub, GitLab and Gitea say which repository it is. Only what the host makes itself: `homepage` is free text at
+ * GitHub, by which one repository could speak for another.
+ */
+const repositorySchema = z
+  .object({
+    clone_url: url,
+    html_url: url,
+    git_http_url: url,
+    web_url: url,
+    default_branch: branchName.nullish(),
+  })
+  .nullish();
+
+const pushSchema = z.object({
+  ref: line(MAX_BRANCH + BRANCHES.length),
+  before: commitShaSchema,
+  after: commitShaSchema,
+  repository: repositorySchema,
+  project: repositorySchema,
+});
+
+/** No commit: before the first one, or after the last. */
+const isNone = (commit: string) => /^0+$/.test(commit);
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** A word for the kind of event; `push` for a push, of a tag too. */
+function nameOf(headers: Headers, payload: object): string {
+  const github = headers['x-github-event'];
+  if (typeof github === 'string') return github;
+  const kind = 'object_kind' in payload ? payload.object_kind : undefined;
+  return typeof kind === 'string' ? kind : 'unknown';
+}
+
+function branchEvent(payload: z.infer<typeof pushSchema>): WebhookEvent {
+  const { ref, before, after, repository, project } = payload;
+  if (!ref.startsWith(BRANCHES)) return { kind: 'ignored', name: 'push' };
+  const places = [repository, project].filter((place) => place != null);
+  const urls = places.flatMap(({ default_branch: _, ...named }) => Object.values(named));
+  const keys = urls.map((each) => (each == null ? null : repositoryKey(each)));
+  return {
+    kind: 'branch',
+    repositories: new Set(keys.filter((key) => key !== null)),
+    defaultBranch: places.map((place) => place.default_branch).find((name) => name != null) ?? null,
+    push: {
+      branch: ref.slice(BRANCHES.length),
+      before: isNone(before) ? null : before,
+      after: isNone(after) ? null : after,
+    },
+  };
+}
+
+const MAX_NAME = 64;
+
+/**
+ * What a delivery says.
+ * @param payload JSON, parsed
+ * @returns the issues where it calls itself a push and is none
+ */
+export function readEvent(headers: Headers, payload: object): WebhookEvent | z.ZodError {
+  const name = nameOf(headers, payload);
+  if (name !== 'push') return { kind: 'ignored', name: name.slice(0, MAX_NAME).toWellFormed() };
+  const parsed = pushSchema.safeParse(payload);
+  return parsed.success ? branchEvent(parsed.data) : parsed.error;
+}

@@ -1,0 +1,76 @@
+import { type Cause, type ExplainFacts, link, STATUS_WORDS, timeOf } from './explain-facts.ts';
+import type { Culprit } from './failure-source.ts';
+import { symptomRemedyOf } from './symptom-remedies.ts';
+
+/** The last links of the chain: the one thing that made a rollout fail. */
+
+/** A culprit as a sentence, part by part. */
+function describeCulprit(culprit: Culprit): string {
+  const { component, kind, object, container, container_kind: role } = culprit;
+  const { exit_code: code, field, detail } = culprit;
+  const words = [
+    component,
+    kind === undefined && object === undefined ? undefined : [kind, object].filter(Boolean).join(' '),
+    container === undefined ? undefined : `container ${container}${role === undefined ? '' : ` (${role})`}`,
+    code === undefined ? undefined : `exit ${code}`,
+    field,
+    detail,
+  ].filter((word) => word !== undefined && word !== '');
+  return words.length === 0 ? 'No details are known.' : words.join(': ');
+}
+
+/** What made the revision fail. */
+export function culpritCause({ revision }: ExplainFacts): Cause[] {
+  const { culprit, reason: told, status, updatedAt } = revision;
+  if (culprit === null) return [];
+  const reason = told ?? STATUS_WORDS[status][1];
+  return [
+    link({ level: 'object', object: culprit, reason, message: describeCulprit(culprit), at: updatedAt }),
+  ];
+}
+
+/** What was changed of the active revision and did not come up: the revision itself has not failed. */
+export function inPlaceCause({ revision, active, deployment }: ExplainFacts, current: boolean): Cause[] {
+  const { inPlaceFailure: failure, conditions, updatedAt } = deployment;
+  if (failure === null || active?.id !== revision.id) return [];
+  const { reason, message, culprit = null } = failure;
+  const ready = conditions.find(({ type, status }) => type === 'Ready' && status === 'False');
+  const why = culprit === null ? message : describeCulprit(culprit);
+  return [
+    link({
+      level: 'object',
+      object: culprit,
+      reason,
+      message: `A change of revision ${revision.number} failed: ${why}`,
+      at: timeOf(ready?.lastTransitionTime ?? '', updatedAt),
+      current,
+    }),
+  ];
+}
+
+const isOfService = ({ component }: { component: string }) =>
+  component === 'database' || component === 'cache';
+
+/** What is wrong with running pods of the active revision, and with database and cache. */
+export function symptomCauses({ revision, active, deployment }: ExplainFacts, current: boolean): Cause[] {
+  if (active?.id !== revision.id) return [];
+  return (
+    (deployment.symptoms ?? [])
+      .filter(({ quiet }) => quiet !== true)
+      // An app without its database fails because of that, so that comes last, as what is nearest to the cause.
+      .toSorted((a, b) => Number(isOfService(a)) - Number(isOfService(b)))
+      .map((symptom) => {
+        const { reason, message, culprit = null, since } = symptom;
+        const remedy = symptomRemedyOf(symptom);
+        return link({
+          level: 'object',
+          object: culprit,
+          reason,
+          message,
+          at: timeOf(since, deployment.updatedAt),
+          current,
+          ...(remedy === null ? {} : { remedy }),
+        });
+      })
+  );
+}

@@ -1,0 +1,35 @@
+import type { Culprit } from './failure-source.ts';
+
+/** A symptom of running pods outside of a rollout, as the operator reports it. It fails no revision. */
+export interface ReportedSymptom {
+  /** A component of the app, `database` or `cache`. */
+  readonly component: string;
+  /** Of REASONS. */
+  readonly reason: string;
+  /** A sentence that begins with the component and names the source. */
+  readonly message: string;
+  /** Absent: not known. */
+  readonly culprit?: Culprit | undefined;
+  /** When it was first seen. */
+  readonly since: string;
+  /** It is not seen now, while the component has not recovered for certain. */
+  readonly quiet?: boolean | undefined;
+}
+
+type Key = Pick<ReportedSymptom, 'component' | 'reason'>;
+const isSame = (a: Key, b: Key) => a.component === b.component && a.reason === b.reason;
+
+/** Symptoms that came up, and those that are gone. The same one on another pod is no change. */
+export function symptomDifference<Symptom extends Key>(
+  before: readonly Symptom[],
+  after: readonly Symptom[],
+): { readonly started: readonly Symptom[]; readonly ended: readonly Symptom[] } {
+  const without = (symptoms: readonly Symptom[], others: readonly Symptom[]) =>
+    symptoms.filter((symptom) => !others.some((other) => isSame(symptom, other)));
+  return { started: without(after, before), ended: without(before, after) };
+}
+
+/** That a symptom is over, as events say it. */
+export function recoveryMessage({ component, reason }: Key): string {
+  return `${component}: ${reason} is over`;
+}

@@ -1,0 +1,146 @@
+import type { Condition, Reason } from '../conditions/conditions.ts';
+
+/** What keeps an object from being deleted. The vocabulary that operator, listener and hub share. */
+
+/** Reasons of a deletion that does not come to its end. Each has a remedy. */
+export const HOLD_REASONS = [
+  'FinalizerBlocks',
+  'VolumeInUse',
+  'PodNotEnding',
+  'DeletionRefused',
+  'DeletionForbidden',
+  'DependentsLeft',
+  'NamespaceTerminating',
+] as const satisfies readonly Reason[];
+export type HoldReason = (typeof HOLD_REASONS)[number];
+
+const HOLDS: ReadonlySet<string> = new Set(HOLD_REASONS);
+
+/** Whether a condition with this reason names what blocks a deletion. */
+export function isHoldReason(reason: string): reason is HoldReason {
+  return HOLDS.has(reason);
+}
+
+/** One object that blocks a deletion. */
+export interface DeletionHold {
+  readonly reason: HoldReason;
+  /** A sentence that begins with kind and name of the object: `PersistentVolumeClaim shop-db is …`. */
+  readonly message: string;
+}
+
+/** Finalizers that Kubernetes itself sets and removes. A finalizer of anybody else blocks until that one removes it. */
+const OF_KUBERNETES: ReadonlySet<string> = new Set([
+  'foregroundDeletion',
+  'orphan',
+  'kubernetes.io/pvc-protection',
+  'kubernetes.io/pv-protection',
+  'batch.kubernetes.io/job-tracking',
+]);
+
+/** Set on a claim for as long as a pod uses it. */
+export const CLAIM_PROTECTION = 'kubernetes.io/pvc-protection';
+/** Set on an owner until the objects that it owns are gone. */
+export const FOREGROUND = 'foregroundDeletion';
+
+interface Deletable {
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly finalizers?: readonly string[];
+    readonly deletionTimestamp?: string;
+  };
+}
+
+/** The finalizers of an object that Kubernetes does not remove by itself. */
+export function foreignFinalizers({ metadata: { finalizers = [] } }: Pick<Deletable, 'metadata'>): string[] {
+  return finalizers.filter((finalizer) => !OF_KUBERNETES.has(finalizer));
+}
+
+const listed = (finalizers: readonly string[]) =>
+  `${finalizers.length === 1 ? 'the finalizer' : 'the finalizers'} ${finalizers.join(', ')}`;
+
+/** That finalizers keep an object which is being deleted; null: none does, or it is not being deleted. */
+export function finalizerHold(object: Deletable): DeletionHold | null {
+  const { kind, metadata } = object;
+  const finalizers = foreignFinalizers(object);
+  if (metadata.deletionTimestamp === undefined || finalizers.length === 0) return null;
+  const message = `${kind} ${metadata.name} is being deleted and is held by ${listed(finalizers)}`;
+  return { reason: 'FinalizerBlocks', message };
+}
+
+/** How long after the end of its grace period a pod counts as one that does not end. */
+export const POD_OVERDUE_MS = 15_000;
+
+/** Since when a pod should have ended, in ms since the epoch; null: it is not being deleted. Its deletionTimestamp is the end of its grace period. */
+export function podOverdueAt({ metadata }: Pick<Deletable, 'metadata'>): number | null {
+  const due = Date.parse(metadata.deletionTimestamp ?? '');
+  return Number.isNaN(due) ? null : due + POD_OVERDUE_MS;
+}
+
+/** That a pod does not end although its grace period is over; null: it is not so. */
+export function podHold(
+  pod: Deletable & { readonly node?: string | undefined },
+  now: Date,
+): DeletionHold | null {
+  const overdueAt = podOverdueAt(pod);
+  if (overdueAt === null || overdueAt > now.getTime()) return null;
+  const { name, deletionTimestamp } = pod.metadata;
+  const node =
+    pod.node === undefined
+      ? 'no kubelet has confirmed that it stopped'
+      : `its node ${pod.node} has not confirmed that it stopped; the node may be unreachable`;
+  return {
+    reason: 'PodNotEnding',
+    message: `Pod ${name} should have ended at ${deletionTimestamp}: ${node}`,
+  };
+}
+
+const SHOWN = 3;
+
+/** Several holds as one: the reason of the first, and what the first few say. undefined: there is none. */
+export function combinedHold(holds: readonly DeletionHold[]): DeletionHold | undefined {
+  const [first] = holds;
+  if (first === undefined) return undefined;
+  const more = holds.length > SHOWN ? `; and ${holds.length - SHOWN} more` : '';
+  const shown = holds.slice(0, SHOWN).map(({ message }) => message);
+  return { reason: first.reason, message: `${shown.join('; ')}${more}` };
+}
+
+const BEGINS_WITH_OBJECT = /^([A-Z][A-Za-z]+) ([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?![a-z0-9.-]*\/)/;
+
+/** Kind and name of the object that the message of a hold begins with; null: it begins with none. */
+export function objectOfHold(message: string): { kind: string; object: string } | null {
+  const [, kind, object] = BEGINS_WITH_OBJECT.exec(message) ?? [];
+  return kind === undefined || object === undefined ? null : { kind, object };
+}
+
+/**
+ * Type of the condition by which the hub notes in its own record what blocks a purge. It is not shown under this type:
+ * the API shows it as `Ready`.
+ */
+const NOTE = 'Deletion';
+
+/** The note of what blocks the purge; undefined: nothing is known to block it. */
+export function deletionNote(conditions: readonly Condition[]): Condition | undefined {
+  return conditions.find(({ type }) => type === NOTE);
+}
+
+/** Conditions without the note. */
+export function withoutDeletionNote(conditions: readonly Condition[]): Condition[] {
+  return conditions.filter(({ type }) => type !== NOTE);
+}
+
+/** Conditions with this note in place of a former one. It keeps its time while it says the same. */
+export function withDeletionNote(
+  conditions: readonly Condition[],
+  { reason, message }: { readonly reason: Reason; readonly message: string },
+  now: Date,
+): Condition[] {
+  const before = deletionNote(conditions);
+  const same = before?.reason === reason && before.message === message;
+  const lastTransitionTime = same ? before.lastTransitionTime : now.toISOString();
+  return [
+    ...withoutDeletionNote(conditions),
+    { type: NOTE, status: 'False', reason, message, lastTransitionTime },
+  ];
+}

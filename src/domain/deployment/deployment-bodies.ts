@@ -1,0 +1,210 @@
+import { z } from 'zod';
+import { NAME_FORM, nameSchema } from '../core/name.ts';
+import { descendingPathSchema, dnsLabelSchema } from '../kubernetes/names.ts';
+import { byteLength, line, text } from '../kubernetes/text.ts';
+import { refuseDuplicates } from '../kubernetes/unique.ts';
+import { anyRepositoryUrlSchema, appUrlSchema } from '../net/https-url.ts';
+import { imageUriSchema } from '../net/image-reference.ts';
+import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
+import { resourceSpecInputSchema } from '../resource-spec/resource-spec-input.ts';
+import type { SourceConfig, SourceRevisionConfig } from './deployment.ts';
+import { isReservedEnvName } from './reserved.ts';
+import { deploymentTypeSchema, sourceSchema } from './source.ts';
+
+/** The bodies of `POST` and `PATCH /v2/deployments`: shape of each field alone. Unknown fields are refused. */
+
+const MAX_COMMAND = 4096;
+const MAX_PATH = 1024;
+const MAX_REF = 255;
+const MAX_SECRETS = 1000;
+/** Linux takes no environment string above 128 KiB (MAX_ARG_STRLEN), name and `=` included. */
+const MAX_SECRET_BYTES = 131_072 - 1024;
+/** Below Kubernetes' 1 MiB a Secret. */
+const MAX_SECRETS_BYTES = 768 * 1024;
+
+/** A UUID of any version; lower case behind this. */
+export const uuidSchema = z.guid('must be a UUID').toLowerCase();
+
+/** As `git check-ref-format` wants it, or a commit; no leading '-', so that it never reads as an option. */
+const BAD_REF = /^[-/.]|[\s~^:?*[\\]|\.\.|@\{|\/\/|\/\.|[/.]$|\.lock(\/|$)|^@$/;
+const repoRefSchema = line(MAX_REF)
+  .min(1)
+  .refine((ref) => !BAD_REF.test(ref), 'must be the name of a branch, a tag (refs/tags/…) or a commit');
+
+const commandSchema = text(MAX_COMMAND).min(1);
+
+const listenerConfigSchema = z
+  .strictObject({
+    cluster_namespace: dnsLabelSchema
+      .nullish()
+      .describe(
+        "Namespace in the listener's cluster. It must be in the listener's list. Default: the first one of the list.",
+      ),
+  })
+  .describe("Place in the listener's cluster.");
+
+/** source_config of both bodies. */
+export const sourceConfigBodySchema = z
+  .strictObject({
+    integration_id: uuidSchema.nullish().describe('Credentials for the git host. git_host only.'),
+    repo_url: anyRepositoryUrlSchema.nullish().describe('https URL of the repository. git_host only.'),
+    deployment_type: deploymentTypeSchema.nullish(),
+    build_on_push: z
+      .boolean()
+      .nullish()
+      .describe('Build and deploy each push to the tracked branch. git_host only.'),
+    custom_url: appUrlSchema.nullish().describe('https URL of the app. Set by the server for git_host.'),
+    resource_spec: resourceSpecInputSchema
+      .nullish()
+      .describe('Sizes and placement. Unset fields have their default (see effective_resource_spec).'),
+    listener_id: uuidSchema.nullish().describe("Listener to deploy through. Default: the platform's."),
+    listener_config: listenerConfigSchema.nullish(),
+    install_command: commandSchema
+      .nullish()
+      .describe('Command that installs the dependencies of the build. git_host only.'),
+    build_command: commandSchema.nullish().describe('Command that builds the app. git_host only.'),
+  })
+  .describe('Configuration that changes without a new revision, or cannot change.');
+export type SourceConfigBody = z.infer<typeof sourceConfigBodySchema>;
+
+const revisionConfigShape = {
+  repo_ref: repoRefSchema
+    .nullish()
+    .describe('Branch, tag or commit. git_host only; default: the default branch.'),
+  workflow_config_path: descendingPathSchema
+    .min(1)
+    .max(MAX_PATH)
+    .nullish()
+    .describe('Path of the config file in the repository. git_host only.'),
+  image_uri: imageUriSchema.nullish().describe('Image to run. external_image and internal_image.'),
+};
+
+/** Null may be echoed; only the server sets it. */
+const createRevisionConfigSchema = z
+  .strictObject({
+    ...revisionConfigShape,
+    repo_commit_sha: z
+      .null({ error: 'must not be set: only the server sets it' })
+      .optional()
+      .describe('Set by the server. You can send null.'),
+  })
+  .describe('Configuration whose change creates a new revision.');
+
+const patchRevisionConfigSchema = z
+  .strictObject({
+    ...revisionConfigShape,
+    repo_commit_sha: z
+      .string()
+      .max(64)
+      .nullish()
+      .describe('Set by the server. You can send null or the current value.'),
+  })
+  .describe('Configuration whose change creates a new revision.');
+
+// Kubernetes < 1.34 silently leaves out a variable whose name is another.
+const SECRET_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/;
+/** Names that no JavaScript map can carry along safely; `.` and `..…` are no keys of a Kubernetes Secret. */
+const IMPOSSIBLE_NAME = /^(__proto__|\.|\.\..*)$/;
+
+const secretNameSchema = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(
+    SECRET_NAME,
+    "must be the name of an environment variable: letters, digits, '_', '-' and '.', not beginning with a digit",
+  )
+  .refine((name) => !IMPOSSIBLE_NAME.test(name), 'cannot be the name of a secret')
+  .refine((name) => !isReservedEnvName(name), 'is reserved: Berth sets this variable itself');
+
+const secretValueSchema = z
+  .string()
+  .refine(
+    (value) => byteLength(value) <= MAX_SECRET_BYTES,
+    `must not be larger than ${MAX_SECRET_BYTES} bytes`,
+  )
+  .refine((value) => !value.includes('\u0000'), 'must not contain NUL')
+  .refine((value) => value.isWellFormed(), 'must be well-formed Unicode');
+
+/** The whole list of secrets. */
+export const secretsBodySchema = z
+  .array(
+    z
+      .strictObject({
+        name: secretNameSchema.describe('Name of the environment variable.'),
+        value: secretValueSchema.describe(
+          'Value of the variable. In a PATCH, the mask keeps the stored value.',
+        ),
+      })
+      .describe('An environment variable of the app container.'),
+  )
+  .max(MAX_SECRETS)
+  .superRefine((secrets, ctx) => refuseDuplicates(secrets, (secret) => secret.name, 'name', ctx))
+  .superRefine((secrets, ctx) => {
+    const total = secrets.reduce((sum, { name, value }) => sum + byteLength(name) + byteLength(value), 0);
+    if (total > MAX_SECRETS_BYTES) {
+      ctx.addIssue({
+        code: 'custom',
+        message: `must not be larger than ${MAX_SECRETS_BYTES} bytes together`,
+      });
+    }
+  })
+  .describe('The complete list of secrets. They become environment variables of the app container.');
+
+/** Body of `POST /v2/deployments`. null is the same as absent, also for fields that the source refuses. */
+export const createBodySchema = z
+  .strictObject({
+    name: nameSchema.describe(
+      `Unique among the deployments of the tenant, 1 to 128 printable characters, none of which is invisible. ${NAME_FORM} Cannot be changed.`,
+    ),
+    source: sourceSchema,
+    source_config: sourceConfigBodySchema,
+    source_revision_config: createRevisionConfigSchema,
+    secrets: secretsBodySchema,
+  })
+  .describe('The deployment to create.');
+export type CreateBody = z.infer<typeof createBodySchema>;
+
+/** Body of `PATCH /v2/deployments/{id}`. What is absent stays; see patch.ts for null. */
+export const patchBodySchema = z
+  .strictObject({
+    source_config: sourceConfigBodySchema.nullish(),
+    source_revision_config: patchRevisionConfigSchema.nullish(),
+    secrets: secretsBodySchema.nullish(),
+  })
+  .describe('The changes.');
+export type PatchBody = z.infer<typeof patchBodySchema>;
+
+/** A resource_spec without what is unset: absent and null mean the same in it. */
+export function compactSpec(spec: ResourceSpec): ResourceSpec {
+  return Object.fromEntries(Object.entries(spec).filter(([, value]) => value != null));
+}
+
+/** source_config as stored: what is not given is null. */
+export function toSourceConfig(body: SourceConfigBody): SourceConfig {
+  return {
+    integration_id: body.integration_id ?? null,
+    repo_url: body.repo_url ?? null,
+    deployment_type: body.deployment_type ?? null,
+    build_on_push: body.build_on_push ?? null,
+    custom_url: body.custom_url ?? null,
+    resource_spec: body.resource_spec == null ? null : compactSpec(body.resource_spec),
+    listener_id: body.listener_id ?? null,
+    listener_config:
+      body.listener_config == null
+        ? null
+        : { cluster_namespace: body.listener_config.cluster_namespace ?? null },
+    install_command: body.install_command ?? null,
+    build_command: body.build_command ?? null,
+  };
+}
+
+/** source_revision_config as stored. */
+export function toSourceRevisionConfig(body: CreateBody['source_revision_config']): SourceRevisionConfig {
+  return {
+    repo_ref: body.repo_ref ?? null,
+    workflow_config_path: body.workflow_config_path ?? null,
+    image_uri: body.image_uri ?? null,
+    repo_commit_sha: null,
+  };
+}

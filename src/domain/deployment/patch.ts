@@ -1,0 +1,226 @@
+import type { BodyIssue } from '../core/body-issue.ts';
+import { sameSecrets, unmaskSecrets } from '../redaction/secret-list.ts';
+import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
+import type { Secret, SourceConfig, SourceRevisionConfig } from './deployment.ts';
+import { compactSpec, type PatchBody, type SourceConfigBody, toSourceConfig } from './deployment-bodies.ts';
+import type { Source } from './source.ts';
+
+/**
+ * What a PATCH makes of a deployment. Pure; decides nothing about rules across fields (source-rules.ts, spec-rules.ts,
+ * policy-rules.ts), which look at `next`.
+ */
+
+export interface Configs {
+  readonly sourceConfig: SourceConfig;
+  readonly sourceRevisionConfig: SourceRevisionConfig;
+}
+
+/** A deployment as far as a PATCH concerns it. */
+export interface PatchTarget extends Configs {
+  readonly source: Source;
+  readonly secrets: readonly Secret[];
+  /** Where it runs, whether or not it was asked for. */
+  readonly listenerId: string;
+  readonly namespace: string;
+  /** URL that the server gives it; null: none. */
+  readonly serverUrl: string | null;
+}
+
+export interface Patched {
+  /** The whole of what is wanted from now on. */
+  readonly next: Configs & { readonly secrets: readonly Secret[] };
+  /** What was sent and differs from what is stored; the rest null. For rules on what may be sent. */
+  readonly asked: Configs;
+  /** Paths of what differs, without values: `source_config.resource_spec.cpu`. Empty: nothing is to be written. */
+  readonly changed: readonly string[];
+  /** The change makes a new revision. */
+  readonly newRevision: boolean;
+  /** Values that only the server sets, other than the current ones: a 422. */
+  readonly shapeIssues: readonly BodyIssue[];
+  /** Immutable fields with another value, required ones cleared, masks of unknown secrets: a 400. */
+  readonly issues: readonly BodyIssue[];
+}
+
+/** JSON equality; the order of keys means nothing, undefined is absent. */
+export function sameJson(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (Array.isArray(left) && Array.isArray(right)) {
+    return left.length === right.length && left.every((item, index) => sameJson(item, right[index]));
+  }
+  if (!isObject(left) || !isObject(right)) return false;
+  const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return [...keys].every((key) => sameJson(left[key], right[key]));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Merges resource_spec by field: absent keeps, null clears, lists and maps are replaced whole. db_storage_gi is kept by
+ * null, since a volume does not shrink; so is all of it when resource_spec itself is null.
+ */
+function mergeSpec(stored: ResourceSpec | null, sent: ResourceSpec | null): ResourceSpec | null {
+  const size = stored?.db_storage_gi;
+  const kept = size == null ? {} : { db_storage_gi: size };
+  if (sent === null) return size == null ? null : kept;
+  const cleared = sent.db_storage_gi === null ? { ...sent, ...kept } : sent;
+  const merged = compactSpec({ ...stored, ...cleared });
+  return stored === null && Object.keys(merged).length === 0 ? null : merged;
+}
+
+const IMMUTABLE = ['integration_id', 'repo_url', 'deployment_type', 'listener_id'] as const;
+const MUTABLE = ['build_on_push', 'install_command', 'build_command'] as const;
+
+function immutableIssue(field: readonly string[]): BodyIssue {
+  return { loc: ['source_config', ...field], msg: 'cannot be changed', type: 'immutable' };
+}
+
+/** source_config with the listener that serves the deployment, also where none was asked for. */
+function withListener({ sourceConfig, listenerId }: PatchTarget): SourceConfig {
+  return { ...sourceConfig, listener_id: sourceConfig.listener_id ?? listenerId };
+}
+
+function immutableIssues(target: PatchTarget, sent: SourceConfigBody): BodyIssue[] {
+  const current = withListener(target);
+  const issues = IMMUTABLE.filter((field) => sent[field] != null && sent[field] !== current[field]).map(
+    (field) => immutableIssue([field]),
+  );
+  const namespace = sent.listener_config?.cluster_namespace;
+  return namespace == null || namespace === target.namespace
+    ? issues
+    : [...issues, immutableIssue(['listener_config', 'cluster_namespace'])];
+}
+
+/** null takes back a URL of the client's own; the one that the server gives is not cleared by a client. */
+function mergeUrl(
+  { source, sourceConfig: { custom_url: stored }, serverUrl }: PatchTarget,
+  sent: string | null | undefined,
+): string | null {
+  if (sent === undefined || source === 'git_host') return stored;
+  // An answer without a URL, sent back, changes nothing.
+  return sent ?? (stored === null ? null : serverUrl);
+}
+
+function mergeSourceConfig(target: PatchTarget, sent: SourceConfigBody): SourceConfig {
+  const { sourceConfig } = target;
+  const merged = { ...sourceConfig, custom_url: mergeUrl(target, sent.custom_url) };
+  const given = toSourceConfig(sent);
+  for (const field of MUTABLE) {
+    if (sent[field] === undefined) continue;
+    Object.assign(merged, { [field]: given[field] });
+  }
+  if (sent.resource_spec !== undefined) {
+    merged.resource_spec = mergeSpec(sourceConfig.resource_spec, sent.resource_spec);
+  }
+  return merged;
+}
+
+const REVISION_FIELDS = ['repo_ref', 'workflow_config_path', 'image_uri'] as const;
+type RevisionBody = NonNullable<PatchBody['source_revision_config']>;
+
+function mergeRevisionConfig(target: PatchTarget, sent: RevisionBody): SourceRevisionConfig {
+  const { sourceRevisionConfig: stored, source } = target;
+  const merged = { ...stored };
+  for (const field of REVISION_FIELDS) {
+    // A built image is the server's to set.
+    if (sent[field] === undefined || (field === 'image_uri' && source === 'git_host')) continue;
+    merged[field] = sent[field];
+  }
+  if (source !== 'git_host') return merged;
+  const rebuilt =
+    merged.repo_ref !== stored.repo_ref || merged.workflow_config_path !== stored.workflow_config_path;
+  return rebuilt ? { ...merged, image_uri: null, repo_commit_sha: null } : merged;
+}
+
+/** The sent values that differ from the stored ones. */
+function asked<T extends object>(sent: Partial<T>, stored: T): T {
+  return Object.fromEntries(
+    Object.entries(stored).map(([field, value]) => {
+      const given = sent[field as keyof T];
+      return [field, given == null || sameJson(given, value) ? null : given];
+    }),
+  ) as T;
+}
+
+function differing(before: object, after: object, prefix: string): string[] {
+  const old: Record<string, unknown> = { ...before };
+  const fresh: Record<string, unknown> = { ...after };
+  return [...new Set([...Object.keys(old), ...Object.keys(fresh)])]
+    .filter((field) => !sameJson(old[field], fresh[field]))
+    .map((field) => `${prefix}.${field}`);
+}
+
+function changedPaths(target: PatchTarget, next: Patched['next']): string[] {
+  const { resource_spec: specBefore, ...configBefore } = target.sourceConfig;
+  const { resource_spec: specAfter, ...configAfter } = next.sourceConfig;
+  const spec = differing(specBefore ?? {}, specAfter ?? {}, 'source_config.resource_spec');
+  const presence = (specBefore === null) !== (specAfter === null) && spec.length === 0;
+  return [
+    ...differing(configBefore, configAfter, 'source_config'),
+    ...(presence ? ['source_config.resource_spec'] : spec),
+    ...differing(target.sourceRevisionConfig, next.sourceRevisionConfig, 'source_revision_config'),
+    ...(sameSecrets(target.secrets, next.secrets) ? [] : ['secrets']),
+  ];
+}
+
+function commitIssues(target: PatchTarget, sent: RevisionBody): BodyIssue[] {
+  const { repo_commit_sha: sha } = sent;
+  if (sha == null || sha === target.sourceRevisionConfig.repo_commit_sha) return [];
+  return [
+    {
+      loc: ['source_revision_config', 'repo_commit_sha'],
+      msg: 'must not be set: only the server sets it',
+      type: 'read_only',
+    },
+  ];
+}
+
+function clearedImage(target: PatchTarget, next: SourceRevisionConfig): BodyIssue[] {
+  if (target.source !== 'internal_image' || next.image_uri !== null) return [];
+  if (target.sourceRevisionConfig.image_uri === null) return [];
+  return [
+    {
+      loc: ['source_revision_config', 'image_uri'],
+      msg: 'cannot be cleared once there is a revision; to run nothing, set max_scale to 0',
+      type: 'missing_for_source',
+    },
+  ];
+}
+
+/** What makes a revision is there: internal_image may still wait for its first image. */
+function canHaveRevision(source: Source, config: SourceRevisionConfig): boolean {
+  return source !== 'internal_image' || config.image_uri !== null;
+}
+
+/** Applies a PATCH body of right shape. Applying the same one again, or an answer sent back, changes nothing. */
+export function applyPatch(target: PatchTarget, patch: PatchBody): Patched {
+  const config = patch.source_config ?? {};
+  const revisionConfig = patch.source_revision_config ?? {};
+  const unmasked =
+    patch.secrets == null
+      ? { secrets: target.secrets, issues: [] }
+      : unmaskSecrets(target.secrets, patch.secrets);
+  const next = {
+    sourceConfig: mergeSourceConfig(target, config),
+    sourceRevisionConfig: mergeRevisionConfig(target, revisionConfig),
+    secrets: unmasked.secrets,
+  };
+  const changed = changedPaths(target, next);
+  const revises = changed.some((path) => path === 'secrets' || path.startsWith('source_revision_config.'));
+  return {
+    next,
+    asked: {
+      sourceConfig: asked(toSourceConfig(config), withListener(target)),
+      sourceRevisionConfig: asked(revisionConfig, target.sourceRevisionConfig),
+    },
+    changed,
+    newRevision: revises && canHaveRevision(target.source, next.sourceRevisionConfig),
+    shapeIssues: commitIssues(target, revisionConfig),
+    issues: [
+      ...immutableIssues(target, config),
+      ...clearedImage(target, next.sourceRevisionConfig),
+      ...unmasked.issues,
+    ],
+  };
+}

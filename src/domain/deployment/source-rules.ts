@@ -1,0 +1,206 @@
+import { commitShaSchema } from '../builds/build.ts';
+import type { BodyIssue } from '../core/body-issue.ts';
+import { imageRepository, isOfRepository, isUnderRegistry } from '../net/image-reference.ts';
+import type { SourceConfig, SourceRevisionConfig } from './deployment.ts';
+import type { HostingMode, Source } from './source.ts';
+
+/** What each source requires and refuses, as an ordered list of named checks. A broken one is a 400. */
+
+export interface SourceRuleInput {
+  readonly source: Source;
+  /** What the body asks for; null: nothing, or what is stored already. */
+  readonly asked: {
+    readonly sourceConfig: SourceConfig;
+    readonly sourceRevisionConfig: SourceRevisionConfig;
+  };
+  /** What would be stored. */
+  readonly next: { readonly sourceConfig: SourceConfig; readonly sourceRevisionConfig: SourceRevisionConfig };
+  /** The deployment is to be made, not changed. */
+  readonly creating: boolean;
+  readonly hosting: HostingMode;
+  /** The platform's own registry; null: none, and internal images may be anywhere. */
+  readonly registry: string | null;
+  /** false: what a repository holds could not be built here; absent: it could. */
+  readonly builds?: boolean;
+  /**
+   * Whose repository of that registry is the only one that its cluster can pull from, because the hub says who may
+   * (docs/registry.md); absent or null: the registry does not ask the hub.
+   */
+  readonly owner?: { readonly tenantId: string; readonly appName: string } | null;
+}
+
+type ConfigField = keyof SourceConfig;
+type RevisionField = Exclude<keyof SourceRevisionConfig, 'repo_commit_sha'>;
+
+interface SourceTraits {
+  readonly hosting: readonly HostingMode[];
+  readonly required: readonly Field[];
+  readonly refused: readonly Field[];
+}
+
+type Field = readonly ['source_config', ConfigField] | readonly ['source_revision_config', RevisionField];
+
+const ONLY_GIT: readonly Field[] = [
+  ['source_config', 'integration_id'],
+  ['source_config', 'repo_url'],
+  ['source_config', 'build_on_push'],
+  ['source_config', 'install_command'],
+  ['source_config', 'build_command'],
+  ['source_revision_config', 'repo_ref'],
+  ['source_revision_config', 'workflow_config_path'],
+];
+
+/** The contract's table of sources. */
+export const SOURCE_TRAITS: Readonly<Record<Source, SourceTraits>> = {
+  git_host: {
+    hosting: ['cloud'],
+    required: [
+      ['source_config', 'repo_url'],
+      ['source_revision_config', 'workflow_config_path'],
+    ],
+    refused: [
+      ['source_revision_config', 'image_uri'],
+      ['source_config', 'listener_id'],
+      ['source_config', 'custom_url'],
+    ],
+  },
+  external_image: {
+    hosting: ['self_hosted'],
+    required: [['source_revision_config', 'image_uri']],
+    refused: ONLY_GIT,
+  },
+  internal_image: { hosting: ['cloud', 'self_hosted'], required: [], refused: ONLY_GIT },
+};
+
+type Configs = SourceRuleInput['asked'];
+
+function fieldOf(configs: Configs, [part, field]: Field): unknown {
+  return part === 'source_config' ? configs.sourceConfig[field] : configs.sourceRevisionConfig[field];
+}
+
+type Violation = Omit<BodyIssue, 'type'>;
+
+function wrongHosting({ source, hosting, creating }: SourceRuleInput): Violation[] {
+  const allowed = SOURCE_TRAITS[source].hosting;
+  if (!creating || allowed.includes(hosting)) return [];
+  return [
+    {
+      loc: ['source'],
+      msg: `${source} is available only where hosting is ${allowed.join(' or ')}; here it is ${hosting}`,
+    },
+  ];
+}
+
+/** Accepted, it would wait for ever. */
+function notBuilt({ source, hosting, creating, builds = true }: SourceRuleInput): Violation[] {
+  if (!creating || builds || source !== 'git_host' || hosting !== 'cloud') return [];
+  const msg =
+    'git_host is not available: this platform has no registry for the images that it would build (BERTH_REGISTRY)';
+  return [{ loc: ['source'], msg }];
+}
+
+function missing({ source, next }: SourceRuleInput): Violation[] {
+  return SOURCE_TRAITS[source].required
+    .filter((field) => fieldOf(next, field) === null)
+    .map((field) => ({ loc: field, msg: `is required for ${source}` }));
+}
+
+function refused({ source, asked }: SourceRuleInput): Violation[] {
+  return SOURCE_TRAITS[source].refused
+    .filter((field) => {
+      const value = fieldOf(asked, field);
+      // build_on_push: false is fine everywhere.
+      return value !== null && value !== false;
+    })
+    .map((field) => ({ loc: field, msg: `must not be set for ${source}` }));
+}
+
+/** What is pushed to as a branch is named `main` or `refs/heads/main`: what names no branch is never built on push. */
+function isNoBranch(ref: string): boolean {
+  if (commitShaSchema.safeParse(ref).success || /^(?:heads|tags|remotes)\//.test(ref)) return true;
+  return ref.startsWith('refs/') && !ref.startsWith('refs/heads/');
+}
+
+function tagBuiltOnPush({ next }: Pick<SourceRuleInput, 'next'>): Violation[] {
+  const ref = next.sourceRevisionConfig.repo_ref;
+  if (next.sourceConfig.build_on_push !== true || ref === null || !isNoBranch(ref)) return [];
+  const msg =
+    'needs a branch, and source_revision_config.repo_ref names none: give NAME or refs/heads/NAME (nobody pushes to a tag or a commit)';
+  return [{ loc: ['source_config', 'build_on_push'], msg }];
+}
+
+function foreignRegistry({ source, asked, registry }: SourceRuleInput): Violation[] {
+  const image = asked.sourceRevisionConfig.image_uri;
+  if (source !== 'internal_image' || registry === null || image === null) return [];
+  if (isUnderRegistry(image, registry)) return [];
+  return [{ loc: IMAGE_URI, msg: `must be under the platform's registry, ${registry}` }];
+}
+
+const IMAGE_URI = ['source_revision_config', 'image_uri'] as const;
+
+/** Every image that a body names, with where. Containers of a list that is asked for are all judged. */
+function namedImages({ source, asked }: SourceRuleInput): { image: string; loc: Violation['loc'] }[] {
+  const { image_uri: uri } = asked.sourceRevisionConfig;
+  const spec = asked.sourceConfig.resource_spec;
+  const containers = (['init_containers', 'sidecars'] as const).flatMap((list) =>
+    (spec?.[list] ?? []).flatMap(({ image }, index) =>
+      image == null ? [] : [{ image, loc: ['source_config', 'resource_spec', list, index, 'image'] }],
+    ),
+  );
+  return [...(uri === null || source === 'git_host' ? [] : [{ image: uri, loc: IMAGE_URI }]), ...containers];
+}
+
+/** What is said of an image under a registry that asks the hub. @param own repository of the deployment; null: none */
+function foreignMessage(own: string | null, { creating, registry }: SourceRuleInput): string {
+  if (own === null)
+    return `must not be under the platform's registry, ${registry}: a deployment of this source has no repository there`;
+  return creating
+    ? "must not be under the platform's registry yet: the deployment has its repository there once it is made. Create it without, push, then PATCH"
+    : `must be in the deployment's own repository, ${own}`;
+}
+
+/**
+ * Where the hub says who may pull, only images of the deployment's own repository can be: another one would at best come
+ * from what a node still has of it, past the registry. Before it is made a deployment has no repository.
+ */
+function foreignRepository(input: SourceRuleInput): Violation[] {
+  const { source, registry, owner = null, creating } = input;
+  if (registry === null || owner === null) return [];
+  const own = source === 'external_image' ? null : imageRepository(registry, owner);
+  const isOwn = (image: string) => !creating && own !== null && isOfRepository(image, own);
+  return namedImages(input)
+    .filter(({ image }) => isUnderRegistry(image, registry) && !isOwn(image))
+    .map(({ loc }) => ({ loc, msg: foreignMessage(own, input) }));
+}
+
+interface SourceRule<Input = SourceRuleInput> {
+  readonly name: string;
+  readonly check: (input: Input) => Violation[];
+}
+
+const TAG_BUILT_ON_PUSH: SourceRule<Pick<SourceRuleInput, 'next'>> = {
+  name: 'tag_built_on_push',
+  check: tagBuiltOnPush,
+};
+
+/** The rules, in the order in which their violations are reported. */
+export const SOURCE_RULES: readonly SourceRule[] = [
+  { name: 'source_unavailable', check: wrongHosting },
+  { name: 'builds_unavailable', check: notBuilt },
+  { name: 'missing_for_source', check: missing },
+  { name: 'refused_for_source', check: refused },
+  TAG_BUILT_ON_PUSH,
+  { name: 'foreign_registry', check: foreignRegistry },
+  { name: 'foreign_repository', check: foreignRepository },
+];
+
+const broken = <Input>({ name, check }: SourceRule<Input>, input: Input): BodyIssue[] =>
+  check(input).map((violation) => ({ ...violation, type: name }));
+
+/** Every rule of its source that a body breaks. */
+export const sourceIssues = (input: SourceRuleInput): BodyIssue[] =>
+  SOURCE_RULES.flatMap((rule) => broken(rule, input));
+
+/** The rule that a repeated revision may break beside the source_config of now: its repo_ref is the wanted one again. */
+export const repeatIssues = (next: SourceRuleInput['next']): BodyIssue[] =>
+  broken(TAG_BUILT_ON_PUSH, { next });

@@ -1,0 +1,101 @@
+import { line } from '../kubernetes/text.ts';
+import { isPublicAddress } from './networks.ts';
+
+/** URLs that tenants may give: https, no credentials in them. */
+
+const MAX_URL_LENGTH = 2048;
+const MAX_HOST_LENGTH = 253;
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const PATH = /^(\/[A-Za-z0-9._~-]+)*\/?$/;
+
+/** Names that mean something else on each machine and in each cluster. */
+const LOCAL_SUFFIXES = ['localhost', 'svc', 'cluster.local'];
+/** Names that mean something else in each network, beside those. */
+const PRIVATE_SUFFIXES = [...LOCAL_SUFFIXES, 'local', 'internal', 'intranet', 'lan', 'home.arpa'];
+
+const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
+
+function isHostName(host: string): boolean {
+  const labels = host.split('.');
+  if (host.length > MAX_HOST_LENGTH) return false;
+  return labels.every((label) => DNS_LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '');
+}
+
+function isDnsName(host: string): boolean {
+  return host.includes('.') && isHostName(host);
+}
+
+function isUnder(host: string, suffixes: readonly string[]): boolean {
+  return suffixes.some((suffix) => host === suffix || host.endsWith(`.${suffix}`));
+}
+
+/** Whether a URL's host is a public DNS name or a public address. What a name resolves to is not looked at. */
+export function isPublicHost(host: string): boolean {
+  if (host.startsWith('[')) return isPublicAddress(host.slice(1, -1));
+  return IPV4.test(host) ? isPublicAddress(host) : isDnsName(host) && !isUnder(host, PRIVATE_SUFFIXES);
+}
+
+type Check = (url: URL) => string | null;
+
+const https: Check = (url) => (url.protocol === 'https:' ? null : 'must be an https URL');
+const noCredentials: Check = (url) =>
+  url.username === '' && url.password === '' ? null : 'must not contain a user or password';
+const noQuery: Check = (url) => (url.search === '' && url.hash === '' ? null : "must not contain '?' or '#'");
+const noDotAtEnd: Check = (url) => (url.hostname.endsWith('.') ? 'its host must not end with a dot' : null);
+const publicHost: Check = (url) => (isPublicHost(url.hostname) ? null : 'must not be on a private address');
+const hostName: Check = (url) =>
+  isHostName(url.hostname) ? null : 'its host must be a DNS name without wildcards';
+const routableName: Check = (url) =>
+  isDnsName(url.hostname) && !isUnder(url.hostname, LOCAL_SUFFIXES)
+    ? null
+    : 'must be on a DNS name of at least two labels, such as app.example.com';
+const defaultPort: Check = (url) => (url.port === '' ? null : 'must not name a port');
+const plainPath: Check = (url) =>
+  PATH.test(url.pathname)
+    ? null
+    : "its path must consist of letters, digits, '-', '.', '_' and '~' between single slashes";
+
+function urlSchema(checks: readonly Check[]) {
+  return line(MAX_URL_LENGTH)
+    .min(1)
+    .superRefine((value, ctx) => {
+      if (/\s/.test(value) || value.includes('\\') || !URL.canParse(value)) {
+        ctx.addIssue({ code: 'custom', message: 'must be an https URL' });
+        return;
+      }
+      const url = new URL(value);
+      const message = checks.map((check) => check(url)).find((found) => found !== null);
+      if (message !== undefined) ctx.addIssue({ code: 'custom', message });
+    });
+}
+
+/** URL under which an app is reached from outside: it becomes the host and path of a route. */
+export const appUrlSchema = urlSchema([
+  https,
+  noCredentials,
+  noDotAtEnd,
+  routableName,
+  defaultPort,
+  noQuery,
+  plainPath,
+]);
+
+/** URL of a route in a custom resource: as `appUrlSchema`, but the domain of a platform may be anything. */
+export const routeUrlSchema = urlSchema([
+  https,
+  noCredentials,
+  noDotAtEnd,
+  hostName,
+  defaultPort,
+  noQuery,
+  plainPath,
+]);
+
+/** As `repositoryUrlSchema`, for installations whose git hosts may be private: whether they may is looked at where that is known. */
+export const anyRepositoryUrlSchema = urlSchema([https, noCredentials, noDotAtEnd, noQuery]);
+
+/** URL of a repository to clone. */
+export const repositoryUrlSchema = urlSchema([https, noCredentials, noDotAtEnd, publicHost, noQuery]);
+
+/** URL of a git host, with the path below which it lies, if any. Whether it may be private is the installation's matter. */
+export const gitHostUrlSchema = urlSchema([https, noCredentials, noDotAtEnd, noQuery, plainPath]);

@@ -1,0 +1,185 @@
+import { NANO_PER_UNIT, parseQuantity } from '../kubernetes/quantity.ts';
+import { effectiveSpec } from '../resource-spec/effective-spec.ts';
+import {
+  COMPONENT_FIELDS,
+  COMPONENTS,
+  type Component,
+  type ResourceSpec,
+  type ResourceSpecField,
+} from '../resource-spec/resource-spec.ts';
+import type { Caps } from './policy.ts';
+import type { PodView, PolicyView, Violation } from './policy-view.ts';
+
+/**
+ * The policy's caps, held against what a deployment would run with: defaults included. A default that follows from a
+ * sent value bends to the cap (effective-spec.ts); where the sent value itself is above it, that is the field to name.
+ */
+
+const MEBI = 2n ** 20n;
+const GIBI = 2n ** 30n;
+
+type Cap = keyof Pick<Caps, 'scale' | 'cpu' | 'memory_mb' | 'storage_gi' | 'db_connections'>;
+
+/** Which cap bounds which field of an effective resource_spec. */
+const CAPPED: readonly (readonly [ResourceSpecField, Cap])[] = [
+  ...COMPONENTS.flatMap((component): [ResourceSpecField, Cap][] => {
+    const { scale, cpu, cpuLimit, memory, memoryLimit } = COMPONENT_FIELDS[component];
+    return [
+      ...(scale === null ? [] : [[scale.max, 'scale'] as [ResourceSpecField, Cap]]),
+      [cpu, 'cpu'],
+      [cpuLimit, 'cpu'],
+      [memory, 'memory_mb'],
+      [memoryLimit, 'memory_mb'],
+    ];
+  }),
+  ['cache_cpu', 'cpu'],
+  ['cache_cpu_limit', 'cpu'],
+  ['cache_memory_mb', 'memory_mb'],
+  ['db_cpu', 'cpu'],
+  ['db_cpu_limit', 'cpu'],
+  ['db_memory_mb', 'memory_mb'],
+  ['db_memory_limit_mb', 'memory_mb'],
+  ['db_storage_gi', 'storage_gi'],
+  ['db_max_connections', 'db_connections'],
+];
+
+const spec = (...path: (string | number)[]) => ['source_config', 'resource_spec', ...path];
+
+type Follows = readonly (readonly [ResourceSpecField, readonly ResourceSpecField[]])[];
+
+/** What an unset field of a component follows from, nearest first; the queue's from the main component's, too. */
+function componentFollows(component: Component): Follows {
+  const { scale, cpu, cpuLimit, memory, memoryLimit } = COMPONENT_FIELDS[component];
+  const main = COMPONENT_FIELDS.api;
+  const scales: ResourceSpecField[] = [main.scale?.max, main.scale?.min].filter((field) => field != null);
+  const inherits = component === 'queue';
+  return [
+    ...(scale === null ? [] : [[scale.max, [scale.min, ...(inherits ? scales : [])]] as const]),
+    [cpu, inherits ? [main.cpu] : []],
+    [cpuLimit, [cpu, ...(inherits ? [main.cpuLimit, main.cpu] : [])]],
+    [memory, inherits ? [main.memory] : []],
+    [memoryLimit, [memory, ...(inherits ? [main.memoryLimit, main.memory] : [])]],
+  ];
+}
+
+const FOLLOWS: ReadonlyMap<ResourceSpecField, readonly ResourceSpecField[]> = new Map([
+  ...COMPONENTS.flatMap(componentFollows),
+  ['cache_cpu_limit', ['cache_cpu']],
+  ['db_cpu_limit', ['db_cpu']],
+  ['db_memory_limit_mb', ['db_memory_mb']],
+]);
+
+/** Connections follow from the scales: of those that were sent, the largest. */
+function largestSentScale(sent: ResourceSpec): ResourceSpecField | null {
+  const scales = COMPONENTS.flatMap((component) => {
+    const { scale } = COMPONENT_FIELDS[component];
+    return scale === null ? [] : [scale.max, scale.min];
+  }).filter((field) => sent[field] != null);
+  const most = Math.max(...scales.map((field) => Number(sent[field])));
+  return scales.find((field) => sent[field] === most) ?? null;
+}
+
+/** The sent field that makes an unset one too large; null: none does, the plain default is. */
+function culprit(sent: ResourceSpec, field: ResourceSpecField, cap: number): ResourceSpecField | null {
+  if (field === 'db_max_connections') return largestSentScale(sent);
+  return (FOLLOWS.get(field) ?? []).find((source) => Number(sent[source] ?? 0) > cap) ?? null;
+}
+
+/** A volume does not shrink: the size that it has is not held against a cap of later. */
+function largestVolume({ stored, keptVolumeGi, caps }: PolicyView): number {
+  if (stored === undefined) return caps.storage_gi;
+  const { db_storage_gi: asked } = effectiveSpec(stored.resource_spec ?? {}, stored.deployment_type);
+  return Math.max(caps.storage_gi, keptVolumeGi ?? asked);
+}
+
+function fieldCaps(view: PolicyView): Violation[] {
+  const { effective, caps, spec: sent } = view;
+  return CAPPED.flatMap(([field, cap]) => {
+    const value = effective[field];
+    const most = field === 'db_storage_gi' ? largestVolume(view) : caps[cap];
+    if (typeof value !== 'number' || value <= most) return [];
+    const allowed = `the policy allows at most ${caps[cap]}`;
+    if (sent[field] != null) return [{ loc: spec(field), msg: `${value}: ${allowed} here` }];
+    const source = culprit(sent, field, caps[cap]);
+    if (source === null) return [{ loc: spec(field), msg: `is ${value} by default: ${allowed} here` }];
+    return [{ loc: spec(source), msg: `${sent[source]} makes ${field} ${value}: ${allowed}` }];
+  });
+}
+
+/** A quantity in whole units, rounded up. */
+function units(quantity: string, unit: bigint): number {
+  const nano = parseQuantity(quantity) ?? 0n;
+  const whole = unit * NANO_PER_UNIT;
+  // Rounded up: what is above a cap by less than a thousandth is above it.
+  return Number((nano * 1000n + whole - 1n) / whole) / 1000;
+}
+
+/** What is capped of a container: its unit and how a cap is told. */
+const CONTAINER_CAPS = [
+  { resource: 'cpu', cap: 'cpu', unit: 1n, suffix: ' cores' },
+  { resource: 'memory', cap: 'memory_mb', unit: MEBI, suffix: 'Mi' },
+  { resource: 'ephemeral-storage', cap: 'ephemeral_storage_gi', unit: GIBI, suffix: 'Gi' },
+] as const;
+
+function containerCaps({ spec: sent, caps }: PodView): Violation[] {
+  return (['init_containers', 'sidecars'] as const).flatMap((list) =>
+    (sent[list] ?? []).flatMap(({ resources }, index) =>
+      (['requests', 'limits'] as const).flatMap((part) =>
+        CONTAINER_CAPS.flatMap(({ resource, cap, unit, suffix }) => {
+          const amount = resources?.[part]?.[resource];
+          if (amount === undefined || units(amount, unit) <= caps[cap]) return [];
+          const msg = `the policy allows at most ${caps[cap]}${suffix} here`;
+          return [{ loc: spec(list, index, 'resources', part, resource), msg }];
+        }),
+      ),
+    ),
+  );
+}
+
+/** Memory holds what is in an emptyDir of that medium; any other fills the node's disk. */
+function volumeCaps({ spec: sent, caps }: PodView): Violation[] {
+  return (sent.volumes ?? []).flatMap(({ emptyDir }, index) => {
+    const { medium = '', sizeLimit } = emptyDir ?? {};
+    if (sizeLimit === undefined) return [];
+    const inMemory = medium !== '';
+    const [cap, unit, suffix] = inMemory
+      ? ([caps.memory_mb, MEBI, 'Mi'] as const)
+      : ([caps.ephemeral_storage_gi, GIBI, 'Gi'] as const);
+    if (units(sizeLimit, unit) <= cap) return [];
+    return [
+      {
+        loc: spec('volumes', index, 'emptyDir', 'sizeLimit'),
+        msg: `the policy allows at most ${cap}${suffix} here`,
+      },
+    ];
+  });
+}
+
+function counts({ spec: sent, caps }: PodView): Violation[] {
+  const initContainers = sent.init_containers?.length ?? 0;
+  const containers = initContainers + (sent.sidecars?.length ?? 0);
+  const longer = initContainers > caps.containers ? 'init_containers' : 'sidecars';
+  return [
+    ...(containers > caps.containers
+      ? [
+          {
+            loc: spec(longer),
+            msg: `init_containers and sidecars must not have more than ${caps.containers} entries together`,
+          },
+        ]
+      : []),
+    ...((sent.volumes?.length ?? 0) > caps.volumes
+      ? [{ loc: spec('volumes'), msg: `must not have more than ${caps.volumes} entries` }]
+      : []),
+  ];
+}
+
+/** Every cap of containers and volumes that is exceeded. */
+export function podCapIssues(view: PodView): Violation[] {
+  return [...containerCaps(view), ...volumeCaps(view), ...counts(view)];
+}
+
+/** Every cap that is exceeded. */
+export function capIssues(view: PolicyView): Violation[] {
+  return [...fieldCaps(view), ...podCapIssues(view)];
+}

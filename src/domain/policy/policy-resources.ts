@@ -1,0 +1,61 @@
+import type { Container } from '../kubernetes/container.ts';
+import { parseQuantity } from '../kubernetes/quantity.ts';
+import { CONTAINER_DEFAULTS, type DefaultedResource } from '../resource-spec/container-defaults.ts';
+import { matchesAny, type Policy } from './policy.ts';
+import type { PodView, Violation } from './policy-view.ts';
+
+/** Which resources the tenant's own containers and volumes may name. */
+
+const spec = (...path: (string | number)[]) => ['source_config', 'resource_spec', ...path];
+
+const DEFAULTED = Object.keys(CONTAINER_DEFAULTS.limits) as DefaultedResource[];
+const isDefaulted = (name: string) => (DEFAULTED as string[]).includes(name);
+
+/** Devices and huge pages: few on a node, and not given out again while a container has them. */
+function extendedIssues({ resources }: Container, loc: (string | number)[], allowed: readonly string[]) {
+  return (['requests', 'limits'] as const).flatMap((part) =>
+    Object.keys(resources?.[part] ?? {})
+      .filter((name) => !isDefaulted(name) && !matchesAny(name, allowed))
+      .map((name) => ({
+        loc: spec(...loc, 'resources', part, name),
+        msg: 'the policy does not allow this resource',
+      })),
+  );
+}
+
+/** Kubernetes refuses a pod whose request is above the limit that the cluster fills in. */
+function limitIssues({ resources }: Container, loc: (string | number)[]): Violation[] {
+  return DEFAULTED.flatMap((name) => {
+    const { [name]: request } = resources?.requests ?? {};
+    if (request === undefined || resources?.limits?.[name] !== undefined) return [];
+    const most = CONTAINER_DEFAULTS.limits[name];
+    if ((parseQuantity(request) ?? 0n) <= (parseQuantity(most) ?? 0n)) return [];
+    const msg = `needs a limit beside it: without one the container gets a limit of ${most}`;
+    return [{ loc: spec(...loc, 'resources', 'requests', name), msg }];
+  });
+}
+
+/** Resources that the policy does not allow, and requests that need a limit. */
+export function resourceIssues({ spec: sent }: PodView, { resources }: Policy): Violation[] {
+  const ofContainers = (['init_containers', 'sidecars'] as const).flatMap((list) =>
+    (sent[list] ?? []).flatMap((container, index) => [
+      ...extendedIssues(container, [list, index], resources.allowed_extended),
+      ...(resources.default_limits ? limitIssues(container, [list, index]) : []),
+    ]),
+  );
+  const ofVolumes = (sent.volumes ?? []).flatMap(({ emptyDir }, index) => {
+    const medium = emptyDir?.medium?.toLowerCase() ?? '';
+    if (
+      !medium.startsWith('hugepages') ||
+      matchesAny(
+        medium,
+        resources.allowed_extended.map((name) => name.toLowerCase()),
+      )
+    )
+      return [];
+    return [
+      { loc: spec('volumes', index, 'emptyDir', 'medium'), msg: 'the policy does not allow huge pages' },
+    ];
+  });
+  return [...ofContainers, ...ofVolumes];
+}

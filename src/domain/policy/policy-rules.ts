@@ -1,0 +1,208 @@
+import type { BodyIssue } from '../core/body-issue.ts';
+import type { Container } from '../kubernetes/container.ts';
+import { podSecurityViolations } from '../kubernetes/pod-security.ts';
+import { byteLength } from '../kubernetes/text.ts';
+import { canonicalHost } from '../net/url-host.ts';
+import { effectiveSpec } from '../resource-spec/effective-spec.ts';
+import type { ResourceSpec } from '../resource-spec/resource-spec.ts';
+import { capsFor, largestCaps, matchesAny, matchesAnyCase, type Policy } from './policy.ts';
+import { capIssues, podCapIssues } from './policy-caps.ts';
+import { generatedObjectIssues } from './policy-references.ts';
+import { resourceIssues } from './policy-resources.ts';
+import type { PodView, PolicyInput, PolicyView, Violation } from './policy-view.ts';
+
+/** What the policy refuses of a body, as an ordered list of named checks. A broken one is a 400 that names the field. */
+
+const SPEC = ['source_config', 'resource_spec'] as const;
+const inSpec = (...path: (string | number)[]) => [...SPEC, ...path];
+
+function podSecurity({ spec }: PodView, policy: Policy): Violation[] {
+  return podSecurityViolations(policy.pod_security, spec).map(({ path, message }) => ({
+    loc: inSpec(...path),
+    msg: message,
+  }));
+}
+
+function volumeKinds({ spec }: PodView, policy: Policy): Violation[] {
+  return (spec.volumes ?? []).flatMap((volume, index) =>
+    (['nfs', 'csi'] as const)
+      .filter((kind) => volume[kind] !== undefined && !policy.volumes[kind])
+      .map((kind) => ({
+        loc: inSpec('volumes', index, kind),
+        msg: `volumes of kind ${kind} are not allowed here`,
+      })),
+  );
+}
+
+function serviceAccount({ spec }: PodView, policy: Policy): Violation[] {
+  const name = spec.service_account_name;
+  const { allowed, refused } = policy.service_accounts;
+  if (name == null || (matchesAny(name, allowed) && !matchesAny(name, refused))) return [];
+  return [
+    {
+      loc: inSpec('service_account_name'),
+      msg:
+        allowed.length === 0
+          ? 'must not be set here: each deployment has a ServiceAccount of its own'
+          : 'is not among the ServiceAccounts that may be used here',
+    },
+  ];
+}
+
+/** Every token of a ServiceAccount that a volume asks for. */
+function tokens({ spec }: PodView) {
+  return (spec.volumes ?? []).flatMap((volume, index) =>
+    (volume.projected?.sources ?? []).flatMap(({ serviceAccountToken: token }, at) => {
+      const loc = inSpec('volumes', index, 'projected', 'sources', at, 'serviceAccountToken');
+      return token === undefined ? [] : [{ audience: token.audience, loc }];
+    }),
+  );
+}
+
+function missingAudiences(view: PodView): Violation[] {
+  const msg = 'must name an audience: tokens for the API server are not given out';
+  return tokens(view).flatMap(({ audience, loc }) => (audience ? [] : [{ loc, msg }]));
+}
+
+function tokenAudiences(view: PodView, policy: Policy): Violation[] {
+  const msg = 'is not among the audiences that the policy allows';
+  return tokens(view).flatMap(({ audience, loc }) =>
+    !audience || matchesAny(audience, policy.service_account_token_audiences)
+      ? []
+      : [{ loc: [...loc, 'audience'], msg }],
+  );
+}
+
+function isRefusedKey(key: string, { refused_domains, refused_keys, allowed_keys }: Policy['metadata']) {
+  if (matchesAnyCase(key, allowed_keys)) return false;
+  const [domain = ''] = key.includes('/') ? key.toLowerCase().split('/') : [];
+  return (
+    matchesAnyCase(key, refused_keys) ||
+    refused_domains
+      .map((refused) => refused.toLowerCase())
+      .some((refused) =>
+        // Runtimes act on keys without a slash, too: io.katacontainers.config.…
+        refused === '*'
+          ? domain !== '' || key.includes('.')
+          : domain === refused || domain.endsWith(`.${refused}`),
+      )
+  );
+}
+
+function metadataKeys({ spec }: PodView, policy: Policy): Violation[] {
+  return (['labels', 'annotations'] as const).flatMap((map) =>
+    Object.keys(spec[map] ?? {})
+      .filter((key) => isRefusedKey(key, policy.metadata))
+      .map((key) => ({ loc: inSpec(map, key), msg: 'the policy does not allow this key' })),
+  );
+}
+
+function customUrl(view: PolicyView, policy: Policy): Violation[] {
+  const { sourceConfig, stored, ownHost, platformHosts = [], serverUrl } = view;
+  const url = sourceConfig.custom_url;
+  if (url === null || url === serverUrl || url === stored?.custom_url || !URL.canParse(url)) return [];
+  const host = canonicalHost(new URL(url).hostname);
+  const loc = ['source_config', 'custom_url'];
+  if (host === ownHost || platformHosts.includes(host))
+    return [{ loc, msg: "must not be the platform's own host" }];
+  const { allowed_hosts, refused_hosts } = policy.custom_url;
+  if (matchesAnyCase(host, allowed_hosts) && !matchesAnyCase(host, refused_hosts)) return [];
+  const msg =
+    allowed_hosts.length === 0
+      ? 'must not be set here: the server sets it'
+      : 'is on a host that the policy does not allow';
+  return [{ loc, msg }];
+}
+
+function environmentBytes(container: Container): number {
+  return (container.env ?? []).reduce(
+    (sum, { name, value }) => sum + byteLength(name) + byteLength(value ?? ''),
+    0,
+  );
+}
+
+function secretCaps({ secrets, caps }: PolicyView): Violation[] {
+  const found: Violation[] = [];
+  const secretBytes = secrets.reduce((sum, { name, value }) => sum + byteLength(name) + byteLength(value), 0);
+  if (secrets.length > caps.secrets)
+    found.push({ loc: ['secrets'], msg: `must not have more than ${caps.secrets} entries` });
+  if (secretBytes > caps.env_bytes)
+    found.push({ loc: ['secrets'], msg: `must not be larger than ${caps.env_bytes} bytes together` });
+  return found;
+}
+
+function environments({ spec, caps }: PodView): Violation[] {
+  const found: Violation[] = [];
+  for (const list of ['init_containers', 'sidecars'] as const) {
+    for (const [index, container] of (spec[list] ?? []).entries()) {
+      const loc = inSpec(list, index, 'env');
+      if ((container.env ?? []).length > caps.env_count)
+        found.push({ loc, msg: `must not have more than ${caps.env_count} entries` });
+      if (environmentBytes(container) > caps.env_bytes)
+        found.push({ loc, msg: `must not be larger than ${caps.env_bytes} bytes together` });
+    }
+  }
+  return found;
+}
+
+interface PolicyRule<View> {
+  readonly name: string;
+  readonly check: (view: View, policy: Policy) => Violation[];
+  /** No policy allows what this rule refuses. */
+  readonly always?: true;
+}
+
+/** What pods may be: these hold for a custom resource that nobody sent through the API, too. */
+const POD_RULES: readonly PolicyRule<PodView>[] = [
+  { name: 'policy_pod_security', check: podSecurity },
+  { name: 'policy_volume_kind', check: volumeKinds },
+  { name: 'policy_service_account', check: serviceAccount },
+  { name: 'policy_token_audience', check: missingAudiences, always: true },
+  { name: 'policy_token_audience', check: tokenAudiences },
+  { name: 'policy_metadata_key', check: metadataKeys },
+  { name: 'policy_generated_object', check: generatedObjectIssues, always: true },
+  { name: 'policy_resource', check: resourceIssues },
+];
+
+/** The rules, in the order in which their violations are reported. */
+export const POLICY_RULES: readonly PolicyRule<PolicyView>[] = [
+  ...POD_RULES,
+  { name: 'policy_custom_url', check: customUrl },
+  { name: 'policy_cap', check: capIssues },
+  { name: 'policy_environment', check: (view) => [...secretCaps(view), ...environments(view)] },
+];
+
+/** A violation of pods. */
+export interface PodViolation extends Violation {
+  /** Another policy may allow it. */
+  readonly byPolicy: boolean;
+}
+
+/**
+ * What the policy refuses of the pods of a spec, each with its path below the body. What hangs on more than the spec
+ * (numbers of pods, the deployment_type whose caps hold, the URL that the server sets) is the API's alone.
+ */
+export function podPolicyViolations(spec: ResourceSpec, appName: string, policy: Policy): PodViolation[] {
+  const view = { spec, appName, caps: largestCaps(policy) };
+  return [
+    ...POD_RULES.flatMap(({ check, always = false }) =>
+      check(view, policy).map((violation) => ({ ...violation, byPolicy: !always })),
+    ),
+    ...[...podCapIssues(view), ...environments(view)].map((violation) => ({ ...violation, byPolicy: true })),
+  ];
+}
+
+/** Everything that the policy refuses of what would be stored. One field may break several rules; the first is told. */
+export function policyViolations(input: PolicyInput, policy: Policy): BodyIssue[] {
+  const { resource_spec: spec, deployment_type: type } = input.sourceConfig;
+  const caps = capsFor(policy, type);
+  const effective = effectiveSpec(spec ?? {}, type, caps);
+  const view: PolicyView = { ...input, spec: spec ?? {}, effective, caps };
+  const told = new Set<string>();
+  return POLICY_RULES.flatMap(({ name, check }) =>
+    check(view, policy).map((violation) => ({ ...violation, type: name })),
+  ).filter(({ loc }) => {
+    const path = JSON.stringify(loc);
+    return !told.has(path) && told.add(path);
+  });
+}

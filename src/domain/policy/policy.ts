@@ -1,0 +1,274 @@
+import { z } from 'zod';
+import { CLOUD_COUNTS, SELF_HOSTED_COUNTS, tenantCountsSchema } from '../core/tenant-counts.ts';
+import { DEPLOYMENT_TYPES, type DeploymentType, type HostingMode } from '../deployment/source.ts';
+import { POD_SECURITY_LEVELS } from '../kubernetes/pod-security.ts';
+import { RESOURCE_LIMITS, withoutFloatNoise } from '../resource-spec/resource-spec.ts';
+import { tenantQuotaChangesSchema, tenantQuotasSchema } from './tenant-quotas.ts';
+
+/**
+ * The policy: what a platform team lets its clients configure. A YAML file (BERTH_POLICY) changes single entries of
+ * the hosting mode's default; what it means for a request is in policy-rules.ts.
+ */
+
+const patterns = z.array(z.string().min(1).max(253)).max(1000);
+const amount = (most: number) => z.int().min(0).max(most);
+
+/** Bodies are held in memory as a whole while they are read and checked. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
+
+const capsShape = {
+  scale: amount(RESOURCE_LIMITS.scale).describe('Maximum number of pods of one component.'),
+  cpu: z
+    .number()
+    .overwrite(withoutFloatNoise)
+    .positive()
+    .max(RESOURCE_LIMITS.cpu)
+    .describe('Maximum cores of one container, for request and limit.'),
+  memory_mb: amount(RESOURCE_LIMITS.memoryMb).describe(
+    'Maximum memory of one container in MiB, for request and limit.',
+  ),
+  storage_gi: amount(RESOURCE_LIMITS.storageGi).describe('Maximum size of a database volume in GiB.'),
+  ephemeral_storage_gi: amount(RESOURCE_LIMITS.storageGi).describe(
+    'Maximum ephemeral storage of one container, for request and limit, and maximum size of an emptyDir on disk, in GiB.',
+  ),
+  db_connections: amount(RESOURCE_LIMITS.dbConnections).describe(
+    'Maximum number of connections of the database.',
+  ),
+  containers: amount(40).describe('Maximum number of init containers and sidecars together.'),
+  volumes: amount(64).describe('Maximum number of volumes.'),
+  secrets: amount(1000).describe('Maximum number of secrets.'),
+  env_count: amount(512).describe('Maximum number of environment variables of one container.'),
+  env_bytes: amount(1024 * 1024).describe(
+    'Maximum bytes of the environment: all secrets together, and the variables of each container.',
+  ),
+};
+const capsSchema = z.strictObject(capsShape);
+export type Caps = z.infer<typeof capsSchema>;
+
+const policyShape = {
+  pod_security: z
+    .enum(POD_SECURITY_LEVELS)
+    .describe('Pod Security level that securityContext and volumes must meet.'),
+  volumes: z.strictObject({
+    nfs: z.boolean().describe('Whether nfs volumes are allowed.'),
+    csi: z.boolean().describe('Whether inline csi volumes are allowed.'),
+  }),
+  resources: z.strictObject({
+    allowed_extended: patterns.describe(
+      "Resources that a container may request in addition to cpu, memory and ephemeral-storage, such as example.com/gpu or hugepages-2Mi. '*' matches any text.",
+    ),
+    default_limits: z
+      .boolean()
+      .describe(
+        'Whether the cluster sets limits for containers that have none. A request above the default limit then needs its own limit.',
+      ),
+  }),
+  service_accounts: z.strictObject({
+    allowed: patterns.describe("Names that service_account_name may have. '*' matches any text."),
+    refused: patterns.describe('Names that it may not have, even if allowed.'),
+  }),
+  service_account_token_audiences: patterns.describe(
+    'Allowed audiences of projected ServiceAccount tokens. The API server is never allowed.',
+  ),
+  metadata: z.strictObject({
+    refused_domains: patterns.describe(
+      "Labels and annotations are rejected if the domain before the slash of their key is one of these, or below one. '*' means every key with a domain, and every key with a dot (io.katacontainers.config.…).",
+    ),
+    refused_keys: patterns.describe('Keys that are rejected.'),
+    allowed_keys: patterns.describe(
+      "Keys that are allowed although their domain is rejected. '*' matches any text.",
+    ),
+  }),
+  custom_url: z.strictObject({
+    allowed_hosts: patterns.describe("Hosts that custom_url may have. '*' matches any text."),
+    refused_hosts: patterns.describe('Hosts that it may not have, even if allowed.'),
+  }),
+  namespaces: z.strictObject({
+    refused: patterns.describe(
+      'Namespaces that a client may not choose if the listener has no list of namespaces, and so serves all.',
+    ),
+  }),
+  database: z.strictObject({
+    min_connections: amount(RESOURCE_LIMITS.dbConnections).describe(
+      'Minimum number of connections of a database if db_max_connections is not set, up to the cap db_connections. If it is enough for the largest expected scale, scaling does not restart databases. 0: as many as the scales need, in steps of 100.',
+    ),
+  }),
+  caps: capsSchema,
+  caps_by_type: z
+    .strictObject(Object.fromEntries(DEPLOYMENT_TYPES.map((type) => [type, capsSchema.partial().optional()])))
+    .describe('Different caps for a deployment_type.'),
+  tenant_quotas: tenantQuotasSchema.describe(
+    'Limits of what all deployments of a tenant use together, unless an admin sets other ones for the tenant.',
+  ),
+  tenant_counts: tenantCountsSchema.describe('Limits of the other objects of a tenant.'),
+  body_bytes: z
+    .int()
+    .min(1024)
+    .max(MAX_BODY_BYTES)
+    .describe('Maximum size of a request body in bytes, except for requests of listeners.'),
+};
+
+/** A whole policy, every entry given. */
+export const policySchema = z.strictObject(policyShape);
+export type Policy = z.infer<typeof policySchema>;
+
+/** The file of BERTH_POLICY: any part of a policy; the rest is the hosting mode's default. Lists are replaced whole. */
+export const policyFileSchema = z
+  .strictObject({
+    pod_security: policyShape.pod_security.optional(),
+    volumes: policyShape.volumes.partial().optional(),
+    resources: policyShape.resources.partial().optional(),
+    service_accounts: policyShape.service_accounts.partial().optional(),
+    service_account_token_audiences: policyShape.service_account_token_audiences.optional(),
+    metadata: policyShape.metadata.partial().optional(),
+    custom_url: policyShape.custom_url.partial().optional(),
+    namespaces: policyShape.namespaces.partial().optional(),
+    database: policyShape.database.partial().optional(),
+    caps: capsSchema.partial().optional(),
+    caps_by_type: policyShape.caps_by_type.optional(),
+    tenant_quotas: tenantQuotaChangesSchema.optional(),
+    tenant_counts: tenantCountsSchema.partial().optional(),
+    body_bytes: policyShape.body_bytes.optional(),
+  })
+  .describe('What clients may configure.');
+export type PolicyFile = z.infer<typeof policyFileSchema>;
+
+/** Beside the one that Berth runs in, whatever it is called: see hub/api/deployments/deployment-placement.ts. */
+const SYSTEM_NAMESPACES = ['kube-*', 'berth-system', 'berth-builds'];
+
+const SELF_HOSTED: Policy = {
+  pod_security: 'baseline',
+  volumes: { nfs: true, csi: true },
+  resources: { allowed_extended: ['*'], default_limits: false },
+  service_accounts: { allowed: ['*'], refused: ['berth-api', 'berth-listener', 'berth-operator'] },
+  service_account_token_audiences: [],
+  metadata: { refused_domains: [], refused_keys: [], allowed_keys: [] },
+  custom_url: { allowed_hosts: ['*'], refused_hosts: [] },
+  namespaces: { refused: SYSTEM_NAMESPACES },
+  database: { min_connections: 0 },
+  caps: {
+    scale: RESOURCE_LIMITS.scale,
+    cpu: RESOURCE_LIMITS.cpu,
+    memory_mb: RESOURCE_LIMITS.memoryMb,
+    storage_gi: RESOURCE_LIMITS.storageGi,
+    ephemeral_storage_gi: RESOURCE_LIMITS.storageGi,
+    db_connections: RESOURCE_LIMITS.dbConnections,
+    containers: 40,
+    volumes: 64,
+    secrets: 1000,
+    env_count: 512,
+    env_bytes: 768 * 1024,
+  },
+  caps_by_type: {},
+  tenant_quotas: { deployments: null, cpu: null, memory_mb: null, storage_gi: null },
+  tenant_counts: SELF_HOSTED_COUNTS,
+  body_bytes: 1024 * 1024,
+};
+
+const CLOUD: Policy = {
+  pod_security: 'restricted',
+  volumes: { nfs: false, csi: false },
+  resources: { allowed_extended: [], default_limits: true },
+  service_accounts: { allowed: [], refused: [] },
+  service_account_token_audiences: [],
+  // Whoever reads a key of a domain acts on it, or may tomorrow: meshes, injectors, networks, cloud identities, autoscalers.
+  metadata: { refused_domains: ['*'], refused_keys: ['aadpodidbinding'], allowed_keys: [] },
+  // The server's to set: a host of one's choice would be a stranger's under the platform's own domain.
+  custom_url: { allowed_hosts: [], refused_hosts: [] },
+  namespaces: { refused: ['*'] },
+  database: { min_connections: 0 },
+  caps: {
+    scale: 50,
+    cpu: 32,
+    memory_mb: 128 * 1024,
+    storage_gi: 1024,
+    ephemeral_storage_gi: 50,
+    db_connections: 5000,
+    containers: 10,
+    volumes: 32,
+    secrets: 250,
+    env_count: 256,
+    env_bytes: 256 * 1024,
+  },
+  caps_by_type: {
+    dev_free: { scale: 1, cpu: 2, memory_mb: 4096, storage_gi: 10, db_connections: 200, containers: 4 },
+    dev: { scale: 5, cpu: 8, memory_mb: 16 * 1024, storage_gi: 100, db_connections: 500 },
+  },
+  tenant_quotas: { deployments: 100, cpu: 256, memory_mb: 512 * 1024, storage_gi: 2048 },
+  tenant_counts: CLOUD_COUNTS,
+  body_bytes: 512 * 1024,
+};
+
+/** The policy of each hosting mode where no file says otherwise. */
+export const DEFAULT_POLICIES: Readonly<Record<HostingMode, Policy>> = {
+  self_hosted: SELF_HOSTED,
+  cloud: CLOUD,
+};
+
+type CapsByType = Policy['caps_by_type'];
+
+/** Cap by cap: a file that changes one of a type leaves the others of that type as they are. */
+function mergeCapsByType(base: CapsByType, changes: CapsByType = {}): CapsByType {
+  const types = DEPLOYMENT_TYPES.filter((type) => base[type] !== undefined || changes[type] !== undefined);
+  return Object.fromEntries(types.map((type) => [type, { ...base[type], ...changes[type] }]));
+}
+
+/** The hosting mode's default with the entries of a file in place of its own. */
+export function resolvePolicy(hosting: HostingMode, file: PolicyFile = {}): Policy {
+  const base = DEFAULT_POLICIES[hosting];
+  return {
+    pod_security: file.pod_security ?? base.pod_security,
+    volumes: { ...base.volumes, ...file.volumes },
+    resources: { ...base.resources, ...file.resources },
+    service_accounts: { ...base.service_accounts, ...file.service_accounts },
+    service_account_token_audiences:
+      file.service_account_token_audiences ?? base.service_account_token_audiences,
+    metadata: { ...base.metadata, ...file.metadata },
+    custom_url: { ...base.custom_url, ...file.custom_url },
+    namespaces: { ...base.namespaces, ...file.namespaces },
+    database: { ...base.database, ...file.database },
+    caps: { ...base.caps, ...file.caps },
+    caps_by_type: mergeCapsByType(base.caps_by_type, file.caps_by_type),
+    tenant_quotas: { ...base.tenant_quotas, ...file.tenant_quotas },
+    tenant_counts: { ...base.tenant_counts, ...file.tenant_counts },
+    body_bytes: file.body_bytes ?? base.body_bytes,
+  };
+}
+
+/** The caps of a deployment_type; null: of one without. */
+export function capsFor(policy: Policy, type: DeploymentType | null): Caps {
+  return { ...policy.caps, ...(type === null ? {} : policy.caps_by_type[type]) };
+}
+
+/** Of each cap the largest that any deployment may have: for where the deployment_type is not known. */
+export function largestCaps(policy: Policy): Caps {
+  const all = [policy.caps, ...DEPLOYMENT_TYPES.map((type) => capsFor(policy, type))];
+  const caps = Object.keys(policy.caps) as (keyof Caps)[];
+  return Object.fromEntries(caps.map((cap) => [cap, Math.max(...all.map((each) => each[cap]))])) as Caps;
+}
+
+/** Whether a text matches one of the patterns; `*` stands for any characters. */
+export function matchesAny(text: string, wanted: readonly string[]): boolean {
+  return wanted.some((pattern) => matches(text, pattern));
+}
+
+/** The same for names whose case says nothing. */
+export function matchesAnyCase(text: string, wanted: readonly string[]): boolean {
+  const lower = text.toLowerCase();
+  return wanted.some((pattern) => matches(lower, pattern.toLowerCase()));
+}
+
+/** Each part at the first place where it fits: no pattern, however many stars it has, is tried twice at one place. */
+function matches(text: string, pattern: string): boolean {
+  const [head = '', ...parts] = pattern.split('*');
+  const tail = parts.pop();
+  if (tail === undefined) return text === head;
+  if (!text.startsWith(head)) return false;
+  let at = head.length;
+  for (const part of parts) {
+    const found = text.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return text.length - tail.length >= at && text.endsWith(tail);
+}

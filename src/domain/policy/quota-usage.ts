@@ -1,0 +1,236 @@
+import type { BodyIssue } from '../core/body-issue.ts';
+import type { SourceConfig } from '../deployment/deployment.ts';
+import { type Container, isNativeSidecar, ordinary, startOrder } from '../kubernetes/container.ts';
+import { NANO_PER_UNIT, parseQuantity } from '../kubernetes/quantity.ts';
+import { CONTAINER_DEFAULTS } from '../resource-spec/container-defaults.ts';
+import { componentScale, effectiveSpec, isOff } from '../resource-spec/effective-spec.ts';
+import type { EffectiveResourceSpec } from '../resource-spec/effective-spec-schema.ts';
+import {
+  COMPONENT_FIELDS,
+  COMPONENTS,
+  milliCpu,
+  type ResourceSpecField,
+} from '../resource-spec/resource-spec.ts';
+import { mostInCluster, type TenantQuota, type TenantQuotas } from './tenant-quotas.ts';
+
+/** What a deployment counts for in its tenant's quotas, and whether a change fits into them. */
+
+/** Requests at full scale, without the surplus of a rolling update. */
+export interface QuotaUsage {
+  readonly cpuM: number;
+  readonly memoryMb: number;
+  readonly storageGi: number;
+}
+
+/** A tenant's usage. What is being deleted counts for its volume alone, until that is gone. */
+export interface TenantUsage extends QuotaUsage {
+  /** Not being deleted. */
+  readonly deployments: number;
+  readonly beingDeleted: number;
+}
+
+/** Which data services are the tenant's own (DATABASE_URI_CUSTOM, CACHE_URI_CUSTOM), and so count for nothing. */
+export interface ExternalServices {
+  readonly database: boolean;
+  readonly cache: boolean;
+  /** Of a volume that was made while the database was ours: it stays with the deployment. Absent: there is none. GiB. */
+  readonly keptVolumeGi?: number;
+}
+
+type Resource = 'cpu' | 'memory';
+
+/** Pods of one kind: how many there are at full scale, and what each of them requests. */
+interface Part {
+  readonly name: string;
+  readonly pods: number;
+  /** Millicores. */
+  readonly cpu: number;
+  /** MiB. */
+  readonly memory: number;
+  /** The fields that size it. */
+  readonly fields: Readonly<Record<Resource, ResourceSpecField>>;
+}
+
+/** Everything that a deployment counts for, part by part. */
+export interface Demand {
+  readonly parts: readonly Part[];
+  readonly storageGi: number;
+}
+
+const UNITS: Readonly<Record<Resource, bigint>> = {
+  cpu: NANO_PER_UNIT / 1000n,
+  memory: NANO_PER_UNIT << 20n,
+};
+
+/**
+ * What a container requests, in billionths. Kubernetes takes a limit without a request for both; one that names neither
+ * has what tenants' namespaces give it.
+ */
+function requested({ resources }: Container, resource: Resource): bigint {
+  const named = resources?.requests?.[resource] ?? resources?.limits?.[resource];
+  return parseQuantity(named ?? CONTAINER_DEFAULTS.requests[resource]) ?? 0n;
+}
+
+const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n);
+const largest = (amounts: readonly bigint[]) =>
+  amounts.reduce((most, each) => (each > most ? each : most), 0n);
+
+/**
+ * What a pod of the app requests, rounded up to a millicore or MiB, as the scheduler counts it: all containers that run
+ * beside each other, or what an init container needs beside the native sidecars that were started before it, whichever
+ * is more.
+ */
+function podRequest(effective: EffectiveResourceSpec, own: number, resource: Resource): number {
+  const unit = UNITS[resource];
+  const { sidecars, init_containers: inits } = effective;
+  let [native, starting] = [0n, 0n];
+  for (const container of startOrder(sidecars, inits)) {
+    const amount = requested(container, resource);
+    starting = largest([starting, native + amount]);
+    if (isNativeSidecar(container)) native += amount;
+  }
+  const besides = ordinary(sidecars).map((each) => requested(each, resource));
+  const running = BigInt(own) * unit + sum(besides) + native;
+  return Number((largest([running, starting]) + unit - 1n) / unit);
+}
+
+function componentParts(effective: EffectiveResourceSpec): Part[] {
+  return COMPONENTS.map((component) => {
+    const { cpu, memory } = COMPONENT_FIELDS[component];
+    return {
+      name: component,
+      pods: componentScale(effective, component).max,
+      cpu: podRequest(effective, milliCpu(effective[cpu] ?? 0), 'cpu'),
+      memory: podRequest(effective, effective[memory] ?? 0, 'memory'),
+      fields: { cpu, memory },
+    };
+  }).filter(({ pods }) => pods > 0);
+}
+
+const CACHE_FIELDS = { cpu: 'cache_cpu', memory: 'cache_memory_mb' } as const;
+const DATABASE_FIELDS = { cpu: 'db_cpu', memory: 'db_memory_mb' } as const;
+
+function dataPart(
+  effective: EffectiveResourceSpec,
+  name: string,
+  fields: typeof CACHE_FIELDS | typeof DATABASE_FIELDS,
+): Part {
+  return { name, pods: 1, cpu: milliCpu(effective[fields.cpu]), memory: effective[fields.memory], fields };
+}
+
+/** What a deployment counts for. Switched off, it is its database's volume alone. */
+export function demandOf(sourceConfig: SourceConfig, external: ExternalServices): Demand {
+  const { resource_spec: spec, deployment_type: type, default_ceilings: ceilings } = sourceConfig;
+  const effective = effectiveSpec(spec ?? {}, type, ceilings);
+  const storageGi = external.database ? (external.keptVolumeGi ?? 0) : effective.db_storage_gi;
+  if (isOff(effective)) return { parts: [], storageGi };
+  return {
+    parts: [
+      ...componentParts(effective),
+      ...(external.database ? [] : [dataPart(effective, 'database', DATABASE_FIELDS)]),
+      ...(external.cache ? [] : [dataPart(effective, 'cache', CACHE_FIELDS)]),
+    ],
+    storageGi,
+  };
+}
+
+const total = ({ parts }: Demand, resource: Resource) =>
+  parts.reduce((all, part) => all + part.pods * part[resource], 0);
+
+/** The sums of a demand. */
+export function usageOf(demand: Demand): QuotaUsage {
+  return { cpuM: total(demand, 'cpu'), memoryMb: total(demand, 'memory'), storageGi: demand.storageGi };
+}
+
+/** An amount as quotas state it: cores, MiB, GiB. */
+const shown = (amount: number, quota: TenantQuota) => (quota === 'cpu' ? amount / 1000 : amount);
+
+/** The field of the part that takes most, and the sum, part by part: "api 4 × 0.5, database 1". */
+function terms(demand: Demand, resource: Resource, quota: TenantQuota) {
+  const parts = demand.parts.toSorted((a, b) => b.pods * b[resource] - a.pods * a[resource]);
+  const text = parts.map((part) => {
+    const each = shown(part[resource], quota);
+    return part.pods === 1 ? `${part.name} ${each}` : `${part.name} ${part.pods} × ${each}`;
+  });
+  return { field: parts[0]?.fields[resource] ?? null, text: ` (${text.join(', ')})` };
+}
+
+interface Row {
+  readonly quota: TenantQuota;
+  readonly unit: string;
+  /** The bound that follows from the quota; absent: the quota itself. */
+  readonly bound?: (quota: number) => number;
+  readonly amount: (usage: TenantUsage) => number;
+  readonly blame: (demand: Demand) => { readonly loc: readonly string[]; readonly text: string };
+}
+
+const SPEC = ['source_config', 'resource_spec'] as const;
+
+function blameLargest(resource: Resource, quota: TenantQuota): Row['blame'] {
+  return (demand) => {
+    const { field, text } = terms(demand, resource, quota);
+    return { loc: field === null ? SPEC : [...SPEC, field], text };
+  };
+}
+
+const identity = (quota: number) => quota;
+
+const ROWS: readonly Row[] = [
+  {
+    quota: 'deployments',
+    unit: 'deployments',
+    amount: ({ deployments }) => deployments,
+    blame: () => ({ loc: [], text: '' }),
+  },
+  {
+    // What is made and deleted in turn must not pile up in the cluster.
+    quota: 'deployments',
+    unit: 'deployments, with those that are still being deleted',
+    bound: mostInCluster,
+    amount: ({ deployments, beingDeleted }) => deployments + beingDeleted,
+    blame: () => ({ loc: [], text: '' }),
+  },
+  { quota: 'cpu', unit: 'cores', amount: ({ cpuM }) => cpuM, blame: blameLargest('cpu', 'cpu') },
+  {
+    quota: 'memory_mb',
+    unit: 'MiB of memory',
+    amount: ({ memoryMb }) => memoryMb,
+    blame: blameLargest('memory', 'memory_mb'),
+  },
+  {
+    quota: 'storage_gi',
+    unit: 'GiB of storage',
+    amount: ({ storageGi }) => storageGi,
+    blame: () => ({ loc: [...SPEC, 'db_storage_gi'], text: '' }),
+  },
+];
+
+export interface QuotaQuestion {
+  readonly quotas: TenantQuotas;
+  /** Of the tenant's other deployments. */
+  readonly others: TenantUsage;
+  /** What this deployment counts for now; all 0 for one that is not there yet. */
+  readonly before: TenantUsage;
+  readonly demand: Demand;
+}
+
+/** Why a change does not fit into the quotas, with the arithmetic. What it lowers, or leaves as it is, always fits. */
+export function quotaIssues({ quotas, others, before, demand }: QuotaQuestion): BodyIssue[] {
+  const after: TenantUsage = { deployments: 1, beingDeleted: 0, ...usageOf(demand) };
+  return ROWS.flatMap(({ quota, unit, bound = identity, amount, blame }) => {
+    const own = quotas[quota];
+    const most = own === null ? null : bound(own);
+    const allowed = most === null ? null : quota === 'cpu' ? Math.round(most * 1000) : most;
+    const together = amount(others) + amount(after);
+    if (allowed === null || together <= allowed || amount(after) <= amount(before)) return [];
+    const { loc, text } = blame(demand);
+    const [all, rest, ours] = [together, amount(others), amount(after)].map((each) => shown(each, quota));
+    return [
+      {
+        loc,
+        msg: `the tenant would use ${all} of ${most} ${unit}: ${rest} by other deployments, ${ours} by this one${text}`,
+        type: `quota_${quota}`,
+      },
+    ];
+  });
+}

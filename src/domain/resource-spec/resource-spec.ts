@@ -1,0 +1,274 @@
+import { z } from 'zod';
+import { APP_CONTAINER_NAME, isReservedMetadataKey, RESERVED_VOLUME_PREFIX } from '../deployment/reserved.ts';
+import { containersSchema } from '../kubernetes/container.ts';
+import { type ZeroLimit, zeroContainerLimits, zeroVolumeLimits } from '../kubernetes/limits.ts';
+import { annotationsSchema, labelsSchema } from '../kubernetes/metadata.ts';
+import { dnsSubdomainSchema } from '../kubernetes/names.ts';
+import { refuseDuplicates } from '../kubernetes/unique.ts';
+import { volumeMountsSchema, volumesSchema } from '../kubernetes/volume.ts';
+
+/**
+ * The one schema of resource_spec: shape and hard limits of each field alone. What concerns several fields is in
+ * spec-rules.ts, defaults in effective-spec.ts, what a platform team may narrow in the policy.
+ */
+
+/** Hard upper limits; a policy's caps are lower. */
+export const RESOURCE_LIMITS = {
+  scale: 1000,
+  cpu: 256,
+  memoryMb: 4 * 1024 * 1024,
+  storageGi: 64 * 1024,
+  dbConnections: 100_000,
+  imagePullSecrets: 20,
+} as const;
+
+const MILLI_PER_CORE = 1000;
+
+/** A number of cores in exact millicores: 0.25 → 250. Exact for every value that the schema takes. */
+export function milliCpu(cores: number): number {
+  return Math.round(cores * MILLI_PER_CORE);
+}
+
+/** A rounding error of binary fractions is smaller than this part of the number; a digit that was meant is not. */
+const FLOAT_NOISE = 1e-9;
+
+/** Cores at the nearest thousandth where the difference is float noise; any other number as it is. */
+export function withoutFloatNoise(cores: number): number {
+  const rounded = milliCpu(cores) / MILLI_PER_CORE;
+  return Math.abs(cores - rounded) < FLOAT_NOISE * Math.abs(cores) ? rounded : cores;
+}
+
+const scale = () => z.int().min(0).max(RESOURCE_LIMITS.scale).nullish();
+const wholeCpu = () => z.int().min(1).max(RESOURCE_LIMITS.cpu).nullish();
+const memoryMb = () => z.int().min(1).max(RESOURCE_LIMITS.memoryMb).nullish();
+
+function fractionalCpu() {
+  return z
+    .number()
+    .min(1 / MILLI_PER_CORE)
+    .max(RESOURCE_LIMITS.cpu)
+    .refine((cores) => milliCpu(cores) / MILLI_PER_CORE === cores, 'must not be finer than 0.001 cores')
+    .nullish();
+}
+
+type IssueSink = Pick<z.core.$RefinementCtx, 'addIssue'>;
+
+function refuseReservedKeys(map: Record<string, string>, ctx: IssueSink): void {
+  for (const key of Object.keys(map).filter(isReservedMetadataKey)) {
+    ctx.addIssue({ code: 'custom', path: [key], message: 'the key is reserved' });
+  }
+}
+
+function refuseAppName(containers: readonly { name: string }[], ctx: IssueSink): void {
+  for (const [index, container] of containers.entries()) {
+    if (container.name !== APP_CONTAINER_NAME) continue;
+    ctx.addIssue({
+      code: 'custom',
+      path: [index, 'name'],
+      message: `must not be '${APP_CONTAINER_NAME}': the app's own container has that name`,
+    });
+  }
+}
+
+/** Not a rule of the containers' own schema: a custom resource stored with such a limit must stay readable. */
+function refuseZeroLimits(found: readonly ZeroLimit[], ctx: IssueSink): void {
+  for (const { path, message } of found) ctx.addIssue({ code: 'custom', path, message });
+}
+
+const appContainersSchema = containersSchema
+  .superRefine(refuseAppName)
+  .superRefine((containers, ctx) => refuseZeroLimits(zeroContainerLimits(containers), ctx));
+
+const appVolumesSchema = volumesSchema.superRefine((volumes, ctx) => {
+  refuseZeroLimits(zeroVolumeLimits(volumes), ctx);
+  for (const [index, volume] of volumes.entries()) {
+    if (!volume.name.startsWith(RESERVED_VOLUME_PREFIX)) continue;
+    ctx.addIssue({
+      code: 'custom',
+      path: [index, 'name'],
+      message: `must not begin with '${RESERVED_VOLUME_PREFIX}': such names are reserved`,
+    });
+  }
+});
+
+const appVolumeMountsSchema = volumeMountsSchema.superRefine((mounts, ctx) => {
+  for (const [index, mount] of mounts.entries()) {
+    if (mount.mountPropagation !== 'Bidirectional') continue;
+    ctx.addIssue({
+      code: 'custom',
+      path: [index, 'mountPropagation'],
+      message: 'must not be Bidirectional: the app container is never privileged',
+    });
+  }
+});
+
+const imagePullSecretsSchema = z
+  .array(z.strictObject({ name: dnsSubdomainSchema.describe('Name of the Secret.') }))
+  .max(RESOURCE_LIMITS.imagePullSecrets)
+  .superRefine((secrets, ctx) => refuseDuplicates(secrets, (secret) => secret.name, 'name', ctx));
+
+const OFF_ALL = 'If the maximum is positive, at least one pod runs.';
+
+/** Sizes and placement of a deployment's pods, database and cache. Every field may be absent or null: then its default holds. */
+export const resourceSpecSchema = z
+  .strictObject({
+    min_scale: scale().describe(`Minimum number of api pods. ${OFF_ALL}`),
+    max_scale: scale().describe(
+      'Maximum number of api pods. Above min_scale, the component is autoscaled. 0 switches the whole deployment off.',
+    ),
+    cpu: fractionalCpu().describe('Cores that each api pod requests, in steps of 0.001.'),
+    cpu_limit: fractionalCpu().describe(
+      'CPU limit of each api pod in cores, in steps of 0.001. Default: twice the request.',
+    ),
+    memory_mb: memoryMb().describe('Memory that each api pod requests, in MiB.'),
+    memory_limit_mb: memoryMb().describe('Memory limit of each api pod in MiB. Default: twice the request.'),
+    queue_min_scale: scale().describe(`Minimum number of queue pods. ${OFF_ALL}`),
+    queue_max_scale: scale().describe('Maximum number of queue pods. 0 switches the component off.'),
+    queue_cpu: fractionalCpu().describe('Cores that each queue pod requests, in steps of 0.001.'),
+    queue_cpu_limit: fractionalCpu().describe(
+      'CPU limit of each queue pod in cores, in steps of 0.001. Default: twice the request.',
+    ),
+    queue_memory_mb: memoryMb().describe('Memory that each queue pod requests, in MiB.'),
+    queue_memory_limit_mb: memoryMb().describe(
+      'Memory limit of each queue pod in MiB. Default: twice the request.',
+    ),
+    orchestrator_cpu: wholeCpu().describe('Cores that each orchestrator pod requests.'),
+    orchestrator_cpu_limit: wholeCpu().describe(
+      'CPU limit of each orchestrator pod in cores. Default: twice the request.',
+    ),
+    orchestrator_memory_mb: memoryMb().describe('Memory that each orchestrator pod requests, in MiB.'),
+    orchestrator_memory_limit_mb: memoryMb().describe(
+      'Memory limit of each orchestrator pod in MiB. Default: twice the request.',
+    ),
+    orchestrator_min_scale: scale().describe(`Minimum number of orchestrator pods. ${OFF_ALL}`),
+    orchestrator_max_scale: scale().describe(
+      'Maximum number of orchestrator pods. 0 switches the component off.',
+    ),
+    executor_cpu: wholeCpu().describe('Cores that the executor pod requests.'),
+    executor_cpu_limit: wholeCpu().describe(
+      'CPU limit of the executor pod in cores. Default: twice the request.',
+    ),
+    executor_memory_mb: memoryMb().describe('Memory that the executor pod requests, in MiB.'),
+    executor_memory_limit_mb: memoryMb().describe(
+      'Memory limit of the executor pod in MiB. Default: twice the request.',
+    ),
+    cache_cpu: fractionalCpu().describe('Cores that the cache requests, in steps of 0.001.'),
+    cache_cpu_limit: fractionalCpu().describe(
+      'CPU limit of the cache in cores, in steps of 0.001. Default: twice the request.',
+    ),
+    cache_memory_mb: memoryMb().describe('Memory request and limit of the cache, in MiB.'),
+    db_cpu: wholeCpu().describe('Cores that the database requests.'),
+    db_cpu_limit: wholeCpu().describe('CPU limit of the database in cores. Default: twice the request.'),
+    db_memory_mb: memoryMb().describe('Memory that the database requests, in MiB.'),
+    db_memory_limit_mb: memoryMb().describe(
+      'Memory limit of the database in MiB. Default: twice the request.',
+    ),
+    db_storage_gi: z
+      .int()
+      .min(1)
+      .max(RESOURCE_LIMITS.storageGi)
+      .nullish()
+      .describe(
+        'Size of the volume of the database, in GiB. It never shrinks; an expansion that the cluster refuses, or does not finish, can be lowered to the capacity of the volume.',
+      ),
+    db_max_connections: z
+      .int()
+      .min(1)
+      .max(RESOURCE_LIMITS.dbConnections)
+      .nullish()
+      .describe('Maximum number of database connections. Default: as many as the scales need, at least 100.'),
+    labels: labelsSchema
+      .superRefine(refuseReservedKeys)
+      .nullish()
+      .describe('Labels for the app pods and their Deployments.'),
+    annotations: annotationsSchema
+      .superRefine(refuseReservedKeys)
+      .nullish()
+      .describe('Annotations for the app pods and their Deployments.'),
+    service_account_name: dnsSubdomainSchema
+      .nullish()
+      .describe(
+        'ServiceAccount of the app pods. It must exist. Default: an account that Berth creates for the deployment.',
+      ),
+    image_pull_secrets: imagePullSecretsSchema.nullish().describe('Pull Secrets for the images.'),
+    volumes: appVolumesSchema.nullish().describe('Volumes of the app pods.'),
+    volume_mounts: appVolumeMountsSchema.nullish().describe('Volume mounts of the app container.'),
+    init_containers: appContainersSchema.nullish().describe('Containers that run before the app, in order.'),
+    sidecars: appContainersSchema.nullish().describe('Containers that run beside the app.'),
+  })
+  .describe('Sizes and placement of pods, database and cache.');
+
+/** resource_spec as sent and stored: a field that is absent or null takes its default. */
+export type ResourceSpec = z.infer<typeof resourceSpecSchema>;
+export type ResourceSpecField = keyof ResourceSpec;
+
+/** All fields of resource_spec, in the order of the contract. */
+export const RESOURCE_SPEC_FIELDS = Object.keys(resourceSpecSchema.shape) as ResourceSpecField[];
+
+/** The parts of a deployment that run the app's image; each is one Kubernetes Deployment. */
+export const COMPONENTS = ['api', 'queue', 'orchestrator', 'executor'] as const;
+export type Component = (typeof COMPONENTS)[number];
+
+interface ComponentFields {
+  /** null: the component has no scale fields and runs one pod. */
+  scale: { min: ResourceSpecField; max: ResourceSpecField } | null;
+  cpu: ResourceSpecField;
+  cpuLimit: ResourceSpecField;
+  memory: ResourceSpecField;
+  memoryLimit: ResourceSpecField;
+}
+
+/** Which fields size which component. */
+export const COMPONENT_FIELDS = {
+  api: {
+    scale: { min: 'min_scale', max: 'max_scale' },
+    cpu: 'cpu',
+    cpuLimit: 'cpu_limit',
+    memory: 'memory_mb',
+    memoryLimit: 'memory_limit_mb',
+  },
+  queue: {
+    scale: { min: 'queue_min_scale', max: 'queue_max_scale' },
+    cpu: 'queue_cpu',
+    cpuLimit: 'queue_cpu_limit',
+    memory: 'queue_memory_mb',
+    memoryLimit: 'queue_memory_limit_mb',
+  },
+  orchestrator: {
+    scale: { min: 'orchestrator_min_scale', max: 'orchestrator_max_scale' },
+    cpu: 'orchestrator_cpu',
+    cpuLimit: 'orchestrator_cpu_limit',
+    memory: 'orchestrator_memory_mb',
+    memoryLimit: 'orchestrator_memory_limit_mb',
+  },
+  executor: {
+    scale: null,
+    cpu: 'executor_cpu',
+    cpuLimit: 'executor_cpu_limit',
+    memory: 'executor_memory_mb',
+    memoryLimit: 'executor_memory_limit_mb',
+  },
+} as const satisfies Record<Component, ComponentFields>;
+
+function fieldsOf(component: Component): ResourceSpecField[] {
+  const { scale: scaleFields, ...sizes } = COMPONENT_FIELDS[component];
+  return [...(scaleFields ? Object.values(scaleFields) : []), ...Object.values(sizes)];
+}
+
+/** Made once: a list asks for them for each of its deployments. */
+const FIELDS: Readonly<Record<Component, readonly ResourceSpecField[]>> = {
+  api: fieldsOf('api'),
+  queue: fieldsOf('queue'),
+  orchestrator: fieldsOf('orchestrator'),
+  executor: fieldsOf('executor'),
+};
+
+/** All fields of one component. */
+export function componentFields(component: Component): readonly ResourceSpecField[] {
+  return FIELDS[component];
+}
+
+/** Whether a component is part of the deployment: api always, another once any of its fields is given. */
+export function componentExists(spec: ResourceSpec, component: Component): boolean {
+  return component === 'api' || componentFields(component).some((field) => spec[field] != null);
+}

@@ -1,0 +1,331 @@
+import { buildSteps, isToBuild, supersededBuilds, withBuilds } from '../builds/build-transitions.ts';
+import { type Condition, isDataReady, type Reason, troublesOf } from '../conditions/conditions.ts';
+import type { ToldFailure } from '../conditions/failure-source.ts';
+import { recoveryMessage, symptomDifference } from '../conditions/symptoms.ts';
+import { canonicalJson } from '../core/hash.ts';
+import type {
+  AppliedReport,
+  ClusterReport,
+  DeploymentFacts,
+  ObservedReport,
+  OutcomeEvent,
+  OutcomeMove,
+  RefusedReport,
+  ReportOutcome,
+  RevisionRef,
+} from '../deployment/cluster-report.ts';
+import { isPurging, whatBlocks, withFormerNote } from './deletion-outcome.ts';
+import { activeAfter, move, observedSteps, reasonOr, type Step } from './revision-transitions.ts';
+import { type DeploymentStatus, deploymentStatus, type RevisionStatus } from './states.ts';
+
+/**
+ * What a report of a listener changes in the record: the one place where revisions move because of the cluster and
+ * where active_revision_id is decided. Pure; the same report again changes nothing.
+ */
+
+const FIRST_RETRY_MS = 1000;
+const LONGEST_RETRY_MS = 60_000;
+/** Only a change of the deployment can help; still looked at now and then, should the cluster's rules change. */
+const REFUSED_FOR_GOOD_MS = 600_000;
+
+function unchanged(facts: DeploymentFacts, ignored: string | null = null): ReportOutcome {
+  return { facts, moves: [], events: [], retryAfterMs: null, remove: false, ignored };
+}
+
+/** Deployment.status as the history has it: whoever reports is alive, but his return may not have been written yet. */
+export function statusOf(facts: DeploymentFacts): DeploymentStatus {
+  return deploymentStatus({
+    deleting: facts.deleting,
+    hasRunnableRevision: facts.hasRunnableRevision,
+    watched: facts.listenerLost !== true,
+    observed: facts.observation !== null,
+    observedOff: facts.observation?.off ?? false,
+    dataReady: facts.observation?.dataReady ?? false,
+  });
+}
+
+/** Why the status is what an observation has made it. */
+function statusReason(
+  to: DeploymentStatus,
+  { conditions, hasRunnableRevision }: DeploymentFacts,
+  moves: readonly OutcomeMove[],
+): Reason {
+  const data = (['DatabaseReady', 'CacheReady'] as const).flatMap((wanted) =>
+    conditions.filter(({ type }) => type === wanted),
+  );
+  switch (to) {
+    case 'AWAITING_DELETE':
+      return 'DeletionRequested';
+    case 'UNKNOWN':
+      return 'ListenerLost';
+    case 'UNUSED':
+      if (hasRunnableRevision) return 'SwitchedOff';
+      return moves.find((moved) => moved.to === 'BUILD_FAILED')?.reason ?? 'NoRevision';
+    case 'AWAITING_DATABASE':
+      return reasonOr(data.find(({ status }) => status !== 'True')?.reason ?? '', 'DatabaseStarting');
+    case 'READY':
+      return reasonOr(data[0]?.reason ?? '', 'DatabaseAvailable');
+  }
+}
+
+function statusEvents(
+  before: DeploymentFacts,
+  after: DeploymentFacts,
+  moves: readonly OutcomeMove[],
+): OutcomeEvent[] {
+  const [from, to] = [statusOf(before), statusOf(after)];
+  if (from === to) return [];
+  const reason = statusReason(to, after, moves);
+  return [{ revisionId: null, reason, message: `Status is ${to}, it was ${from}.`, details: { from, to } }];
+}
+
+/** Whether what was applied is what goes with the item now: it may have been made anew since. */
+const isOfLatestItem = ({ workVersion }: DeploymentFacts, report: AppliedReport) =>
+  report.workVersion === undefined || report.workVersion === (workVersion ?? report.workVersion);
+const MADE_ANEW = 'its item was made anew since';
+
+/** Suspended for the grace of its deletion. Not acknowledged: the item comes again as a purge when that is over. */
+function suspended(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
+  if (facts.purgeInMs === null || report.generation !== facts.generation) {
+    return unchanged(facts, 'deletion was asked for');
+  }
+  if (!isOfLatestItem(facts, report)) return unchanged(facts, MADE_ANEW);
+  return { ...unchanged({ ...facts, attempts: 0 }), retryAfterMs: facts.purgeInMs };
+}
+
+function applied(facts: DeploymentFacts, report: AppliedReport): ReportOutcome {
+  if (facts.deleting) return suspended(facts, report);
+  // What was applied belongs to a generation that exists; anything else cannot acknowledge future changes.
+  const latest = isOfLatestItem(facts, report) ? facts.generation : facts.generation - 1;
+  const acknowledgedGeneration = Math.max(facts.acknowledgedGeneration, Math.min(report.generation, latest));
+  const attempts = acknowledgedGeneration === facts.generation ? 0 : facts.attempts;
+  return unchanged({ ...facts, acknowledgedGeneration, attempts });
+}
+
+function withReady(facts: DeploymentFacts, report: RefusedReport, now: Date): DeploymentFacts {
+  if (isPurging(facts)) {
+    return { ...facts, conditions: whatBlocks(facts, report, now).conditions };
+  }
+  const before = facts.conditions.find(({ type }) => type === 'Ready');
+  const refused: Condition = {
+    type: 'Ready',
+    status: 'False',
+    reason: reasonOr(report.reason, 'ApplyRefused'),
+    message: report.message,
+    lastTransitionTime: before?.status === 'False' ? before.lastTransitionTime : now.toISOString(),
+  };
+  const others = facts.conditions.filter(({ type }) => type !== 'Ready');
+  return { ...facts, conditions: [...others, refused] };
+}
+
+/** Whether a revision is left that runs, or could come to. */
+function isRunnable({
+  active,
+  hasSettledRevision = false,
+  hasRunnableRevision,
+  revisions,
+}: DeploymentFacts): boolean {
+  const fails = revisions.some(({ status }) => CANNOT_RUN.includes(status));
+  if (!fails) return hasRunnableRevision || active !== null;
+  return (
+    active !== null || hasSettledRevision || revisions.some(({ status }) => !CANNOT_RUN.includes(status))
+  );
+}
+
+const CANNOT_RUN: readonly RevisionStatus[] = ['BUILD_FAILED', 'CREATE_FAILED', 'SKIPPED'];
+
+function waiting(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
+  if (!isPurging(facts)) return unchanged(facts, 'nothing of it is being removed');
+  const { conditions, events } = whatBlocks(facts, report, now);
+  return { ...unchanged({ ...facts, conditions }), events };
+}
+
+function refused(facts: DeploymentFacts, report: RefusedReport, now: Date): ReportOutcome {
+  if (report.generation !== facts.generation) return unchanged(facts, 'it speaks of an older generation');
+  if (report.waiting === true) return waiting(facts, report, now);
+  const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.max(0, facts.attempts - 1));
+  const again = report.retryable ? backoff : REFUSED_FOR_GOOD_MS;
+  const retryAfterMs = Math.min(again, facts.purgeInMs ?? again);
+  const reason = reasonOr(report.reason, 'ApplyRefused');
+  const wanted = facts.revisions.find(({ id }) => id === facts.wantedRevisionId);
+  const toBuild = facts.revisions.findLast(isToBuild);
+  const failing = report.retryable || facts.deleting ? [] : [wanted, toBuild];
+  const moved = move(
+    withReady(facts, report, now),
+    failing
+      .filter((revision) => revision !== undefined)
+      .flatMap((revision) => {
+        const to = isToBuild(revision) ? 'BUILD_FAILED' : 'DEPLOY_FAILED';
+        const failed: Step = { revision, to, reason, message: report.message };
+        return revision === toBuild ? [failed, ...supersededBuilds(facts, revision)] : [failed];
+      }),
+  );
+  const wantsAnew = moved.moves.some(endsBuild);
+  const after = {
+    ...moved.facts,
+    // The same item may have been applied before it was refused: what it asks for now is not done.
+    acknowledgedGeneration: Math.min(facts.acknowledgedGeneration, facts.generation - 1),
+    hasRunnableRevision: isRunnable(moved.facts),
+    ...(wantsAnew ? { generation: facts.generation + 1, attempts: 0 } : {}),
+  };
+  const told: OutcomeEvent = {
+    revisionId: null,
+    reason,
+    message: `The cluster refused generation ${report.generation}: ${report.message}`,
+    details: { retryable: report.retryable },
+  };
+  // Told once a generation, not with each attempt.
+  const events = [...moved.events, ...statusEvents(facts, after, moved.moves)];
+  return {
+    facts: after,
+    moves: moved.moves,
+    events: facts.attempts <= 1 ? [told, ...events] : events,
+    retryAfterMs: wantsAnew ? 0 : retryAfterMs,
+    remove: false,
+    ignored: null,
+  };
+}
+
+/** The hub knows no such generation: it was restored from a backup, or somebody raised the number by hand. */
+export const GENERATION_AHEAD = 'it speaks of a generation that does not exist';
+
+function whyIgnored(facts: DeploymentFacts, report: ObservedReport): string | null {
+  if (report.name !== facts.appName || report.namespace !== facts.namespace) {
+    return 'it was seen in another place';
+  }
+  if (report.specGeneration > facts.generation) return GENERATION_AHEAD;
+  if (report.specGeneration < (facts.observation?.generation ?? 0)) return 'a later one was observed before';
+  return null;
+}
+
+/** Of the revision that is active here: of any other one it says nothing. */
+function inPlaceAfter(active: RevisionRef | null, report: ObservedReport): ToldFailure | null {
+  return active !== null && report.active?.id === active.id ? report.inPlaceFailure : null;
+}
+
+function inPlaceEvents(
+  { inPlaceFailure: before }: DeploymentFacts,
+  { inPlaceFailure: failure, active }: DeploymentFacts,
+): OutcomeEvent[] {
+  if (failure === null || active === null || canonicalJson(failure) === canonicalJson(before)) return [];
+  const { reason, message, culprit } = failure;
+  return [
+    {
+      revisionId: active.id,
+      reason: reasonOr(reason, 'RolloutFailed'),
+      message: `A change of revision ${active.number} failed: ${message}`,
+      details: culprit === undefined ? {} : { culprit },
+    },
+  ];
+}
+
+/** Symptoms of running pods: a row when one comes up, and one when its component has recovered. */
+function symptomEvents(
+  { symptoms: before = [], deleting, switchedOff = false }: DeploymentFacts,
+  { symptoms: after = [] }: DeploymentFacts,
+  report: ObservedReport,
+): OutcomeEvent[] {
+  const { started, ended } = symptomDifference(before, after);
+  // A rollout replaces the pods, and its end says what came of it. What is switched off or not observed proves nothing.
+  const isRunningSeen =
+    report.rollout === null &&
+    !report.off &&
+    !deleting &&
+    !switchedOff &&
+    !report.conditions.some(({ type, status }) => type === 'Progressing' && status === 'Unknown');
+  return [
+    ...started.map(({ component, reason, message, culprit }) => ({
+      revisionId: null,
+      reason: reasonOr(reason, 'ReconcileFailed'),
+      message: `Running pods are in trouble: ${message}`,
+      details: { component, ...(culprit === undefined ? {} : { culprit }) },
+    })),
+    ...(isRunningSeen ? ended : []).map((symptom) => ({
+      revisionId: null,
+      reason: 'Recovered' as const,
+      message: `Running pods have recovered: ${recoveryMessage(symptom)}.`,
+      details: { component: symptom.component, recovered_from: symptom.reason },
+    })),
+  ];
+}
+
+/** Trouble that was not there before. What failed for it says so itself, and symptoms of running pods have their own rows. */
+function troubleEvents(
+  before: DeploymentFacts,
+  after: DeploymentFacts,
+  report: ObservedReport,
+  told: readonly OutcomeEvent[],
+): OutcomeEvent[] {
+  const { failed, inPlaceFailure } = report;
+  const reported = [...troublesOf(before.conditions), ...(before.symptoms ?? []), ...(after.symptoms ?? [])];
+  const failures = [failed, inPlaceFailure].filter((failure) => failure !== null);
+  const known = new Set<string>([...reported, ...failures, ...told].map(({ reason }) => reason));
+  return troublesOf(after.conditions)
+    .filter(({ reason }) => !known.has(reason))
+    .map(({ type, status, reason, message }) => ({
+      revisionId: null,
+      reason: reasonOr(reason, 'Refused'),
+      message: `${type} is ${status}: ${message}`,
+      details: { condition: type },
+    }));
+}
+
+/** A build has had its last word: what is wanted of the cluster is another. */
+const endsBuild = ({ built, to }: OutcomeMove) => built !== undefined || to === 'BUILD_FAILED';
+
+function observed(facts: DeploymentFacts, report: ObservedReport, now: Date): ReportOutcome {
+  const ignored = whyIgnored(facts, report);
+  if (ignored !== null) return unchanged(facts, ignored);
+  const moved = move(facts, [...buildSteps(facts, report), ...observedSteps(facts, report)]);
+  const wantsAnew = moved.moves.some(endsBuild);
+  const active = activeAfter(facts, report);
+  const inPlaceFailure = inPlaceAfter(active, report);
+  const after: DeploymentFacts = {
+    ...moved.facts,
+    active,
+    inPlaceFailure,
+    symptoms: report.symptoms ?? [],
+    volumeGi: report.volumeGi ?? null,
+    hasRunnableRevision: isRunnable({ ...moved.facts, active }),
+    revisions: withBuilds(facts, moved.facts.revisions, report),
+    ...(wantsAnew ? { generation: facts.generation + 1, attempts: 0 } : {}),
+    conditions: withFormerNote(facts, report.conditions),
+    observation: {
+      generation: report.specGeneration,
+      conditions: [...report.conditions],
+      url: report.url,
+      off: report.off,
+      dataReady: isDataReady(report.conditions),
+      observedAt: now,
+    },
+  };
+  const told = [...moved.events, ...inPlaceEvents(facts, after), ...symptomEvents(facts, after, report)];
+  const events = [
+    ...told,
+    ...troubleEvents(facts, after, report, told),
+    ...statusEvents(facts, after, moved.moves),
+  ];
+  const retryAfterMs = wantsAnew ? 0 : null;
+  return { facts: after, moves: moved.moves, events, retryAfterMs, remove: false, ignored: null };
+}
+
+/** Purged although it is wanted, or may still be restored: it has to be applied again. */
+function purged(facts: DeploymentFacts): ReportOutcome {
+  if (facts.deleting && facts.purgeInMs === null) return { ...unchanged(facts), remove: true };
+  const acknowledgedGeneration = Math.min(facts.acknowledgedGeneration, facts.generation - 1);
+  return { ...unchanged({ ...facts, acknowledgedGeneration, attempts: 0 }), retryAfterMs: 0 };
+}
+
+/** What `report` changes in the record `facts` at the time `now`. */
+export function reportOutcome(facts: DeploymentFacts, report: ClusterReport, now: Date): ReportOutcome {
+  switch (report.kind) {
+    case 'applied':
+      return applied(facts, report);
+    case 'refused':
+      return refused(facts, report, now);
+    case 'observed':
+      return observed(facts, report, now);
+    case 'purged':
+      return purged(facts);
+  }
+}

@@ -1,0 +1,188 @@
+import { REASONS, type Reason } from '../conditions/conditions.ts';
+import type { Culprit } from '../conditions/failure-source.ts';
+import type {
+  BuiltImage,
+  DeploymentFacts,
+  ObservedReport,
+  OutcomeMove,
+  ReportOutcome,
+  RevisionFacts,
+  RevisionRef,
+} from '../deployment/cluster-report.ts';
+import { canMove, isTerminal, type RevisionStatus, SEEN_IN_CLUSTER } from './states.ts';
+
+/** Which way revisions go when the cluster was looked at. */
+
+/** `reason` if it is of the closed list, else `fallback`. */
+export function reasonOr(reason: string, fallback: Reason): Reason {
+  return Object.hasOwn(REASONS, reason) ? (reason as Reason) : fallback;
+}
+
+/** A wish to move a revision. */
+export interface Step {
+  readonly revision: RevisionFacts;
+  readonly to: RevisionStatus;
+  readonly reason: Reason;
+  readonly message: string;
+  /** What made it fail, where that is known. */
+  readonly culprit?: Culprit | undefined;
+  /** What its build made. */
+  readonly built?: BuiltImage | undefined;
+}
+
+/** The steps that the state machine allows, the first of each revision, with their events; the rest is left out. */
+export function move(
+  facts: DeploymentFacts,
+  steps: readonly Step[],
+): Pick<ReportOutcome, 'facts' | 'moves' | 'events'> {
+  const moves: OutcomeMove[] = steps
+    .filter(({ revision, to }, index) => {
+      const first = steps.findIndex((step) => step.revision.id === revision.id) === index;
+      return first && revision.status !== to && canMove(revision.status, to);
+    })
+    .map(({ revision: { id, number, status }, to, reason, message, culprit, built }) => ({
+      id,
+      number,
+      from: status,
+      to,
+      reason,
+      message,
+      ...(culprit === undefined ? {} : { culprit }),
+      ...(built === undefined ? {} : { built }),
+    }));
+  const byId = new Map(moves.map((moved) => [moved.id, moved.to]));
+  return {
+    facts: {
+      ...facts,
+      revisions: facts.revisions.map((revision) => ({
+        ...revision,
+        status: byId.get(revision.id) ?? revision.status,
+        ...(byId.get(revision.id) === 'DEPLOYING' ? { started: true } : {}),
+      })),
+    },
+    moves,
+    events: moves.map(({ id, number, from, to, reason, message, culprit, built }) => ({
+      revisionId: id,
+      reason,
+      message: `Revision ${number} is ${to}: ${message}`,
+      details: { from: told(facts, from), to, ...(culprit === undefined ? {} : { culprit }), ...built },
+    })),
+  };
+}
+
+/** As the history has it, where the return of the listener is not written there yet. */
+const told = ({ listenerLost = false }: DeploymentFacts, status: RevisionStatus): RevisionStatus =>
+  listenerLost && SEEN_IN_CLUSTER.includes(status) ? 'UNKNOWN' : status;
+
+/** Known revisions only: somebody may have written any id into the custom resource. */
+function known(facts: DeploymentFacts, ref: RevisionRef | null): RevisionFacts | undefined {
+  return ref === null ? undefined : facts.revisions.find(({ id }) => id === ref.id);
+}
+
+/** What becomes of revisions older than the newest one that the operator works on. */
+function overtaken(facts: DeploymentFacts, newest: number): Step[] {
+  return facts.revisions
+    .filter(({ number, status }) => number < newest && !isTerminal(status))
+    .map((revision) =>
+      revision.status === 'DEPLOYING' || revision.started === true
+        ? {
+            revision,
+            to: 'INTERRUPTED',
+            reason: 'Interrupted',
+            message:
+              revision.status === 'DEPLOYING'
+                ? 'a newer revision took over while it was rolling.'
+                : 'a newer revision took over; it had begun to roll before.',
+          }
+        : {
+            revision,
+            to: 'SKIPPED',
+            reason: 'Superseded',
+            message: 'a newer revision came before it started.',
+          },
+    );
+}
+
+/** Where the newest revision stands that is neither rolling nor done. */
+function waiting(facts: DeploymentFacts, report: ObservedReport): Step[] {
+  const revision = facts.revisions.find(({ id }) => id === facts.wantedRevisionId);
+  if (revision === undefined || report.rollout !== null) return [];
+  const { status } = revision;
+  // Nothing runs any more of what was seen to roll, whichever generation is in effect: a refused volume holds it back.
+  // What was not seen to roll may be wanted on by now, unless it is known to be wanted off.
+  const isStopped = report.off && (status === 'DEPLOYING' || facts.switchedOff === true);
+  if (report.specGeneration < facts.generation && !isStopped) return [];
+  if (report.off) {
+    // A build goes on: it needs nothing that runs.
+    if (status !== 'AWAITING_DEPLOY' && status !== 'DEPLOYING') return [];
+    return [
+      {
+        revision,
+        to: 'QUEUED',
+        reason: 'SwitchedOff',
+        message: 'it starts when the deployment is switched on.',
+      },
+    ];
+  }
+  return status === 'QUEUED'
+    ? [
+        {
+          revision,
+          to: 'AWAITING_DEPLOY',
+          reason: 'AwaitingDataServices',
+          message: 'the cluster has it; it starts when database and cache are ready.',
+        },
+      ]
+    : [];
+}
+
+/** Every move that an observation asks for. */
+export function observedSteps(facts: DeploymentFacts, report: ObservedReport): Step[] {
+  const steps: Step[] = [];
+  const active = known(facts, report.active);
+  const failed = known(facts, report.failed);
+  const rollout = known(facts, report.rollout);
+  if (active !== undefined) {
+    steps.push({
+      revision: active,
+      to: 'DEPLOYED',
+      reason: 'RolloutComplete',
+      message: 'every component runs it.',
+    });
+  }
+  if (failed !== undefined && report.failed !== null) {
+    const { reason, message, culprit } = report.failed;
+    steps.push({
+      revision: failed,
+      to: 'DEPLOY_FAILED',
+      reason: reasonOr(reason, 'RolloutFailed'),
+      message,
+      culprit,
+    });
+  }
+  if (rollout !== undefined && rollout !== active) {
+    steps.push({
+      revision: rollout,
+      to: 'DEPLOYING',
+      reason: 'RolloutInProgress',
+      message: 'components are being updated.',
+    });
+  }
+  const wanted = facts.revisions.find(({ id }) => id === facts.wantedRevisionId);
+  const working = report.specGeneration === facts.generation && wanted !== undefined ? [wanted.number] : [];
+  const newest = Math.max(0, ...working, ...steps.map(({ revision }) => revision.number));
+  const named = new Set(steps.map(({ revision }) => revision.id));
+  return [
+    ...steps,
+    ...[...overtaken(facts, newest), ...waiting(facts, report)].filter(
+      ({ revision }) => !named.has(revision.id),
+    ),
+  ];
+}
+
+/** The active revision after an observation. Moves forward only: an older revision comes back as a new one of a higher number. */
+export function activeAfter(facts: DeploymentFacts, report: ObservedReport): RevisionRef | null {
+  const seen = known(facts, report.active);
+  if (seen === undefined || seen.number <= (facts.active?.number ?? 0)) return facts.active;
+  return { id: seen.id, number: seen.number };
+}

@@ -1,0 +1,128 @@
+import {
+  afterFailure,
+  afterSuccess,
+  afterVerdict,
+  LOOK_FAILURES,
+  type LookFailure,
+  nextLookSeconds,
+} from '../../../domain/builds/branch-poll.ts';
+import {
+  type BranchWatch,
+  lookVerdict,
+  trackedBranch,
+  watchOf,
+} from '../../../domain/builds/branch-watch.ts';
+import type { BranchHead } from '../../../domain/builds/git-host.ts';
+import {
+  type DueBranch,
+  readBranchState,
+  wasBuilt,
+  writeBranchWatch,
+} from '../../store/builds/branch-watch.ts';
+import type { Transaction } from '../../store/core/database.ts';
+import { type Actor, appendEvents } from '../../store/core/events.ts';
+import type { DeploymentRecord } from '../../store/core/records.ts';
+import { findDeploymentForUpdate } from '../../store/deployments/deployments.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { reviseTo } from './pushed-revision.ts';
+
+/** What a look at the branch of one deployment does, in one transaction. */
+
+/** What was seen: the newest commit, or why it was not. */
+export type Seen = { readonly head: BranchHead } | { readonly failure: LookFailure };
+
+export interface LookOptions {
+  /** 0: only when a push was not sure. */
+  readonly everySeconds: number;
+  readonly random: () => number;
+}
+
+const ACTOR: Actor = { kind: 'system', name: 'branch poller' };
+
+/** A push was told, or the deployment changed, while the host was asked: what was seen may be older than that. */
+const AGAIN_SECONDS = 10;
+/** Between looks at a branch that is looked at only because a push was not sure, in seconds. */
+const SOON_EVERY_SECONDS = 60;
+
+function tell(
+  transaction: Transaction,
+  { tenantId, id: deploymentId }: DueBranch,
+  event: { reason: 'BranchUnreadable' | 'BranchReadable'; message: string; details: object },
+): Promise<void> {
+  const { reason, message, details } = event;
+  return appendEvents(transaction, [
+    { tenantId, deploymentId, actor: ACTOR, reason, message, details: { ...details } },
+  ]);
+}
+
+/** The branch under the name that it is remembered by; '': the default one, whose name is not known. */
+function branchOf(due: DueBranch, seen: Seen): string {
+  if ('head' in seen) return seen.head.branch;
+  const tracked = trackedBranch(due.repoRef);
+  if (tracked === 'default') return due.watch?.branch ?? '';
+  return tracked?.name ?? due.repoRef ?? '';
+}
+
+async function failed(
+  transaction: Transaction,
+  due: DueBranch,
+  known: BranchWatch,
+  failure: LookFailure,
+  { everySeconds, random }: LookOptions,
+): Promise<void> {
+  const looked = afterFailure(known, failure);
+  const wait = nextLookSeconds(everySeconds || SOON_EVERY_SECONDS, looked.watch.failures, random());
+  await writeBranchWatch(transaction, due.tenantId, due.id, looked.watch, wait);
+  if (looked.tell !== 'failed') return;
+  const message = `The branch ${known.branch === '' ? 'that is the default one' : known.branch} could not be looked at: ${LOOK_FAILURES[failure]}.`;
+  await tell(transaction, due, { reason: 'BranchUnreadable', message, details: { failure } });
+}
+
+async function succeeded(
+  deps: Pick<ApiDeps, 'policy' | 'secretBox'>,
+  transaction: Transaction,
+  found: { due: DueBranch; record: DeploymentRecord; known: BranchWatch; head: BranchHead },
+  { everySeconds, random }: LookOptions,
+): Promise<void> {
+  const { due, record, known, head } = found;
+  const { tenantId, id } = due;
+  const { latest } = await readBranchState(transaction, tenantId, id);
+  const everBuilt = await wasBuilt(transaction, tenantId, id, head.commit);
+  const verdict = lookVerdict(known, head.commit, latest, everBuilt);
+  const looked = afterSuccess(known);
+  const watch = afterVerdict(looked.watch, head.commit, verdict);
+  const next = nextLookSeconds(everySeconds || SOON_EVERY_SECONDS, 0, random());
+  await writeBranchWatch(transaction, tenantId, id, watch, verdict === 'again' ? AGAIN_SECONDS : next);
+  if (looked.tell === 'readable') {
+    const message = `The branch ${head.branch} can be looked at again.`;
+    await tell(transaction, due, { reason: 'BranchReadable', message, details: {} });
+  }
+  if (verdict !== 'build') return;
+  const details = { before: known.commit };
+  await reviseTo(deps, transaction, record, { ...head, actor: ACTOR, details });
+}
+
+/** What was seen speaks of another branch than the one that is tracked now. */
+const isOutdated = (due: DueBranch, record: DeploymentRecord) =>
+  record.sourceRevisionConfig.repo_ref !== due.repoRef;
+
+const isWatched = ({ deleteRequestedAt, sourceConfig }: DeploymentRecord) =>
+  deleteRequestedAt === null && sourceConfig.build_on_push === true;
+
+/** Takes into account what was seen of a deployment's branch. */
+export function takeLook(deps: ApiDeps, due: DueBranch, seen: Seen, options: LookOptions): Promise<void> {
+  const { tenantId, id } = due;
+  return deps.database.forTenant(tenantId).transaction(async (transaction) => {
+    const record = await findDeploymentForUpdate(transaction, tenantId, id);
+    if (record === null || !isWatched(record)) return;
+    const { watch: now } = await readBranchState(transaction, tenantId, id);
+    const known = watchOf(now, branchOf(due, seen));
+    const isOvertaken = watchOf(due.watch, known.branch).commit !== known.commit;
+    if (isOutdated(due, record) || isOvertaken) {
+      await writeBranchWatch(transaction, tenantId, id, now, AGAIN_SECONDS);
+      return;
+    }
+    if ('failure' in seen) await failed(transaction, due, known, seen.failure, options);
+    else await succeeded(deps, transaction, { due, record, known, head: seen.head }, options);
+  });
+}

@@ -1,0 +1,150 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import {
+  buildLogLineSchema,
+  isComplete,
+  KEPT_BUILD_LOGS,
+  KEPT_LOG,
+} from '../../../domain/builds/build-log.ts';
+import type { RevisionStatus } from '../../../domain/revision/states.ts';
+import { type ReadLog, readBuildLog } from '../../store/builds/build-logs.ts';
+import { findRevision, type RevisionRecord } from '../../store/deployments/revisions.ts';
+import { tenantOf } from '../core/auth.ts';
+import { closingSignal, cutOff, goneSignal, onGone } from '../core/client-disconnect.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { notFound } from '../core/errors.ts';
+import { createReaders, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
+import { booleanQuery, integer, pageQuery } from '../core/query.ts';
+import { createWorkHints, type WorkHints } from '../listeners/work-hints.ts';
+import { errorAnswers } from '../openapi/error-schema.ts';
+import { revisionParams } from '../revisions/revision-routes.ts';
+
+const MAX_LINES = 1000;
+/** Longest time that one request follows a log. */
+const FOLLOW_MS = 30 * 60_000;
+/** Hints get lost; whoever follows looks again after so long. */
+const LOOK_AGAIN_MS = 2000;
+const READERS = { tenant: 20, all: 500 };
+
+const query = z.strictObject({
+  limit: integer(z.int().min(1).max(MAX_LINES))
+    .default(MAX_LINES)
+    .describe(`Most lines to answer, 1 to ${MAX_LINES}, and its default. Of a stream: of one look.`),
+  offset: pageQuery.offset.describe(
+    'Number of lines to skip: the offset of the previous response. Default 0.',
+  ),
+  follow: booleanQuery
+    .default(false)
+    .describe(
+      `True: lines as they come, as ${NDJSON}, until the build has ended. The last line is an object with the one member \`end\`.`,
+    ),
+});
+
+const logSchema = z
+  .object({
+    resources: z.array(buildLogLineSchema).describe('Oldest first.'),
+    offset: z.int().describe('Pass it in the next request to get the next page.'),
+    complete: z.boolean().describe('True: the log ends here. False: more lines exist or may follow.'),
+  })
+  .describe("A page of a build's log.");
+
+const streamedSchema = z.union([buildLogLineSchema, streamEndSchema]);
+
+const BUILDS: ReadonlySet<RevisionStatus> = new Set(['CREATING', 'AWAITING_BUILD', 'BUILDING']);
+
+/** A build is under way, or is to come; what is not seen at present is as it was seen last. */
+function isAwaited({ status, build }: RevisionRecord): boolean {
+  if (BUILDS.has(status)) return true;
+  return status === 'UNKNOWN' && (build?.phase === 'Waiting' || build?.phase === 'Running');
+}
+
+interface Place {
+  readonly tenantId: string;
+  readonly deploymentId: string;
+  readonly revisionId: string;
+}
+
+type Look = ReadLog & { readonly complete: boolean };
+
+function looker(deps: ApiDeps, { tenantId, deploymentId, revisionId }: Place) {
+  return (page: { limit: number; offset: number }): Promise<Look> =>
+    deps.database.forTenant(tenantId).read(async (reader) => {
+      const revision = await findRevision(reader, tenantId, deploymentId, revisionId);
+      if (revision === null) throw notFound('revision');
+      const log = await readBuildLog(reader, tenantId, revisionId, page);
+      const now = deps.clock?.() ?? new Date();
+      const complete =
+        log.lines.length < page.limit && isComplete(revision.build, isAwaited(revision), log.ended, now);
+      return { ...log, complete };
+    });
+}
+
+interface Following {
+  readonly look: ReturnType<typeof looker>;
+  readonly hints: WorkHints;
+  readonly id: string;
+  readonly page: { limit: number; offset: number };
+  readonly signal: AbortSignal;
+}
+
+async function* follow({ look, hints, id, page, signal }: Following): AsyncGenerator<readonly object[]> {
+  const until = performance.now() + FOLLOW_MS;
+  let { offset } = page;
+  while (!signal.aborted && performance.now() < until) {
+    const ticket = hints.ticket(id);
+    const { lines, complete } = await look({ ...page, offset });
+    offset += lines.length;
+    yield lines;
+    if (complete) {
+      yield [{ end: 'The log of the build is complete.' }];
+      return;
+    }
+    if (lines.length < page.limit) await hints.wait(id, ticket, LOOK_AGAIN_MS, signal);
+  }
+  yield [{ end: `There may be more: ask again with offset ${offset}.` }];
+}
+
+/** `/v2/deployments/{id}/revisions/{id}/build-logs`. */
+export function buildLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const closing = closingSignal(app);
+  const readers = createReaders(READERS);
+  const hints = deps.logHints ?? createWorkHints();
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/v2/deployments/:deployment_id/revisions/:revision_id/build-logs',
+    {
+      config: { access: { scopes: ['deployments:read'] }, waits: true },
+      schema: {
+        tags: ['revisions'],
+        summary: 'Get the build log of a revision',
+        operationId: 'getBuildLog',
+        description: `What the steps of its build printed, oldest first, live while it is built; values of secrets are masked. At most ${KEPT_LOG.lines} lines are kept of a build, and the logs of the newest ${KEPT_BUILD_LOGS} builds of a deployment.`,
+        params: revisionParams,
+        querystring: query,
+        response: {
+          200: {
+            description: 'Lines of the log.',
+            content: {
+              'application/json': { schema: logSchema },
+              [NDJSON]: { schema: streamedSchema },
+            },
+          },
+          ...errorAnswers(404),
+        },
+      },
+    },
+    async (request, reply) => {
+      const tenantId = tenantOf(request);
+      const { deployment_id: deploymentId, revision_id: revisionId } = request.params;
+      const { follow: follows, ...page } = request.query;
+      const look = looker(deps, { tenantId, deploymentId, revisionId });
+      const { lines, complete } = await look(page);
+      if (!follows)
+        return reply.send({ resources: [...lines], offset: page.offset + lines.length, complete } as never);
+      onGone(reply, readers.enter(tenantId));
+      cutOff(reply, FOLLOW_MS);
+      const signal = goneSignal(reply, closing);
+      return sendLines(reply, follow({ look, hints, id: revisionId, page, signal }), deps.logger);
+    },
+  );
+}

@@ -1,0 +1,49 @@
+import type { ApplyWork } from '../../../contract/protocol/work-protocol.ts';
+import { BUILD_SECRET_KEYS, type BuildSpec } from '../../../contract/resource/build.ts';
+import { type GitProvider, gitUsername, isOnHost } from '../../../domain/builds/git-host.ts';
+import type { Deployment } from '../../../domain/deployment/deployment.ts';
+import type { RegistryAuthority } from '../../registry/authority.ts';
+
+/** The credentials that a build gets, and what they are made of. */
+
+/** The integration that the deployment names, opened. */
+export interface GitCredential {
+  readonly provider: GitProvider;
+  readonly hostUrl: string;
+  readonly token: string;
+}
+
+/** Long enough for a build that waits for its turn, and is tried again. */
+const VALID_MS = 24 * 3600 * 1000;
+/** As docker has it where there are no credentials: the registry asks for none. */
+const NO_CREDENTIALS = JSON.stringify({ auths: {} });
+
+/** What a build pushes with, as docker keeps it in config.json. */
+export function buildPushCredential(
+  authority: RegistryAuthority | null,
+  deployment: Deployment,
+  now: Date,
+): string {
+  if (authority === null) return NO_CREDENTIALS;
+  const expiresAt = new Date(now.getTime() + VALID_MS);
+  return authority.dockerConfig(authority.credential('build', deployment, expiresAt));
+}
+
+/** The token of an integration goes to its own host and nowhere else. */
+function gitData({ repoUrl }: BuildSpec, git: GitCredential | null): Record<string, string> {
+  if (git === null || !isOnHost(repoUrl, git.hostUrl)) return {};
+  return {
+    [BUILD_SECRET_KEYS.gitUsername]: gitUsername(git.provider),
+    [BUILD_SECRET_KEYS.gitToken]: git.token,
+  };
+}
+
+/** The Secret of the build that a spec asks for. */
+export function buildSecret(
+  build: BuildSpec,
+  git: GitCredential | null,
+  dockerConfig: string,
+): NonNullable<ApplyWork['build_secret']> {
+  const data = { ...gitData(build, git), [BUILD_SECRET_KEYS.dockerConfig]: dockerConfig };
+  return { name: build.secretName, revision_id: build.revisionId, data };
+}

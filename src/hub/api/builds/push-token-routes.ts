@@ -1,0 +1,102 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { RegistryAuthority } from '../../registry/authority.ts';
+import type { Transaction } from '../../store/core/database.ts';
+import { appendEvents } from '../../store/core/events.ts';
+import type { DeploymentRecord } from '../../store/core/records.ts';
+import { findDeployment } from '../../store/deployments/deployments.ts';
+import { actorOf, tenantOf } from '../core/auth.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { ApiError, beingDeleted, brokenRules, notFound } from '../core/errors.ts';
+import { deploymentParams, noQuery } from '../core/query.ts';
+import { timeSchema } from '../deployments/deployment-schema.ts';
+import { errorAnswers } from '../openapi/error-schema.ts';
+
+const pushTokenSchema = z
+  .object({
+    registry_url: z.string().describe('Host of the registry, with its port if any. Use it in docker login.'),
+    image_uri: z
+      .string()
+      .describe(
+        'Repository to push to, without a tag. With the pushed tag, it is the image_uri for a PATCH.',
+      ),
+    username: z.string().describe('User name for the registry.'),
+    token: z
+      .string()
+      .describe(
+        'Password for the registry. It allows push and pull in this repository only. Shown only once and not stored.',
+      ),
+    expires_at: timeSchema.describe('Expiry time. The deletion of the deployment ends it earlier.'),
+  })
+  .describe('Short-lived credentials for the registry of the platform.');
+
+const HOUR_SECONDS = 3600;
+
+/** @throws ApiError 400 for other sources */
+function checkSource({ source }: DeploymentRecord): void {
+  if (source === 'internal_image') return;
+  const msg = `is ${source}: only images of internal_image are pushed to the platform's registry`;
+  throw brokenRules([{ loc: ['source'], msg, type: 'refused_for_source' }]);
+}
+
+/** @throws ApiError 409 where the installation gives none */
+function authorityOf({ registryAuthority }: ApiDeps): RegistryAuthority {
+  if (registryAuthority != null) return registryAuthority;
+  throw new ApiError(
+    409,
+    'This installation gives no credentials for its registry: BERTH_REGISTRY and BERTH_REGISTRY_SIGNING_KEY are not both set.',
+  );
+}
+
+/** `POST /v2/deployments/{id}/push-token`. */
+export function pushTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const { clock = () => new Date(), pushTokenSeconds = HOUR_SECONDS } = deps;
+  app.withTypeProvider<ZodTypeProvider>().post(
+    '/v2/deployments/:deployment_id/push-token',
+    {
+      config: { access: { scopes: ['deployments:write'] } },
+      schema: {
+        tags: ['registry'],
+        summary: 'Create a push token',
+        description:
+          "Creates short-lived credentials for the deployment's repository in the platform's registry, for docker login, skopeo, crane and similar clients. Only for internal_image. To deploy a pushed tag, PATCH image_uri. To deploy a moved tag, POST a revision.",
+        params: deploymentParams,
+        querystring: noQuery,
+        body: z.strictObject({}).nullish().describe('No body, or an empty object.'),
+        response: { 200: pushTokenSchema, ...errorAnswers(400, 404, 409, 413, 415) },
+      },
+    },
+    async (request) => {
+      const tenantId = tenantOf(request);
+      const expiresAt = new Date((Math.floor(clock().getTime() / 1000) + pushTokenSeconds) * 1000);
+      const give = async (transaction: Transaction) => {
+        const record = await findDeployment(transaction, tenantId, request.params.deployment_id);
+        if (record === null) throw notFound('deployment');
+        checkSource(record);
+        const authority = authorityOf(deps);
+        if (record.deleteRequestedAt !== null) throw beingDeleted();
+        const expires = expiresAt.toISOString();
+        await appendEvents(transaction, [
+          {
+            tenantId,
+            deploymentId: record.id,
+            actor: actorOf(request),
+            reason: 'PushTokenIssued',
+            message: `Credentials to push images were given out; they hold until ${expires}.`,
+            details: { expires_at: expires },
+          },
+        ]);
+        const { username, token } = authority.credential('push', record, expiresAt);
+        return {
+          registry_url: authority.host,
+          image_uri: authority.repositoryOf(record),
+          username,
+          token,
+          expires_at: expires,
+        };
+      };
+      return deps.database.forTenant(tenantId).transaction(give);
+    },
+  );
+}

@@ -1,0 +1,56 @@
+import type { Reason } from '../../../domain/conditions/conditions.ts';
+import type { Transaction } from '../../store/core/database.ts';
+import type { Actor } from '../../store/core/events.ts';
+import type { DeploymentRecord } from '../../store/core/records.ts';
+import { updateWanted } from '../../store/deployments/deployments.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { quotaUsage } from '../deployments/deployment-quota.ts';
+import { newRevision } from '../deployments/deployment-rules.ts';
+import { readableSecrets } from '../deployments/deployment-secrets.ts';
+
+/** The revision that a new commit of the tracked branch makes, whoever told of it. */
+
+export interface PushedCommit {
+  readonly branch: string;
+  readonly commit: string;
+  readonly actor: Actor;
+  /** For the event. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+const SHOWN_DIGITS = 12;
+
+/** A commit as people write it. */
+export const shortCommit = (commit: string) => commit.slice(0, SHOWN_DIGITS);
+
+/**
+ * Makes a revision of a commit, with all else as it is; what is stored is not judged again by rules and a policy that
+ * may be newer. The caller has locked the deployment.
+ * @returns its id
+ */
+export async function reviseTo(
+  deps: Pick<ApiDeps, 'policy' | 'secretBox'>,
+  transaction: Transaction,
+  before: DeploymentRecord,
+  { branch, commit, actor, details }: PushedCommit,
+): Promise<string> {
+  const { id: deploymentId, tenantId, sourceConfig } = before;
+  const secretNames = (readableSecrets(deps.secretBox, before) ?? []).map(({ name }) => name);
+  const usage = await quotaUsage(deps, transaction, tenantId, { deploymentId, sourceConfig, secretNames });
+  const sourceRevisionConfig = { ...before.sourceRevisionConfig, image_uri: null, repo_commit_sha: commit };
+  const revision = newRevision(before.source, sourceRevisionConfig);
+  await updateWanted(transaction, deps.secretBox, tenantId, deploymentId, {
+    expectedGeneration: before.generation,
+    sourceConfig,
+    sourceRevisionConfig,
+    secrets: { kind: 'set', id: before.secrets?.id ?? null },
+    imageVersion: null,
+    revision,
+    usage,
+    actor,
+    reason: 'CommitPushed' satisfies Reason,
+    message: `Branch ${branch} is at commit ${shortCommit(commit)} now, which is to be built.`,
+    details: { branch, commit, ...details },
+  });
+  return revision.id;
+}

@@ -1,0 +1,172 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { RegistryAuthority } from '../../registry/authority.ts';
+import type { Statement } from '../../registry/credential.ts';
+import { TOKEN_PATH } from '../../registry/registry-config.ts';
+import { findRepositoryOwner } from '../../store/builds/repository-owners.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { ApiError, nothingHere } from '../core/errors.ts';
+import type { Limiter } from '../core/rate-limit.ts';
+import { timeSchema } from '../deployments/deployment-schema.ts';
+import { errorAnswers } from '../openapi/error-schema.ts';
+
+/**
+ * Tokens for clients of the platform's registry, in the two forms of its protocol: GET with Basic credentials
+ * (https://distribution.github.io/distribution/spec/auth/token/) and POST as of OAuth 2 (…/oauth/). Clients send more
+ * parameters than are looked at; those are passed over.
+ */
+
+const FORM = 'application/x-www-form-urlencoded';
+/** More than any client asks for at once. */
+const MAX_SCOPES = 64;
+const MAX_SCOPE_LENGTH = 4096;
+
+const scopeText = z.string().max(MAX_SCOPE_LENGTH);
+const service = z
+  .string()
+  .max(512)
+  .optional()
+  .describe('Service name of the registry, as in its configuration. Other names are rejected.');
+const scope = z
+  .union([scopeText, z.array(scopeText).max(MAX_SCOPES)])
+  .default([])
+  .describe('Requested access, such as repository:PATH:pull,push. Can be repeated.');
+
+const query = z.looseObject({ service, scope });
+const form = z.looseObject({
+  grant_type: z.enum(['password', 'refresh_token']).describe('How the credential is sent.'),
+  service,
+  scope,
+  password: z
+    .string()
+    .max(4096)
+    .optional()
+    .describe('The credential, for the grant type password. The user name is ignored.'),
+  refresh_token: z.string().max(4096).optional().describe('The credential, for refresh_token.'),
+});
+
+const tokenSchema = z
+  .object({
+    token: z
+      .string()
+      .describe(
+        'Bearer token for the registry. It grants the requested access as far as the credential allows.',
+      ),
+    access_token: z.string().describe('The same token.'),
+    expires_in: z.int().describe('Lifetime in seconds.'),
+    issued_at: timeSchema.describe('Time of creation.'),
+  })
+  .describe('A token for the registry.');
+
+interface Asked {
+  readonly credential: string | null;
+  readonly service?: string | undefined;
+  readonly scope: string | readonly string[];
+}
+
+/** The password of Basic credentials; null: there are none. */
+function basicPassword({ headers }: FastifyRequest): string | null {
+  const [, encoded] = /^basic +([A-Za-z0-9+/=_-]{1,8192})$/i.exec(headers.authorization ?? '') ?? [];
+  if (encoded === undefined) return null;
+  const text = Buffer.from(encoded, 'base64').toString();
+  const colon = text.indexOf(':');
+  return colon < 0 ? null : text.slice(colon + 1);
+}
+
+/** The deployment that a statement is of; null: it is gone, on its way out, or no longer that tenant's. */
+function ownerOf({ database }: ApiDeps, { tenantId, deploymentId, kind }: Statement) {
+  return database
+    .forTenant(tenantId)
+    .read((reader) => findRepositoryOwner(reader, tenantId, deploymentId, kind === 'pull'));
+}
+
+function checkService({ service: own }: RegistryAuthority, part: string, given: string | undefined): void {
+  if (given === undefined || given === own) return;
+  const msg = `is not the registry that this API answers for, which is ${own}`;
+  throw new ApiError(400, [{ loc: [part, 'service'], msg, type: 'foreign_service' }]);
+}
+
+/** @throws ApiError 400, 401, 404 where the registry does not ask this API, 429 */
+async function answer(deps: ApiDeps, limiter: Limiter, request: FastifyRequest, asked: Asked) {
+  const { registryAuthority: authority, clock = () => new Date() } = deps;
+  if (authority == null) throw nothingHere();
+  const now = clock();
+  const statement = asked.credential === null ? null : authority.read(asked.credential, now);
+  const owner = statement === null ? null : await ownerOf(deps, statement);
+  if (statement === null || owner === null) {
+    limiter.failure(request);
+    throw new ApiError(401, 'The credentials for the registry are missing, not valid, or no longer so.');
+  }
+  limiter.registryCall(owner.id, statement.kind);
+  checkService(authority, request.method === 'GET' ? 'query' : 'body', asked.service);
+  const { token, expiresIn, issuedAt } = authority.accessToken(statement, owner, [asked.scope].flat(), now);
+  return { token, access_token: token, expires_in: expiresIn, issued_at: issuedAt.toISOString() };
+}
+
+/** The registry's own clients read forms, and nothing else is taken here. */
+function takeForms(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => {
+    const fields = new URLSearchParams(String(body));
+    const names = [...new Set(fields.keys())];
+    const sent = (name: string) => {
+      const values = fields.getAll(name);
+      return values.length > 1 ? values : values[0];
+    };
+    done(null, Object.fromEntries(names.map((name) => [name, sent(name)])));
+  });
+  app.addContentTypeParser('*', (_request, _payload, done) =>
+    done(new ApiError(415, `The body must be ${FORM}.`), undefined),
+  );
+}
+
+const config = { access: 'public', challenge: 'Basic realm="berth"' } as const;
+const tags = ['registry'];
+const response = { 200: tokenSchema, ...errorAnswers(400, 401, 404) };
+
+/** `/v2/registry/token`: the realm of the platform's registry. */
+export function registryTokenRoutes(parent: FastifyInstance, deps: ApiDeps, limiter: Limiter): void {
+  parent.register(async (app) => {
+    takeForms(app);
+    // The routes are public, their answers are not.
+    app.addHook('onRequest', async (_request, reply) => {
+      reply.header('cache-control', 'no-store');
+    });
+    const routes = app.withTypeProvider<ZodTypeProvider>();
+    routes.get(
+      TOKEN_PATH,
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Get a registry token',
+          description:
+            'Token endpoint for clients of the registry. Send the credentials of a push token or of a cluster as Basic authentication, with any user name.',
+          querystring: query,
+          response,
+        },
+      },
+      (request) => answer(deps, limiter, request, { ...request.query, credential: basicPassword(request) }),
+    );
+    routes.post(
+      TOKEN_PATH,
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Request a registry token',
+          description: 'The same request as an OAuth 2 form.',
+          consumes: [FORM],
+          body: form,
+          response: { ...response, ...errorAnswers(413, 415) },
+        },
+      },
+      (request) => {
+        const { grant_type: grant, password, refresh_token: refresh, ...rest } = request.body;
+        const credential = (grant === 'password' ? password : refresh) ?? null;
+        return answer(deps, limiter, request, { ...rest, credential });
+      },
+    );
+  });
+}

@@ -1,0 +1,208 @@
+import swagger from '@fastify/swagger';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { Logger } from '../../../domain/core/logger.ts';
+import { buildLogRoutes } from '../builds/build-log-routes.ts';
+import { pushTokenRoutes } from '../builds/push-token-routes.ts';
+import { registryTokenRoutes } from '../builds/registry-token-routes.ts';
+import { deploymentDeletionRoutes } from '../deployments/deployment-deletion-routes.ts';
+import { deploymentRoutes } from '../deployments/deployment-routes.ts';
+import { eventRoutes } from '../deployments/event-routes.ts';
+import { integrationRoutes } from '../integrations/integration-routes.ts';
+import { listenerChangeRoutes } from '../listeners/listener-change-routes.ts';
+import { registerListenerProtocol } from '../listeners/listener-protocol-routes.ts';
+import { listenerRoutes } from '../listeners/listener-routes.ts';
+import { logRoutes } from '../logs/log-routes.ts';
+import { changeSubject, isRead } from '../observe/change-subject.ts';
+import { healthRoutes } from '../observe/health-routes.ts';
+import { observeRequests, type TellEnd } from '../observe/observe-requests.ts';
+import { openApiOptions } from '../openapi/openapi.ts';
+import { openApiRoutes } from '../openapi/openapi-routes.ts';
+import { explainRoutes } from '../revisions/explain-routes.ts';
+import { revisionRepeatRoutes } from '../revisions/redeploy-routes.ts';
+import { revisionRoutes } from '../revisions/revision-routes.ts';
+import { tagChangeRoutes } from '../tags/tag-change-routes.ts';
+import { tagRoutes } from '../tags/tag-routes.ts';
+import { apiKeyRoutes } from '../tenancy/api-key-routes.ts';
+import { tenantRoutes } from '../tenancy/tenant-routes.ts';
+import { tracingProjectRoutes } from '../tenancy/tracing-project-routes.ts';
+import { usageRoutes } from '../tenancy/usage-routes.ts';
+import { webhookRoutes } from '../webhooks/webhook-routes.ts';
+import { webhookSecretRoutes } from '../webhooks/webhook-secret-routes.ts';
+import { serializerFor } from './answer-json.ts';
+import { authenticate } from './auth.ts';
+import { bodyRoom } from './body-limit.ts';
+import { type ApiDeps, LISTENER_BODY_LIMIT } from './deps.ts';
+import { ApiError, errorHandler, nothingHere } from './errors.ts';
+import { tellClosing } from './graceful-shutdown.ts';
+import { refuseUnusedKey } from './idempotency.ts';
+import { parseJsonBody } from './json-body.ts';
+import { closePages } from './page-headers.ts';
+import { answerClientError, answerExpectation } from './pre-route-errors.ts';
+import { createLimiter } from './rate-limit.ts';
+import { requestId } from './request-id.ts';
+import { validatorCompiler } from './validation.ts';
+
+/** The HTTP API, built apart from listening. */
+
+/** A request must have arrived within this time, body included, in milliseconds; a new connection must have sent one. */
+const REQUEST_TIMEOUT_MS = 30_000;
+/** How often Node looks for requests that are late, at most: they end that much after their time. */
+const LATE_CHECK_MS = 1_000;
+
+/**
+ * Node's options for requests that are late. Node takes the larger of headersTimeout (60 s by default) and requestTimeout
+ * as the time of the whole request, and checks every 30 s by default, so both are set: a body could take 90 s otherwise.
+ */
+const lateRequests = (timeoutMs: number) => ({
+  headersTimeout: timeoutMs,
+  connectionsCheckingInterval: Math.min(LATE_CHECK_MS, timeoutMs),
+});
+
+function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
+  // Answers may hold secrets.
+  if (request.routeOptions.config.access !== 'public') reply.header('cache-control', 'no-store');
+}
+
+const pathOf = (url: string) => url.split('?', 1)[0] ?? '';
+
+/** `/v2/deployments/` is not the deployment without an id: it is nothing. */
+function requireParams({ params, url }: FastifyRequest): void {
+  const isEmpty = Object.entries(params ?? {}).some(([name, value]) => name !== '*' && value === '');
+  if (isEmpty) throw nothingHere(pathOf(url));
+}
+
+/** RFC 9112, 3.2. Node would check it too, with an answer that has no body and no id. */
+function requireHost({ raw, headers }: FastifyRequest): void {
+  if (raw.httpVersion === '1.1' && headers.host === undefined)
+    throw new ApiError(400, 'The header Host is required.');
+}
+
+type Check = (request: FastifyRequest, reply: FastifyReply) => void;
+
+/** Checks that wait for nothing, as one hook: each promise of a hook of its own would cost every request. */
+function checks(all: readonly Check[]) {
+  return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
+    try {
+      for (const check of all) check(request, reply);
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
+    done();
+  };
+}
+
+/** In the log, what others call an answer that nobody waited for. */
+const CLIENT_GONE = 499;
+
+/** One line an answer, or a request whose client had gone before it: no header, no body, no query. */
+function logEnd(logger: Logger): TellEnd {
+  return (request, _, { status, ms }) => {
+    const { access, url: route } = request.routeOptions.config;
+    // A listener renews its lease every few seconds: what it changes is in the history of the deployments.
+    const routine = access === 'public' || access?.scopes.includes('listeners:run');
+    const level = isRead(request.method) || routine ? 'debug' : 'info';
+    if (logger.isLevelEnabled?.(level) === false) return;
+    const { caller } = request;
+    const fields = {
+      requestId: request.id,
+      method: request.method,
+      route: route ?? 'none',
+      status: status === 'aborted' ? CLIENT_GONE : status,
+      ms: Math.round(ms),
+      ...changeSubject(request),
+      ...(caller === null ? {} : { keyId: caller.keyId, tenantId: caller.tenantId }),
+    };
+    logger[level](fields, 'answered');
+  };
+}
+
+function addParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      done(null, parseJsonBody(request, body as Buffer));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+/** The listener's calls: texts of clusters are cleaned there, not refused here. */
+function listenerProtocol(app: FastifyInstance, deps: ApiDeps): void {
+  app.register(async (scoped) => {
+    scoped.addHook('onRoute', (route) => {
+      route.config = { ...route.config, anyText: true };
+      // Inventories and reports have a larger one of their own.
+      route.bodyLimit ??= LISTENER_BODY_LIMIT;
+    });
+    await registerListenerProtocol(scoped, deps);
+  });
+}
+
+/** Makes the API. It never listens: the caller does, or uses `inject`. */
+export function buildApp(deps: ApiDeps): FastifyInstance {
+  const { logger, requestTimeoutMs = REQUEST_TIMEOUT_MS } = deps;
+  const handleError = errorHandler(logger);
+  const limiter = createLimiter(deps.rateLimits ?? null);
+  const app = fastify({
+    bodyLimit: deps.bodyLimit ?? deps.policy.body_bytes,
+    trustProxy: deps.trustProxy?.length ? [...deps.trustProxy] : false,
+    requestTimeout: requestTimeoutMs,
+    genReqId: requestId,
+    requestIdHeader: false,
+    logger: false,
+    http: { requireHostHeader: false, ...lateRequests(requestTimeoutMs) },
+    // What still comes in on open connections is answered, and told that they end.
+    return503OnClosing: false,
+    clientErrorHandler: answerClientError,
+    frameworkErrors: (error, request, reply) => {
+      setHeaders(request, reply as unknown as FastifyReply);
+      handleError(error, request, reply as unknown as FastifyReply);
+    },
+  });
+  app.server.on('checkExpectation', answerExpectation);
+  addParser(app);
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerFor);
+  app.setErrorHandler(handleError);
+  app.setNotFoundHandler(({ url }) => {
+    throw nothingHere(pathOf(url));
+  });
+  observeRequests(app, deps, logEnd(logger));
+  app.addHook('onRequest', checks([setHeaders, requireHost, requireParams]));
+  app.decorateRequest('caller', null);
+  app.addHook('onRequest', authenticate(deps, limiter));
+  app.addHook('onRequest', checks([refuseUnusedKey, bodyRoom()]));
+  tellClosing(app);
+  app.addHook('onSend', closePages);
+  app.register(swagger, openApiOptions(deps));
+  app.register(async (scoped) => {
+    healthRoutes(scoped, deps);
+    deploymentRoutes(scoped, deps);
+    deploymentDeletionRoutes(scoped, deps);
+    revisionRoutes(scoped, deps);
+    revisionRepeatRoutes(scoped, deps);
+    buildLogRoutes(scoped, deps);
+    logRoutes(scoped, deps);
+    explainRoutes(scoped, deps);
+    eventRoutes(scoped, deps);
+    integrationRoutes(scoped, deps);
+    webhookSecretRoutes(scoped, deps);
+    webhookRoutes(scoped, deps);
+    listenerRoutes(scoped, deps);
+    listenerChangeRoutes(scoped, deps);
+    listenerProtocol(scoped, deps);
+    tagRoutes(scoped, deps);
+    tagChangeRoutes(scoped, deps);
+    tenantRoutes(scoped, deps);
+    apiKeyRoutes(scoped, deps);
+    usageRoutes(scoped, deps);
+    tracingProjectRoutes(scoped, deps);
+    pushTokenRoutes(scoped, deps);
+    registryTokenRoutes(scoped, deps, limiter);
+    openApiRoutes(scoped);
+  });
+  return app;
+}

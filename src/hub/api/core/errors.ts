@@ -1,0 +1,165 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { NOTHING_HERE } from '../../../contract/protocol/work-protocol.ts';
+import type { BodyIssue } from '../../../domain/core/body-issue.ts';
+import type { Logger } from '../../../domain/core/logger.ts';
+import {
+  ReferenceViolation,
+  SecretBoxError,
+  StaleWrite,
+  StoreContention,
+  StoreUnavailable,
+} from '../../store/core/errors.ts';
+
+/** Every error answer of the API is made here, and says only what is written here. */
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** WWW-Authenticate of the route's 401; default: ApiKey. */
+    challenge?: string;
+  }
+}
+
+/** What a client is told: a sentence, or for 422 and 400 the fields with their reasons. */
+export type ErrorDetail = string | readonly BodyIssue[];
+
+/** A refusal with the status and detail of its answer. */
+export class ApiError extends Error {
+  readonly statusCode: number;
+  readonly detail: ErrorDetail;
+  /** When a retry may help; null: not told. */
+  readonly retryAfterSeconds: number | null;
+  /** A cluster, or its listener, does not answer: no fault of the API. */
+  readonly ofCluster: boolean;
+  constructor(
+    statusCode: number,
+    detail: ErrorDetail,
+    more: { retryAfterSeconds?: number; ofCluster?: true } = {},
+  ) {
+    super(typeof detail === 'string' ? detail : `refused: ${detail.map(({ type }) => type).join(', ')}`);
+    this.name = 'ApiError';
+    this.statusCode = statusCode;
+    this.detail = detail;
+    this.retryAfterSeconds = more.retryAfterSeconds ?? null;
+    this.ofCluster = more.ofCluster ?? false;
+  }
+}
+
+const MAX_ISSUES = 100;
+const MAX_TEXT = 500;
+
+const cut = (text: string) => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
+
+/** Issues as answered: bounded, whatever was sent. */
+function shown(issues: readonly BodyIssue[]): BodyIssue[] {
+  return issues.slice(0, MAX_ISSUES).map(({ loc, msg, type }) => ({
+    loc: loc.map((step) => (typeof step === 'string' ? cut(step.toWellFormed()) : step)),
+    msg: cut(msg.toWellFormed()),
+    type,
+  }));
+}
+
+/** 422: the shape of a request is wrong. `loc` begins with where: body, query, path, header. */
+export function wrongShape(issues: readonly BodyIssue[]): ApiError {
+  return new ApiError(422, shown(issues));
+}
+
+/** 400: the shape is right, and a rule refuses it. Locations are below the body. */
+export function brokenRules(issues: readonly BodyIssue[]): ApiError {
+  return new ApiError(400, shown(issues.map((issue) => ({ ...issue, loc: ['body', ...issue.loc] }))));
+}
+
+/** 404, the same for what does not exist and what is another tenant's. */
+export function notFound(what: string): ApiError {
+  return new ApiError(404, `There is no such ${what}.`);
+}
+
+/** 409: deletion was asked for, nothing else can be. */
+export function beingDeleted(): ApiError {
+  return new ApiError(409, 'The deployment is being deleted (AWAITING_DELETE) and cannot be changed.');
+}
+
+const INTERNAL = 'The request failed because of a fault on our side. Its X-Request-Id tells us which one.';
+const UNAVAILABLE = 'The service cannot reach its database or is busy. Try again.';
+const UNREADABLE =
+  'What is stored encrypted for this cannot be decrypted on our side. Send its secret values anew, all of them, or ask the platform to configure the key that they were encrypted with.';
+const RETRY_AFTER_SECONDS = 1;
+/** Name of the foreign keys to a tenant, of whatever table. */
+const TENANT_KEY = /_tenant_id_tenants_id_fk$/;
+
+/** What fastify itself refuses before a handler runs, by its error code. */
+const REFUSED_BY_FASTIFY: Readonly<Record<string, readonly [status: number, detail: string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: [413, 'The body is too large.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'The body must be application/json.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'The body is not as long as Content-Length says.'],
+  FST_ERR_BAD_URL: [400, 'The URL cannot be read.'],
+  FST_ERR_MAX_PARAM_LENGTH: [414, 'The URL is too long.'],
+  FST_ERR_ASYNC_CONSTRAINT: [400, 'The request cannot be routed.'],
+};
+
+const REFUSED = 'The request is refused.';
+
+/** Sentences for refusals of fastify's plugins, by status. */
+const REFUSALS: Readonly<Record<number, string>> = {
+  400: 'The request is malformed.',
+  404: NOTHING_HERE,
+  408: 'The request did not arrive in time.',
+  412: 'A condition in the headers does not hold.',
+  413: 'The body is too large.',
+  414: 'The URL is too long.',
+  416: 'The range is not within what is there.',
+};
+
+/** 404: the path leads nowhere. @param path of the request, without its query */
+export function nothingHere(path = ''): ApiError {
+  const hint = path.length > 1 && path.endsWith('/') ? ' Paths do not end with a slash.' : '';
+  return new ApiError(404, `${NOTHING_HERE}${hint}`);
+}
+
+/** A client's mistake that fastify or a plugin of it found, told by its status alone; null: it is none. */
+function refusedByStatus(error: unknown): ApiError | null {
+  const status = (error as Partial<FastifyError> | null | undefined)?.statusCode;
+  if (typeof status !== 'number' || !Number.isInteger(status) || status < 400 || status > 499) return null;
+  // That there is something which may not be read is not told.
+  return status === 403 || status === 404 ? nothingHere() : new ApiError(status, REFUSALS[status] ?? REFUSED);
+}
+
+/** The answer to an error of any kind. Anything unforeseen is a 500 that says nothing of its cause. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof StoreUnavailable || error instanceof StoreContention || error instanceof StaleWrite) {
+    return new ApiError(503, UNAVAILABLE, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  }
+  // The tenant was deleted after the request had been let in.
+  if (error instanceof ReferenceViolation && TENANT_KEY.test(error.constraint)) return notFound('tenant');
+  if (error instanceof SecretBoxError) return new ApiError(409, UNREADABLE);
+  const refused = REFUSED_BY_FASTIFY[(error as FastifyError | undefined)?.code ?? ''];
+  if (refused !== undefined) return new ApiError(...refused);
+  return refusedByStatus(error) ?? new ApiError(500, INTERNAL);
+}
+
+const ofCluster = new WeakSet<FastifyRequest>();
+/** Whether the request failed because a cluster does not answer. */
+export const isOfCluster = (request: FastifyRequest): boolean => ofCluster.has(request);
+
+/** The one error handler: logs what is our fault, answers what the client may know. */
+export function errorHandler(logger: Logger) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const answer = toApiError(error);
+    if (answer.ofCluster) ofCluster.add(request);
+    else if (answer.statusCode >= 500 || error instanceof SecretBoxError) {
+      const err = error instanceof Error ? error : new Error(String(error));
+      const fields = {
+        requestId: request.id,
+        route: request.routeOptions.url,
+        err: err.message,
+        stack: err.stack,
+      };
+      logger.error(fields, 'failed to answer a request');
+    }
+    if (answer.retryAfterSeconds !== null) reply.header('retry-after', String(answer.retryAfterSeconds));
+    if (answer.statusCode === 401)
+      reply.header('www-authenticate', request.routeOptions.config.challenge ?? 'ApiKey');
+    reply.code(answer.statusCode).type('application/json; charset=utf-8');
+    reply.serializer(JSON.stringify).send({ detail: answer.detail });
+  };
+}

@@ -1,0 +1,73 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { canonicalJson } from '../../../domain/core/hash.ts';
+import type { Transaction } from '../../store/core/database.ts';
+import { claimIdempotencyKey, type IdempotentAnswer } from '../../store/core/idempotency.ts';
+import type { ApiDeps } from './deps.ts';
+import { ApiError, wrongShape } from './errors.ts';
+
+/** Requests with an Idempotency-Key. */
+
+/** The header of a request that makes something. */
+export const idempotencyKeyHeader = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 printable characters without blanks')
+  .optional();
+
+/**
+ * Refuses the header where it would not be honoured: whoever sends it relies on it.
+ * @throws ApiError 422
+ */
+export function refuseUnusedKey(request: FastifyRequest): void {
+  if (request.method !== 'POST' || request.headers['idempotency-key'] === undefined || request.is404) return;
+  const { headers } = request.routeOptions.schema ?? {};
+  if (headers instanceof z.ZodObject && 'idempotency-key' in headers.shape) return;
+  throw wrongShape([
+    {
+      loc: ['header', 'Idempotency-Key'],
+      msg: 'is not honoured by this operation: leave it out, and look whether it was done before it is repeated',
+      type: 'not_supported',
+    },
+  ]);
+}
+
+export interface IdempotentCall {
+  readonly tenantId: string;
+  /** null: the request has none. */
+  readonly idempotencyKey: string | null;
+  /** Method and path. */
+  readonly operation: string;
+  readonly body: unknown;
+}
+
+/** null and absent mean the same in the body of a POST: a client that writes it anew may choose the other one. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const given = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(given.map(([name, member]) => [name, withoutNulls(member)]));
+}
+
+/**
+ * The answer that an earlier request with the same key led to; null: this is the first one, and `answer` is what it is
+ * about to make. Call it before anything is written or locked.
+ * @throws ApiError 409 when the key was used with another body
+ */
+export async function earlierAnswer(
+  deps: Pick<ApiDeps, 'secretBox'>,
+  transaction: Transaction,
+  { tenantId, idempotencyKey: key, operation, body }: IdempotentCall,
+  answer: IdempotentAnswer,
+): Promise<IdempotentAnswer | null> {
+  if (key === null) return null;
+  const request = { key, operation, body: canonicalJson(withoutNulls(body)) };
+  const outcome = await claimIdempotencyKey(transaction, deps.secretBox, tenantId, request, answer);
+  if (outcome.kind === 'first') return null;
+  if (outcome.kind === 'repeated') return outcome.answer;
+  throw new ApiError(409, 'The Idempotency-Key was used with another body.');
+}
+
+/** 409: an earlier request with the same key made it, and it exists no more. */
+export function madeAndGone(what: string): ApiError {
+  return new ApiError(409, `The ${what} that was made with this Idempotency-Key is gone.`);
+}

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
+import { text } from '../../../domain/kubernetes/text.ts';
+
+/** Parameters that several routes share. */
+
+const MAX_OFFSET = 1_000_000_000;
+const DEFAULT_LIMIT = 20;
+
+/** Beyond what a number holds exactly, the nearest that it does: too much all the same, and said so. */
+function bounded(digits: string): number {
+  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number(digits), Number.MAX_SAFE_INTEGER));
+}
+
+/** Digits; a fraction of zeros, as Python writes whole floats, changes nothing. */
+const WHOLE_NUMBER = /^(-?\d{1,20})(?:\.0{1,20})?$/;
+
+/** An integer in a query: `5`, or `5.0`. */
+export function integer(schema: z.ZodInt) {
+  return z.preprocess((value) => {
+    const [, digits] = (typeof value === 'string' ? WHOLE_NUMBER.exec(value) : null) ?? [];
+    return digits === undefined ? value : bounded(digits);
+  }, schema);
+}
+
+/** As clients of several languages write them: `True` is Python's. */
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+/** A boolean in a query, in any case, or as 1 and 0. */
+export const booleanQuery = z.preprocess(
+  (value) => (typeof value === 'string' ? (BOOLEANS.get(value.toLowerCase()) ?? value) : value),
+  z.boolean(),
+);
+
+const joined = (value: unknown) => (Array.isArray(value) ? value.join(',') : value);
+const split = (text: string) => text.split(',').map((part) => part.trim());
+
+/**
+ * A list in one parameter, separated by commas; a parameter that is given several times is one list.
+ * @param then what else becomes of the list
+ */
+export function csv<
+  T extends z.ZodType<unknown, string>,
+  R extends z.ZodType<unknown, string[]> = z.ZodArray<T>,
+>(item: T, then: (list: z.ZodArray<T>) => R = (list) => list as unknown as R) {
+  return z.preprocess(
+    joined,
+    z
+      .string()
+      .transform(split)
+      .pipe(then(z.array(item).min(1))),
+  );
+}
+
+export const csvOfIds = csv(uuidSchema);
+
+/** A text to filter by. */
+export const filterText = text(1024).min(1);
+
+/** Which part of a list. */
+export const pageQuery = {
+  limit: integer(z.int().min(1).max(100))
+    .default(DEFAULT_LIMIT)
+    .describe('Maximum number of resources in the response, 1 to 100. Default 20.'),
+  offset: integer(z.int().min(0).max(MAX_OFFSET))
+    .default(0)
+    .describe('Number of resources to skip: the offset of the previous response. Default 0.'),
+};
+
+export const pageOnly = z.strictObject(pageQuery);
+
+/** No query parameters at all. */
+export const noQuery = z.strictObject({});
+
+/** The offset that gets the next page. */
+export function nextOffset(page: { offset: number }, resources: readonly unknown[]): number {
+  return page.offset + resources.length;
+}
+
+export const idSchema = uuidSchema;
+export const deploymentParams = z.strictObject({
+  deployment_id: uuidSchema.describe('Id of the deployment.'),
+});

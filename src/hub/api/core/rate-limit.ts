@@ -1,0 +1,117 @@
+import { isIP, isIPv4 } from 'node:net';
+import type { FastifyRequest } from 'fastify';
+import { type Rate, TokenBuckets } from '../../../domain/scheduling/token-buckets.ts';
+import { ApiError } from './errors.ts';
+
+/** How often a key may call, a webhook be delivered, and an address fail to authenticate (docs/decisions/0017). */
+
+export interface RateLimits {
+  /** Calls of one API key; null: any number. */
+  readonly perKey: Rate | null;
+  /** Failures to authenticate from one address; null: any number. */
+  readonly failures: Rate | null;
+  /** Deliveries of the webhooks of one integration; null or absent: any number. */
+  readonly webhooks?: Rate | null;
+}
+
+/** A listener serves thousands of deployments with one key: it gets this many times as much, apart from other calls. */
+const LISTENER_FACTOR = 10;
+
+const scaled = ({ perSecond, burst }: Rate, factor: number): Rate => ({
+  perSecond: perSecond * factor,
+  burst: burst * factor,
+});
+
+const bucketsOf = (rate: Rate | null) => (rate === null ? null : new TokenBuckets(rate));
+
+function tooMany(detail: string, waitSeconds: number): ApiError {
+  return new ApiError(429, detail, { retryAfterSeconds: Math.max(1, Math.ceil(waitSeconds)) });
+}
+
+/** First four groups of an IPv6 address in their shortest form. */
+function prefixOf(address: string): string {
+  const [head = '', tail] = address
+    .split('::')
+    .map((part) => part.split(':').filter((group) => group !== ''));
+  const groups = [
+    ...head,
+    ...Array(Math.max(0, 8 - head.length - (tail?.length ?? 0))).fill('0'),
+    ...(tail ?? []),
+  ];
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
+}
+
+/**
+ * What failures are counted by: an IPv4 address, or the /64 of an IPv6 address, which is one customer's. What is no
+ * address (a proxy passes on whatever it was sent) counts as one.
+ */
+export function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(address)?.[1] ?? address;
+  if (isIPv4(mapped)) return mapped;
+  return isIP(mapped) === 6 ? `${prefixOf(mapped)}::/64` : 'unknown';
+}
+
+/** The limits of this process. */
+export interface Limiter {
+  /** @throws ApiError 429 when the key has called too often */
+  call(keyId: string | null, byListener: boolean): void;
+  /**
+   * The same for credentials of the registry, by the deployment that they are for and by their kind: whoever pushes much
+   * does not keep its cluster from pulling. @throws ApiError 429
+   */
+  registryCall(deploymentId: string, kind: string): void;
+  /** @throws ApiError 429 when the webhooks of an integration come too often */
+  delivery(integrationId: string): void;
+  /**
+   * Notes a failure to authenticate.
+   * @param integrationId whose webhook it was: a git host delivers for every tenant from its addresses, so that what fails
+   *   for one counts for no other; absent: nobody's
+   * @throws ApiError 429 when the address has failed too often
+   */
+  failure(request: FastifyRequest, integrationId?: string): void;
+  /** Before work for somebody who may fail. @throws ApiError 429 when the address has failed too often */
+  mayFail(request: FastifyRequest, integrationId?: string): void;
+}
+
+const failing = ({ ip }: FastifyRequest, integrationId = '') => `${networkOf(ip)} ${integrationId}`;
+
+const TOO_MANY_FAILURES = 'Too many requests without a valid API key. Try again later.';
+
+/** @param limits null: there are none */
+export function createLimiter(
+  limits: RateLimits | null,
+  clock: () => number = performance.now.bind(performance),
+) {
+  const { perKey = null, failures = null, webhooks = null } = limits ?? {};
+  const keys = bucketsOf(perKey);
+  const listeners = bucketsOf(perKey === null ? null : scaled(perKey, LISTENER_FACTOR));
+  const addresses = bucketsOf(failures);
+  const integrations = bucketsOf(webhooks);
+  return {
+    call(keyId, byListener) {
+      // The listener of the same process has no key of the database.
+      if (keyId === null) return;
+      const wait = (byListener ? listeners : keys)?.take(keyId, clock()) ?? 0;
+      if (wait > 0) throw tooMany('The API key has made too many requests. Try again later.', wait);
+    },
+    registryCall(deploymentId, kind) {
+      const wait = keys?.take(`registry ${kind} ${deploymentId}`, clock()) ?? 0;
+      if (wait > 0) throw tooMany('Too many requests for one deployment. Try again later.', wait);
+    },
+    delivery(integrationId) {
+      const wait = integrations?.take(integrationId, clock()) ?? 0;
+      if (wait > 0) throw tooMany('The webhooks of the integration come too often. Try again later.', wait);
+    },
+    failure(request, integrationId) {
+      const wait = addresses?.take(failing(request, integrationId), clock()) ?? 0;
+      if (wait > 0) throw tooMany(TOO_MANY_FAILURES, wait);
+    },
+    mayFail(request, integrationId) {
+      const wait = addresses?.wait(failing(request, integrationId), clock()) ?? 0;
+      if (wait > 0) throw tooMany(TOO_MANY_FAILURES, wait);
+    },
+  } satisfies Limiter;
+}

@@ -1,0 +1,63 @@
+import type { FastifySchemaCompiler } from 'fastify';
+import { z } from 'zod';
+import type { BodyIssue } from '../../../domain/core/body-issue.ts';
+import { wrongShape } from './errors.ts';
+import { shapeMessage } from './shape-message.ts';
+
+/** zod's verdict on the parts of a request, in the form of a 422. */
+
+/** Where a location begins, by fastify's name of the part. */
+const PARTS: Readonly<Record<string, string>> = {
+  body: 'body',
+  querystring: 'query',
+  params: 'path',
+  headers: 'header',
+};
+
+type Loc = readonly (string | number)[];
+
+function at(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (found, key) =>
+      typeof found === 'object' && found !== null ? (found as Record<PropertyKey, unknown>)[key] : undefined,
+    value,
+  );
+}
+
+function toIssues(issue: z.core.$ZodIssue, data: unknown, part: string): BodyIssue[] {
+  const loc: Loc = [part, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))];
+  if (issue.code === 'unrecognized_keys') {
+    const msg = part === 'query' ? 'is not a parameter of this route' : 'is no field';
+    return issue.keys.map((key) => ({ loc: [...loc, key], msg, type: 'extra_forbidden' }));
+  }
+  if (issue.code === 'invalid_type' && at(data, issue.path) === undefined) {
+    return [{ loc, msg: 'is required', type: 'missing' }];
+  }
+  return [{ loc, msg: issue.message, type: issue.code === 'custom' ? 'value_error' : issue.code }];
+}
+
+/** Every issue of a failed parse. Messages name rules and choices, never the value that was sent. */
+export function zodIssues(error: z.core.$ZodError, data: unknown, part: string): BodyIssue[] {
+  return error.issues.flatMap((issue) => toIssues(issue, data, part));
+}
+
+function isEmpty(data: unknown): boolean {
+  if (typeof data !== 'object' || data === null) return false;
+  for (const _ in data) return false;
+  return true;
+}
+
+/** Parses a part of a request by its zod schema; what comes out (defaults filled in) is what the handler sees. */
+export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
+  const part = PARTS[httpPart ?? ''] ?? 'body';
+  // Most requests have no query: what that comes to need not be asked each time.
+  const noQuery = httpPart === 'querystring' ? z.safeParse(schema, {}) : null;
+  const error = shapeMessage(part);
+  return (data: unknown) => {
+    if (noQuery?.success && isEmpty(data)) return { value: { ...(noQuery.data as object) } };
+    const result = z.safeParse(schema, data, { error });
+    return result.success
+      ? { value: result.data }
+      : { error: wrongShape(zodIssues(result.error, data, part)) };
+  };
+};

@@ -1,0 +1,133 @@
+import { type Condition, REASONS, type Reason } from '../../../domain/conditions/conditions.ts';
+import { isoTime } from '../../../domain/core/iso-time.ts';
+import { deletionMessage } from '../../../domain/deployment/deletion.ts';
+import { deletionNote, withoutDeletionNote } from '../../../domain/deployment/deletion-hold.ts';
+import type { DeploymentRecord } from '../../store/core/records.ts';
+
+/** Conditions as answered: those of the cluster, corrected by what only the hub knows. */
+
+function condition(
+  status: Condition['status'],
+  reason: Reason,
+  since: Date,
+  message: string = REASONS[reason],
+): Condition {
+  return { type: 'Ready', status, reason, message, lastTransitionTime: isoTime(since) };
+}
+
+/** Goes with an answer whose secrets cannot be decrypted. */
+export function secretsUnreadable({ updatedAt }: DeploymentRecord): Condition {
+  return {
+    type: 'SecretsReadable',
+    status: 'False',
+    reason: 'SecretsUnreadable',
+    message: `${REASONS.SecretsUnreadable} What runs goes on; a PATCH with all secrets, values included, mends it.`,
+    lastTransitionTime: isoTime(updatedAt),
+  };
+}
+
+const RETURNING = 'The listener was away, and has not told yet what it finds in its cluster.';
+
+/** Why nobody looks at the deployment any more; null: somebody does. */
+function blindness({ listener, namespace }: DeploymentRecord): readonly [Reason, string] | null {
+  const { alive, leased, returning = false, unseen = null } = listener;
+  if (!alive && leased && returning) return ['ListenerLost', RETURNING];
+  if (!alive) {
+    const reason = leased ? 'ClusterUnreachable' : 'ListenerLost';
+    return [reason, REASONS[reason]];
+  }
+  if (unseen === null) return null;
+  const message =
+    unseen === ''
+      ? REASONS.NamespaceNotAllowed
+      : `The listener cannot read the namespace ${namespace}: ${unseen}.`;
+  return ['NamespaceNotAllowed', message];
+}
+
+/** What was seen is told, but as unknown, since when nobody looks. */
+function unobserved(
+  { listener, conditions, createdAt, updatedAt }: DeploymentRecord,
+  [reason, message]: readonly [Reason, string],
+): Condition[] {
+  const since = listener.lostAt ?? (listener.alive ? updatedAt : createdAt);
+  if (conditions.length === 0) return [condition('Unknown', reason, since, message)];
+  return conditions.map((seen) => ({
+    ...condition(
+      'Unknown',
+      reason,
+      since,
+      `${message} It was ${seen.status} (${seen.reason}) when last seen.`,
+    ),
+    type: seen.type,
+  }));
+}
+
+function withReady(conditions: readonly Condition[], ready: Condition): Condition[] {
+  return [...conditions.filter(({ type }) => type !== 'Ready'), ready];
+}
+
+/** `Ready` of a deployment whose deletion was requested. What blocks its removal gives the reason, while it is observed. */
+function deletionReady(
+  record: DeploymentRecord,
+  at: Date,
+  blind: readonly [Reason, string] | null,
+): Condition {
+  const asked = deletionMessage(isoTime(at), isoTime(record.purgeAfter ?? at));
+  if (blind !== null) {
+    return condition('False', 'DeletionRequested', at, `${asked}. It is not observed now: ${blind[1]}`);
+  }
+  const note = deletionNote(record.conditions);
+  if (note === undefined) return condition('False', 'DeletionRequested', at, asked);
+  return { ...note, type: 'Ready', message: `${note.message}; ${asked}` };
+}
+
+/** What is being removed may be gone at any moment: no condition of before is shown as if it still held. */
+function removed(conditions: readonly Condition[], since: Date): Condition[] {
+  return conditions.map(({ type, status, reason }) => ({
+    ...condition(
+      'Unknown',
+      'BeingDeleted',
+      since,
+      `The deployment is being removed from its cluster. It was ${status} (${reason}) when last seen.`,
+    ),
+    type,
+  }));
+}
+
+/** Since when what a deployment has in its cluster is being removed; null: it is not, or may still be restored. */
+export function removedSince(
+  { deleteRequestedAt, purgeAfter }: Pick<DeploymentRecord, 'deleteRequestedAt' | 'purgeAfter'>,
+  now: Date,
+): Date | null {
+  if (deleteRequestedAt === null) return null;
+  const since = purgeAfter ?? deleteRequestedAt;
+  return since <= now ? since : null;
+}
+
+/** Conditions while a deletion is under way: within its grace what runs is still observed, after it everything goes. */
+function deletionConditions(record: DeploymentRecord, at: Date, now: Date): Condition[] {
+  const { listener } = record;
+  const seen = withoutDeletionNote(record.conditions);
+  const blind = listener.everSeen ? blindness(record) : null;
+  const since = removedSince(record, now);
+  const others = since !== null ? removed(seen, since) : blind === null ? seen : unobserved(record, blind);
+  return withReady(others, deletionReady(record, at, blind));
+}
+
+/** The conditions of a deployment. Never a `Ready` that speaks of an older generation than the wanted one. */
+export function shownConditions(record: DeploymentRecord, now = new Date()): Condition[] {
+  const { listener, conditions, observation, generation } = record;
+  if (record.deleteRequestedAt !== null) return deletionConditions(record, record.deleteRequestedAt, now);
+  if (!listener.everSeen) {
+    return withReady(conditions, condition('False', 'ListenerNeverSeen', record.createdAt));
+  }
+  const blind = blindness(record);
+  if (blind !== null) return unobserved(record, blind);
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  if (ready !== undefined && (ready.status !== 'True' || observation?.generation === generation)) {
+    return conditions;
+  }
+  const seen = observation === null ? 'nothing of it' : `generation ${observation.generation}`;
+  const message = `Generation ${generation} is wanted; the cluster was last seen with ${seen}.`;
+  return withReady(conditions, condition('False', 'Reconciling', record.updatedAt, message));
+}

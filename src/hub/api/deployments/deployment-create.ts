@@ -1,0 +1,158 @@
+import { appName } from '../../../contract/resource/names.ts';
+import { uuidv7 } from '../../../domain/core/id.ts';
+import type { Secret } from '../../../domain/deployment/deployment.ts';
+import {
+  type CreateBody,
+  toSourceConfig,
+  toSourceRevisionConfig,
+} from '../../../domain/deployment/deployment-bodies.ts';
+import { sourceIssues } from '../../../domain/deployment/source-rules.ts';
+import { imageVersion } from '../../../domain/net/image-reference.ts';
+import { withDefaultCeilings } from '../../../domain/policy/default-ceilings.ts';
+import { unmaskSecrets } from '../../../domain/redaction/secret-list.ts';
+import { asksForLater } from '../../../workloads/cluster-support.ts';
+import type { Transaction } from '../../store/core/database.ts';
+import type { Actor } from '../../store/core/events.ts';
+import type { DeploymentRecord, NewDeployment } from '../../store/core/records.ts';
+import { findDeployment, insertDeployment } from '../../store/deployments/deployments.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { brokenRules } from '../core/errors.ts';
+import { earlierAnswer, madeAndGone } from '../core/idempotency.ts';
+import { checkTracingProject } from '../tenancy/tenant-counts.ts';
+import { checkIntegration } from './deployment-integration.ts';
+import { checkClusterSupport, manifestsOf, resourceOf, revisionOf } from './deployment-manifests.ts';
+import { choosePlacement, renderingOf } from './deployment-placement.ts';
+import { checkQuota } from './deployment-quota.ts';
+import {
+  checkRepositoryHost,
+  conflict,
+  newRevision,
+  repositoryOwner,
+  serverUrl,
+  undone,
+  wantedIssues,
+} from './deployment-rules.ts';
+import type { DryRunAnswer } from './deployment-schema.ts';
+
+/** `POST /v2/deployments`: decide, then write everything in one transaction. */
+
+export interface CreateRequest {
+  readonly tenantId: string;
+  readonly actor: Actor;
+  readonly body: CreateBody;
+  readonly dryRun: boolean;
+  readonly idempotencyKey: string | null;
+}
+
+/** A deployment as made, or as it would be. */
+export interface Created {
+  readonly record: DeploymentRecord;
+  /** The record's, in plain; absent: an earlier request made it, and it may have others by now. */
+  readonly secrets?: readonly Secret[];
+  /** Only of a dry run. */
+  readonly manifests: DryRunAnswer['manifests'];
+}
+
+type Draft = Omit<NewDeployment, 'listenerId' | 'namespace'>;
+
+const OPERATION = 'POST /v2/deployments';
+
+/** @throws ApiError 422, 400 with every broken rule */
+function decide(deps: ApiDeps, { tenantId, body, actor }: CreateRequest, id: string): Draft {
+  checkRepositoryHost(deps, body.source_config.repo_url);
+  const name = appName(body.name, id);
+  const asked = withDefaultCeilings(toSourceConfig(body.source_config), deps.policy);
+  const sourceConfig = { ...asked, custom_url: asked.custom_url ?? serverUrl(deps, name) };
+  const sourceRevisionConfig = toSourceRevisionConfig(body.source_revision_config);
+  const { secrets, issues: masked } = unmaskSecrets([], body.secrets);
+  const configs = { sourceConfig, sourceRevisionConfig };
+  const issues = [
+    ...sourceIssues({
+      source: body.source,
+      asked: { sourceConfig: asked, sourceRevisionConfig },
+      next: configs,
+      creating: true,
+      hosting: deps.hosting,
+      registry: deps.registry,
+      ...(deps.builds === undefined ? {} : { builds: deps.builds }),
+      owner: repositoryOwner(deps, { tenantId, appName: name }),
+    }),
+    ...masked,
+    ...wantedIssues(deps, { sourceConfig, secrets, appName: name }),
+  ];
+  if (issues.length > 0) throw brokenRules(issues);
+  const waitsForImage = body.source === 'internal_image' && sourceRevisionConfig.image_uri === null;
+  return {
+    id,
+    name: body.name,
+    source: body.source,
+    ...configs,
+    secrets,
+    appName: name,
+    imageVersion: imageVersion(sourceRevisionConfig.image_uri),
+    revision: waitsForImage ? null : newRevision(body.source, sourceRevisionConfig),
+    actor,
+  };
+}
+
+/** The deployment that an earlier request with the same Idempotency-Key made; null: this is the first one. */
+async function madeBefore(
+  deps: ApiDeps,
+  transaction: Transaction,
+  { tenantId, idempotencyKey, body }: CreateRequest,
+  deploymentId: string,
+): Promise<DeploymentRecord | null> {
+  const call = { tenantId, idempotencyKey, operation: OPERATION, body };
+  const answer = { statusCode: 201, deploymentId };
+  const earlier = await earlierAnswer(deps, transaction, call, answer);
+  if (earlier === null) return null;
+  const made = await findDeployment(transaction, tenantId, earlier.deploymentId);
+  if (made === null) throw madeAndGone('deployment');
+  return made;
+}
+
+async function write(
+  deps: ApiDeps,
+  transaction: Transaction,
+  request: CreateRequest,
+  id: string,
+  decided: Draft | null,
+): Promise<Created> {
+  const { tenantId, dryRun } = request;
+  const made = dryRun ? null : await madeBefore(deps, transaction, request, id);
+  if (made !== null) return { record: made, manifests: null };
+  const draft = decided ?? decide(deps, request, id);
+  await checkIntegration(transaction, tenantId, draft.sourceConfig);
+  await checkTracingProject(deps, transaction, tenantId, draft.name);
+  const { listener, namespace } = await choosePlacement(transaction, deps, tenantId, draft.sourceConfig);
+  const names = draft.secrets.map((secret) => secret.name);
+  const asked = { deploymentId: null, sourceConfig: draft.sourceConfig, secretNames: names };
+  const usage = await checkQuota(deps, transaction, tenantId, asked);
+  const added = { ...draft, listenerId: listener.id, namespace, usage };
+  const record = await insertDeployment(transaction, deps.secretBox, tenantId, added);
+  const created = { record, secrets: draft.secrets, manifests: null };
+  // Most ask for nothing that hangs on the cluster: what it becomes there need not be put together for them.
+  if (!dryRun && !asksForLater(draft.sourceConfig.resource_spec ?? {})) return created;
+  const revision = draft.revision === null ? null : revisionOf(record, draft.revision, 1);
+  const resource = resourceOf(deps, record, revision, names);
+  const rendering = renderingOf(listener);
+  checkClusterSupport(resource, rendering);
+  return dryRun ? { ...created, manifests: manifestsOf(resource, rendering) } : created;
+}
+
+/**
+ * Makes a deployment with its tracing project and first revision, or tells what would be made.
+ * @throws ApiError 400, 409
+ */
+export async function createDeployment(deps: ApiDeps, request: CreateRequest): Promise<Created> {
+  const id = uuidv7();
+  // With a key it may have been made already, under other rules than those of now: these are asked only if it was not.
+  const decided = request.idempotencyKey === null ? decide(deps, request, id) : null;
+  const scope = deps.database.forTenant(request.tenantId);
+  const work = (transaction: Transaction) => write(deps, transaction, request, id, decided);
+  try {
+    return await (request.dryRun ? undone(scope.transaction, work) : scope.transaction(work));
+  } catch (error) {
+    throw conflict(error);
+  }
+}

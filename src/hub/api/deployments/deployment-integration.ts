@@ -1,0 +1,25 @@
+import { isOnHost } from '../../../domain/builds/git-host.ts';
+import type { SourceConfig } from '../../../domain/deployment/deployment.ts';
+import { holdIntegration } from '../../store/builds/integrations.ts';
+import type { Transaction } from '../../store/core/database.ts';
+import { brokenRules } from '../core/errors.ts';
+
+/**
+ * Looks up the integration that a new deployment names; until the transaction ends, nobody deletes it.
+ * @throws ApiError 400 that names the field
+ */
+export async function checkIntegration(
+  transaction: Transaction,
+  tenantId: string,
+  { integration_id: id, repo_url: repository }: SourceConfig,
+): Promise<void> {
+  if (id === null) return;
+  const integration = await holdIntegration(transaction, tenantId, id);
+  if (integration === null) {
+    const loc = ['source_config', 'integration_id'];
+    throw brokenRules([{ loc, msg: 'no integration has this id', type: 'integration_unknown' }]);
+  }
+  if (repository === null || isOnHost(repository, integration.hostUrl)) return;
+  const msg = `must be below ${integration.hostUrl}: the token of the integration is for that host alone`;
+  throw brokenRules([{ loc: ['source_config', 'repo_url'], msg, type: 'integration_other_host' }]);
+}

@@ -1,0 +1,20 @@
+import type { Transaction } from '../../store/core/database.ts';
+import type { DeploymentRecord } from '../../store/core/records.ts';
+import { findDeploymentForUpdate } from '../../store/deployments/deployments.ts';
+import { beingDeleted, notFound } from '../core/errors.ts';
+import { checkIfMatch } from '../core/etag.ts';
+
+/**
+ * The deployment that is to be changed, locked until the transaction ends.
+ * @throws ApiError 404, 409 when its deletion was asked for, 412
+ */
+export async function lockForChange(
+  transaction: Transaction,
+  request: { readonly tenantId: string; readonly deploymentId: string; readonly ifMatch: string | undefined },
+): Promise<DeploymentRecord> {
+  const record = await findDeploymentForUpdate(transaction, request.tenantId, request.deploymentId);
+  if (record === null) throw notFound('deployment');
+  if (record.deleteRequestedAt !== null) throw beingDeleted();
+  checkIfMatch(request.ifMatch, record.generation);
+  return record;
+}

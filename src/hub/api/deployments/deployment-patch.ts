@@ -1,0 +1,243 @@
+import type { RenderConfig } from '../../../contract/render/render-config.ts';
+import type { Condition, Reason } from '../../../domain/conditions/conditions.ts';
+import { type BodyIssue, below } from '../../../domain/core/body-issue.ts';
+import { changeEffects } from '../../../domain/deployment/change-effects.ts';
+import type { Secret } from '../../../domain/deployment/deployment.ts';
+import type { PatchBody } from '../../../domain/deployment/deployment-bodies.ts';
+import { applyPatch, type Patched } from '../../../domain/deployment/patch.ts';
+import { sourceIssues } from '../../../domain/deployment/source-rules.ts';
+import { imageVersion } from '../../../domain/net/image-reference.ts';
+import { withDefaultCeilings } from '../../../domain/policy/default-ceilings.ts';
+import {
+  formerSizesAfter,
+  type KnownVolume,
+  specChangeIssues,
+} from '../../../domain/resource-spec/volume-rules.ts';
+import type { Transaction } from '../../store/core/database.ts';
+import type { Actor } from '../../store/core/events.ts';
+import type { DeploymentRecord, NewRevision } from '../../store/core/records.ts';
+import { updateWanted } from '../../store/deployments/deployments.ts';
+import { findListener } from '../../store/listeners/listeners.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { brokenRules, wrongShape } from '../core/errors.ts';
+import { outlookOf, wantedNow } from './deployment-dry-run.ts';
+import { lockForChange } from './deployment-lock.ts';
+import { checkClusterSupport, manifestsOf, resourceOf, rollsPods } from './deployment-manifests.ts';
+import { renderingOf } from './deployment-placement.ts';
+import { checkQuota, externalServices, keptVolumeOf, quotaUsage } from './deployment-quota.ts';
+import {
+  checkRepositoryHost,
+  conflict,
+  newRevision,
+  repositoryOwner,
+  serverUrl,
+  undone,
+  wantedIssues,
+} from './deployment-rules.ts';
+import type { DryRunAnswer } from './deployment-schema.ts';
+import { secretsBeforePatch } from './deployment-secrets.ts';
+
+/** `PATCH /v2/deployments/{id}`: merge, decide, then write everything in one transaction. */
+
+export interface PatchRequest {
+  readonly tenantId: string;
+  readonly deploymentId: string;
+  readonly actor: Actor;
+  readonly body: PatchBody;
+  readonly ifMatch: string | undefined;
+  readonly dryRun: boolean;
+}
+
+/** A deployment as changed, or as it would be. */
+export interface PatchResult {
+  readonly record: DeploymentRecord;
+  /** That is stored: of a dry run the one before. */
+  readonly generation: number;
+  /** Which data services the change restarts, and why. */
+  readonly effects: readonly string[];
+  /** Only of a dry run. */
+  readonly outlook: Pick<DryRunAnswer, 'manifests' | 'new_revision' | 'builds' | 'pods_roll'> | null;
+}
+
+const touches = ({ changed }: Patched, part: string) =>
+  changed.some((path) => path === part || path.startsWith(`${part}.`));
+
+/** What is stored already is not judged again by rules and a policy that may be newer than it. */
+const isJudged = (patched: Patched) => touches(patched, 'source_config') || touches(patched, 'secrets');
+
+/** As it is stored. */
+interface Stored {
+  readonly record: DeploymentRecord;
+  readonly secrets: readonly Secret[];
+  readonly keptVolumeGi: number | null;
+}
+
+const isExpanding = (conditions: readonly Condition[]) =>
+  conditions.some(({ reason }) => reason === ('VolumeResizing' satisfies Reason));
+
+/** What reports say of the volume, and what the hub has stored. */
+const volumeOf = ({ record, keptVolumeGi }: Omit<Stored, 'secrets'>): KnownVolume => ({
+  capacityGi: record.volumeGi,
+  keptGi: keptVolumeGi,
+  expanding: isExpanding(record.conditions),
+  former: record.formerSizes,
+  observedGeneration: record.observation?.generation ?? 0,
+});
+
+function ruleIssues(deps: ApiDeps, { record, keptVolumeGi }: Stored, patched: Patched): BodyIssue[] {
+  if (!isJudged(patched)) return [];
+  const { sourceConfig, secrets } = patched.next;
+  const stored = { sourceConfig: record.sourceConfig, keptVolumeGi };
+  const shrinking = specChangeIssues(
+    record.sourceConfig.resource_spec ?? {},
+    sourceConfig.resource_spec ?? {},
+    sourceConfig.deployment_type,
+    volumeOf({ record, keptVolumeGi }),
+  );
+  return [
+    ...below(['source_config', 'resource_spec'], shrinking),
+    ...wantedIssues(deps, { sourceConfig, stored, secrets, appName: record.appName }),
+  ];
+}
+
+/** @throws ApiError 422, 400 with every broken rule */
+function decide(deps: ApiDeps, stored: Stored, body: PatchBody): Patched {
+  const { record, secrets } = stored;
+  checkRepositoryHost(deps, body.source_config?.repo_url);
+  const patched = applyPatch({ ...record, secrets, serverUrl: serverUrl(deps, record.appName) }, body);
+  if (patched.shapeIssues.length > 0) {
+    throw wrongShape(below(['body'], patched.shapeIssues));
+  }
+  const issues = [
+    ...patched.issues,
+    ...sourceIssues({
+      source: record.source,
+      asked: patched.asked,
+      next: patched.next,
+      creating: false,
+      hosting: deps.hosting,
+      registry: deps.registry,
+      owner: repositoryOwner(deps, record),
+    }),
+    ...ruleIssues(deps, stored, patched),
+  ];
+  if (issues.length > 0) throw brokenRules(issues);
+  if (!isJudged(patched)) return patched;
+  const { next } = patched;
+  return { ...patched, next: { ...next, sourceConfig: withDefaultCeilings(next.sourceConfig, deps.policy) } };
+}
+
+const namesOf = (secrets: readonly Secret[]) => secrets.map(({ name }) => name);
+
+interface Change {
+  readonly before: DeploymentRecord;
+  readonly keptVolumeGi: number | null;
+  readonly patched: Patched;
+  /** null: none results. */
+  readonly revision: NewRevision | null;
+  /** Which data services it restarts, and why. */
+  readonly effects: readonly string[];
+}
+
+async function write(
+  deps: ApiDeps,
+  transaction: Transaction,
+  { before, keptVolumeGi, patched, revision, effects }: Change,
+  actor: Actor,
+): Promise<DeploymentRecord> {
+  const { next, changed } = patched;
+  if (changed.length === 0) return before;
+  const { sourceConfig, secrets } = next;
+  const asked = { deploymentId: before.id, sourceConfig, secretNames: namesOf(secrets) };
+  const usage = isJudged(patched)
+    ? await checkQuota(deps, transaction, before.tenantId, asked)
+    : await quotaUsage(deps, transaction, before.tenantId, asked);
+  const formerSizes = formerSizesAfter(
+    before.sourceConfig.resource_spec ?? {},
+    {
+      spec: sourceConfig.resource_spec ?? {},
+      external: externalServices(namesOf(secrets)).database,
+      generation: before.generation + 1,
+    },
+    before.deploymentType,
+    volumeOf({ record: before, keptVolumeGi }),
+  );
+  return updateWanted(transaction, deps.secretBox, before.tenantId, before.id, {
+    expectedGeneration: before.generation,
+    sourceConfig,
+    sourceRevisionConfig: next.sourceRevisionConfig,
+    secrets: changed.includes('secrets')
+      ? { kind: 'values', secrets }
+      : { kind: 'set', id: before.secrets?.id ?? null },
+    imageVersion: imageVersion(next.sourceRevisionConfig.image_uri),
+    revision,
+    usage,
+    formerSizes,
+    actor,
+    message: `Changed: ${changed.join(', ')}.`,
+    details: { changed: [...changed], ...(effects.length === 0 ? {} : { effects }) },
+  });
+}
+
+/** null: its listener has not told yet. */
+async function readRendering(
+  transaction: Transaction,
+  { tenantId, listenerId }: DeploymentRecord,
+): Promise<RenderConfig | null> {
+  const listener = await findListener(transaction, tenantId, listenerId);
+  return listener === null ? null : renderingOf(listener);
+}
+
+async function apply(deps: ApiDeps, transaction: Transaction, request: PatchRequest): Promise<PatchResult> {
+  const before = await lockForChange(transaction, request);
+  const secrets = secretsBeforePatch(deps.secretBox, before, request.body);
+  const keptVolumeGi = await keptVolumeOf(deps, transaction, before, secrets);
+  const patched = decide(deps, { record: before, secrets, keptVolumeGi }, request.body);
+  const revision = patched.newRevision ? newRevision(before.source, patched.next.sourceRevisionConfig) : null;
+  const effects = changeEffects(
+    before.sourceConfig,
+    patched.next.sourceConfig,
+    externalServices(namesOf(patched.next.secrets)),
+  );
+  const dueBefore = request.dryRun ? await wantedNow(transaction, before.id) : null;
+  const record = await write(
+    deps,
+    transaction,
+    { before, keptVolumeGi, patched, revision, effects },
+    request.actor,
+  );
+  if (dueBefore === null && !touches(patched, 'source_config.resource_spec'))
+    return { record, generation: record.generation, effects, outlook: null };
+  const rendering = await readRendering(transaction, before);
+  checkClusterSupport(resourceOf(deps, record, null, namesOf(patched.next.secrets)), rendering);
+  if (dueBefore === null) return { record, generation: record.generation, effects, outlook: null };
+  const after = { record, due: await wantedNow(transaction, before.id) };
+  const outlook = await outlookOf(deps, transaction, { before: { record: before, due: dueBefore }, after });
+  const builds = revision?.status === 'AWAITING_BUILD';
+  return {
+    record,
+    generation: before.generation,
+    effects,
+    outlook: {
+      manifests: manifestsOf(outlook.after, rendering, outlook.served?.after),
+      new_revision: revision !== null,
+      builds,
+      pods_roll: rollsPods(outlook, { builds, config: rendering }),
+    },
+  };
+}
+
+/**
+ * Changes a deployment, or tells what the change would do.
+ * @throws ApiError 400, 404, 409, 412, 422
+ */
+export async function patchDeployment(deps: ApiDeps, request: PatchRequest): Promise<PatchResult> {
+  const scope = deps.database.forTenant(request.tenantId);
+  const work = (transaction: Transaction) => apply(deps, transaction, request);
+  try {
+    const tried: typeof scope.transaction = (each) => scope.transaction(each, { byIndex: true });
+    return await (request.dryRun ? undone(tried, work) : scope.transaction(work));
+  } catch (error) {
+    throw conflict(error);
+  }
+}

@@ -1,0 +1,95 @@
+import { type RenderConfig, renderConfigSchema } from '../../../contract/render/render-config.ts';
+import { tenantNamespace } from '../../../contract/resource/names.ts';
+import { FALLBACK_NAMESPACE, type SourceConfig } from '../../../domain/deployment/deployment.ts';
+import type { HostingMode } from '../../../domain/deployment/source.ts';
+import { matchesAny, type Policy } from '../../../domain/policy/policy.ts';
+import type { Reader } from '../../store/core/database.ts';
+import type { ListenerRecord } from '../../store/core/records.ts';
+import { chooseListener, type ServingListener } from '../../store/listeners/listeners.ts';
+import { brokenRules } from '../core/errors.ts';
+
+/** Which listener serves a new deployment, and in which namespace of its cluster. Both are fixed at creation. */
+
+export interface Placement {
+  readonly listener: ServingListener;
+  readonly namespace: string;
+}
+
+export interface PlacementRules {
+  readonly hosting: HostingMode;
+  readonly policy: Policy;
+  /** Where Berth itself runs; absent or null: not known. */
+  readonly ownNamespace?: string | null;
+}
+
+/** Berth's database, keys and rights are there: no list of a listener lets a deployment in. */
+function isOwn(namespace: string, { ownNamespace = null }: PlacementRules): boolean {
+  return namespace === ownNamespace;
+}
+
+/** Why the namespace that was asked for cannot be used; null: it can. */
+function namespaceRefusal(
+  asked: string,
+  listener: Pick<ListenerRecord, 'computeConfig'>,
+  rules: PlacementRules,
+): string | null {
+  if (isOwn(asked, rules)) return 'is the namespace of Berth itself';
+  const listed = listener.computeConfig.k8s_namespaces;
+  if (listed.length > 0) {
+    return listed.includes(asked)
+      ? null
+      : `is not among the namespaces of the listener: ${listed.join(', ')}`;
+  }
+  return matchesAny(asked, rules.policy.namespaces.refused) ? 'is a namespace of the system' : null;
+}
+
+/**
+ * The namespace of a new deployment: in cloud mode the tenant's own; else the one asked for, or the listener's first.
+ * @throws ApiError 400
+ */
+export function chooseNamespace(
+  rules: PlacementRules,
+  tenantId: string,
+  asked: string | null,
+  listener: Pick<ListenerRecord, 'computeConfig'>,
+): string {
+  const loc = ['source_config', 'listener_config', 'cluster_namespace'];
+  if (rules.hosting === 'cloud') {
+    const own = tenantNamespace(tenantId);
+    if (asked === null || asked === own) return own;
+    throw brokenRules([{ loc, msg: `must be the tenant's own, ${own}`, type: 'namespace_not_allowed' }]);
+  }
+  const listed = listener.computeConfig.k8s_namespaces;
+  const first = listed.find((namespace) => !isOwn(namespace, rules)) ?? listed[0];
+  const chosen = asked ?? first ?? FALLBACK_NAMESPACE;
+  // What nobody asked for is not held against the policy: `default` may be among its refused ones.
+  const msg = asked !== null || isOwn(chosen, rules) ? namespaceRefusal(chosen, listener, rules) : null;
+  if (msg !== null) throw brokenRules([{ loc, msg, type: 'namespace_not_allowed' }]);
+  return chosen;
+}
+
+/**
+ * Listener and namespace of a new deployment.
+ * @throws ApiError 400 that names the field
+ */
+export async function choosePlacement(
+  reader: Reader,
+  rules: PlacementRules,
+  tenantId: string,
+  config: SourceConfig,
+): Promise<Placement> {
+  const listener = await chooseListener(reader, tenantId, config.listener_id);
+  if (listener === null) {
+    throw brokenRules([
+      { loc: ['source_config', 'listener_id'], msg: 'there is no such listener', type: 'listener_unknown' },
+    ]);
+  }
+  const asked = config.listener_config?.cluster_namespace ?? null;
+  return { listener, namespace: chooseNamespace(rules, tenantId, asked, listener) };
+}
+
+/** How the listener's cluster renders workloads; null while it has not said so. */
+export function renderingOf(listener: Pick<ListenerRecord, 'rendering'>): RenderConfig | null {
+  const parsed = renderConfigSchema.safeParse(listener.rendering);
+  return parsed.success ? parsed.data : null;
+}

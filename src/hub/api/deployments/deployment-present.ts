@@ -1,0 +1,114 @@
+import { isoTime } from '../../../domain/core/iso-time.ts';
+import type { Secret, SourceConfig } from '../../../domain/deployment/deployment.ts';
+import { maskSecrets } from '../../../domain/redaction/secret-list.ts';
+import { effectiveSpec } from '../../../domain/resource-spec/effective-spec.ts';
+import { RESOURCE_SPEC_FIELDS, type ResourceSpec } from '../../../domain/resource-spec/resource-spec.ts';
+import type { DeploymentRecord } from '../../store/core/records.ts';
+import type { SecretBox } from '../../store/secrets/secret-box.ts';
+import { lasting } from '../core/answer-json.ts';
+import { removedSince, secretsUnreadable, shownConditions } from './deployment-conditions.ts';
+import type { ShownDeployment, ShownResourceSpec } from './deployment-schema.ts';
+import { readableSecrets } from './deployment-secrets.ts';
+
+/** Records of the store as answers of the API. */
+
+const UNSET: Readonly<Record<string, null>> = Object.fromEntries(
+  RESOURCE_SPEC_FIELDS.map((field) => [field, null]),
+);
+
+/** resource_spec with every field, in the contract's order; unset is null. */
+export function shownResourceSpec(spec: ResourceSpec): ShownResourceSpec {
+  // A copy of all of them, then the few that are set: a list asks for a hundred.
+  const shown: Record<string, unknown> = { ...UNSET };
+  for (const [field, value] of Object.entries(spec)) {
+    if (Object.hasOwn(UNSET, field)) shown[field] = value ?? null;
+  }
+  return shown as ShownResourceSpec;
+}
+
+/** In the contract's order; the database keeps none. */
+function shownSourceConfig(config: SourceConfig): ShownDeployment['source_config'] {
+  const { resource_spec: spec, listener_config: listener } = config;
+  return {
+    integration_id: config.integration_id,
+    repo_url: config.repo_url,
+    deployment_type: config.deployment_type,
+    build_on_push: config.build_on_push,
+    custom_url: config.custom_url,
+    resource_spec: spec === null ? null : shownResourceSpec(spec),
+    listener_id: config.listener_id,
+    listener_config: listener === null ? null : { cluster_namespace: listener.cluster_namespace },
+    install_command: config.install_command,
+    build_command: config.build_command,
+  };
+}
+
+type Configured = Pick<ShownDeployment, 'source_config' | 'effective_resource_spec'>;
+
+function configuredBy(config: SourceConfig): Configured {
+  const { resource_spec: spec, deployment_type: type, default_ceilings: ceilings } = config;
+  return {
+    source_config: shownSourceConfig(config),
+    effective_resource_spec: effectiveSpec(spec ?? {}, type, ceilings),
+  };
+}
+
+/** Of what the store keeps between answers. */
+const configured = new WeakMap<SourceConfig, Configured>();
+
+/** What follows from source_config alone: most of an answer. */
+function shownConfigured(config: SourceConfig): Configured {
+  // What is not frozen is not kept, and somebody may still change it.
+  if (!Object.isFrozen(config)) return configuredBy(config);
+  const known = configured.get(config);
+  if (known !== undefined) return known;
+  const made = configuredBy(config);
+  lasting(made.source_config);
+  lasting(made.effective_resource_spec);
+  configured.set(config, made);
+  return made;
+}
+
+export interface PresentOptions {
+  readonly box: SecretBox;
+  /** Answer the values of secrets; else they are masked. */
+  readonly showSecrets: boolean;
+  /** Those of the record, where they are at hand: sealed a moment ago, they need not be opened again. */
+  readonly secrets?: readonly Secret[];
+  /** Absent: the present. */
+  readonly now?: Date;
+}
+
+/** A deployment as answered. Secrets that cannot be decrypted are an empty list, and a condition that says so. */
+export function presentDeployment(record: DeploymentRecord, options: PresentOptions): ShownDeployment {
+  const stored = options.secrets === undefined ? readableSecrets(options.box, record) : [...options.secrets];
+  const secrets = stored ?? [];
+  const { observation } = record;
+  const { now = new Date() } = options;
+  const { source_config, effective_resource_spec } = shownConfigured(record.sourceConfig);
+  const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = record.sourceRevisionConfig;
+  return {
+    id: record.id,
+    tenant_id: record.tenantId,
+    name: record.name,
+    source: record.source,
+    source_config,
+    source_revision_config: { repo_ref, workflow_config_path, image_uri, repo_commit_sha },
+    secrets: options.showSecrets ? secrets : maskSecrets(secrets),
+    created_at: isoTime(record.createdAt),
+    updated_at: isoTime(record.updatedAt),
+    status: record.status,
+    latest_revision_id: record.latestRevisionId,
+    active_revision_id: record.activeRevisionId,
+    image_version: record.imageVersion,
+    generation: record.generation,
+    observed_generation: observation?.generation ?? 0,
+    remote_reconciled: observation?.generation === record.generation,
+    last_observed_at: observation === null ? null : isoTime(observation.observedAt),
+    conditions: [...shownConditions(record, now), ...(stored === null ? [secretsUnreadable(record)] : [])],
+    // The route goes first: the URL of before leads nowhere.
+    url: removedSince(record, now) === null ? (observation?.url ?? null) : null,
+    tracing_project_id: record.tracingProjectId,
+    effective_resource_spec,
+  };
+}

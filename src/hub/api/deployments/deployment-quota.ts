@@ -1,0 +1,114 @@
+import { EXTERNAL_CACHE_SECRET, EXTERNAL_DATABASE_SECRET } from '../../../contract/render/to-resource.ts';
+import type { Secret, SourceConfig } from '../../../domain/deployment/deployment.ts';
+import {
+  type Demand,
+  demandOf,
+  type QuotaUsage,
+  quotaIssues,
+  type TenantUsage,
+  usageOf,
+} from '../../../domain/policy/quota-usage.ts';
+import type { Transaction } from '../../store/core/database.ts';
+import type { DeploymentRecord } from '../../store/core/records.ts';
+import { lockQuotas, readUsage, readVolumeGi, type Unmeasured } from '../../store/deployments/quotas.ts';
+import type { SecretBox } from '../../store/secrets/secret-box.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { brokenRules } from '../core/errors.ts';
+import { readableSecrets } from './deployment-secrets.ts';
+
+/** Holds deployments against their tenant's quotas. */
+
+/** A deployment as it would be. */
+export interface Asked {
+  /** null: it is made now, and nothing of it is stored. */
+  readonly deploymentId: string | null;
+  readonly sourceConfig: SourceConfig;
+  /** Names of the secrets: they tell which data services are the tenant's own. */
+  readonly secretNames: readonly string[];
+}
+
+type QuotaDeps = Pick<ApiDeps, 'policy' | 'secretBox'>;
+
+/** Data services that secrets of these names bring. */
+export const externalServices = (secretNames: readonly string[]) => ({
+  database: secretNames.includes(EXTERNAL_DATABASE_SECRET),
+  cache: secretNames.includes(EXTERNAL_CACHE_SECRET),
+});
+
+/** With the volume that is there already, where the database is the tenant's own from now on. */
+async function demand(
+  deps: QuotaDeps,
+  transaction: Transaction,
+  tenantId: string,
+  { deploymentId, sourceConfig, secretNames }: Asked,
+): Promise<Demand> {
+  const external = externalServices(secretNames);
+  if (!external.database || deploymentId === null) return demandOf(sourceConfig, external);
+  const keptVolumeGi = await readVolumeGi(transaction, tenantId, deploymentId, measurer(deps));
+  return demandOf(sourceConfig, { ...external, keptVolumeGi });
+}
+
+/**
+ * The volume that a deployment keeps while its database is the tenant's own, in GiB; 0: none was made; null: the database is
+ * ours. Its size in the stored source_config is no volume's then.
+ */
+export async function keptVolumeOf(
+  deps: Pick<ApiDeps, 'secretBox'>,
+  transaction: Transaction,
+  { tenantId, id }: Pick<DeploymentRecord, 'tenantId' | 'id'>,
+  stored: readonly Secret[],
+): Promise<number | null> {
+  if (!externalServices(stored.map(({ name }) => name)).database) return null;
+  return readVolumeGi(transaction, tenantId, id, measurer(deps));
+}
+
+/** What a deployment counts for, to be stored with it. Call it before the deployment is written. */
+export async function quotaUsage(
+  deps: QuotaDeps,
+  transaction: Transaction,
+  tenantId: string,
+  asked: Asked,
+): Promise<QuotaUsage> {
+  return usageOf(await demand(deps, transaction, tenantId, asked));
+}
+
+/** One whose secrets cannot be read counts as if both data services were ours. */
+function namesOf(box: SecretBox, deployment: Unmeasured): string[] {
+  return (readableSecrets(box, deployment) ?? []).map(({ name }) => name);
+}
+
+const measurer =
+  ({ secretBox }: Pick<ApiDeps, 'secretBox'>) =>
+  (deployment: Unmeasured): QuotaUsage =>
+    usageOf(demandOf(deployment.sourceConfig, externalServices(namesOf(secretBox, deployment))));
+
+/**
+ * Holds a deployment that is made, changed or restored against its tenant's quotas. Call it before the deployment is
+ * written, in the same transaction, with its row locked if there is one.
+ * @returns what it counts for, to be stored with it
+ * @throws ApiError 400 with the arithmetic
+ */
+export async function checkQuota(
+  deps: QuotaDeps,
+  transaction: Transaction,
+  tenantId: string,
+  asked: Asked,
+): Promise<QuotaUsage> {
+  const wanted = await demand(deps, transaction, tenantId, asked);
+  const quotas = await lockQuotas(transaction, tenantId, deps.policy.tenant_quotas);
+  if (quotas !== null) {
+    const { own, others } = await readUsage(transaction, tenantId, asked.deploymentId, measurer(deps));
+    const issues = quotaIssues({ quotas, others, before: own, demand: wanted });
+    if (issues.length > 0) throw brokenRules(issues);
+  }
+  return usageOf(wanted);
+}
+
+/** What a tenant uses now. */
+export async function tenantUsage(
+  deps: Pick<ApiDeps, 'secretBox'>,
+  transaction: Transaction,
+  tenantId: string,
+): Promise<TenantUsage> {
+  return (await readUsage(transaction, tenantId, null, measurer(deps))).others;
+}

@@ -1,0 +1,21 @@
+import type { FastifyRequest } from 'fastify';
+import { callerOf } from '../core/auth.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { booleanQuery } from '../core/query.ts';
+import type { PresentOptions } from './deployment-present.ts';
+
+/** What the routes that answer deployments have in common. */
+
+export const maskQuery = {
+  mask_secrets: booleanQuery
+    .default(false)
+    .describe('true: mask the values of secrets, whatever the scopes of the key.'),
+};
+
+/** How the caller gets to see deployments. */
+export function presenting(deps: ApiDeps, request: FastifyRequest, mask: boolean): PresentOptions {
+  return {
+    box: deps.secretBox,
+    showSecrets: !mask && callerOf(request).scopes.includes('secrets:read'),
+  };
+}

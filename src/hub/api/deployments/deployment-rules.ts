@@ -1,0 +1,145 @@
+import { EXTERNAL_DATABASE_SECRET } from '../../../contract/render/to-resource.ts';
+import type { BodyIssue } from '../../../domain/core/body-issue.ts';
+import { below } from '../../../domain/core/body-issue.ts';
+import { uuidv7 } from '../../../domain/core/id.ts';
+import type { Secret, SourceConfig, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
+import type { Source } from '../../../domain/deployment/source.ts';
+import { repositoryUrlSchema } from '../../../domain/net/https-url.ts';
+import { pinnedImage } from '../../../domain/net/image-reference.ts';
+import { hostOf } from '../../../domain/net/url-host.ts';
+import { policyViolations } from '../../../domain/policy/policy-rules.ts';
+import { specRuleIssues } from '../../../domain/resource-spec/spec-rules.ts';
+import { UniqueViolation } from '../../store/core/errors.ts';
+import type { NewRevision } from '../../store/core/records.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { ApiError, wrongShape } from '../core/errors.ts';
+
+/** What POST and PATCH of deployments decide alike, for real and as a dry run. */
+
+export interface Wanted {
+  readonly sourceConfig: SourceConfig;
+  /** As it is stored; absent: the deployment is to be made. */
+  readonly stored?: {
+    readonly sourceConfig: SourceConfig;
+    /** The volume of a database that is the tenant's own at present (deployment-quota.ts); null: it is ours. */
+    readonly keptVolumeGi: number | null;
+  };
+  readonly secrets: readonly Secret[];
+  readonly appName: string;
+}
+
+/** URL that the server gives a deployment: in cloud mode, below the platform's domain; null: none. */
+export function serverUrl({ hosting, appDomain }: ApiDeps, appName: string): string | null {
+  return hosting === 'cloud' && appDomain !== null ? `https://${appName}.${appDomain}` : null;
+}
+
+/** Whose repository images under the registry must be of; null: the registry does not ask the hub who may pull. */
+export function repositoryOwner<Owner>({ registryAuthority }: ApiDeps, owner: Owner): Owner | null {
+  return registryAuthority == null ? null : owner;
+}
+
+/**
+ * Whether the repository that a body names may be called by this installation. As much the shape of a body as the rest of
+ * the URL, but for a setting.
+ * @throws ApiError 422 for one on a private address
+ */
+export function checkRepositoryHost({ gitHost }: ApiDeps, url: string | null | undefined): void {
+  if (url == null || gitHost.allowsPrivate) return;
+  const [issue] = repositoryUrlSchema.safeParse(url).error?.issues ?? [];
+  if (issue === undefined) return;
+  throw wrongShape([{ loc: ['body', 'source_config', 'repo_url'], msg: issue.message, type: issue.code }]);
+}
+
+const hasOwnDatabase = (secrets: readonly Secret[]) =>
+  secrets.some(({ name }) => name === EXTERNAL_DATABASE_SECRET);
+
+/** Rules across the fields of resource_spec, then the policy. One field is told once. */
+export function wantedIssues(deps: ApiDeps, wanted: Wanted): BodyIssue[] {
+  const { sourceConfig, stored, secrets, appName } = wanted;
+  const specIssues = specRuleIssues({
+    spec: sourceConfig.resource_spec ?? {},
+    deploymentType: sourceConfig.deployment_type,
+    customDatabase: hasOwnDatabase(secrets),
+  });
+  const keptVolumeGi = hasOwnDatabase(secrets) ? null : (stored?.keptVolumeGi ?? null);
+  const view = {
+    sourceConfig,
+    ...(stored === undefined ? {} : { stored: stored.sourceConfig }),
+    ...(keptVolumeGi === null ? {} : { keptVolumeGi }),
+    secrets,
+    appName,
+    serverUrl: serverUrl(deps, appName),
+    ownHost: hostOf(deps.publicUrl),
+    platformHosts: deps.platformHosts ?? [],
+  };
+  return [...below(['source_config', 'resource_spec'], specIssues), ...policyViolations(view, deps.policy)];
+}
+
+/**
+ * A revision that is to be made: an image waits for the listener, a source for its build.
+ * @param resolvedImage digest-pinned image; null: none is known, or it is to be built
+ */
+export function newRevision(
+  source: Source,
+  config: SourceRevisionConfig,
+  resolvedImage: string | null = pinnedImage(config.image_uri),
+): NewRevision {
+  const id = uuidv7();
+  if (source === 'git_host' && config.image_uri === null && resolvedImage === null) {
+    return {
+      id,
+      status: 'AWAITING_BUILD',
+      reason: 'AwaitingBuild',
+      message: 'The image is to be built from the repository.',
+    };
+  }
+  return { id, status: 'QUEUED', ...(resolvedImage === null ? {} : { resolvedImage }) };
+}
+
+/** The answer to a write that another deployment's unique value stopped; other errors as they are. */
+export function conflict(error: unknown): unknown {
+  if (!(error instanceof UniqueViolation)) return error;
+  if (error.constraint === 'deployments_name') {
+    return new ApiError(409, 'Another deployment has this name (name).');
+  }
+  if (error.constraint === 'deployments_route_host') {
+    return new ApiError(409, 'Another deployment has the host of this URL (source_config.custom_url).');
+  }
+  if (error.constraint === 'leaving_hosts_pkey') {
+    return new ApiError(
+      409,
+      'The host of this URL (source_config.custom_url) is being released by another deployment: it is free as soon as the route of that one is seen to be gone. Try again in a moment.',
+    );
+  }
+  if (error.constraint === 'kept_hosts_pkey') {
+    return new ApiError(
+      409,
+      'The host of this URL (source_config.custom_url) is still routed to workloads that another tenant has taken out of Berth. Whoever runs the platform can free it, once their routes are gone.',
+    );
+  }
+  return error;
+}
+
+/** Carries the result of a dry run out of the transaction that is undone. */
+class Undone<T> extends Error {
+  readonly result: T;
+  constructor(result: T) {
+    super('a dry run is undone');
+    this.result = result;
+  }
+}
+
+/** Runs `transact` and undoes it: the same statements as for real, with nothing left of them. */
+export async function undone<T, X>(
+  transact: (work: (transaction: X) => Promise<T>) => Promise<T>,
+  work: (transaction: X) => Promise<T>,
+): Promise<T> {
+  try {
+    return await transact(async (transaction) => {
+      throw new Undone(await work(transaction));
+    });
+  } catch (error) {
+    if (error instanceof Undone) return error.result as T;
+    throw error;
+  }
+}

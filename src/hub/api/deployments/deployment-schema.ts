@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import { conditionSchema } from '../../../domain/conditions/conditions.ts';
+import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
+import { deploymentTypeSchema, sourceSchema } from '../../../domain/deployment/source.ts';
+import { effectiveResourceSpecSchema } from '../../../domain/resource-spec/effective-spec-schema.ts';
+import {
+  RESOURCE_SPEC_FIELDS,
+  type ResourceSpec,
+  resourceSpecSchema,
+} from '../../../domain/resource-spec/resource-spec.ts';
+import { DEPLOYMENT_STATUSES } from '../../../domain/revision/states.ts';
+
+/** A deployment as answered: the fields of the contract, each always there; what is unset is null. */
+
+export const timeSchema = z.iso.datetime();
+
+type Shown<T> = { [Field in keyof T]-?: Exclude<T[Field], undefined> | null };
+
+const shownFields = Object.fromEntries(
+  RESOURCE_SPEC_FIELDS.map((field) => [field, z.nonoptional(resourceSpecSchema.shape[field])]),
+);
+
+/** resource_spec as answered: every field, unset is null. */
+export type ShownResourceSpec = Shown<ResourceSpec>;
+export const shownResourceSpecSchema = z
+  .object(shownFields)
+  .describe(
+    'resource_spec as it was sent. Unset fields are null.',
+  ) as unknown as z.ZodType<ShownResourceSpec>;
+
+export const shownSourceConfigSchema = z
+  .object({
+    integration_id: uuidSchema.nullable().describe('Credentials for the git host.'),
+    repo_url: z.string().nullable().describe('Repository.'),
+    deployment_type: deploymentTypeSchema.nullable(),
+    build_on_push: z.boolean().nullable().describe('Build and deploy each push to the tracked branch.'),
+    custom_url: z.string().nullable().describe('URL of the app.'),
+    resource_spec: shownResourceSpecSchema.nullable(),
+    listener_id: uuidSchema.nullable().describe('Requested listener.'),
+    listener_config: z
+      .object({ cluster_namespace: z.string().nullable().describe('Requested namespace.') })
+      .nullable()
+      .describe("Place in the listener's cluster."),
+    install_command: z.string().nullable().describe('Command that installs the dependencies of the build.'),
+    build_command: z.string().nullable().describe('Command that builds the app.'),
+  })
+  .describe('source_config as it was sent. Unset fields are null.');
+
+export const shownRevisionConfigSchema = z
+  .object({
+    repo_ref: z.string().nullable().describe('Branch, tag or commit.'),
+    workflow_config_path: z.string().nullable().describe('Path of the config file in the repository.'),
+    image_uri: z.string().nullable().describe('Image as it was sent.'),
+    repo_commit_sha: z.string().nullable().describe('Commit that was built. Set by the server.'),
+  })
+  .describe('source_revision_config of the latest revision.');
+
+const shownSecretSchema = z
+  .object({
+    name: z.string().describe('Name of the environment variable.'),
+    value: z.string().describe('Value. Masked for keys without the scope secrets:read.'),
+  })
+  .describe('A secret.');
+
+const ID = 'Id, a UUID.';
+
+export const deploymentSchema = z
+  .object({
+    id: uuidSchema.describe(ID),
+    tenant_id: uuidSchema.describe('Owner.'),
+    name: z.string().describe('Set at creation; cannot be changed.'),
+    source: sourceSchema,
+    source_config: shownSourceConfigSchema,
+    source_revision_config: shownRevisionConfigSchema,
+    secrets: z.array(shownSecretSchema).describe('Secrets of the latest revision.'),
+    created_at: timeSchema.describe('Time of creation.'),
+    updated_at: timeSchema.describe(
+      'Time of the last change of the desired state or of the active revision.',
+    ),
+    status: z
+      .enum(DEPLOYMENT_STATUSES)
+      .describe(
+        'AWAITING_DATABASE: database or cache are not ready. READY: revisions can run. UNUSED: nothing should run. AWAITING_DELETE: deletion was requested. UNKNOWN: the cluster cannot be observed.',
+      ),
+    latest_revision_id: uuidSchema.nullable().describe('The latest revision.'),
+    active_revision_id: uuidSchema.nullable().describe('The deployed revision that serves requests.'),
+    image_version: z.string().nullable().describe("Tag of the latest revision's image."),
+    generation: z.int().describe('Number of changes of the desired state. The ETag is derived from it.'),
+    observed_generation: z
+      .int()
+      .describe(
+        'The last generation that was observed completely in the cluster. 0: none yet. Until a first revision is active, it is the last generation that the cluster received, even if it failed or has not started. After that, a failed change or a refused volume expansion does not increase it.',
+      ),
+    remote_reconciled: z
+      .boolean()
+      .describe(
+        'True if observed_generation equals generation: the cluster runs the desired state. While active_revision_id is null, it means only that the cluster has received the desired state. The first revision may have failed, or not started.',
+      ),
+    last_observed_at: timeSchema.nullable().describe('Time of the last report from the cluster.'),
+    conditions: z.array(conditionSchema).describe('Conditions: the state in detail.'),
+    url: z.string().nullable().describe('External URL of the app, once its route exists.'),
+    tracing_project_id: uuidSchema.describe('The tracing project of the same name.'),
+    effective_resource_spec: effectiveResourceSpecSchema,
+  })
+  .describe('A deployment.');
+export type ShownDeployment = z.infer<typeof deploymentSchema>;
+
+const effectsField = {
+  effects: z
+    .array(z.string())
+    .describe(
+      'Which data services the change restarts, and why, as sentences; empty: none. The database restarts when its connections, cores or memory change, also where these follow from a scale.',
+    ),
+};
+
+export const changedDeploymentSchema = deploymentSchema
+  .extend({ effects: effectsField.effects.optional() })
+  .describe('The changed deployment. effects is present only if the change restarts data services.');
+
+export const deploymentListSchema = z
+  .object({
+    resources: z.array(deploymentSchema).describe('Newest first.'),
+    offset: z.int().describe('Pass it in the next request to get the next page.'),
+  })
+  .describe('A page of deployments.');
+
+const manifestSchema = z
+  .looseObject({
+    apiVersion: z.string().describe('API group and version.'),
+    kind: z.string().describe('Kind.'),
+  })
+  .describe('A Kubernetes object.');
+
+const dryRunFields = {
+  manifests: z
+    .array(manifestSchema)
+    .nullable()
+    .describe(
+      'The custom resource and the Kubernetes objects that the request would create, before any build and without environment Secrets. null until the listener has reported its rendering settings.',
+    ),
+  new_revision: z.boolean().describe('True if the request would create a new revision.'),
+  builds: z.boolean().describe('True if the image would be built from the repository first.'),
+  pods_roll: z
+    .boolean()
+    .describe(
+      'True if pods would be replaced, now or after the build. This is an upper bound: it compares the desired state before and after. For example, a change back to the running state after a failed change replaces no pods.',
+    ),
+};
+
+export const dryRunSchema = deploymentSchema
+  .extend({ ...dryRunFields, ...effectsField })
+  .describe('The resulting deployment and the effects of the request. Nothing was stored.');
+export type DryRunAnswer = z.infer<typeof dryRunSchema>;

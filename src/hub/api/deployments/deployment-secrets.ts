@@ -1,0 +1,35 @@
+import type { Secret } from '../../../domain/deployment/deployment.ts';
+import type { PatchBody } from '../../../domain/deployment/deployment-bodies.ts';
+import { SECRET_MASK } from '../../../domain/redaction/secret-list.ts';
+import { SecretBoxError } from '../../store/core/errors.ts';
+import type { DeploymentRecord } from '../../store/core/records.ts';
+import { openSecrets, type SecretBox } from '../../store/secrets/secret-box.ts';
+
+/** Secrets of a record, also where their key is lost: one deployment's trouble must not become everybody's. */
+
+/** The stored secrets; null when they cannot be decrypted. */
+export function readableSecrets(
+  box: SecretBox,
+  { secrets }: Pick<DeploymentRecord, 'secrets'>,
+): Secret[] | null {
+  try {
+    return openSecrets(box, secrets);
+  } catch (error) {
+    if (error instanceof SecretBoxError) return null;
+    throw error;
+  }
+}
+
+/** The whole list, with values: nothing of what is stored is needed. An empty one may be an answer sent back. */
+function givesAllSecrets({ secrets }: PatchBody): boolean {
+  return secrets != null && secrets.length > 0 && secrets.every(({ value }) => value !== SECRET_MASK);
+}
+
+/**
+ * The stored secrets, as a PATCH needs them: none, where they cannot be decrypted and the PATCH brings all anew.
+ * @throws SecretBoxError when they cannot be decrypted and the PATCH would keep any of them
+ */
+export function secretsBeforePatch(box: SecretBox, record: DeploymentRecord, body: PatchBody): Secret[] {
+  if (!givesAllSecrets(body)) return openSecrets(box, record.secrets);
+  return readableSecrets(box, record) ?? [];
+}

@@ -1,0 +1,135 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
+import { PLATFORM_LISTENER_ID } from '../../../domain/deployment/source.ts';
+import type { Transaction } from '../../store/core/database.ts';
+import { ReferenceViolation, UniqueViolation } from '../../store/core/errors.ts';
+import {
+  deleteListener,
+  findListener,
+  NamespacesInUse,
+  updateListener,
+} from '../../store/listeners/listeners.ts';
+import { actorOf, callerOf, tenantOf } from '../core/auth.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { ApiError, notFound } from '../core/errors.ts';
+import { noQuery } from '../core/query.ts';
+import { errorAnswers } from '../openapi/error-schema.ts';
+import { listenerSchema, patchListenerSchema, presentListener } from './listener-schema.ts';
+
+/** Changing and deleting listeners: a tenant's own. */
+
+const WRITE = { scopes: ['deployments:write'] } as const;
+const params = z.strictObject({ listener_id: uuidSchema.describe('Id of the listener.') });
+
+const MAX_NAMED = 20;
+
+function namespacesInUse({ namespaces }: NamespacesInUse): ApiError {
+  const named = namespaces
+    .slice(0, MAX_NAMED)
+    .map(({ namespace, deployments }) => `${namespace} (${deployments})`);
+  const more = namespaces.length > MAX_NAMED ? ` and ${namespaces.length - MAX_NAMED} more` : '';
+  return new ApiError(
+    409,
+    `Deployments are in namespaces that compute_config.k8s_namespaces would lose: ${named.join(', ')}${more}. Those that are being deleted count until their cluster is clean.`,
+  );
+}
+
+function conflict(error: unknown): unknown {
+  if (error instanceof NamespacesInUse) return namespacesInUse(error);
+  if (error instanceof UniqueViolation) return new ApiError(409, 'Another listener has this compute_id.');
+  if (!(error instanceof ReferenceViolation)) return error;
+  return new ApiError(
+    409,
+    'Deployments use the listener. Those that are being deleted count until their cluster is clean.',
+  );
+}
+
+/** @throws ApiError 404; 403 for the platform's, which every tenant sees and none changes */
+async function checkOwn(transaction: Transaction, tenantId: string, id: string): Promise<void> {
+  const listener = await findListener(transaction, tenantId, id);
+  if (listener === null) throw notFound('listener');
+  if (listener.tenantId === null) {
+    throw new ApiError(403, 'The listener is the platform’s: it can be used, not changed.');
+  }
+}
+
+/** `PATCH` and `DELETE /v2/listeners/{id}`. */
+export function listenerChangeRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+
+  routes.patch(
+    '/v2/listeners/:listener_id',
+    {
+      config: { access: WRITE },
+      schema: {
+        tags: ['listeners'],
+        summary: 'Change a listener',
+        description:
+          "Gives a listener of the tenant's own another compute_id, or other namespaces. A namespace with deployments in it cannot be taken away. What a listener itself names (BERTH_NAMESPACES) takes the place of the list with each renewal of its lease. The platform's cannot be changed: 403; but an admin may let it forget its cluster, with a body of cluster_id alone.",
+        params,
+        querystring: noQuery,
+        body: patchListenerSchema,
+        response: { 200: listenerSchema, ...errorAnswers(404, 409, 413, 415) },
+      },
+    },
+    async (request) => {
+      const tenantId = tenantOf(request);
+      const { listener_id: id } = request.params;
+      const { compute_id: computeId, compute_config: computeConfig, cluster_id: clusterId } = request.body;
+      // In the cloud, deployments are in the tenant's own namespace, whatever the list says.
+      const options = { actor: actorOf(request), keepNamespaces: deps.hosting !== 'cloud' };
+      const forgets = clusterId === null && Object.keys(request.body).length === 1;
+      if (id === PLATFORM_LISTENER_ID && forgets && callerOf(request).scopes.includes('admin')) {
+        const forgotten = await deps.database.platform.transaction((transaction) =>
+          updateListener(transaction, null, id, { clusterId }, options),
+        );
+        if (forgotten !== null) return presentListener(forgotten);
+      }
+      const changed = await deps.database
+        .forTenant(tenantId)
+        .transaction(async (transaction) => {
+          await checkOwn(transaction, tenantId, id);
+          const change = { computeId, computeConfig, clusterId };
+          return updateListener(transaction, tenantId, id, change, options);
+        })
+        .catch((error: unknown) => {
+          throw conflict(error);
+        });
+      if (changed === null) throw notFound('listener');
+      return presentListener(changed);
+    },
+  );
+
+  routes.delete(
+    '/v2/listeners/:listener_id',
+    {
+      config: { access: WRITE },
+      schema: {
+        tags: ['listeners'],
+        summary: 'Delete a listener',
+        description:
+          "Forgets a listener of the tenant's own; one that still runs is refused from then on. Refused while deployments use it, those that are being deleted included. The platform's cannot be deleted: 403.",
+        params,
+        querystring: noQuery,
+        response: { 204: z.null().describe('Deleted.'), ...errorAnswers(404, 409) },
+      },
+    },
+    async (request, reply) => {
+      const tenantId = tenantOf(request);
+      const { listener_id: id } = request.params;
+      const deleted = await deps.database
+        .forTenant(tenantId)
+        .transaction(async (transaction) => {
+          await checkOwn(transaction, tenantId, id);
+          return deleteListener(transaction, tenantId, id, actorOf(request));
+        })
+        .catch((error: unknown) => {
+          throw conflict(error);
+        });
+      if (!deleted) throw notFound('listener');
+      return reply.code(204).send(null);
+    },
+  );
+}

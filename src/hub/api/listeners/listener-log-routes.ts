@@ -1,0 +1,181 @@
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import {
+  buildLogsRequestSchema,
+  buildLogsResponseSchema,
+  logChunkResponseSchema,
+  logChunkSchema,
+  logRequestsQuerySchema,
+  logRequestsResponseSchema,
+} from '../../../contract/protocol/log-protocol.ts';
+import { addBuildLog } from '../../store/builds/build-logs.ts';
+import type { Scope } from '../../store/core/database.ts';
+import { checkEpoch } from '../../store/listeners/listener-lease.ts';
+import {
+  addLogChunk,
+  areLogsWanted,
+  type TakenLogRequest,
+  takeLogRequests,
+} from '../../store/listeners/log-requests.ts';
+import { goneSignal } from '../core/client-disconnect.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { notFound } from '../core/errors.ts';
+import { chunkBody } from '../logs/workload-logs.ts';
+import { errorAnswers } from '../openapi/error-schema.ts';
+import { clean } from './listener-reports.ts';
+import { createWorkHints, type WorkHints } from './work-hints.ts';
+
+/** What the routes of the listener protocol have in common. */
+export interface ProtocolRoutes {
+  readonly app: FastifyInstance;
+  readonly deps: Pick<ApiDeps, 'secretBox' | 'logHints'>;
+  readonly config: FastifyContextConfig;
+  readonly scopeOf: (request: FastifyRequest, listenerId: string) => Promise<Scope>;
+  /** Fires when the server begins to shut down. */
+  readonly closing: AbortSignal;
+}
+
+/** Hints get lost; a listener that waits looks again after so long. */
+const LOOK_AGAIN_MS = 5000;
+
+const params = z.object({ id: z.uuid() });
+
+interface Waiting {
+  readonly scope: Scope;
+  readonly hints: WorkHints;
+  readonly listenerId: string;
+  readonly epoch: number;
+  /** What the listener knows. */
+  readonly knows: readonly string[];
+  /** Milliseconds. */
+  readonly wait: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Who wants to read and can be read for, as soon as somebody does; nobody once the time is over. One that needs more than
+ * the listener says that it knows waits on: a listener that spoke to a hub of before a moment ago says nothing, once.
+ * @throws StaleEpoch
+ */
+async function waitForReaders(waiting: Waiting): Promise<TakenLogRequest[]> {
+  const { scope, hints, listenerId, epoch, knows, wait, signal } = waiting;
+  const end = performance.now() + wait;
+  for (;;) {
+    const ticket = hints.ticket(listenerId);
+    const wanted = await scope.read((reader) => areLogsWanted(reader, listenerId, epoch));
+    // Each is handed out once: one that is handed to nobody would wait in vain.
+    const taken =
+      wanted && !signal.aborted
+        ? await scope.transaction(async (transaction) => {
+            await checkEpoch(transaction, listenerId, epoch);
+            return takeLogRequests(transaction, listenerId, knows);
+          })
+        : [];
+    const left = end - performance.now();
+    if (taken.length > 0 || left <= 0 || signal.aborted) return taken;
+    await hints.wait(listenerId, ticket, Math.min(left, LOOK_AGAIN_MS), signal);
+  }
+}
+
+const asTold = ({ id, http_request_id: httpRequestId, ...rest }: TakenLogRequest) => ({
+  request_id: id,
+  ...rest,
+  ...(httpRequestId === null ? {} : { http_request_id: httpRequestId }),
+});
+
+function addReaderRoutes({ app, deps, config, scopeOf, closing }: ProtocolRoutes): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+  const hints = deps.logHints ?? createWorkHints();
+
+  routes.get(
+    '/v2/listeners/:id/log-requests',
+    {
+      config: { ...config, waits: true },
+      schema: {
+        tags: ['listener protocol'],
+        summary: 'Get log requests. Waits until there is one.',
+        params,
+        querystring: logRequestsQuerySchema,
+        response: { 200: logRequestsResponseSchema, ...errorAnswers(404, 409) },
+      },
+    },
+    async (request, reply) => {
+      const { id: listenerId } = request.params;
+      const scope = await scopeOf(request, listenerId);
+      const { epoch, wait_seconds: seconds } = request.query;
+      const knows = request.query.knows.split(',');
+      const signal = goneSignal(reply, closing);
+      const waiting = { scope, hints, listenerId, epoch, knows, wait: seconds * 1000, signal };
+      return { log_requests: (await waitForReaders(waiting)).map(asTold) };
+    },
+  );
+
+  routes.post(
+    '/v2/listeners/:id/log-requests/:request_id',
+    {
+      config,
+      schema: {
+        tags: ['listener protocol'],
+        summary: 'Send log lines to a reader.',
+        params: params.extend({ request_id: z.uuid() }),
+        body: logChunkSchema,
+        response: { 200: logChunkResponseSchema, ...errorAnswers(404, 409, 413, 415) },
+      },
+    },
+    async (request) => {
+      const { id, request_id: requestId } = request.params;
+      const { epoch, seq, lines, end } = request.body;
+      const scope = await scopeOf(request, id);
+      const cleaned = lines.map((line) => ({ ...line, text: clean(line.text) }));
+      const body = chunkBody({ lines: cleaned, ...(end === undefined ? {} : { end: clean(end) }) });
+      const state = await scope.transaction(async (transaction) => {
+        const added = await addLogChunk(transaction, id, requestId, { seq, body, last: end !== undefined });
+        if (added === 'gone') throw notFound('reader of logs');
+        await checkEpoch(transaction, id, epoch);
+        return added;
+      });
+      return { state };
+    },
+  );
+}
+
+/** The calls of listeners that carry logs (contract/protocol/log-protocol.ts). */
+export function addLogRoutes(options: ProtocolRoutes): void {
+  const { app, deps, config, scopeOf } = options;
+  addReaderRoutes(options);
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+
+  routes.post(
+    '/v2/listeners/:id/build-logs',
+    {
+      config,
+      schema: {
+        tags: ['listener protocol'],
+        summary: 'Send log lines of a build.',
+        params,
+        body: buildLogsRequestSchema,
+        response: { 200: buildLogsResponseSchema, ...errorAnswers(404, 409, 413, 415) },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const {
+        epoch,
+        revision_id: revisionId,
+        attempt,
+        first_line: firstLine,
+        lines,
+        last = false,
+      } = request.body;
+      const scope = await scopeOf(request, id);
+      const cleaned = lines.map((line) => ({ ...line, text: clean(line.text) }));
+      const { nextLine, full } = await scope.transaction(async (transaction) => {
+        await checkEpoch(transaction, id, epoch);
+        const piece = { revisionId, attempt, firstLine, lines: cleaned, last };
+        return addBuildLog(transaction, deps.secretBox, id, piece);
+      });
+      return { next_line: nextLine, full };
+    },
+  );
+}

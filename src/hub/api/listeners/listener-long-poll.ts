@@ -1,0 +1,137 @@
+import type { WorkItem } from '../../../contract/protocol/work-protocol.ts';
+import type { Scope } from '../../store/core/database.ts';
+import { checkEpoch, handOutAgain, StaleEpoch } from '../../store/listeners/listener-lease.ts';
+import { type HandOut, lookForWork, takeWork } from '../../store/listeners/listener-work.ts';
+import type { DueWork } from '../../store/listeners/listener-work-rows.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { UNOBSERVED } from '../observe/observer.ts';
+import { itemRendering, toWorkItem, whyNone } from './listener-work-item.ts';
+
+/** The long poll for work. */
+
+export type WorkDeps = Pick<
+  ApiDeps,
+  | 'span'
+  | 'secretBox'
+  | 'hints'
+  | 'logger'
+  | 'policy'
+  | 'registry'
+  | 'registryAuthority'
+  | 'clock'
+  | 'observer'
+>;
+
+/** Hints get lost; a request that waits looks for itself this often, in milliseconds. */
+const LOOK_AGAIN_MS = 5000;
+/** Due, but another transaction holds the rows: look again after this. */
+const BUSY_MS = 100;
+/** An answer is full at this size, in bytes of JSON. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+/** What is noted of items that are handed out may be lost: they are due as before then, and come again. */
+const HANDING_OUT = { durable: false, byIndex: true } as const;
+
+/** Renders due items until the answer is full. A record that cannot be rendered is put off, not in the way. */
+function renderer(deps: WorkDeps) {
+  let bytes = 0;
+  const rendering = itemRendering(deps);
+  return (due: DueWork): HandOut<WorkItem> => {
+    if (bytes > MAX_ANSWER_BYTES) return { kind: 'later' };
+    try {
+      const item = toWorkItem(rendering, due);
+      bytes += JSON.stringify(item).length;
+      if (item.kind === 'purge' || due.kind === 'purge')
+        return { kind: 'item', item, specHash: null, starts: false };
+      // The wanted one, and not what is being built in its place.
+      const starts = !item.spec.suspend && item.spec.revision.id === due.revision?.id;
+      return { kind: 'item', item, specHash: item.spec_hash, starts };
+    } catch (error) {
+      const deploymentId = due.kind === 'apply' ? due.deployment.id : due.deploymentId;
+      const why = whyNone(error);
+      // The error's own text may quote the record.
+      const err = error instanceof Error ? error.name : 'unknown';
+      const fields = { deploymentId, err, reason: why.reason };
+      deps.logger.error(fields, 'failed to build the work item of a deployment; it is blocked for now');
+      return { kind: 'failed', ...why };
+    }
+  };
+}
+
+/** A line of a change's way: from the request to the cluster. */
+function tell(
+  { logger, observer = UNOBSERVED, span }: WorkDeps,
+  listenerId: string,
+  item: WorkItem,
+  beganAt: number,
+): void {
+  const { kind, deployment_id: deploymentId, generation } = item;
+  observer.handedOut(kind);
+  const revisionId = item.kind === 'apply' ? item.spec.revision?.id : undefined;
+  logger.info({ listenerId, deploymentId, revisionId, generation, kind }, 'handed out work');
+  span?.({
+    name: 'hand out work',
+    change: { deploymentId, generation },
+    attributes: { 'berth.listener_id': listenerId, 'berth.revision_id': revisionId, 'berth.work': kind },
+    beganAt,
+    endedAt: Date.now(),
+  });
+}
+
+export interface WorkRequest {
+  listenerId: string;
+  epoch: number;
+  limit: number;
+  /** Milliseconds. */
+  wait: number;
+  signal: AbortSignal;
+  /** An answer did not arrive: what was handed out with it is due at once. */
+  lost: boolean;
+}
+
+/** When the next item is due, in milliseconds from now; null: none is waiting. @throws StaleEpoch */
+async function dueIn(scope: Scope, listenerId: string, epoch: number): Promise<number | null> {
+  const look = await scope.read((reader) => lookForWork(reader, listenerId));
+  if (look?.epoch !== epoch) throw new StaleEpoch(epoch, look?.epoch ?? 0);
+  return look.dueInMs;
+}
+
+/**
+ * What is due, as soon as something is; nothing once the time is over or the signal fires.
+ * @throws StaleEpoch
+ */
+export async function waitForWork(deps: WorkDeps, scope: Scope, request: WorkRequest): Promise<WorkItem[]> {
+  const { listenerId, epoch, limit, signal } = request;
+  const end = performance.now() + request.wait;
+  if (request.lost) {
+    await scope.transaction(async (transaction) => {
+      await checkEpoch(transaction, listenerId, epoch);
+      await handOutAgain(transaction, listenerId);
+    });
+  }
+  // Who was hinted at takes what is due without looking first whether something is: the hint mostly says so.
+  let hinted = false;
+  for (;;) {
+    const ticket = deps.hints.ticket(listenerId);
+    const dueInMs = hinted ? 0 : await dueIn(scope, listenerId, epoch);
+    const due = dueInMs !== null && dueInMs <= 0;
+    const lookedAt = Date.now();
+    // Work is not handed to nobody: it would come again only when it is missed.
+    const items =
+      due && !signal.aborted
+        ? await scope.transaction(async (transaction) => {
+            await checkEpoch(transaction, listenerId, epoch);
+            return takeWork(transaction, listenerId, limit, renderer(deps));
+          }, HANDING_OUT)
+        : [];
+    for (const item of items) tell(deps, listenerId, item, lookedAt);
+    const left = end - performance.now();
+    if (items.length > 0 || left <= 0 || signal.aborted) return items;
+    // In vain: what it waits for now is told by a look.
+    if (hinted) {
+      hinted = false;
+      continue;
+    }
+    const pause = due ? BUSY_MS : Math.min(dueInMs ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS);
+    hinted = await deps.hints.wait(listenerId, ticket, Math.min(left, Math.ceil(pause) + 1), signal);
+  }
+}

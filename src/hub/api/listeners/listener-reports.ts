@@ -1,0 +1,101 @@
+import type { InventoryRequest, ObservedReport, Report } from '../../../contract/protocol/report-protocol.ts';
+import type { Culprit, ToldFailure } from '../../../domain/conditions/failure-source.ts';
+import type { BuildReport, ClusterReport } from '../../../domain/deployment/cluster-report.ts';
+import type { InventoryEntry } from '../../store/listeners/listener-inventory.ts';
+
+/** Messages of a listener in the terms of domain and store. */
+
+/** Text from a cluster as PostgreSQL takes it: without NUL and half surrogate pairs. */
+export function clean(text: string): string {
+  return text.replaceAll('\u0000', '').toWellFormed();
+}
+
+function cleanFailure<Failure extends ToldFailure>(failure: Failure): Failure {
+  const { message, culprit } = failure;
+  return {
+    ...failure,
+    message: clean(message),
+    ...(culprit === undefined ? {} : { culprit: cleanCulprit(culprit) }),
+  };
+}
+
+function cleanCulprit(culprit: Culprit): Culprit {
+  const cleaned = Object.entries(culprit).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? clean(value) : value,
+  ]);
+  return Object.fromEntries(cleaned) as Culprit;
+}
+
+function toBuild(build: ObservedReport['build']): BuildReport | null {
+  const { revisionId, message } = build ?? {};
+  if (!build || revisionId === undefined) return null;
+  return { ...build, revisionId, ...(message === undefined ? {} : { message: clean(message) }) };
+}
+
+/** What a listener reports, in the domain's terms. */
+export function toClusterReport(report: Report): ClusterReport {
+  switch (report.kind) {
+    case 'applied':
+      return {
+        kind: 'applied',
+        deploymentId: report.deployment_id,
+        generation: report.generation,
+        workVersion: report.work_version,
+        goneEnvironments: report.gone_env_revisions ?? [],
+      };
+    case 'purged':
+      return { kind: 'purged', deploymentId: report.deployment_id };
+    case 'refused':
+      return {
+        kind: 'refused',
+        deploymentId: report.deployment_id,
+        generation: report.generation,
+        reason: report.reason,
+        message: clean(report.message),
+        retryable: report.retryable,
+        waiting: report.waiting ?? false,
+      };
+    case 'observed': {
+      const { failed_revision: failed, in_place_failure: inPlace = null } = report;
+      return {
+        kind: 'observed',
+        deploymentId: report.deployment_id,
+        name: report.name,
+        namespace: report.namespace,
+        specGeneration: report.observed_spec_generation,
+        conditions: report.conditions.map((condition) => ({
+          ...condition,
+          message: clean(condition.message),
+        })),
+        off: report.off,
+        url: report.url === null ? null : clean(report.url),
+        routes: report.routes ?? null,
+        active: report.active_revision,
+        rollout: report.rollout_revision,
+        failed: failed === null ? null : cleanFailure(failed),
+        inPlaceFailure: inPlace === null ? null : cleanFailure(inPlace),
+        symptoms: (report.symptoms ?? []).map((symptom) => ({
+          ...cleanFailure(symptom),
+          component: clean(symptom.component),
+        })),
+        volumeGi: report.volume_gi ?? null,
+        build: toBuild(report.build),
+        images: (report.images ?? []).map(({ id, image }) => ({ revisionId: id, image: clean(image) })),
+      };
+    }
+  }
+}
+
+/** One item of an inventory, in the store's terms. */
+export function toInventoryEntry(item: InventoryRequest['items'][number]): InventoryEntry {
+  return {
+    deploymentId: item.deployment_id,
+    name: clean(item.name),
+    namespace: clean(item.namespace),
+    present: item.uid !== null,
+    generation: item.generation,
+    specHash: item.spec_hash,
+    edited: item.applied_hash !== item.spec_hash,
+  };
+}

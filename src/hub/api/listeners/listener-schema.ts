@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { NAME_FORM, nameSchema } from '../../../domain/core/name.ts';
+import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
+import { dnsLabelSchema } from '../../../domain/kubernetes/names.ts';
+import { LISTENER_STATUSES } from '../../../domain/revision/states.ts';
+import type { ListenerRecord } from '../../store/core/records.ts';
+import { timeSchema } from '../deployments/deployment-schema.ts';
+
+/** Listeners as sent and as answered. */
+
+export const computeTypeSchema = z.enum(['k8s']).describe('Kind of the target.');
+
+const computeConfigSchema = z
+  .strictObject({
+    k8s_namespaces: z
+      .array(dnsLabelSchema)
+      .max(1000)
+      .refine((names) => new Set(names).size === names.length, 'must not name a namespace twice')
+      .describe('Namespaces that deployments can use. The first one is the default. Empty: all namespaces.'),
+  })
+  .describe('Configuration of the listener.');
+
+const computeIdSchema = nameSchema.describe(`Name of the cluster, unique in the tenant. ${NAME_FORM}`);
+
+export const listenerBodySchema = z
+  .strictObject({
+    compute_type: computeTypeSchema.default('k8s'),
+    compute_id: computeIdSchema,
+    compute_config: computeConfigSchema.default({ k8s_namespaces: [] }),
+  })
+  .describe('The listener to create.');
+
+export const patchListenerSchema = z
+  .strictObject({
+    compute_id: computeIdSchema.optional(),
+    compute_config: computeConfigSchema.optional(),
+    cluster_id: z
+      .null()
+      .optional()
+      .describe(
+        'null forgets which cluster the listener is for: the next one to take the lease is. For one that was built anew.',
+      ),
+  })
+  .describe('The changes. Absent fields keep their value.');
+
+export const listenerSchema = z
+  .object({
+    id: uuidSchema.describe('Id, a UUID.'),
+    tenant_id: uuidSchema
+      .nullable()
+      .describe('Owner. null: the platform. Every tenant can use such a listener.'),
+    compute_type: z.string().describe('Kind of the target.'),
+    compute_id: z.string().describe('Name of the cluster.'),
+    compute_config: computeConfigSchema,
+    version: z.string().nullable().describe('Version of Berth in the cluster.'),
+    cluster_version: z.string().nullable().describe('Kubernetes version of the cluster.'),
+    cluster_id: z
+      .string()
+      .nullable()
+      .describe(
+        'The cluster of the listener: the first one that took the lease. No other cluster can take it. null: none yet, or the cluster could not be identified.',
+      ),
+    status: z
+      .enum(LISTENER_STATUSES)
+      .describe(
+        'Derived from the lease at the time of the request. NEVER_SEEN: the lease was never taken. CONNECTED: the listener runs and observes its cluster. CLUSTER_UNREACHABLE: the listener runs, but its cluster does not answer. LOST: the lease expired, and its deployments are UNKNOWN.',
+      ),
+    unknown_resources: z
+      .int()
+      .describe(
+        'ManagedDeployments in the cluster whose ids the hub does not know, as after a restore from an older backup: left alone, each told once by an event UnknownResource (of many at once twenty, and how many more). At most 1000 are counted.',
+      ),
+    last_seen_at: timeSchema
+      .nullable()
+      .describe('Time of the last lease renewal. Listeners renew every few seconds.'),
+    created_at: timeSchema.describe('Time of creation.'),
+    updated_at: timeSchema.describe('Time of the last change.'),
+  })
+  .describe('A listener. It applies deployments in one cluster.');
+type ShownListener = z.infer<typeof listenerSchema>;
+
+export const listenerListSchema = z
+  .object({
+    resources: z.array(listenerSchema).describe('Newest first.'),
+    offset: z.int().describe('Pass it in the next request to get the next page.'),
+  })
+  .describe('A page of listeners.');
+
+/** A listener as answered. */
+export function presentListener(record: ListenerRecord): ShownListener {
+  return {
+    id: record.id,
+    tenant_id: record.tenantId,
+    compute_type: record.computeType,
+    compute_id: record.computeId,
+    compute_config: { k8s_namespaces: record.computeConfig.k8s_namespaces },
+    version: record.version,
+    cluster_version: record.clusterVersion,
+    cluster_id: record.clusterId,
+    status: record.status,
+    unknown_resources: record.unknownResources.length,
+    last_seen_at: record.lastSeenAt?.toISOString() ?? null,
+    created_at: record.createdAt.toISOString(),
+    updated_at: record.updatedAt.toISOString(),
+  };
+}

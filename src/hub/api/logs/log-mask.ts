@@ -1,0 +1,28 @@
+import { withoutCredentials } from '../../../domain/redaction/credential-text.ts';
+import { masking } from '../../store/core/masking.ts';
+import type { SealedSecrets } from '../../store/core/records.ts';
+import { allSecrets, secretIds } from '../../store/listeners/log-requests.ts';
+import type { SecretBox } from '../../store/secrets/secret-box.ts';
+import type { MaskNow } from './workload-logs.ts';
+
+/** Lines as keys without `secrets:read` see them. */
+
+/** Lines as they are. */
+export const unmasked: MaskNow = async () => (text) => text;
+
+/**
+ * Masks the values of all secrets of a deployment: those that are kept now, and those that were when it was asked before.
+ * They are opened when a set has come, not each time.
+ */
+export function maskOf(box: SecretBox, tenantId: string, deploymentId: string): MaskNow {
+  const sets = new Map<string, SealedSecrets>();
+  let mask: ((text: string) => string) | undefined;
+  return async (reader) => {
+    const ids = await secretIds(reader, tenantId, deploymentId);
+    if (mask !== undefined && ids.every((id) => sets.has(id))) return mask;
+    for (const set of await allSecrets(reader, tenantId, deploymentId)) sets.set(set.id, set);
+    const known = masking(box, [...sets.values()]);
+    mask = (text) => withoutCredentials(known(text));
+    return mask;
+  };
+}

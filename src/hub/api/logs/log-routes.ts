@@ -1,0 +1,184 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { MAX_LOG_REQUESTS } from '../../../contract/protocol/log-protocol.ts';
+import { LOGGED_COMPONENTS, logLineSchema, type WorkloadLogLine } from '../../../domain/core/log-query.ts';
+import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
+import { findDeployment } from '../../store/deployments/deployments.ts';
+import { callerOf, tenantOf } from '../core/auth.ts';
+import { closingSignal, cutOff, goneSignal, onGone } from '../core/client-disconnect.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { ApiError, notFound } from '../core/errors.ts';
+import { createReaders, NDJSON, sendLines, streamEndSchema } from '../core/line-stream.ts';
+import { booleanQuery, deploymentParams, integer } from '../core/query.ts';
+import { createWorkHints } from '../listeners/work-hints.ts';
+import { errorAnswers } from '../openapi/error-schema.ts';
+import { maskOf, unmasked } from './log-mask.ts';
+import { type LogBatch, type LogReader, readWorkloadLogs } from './workload-logs.ts';
+
+const DEFAULT_LINES = 500;
+/** Longest time that one request follows logs, and that one which does not may take. */
+const FOLLOW_MS = 30 * 60_000;
+const READ_MS = 30_000;
+/** An answer that is sent at once holds so many characters of lines at most. */
+const MOST_CHARACTERS = 4 * 1024 * 1024;
+/** Of one process; each may hold an answer in memory. */
+const READERS = { tenant: 10, all: 100 };
+const OF_LISTENER = { tenant: 5, all: MAX_LOG_REQUESTS };
+const RETRY_SECONDS = 10;
+
+const options = z.strictObject({
+  component: z.enum(LOGGED_COMPONENTS).optional().describe('Only of this component. Default: of all.'),
+  revision_id: uuidSchema.optional().describe('Only of pods of this revision. Default: of all.'),
+  since: z.iso
+    .datetime({ offset: true })
+    .max(40)
+    .optional()
+    .describe('Only lines from this time or later, to the second.'),
+  limit: integer(z.int().min(1).max(10_000))
+    .default(DEFAULT_LINES)
+    .describe(`Most lines of each container, its newest. Default ${DEFAULT_LINES}.`),
+  follow: booleanQuery
+    .default(false)
+    .describe(
+      `True: goes on with what is written from now on, as ${NDJSON}, for at most ${FOLLOW_MS / 60_000} minutes. The last line is an object with the one member \`end\`.`,
+    ),
+  previous: booleanQuery
+    .default(false)
+    .describe(
+      'True: logs of the previous instance of restarted containers, to see why one crashed. Not with `follow`.',
+    ),
+});
+
+const query = options.refine(({ follow, previous }) => !(follow && previous), {
+  path: ['previous'],
+  message: 'must not be true with follow: a run that is over prints no more',
+});
+
+const logsSchema = z
+  .object({
+    resources: z.array(logLineSchema).describe('Oldest first.'),
+    end: z.string().describe('Message that says why the log ends, and what is missing.'),
+  })
+  .describe('Lines of logs.');
+
+const streamedSchema = z.union([logLineSchema, streamEndSchema]);
+
+const CUT = `More than ${MOST_CHARACTERS / 1024 / 1024} MiB: the rest was left out. Ask for fewer lines, or for one component.`;
+const SHUT = 'The time is up: ask again.';
+
+/** What is read of pods that end and begin: one behind the other in time. */
+const byTime = (a: WorkloadLogLine, b: WorkloadLogLine) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0);
+
+async function readWhole(batches: AsyncGenerator<LogBatch>): Promise<z.infer<typeof logsSchema>> {
+  const until = performance.now() + READ_MS;
+  const resources: WorkloadLogLine[] = [];
+  let room = MOST_CHARACTERS;
+  let end = 'The time is up: the rest was left out.';
+  for await (const batch of batches) {
+    resources.push(...batch.lines);
+    room -= batch.lines.reduce((sum, { text }) => sum + text.length, 0);
+    if (batch.end !== undefined) end = batch.end;
+    else if (room < 0) end = CUT;
+    if (room < 0 || performance.now() > until) break;
+  }
+  return { resources: resources.sort(byTime), end };
+}
+
+/** The lines of batches; `first` was read already, so that what fails at once is an answer of its own. */
+async function* followed(
+  first: IteratorResult<LogBatch>,
+  batches: AsyncGenerator<LogBatch>,
+): AsyncGenerator<readonly object[]> {
+  const until = performance.now() + FOLLOW_MS;
+  try {
+    for (let next = first; !next.done; next = await batches.next()) {
+      const { lines, end } = next.value;
+      yield end === undefined ? lines : [...lines, { end }];
+      if (end !== undefined) return;
+      if (performance.now() > until) break;
+    }
+    yield [{ end: SHUT }];
+  } finally {
+    await batches.return(undefined);
+  }
+}
+
+const params = deploymentParams;
+
+/** What is read with, or why nothing can be. @throws ApiError 404, 503 */
+async function readerOf(
+  deps: ApiDeps,
+  request: FastifyRequest,
+  deploymentId: string,
+): Promise<Pick<LogReader, 'tenantId' | 'deploymentId' | 'listenerId' | 'maskNow'>> {
+  const tenantId = tenantOf(request);
+  const sees = callerOf(request).scopes.includes('secrets:read');
+  return deps.database.forTenant(tenantId).read(async (reader) => {
+    const found = await findDeployment(reader, tenantId, deploymentId);
+    if (found === null) throw notFound('deployment');
+    const { alive, leased, returning = false } = found.listener;
+    // One that was away reads logs before it has told what it found.
+    if (!alive && !(leased && returning)) {
+      const detail = 'The cluster of the deployment cannot be seen at present, so its logs cannot be read.';
+      throw new ApiError(503, detail, { retryAfterSeconds: RETRY_SECONDS, ofCluster: true });
+    }
+    const maskNow = sees ? unmasked : maskOf(deps.secretBox, tenantId, deploymentId);
+    return { tenantId, deploymentId, listenerId: found.listenerId, maskNow };
+  });
+}
+
+/** `/v2/deployments/{id}/logs`. */
+export function logRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const closing = closingSignal(app);
+  const readers = createReaders(READERS);
+  const hints = deps.logHints ?? createWorkHints();
+
+  const begin = (reply: FastifyReply, tenantId: string): AbortSignal => {
+    onGone(reply, readers.enter(tenantId));
+    return goneSignal(reply, closing);
+  };
+
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/v2/deployments/:deployment_id/logs',
+    {
+      config: { access: { scopes: ['deployments:read'] }, waits: true },
+      schema: {
+        tags: ['deployments'],
+        summary: 'Get the logs of a deployment',
+        operationId: 'getLogs',
+        description:
+          'Logs of the containers of its pods, including database and cache. Berth reads them in the cluster on demand and does not store them. For keys without the scope secrets:read, the values of secrets are masked.',
+        params,
+        querystring: query,
+        response: {
+          200: {
+            description: 'Lines of logs.',
+            content: {
+              'application/json': { schema: logsSchema },
+              [NDJSON]: { schema: streamedSchema },
+            },
+          },
+          ...errorAnswers(404, 409, 504),
+        },
+      },
+    },
+    async (request, reply) => {
+      const common = await readerOf(deps, request, request.params.deployment_id);
+      const signal = begin(reply, common.tenantId);
+      const { follow, previous, ...rest } = request.query;
+      const longestMs = follow ? FOLLOW_MS : READ_MS;
+      const held = { deps, hints, most: OF_LISTENER, signal, longestMs, httpRequestId: request.id };
+      // A listener of before knows no `previous`: it is told of it where it is asked for.
+      const asked = { ...rest, follow, ...(previous ? { previous } : {}) };
+      const batches = readWorkloadLogs({ ...common, ...held }, asked);
+      if (!follow) return reply.send((await readWhole(batches)) as never);
+      cutOff(reply, FOLLOW_MS);
+      // Where the client goes before the first batch, nobody ever asks for the lines: `followed` does not even begin.
+      const close = () => void batches.return(undefined).catch(() => undefined);
+      signal.addEventListener('abort', close, { once: true });
+      // Before the head of the answer: it tells whether there is a reader at all.
+      return sendLines(reply, followed(await batches.next(), batches), deps.logger);
+    },
+  );
+}

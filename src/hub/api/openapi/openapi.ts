@@ -1,0 +1,228 @@
+import type { FastifySchema, RouteOptions } from 'fastify';
+import { createJsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { conditionSchema } from '../../../domain/conditions/conditions.ts';
+import {
+  createBodySchema,
+  patchBodySchema,
+  sourceConfigBodySchema,
+} from '../../../domain/deployment/deployment-bodies.ts';
+import type { HostingMode } from '../../../domain/deployment/source.ts';
+import { containerSchema } from '../../../domain/kubernetes/container.ts';
+import { volumeMountSchema, volumeSchema } from '../../../domain/kubernetes/volume.ts';
+import { effectiveResourceSpecSchema } from '../../../domain/resource-spec/effective-spec-schema.ts';
+import { resourceSpecSchema } from '../../../domain/resource-spec/resource-spec.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import {
+  changedDeploymentSchema,
+  deploymentSchema,
+  dryRunSchema,
+  shownResourceSpecSchema,
+} from '../deployments/deployment-schema.ts';
+import { withExamples } from './openapi-examples.ts';
+import { withLiberties } from './openapi-inputs.ts';
+import { withAnswers } from './openapi-responses.ts';
+import { type AnswerHeader, type JsonSchema, type OpenApiDocument, operationsOf } from './openapi-types.ts';
+
+/** The OpenAPI document, made from the schemas that the routes check with. */
+
+/** Schemas that the document names once and refers to. */
+const COMPONENTS: Readonly<Record<string, z.ZodType>> = {
+  Deployment: deploymentSchema,
+  ChangedDeployment: changedDeploymentSchema,
+  DeploymentDryRun: dryRunSchema,
+  CreateDeployment: createBodySchema,
+  PatchDeployment: patchBodySchema,
+  SourceConfig: sourceConfigBodySchema,
+  ResourceSpec: resourceSpecSchema,
+  ShownResourceSpec: shownResourceSpecSchema,
+  EffectiveResourceSpec: effectiveResourceSpecSchema,
+  Container: containerSchema,
+  Volume: volumeSchema,
+  VolumeMount: volumeMountSchema,
+  Condition: conditionSchema,
+};
+
+function nameComponents(): void {
+  for (const [id, schema] of Object.entries(COMPONENTS)) {
+    const known = z.globalRegistry.get(schema);
+    if (known?.id === undefined) z.globalRegistry.add(schema, { ...known, id });
+  }
+}
+
+const toJsonSchema = createJsonSchemaTransform({});
+
+const TENANT_HEADER = {
+  type: 'object',
+  properties: {
+    'X-Tenant-Id': {
+      type: 'string',
+      format: 'uuid',
+      description: 'The tenant. Default: the tenant of the key. Only an admin key can name another one.',
+    },
+  },
+};
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Headers that every success of the route carries; Location: with 201 only. For the document. */
+    answerHeaders?: readonly AnswerHeader[];
+  }
+}
+
+/** What the tags say to a reader; each route has one of them. */
+const TAGS: Readonly<Record<string, string>> = {
+  deployments: 'Create, change, list and delete deployments.',
+  revisions: 'Versions of deployments.',
+  events: 'The history: each change with its author, and each change of a status with its reason.',
+  tags: 'Keys and values to filter deployments.',
+  'tracing projects': 'Projects that are created with a deployment of the same name.',
+  registry: 'Access to the registry of the platform.',
+  integrations: 'Credentials for git hosts.',
+  webhooks: 'Called by git hosts.',
+  listeners: 'Connections between this API and clusters.',
+  'listener protocol': 'Called by listeners.',
+  tenants: 'Owners of all objects, their quotas and their usage.',
+  'API keys': 'Keys that authenticate callers for a tenant.',
+  health: 'Probes of the process.',
+};
+
+/** Words that a name of an operation does without. */
+const ARTICLES = new Set([
+  'a',
+  'an',
+  'the',
+  'its',
+  'of',
+  'is',
+  'be',
+  'can',
+  'that',
+  'and',
+  'or',
+  'to',
+  'for',
+]);
+
+/** `List the revisions of a deployment` → `listRevisionsDeployment`. */
+function operationId(summary: string | undefined): string | undefined {
+  const words = (summary ?? '').match(/[A-Za-z0-9]+/g)?.filter((word) => !ARTICLES.has(word.toLowerCase()));
+  return words
+    ?.map((word, index) => {
+      const rest = word.slice(1).toLowerCase();
+      return (index === 0 ? word.charAt(0).toLowerCase() : word.charAt(0).toUpperCase()) + rest;
+    })
+    .join('');
+}
+
+/** What a route's `access` means to a client. */
+function withAccess(declared: FastifySchema, route: RouteOptions): FastifySchema {
+  const { access, answerHeaders = [] } = route.config ?? {};
+  const schema = {
+    operationId: operationId(declared.summary),
+    ...declared,
+    'x-answer-headers': answerHeaders,
+  } as FastifySchema;
+  if (access === 'public' || access === undefined) return { ...schema, security: [] };
+  const headers = (schema.headers ?? {}) as JsonSchema;
+  const description = [schema.description ?? schema.summary, `Scope: ${access.scopes.join(' or ')}.`].join(
+    '\n\n',
+  );
+  return {
+    ...schema,
+    description,
+    headers: { ...TENANT_HEADER, properties: { ...headers.properties, ...TENANT_HEADER.properties } },
+  };
+}
+
+/** As clients are used to see them; case does not matter. */
+const HEADER_NAMES: Readonly<Record<string, string>> = {
+  'idempotency-key': 'Idempotency-Key',
+  'if-match': 'If-Match',
+  'x-github-event': 'X-GitHub-Event',
+  'x-github-delivery': 'X-GitHub-Delivery',
+  'x-hub-signature-256': 'X-Hub-Signature-256',
+  'x-gitlab-token': 'X-Gitlab-Token',
+  'x-gitlab-event-uuid': 'X-Gitlab-Event-UUID',
+};
+
+function withHeaderNames(document: OpenApiDocument): OpenApiDocument {
+  for (const { operation } of operationsOf(document)) {
+    for (const parameter of operation.parameters ?? [])
+      if (parameter.in === 'header') parameter.name = HEADER_NAMES[parameter.name] ?? parameter.name;
+  }
+  return document;
+}
+
+function withTags(document: OpenApiDocument): OpenApiDocument {
+  const used = [...new Set(operationsOf(document).flatMap(({ operation }) => operation.tags ?? []))];
+  return { ...document, tags: used.map((name) => ({ name, description: TAGS[name] ?? '' })) };
+}
+
+/** Words of our schemas that are for the generator of the custom resource's schema alone. */
+const HELPERS: ReadonlySet<string> = new Set(['freeForm']);
+
+function withoutHelpers(document: OpenApiDocument): OpenApiDocument {
+  return JSON.parse(
+    JSON.stringify(document, (key, value) => (HELPERS.has(key) && value === true ? undefined : value)),
+  );
+}
+
+/** What the routes do not say each by itself. */
+function finished(document: Document, hosting: HostingMode): Document {
+  const examples = (made: OpenApiDocument) => withExamples(made, hosting);
+  const steps = [withoutHelpers, withHeaderNames, withTags, withAnswers, withLiberties, examples];
+  const start = withoutUnused(document) as OpenApiDocument;
+  return steps.reduce((made, step) => step(made), start) as Document;
+}
+
+type Document = ReturnType<typeof jsonSchemaTransformObject>;
+
+/** Components are made for requests and for answers; most are used in one of the two. Removes those nothing refers to. */
+function withoutUnused(document: Document): Document {
+  const components = 'components' in document ? document.components : undefined;
+  const schemas = components?.schemas ?? {};
+  const text = JSON.stringify(document);
+  const used = Object.entries(schemas).filter(([name]) => text.includes(`"#/components/schemas/${name}"`));
+  const pruned = {
+    ...document,
+    components: { ...components, schemas: Object.fromEntries(used) },
+  } as Document;
+  return used.length === Object.keys(schemas).length ? pruned : withoutUnused(pruned);
+}
+
+/** Options of @fastify/swagger. */
+export function openApiOptions({ version, publicUrl, hosting }: ApiDeps) {
+  nameComponents();
+  return {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Berth',
+        description:
+          'Deployments of applications for tenants. Errors: 422 means that the shape of the request is wrong, 400 that a rule rejects it. Both list every field. Other errors have a message. Every response has X-Request-Id. Operations that support Idempotency-Key document it. Every other POST rejects it with 422.',
+        version,
+        license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: publicUrl ?? '/', description: 'About this API.' }],
+      components: {
+        securitySchemes: {
+          apiKey: {
+            type: 'apiKey' as const,
+            name: 'X-Api-Key',
+            in: 'header' as const,
+            description:
+              'A key belongs to a tenant and has scopes. Each operation names the scope that it needs.',
+          },
+        },
+      },
+      security: [{ apiKey: [] }],
+    },
+    transform: (document: Parameters<typeof toJsonSchema>[0]) => {
+      const { schema, url } = toJsonSchema(document);
+      return { schema: withAccess(schema as FastifySchema, document.route), url };
+    },
+    transformObject: (document: Parameters<typeof jsonSchemaTransformObject>[0]) =>
+      finished(jsonSchemaTransformObject(document), hosting),
+  };
+}

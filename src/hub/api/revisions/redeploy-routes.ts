@@ -1,0 +1,119 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { actorOf, tenantOf } from '../core/auth.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { etag, ifMatchHeader } from '../core/etag.ts';
+import { idempotencyKeyHeader } from '../core/idempotency.ts';
+import { deploymentParams, noQuery } from '../core/query.ts';
+import { errorAnswers } from '../openapi/error-schema.ts';
+import { type Repetition, repeatRevision } from './redeploy.ts';
+import { presentRevision, revisionParams, revisionSchema } from './revision-routes.ts';
+
+const headers = z.looseObject({
+  'idempotency-key': idempotencyKeyHeader.describe(
+    'For 24 hours, a request with the same key returns the revision that the first request created.',
+  ),
+  'if-match': ifMatchHeader,
+});
+type Headers = z.infer<typeof headers>;
+
+const body = z.strictObject({}).nullish().describe('No body, or an empty object.');
+const answers = { 201: revisionSchema, ...errorAnswers(400, 404, 409, 412, 413, 415) };
+const config = {
+  access: { scopes: ['deployments:write'] },
+  answerHeaders: ['ETag', 'Location'],
+} as const;
+
+interface Call {
+  readonly request: FastifyRequest;
+  readonly headers: Headers;
+  readonly deploymentId: string;
+  readonly revisionId: string | null;
+  readonly repetition: Repetition;
+}
+
+/** The ETag is the deployment's, as everywhere: what If-Match takes. */
+async function answer(deps: ApiDeps, reply: FastifyReply, call: Call) {
+  const { request, deploymentId, revisionId, repetition } = call;
+  const path = `/v2/deployments/${deploymentId}/revisions`;
+  const { revision, generation } = await repeatRevision(deps, {
+    tenantId: tenantOf(request),
+    deploymentId,
+    revisionId,
+    repetition,
+    actor: actorOf(request),
+    ifMatch: call.headers['if-match'],
+    idempotencyKey: call.headers['idempotency-key'] ?? null,
+    operation: `POST ${path}${revisionId === null ? '' : `/${revisionId}/${repetition}`}`,
+  });
+  reply.code(201).header('etag', etag(generation)).header('location', `${path}/${revision.id}`);
+  return presentRevision(revision);
+}
+
+/** Operations that make a revision of the content of another: `POST /v2/deployments/{id}/revisions` and below. */
+export function revisionRepeatRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+
+  routes.post(
+    '/v2/deployments/:deployment_id/revisions',
+    {
+      config,
+      schema: {
+        tags: ['revisions'],
+        summary: 'Create a revision',
+        description:
+          'Creates a new revision with the content of the latest one. A tag is resolved again, a repository is built again. Before the first image, the response is 400.',
+        params: deploymentParams,
+        headers,
+        querystring: noQuery,
+        body,
+        response: answers,
+      },
+    },
+    (request, reply) =>
+      answer(deps, reply, {
+        request,
+        headers: request.headers,
+        deploymentId: request.params.deployment_id,
+        revisionId: null,
+        repetition: 'latest',
+      }),
+  );
+
+  const ofOne = (repetition: 'redeploy' | 'rollback', words: { summary: string; description: string }) =>
+    routes.post(
+      `/v2/deployments/:deployment_id/revisions/:revision_id/${repetition}`,
+      {
+        config,
+        schema: {
+          tags: ['revisions'],
+          ...words,
+          params: revisionParams,
+          headers,
+          querystring: noQuery,
+          body,
+          response: answers,
+        },
+      },
+      (request, reply) =>
+        answer(deps, reply, {
+          request,
+          headers: request.headers,
+          deploymentId: request.params.deployment_id,
+          revisionId: request.params.revision_id,
+          repetition,
+        }),
+    );
+
+  ofOne('redeploy', {
+    summary: 'Deploy a revision again',
+    description:
+      'Creates a new revision with the same content: source_revision_config, secrets, and the image by its resolved or built digest. Use it to retry a failed revision. A revision without a build is built.',
+  });
+  ofOne('rollback', {
+    summary: 'Roll back to a revision',
+    description:
+      'Creates a new revision with the content of this one: source_revision_config, secrets, and the image by its resolved or built digest. It becomes the latest revision. source_config is not part of a revision and does not change.',
+  });
+}

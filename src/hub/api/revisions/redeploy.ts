@@ -1,0 +1,183 @@
+import type { Reason } from '../../../domain/conditions/conditions.ts';
+import { uuidv7 } from '../../../domain/core/id.ts';
+import type { Secret, SourceRevisionConfig } from '../../../domain/deployment/deployment.ts';
+import { repeatIssues } from '../../../domain/deployment/source-rules.ts';
+import { imageVersion } from '../../../domain/net/image-reference.ts';
+import { repeatedContent } from '../../../domain/revision/redeploy.ts';
+import type { Transaction } from '../../store/core/database.ts';
+import type { Actor } from '../../store/core/events.ts';
+import type { DeploymentRecord } from '../../store/core/records.ts';
+import { findDeployment, updateWanted } from '../../store/deployments/deployments.ts';
+import { findRevision, type RevisionRecord } from '../../store/deployments/revisions.ts';
+import { openSecrets } from '../../store/secrets/secret-box.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { ApiError, brokenRules, notFound } from '../core/errors.ts';
+import { earlierAnswer, madeAndGone } from '../core/idempotency.ts';
+import { lockForChange } from '../deployments/deployment-lock.ts';
+import { checkQuota, keptVolumeOf, quotaUsage } from '../deployments/deployment-quota.ts';
+import { newRevision, wantedIssues } from '../deployments/deployment-rules.ts';
+import { readableSecrets } from '../deployments/deployment-secrets.ts';
+
+/**
+ * New revisions that repeat the content of one: of the latest one, looked up anew; of any one, the same again. Always a
+ * new revision, and always the latest one afterwards: what became of older ones that had not started is for the cluster
+ * to say, as after a PATCH (docs/decisions/0001).
+ */
+
+/** `latest`: of the latest revision, tag or branch looked up anew. The others: of a given one, the same again; they differ in what the history says. */
+export type Repetition = 'latest' | 'redeploy' | 'rollback';
+
+export interface RepeatRequest {
+  readonly tenantId: string;
+  readonly deploymentId: string;
+  /** null: of the latest one. */
+  readonly revisionId: string | null;
+  readonly repetition: Repetition;
+  readonly actor: Actor;
+  readonly ifMatch: string | undefined;
+  readonly idempotencyKey: string | null;
+  /** Method and path, with ids. */
+  readonly operation: string;
+}
+
+export interface Repeated {
+  readonly revision: RevisionRecord;
+  /** The deployment's, for its ETag. */
+  readonly generation: number;
+}
+
+const REASONS: Readonly<Record<Repetition, Reason>> = {
+  latest: 'RevisionRequested',
+  redeploy: 'RedeployRequested',
+  rollback: 'RollbackRequested',
+};
+
+const MESSAGES: Readonly<Record<Repetition, (number: number) => string>> = {
+  latest: (number) => `A new revision with the content of revision ${number} was asked for.`,
+  redeploy: (number) => `Revision ${number} was to be deployed again.`,
+  rollback: (number) => `A rollback to revision ${number} was asked for.`,
+};
+
+/** @throws ApiError 404; 400 when there is no revision yet because there is no image */
+async function repeatedRevision(
+  transaction: Transaction,
+  { tenantId, deploymentId, revisionId }: RepeatRequest,
+  { latestRevisionId }: DeploymentRecord,
+): Promise<RevisionRecord> {
+  const wanted = revisionId ?? latestRevisionId;
+  if (wanted === null) {
+    const msg = 'is not set yet: there is no revision to repeat. PATCH it with the first image';
+    throw brokenRules([{ loc: ['source_revision_config', 'image_uri'], msg, type: 'missing_for_source' }]);
+  }
+  const revision = await findRevision(transaction, tenantId, deploymentId, wanted);
+  if (revision === null) throw notFound('revision');
+  if (revision.secretsId !== null && revision.secrets === null) {
+    throw new ApiError(
+      409,
+      `The secrets of revision ${revision.number} are not kept any more: PATCH the deployment instead.`,
+    );
+  }
+  return revision;
+}
+
+/**
+ * Secrets other than the present ones are held against the present source_config, rules and policy, as in a PATCH; what
+ * is stored as it is is not judged again. Secrets that cannot be decrypted are repeated by nobody: no listener would ever be
+ * handed the revision.
+ * @returns what the deployment counts for
+ * @throws ApiError 400 with every broken rule, SecretBoxError
+ */
+async function judge(
+  deps: ApiDeps,
+  transaction: Transaction,
+  before: DeploymentRecord,
+  revision: RevisionRecord,
+): ReturnType<typeof quotaUsage> {
+  const { id: deploymentId, tenantId, sourceConfig, appName } = before;
+  const asked = (secrets: readonly Secret[]) => ({
+    deploymentId,
+    sourceConfig,
+    secretNames: secrets.map(({ name }) => name),
+  });
+  const secrets = openSecrets(deps.secretBox, revision.secrets);
+  if (revision.secretsId === (before.secrets?.id ?? null)) {
+    return quotaUsage(deps, transaction, tenantId, asked(secrets));
+  }
+  const present = readableSecrets(deps.secretBox, before) ?? [];
+  const stored = {
+    sourceConfig,
+    keptVolumeGi: await keptVolumeOf(deps, transaction, before, present),
+  };
+  const issues = wantedIssues(deps, { sourceConfig, stored, secrets, appName });
+  if (issues.length > 0) throw brokenRules(issues);
+  return checkQuota(deps, transaction, tenantId, asked(secrets));
+}
+
+/** A branch that is built on push is not left for a tag that nobody pushes to. @throws ApiError 400 */
+function checkRef(
+  { sourceConfig, sourceRevisionConfig: stored }: DeploymentRecord,
+  next: SourceRevisionConfig,
+): void {
+  if (next.repo_ref === stored.repo_ref) return;
+  const issues = repeatIssues({ sourceConfig, sourceRevisionConfig: next });
+  if (issues.length > 0) throw brokenRules(issues);
+}
+
+async function write(
+  deps: ApiDeps,
+  transaction: Transaction,
+  request: RepeatRequest,
+  id: string,
+): Promise<Repeated> {
+  const { tenantId, deploymentId, repetition, actor } = request;
+  const before = await lockForChange(transaction, request);
+  const repeated = await repeatedRevision(transaction, request, before);
+  const how = repetition === 'latest' ? 'fresh' : 'same';
+  const content = repeatedContent(how, before.source, repeated);
+  checkRef(before, content.sourceRevisionConfig);
+  const usage = await judge(deps, transaction, before, repeated);
+  const record = await updateWanted(transaction, deps.secretBox, tenantId, deploymentId, {
+    expectedGeneration: before.generation,
+    sourceConfig: before.sourceConfig,
+    sourceRevisionConfig: content.sourceRevisionConfig,
+    secrets: { kind: 'set', id: repeated.secretsId },
+    imageVersion: imageVersion(content.sourceRevisionConfig.image_uri),
+    revision: { ...newRevision(before.source, content.sourceRevisionConfig, content.resolvedImage), id },
+    usage,
+    actor,
+    reason: REASONS[repetition],
+    message: MESSAGES[repetition](repeated.number),
+    details: { repeated_revision_id: repeated.id, repeated_number: repeated.number },
+  });
+  const revision = await findRevision(transaction, tenantId, deploymentId, id);
+  if (revision === null) throw new Error('failed to repeat a revision: it is not there');
+  return { revision, generation: record.generation };
+}
+
+async function readAgain(
+  transaction: Transaction,
+  { tenantId, deploymentId }: RepeatRequest,
+  revisionId: string | null,
+): Promise<Repeated> {
+  const record = await findDeployment(transaction, tenantId, deploymentId);
+  const revision =
+    revisionId === null ? null : await findRevision(transaction, tenantId, deploymentId, revisionId);
+  if (record === null || revision === null) throw madeAndGone('revision');
+  return { revision, generation: record.generation };
+}
+
+/**
+ * Makes a revision that repeats the content of one.
+ * @throws ApiError 400, 404, 409, 412
+ */
+export function repeatRevision(deps: ApiDeps, request: RepeatRequest): Promise<Repeated> {
+  const { tenantId, deploymentId } = request;
+  const id = uuidv7();
+  return deps.database.forTenant(tenantId).transaction(async (transaction) => {
+    const call = { ...request, body: {} };
+    const answer = { statusCode: 201, deploymentId, revisionId: id };
+    const earlier = await earlierAnswer(deps, transaction, call, answer);
+    if (earlier !== null) return readAgain(transaction, request, earlier.revisionId ?? null);
+    return write(deps, transaction, request, id);
+  });
+}

@@ -1,0 +1,151 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { revisionBuildSchema } from '../../../domain/builds/build.ts';
+import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
+import { REVISION_STATUSES } from '../../../domain/revision/states.ts';
+import { findDeployment } from '../../store/deployments/deployments.ts';
+import { findRevision, listRevisions, type RevisionRecord } from '../../store/deployments/revisions.ts';
+import { tenantOf } from '../core/auth.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { notFound } from '../core/errors.ts';
+import { booleanQuery, csv, deploymentParams, nextOffset, noQuery, pageQuery } from '../core/query.ts';
+import { shownRevisionConfigSchema, timeSchema } from '../deployments/deployment-schema.ts';
+import { errorAnswers } from '../openapi/error-schema.ts';
+
+const shownBuildSchema = revisionBuildSchema
+  .extend({
+    started_at: timeSchema.optional().describe('Start time of the Job.'),
+    finished_at: timeSchema.optional().describe('Time of the final status.'),
+  })
+  .describe('A build of an image.');
+
+export const revisionSchema = z
+  .object({
+    id: uuidSchema.describe('Id, a UUID.'),
+    deployment_id: uuidSchema.describe('The deployment.'),
+    number: z.int().describe('1, 2, 3 … within the deployment.'),
+    status: z.enum(REVISION_STATUSES).describe('Status of the revision.'),
+    reason: z.string().nullable().describe('Reason, one of a fixed list.'),
+    message: z.string().nullable().describe('Message with the details.'),
+    source_revision_config: shownRevisionConfigSchema.describe(
+      'Content of the revision. It never changes, except that the server sets image_uri and repo_commit_sha after a build.',
+    ),
+    resolved_image: z.string().nullable().describe('Image pinned to its digest, once known.'),
+    build: shownBuildSchema.nullable().describe('State of the build. null: the revision was not built.'),
+    created_at: timeSchema.describe('Time of creation.'),
+    updated_at: timeSchema.describe('Time of the last status change.'),
+    deployed_at: timeSchema.nullable().describe('Time when every component ran the revision.'),
+  })
+  .describe('A revision: one version of source_revision_config and secrets.');
+type ShownRevision = z.infer<typeof revisionSchema>;
+
+const revisionListSchema = z
+  .object({
+    resources: z.array(revisionSchema).describe('Newest first.'),
+    offset: z.int().describe('Pass it in the next request to get the next page.'),
+  })
+  .describe('A page of revisions.');
+
+/** Times are the cluster's, as it wrote them: what is none is left out. */
+function shownTime<Name extends string>(name: Name, time: string | undefined) {
+  const date = new Date(time ?? Number.NaN);
+  return (Number.isNaN(date.getTime()) ? {} : { [name]: date.toISOString() }) as { [N in Name]?: string };
+}
+
+function shownBuild(build: RevisionRecord['build']): ShownRevision['build'] {
+  if (build === null) return null;
+  const { phase, step, started_at, finished_at } = build;
+  return {
+    phase,
+    ...(step === undefined ? {} : { step }),
+    ...shownTime('started_at', started_at),
+    ...shownTime('finished_at', finished_at),
+  };
+}
+
+/** A revision as answered. */
+export function presentRevision(record: RevisionRecord): ShownRevision {
+  const { repo_ref, workflow_config_path, image_uri, repo_commit_sha } = record.sourceRevisionConfig;
+  return {
+    id: record.id,
+    deployment_id: record.deploymentId,
+    number: record.number,
+    status: record.status,
+    reason: record.reason,
+    message: record.message,
+    source_revision_config: { repo_ref, workflow_config_path, image_uri, repo_commit_sha },
+    resolved_image: record.resolvedImage,
+    build: shownBuild(record.build),
+    created_at: record.createdAt.toISOString(),
+    updated_at: record.updatedAt.toISOString(),
+    deployed_at: record.deployedAt?.toISOString() ?? null,
+  };
+}
+
+export const revisionParams = deploymentParams.extend({
+  revision_id: uuidSchema.describe('Id of the revision.'),
+});
+
+const ACCESS = { scopes: ['deployments:read'] } as const;
+
+const listQuery = z.strictObject({
+  ...pageQuery,
+  status: csv(z.enum(REVISION_STATUSES)).optional().describe('Any of these, separated by commas.'),
+  remote_reconciled: booleanQuery.optional().describe('Whether the revision has reached a final status.'),
+});
+
+/** `/v2/deployments/{id}/revisions`. */
+export function revisionRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const routes = app.withTypeProvider<ZodTypeProvider>();
+
+  routes.get(
+    '/v2/deployments/:deployment_id/revisions',
+    {
+      config: { access: ACCESS },
+      schema: {
+        tags: ['revisions'],
+        summary: 'List revisions',
+        description: 'The revisions of a deployment, newest first.',
+        params: deploymentParams,
+        querystring: listQuery,
+        response: { 200: revisionListSchema, ...errorAnswers(404) },
+      },
+    },
+    async (request) => {
+      const tenantId = tenantOf(request);
+      const { deployment_id: deploymentId } = request.params;
+      const { limit, offset, status, remote_reconciled: remoteReconciled } = request.query;
+      const records = await deps.database.forTenant(tenantId).read(async (reader) => {
+        if ((await findDeployment(reader, tenantId, deploymentId)) === null) throw notFound('deployment');
+        const filter = { statuses: status, remoteReconciled };
+        return listRevisions(reader, tenantId, deploymentId, filter, { limit, offset });
+      });
+      return { resources: records.map(presentRevision), offset: nextOffset({ offset }, records) };
+    },
+  );
+
+  routes.get(
+    '/v2/deployments/:deployment_id/revisions/:revision_id',
+    {
+      config: { access: ACCESS },
+      schema: {
+        tags: ['revisions'],
+        summary: 'Get a revision',
+        description: 'One revision of a deployment.',
+        params: revisionParams,
+        querystring: noQuery,
+        response: { 200: revisionSchema, ...errorAnswers(404) },
+      },
+    },
+    async (request) => {
+      const tenantId = tenantOf(request);
+      const { deployment_id: deploymentId, revision_id: revisionId } = request.params;
+      const record = await deps.database
+        .forTenant(tenantId)
+        .read((reader) => findRevision(reader, tenantId, deploymentId, revisionId));
+      if (record === null) throw notFound('revision');
+      return presentRevision(record);
+    },
+  );
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { NAME_FORM, nameSchema } from '../../../domain/core/name.ts';
+import { uuidSchema } from '../../../domain/deployment/deployment-bodies.ts';
+import { UniqueViolation } from '../../store/core/errors.ts';
+import type { TagKey, TagValue } from '../../store/tenancy/tags.ts';
+import { ApiError } from '../core/errors.ts';
+import { timeSchema } from '../deployments/deployment-schema.ts';
+
+/** Tags as sent and as answered. */
+
+export const tagKeySchema = z
+  .object({
+    id: uuidSchema.describe('Id, a UUID.'),
+    key: z.string().describe('The key.'),
+    created_at: timeSchema.describe('Time of creation.'),
+  })
+  .describe('A tag key.');
+export const tagValueSchema = z
+  .object({
+    id: uuidSchema.describe('Id, a UUID. Use it in the filter tag_value_ids.'),
+    tag_key_id: uuidSchema.describe('Key of the value.'),
+    value: z.string().describe('The value.'),
+    created_at: timeSchema.describe('Time of creation.'),
+  })
+  .describe('A value of a tag key.');
+
+const offsetSchema = z.int().describe('Pass it in the next request to get the next page.');
+export const keyListSchema = z
+  .object({ resources: z.array(tagKeySchema).describe('Newest first.'), offset: offsetSchema })
+  .describe('A page of tag keys.');
+export const valueListSchema = z
+  .object({ resources: z.array(tagValueSchema).describe('Newest first.'), offset: offsetSchema })
+  .describe('A page of tag values.');
+
+export const keyParams = z.strictObject({ tag_key_id: uuidSchema.describe('Id of the tag key.') });
+export const valueParams = keyParams.extend({ tag_value_id: uuidSchema.describe('Id of the tag value.') });
+export const keyBodySchema = z
+  .strictObject({ key: nameSchema.describe(`The key, unique in the tenant. ${NAME_FORM}`) })
+  .describe('A tag key.');
+export const valueBodySchema = z
+  .strictObject({ value: nameSchema.describe(`The value, unique for its key. ${NAME_FORM}`) })
+  .describe('A tag value.');
+
+/** A tag key as answered. */
+export const showKey = ({ id, key, createdAt }: TagKey) => ({ id, key, created_at: createdAt.toISOString() });
+
+/** A tag value as answered. */
+export const showValue = ({ id, tagKeyId, value, createdAt }: TagValue) => ({
+  id,
+  tag_key_id: tagKeyId,
+  value,
+  created_at: createdAt.toISOString(),
+});
+
+/** 409 where a unique value is taken. */
+export function taken(error: unknown, detail: string): unknown {
+  return error instanceof UniqueViolation ? new ApiError(409, detail) : error;
+}

@@ -1,0 +1,114 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Database } from '../../store/core/database.ts';
+import {
+  findApiKeyByHash,
+  findKeysOfOtherForm,
+  hashApiKey,
+  isGeneratedKey,
+  type Scope,
+  touchApiKey,
+} from '../../store/tenancy/api-keys.ts';
+import type { ApiDeps, InternalKey } from '../core/deps.ts';
+
+/** Keys of callers, looked up in the database and remembered for a moment. */
+
+export interface Key {
+  readonly keyId: string | null;
+  readonly keyName: string;
+  readonly scopes: readonly Scope[];
+  /** The key stops working then; null: never. */
+  readonly expiresAt: Date | null;
+  /** Whose key it is; null: the platform's. */
+  readonly keyTenantId: string | null;
+}
+
+/** A revoked key works this much longer, in each process. */
+const CACHE_TTL_MS = 5_000;
+const MAX_CACHED_KEYS = 10_000;
+/** A key that was not there is not looked up again for so long. */
+const UNKNOWN_TTL_MS = 1_000;
+const MAX_UNKNOWN_KEYS = 10_000;
+
+function sameHash(left: string, right: string): boolean {
+  const [a, b] = [Buffer.from(left, 'hex'), Buffer.from(right, 'hex')];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function internal(key: InternalKey | null | undefined, hash: string): Key | null {
+  if (key == null || !sameHash(key.hash, hash)) return null;
+  return { keyId: null, keyName: 'internal', scopes: key.scopes, keyTenantId: null, expiresAt: null };
+}
+
+async function loadKey(database: Database, hash: string): Promise<Key | null> {
+  const found = await database.platform.read((reader) => findApiKeyByHash(reader, hash));
+  if (found === null) return null;
+  // Noted at most once an hour; a failure of that is no reason to refuse the caller.
+  await database.platform
+    .transaction((transaction) => touchApiKey(transaction, found.id))
+    .catch(() => undefined);
+  const { id, name, scopes, tenantId, expiresAt } = found;
+  return { keyId: id, keyName: name, scopes, keyTenantId: tenantId, expiresAt };
+}
+
+/** Whether a key may exist at all: those of another form than we generate are few, and read together now and then. */
+function formCheck({ database }: ApiDeps): (given: string, hash: string) => Promise<boolean> {
+  let others = Promise.resolve<ReadonlySet<string>>(new Set());
+  let until = 0;
+  return async (given, hash) => {
+    if (isGeneratedKey(given)) return true;
+    const now = performance.now();
+    if (until <= now) {
+      until = now + CACHE_TTL_MS;
+      others = database.platform.read(findKeysOfOtherForm);
+      others.catch(() => {
+        until = 0;
+      });
+    }
+    return (await others).has(hash);
+  };
+}
+
+/** A key that is looked up or was, until when that is believed. `found` is there once the look-up is over. */
+interface Remembered {
+  readonly key: Promise<Key | null>;
+  readonly until: number;
+  found?: Key;
+}
+
+/**
+ * Looks keys up by their hash (so by no prefix of theirs that could be guessed step by step), remembered for a moment:
+ * one that is known is there at once, without a promise, since nearly every request has one.
+ */
+export function keyFinder(deps: ApiDeps): (given: string) => Key | Promise<Key | null> {
+  const { database, internalKey } = deps;
+  const cache = new Map<string, Remembered>();
+  /** Keys that do not exist, until when that is believed. Apart from those that do: guesses push none of them out. */
+  const unknown = new Map<string, number>();
+  const mayExist = formCheck(deps);
+  const lookUp = async (given: string, hash: string, now: number): Promise<Key | null> => {
+    if ((unknown.get(hash) ?? 0) > now || !(await mayExist(given, hash))) return null;
+    const remembered: Remembered = { key: loadKey(database, hash), until: now + CACHE_TTL_MS };
+    if (cache.size >= MAX_CACHED_KEYS) cache.clear();
+    cache.set(hash, remembered);
+    remembered.key.then(
+      (found) => {
+        if (found !== null) {
+          remembered.found = found;
+          return;
+        }
+        cache.delete(hash);
+        if (unknown.size >= MAX_UNKNOWN_KEYS) unknown.clear();
+        unknown.set(hash, now + UNKNOWN_TTL_MS);
+      },
+      () => cache.delete(hash),
+    );
+    return remembered.key;
+  };
+  return (given) => {
+    const hash = hashApiKey(given);
+    const now = performance.now();
+    const cached = cache.get(hash);
+    if (cached !== undefined && cached.until > now) return cached.found ?? cached.key;
+    return internal(internalKey, hash) ?? lookUp(given, hash, now);
+  };
+}

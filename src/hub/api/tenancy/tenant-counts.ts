@@ -1,0 +1,44 @@
+import type { CountedThing } from '../../../domain/core/tenant-counts.ts';
+import type { Transaction } from '../../store/core/database.ts';
+import { hasAll, needsProjectBeyond } from '../../store/tenancy/tenant-counts.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { type ApiError, brokenRules } from '../core/errors.ts';
+
+/** Holds what a tenant makes against the policy's tenant_counts. */
+
+type CountDeps = Pick<ApiDeps, 'policy' | 'projectRoom'>;
+
+function full(thing: CountedThing, most: number, loc: readonly string[]): ApiError {
+  const words = thing.replaceAll('_', ' ');
+  const msg = `the tenant has ${most} ${words} already, which is the most that the policy allows: delete one first`;
+  return brokenRules([{ loc: [...loc], msg, type: `count_${thing}` }]);
+}
+
+/**
+ * Call it in the transaction that makes one more, before anything else of it is locked.
+ * @throws ApiError 400 when the tenant has all that it may have
+ */
+export async function checkCount(
+  { policy }: CountDeps,
+  transaction: Transaction,
+  tenantId: string,
+  thing: CountedThing,
+): Promise<void> {
+  const most = policy.tenant_counts[thing];
+  if (await hasAll(transaction, tenantId, thing, most)) throw full(thing, most, []);
+}
+
+/**
+ * Of a deployment that is made: its tracing project is, too, unless there is one of its name.
+ * @throws ApiError 400
+ */
+export async function checkTracingProject(
+  { policy, projectRoom }: CountDeps,
+  transaction: Transaction,
+  tenantId: string,
+  name: string,
+): Promise<void> {
+  const most = policy.tenant_counts.tracing_projects;
+  if (await needsProjectBeyond(transaction, tenantId, name, most, projectRoom))
+    throw full('tracing_projects', most, ['name']);
+}

@@ -1,0 +1,65 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { quotasInForce, tenantQuotasSchema } from '../../../domain/policy/tenant-quotas.ts';
+import { findTenant } from '../../store/tenancy/tenants.ts';
+import { tenantOf } from '../core/auth.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { notFound } from '../core/errors.ts';
+import { noQuery } from '../core/query.ts';
+import { tenantUsage } from '../deployments/deployment-quota.ts';
+import { errorAnswers } from '../openapi/error-schema.ts';
+
+const usageSchema = z
+  .object({
+    quotas: tenantQuotasSchema.describe('Quotas. null: no limit.'),
+    usage: z
+      .object({
+        deployments: z.int().describe('Deployments that are not being deleted.'),
+        being_deleted: z
+          .int()
+          .describe('Deployments that are being deleted. Their volumes count until the deletion ends.'),
+        cpu: z.number().describe('Requested cores at full scale, including databases and caches.'),
+        memory_mb: z.int().describe('Requested memory at full scale in MiB, including databases and caches.'),
+        storage_gi: z.int().describe('Storage of databases in GiB, for every existing or requested volume.'),
+      })
+      .describe('Usage. For a deployment that is switched off, only its storage counts.'),
+  })
+  .describe('Usage and quotas of a tenant.');
+
+/** `/v2/usage`. */
+export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  app.withTypeProvider<ZodTypeProvider>().get(
+    '/v2/usage',
+    {
+      config: { access: { scopes: ['deployments:read'] } },
+      schema: {
+        tags: ['tenants'],
+        summary: 'Get the usage of the tenant',
+        description: 'Returns the quotas of the tenant, and the total usage of its deployments.',
+        querystring: noQuery,
+        response: { 200: usageSchema, ...errorAnswers() },
+      },
+    },
+    async (request) => {
+      const tenantId = tenantOf(request);
+      // A transaction: what an older version made is measured, once, and noted.
+      return deps.database.forTenant(tenantId).transaction(async (transaction) => {
+        const tenant = await findTenant(transaction, tenantId);
+        if (tenant === null) throw notFound('tenant');
+        const used = await tenantUsage(deps, transaction, tenantId);
+        const { deployments, beingDeleted, cpuM, memoryMb, storageGi } = used;
+        return {
+          quotas: quotasInForce(deps.policy.tenant_quotas, tenant.quotas),
+          usage: {
+            deployments,
+            being_deleted: beingDeleted,
+            cpu: cpuM / 1000,
+            memory_mb: memoryMb,
+            storage_gi: storageGi,
+          },
+        };
+      });
+    },
+  );
+}

@@ -1,0 +1,168 @@
+import { createHmac } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import {
+  type Delivery,
+  deliveryKeys,
+  isAuthentic,
+  mayKnow,
+  shownBy,
+} from '../../../domain/builds/webhook-signature.ts';
+import { UUID_PATTERN } from '../../../domain/core/id.ts';
+import { findWebhookTarget, type WebhookTarget } from '../../store/builds/webhooks.ts';
+import { SecretBoxError } from '../../store/core/errors.ts';
+import type { ApiDeps } from '../core/deps.ts';
+import { ApiError, wrongShape } from '../core/errors.ts';
+import { parseJsonBody } from '../core/json-body.ts';
+import { type Limiter, networkOf } from '../core/rate-limit.ts';
+import { GrowingBuffer, type IntakeShare, WebhookIntake } from './webhook-intake.ts';
+
+/**
+ * The body of a webhook's delivery, whose signature is judged before anything in it. Whoever does not know the secret is
+ * answered the same, in the same order and for the same work, whether or not there is such an integration. What headers
+ * alone can tell is judged before the body is read; of bodies that are not judged yet, a bounded number of bytes is kept.
+ */
+
+/** A push of GitHub names up to 2,048 commits with their files. */
+export const WEBHOOK_BODY_LIMIT = 8 * 1024 * 1024;
+
+/** Until the body is there its delivery takes a place, and git hosts wait no longer than 10 s for an answer. */
+const BODY_MS = 5000;
+
+/** A delivery that knows the secret. */
+export interface AuthenticDelivery {
+  readonly target: WebhookTarget;
+  readonly keys: readonly string[];
+  readonly payload: object;
+}
+
+const deliveries = new WeakMap<FastifyRequest, AuthenticDelivery>();
+
+/** The delivery of a request whose body was read by `webhookBody`; null: it had none. */
+export function deliveryOf(request: FastifyRequest): AuthenticDelivery | null {
+  return deliveries.get(request) ?? null;
+}
+
+/** One answer for all that is not to be told apart. */
+const refused = () =>
+  new ApiError(404, 'There is no such webhook, or the delivery does not know its secret.');
+
+const tooLarge = () => new ApiError(413, 'The body is too large.');
+
+/** What comes of a body within `ms`. Refused in the middle, the connection stays for the answer. */
+async function* arriving(payload: Readable, ms: number): AsyncGenerator<Buffer> {
+  const chunks = payload.iterator({ destroyOnReturn: false });
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new ApiError(408, 'The request did not arrive in time. Deliver it again.')),
+    ms,
+  );
+  try {
+    for (;;) {
+      const next: Promise<IteratorResult<Buffer>> = chunks.next();
+      const { done, value } = await Promise.race([next, late.promise]);
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** @param share null: nothing is kept, and the answer is empty; as much work either way */
+async function read(payload: Readable, share: IntakeShare | null, ms: number): Promise<Buffer> {
+  const kept = share === null ? null : new GrowingBuffer((bytes) => share.grow(bytes));
+  const idle = createHmac('sha256', 'nobody');
+  let size = 0;
+  for await (const chunk of arriving(payload, ms)) {
+    size += chunk.length;
+    if (size > WEBHOOK_BODY_LIMIT) throw tooLarge();
+    if (kept === null) idle.update(chunk);
+    else kept.add(chunk);
+  }
+  return kept?.bytes ?? Buffer.alloc(0);
+}
+
+/** null: none of this id, or its secret cannot be read, which is ours to know. */
+async function findTarget(deps: ApiDeps, id: string, now: Date): Promise<WebhookTarget | null> {
+  try {
+    return await deps.database.platform.read((reader) => findWebhookTarget(reader, deps.secretBox, id, now));
+  } catch (error) {
+    if (!(error instanceof SecretBoxError)) throw error;
+    deps.logger.error({ integrationId: id, err: error.message }, 'failed to read the secret of a webhook');
+    return null;
+  }
+}
+
+const FORM = 'application/x-www-form-urlencoded';
+
+/** GitHub may send the JSON as the field `payload` of a form; then the form is what is signed. */
+function payloadOf(request: FastifyRequest, body: Buffer): object {
+  const isForm = request.headers['content-type']?.toLowerCase().startsWith(FORM) ?? false;
+  const json = isForm ? Buffer.from(new URLSearchParams(body.toString()).get('payload') ?? '') : body;
+  const payload = parseJsonBody(request, json);
+  if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) return payload;
+  throw wrongShape([{ loc: ['body'], msg: 'must be an object', type: 'invalid_type' }]);
+}
+
+/** Content types that deliveries come in. */
+export const WEBHOOK_TYPES = ['application/json', FORM];
+
+/** The delivery, read and judged; null: it does not know a secret. */
+async function judged(
+  request: FastifyRequest,
+  stream: Readable,
+  { target, share, now, ms }: { target: WebhookTarget | null; share: IntakeShare; now: Date; ms: number },
+): Promise<{ target: WebhookTarget; delivery: Delivery } | null> {
+  const { headers } = request;
+  const { provider, secrets } = target ?? { provider: 'git' as const, secrets: [] };
+  const shown = shownBy(headers);
+  const nothing = { headers, body: Buffer.alloc(0) };
+  if (shown === null) return null;
+  if (shown === 'token' && !isAuthentic(provider, nothing, secrets, now)) return null;
+  if (Number(headers['content-length'] ?? 0) > WEBHOOK_BODY_LIMIT) throw tooLarge();
+  const isKept = secrets.length > 0 && mayKnow(provider, headers);
+  const delivery = { headers, body: await read(stream, isKept ? share : null, ms) };
+  const isKnown = isAuthentic(provider, delivery, secrets, now);
+  return target === null || !isKnown ? null : { target, delivery };
+}
+
+/**
+ * The parser of these content types.
+ * @throws ApiError 404, 408, 413, 415, 422, 429
+ */
+export function webhookBody(deps: ApiDeps, limiter: Limiter, intake = new WebhookIntake(), bodyMs = BODY_MS) {
+  const clock = deps.clock ?? (() => new Date());
+
+  /** @throws ApiError, with the failure counted: of a body that never ends, too */
+  async function authentic(request: FastifyRequest, stream: Readable) {
+    const { integration_id: id = '' } = request.params as { integration_id?: string };
+    const isId = UUID_PATTERN.test(id);
+    const share = intake.begin([`integration ${isId ? id.toLowerCase() : ''}`, networkOf(request.ip)]);
+    try {
+      const now = clock();
+      const target = isId ? await findTarget(deps, id, now) : null;
+      const whose = target?.integrationId;
+      limiter.mayFail(request, whose);
+      const found = await judged(request, stream, { target, share, now, ms: bodyMs }).catch((error) => {
+        limiter.failure(request, whose);
+        throw error;
+      });
+      if (found !== null) return found;
+      limiter.failure(request, whose);
+      throw refused();
+    } finally {
+      share.end();
+    }
+  }
+
+  return async (request: FastifyRequest, stream: Readable): Promise<object> => {
+    const encoding = request.headers['content-encoding'] ?? 'identity';
+    if (encoding !== 'identity') throw new ApiError(415, 'The body must not be compressed.');
+    const { target, delivery } = await authentic(request, stream);
+    limiter.delivery(target.integrationId);
+    const payload = payloadOf(request, delivery.body);
+    deliveries.set(request, { target, keys: deliveryKeys(delivery), payload });
+    return payload;
+  };
+}

@@ -1,0 +1,131 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { type RequestOptions, request } from 'node:https';
+import { isIP } from 'node:net';
+import { publicLookup } from '../../dns/public-lookup.ts';
+import { GitHostError } from '../../domain/builds/git-host.ts';
+import { isPublicAddress } from '../../domain/net/networks.ts';
+
+/**
+ * One call over https of a host that a tenant named: no redirect is followed, no private address is called (the one
+ * that is connected to is the one that was checked), time and size are bounded.
+ */
+
+export interface HttpsOptions {
+  /** Private and loopback addresses may be called. */
+  readonly allowPrivate: boolean;
+  /** For the whole of what is asked, in milliseconds. */
+  readonly deadlineMs: number;
+  /** Largest answer, in bytes. */
+  readonly maxBytes: number;
+  /** PEM of the authority to trust in place of Node's own. */
+  readonly ca?: string | undefined;
+}
+
+export interface HttpsCall {
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Buffer;
+}
+
+export interface HttpsAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Empty unless the status is 200. */
+  readonly body: Buffer;
+}
+
+const privateAddress = () =>
+  new GitHostError('private_address', 'it is at a private address, which this installation does not call');
+
+const lookup = publicLookup({ refused: privateAddress });
+
+/** A literal address is not looked up. */
+function checkLiteral(hostname: string): void {
+  const address = hostname.replace(/^\[|\]$/g, '');
+  if (address === 'localhost' || (isIP(address) !== 0 && !isPublicAddress(address))) throw privateAddress();
+}
+
+function requestOptions(
+  { method, headers, body }: HttpsCall,
+  options: HttpsOptions,
+  signal: AbortSignal,
+): RequestOptions {
+  return {
+    method,
+    headers: {
+      ...headers,
+      'user-agent': 'berth',
+      ...(body === undefined ? {} : { 'content-length': String(body.length) }),
+    },
+    // No connection is kept: another call may be another tenant's, or the name may have moved.
+    agent: false,
+    signal,
+    ...(options.allowPrivate ? {} : { lookup }),
+    ...(options.ca === undefined ? {} : { ca: options.ca }),
+  };
+}
+
+function open(url: URL, options: RequestOptions, body: Buffer | undefined): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request(url, options).on('response', resolve).on('error', reject).end(body);
+  });
+}
+
+async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) throw new GitHostError('unreadable', `its answer is larger than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** A code such as ECONNREFUSED is Node's own, so it may be told; a message may hold the host's words. */
+function connectionError(error: unknown): GitHostError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'the connection failed';
+  return new GitHostError('unavailable', `it cannot be reached (${code})`);
+}
+
+/**
+ * Makes the call; answers of any status are returned.
+ * @param signal ends it: the deadline of all that is asked
+ * @throws GitHostError
+ */
+export async function callHttps(
+  url: URL,
+  call: HttpsCall,
+  options: HttpsOptions,
+  signal: AbortSignal,
+): Promise<HttpsAnswer> {
+  if (!options.allowPrivate) checkLiteral(url.hostname);
+  let response: IncomingMessage | undefined;
+  try {
+    response = await open(url, requestOptions(call, options, signal), call.body);
+    const { statusCode: status = 0, headers } = response;
+    const body = status === 200 ? await readBody(response, options.maxBytes) : Buffer.alloc(0);
+    return { status, headers, body };
+  } catch (error) {
+    if (error instanceof GitHostError) throw error;
+    if (signal.aborted) throw new GitHostError('timeout', `no answer within ${options.deadlineMs} ms`);
+    throw connectionError(error);
+  } finally {
+    response?.destroy();
+  }
+}
+
+/** What an answer's status means; null: it is a good one. */
+export function failureOf({ status, headers }: HttpsAnswer): GitHostError | null {
+  if (status === 200) return null;
+  // GitHub tells of its limits with 403, too.
+  if (status === 429 || (status === 403 && headers['x-ratelimit-remaining'] === '0')) {
+    return new GitHostError('limited', 'it lets no more requests of this token pass for now');
+  }
+  if (status === 401 || status === 403) {
+    return new GitHostError('refused', `it refused the token (status ${status})`);
+  }
+  if (status >= 300 && status < 400)
+    return new GitHostError('unavailable', 'it redirects, which is not followed');
+  return new GitHostError('unavailable', `it answered with status ${status}`);
+}

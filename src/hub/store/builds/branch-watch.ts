@@ -1,0 +1,184 @@
+import type { BranchWatch, LatestRevision } from '../../../domain/builds/branch-watch.ts';
+import type { GitProvider } from '../../../domain/builds/git-host.ts';
+import type { RevisionStatus } from '../../../domain/revision/states.ts';
+import type { Reader, Transaction } from '../core/database.ts';
+
+/** Deployments that are built on push: whom a push concerns, what is known of their branches, when to look at these. */
+
+/** A deployment that may be concerned by a push. */
+export interface PushCandidate {
+  readonly id: string;
+  readonly repoUrl: string;
+  readonly repoRef: string | null;
+}
+
+const BUILT_ON_PUSH = `d.source = 'git_host' AND d.delete_requested_at IS NULL
+  AND d.source_config -> 'build_on_push' = 'true'::jsonb`;
+
+const CANDIDATES = `
+SELECT d.id, d.source_config ->> 'repo_url' AS "repoUrl", d.source_revision_config ->> 'repo_ref' AS "repoRef"
+FROM deployments d
+WHERE d.tenant_id = $1 AND d.source_config ->> 'integration_id' = $2 AND ${BUILT_ON_PUSH}
+ORDER BY d.id`;
+
+/** Deployments of an integration that are built on push, in the order of their ids. */
+export function pushCandidates(
+  reader: Reader,
+  tenantId: string,
+  integrationId: string,
+): Promise<PushCandidate[]> {
+  return reader.query<PushCandidate>(CANDIDATES, [tenantId, integrationId]);
+}
+
+/** What is known of a deployment's branch and latest revision. */
+export interface BranchState {
+  readonly watch: BranchWatch | null;
+  readonly latest: LatestRevision;
+}
+
+interface StateRow {
+  watch: BranchWatch | null;
+  commit: string | null;
+  status: RevisionStatus | null;
+}
+
+const STATE = `
+SELECT d.branch_watch AS watch, r.status, r.source_revision_config ->> 'repo_commit_sha' AS commit
+FROM deployments d LEFT JOIN revisions r ON r.id = d.latest_revision_id WHERE d.id = $2 AND d.tenant_id = $1`;
+
+const BUILDING: ReadonlySet<RevisionStatus> = new Set(['CREATING', 'AWAITING_BUILD', 'BUILDING']);
+
+/** Reads it; the caller has locked the deployment's row. */
+export async function readBranchState(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+): Promise<BranchState> {
+  const [row] = await transaction.query<StateRow>(STATE, [tenantId, deploymentId]);
+  const { watch = null, commit = null, status = null } = row ?? {};
+  return { watch, latest: { commit, building: status !== null && BUILDING.has(status) } };
+}
+
+/** Whether some revision of the deployment was made of a commit. */
+export async function wasBuilt(
+  reader: Reader,
+  tenantId: string,
+  deploymentId: string,
+  commit: string,
+): Promise<boolean> {
+  const found = await reader.query(
+    `SELECT 1 FROM revisions WHERE deployment_id = $2 AND tenant_id = $1
+     AND source_revision_config ->> 'repo_commit_sha' = $3 LIMIT 1`,
+    [tenantId, deploymentId, commit],
+  );
+  return found.length > 0;
+}
+
+const WATCH = `
+UPDATE deployments SET branch_watch = $3,
+  next_poll_at = CASE WHEN next_poll_at IS NULL OR $4::float8 IS NULL THEN next_poll_at
+    ELSE now() + make_interval(secs => $4::float8) END
+WHERE id = $2 AND tenant_id = $1`;
+
+/**
+ * Keeps what is known of a branch; the caller has locked the deployment's row.
+ * @param lookInSeconds when the branch is to be looked at next; null: as it was to be
+ */
+export async function writeBranchWatch(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+  watch: BranchWatch | null,
+  lookInSeconds: number | null,
+): Promise<void> {
+  await transaction.query(WATCH, [
+    tenantId,
+    deploymentId,
+    watch === null ? null : JSON.stringify(watch),
+    lookInSeconds,
+  ]);
+}
+
+/** A deployment whose branch is to be looked at now. */
+export interface DueBranch {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly repoUrl: string;
+  readonly repoRef: string | null;
+  /** null: the repository is read without credentials. */
+  readonly integrationId: string | null;
+  readonly provider: GitProvider | null;
+  /** As it was when the branch became due. */
+  readonly watch: BranchWatch | null;
+  /** End of the lease, as the database writes it: the same for all that were taken together. */
+  readonly claimedUntil: string;
+}
+
+/** All, or those of which a push was not sure. @param soonOnly a parameter of the statement */
+const wanted = (soonOnly: string) => `(NOT ${soonOnly}::boolean OR d.branch_watch -> 'soon' = 'true'::jsonb)`;
+const WANTED = wanted('$3');
+
+/** That a look at the branch of the deployment `d` is due. @param soonOnly a parameter: only where a push was not sure */
+export const lookDue = (soonOnly: string) =>
+  `d.next_poll_at <= now() AND ${BUILT_ON_PUSH} AND ${wanted(soonOnly)}`;
+
+/**
+ * With each that is due come those of the same repository: one look is for all. Whoever changes one of them now is left
+ * alone. next_poll_at goes ahead by the lease: if this process dies, another one looks after it.
+ */
+const CLAIM = `
+WITH due AS (
+  SELECT d.tenant_id, d.source_config ->> 'integration_id' AS integration, d.source_config ->> 'repo_url' AS url
+  FROM deployments d WHERE ${lookDue('$3')} ORDER BY d.next_poll_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
+), claimed AS (
+  SELECT d.id FROM deployments d
+  WHERE d.next_poll_at IS NOT NULL AND ${BUILT_ON_PUSH} AND ${WANTED} AND EXISTS (
+    SELECT 1 FROM due WHERE due.tenant_id = d.tenant_id AND due.url = d.source_config ->> 'repo_url'
+      AND due.integration IS NOT DISTINCT FROM d.source_config ->> 'integration_id')
+  FOR NO KEY UPDATE OF d SKIP LOCKED
+)
+UPDATE deployments d SET next_poll_at = now() + make_interval(secs => $2::float8)
+FROM claimed WHERE d.id = claimed.id
+RETURNING d.id, d.tenant_id AS "tenantId", d.source_config ->> 'repo_url' AS "repoUrl",
+  d.source_revision_config ->> 'repo_ref' AS "repoRef", d.source_config ->> 'integration_id' AS "integrationId",
+  (SELECT i.provider FROM integrations i WHERE i.id::text = d.source_config ->> 'integration_id'
+    AND i.tenant_id = d.tenant_id) AS provider, d.branch_watch AS watch, d.next_poll_at::text AS "claimedUntil"`;
+
+/**
+ * Takes up to `limit` due repositories' worth of branches, for `leaseSeconds`. Platform scope.
+ * @param soonOnly only those that are to be looked at because a push was not sure
+ */
+export function claimBranches(
+  transaction: Transaction,
+  { limit, leaseSeconds, soonOnly = false }: { limit: number; leaseSeconds: number; soonOnly?: boolean },
+): Promise<DueBranch[]> {
+  return transaction.query<DueBranch>(CLAIM, [limit, leaseSeconds, soonOnly]);
+}
+
+/** When to look again at branches that are as they were; a push that came meanwhile may have said sooner. Platform scope. */
+export async function lookAgain(
+  transaction: Transaction,
+  { ids, claimedUntil, inSeconds }: { ids: readonly string[]; claimedUntil: string; inSeconds: number },
+): Promise<void> {
+  await transaction.query(
+    `UPDATE deployments SET next_poll_at = now() + make_interval(secs => $2::float8)
+     WHERE id = ANY($1::uuid[]) AND next_poll_at = $3::timestamptz`,
+    [ids, inSeconds, claimedUntil],
+  );
+}
+
+/**
+ * SQL of next_poll_at for a deployment with this source and source_config: NULL where nothing is built on push, else
+ * what it is already, or within a minute.
+ */
+export const nextLook = (source: string, sourceConfig: string, present = 'NULL::timestamptz') =>
+  `CASE WHEN ${source} = 'git_host' AND ${sourceConfig} -> 'build_on_push' = 'true'::jsonb
+    THEN coalesce(${present}, now() + random() * interval '1 minute') END`;
+
+/** Those made by a release that knew nothing of this. Platform scope. */
+export async function scheduleForgotten(transaction: Transaction): Promise<void> {
+  await transaction.query(
+    `UPDATE deployments d SET next_poll_at = ${nextLook('d.source', 'd.source_config')}
+     WHERE d.next_poll_at IS NULL AND ${BUILT_ON_PUSH}`,
+  );
+}

@@ -1,0 +1,228 @@
+import type { GitProvider } from '../../../domain/builds/git-host.ts';
+import type { Reason } from '../../../domain/conditions/conditions.ts';
+import { uuidv7 } from '../../../domain/core/id.ts';
+import type { Reader, Transaction } from '../core/database.ts';
+import { and, desc, eq, getTableColumns, sql } from '../core/drizzle.ts';
+import { type Actor, appendEvents } from '../core/events.ts';
+import type { Page } from '../core/records.ts';
+import { integrations } from '../core/schema.ts';
+import { refuseSameName } from '../deployments/same-name.ts';
+import { redeliverTokens } from '../secrets/build-credentials.ts';
+import { integrationContext, type SecretBox } from '../secrets/secret-box.ts';
+
+/** Credentials for git hosts. Tokens are sealed; the rotation of keys finds them through sealed-tables.ts. */
+
+const {
+  sealed: _sealed,
+  keyId: _keyId,
+  webhookSealed: _webhookSealed,
+  webhookKeyId,
+  ...PLAIN
+} = getTableColumns(integrations);
+const COLUMNS = { ...PLAIN, takesWebhooks: sql<boolean>`${webhookKeyId} IS NOT NULL` };
+
+type Row = typeof integrations.$inferSelect;
+
+/** An integration without its token and the secret of its webhooks. */
+export interface Integration extends Omit<Row, 'sealed' | 'keyId' | 'webhookSealed' | 'webhookKeyId'> {
+  /** It has a secret for webhooks. */
+  readonly takesWebhooks: boolean;
+}
+
+export interface NewIntegration {
+  readonly name: string;
+  readonly provider: GitProvider;
+  /** https URL of the git host, without a slash at its end. */
+  readonly hostUrl: string;
+  readonly token: string;
+}
+
+/** What may change; absent: stays. */
+export interface IntegrationChange {
+  readonly name?: string | undefined;
+  readonly token?: string | undefined;
+}
+
+const own = (tenantId: string, id: string) =>
+  and(eq(integrations.id, id), eq(integrations.tenantId, tenantId));
+
+/** Into the tenant's history. Never the token. */
+function tell(
+  transaction: Transaction,
+  tenantId: string,
+  actor: Actor,
+  [reason, message]: readonly [Reason, string],
+  details: Record<string, unknown>,
+): Promise<void> {
+  return appendEvents(transaction, [{ tenantId, actor, reason, message, details }]);
+}
+
+const seal = (box: SecretBox, id: string, tenantId: string, token: string) =>
+  box.seal(Buffer.from(token), integrationContext({ id, tenantId }));
+
+/** @throws UniqueViolation `integrations_name` */
+export async function createIntegration(
+  transaction: Transaction,
+  box: SecretBox,
+  tenantId: string,
+  { name, provider, hostUrl, token }: NewIntegration,
+  actor: Actor,
+): Promise<Integration> {
+  const id = uuidv7();
+  await refuseSameName(transaction, 'integrations_name', { owner: tenantId, name });
+  const [created] = await transaction.drizzle
+    .insert(integrations)
+    .values({ id, tenantId, name, provider, hostUrl, ...seal(box, id, tenantId, token) })
+    .returning(COLUMNS);
+  if (created === undefined) throw new Error('failed to create an integration: no row came back');
+  const message = `Integration ${name} was created.`;
+  await tell(transaction, tenantId, actor, ['IntegrationCreated', message], {
+    integration_id: id,
+    provider,
+    host_url: hostUrl,
+  });
+  return created;
+}
+
+export async function findIntegration(
+  reader: Reader,
+  tenantId: string,
+  id: string,
+): Promise<Integration | null> {
+  const [found] = await reader.drizzle.select(COLUMNS).from(integrations).where(own(tenantId, id));
+  return found ?? null;
+}
+
+/** Newest first. */
+export function listIntegrations(
+  reader: Reader,
+  tenantId: string,
+  { limit, offset }: Page,
+): Promise<Integration[]> {
+  return reader.drizzle
+    .select(COLUMNS)
+    .from(integrations)
+    .where(eq(integrations.tenantId, tenantId))
+    .orderBy(desc(integrations.id))
+    .limit(limit)
+    .offset(offset);
+}
+
+/** An integration whose token is still sealed. */
+export interface SealedIntegration extends Pick<Integration, 'id' | 'tenantId' | 'provider' | 'hostUrl'> {
+  readonly keyId: string;
+  readonly sealed: Buffer;
+}
+
+/** Its token. @throws SecretBoxError when it cannot be opened */
+export function openToken(box: SecretBox, integration: SealedIntegration): string {
+  return box.open(integration.sealed, integration.keyId, integrationContext(integration)).toString();
+}
+
+/**
+ * An integration with its token; null when this tenant has none of this id.
+ * @throws SecretBoxError when the token cannot be opened
+ */
+export async function openIntegration(
+  reader: Reader,
+  box: SecretBox,
+  tenantId: string,
+  id: string,
+): Promise<(Integration & { readonly token: string }) | null> {
+  const [found] = await reader.drizzle
+    .select({ ...COLUMNS, sealed: integrations.sealed, keyId: integrations.keyId })
+    .from(integrations)
+    .where(own(tenantId, id));
+  if (found === undefined) return null;
+  const { sealed, keyId, ...integration } = found;
+  return { ...integration, token: box.open(sealed, keyId, integrationContext(integration)).toString() };
+}
+
+/**
+ * The integration that a deployment is about to name; until the transaction ends, nobody deletes it.
+ * null: this tenant has none of this id.
+ */
+export async function holdIntegration(
+  transaction: Transaction,
+  tenantId: string,
+  id: string,
+): Promise<Integration | null> {
+  const [held] = await transaction.drizzle
+    .select(COLUMNS)
+    .from(integrations)
+    .where(own(tenantId, id))
+    .for('key share');
+  return held ?? null;
+}
+
+/**
+ * A new token reaches the builds that have yet to end.
+ * @throws UniqueViolation `integrations_name`; null when this tenant has none of this id
+ */
+export async function updateIntegration(
+  transaction: Transaction,
+  box: SecretBox,
+  tenantId: string,
+  id: string,
+  { change, actor }: { change: IntegrationChange; actor: Actor },
+): Promise<Integration | null> {
+  const [before] = await transaction.drizzle
+    .select(COLUMNS)
+    .from(integrations)
+    .where(own(tenantId, id))
+    // With a new token those wait, too, who are about to name it: what they build has the new one, or is seen below.
+    .for(change.token === undefined ? 'no key update' : 'update');
+  if (before === undefined) return null;
+  const renamed = change.name !== undefined && change.name !== before.name;
+  const changed = [...(renamed ? ['name'] : []), ...(change.token === undefined ? [] : ['token'])];
+  if (changed.length === 0) return before;
+  if (change.name !== undefined && renamed)
+    await refuseSameName(transaction, 'integrations_name', { owner: tenantId, name: change.name, ownId: id });
+  const [after] = await transaction.drizzle
+    .update(integrations)
+    .set({
+      ...(renamed ? { name: change.name } : {}),
+      ...(change.token === undefined ? {} : seal(box, id, tenantId, change.token)),
+      updatedAt: sql`now()`,
+    })
+    .where(own(tenantId, id))
+    .returning(COLUMNS);
+  if (after === undefined) throw new Error('failed to change an integration: no row came back');
+  if (change.token !== undefined) await redeliverTokens(transaction, tenantId, id);
+  const message = `Integration ${after.name} was changed: ${changed.join(', ')}.`;
+  await tell(transaction, tenantId, actor, ['IntegrationChanged', message], {
+    integration_id: id,
+    changed,
+  });
+  return after;
+}
+
+const USERS = `
+SELECT count(*)::int AS n FROM deployments
+WHERE tenant_id = $1 AND source_config ->> 'integration_id' = $2
+  AND (delete_requested_at IS NULL OR purge_after > clock_timestamp())`;
+
+/**
+ * Deletes an integration unless a deployment names it that is not being deleted, or can still be restored.
+ * @returns how many name it; 0: it is gone. null when this tenant has none of this id
+ */
+export async function deleteIntegration(
+  transaction: Transaction,
+  tenantId: string,
+  id: string,
+  actor: Actor,
+): Promise<number | null> {
+  // Waits for those that hold it; the count, a statement of its own, then sees what they made.
+  const [found] = await transaction.drizzle
+    .select(COLUMNS)
+    .from(integrations)
+    .where(own(tenantId, id))
+    .for('update');
+  if (found === undefined) return null;
+  const [users] = await transaction.query<{ n: number }>(USERS, [tenantId, id]);
+  if (users === undefined || users.n > 0) return users?.n ?? 0;
+  await transaction.drizzle.delete(integrations).where(own(tenantId, id));
+  const message = `Integration ${found.name} was deleted.`;
+  await tell(transaction, tenantId, actor, ['IntegrationDeleted', message], { integration_id: id });
+  return 0;
+}

@@ -1,0 +1,230 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { fullJitter } from '../../../domain/core/backoff.ts';
+import type { Logger } from '../../../domain/core/logger.ts';
+import { connectionConfig, describeTarget } from './connection.ts';
+import type { Database, Reader } from './database.ts';
+import { DrizzleQueryError, drizzle, migrate as runMigrations } from './drizzle.ts';
+import {
+  ForeignMigration,
+  NotMigrated,
+  StoreContention,
+  StoreError,
+  StoreUnavailable,
+  translateError,
+} from './errors.ts';
+import { readDatabaseRole, unboundRole } from './row-security.ts';
+
+const FOLDER = fileURLToPath(new URL('migrations', import.meta.url));
+const SCHEMA = 'berth_migrations';
+const TABLE = 'applied';
+/** Any number that no other program takes: "berth" on a telephone's keys. */
+const ADVISORY_LOCK = 23_784;
+const LEAST_SERVER_VERSION = 15;
+const TIMEOUT_MS = 10 * 60_000;
+
+/** How long migrations wait for the tables that others use. Milliseconds. */
+export interface LockPatience {
+  /** For one lock: whoever wants the table meanwhile waits behind, and has ten seconds in all. */
+  readonly lockMs: number;
+  /** Least pause between two attempts, in which those who waited have their turn. */
+  readonly pauseMs: number;
+  /** For all attempts. */
+  readonly totalMs: number;
+}
+
+/** In all less than the five minutes that Helm waits for the Job; that one begins anew. */
+const PATIENCE: LockPatience = { lockMs: 3_000, pauseMs: 5_000, totalMs: 4 * 60_000 };
+/** SQLSTATE: a lock was not to be had in time; others hold and want the same ones. */
+const HELD_UP = new Set(['55P03', '40P01']);
+
+interface Migration {
+  readonly tag: string;
+  /** Milliseconds since 1970; drizzle orders and remembers migrations by it. */
+  readonly when: number;
+}
+
+/** Of a migration's text, as drizzle notes it beside the ones that it has applied. */
+const hashOf = (tag: string) =>
+  createHash('sha256')
+    .update(readFileSync(`${FOLDER}/${tag}.sql`, 'utf8'))
+    .digest('hex');
+
+function knownMigrations(): Migration[] {
+  const journal = JSON.parse(readFileSync(`${FOLDER}/meta/_journal.json`, 'utf8')) as {
+    entries: Migration[];
+  };
+  return journal.entries;
+}
+
+async function checkServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ version: number }>(
+    `SELECT current_setting('server_version_num')::int / 10000 AS version`,
+  );
+  const version = rows[0]?.version ?? 0;
+  if (version < LEAST_SERVER_VERSION) {
+    throw new NotMigrated(
+      `failed to migrate: PostgreSQL ${version} is too old; next: use version ${LEAST_SERVER_VERSION} or newer`,
+    );
+  }
+}
+
+/** Not refused here: an administrator may prepare the database that another role then uses. */
+async function checkRole(client: pg.Client, target: string, logger: Logger): Promise<void> {
+  const query = async <Row>(text: string) => (await client.query(text)).rows as Row[];
+  const role = await readDatabaseRole({ query });
+  if (role.unboundAs !== null) logger.warn({ target, user: role.name }, unboundRole(role));
+}
+
+interface AppliedMigration {
+  readonly when: number;
+  readonly hash: string;
+}
+
+/** What the database notes of its migrations, oldest first; null: none was ever applied. */
+async function readApplied(reader: Pick<Reader, 'query'>): Promise<AppliedMigration[] | null> {
+  const [table] = await reader.query<{ found: string | null }>(
+    `SELECT to_regclass('${SCHEMA}.${TABLE}')::text AS found`,
+  );
+  if (table?.found == null) return null;
+  return reader.query(
+    `SELECT created_at::float8 AS "when", hash FROM ${SCHEMA}.${TABLE} ORDER BY created_at`,
+  );
+}
+
+/**
+ * A database that an unreleased version migrated may lack what the released migration of that name makes.
+ * @throws ForeignMigration
+ */
+function checkUnchanged(applied: readonly AppliedMigration[]): void {
+  const changed = knownMigrations().find(({ tag, when }) =>
+    applied.some((one) => one.when === when && one.hash !== hashOf(tag)),
+  );
+  if (changed === undefined) return;
+  throw new ForeignMigration(
+    `failed to use the database: its migration ${changed.tag} is another one than this version's; next: use the version that made it, or a new database`,
+  );
+}
+
+/** The statement that waited, as far as a line of the log has room. Migrations hold no values of rows. */
+const statementOf = (thrown: unknown) =>
+  thrown instanceof DrizzleQueryError
+    ? thrown.query.replace(/\s+/g, ' ').trim().slice(0, 200)
+    : 'a statement';
+
+/**
+ * Runs all of them in one transaction, again and again while somebody holds a lock that they need: a running pg_dump, a
+ * transaction that was forgotten.
+ */
+async function runPatiently(
+  client: pg.Client,
+  target: string,
+  logger: Logger,
+  { lockMs, pauseMs, totalMs }: LockPatience,
+): Promise<void> {
+  await client.query(`SET lock_timeout = ${lockMs}`);
+  const end = performance.now() + totalMs;
+  for (let failures = 0; ; failures += 1) {
+    try {
+      await runMigrations(drizzle(client), {
+        migrationsFolder: FOLDER,
+        migrationsSchema: SCHEMA,
+        migrationsTable: TABLE,
+      });
+      return;
+    } catch (thrown) {
+      const error = translateError(thrown);
+      if (!(error instanceof StoreError) || !HELD_UP.has(error.sqlState ?? '')) throw thrown;
+      const pause = pauseMs + fullJitter(failures, { baseMs: pauseMs, capMs: 4 * pauseMs }, Math.random);
+      const waited = statementOf(thrown);
+      if (performance.now() + pause > end) {
+        throw new StoreContention(
+          `${target}: another session kept a lock that the migration needs (${waited}), and nothing was changed; next: end what holds it (of long transactions, pg_stat_activity has the xact_start: a pg_dump, a forgotten session), and migrate again`,
+          error.sqlState ?? '55P03',
+        );
+      }
+      logger.warn(
+        { target, statement: waited, attempt: failures + 1, pauseMs: Math.round(pause) },
+        'another session holds a lock that the migration needs; all of it is tried again after a pause',
+      );
+      await sleep(pause);
+    }
+  }
+}
+
+async function applyPending(
+  client: pg.Client,
+  target: string,
+  logger: Logger,
+  patience: LockPatience,
+): Promise<string[]> {
+  await checkServer(client);
+  await checkRole(client, target, logger);
+  // Held until the connection ends; the others wait here and then find nothing to do.
+  await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
+  const query = async <Row>(text: string) => (await client.query(text)).rows as Row[];
+  const applied = (await readApplied({ query })) ?? [];
+  checkUnchanged(applied);
+  const newest = applied.at(-1)?.when ?? Number.NEGATIVE_INFINITY;
+  const pending = knownMigrations().filter(({ when }) => when > newest);
+  if (pending.length === 0) {
+    logger.info({ target }, 'the database is up to date');
+    return [];
+  }
+  const tags = pending.map(({ tag }) => tag);
+  logger.info({ target, migrations: tags }, `migrating the database: ${tags.join(', ')}`);
+  // Row-level security binds migrations as well: they work on all tenants' rows.
+  await client.query(`SET berth.tenant_id = '*'`);
+  await runPatiently(client, target, logger, patience);
+  logger.info({ target, migrations: tags }, 'the database is migrated');
+  return tags;
+}
+
+/**
+ * Brings the database to this program's schema, in one transaction; safe when several replicas do it at once.
+ * @returns the names of the migrations that were applied
+ * @throws StoreUnavailable (a retry may help), StoreContention (others kept a lock), NotMigrated (server too old)
+ */
+export async function migrate(
+  url: string,
+  logger: Logger,
+  patience: LockPatience = PATIENCE,
+): Promise<string[]> {
+  const target = describeTarget(url);
+  const client = new pg.Client(connectionConfig(url, TIMEOUT_MS));
+  // Reported by the statement in flight; without a listener it would end the process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await applyPending(client, target, logger, patience);
+  } catch (thrown) {
+    const error = translateError(thrown);
+    if (!(error instanceof StoreUnavailable)) throw error;
+    throw new StoreUnavailable(
+      `${target}: ${error.message.replace(/^failed to reach PostgreSQL: /, '')}; next: check that it runs and that DATABASE_URL is right`,
+      error.connection,
+    );
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/**
+ * Fails unless the database has every migration that this program knows (more is fine: a newer replica was here).
+ * @throws NotMigrated with the next step; StoreUnavailable
+ */
+export async function checkMigrated(database: Database): Promise<void> {
+  const wanted = knownMigrations().at(-1);
+  if (wanted === undefined) return;
+  const next = 'next: run `berth migrate` with the same DATABASE_URL';
+  const applied = await database.platform.read((reader) => readApplied(reader));
+  if (applied === null) throw new NotMigrated(`failed to use the database: it is empty; ${next}`);
+  checkUnchanged(applied);
+  const newest = applied.at(-1)?.when ?? Number.NEGATIVE_INFINITY;
+  if (newest < wanted.when) {
+    throw new NotMigrated(`failed to use the database: it lacks the migration ${wanted.tag}; ${next}`);
+  }
+}

@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import type { Logger } from '../../../domain/core/logger.ts';
+import { LOG_CHANNEL } from '../builds/build-logs.ts';
+import { WORK_CHANNEL } from '../deployments/deployment-write.ts';
+import { OUTBOX_CHANNEL } from '../tenancy/outbox.ts';
+import { connectionConfig, describeTarget } from './connection.ts';
+
+export interface NotificationOptions {
+  url: string;
+  logger: Logger;
+  /** Listeners that may have work: each once, however many hints came. */
+  onWork(listenerIds: ReadonlySet<string>): void;
+  /** There may be something in the outbox, beside what comes with work. */
+  onOutbox?(): void;
+  /** There is more of the logs of these revisions or log requests: each once. */
+  onLogs?(ids: ReadonlySet<string>): void;
+  /** Hints may have been missed (also called once at the start): look at everything. */
+  onRescan(): void;
+}
+
+export interface Notifications {
+  /** Resolves once LISTEN is armed for the first time. */
+  readonly armed: Promise<void>;
+  close(): Promise<void>;
+}
+
+const BACKOFF_BASE_MS = 100;
+const BACKOFF_CAP_MS = 10_000;
+const PROBE_INTERVAL_MS = 30_000;
+const PROBE_TIMEOUT_MS = 5_000;
+
+/** Collects ids and hands them on together, in the next turn of the event loop. */
+function coalesce(deliver: (ids: ReadonlySet<string>) => void): (id: string) => void {
+  let collected: Set<string> | null = null;
+  return (id) => {
+    if (collected === null) {
+      collected = new Set();
+      setImmediate(() => {
+        const ids = collected ?? new Set();
+        collected = null;
+        deliver(ids);
+      });
+    }
+    collected.add(id);
+  };
+}
+
+/** Ends when the connection is lost, does not answer a probe, or `signal` fires. */
+async function untilLost(client: pg.Client, signal: AbortSignal): Promise<void> {
+  const lost = new AbortController();
+  const stop = () => lost.abort();
+  client.once('error', stop);
+  client.once('end', stop);
+  signal.addEventListener('abort', stop, { once: true });
+  // It may have fired while the connection was being made.
+  if (signal.aborted) stop();
+  try {
+    while (!lost.signal.aborted) {
+      await sleep(PROBE_INTERVAL_MS, undefined, { signal: lost.signal, ref: false });
+      // A connection that was cut without a word looks idle: only an answer proves it.
+      await client.query('SELECT 1');
+    }
+  } catch {
+    // Lost, or told to stop: both end the wait.
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/**
+ * Listens for hints of work on a connection of its own, armed again with back-off after each loss.
+ * Only ever a hint that saves latency: whoever uses it must poll as well.
+ */
+export function listenForWork(options: NotificationOptions): Notifications {
+  const { url, logger } = options;
+  const target = describeTarget(url);
+  const closing = new AbortController();
+  const notice = coalesce(options.onWork);
+  const noticeLog = coalesce((ids) => options.onLogs?.(ids));
+  const { promise: armed, resolve: markArmed } = Promise.withResolvers<void>();
+
+  /** One connection's life. @returns whether it was armed at all */
+  const session = async (): Promise<boolean> => {
+    const client = new pg.Client(connectionConfig(url, PROBE_TIMEOUT_MS));
+    client.on('error', (error) =>
+      logger.debug({ target, err: error.message }, 'notification connection failed'),
+    );
+    client.on('notification', ({ channel, payload }) => {
+      if (channel === OUTBOX_CHANNEL) options.onOutbox?.();
+      else if (payload !== undefined) (channel === LOG_CHANNEL ? noticeLog : notice)(payload);
+    });
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${WORK_CHANNEL}; LISTEN ${OUTBOX_CHANNEL}; LISTEN ${LOG_CHANNEL}`);
+      markArmed();
+      options.onRescan();
+      await untilLost(client, closing.signal);
+      return true;
+    } catch (error) {
+      logger.warn({ target, err: String(error) }, 'failed to listen for notifications; polling goes on');
+      return false;
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    let failures = 0;
+    while (!closing.signal.aborted) {
+      failures = (await session()) ? 0 : failures + 1;
+      if (closing.signal.aborted) return;
+      if (failures === 0) logger.warn({ target }, 'lost the notification connection; arming it again');
+      const wait = Math.random() * Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** failures);
+      await sleep(wait, undefined, { signal: closing.signal, ref: false }).catch(() => undefined);
+    }
+  };
+  const running = run();
+
+  return {
+    armed,
+    async close() {
+      closing.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,7 @@
+/** All tables; drizzle-kit makes the migrations from this file (`npx drizzle-kit generate`). */
+export * from '../schema/deployments.ts';
+export * from '../schema/history.ts';
+export * from '../schema/listeners.ts';
+export * from '../schema/logs.ts';
+export * from '../schema/tags.ts';
+export * from '../schema/tenancy.ts';

@@ -1,0 +1,130 @@
+import { normalizedName } from '../../../domain/core/name.ts';
+import type { DeploymentType } from '../../../domain/deployment/source.ts';
+import type { DeploymentStatus } from '../../../domain/revision/states.ts';
+import type { Reader, Transaction } from '../core/database.ts';
+import { PolledJson } from '../core/polled-json.ts';
+import type { DeploymentRecord, Page } from '../core/records.ts';
+import {
+  DEPLOYMENT_COLUMNS,
+  type DeploymentRow,
+  type DeploymentTexts,
+  JSON_COLUMNS,
+  toDeploymentRecord,
+} from './deployment-row.ts';
+import { hasName, isNameLike, namePatterns } from './same-name.ts';
+import { REMOTE_RECONCILED, statusIs } from './status.ts';
+
+const JOINED = 'JOIN listeners l ON l.id = d.listener_id LEFT JOIN secret_sets s ON s.id = d.secrets_id';
+const FIND = `SELECT ${DEPLOYMENT_COLUMNS} FROM deployments d ${JOINED} WHERE d.id = $2 AND d.tenant_id = $1`;
+const LOCK = 'SELECT id FROM deployments WHERE id = $2 AND tenant_id = $1 FOR UPDATE';
+
+/** Those of some thousand deployments; with what hangs on the values, some tens of MiB. */
+const REMEMBERED_CHARACTERS = 2 ** 20;
+
+const polled = new PolledJson(JSON_COLUMNS, REMEMBERED_CHARACTERS);
+
+/** A row that is read over and over: what was JSON may be the value that an earlier reading had, and is frozen then. */
+export const polledRecord = (row: DeploymentTexts): DeploymentRecord =>
+  toDeploymentRecord(polled.parse(row) as DeploymentRow);
+
+/** The deployment; null when this tenant has none of this id. */
+export async function findDeployment(
+  reader: Reader,
+  tenantId: string,
+  deploymentId: string,
+): Promise<DeploymentRecord | null> {
+  const [row] = await reader.queryTexts<DeploymentTexts>(FIND, [tenantId, deploymentId]);
+  return row === undefined ? null : polledRecord(row);
+}
+
+/**
+ * As findDeployment, with the row locked until the transaction ends. Whoever changes a deployment or its revisions
+ * takes this lock first (of several deployments: in the order of their ids), so that no two wait for each other.
+ *
+ * Read in a statement of its own: one that has waited for a lock sees the row as it is then, but what is joined to it as it
+ * was when the statement began, and of secrets that were new none.
+ */
+export async function findDeploymentForUpdate(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+): Promise<DeploymentRecord | null> {
+  const locked = await transaction.query<{ id: string }>(LOCK, [tenantId, deploymentId]);
+  return locked.length === 0 ? null : await findDeployment(transaction, tenantId, deploymentId);
+}
+
+/** Filters of the list; absent ones do not filter. All must hold. */
+export interface DeploymentFilter {
+  /** Exact, in any of its spellings. */
+  name?: string;
+  /** Part of the name in any of its spellings, case as given; `%` and `_` mean themselves. */
+  nameContains?: string;
+  status?: DeploymentStatus;
+  remoteReconciled?: boolean;
+  /** Values of one key: any of them; of several keys: one of each. */
+  tagValueIds?: readonly string[];
+  imageVersion?: string;
+  deploymentType?: DeploymentType;
+  deploymentIds?: readonly string[];
+}
+
+/** A deployment matches when it carries, for each key among the wanted values, one of them; an unknown value matches none. */
+const tagged = (parameter: string) => `d.id IN (
+  SELECT t.deployment_id FROM deployment_tag_values t
+  WHERE t.tenant_id = $1 AND t.tag_value_id = ANY(${parameter}::uuid[])
+  GROUP BY t.deployment_id
+  HAVING count(DISTINCT t.tag_key_id) = (
+    SELECT count(DISTINCT coalesce(v.tag_key_id, wanted.id)) FROM unnest(${parameter}::uuid[]) AS wanted(id)
+    LEFT JOIN tag_values v ON v.id = wanted.id AND v.tenant_id = $1))`;
+
+/** The index of names is read for all spellings that are stored, and then for the rows that have them. */
+const spelled = (name: string) => `d.name = ANY(ARRAY(
+  SELECT s.name FROM deployments s WHERE s.tenant_id = $1 AND ${hasName('s.name', name)}))`;
+
+/** The list's SQL and parameters: a page of ids first, then their rows, so that skipped rows are never joined. */
+function listStatement(tenantId: string, filter: DeploymentFilter, page: Page) {
+  const values: unknown[] = [tenantId];
+  const conditions = ['d.tenant_id = $1'];
+  const where = (value: unknown, condition: (parameter: string) => string) => {
+    if (value === undefined) return;
+    values.push(value);
+    conditions.push(condition(`$${values.length}`));
+  };
+  const { name, nameContains } = filter;
+  where(name === undefined ? undefined : normalizedName(name), spelled);
+  where(nameContains === undefined ? undefined : namePatterns(nameContains), (patterns) =>
+    isNameLike('d.name', `${patterns}::text[]`),
+  );
+  where(filter.imageVersion, (version) => `d.image_version = ${version}`);
+  where(filter.deploymentType, (type) => `d.deployment_type = ${type}`);
+  where(filter.deploymentIds, (ids) => `d.id = ANY(${ids}::uuid[])`);
+  where(filter.tagValueIds, tagged);
+  if (filter.status !== undefined) conditions.push(statusIs(filter.status));
+  if (filter.remoteReconciled !== undefined) {
+    conditions.push(filter.remoteReconciled ? REMOTE_RECONCILED : `NOT ${REMOTE_RECONCILED}`);
+  }
+  // A literal limit: the planner must know how few rows are wanted. Of offsets there are too many for that.
+  values.push(page.offset);
+  const text = `
+    SELECT ${DEPLOYMENT_COLUMNS}
+    FROM (
+      SELECT d.id FROM deployments d
+      WHERE ${conditions.join(' AND ')}
+      ORDER BY d.id DESC LIMIT ${Math.trunc(page.limit)} OFFSET $${values.length}
+    ) AS page
+    JOIN deployments d ON d.id = page.id ${JOINED}
+    ORDER BY d.id DESC`;
+  return { text, values };
+}
+
+/** One page of a tenant's deployments, newest first, in one query. */
+export async function listDeployments(
+  reader: Reader,
+  tenantId: string,
+  filter: DeploymentFilter,
+  page: Page,
+): Promise<DeploymentRecord[]> {
+  const { text, values } = listStatement(tenantId, filter, page);
+  const rows = await reader.queryTexts<DeploymentTexts>(text, values);
+  return rows.map(polledRecord);
+}

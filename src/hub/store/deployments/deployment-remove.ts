@@ -1,0 +1,170 @@
+import { uuidv7 } from '../../../domain/core/id.ts';
+import type { Transaction } from '../core/database.ts';
+import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
+import { PURGED_ENVIRONMENTS } from '../listeners/listener-work-rows.ts';
+import { NEVER_HANDED_OUT } from '../listeners/requeue-work.ts';
+import { deleteUnusedTracingProject } from '../tenancy/tracing-projects.ts';
+import { requestDeletion } from './deployment-delete.ts';
+import { WORK_CHANNEL } from './deployment-write.ts';
+import { freeKeptHosts, KEEP_HOSTS, KEPT_AGAIN } from './host-reservations.ts';
+
+/** The other half of a deletion: the record goes, a tombstone stays. */
+
+const REMOVE = `
+WITH d AS (
+  DELETE FROM deployments WHERE id = $2 AND tenant_id = $1 AND delete_requested_at IS NOT NULL
+  RETURNING id, tenant_id, listener_id, name, app_name, namespace, generation, tracing_project_id, delete_tracing_project,
+    keep_workloads, keep_workloads AND $11::boolean AS stays
+), tombstone AS (
+  INSERT INTO tombstones (id, tenant_id, listener_id, name, app_name, namespace, generation, env_revisions, due, keep_workloads, kept_workloads)
+  SELECT id, tenant_id, listener_id, name, app_name, namespace, generation,
+    ARRAY(${PURGED_ENVIRONMENTS}),
+    $9::boolean, keep_workloads, stays
+  FROM d
+), cleaning AS (
+  INSERT INTO repository_cleanings (deployment_id, tenant_id, app_name, whole)
+  SELECT id, tenant_id, app_name, true FROM d WHERE NOT stays
+  ON CONFLICT (deployment_id) DO UPDATE SET whole = true, attempts = repository_cleanings.attempts + 1, next_attempt_at = now()
+), kept AS (${KEEP_HOSTS}
+  WHERE d.stays ${KEPT_AGAIN} RETURNING host
+), event AS (
+  INSERT INTO events (id, tenant_id, deployment_id, actor_kind, actor_id, actor_name, reason, message, details)
+  SELECT $3::uuid, tenant_id, id, $4::text, $5::uuid, $6::text, $7::text,
+    format(CASE WHEN stays THEN $10::text ELSE $8::text END, name),
+    '{"from": "AWAITING_DELETE", "to": null}' || coalesce((SELECT jsonb_build_object('kept_hosts', jsonb_agg(host)) FROM kept HAVING count(*) > 0), '{}')
+  FROM d
+)
+SELECT tracing_project_id, delete_tracing_project,
+  CASE WHEN $9::boolean THEN pg_notify('${WORK_CHANNEL}', listener_id::text) END
+FROM d`;
+
+/** Why a record goes. */
+interface Ending {
+  readonly reason: 'Deleted' | 'Forgotten';
+  /** `%s` is the name. */
+  readonly message: string;
+  /** Something may be left in the cluster: purge work for its listener, should it come back. */
+  readonly due: boolean;
+  /** Something may have run, which stays if that was asked for. */
+  readonly ran: boolean;
+}
+
+const CLEAN: Ending = {
+  reason: 'Deleted',
+  message: 'Nothing of %s is left in the cluster.',
+  due: false,
+  ran: true,
+};
+/** Instead of CLEAN, for what left with keep_workloads. */
+const LEFT =
+  '%s has left Berth: what it ran goes on in the cluster. No other tenant gets the hosts that are still routed there until a deletion with force frees them.';
+const NEVER_THERE: Ending = {
+  reason: 'Deleted',
+  message: '%s is gone: it was never handed to its cluster.',
+  due: false,
+  ran: false,
+};
+const FORGOTTEN: Ending = {
+  reason: 'Forgotten',
+  message:
+    '%s was forgotten without a look at its cluster; what is left there goes when its listener comes back.',
+  due: true,
+  ran: true,
+};
+
+async function remove(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+  actor: Actor,
+  { reason, message, due, ran }: Ending,
+): Promise<boolean> {
+  const { actorKind, actorId, actorName } = actorColumns(actor);
+  const [removed] = await transaction.query<{ tracing_project_id: string; delete_tracing_project: boolean }>(
+    REMOVE,
+    [tenantId, deploymentId, uuidv7(), actorKind, actorId, actorName, reason, message, due, LEFT, ran],
+  );
+  if (removed === undefined) return false;
+  if (removed.delete_tracing_project) {
+    await deleteUnusedTracingProject(transaction, tenantId, removed.tracing_project_id, actor);
+  }
+  return true;
+}
+
+/**
+ * Removes the record of a deployment whose cluster is clean: leaves a tombstone and its events. Revisions and secrets
+ * go with it, the tracing project if that was asked for and no other deployment uses it.
+ * @returns false when there was no such record with deletion asked for
+ */
+export function removeRecord(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+  actor: Actor,
+): Promise<boolean> {
+  return remove(transaction, tenantId, deploymentId, actor, CLEAN);
+}
+
+/** A hand-out that is under way has the row, and is waited for by leaving it alone. */
+const NEVER_SEEN = `
+SELECT d.id, d.tenant_id AS "tenantId" FROM deployments d
+WHERE d.delete_requested_at IS NOT NULL AND coalesce(d.purge_after <= now(), true) AND d.acknowledged_generation = 0
+  AND ${NEVER_HANDED_OUT} AND d.attempts = 0
+ORDER BY d.id LIMIT 50 FOR UPDATE SKIP LOCKED`;
+
+/**
+ * Ends the deletions of deployments that were never handed out, their grace over: a listener that never comes cannot say that
+ * they are gone. Should something of one be found after all, its tombstone is purge work. Platform scope.
+ * @returns how many
+ */
+export async function removeNeverHandedOut(transaction: Transaction): Promise<number> {
+  const rows = await transaction.query<{ id: string; tenantId: string }>(NEVER_SEEN);
+  for (const { id, tenantId } of rows)
+    await remove(transaction, tenantId, id, { kind: 'system' }, NEVER_THERE);
+  return rows.length;
+}
+
+/**
+ * Removes the record of a deployment whatever its cluster says: for one that does not exist any more. A running grace is
+ * skipped. The tombstone is purge work, so that a listener that comes back after all cleans up. Of one that has left with
+ * keep_workloads the hosts and images that it kept are all there is to forget.
+ * @returns false when this tenant has none of this id
+ */
+export async function forgetDeployment(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+  request: { deleteTracingProject: boolean; actor: Actor },
+): Promise<boolean> {
+  const outcome = await requestDeletion(transaction, tenantId, deploymentId, request);
+  if (outcome === 'missing') return forgetKept(transaction, tenantId, deploymentId, request.actor);
+  return remove(transaction, tenantId, deploymentId, request.actor, FORGOTTEN);
+}
+
+/** Its images go from the platform's registry: nobody may pull them any more. What runs stays, whoever comes back. */
+const FORGET_KEPT = `
+WITH t AS (
+  UPDATE tombstones SET kept_workloads = false, purged_at = now()
+  WHERE tenant_id = $1 AND id = $2 AND kept_workloads RETURNING id, tenant_id, app_name
+), cleaning AS (
+  INSERT INTO repository_cleanings (deployment_id, tenant_id, app_name, whole) SELECT id, tenant_id, app_name, true FROM t
+  ON CONFLICT (deployment_id) DO UPDATE SET whole = true, attempts = repository_cleanings.attempts + 1, next_attempt_at = now()
+)
+SELECT id FROM t`;
+
+async function forgetKept(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+  actor: Actor,
+): Promise<boolean> {
+  const left = await transaction.query(FORGET_KEPT, [tenantId, deploymentId]);
+  const hosts = await freeKeptHosts(transaction, tenantId, deploymentId);
+  if (left.length === 0 && hosts.length === 0) return false;
+  const freed = hosts.length === 0 ? '' : ` Hosts that are free for others: ${hosts.join(', ')}.`;
+  const message = `What was kept when it left Berth is given up, its images in the platform's registry too.${freed}`;
+  await appendEvents(transaction, [
+    { tenantId, deploymentId, actor, reason: 'Forgotten', message, details: { freed_hosts: hosts } },
+  ]);
+  return true;
+}

@@ -1,0 +1,189 @@
+import { uuidv7At } from '../../../domain/core/id.ts';
+import {
+  DEPLOYMENT_STATUSES,
+  type DeploymentStatus,
+  type ListenerStatus,
+} from '../../../domain/revision/states.ts';
+import { lookDue } from '../builds/branch-watch.ts';
+import type { Reader } from '../core/database.ts';
+import { DEPLOYMENT_STATUS } from './status.ts';
+
+/** What all tenants have together, in numbers: for metrics. Three statements, each a look at one table. */
+
+/** Things that wait, and how long the one has that waits longest, in seconds; 0: none waits. */
+export interface Waiting {
+  readonly count: number;
+  readonly oldestSeconds: number;
+}
+
+/** A listener of the platform. */
+export interface ListenerPulse {
+  readonly id: string;
+  /** Since it was last heard of, in seconds; null: never. */
+  readonly silentSeconds: number | null;
+  /** Until its cluster counts as not observed, in seconds; below 0: since then; null: it never held the lease. */
+  readonly leaseSeconds: number | null;
+}
+
+/** Whose listeners are. */
+export const LISTENER_OWNERS = ['platform', 'tenant'] as const;
+export type ListenerOwner = (typeof LISTENER_OWNERS)[number];
+
+export interface ListenerCount {
+  readonly owner: ListenerOwner;
+  readonly status: ListenerStatus;
+  readonly count: number;
+}
+
+/** By how it ended. */
+export interface RolledCount {
+  readonly deployed: number;
+  readonly failed: number;
+}
+
+/** Of the revisions of the last hour that have come to their end, the newest of each deployment. */
+export interface Rolled {
+  readonly deployments: RolledCount;
+  /** A tenant with one that failed has failed. */
+  readonly tenants: RolledCount;
+}
+
+export interface Fleet {
+  readonly deployments: Readonly<Record<DeploymentStatus, number>>;
+  /** Wanted generations that no listener has applied yet and that may be handed out now, by whose listener is to. */
+  readonly due: Readonly<Record<ListenerOwner, Waiting>>;
+  /** How rollouts end at present, however often each deployment tries. */
+  readonly rolled: Rolled;
+  /** The cluster does not run yet what is wanted, as far as was seen. */
+  readonly unreconciled: number;
+  /** Branches whose look is due. */
+  readonly branches: Waiting;
+  readonly listeners: readonly ListenerCount[];
+  /** At most MOST_LISTENERS, those first whose lease ran out longest ago or will soonest. */
+  readonly pulses: readonly ListenerPulse[];
+}
+
+const MOST_LISTENERS = 50;
+
+const DUE = 'd.generation > d.acknowledged_generation AND d.next_attempt_at <= now()';
+const POLL_DUE = lookDue('$1');
+const OWNER = `CASE WHEN l.tenant_id IS NULL THEN 'platform' ELSE 'tenant' END`;
+const age = (column: string, condition: string) =>
+  `coalesce(extract(epoch FROM now() - min(${column}) FILTER (WHERE ${condition})), 0)::float8`;
+
+/** One pass over the table: per status and owner a row, for they are few. */
+const DEPLOYMENTS = `
+SELECT ${DEPLOYMENT_STATUS} AS status, ${OWNER} AS owner, count(*)::int AS count,
+  count(*) FILTER (WHERE ${DUE})::int AS due, ${age('d.next_attempt_at', DUE)} AS "dueSeconds",
+  count(*) FILTER (WHERE d.observed_generation IS DISTINCT FROM d.generation)::int AS unreconciled,
+  count(*) FILTER (WHERE ${POLL_DUE})::int AS polls, ${age('d.next_poll_at', POLL_DUE)} AS "pollSeconds"
+FROM deployments d JOIN listeners l ON l.id = d.listener_id GROUP BY 1, 2`;
+
+interface StatusRow {
+  status: DeploymentStatus;
+  owner: ListenerOwner;
+  count: number;
+  due: number;
+  dueSeconds: number;
+  unreconciled: number;
+  polls: number;
+  pollSeconds: number;
+}
+
+const LISTENERS = `
+SELECT l.id, ${OWNER} AS owner,
+  CASE WHEN NOT l.ever_seen THEN 'NEVER_SEEN' WHEN NOT coalesce(l.lease_expires_at > now(), false) THEN 'LOST'
+    WHEN NOT l.cluster_reachable THEN 'CLUSTER_UNREACHABLE' ELSE 'CONNECTED' END AS status,
+  extract(epoch FROM now() - l.last_seen_at)::float8 AS "silentSeconds",
+  -- One that was given up ran out then.
+  extract(epoch FROM coalesce(l.lease_expires_at, l.last_seen_at) - now())::float8 AS "leaseSeconds"
+FROM listeners l ORDER BY "leaseSeconds", l.id`;
+
+/** The ids of revisions are in the order of time: a range of the primary key. */
+const ROLLED = `
+WITH ended AS (
+  SELECT DISTINCT ON (r.deployment_id) r.tenant_id, r.status = 'DEPLOY_FAILED' AS failed FROM revisions r
+  WHERE r.id >= $1 AND r.status IN ('DEPLOYED', 'DEPLOY_FAILED') ORDER BY r.deployment_id, r.number DESC)
+SELECT count(*)::int AS deployments, count(*) FILTER (WHERE failed)::int AS "failedDeployments",
+  count(DISTINCT tenant_id)::int AS tenants, count(DISTINCT tenant_id) FILTER (WHERE failed)::int AS "failedTenants"
+FROM ended`;
+
+const ROLLED_MS = 3_600_000;
+
+interface RolledRow {
+  deployments: number;
+  failedDeployments: number;
+  tenants: number;
+  failedTenants: number;
+}
+
+async function readRolled(reader: Reader): Promise<Rolled> {
+  const [row] = await reader.query<RolledRow>(ROLLED, [uuidv7At(Date.now() - ROLLED_MS)]);
+  const { deployments = 0, failedDeployments = 0, tenants = 0, failedTenants = 0 } = row ?? {};
+  return {
+    deployments: { deployed: deployments - failedDeployments, failed: failedDeployments },
+    tenants: { deployed: tenants - failedTenants, failed: failedTenants },
+  };
+}
+
+interface ListenerRow extends ListenerPulse {
+  readonly owner: ListenerCount['owner'];
+  readonly status: ListenerStatus;
+}
+
+function counted(rows: readonly ListenerRow[]): ListenerCount[] {
+  const groups = Map.groupBy(rows, ({ owner, status }) => `${owner} ${status}`);
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    return first === undefined ? [] : [{ owner: first.owner, status: first.status, count: group.length }];
+  });
+}
+
+type Measure = (row: StatusRow) => number;
+const sum = (rows: readonly StatusRow[], value: Measure) =>
+  rows.reduce((total, row) => total + value(row), 0);
+const waiting = (rows: readonly StatusRow[], count: Measure, age: Measure): Waiting => ({
+  count: sum(rows, count),
+  oldestSeconds: Math.max(0, ...rows.map(age)),
+});
+
+/**
+ * Reads it. Platform scope.
+ * @param soonOnly branches are looked at only where a push was not sure: no other waits
+ */
+export async function readFleet(
+  reader: Reader,
+  { soonOnly = false }: { readonly soonOnly?: boolean } = {},
+): Promise<Fleet> {
+  const rows = await reader.query<StatusRow>(DEPLOYMENTS, [soonOnly]);
+  const listeners = await reader.query<ListenerRow>(LISTENERS);
+  const due = (owner: ListenerOwner) =>
+    waiting(
+      rows.filter((row) => row.owner === owner),
+      ({ due: count }) => count,
+      ({ dueSeconds }) => dueSeconds,
+    );
+  const count = (status: DeploymentStatus) =>
+    sum(
+      rows.filter((row) => row.status === status),
+      (row) => row.count,
+    );
+  return {
+    deployments: Object.fromEntries(
+      DEPLOYMENT_STATUSES.map((status) => [status, count(status)]),
+    ) as Fleet['deployments'],
+    due: { platform: due('platform'), tenant: due('tenant') },
+    rolled: await readRolled(reader),
+    unreconciled: sum(rows, ({ unreconciled }) => unreconciled),
+    branches: waiting(
+      rows,
+      ({ polls }) => polls,
+      ({ pollSeconds }) => pollSeconds,
+    ),
+    listeners: counted(listeners),
+    pulses: listeners
+      .filter(({ owner }) => owner === 'platform')
+      .slice(0, MOST_LISTENERS)
+      .map(({ id, silentSeconds, leaseSeconds }) => ({ id, silentSeconds, leaseSeconds })),
+  };
+}

@@ -1,0 +1,82 @@
+import { normalizedName, partSpellingsOf, SPACE_CHARACTERS } from '../../../domain/core/name.ts';
+import type { Reader } from '../core/database.ts';
+import { sql } from '../core/drizzle.ts';
+import { UniqueViolation } from '../core/errors.ts';
+
+/** The one form of a stored name but for the spaces around it, as normalizedName computes it. */
+const composed = (column: string) =>
+  `translate(normalize(${column}), '${SPACE_CHARACTERS}', '${' '.repeat(SPACE_CHARACTERS.length)}')`;
+
+/** ASCII without spaces around it is in its one form as it stands: PostgreSQL computes the form of thousands slowly. */
+const isPlain = (column: string) =>
+  `octet_length(${column}) = length(${column}) AND ${column} = btrim(${column})`;
+
+/**
+ * SQL: whether a stored name is this one, in any spelling. Names were once stored as they were sent.
+ * @param name SQL of the wanted name, in its one form
+ */
+export const hasName = (column: string, name: string) =>
+  `(${column} = ${name}
+    OR CASE WHEN ${isPlain(column)} THEN false ELSE btrim(${composed(column)}) = ${name} END)`;
+
+/** Patterns of LIKE for a part of a name; `%` and `_` mean themselves. */
+export function namePatterns(part: string): string[] {
+  return partSpellingsOf(part).map((spelling) => `%${spelling.replace(/[\\%_]/g, '\\$&')}%`);
+}
+
+/**
+ * SQL: whether a stored name matches one of these patterns, as it stands or in its one form.
+ * @param patterns SQL of what namePatterns gives
+ */
+export const isNameLike = (column: string, patterns: string) =>
+  `(${column} LIKE ANY(${patterns})
+    OR CASE WHEN ${isPlain(column)} THEN false ELSE ${composed(column)} LIKE ANY(${patterns}) END)`;
+
+/** hasName as a condition of drizzle. @param column with its table, as it stands in the statement */
+export const named = (column: string, name: string) =>
+  sql`EXISTS (SELECT FROM (SELECT ${normalizedName(name)}::text AS name) AS wanted
+    WHERE ${sql.raw(hasName(column, 'wanted.name'))})`;
+
+/** isNameLike as a condition of drizzle, for a part of a name. */
+export const namedLike = (column: string, part: string) =>
+  sql`EXISTS (SELECT FROM (SELECT ${sql.param(namePatterns(part))}::text[] AS patterns) AS wanted
+    WHERE ${sql.raw(isNameLike(column, 'wanted.patterns'))})`;
+
+const find = (table: string, column: string, scope: string | null) =>
+  `SELECT id, ${column} AS name FROM ${table}
+   WHERE ${hasName(column, '$1')}${scope === null ? '' : ` AND ${scope} = $2`} ORDER BY id`;
+
+/** By the unique index: rows whose name is the same in one form. These tables are small for each owner. */
+const FIND = {
+  tenants_name: find('tenants', 'name', null),
+  listeners_compute_id: find('listeners', 'compute_id', 'tenant_id'),
+  integrations_name: find('integrations', 'name', 'tenant_id'),
+  tag_keys_key: find('tag_keys', 'key', 'tenant_id'),
+  tag_values_value: find('tag_values', 'value', 'tag_key_id'),
+} as const;
+
+export type NameIndex = keyof typeof FIND;
+
+/** Rows whose name has the same one form as this name, oldest first. @param owner the scope of the index */
+export function findSameName(
+  reader: Reader,
+  index: NameIndex,
+  owner: string | null,
+  name: string,
+): Promise<{ id: string; name: string }[]> {
+  return reader.query(FIND[index], [normalizedName(name), ...(owner === null ? [] : [owner])]);
+}
+
+/**
+ * Refuses a name that another row has in another spelling; the unique index compares names as they are stored.
+ * @param ownId the row that gets the name; absent: a new one
+ * @throws UniqueViolation of this index
+ */
+export async function refuseSameName(
+  reader: Reader,
+  index: NameIndex,
+  { owner, name, ownId }: { owner: string | null; name: string; ownId?: string },
+): Promise<void> {
+  const others = await findSameName(reader, index, owner, name);
+  if (others.some(({ id }) => id !== ownId)) throw new UniqueViolation(index);
+}

@@ -1,0 +1,280 @@
+import type { Reason } from '../../../domain/conditions/conditions.ts';
+import { UUID_PATTERN } from '../../../domain/core/id.ts';
+import { MAX_GENERATION } from '../../../domain/deployment/generation.ts';
+import type { Transaction } from '../core/database.ts';
+import { appendEvents } from '../core/events.ts';
+import { noteLooked } from './listener-loss.ts';
+import { MARK_DUE, SETTLED } from './requeue-work.ts';
+
+/** One custom resource as it stands in the cluster. */
+export interface InventoryEntry {
+  /** As the custom resource says; any text. */
+  deploymentId: string;
+  name: string;
+  namespace: string;
+  /** False: it was deleted. */
+  present: boolean;
+  generation: number;
+  specHash: string;
+  /** Somebody else than a listener wrote it last. */
+  edited: boolean;
+}
+
+export interface Inventory {
+  /** These are all. */
+  complete: boolean;
+  /** All of these namespaces; of others nothing is said. null: of the whole cluster. */
+  namespaces: readonly string[] | null;
+  entries: readonly InventoryEntry[];
+}
+
+export interface InventoryResult {
+  /** Deployments and leftovers that became work. */
+  due: number;
+  /** Ids that belong to no deployment and no tombstone of this listener, in this place. */
+  unknown: string[];
+}
+
+const ENTRY = `jsonb_to_recordset($2::jsonb) AS e(id uuid, name text, namespace text, present boolean,
+  generation bigint, spec_hash text, edited boolean)`;
+const SAME_PLACE = (alias: string) =>
+  `${alias}.id = e.id AND ${alias}.app_name = e.name AND ${alias}.namespace = e.namespace`;
+
+const KNOWN = `
+SELECT d.id FROM deployments d JOIN ${ENTRY} ON ${SAME_PLACE('d')} WHERE d.listener_id = $1
+UNION ALL
+SELECT t.id FROM tombstones t JOIN ${ENTRY} ON ${SAME_PLACE('t')} WHERE t.listener_id = $1`;
+
+/** Within the grace of its deletion, suspended as reported. */
+const SUSPENDED =
+  'd.purge_after > now() AND d.next_attempt_at > now() AND d.attempts = 0 AND NOT d.handed_out';
+const RETURNING = 'd.id, d.tenant_id';
+
+/**
+ * A listener once applied a later generation than the record has: the hub was restored from a backup. What it says
+ * now is a change of what the cluster runs, so it must count as later.
+ */
+const CATCH_UP = `
+UPDATE deployments d SET generation = e.generation + 1, next_attempt_at = now(), attempts = 0
+FROM ${ENTRY}
+WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND (d.delete_requested_at IS NULL OR d.purge_after > now())
+  AND e.present AND NOT e.edited AND e.generation > d.generation AND e.generation < ${MAX_GENERATION}
+RETURNING ${RETURNING}`;
+
+/** What is work keeps its back-off. */
+const EDITED = `
+UPDATE deployments d SET ${MARK_DUE}
+FROM ${ENTRY}
+WHERE d.listener_id = $1 AND ${SAME_PLACE('d')} AND (${SETTLED} OR ${SUSPENDED})
+  AND e.present AND e.spec_hash IS DISTINCT FROM d.spec_hash
+RETURNING ${RETURNING}`;
+
+/** What was seen of it is true no more. */
+const MARK_MISSING = `${MARK_DUE}, data_ready = false, url = NULL,
+  conditions = coalesce((SELECT jsonb_agg(c || jsonb_build_object('status', 'Unknown', 'reason', 'Reconciling',
+    'message', 'The custom resource is missing in the cluster; it is applied again.',
+    'lastTransitionTime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))
+    FROM jsonb_array_elements(d.conditions) AS c), '[]')`;
+
+/** SQL: the condition `c` is a note of the hub's own: why the item is not done. It speaks of no generation of the resource. */
+const IS_NOTE = `(c ->> 'type' = 'Ready' AND NOT c ? 'observedGeneration')`;
+/**
+ * The same of what is work already, which keeps its back-off and what is noted of it. Written once. What is being removed
+ * is not among them: nothing of before is shown of it.
+ */
+const MARK_UNSEEN = `data_ready = false, url = NULL,
+  conditions = coalesce((SELECT jsonb_agg(CASE WHEN ${IS_NOTE} THEN c ELSE c || jsonb_build_object('status', 'Unknown',
+    'reason', 'Reconciling', 'message', 'The custom resource is missing in the cluster.',
+    'lastTransitionTime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) END)
+    FROM jsonb_array_elements(d.conditions) AS c), '[]')`;
+const IS_UNSEEN = `NOT (${SETTLED}) AND (d.delete_requested_at IS NULL OR d.purge_after > now())
+  AND EXISTS (SELECT FROM jsonb_array_elements(d.conditions) AS c WHERE NOT ${IS_NOTE} AND c ->> 'status' <> 'Unknown')`;
+
+/** What the status was, and is. */
+const RETURNING_STATUS = `${RETURNING}, o.recorded_status AS from_status, d.recorded_status AS to_status`;
+
+const DELETED = `
+UPDATE deployments d SET ${MARK_MISSING}
+FROM ${ENTRY}, deployments o
+WHERE o.id = d.id AND d.listener_id = $1 AND ${SAME_PLACE('d')} AND ${SETTLED} AND NOT e.present
+RETURNING ${RETURNING_STATUS}`;
+
+const MISSING = `
+UPDATE deployments d SET ${MARK_MISSING}
+FROM deployments o
+WHERE o.id = d.id AND d.listener_id = $1 AND ${SETTLED} AND ($3::text[] IS NULL OR d.namespace = ANY($3))
+  AND NOT EXISTS (SELECT 1 FROM ${ENTRY} WHERE ${SAME_PLACE('d')} AND e.present)
+RETURNING ${RETURNING_STATUS}`;
+
+const UNSEEN_DELETED = `
+UPDATE deployments d SET ${MARK_UNSEEN}
+FROM ${ENTRY}, deployments o
+WHERE o.id = d.id AND d.listener_id = $1 AND ${SAME_PLACE('d')} AND ${IS_UNSEEN} AND NOT e.present
+RETURNING ${RETURNING_STATUS}`;
+
+const UNSEEN_MISSING = `
+UPDATE deployments d SET ${MARK_UNSEEN}
+FROM deployments o
+WHERE o.id = d.id AND d.listener_id = $1 AND ${IS_UNSEEN} AND ($3::text[] IS NULL OR d.namespace = ANY($3))
+  AND NOT EXISTS (SELECT 1 FROM ${ENTRY} WHERE ${SAME_PLACE('d')} AND e.present)
+RETURNING ${RETURNING_STATUS}`;
+
+const LEFTOVER = `
+UPDATE tombstones t SET due = true, next_attempt_at = now(), attempts = 0, look_again_at = now()
+FROM ${ENTRY}
+WHERE t.listener_id = $1 AND ${SAME_PLACE('t')} AND e.present AND NOT t.due
+RETURNING t.id, t.tenant_id`;
+
+/**
+ * A second look at each deletion, with the first complete inventory a minute after its end: a POST of one that was replaced
+ * meanwhile, or died, may have been under way until then, and what has no custom resource is in no inventory. However late
+ * that inventory comes. Of many, ten a second: a look is ten reads, and nobody waits for it.
+ */
+const SECOND_LOOK = `
+WITH again AS (
+  SELECT id, row_number() OVER (ORDER BY look_again_at, id) - 1 AS place FROM tombstones
+  WHERE listener_id = $1 AND NOT due AND NOT keep_workloads AND ($2::text[] IS NULL OR namespace = ANY($2))
+    AND look_again_at <= now()
+)
+UPDATE tombstones t SET due = true, next_attempt_at = now() + again.place * interval '100 milliseconds', attempts = 0,
+  look_again_at = NULL
+FROM again WHERE t.id = again.id AND NOT t.due AND t.look_again_at <= now()
+RETURNING t.id, t.tenant_id`;
+
+const TOLD: Readonly<Record<string, { reason: Reason; message: string }>> = {
+  edited: {
+    reason: 'ObjectCorrected',
+    message:
+      'The custom resource differs from what is wanted, or lacks its environment or the credentials of its build; it is put right.',
+  },
+  missing: {
+    reason: 'ObjectRecreated',
+    message: 'The custom resource is missing in the cluster; it is applied again.',
+  },
+  unseen: { reason: 'Reconciling', message: 'The custom resource is missing in the cluster.' },
+};
+
+interface MarkedRow {
+  id: string;
+  tenant_id: string;
+  from_status?: string;
+  to_status?: string;
+}
+
+async function tell(
+  transaction: Transaction,
+  listenerId: string,
+  what: 'edited' | 'missing' | 'unseen',
+  rows: readonly MarkedRow[],
+): Promise<void> {
+  const told = TOLD[what];
+  if (told === undefined) return;
+  await appendEvents(
+    transaction,
+    rows.map(({ id: deploymentId, tenant_id: tenantId, from_status: from, to_status: to }) => ({
+      tenantId,
+      deploymentId,
+      actor: { kind: 'listener', id: listenerId },
+      ...told,
+      details: from === to ? {} : { from, to },
+    })),
+  );
+}
+
+/** Most unknown ids that are kept of a listener. */
+const MAX_UNKNOWN = 1000;
+/** Of so many new ones an event each; how many more there are is one of its own: whoever runs a listener writes their ids. */
+const MAX_TOLD = 20;
+
+const UNKNOWN_BEFORE =
+  'SELECT tenant_id, compute_id, unknown_resources AS ids FROM listeners WHERE id = $1 FOR NO KEY UPDATE';
+const NOTE_UNKNOWN = 'UPDATE listeners SET unknown_resources = $2::jsonb WHERE id = $1';
+
+/** Keeps which ids are unknown, and tells of new ones. */
+async function noteUnknown(
+  transaction: Transaction,
+  listenerId: string,
+  complete: boolean,
+  unknown: readonly string[],
+): Promise<void> {
+  if (!complete && unknown.length === 0) return;
+  const [row] = await transaction.query<{ tenant_id: string | null; compute_id: string; ids: string[] }>(
+    UNKNOWN_BEFORE,
+    [listenerId],
+  );
+  if (row === undefined) return;
+  const before = new Set(row.ids);
+  const kept = [...new Set([...(complete ? [] : row.ids), ...unknown])].toSorted().slice(0, MAX_UNKNOWN);
+  const added = kept.filter((id) => !before.has(id));
+  if (added.length === 0 && kept.length === before.size) return;
+  await transaction.query(NOTE_UNKNOWN, [listenerId, JSON.stringify(kept)]);
+  const { tenant_id: tenantId, compute_id: name } = row;
+  const event = (what: string, details: Record<string, unknown>) => ({
+    tenantId,
+    listenerId,
+    actor: { kind: 'listener', id: listenerId, name } as const,
+    reason: 'UnknownResource' as const,
+    message: `The cluster of listener ${name} holds ${what}`,
+    details,
+  });
+  const more = added.length - MAX_TOLD;
+  await appendEvents(transaction, [
+    ...added.slice(0, MAX_TOLD).map((id) =>
+      event(`a ManagedDeployment of the id ${id}, which the hub does not know; it is left alone.`, {
+        deployment_id: id,
+      }),
+    ),
+    ...(more > 0
+      ? [event(`${more} more ManagedDeployments that the hub does not know; they are left alone.`, { more })]
+      : []),
+  ]);
+}
+
+/**
+ * Holds what a listener found in its cluster against what is wanted, and marks differences as work: an edited or
+ * missing custom resource, and one of a deployment that is gone. The caller has checked the epoch.
+ */
+export async function takeInventory(
+  transaction: Transaction,
+  listenerId: string,
+  { complete, namespaces, entries }: Inventory,
+): Promise<InventoryResult> {
+  const identified = entries.filter(({ deploymentId }) => UUID_PATTERN.test(deploymentId));
+  const rows = identified.map(
+    ({ deploymentId: id, name, namespace, present, generation, specHash, edited }) => ({
+      id,
+      name,
+      namespace,
+      present,
+      generation,
+      spec_hash: specHash,
+      edited,
+    }),
+  );
+  // Before any deployment is locked: it locks them all, in their order.
+  if (complete) await noteLooked(transaction, listenerId);
+  const values = [listenerId, JSON.stringify(rows)];
+  const known = new Set((await transaction.query<{ id: string }>(KNOWN, values)).map(({ id }) => id));
+  const restored = await transaction.query<MarkedRow>(CATCH_UP, values);
+  const edited = await transaction.query<MarkedRow>(EDITED, values);
+  const missing = complete
+    ? await transaction.query<MarkedRow>(MISSING, [...values, namespaces])
+    : await transaction.query<MarkedRow>(DELETED, values);
+  // After these: what they have marked is not marked again.
+  const unseen = complete
+    ? await transaction.query<MarkedRow>(UNSEEN_MISSING, [...values, namespaces])
+    : await transaction.query<MarkedRow>(UNSEEN_DELETED, values);
+  const leftover = await transaction.query<MarkedRow>(LEFTOVER, values);
+  const again = complete ? await transaction.query<MarkedRow>(SECOND_LOOK, [listenerId, namespaces]) : [];
+  await tell(transaction, listenerId, 'edited', edited);
+  await tell(transaction, listenerId, 'missing', missing);
+  const changed = unseen.filter(({ from_status: from, to_status: to }) => from !== to);
+  await tell(transaction, listenerId, 'unseen', changed);
+  const unknown = entries.filter(
+    ({ deploymentId, present }) => present && !known.has(deploymentId.toLowerCase()),
+  );
+  const ids = [...new Set(unknown.map(({ deploymentId }) => deploymentId))];
+  await noteUnknown(transaction, listenerId, complete, ids);
+  const marked = [restored, edited, missing, leftover, again];
+  return { due: marked.reduce((sum, { length }) => sum + length, 0), unknown: ids };
+}

@@ -1,0 +1,38 @@
+import type { Reader } from '../core/database.ts';
+import type { LeaseTimes } from './listener-lease.ts';
+
+/** The lease of a listener as it stands. */
+export interface StoredLease {
+  readonly epoch: number;
+  /** null: given up, or never taken. */
+  readonly holder: string | null;
+  /** The holder was heard of within its time. */
+  readonly held: boolean;
+  readonly namespaces: readonly string[];
+  /** Where its deployments are, but for the namespaces of tenants. */
+  readonly used: readonly { readonly namespace: string; readonly deployments: number }[];
+  /** As reported; null: none yet. */
+  readonly rendering: unknown;
+  /** The cluster that the listener is for; null: the next one to tell. */
+  readonly clusterId: string | null;
+}
+
+const READ = `
+SELECT lease_epoch::float8 AS epoch, lease_holder AS holder, compute_config -> 'k8s_namespaces' AS namespaces, rendering,
+  cluster_id AS "clusterId",
+  coalesce((SELECT jsonb_agg(u ORDER BY u.namespace) FROM (
+    SELECT namespace, count(*)::int AS deployments FROM deployments
+    WHERE listener_id = $1 AND namespace <> 'berth-' || tenant_id GROUP BY namespace ORDER BY namespace LIMIT 1000) AS u),
+    '[]') AS used,
+  lease_holder IS NOT NULL AND coalesce(last_seen_at > now() - make_interval(secs => $2::float8), false) AS held
+FROM listeners WHERE id = $1`;
+
+/** Reads the lease without touching it; null when the scope sees no listener of this id. */
+export async function readLease(
+  reader: Reader,
+  listenerId: string,
+  { heldSeconds }: Pick<LeaseTimes, 'heldSeconds'>,
+): Promise<StoredLease | null> {
+  const [row] = await reader.query<StoredLease>(READ, [listenerId, heldSeconds]);
+  return row ?? null;
+}

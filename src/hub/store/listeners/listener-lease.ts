@@ -1,0 +1,191 @@
+import { isAnotherCluster, keptClusterId } from '../../../domain/deployment/cluster-id.ts';
+import { FALLBACK_NAMESPACE } from '../../../domain/deployment/deployment.ts';
+import type { Reader, Transaction } from '../core/database.ts';
+import { StoreError } from '../core/errors.ts';
+import { tellReachability } from './listener-loss.ts';
+
+/** A call carries an epoch that is no longer the current one: another process holds the lease, or did. */
+export class StaleEpoch extends StoreError {
+  constructor(epoch: number, current: number) {
+    super(`failed to act as listener: epoch ${epoch} is not the current one, ${current}`, {
+      retryable: false,
+    });
+  }
+}
+
+/** Another process holds the lease. `retryable`: it may end. */
+export class LeaseHeld extends StoreError {
+  constructor(holder: string) {
+    super(`failed to take the lease: ${holder} holds it`, { retryable: true });
+  }
+}
+
+/** Another cluster than the one that the listener is for: two have the same listener id. */
+export class AnotherCluster extends StoreError {
+  constructor() {
+    super('failed to take the lease: the listener belongs to another cluster', { retryable: false });
+  }
+}
+
+/** What a listener says when it takes or renews its lease. */
+export interface LeaseClaim {
+  holder: string;
+  /** null: begin a new epoch. */
+  epoch: number | null;
+  /** Give it up: a successor need not wait. What was observed counts until the time runs out. */
+  release: boolean;
+  clusterReachable: boolean;
+  version: string;
+  clusterVersion: string;
+  /** null: it could not be told. */
+  clusterId: string | null;
+  rendering: unknown;
+  /** Namespaces that cannot be read, with why. */
+  unreadable: Readonly<Record<string, string>>;
+  /** null: as registered. */
+  namespaces: readonly string[] | null;
+}
+
+interface LeaseRow {
+  tenant_id: string | null;
+  compute_id: string;
+  lease_holder: string | null;
+  lease_epoch: number;
+  /** The holder was heard of within its time. */
+  held: boolean;
+  loss_recorded: boolean;
+  ever_seen: boolean;
+  cluster_id: string | null;
+}
+
+const LOCK = `
+SELECT tenant_id, compute_id, lease_holder, lease_epoch, coalesce(last_seen_at > now() - make_interval(secs => $2::float8), false) AS held, loss_recorded, ever_seen, cluster_id
+FROM listeners WHERE id = $1 FOR NO KEY UPDATE`;
+
+const RELEASE = 'UPDATE listeners SET lease_holder = NULL, last_seen_at = now() WHERE id = $1';
+
+/**
+ * Whoever takes over after nobody had looked has not looked yet, either: what was seen before counts again with its first
+ * complete inventory (listener-inventory.ts), before which come its reports.
+ */
+const AWAITS = `(l.awaits_inventory OR l.lease_epoch <> $3 AND l.ever_seen
+  AND NOT ($8 AND l.cluster_reachable AND coalesce(l.lease_expires_at > now(), false)))`;
+
+/**
+ * A process that has just begun does not know yet what it cannot read: what the one before it could not is as it was, until
+ * the next renewal.
+ */
+const HOLD = `
+UPDATE listeners l SET lease_holder = $2, lease_epoch = $3, lease_expires_at = now() + make_interval(secs => $4::float8),
+  report_seq = CASE WHEN lease_epoch = $3 THEN report_seq ELSE 0 END,
+  version = $5, cluster_version = $6, rendering = coalesce($7::jsonb, rendering), cluster_reachable = $8,
+  compute_config = CASE WHEN $9::jsonb IS NULL THEN compute_config
+    ELSE compute_config || jsonb_build_object('k8s_namespaces', $9::jsonb) END,
+  awaits_inventory = ${AWAITS}, loss_recorded = NOT $8 OR loss_recorded AND ${AWAITS}, ever_seen = true,
+  lost_at = CASE WHEN NOT $8 OR ${AWAITS} THEN coalesce(lost_at, least(lease_expires_at, now())) END, last_seen_at = now(),
+  cluster_id = $10, unreadable = CASE WHEN l.lease_epoch <> $3 THEN l.unreadable || $11::jsonb ELSE $11::jsonb END
+WHERE id = $1 RETURNING awaits_inventory AS awaits`;
+
+/** What was handed out and not reported on is due again. Refused items keep their back-off, suspended ones wait for the end of their grace. */
+const HAND_OUT_AGAIN = `
+UPDATE deployments SET next_attempt_at = now()
+WHERE listener_id = $1 AND generation > acknowledged_generation AND next_attempt_at > now() AND handed_out`;
+const LEFTOVERS_AGAIN =
+  'UPDATE tombstones SET next_attempt_at = now() WHERE listener_id = $1 AND due AND attempts > 0 AND next_attempt_at > now()';
+
+/** For a new holder, and for one to whom an answer was lost: what it has in hand comes again, too. */
+export async function handOutAgain(transaction: Transaction, listenerId: string): Promise<void> {
+  await transaction.query(HAND_OUT_AGAIN, [listenerId]);
+  await transaction.query(LEFTOVERS_AGAIN, [listenerId]);
+}
+
+/**
+ * What was created before the listener had ever said which namespaces it serves, and asked for none, goes where it would
+ * have gone since. Nothing of it is in the cluster: without a lease there was no work.
+ */
+const PLACE_WAITING = `
+UPDATE deployments SET namespace = $2
+WHERE listener_id = $1 AND namespace = $3 AND source_config #>> '{listener_config,cluster_namespace}' IS NULL`;
+
+/** @throws AnotherCluster, LeaseHeld, StaleEpoch */
+function nextEpoch(row: LeaseRow, claim: LeaseClaim): number {
+  const [kept, told] = [row.cluster_id, claim.clusterId];
+  if (kept !== null && told !== null && isAnotherCluster(kept, told)) throw new AnotherCluster();
+  const own = row.lease_holder === claim.holder;
+  if (claim.epoch !== null) {
+    if (claim.epoch !== row.lease_epoch || !own) throw new StaleEpoch(claim.epoch, row.lease_epoch);
+    return row.lease_epoch;
+  }
+  if (row.lease_holder !== null && !own && row.held) throw new LeaseHeld(row.lease_holder);
+  return row.lease_epoch + 1;
+}
+
+/** How long one renewal lasts, in two respects. */
+export interface LeaseTimes {
+  /** The cluster counts as observed for so long; then its deployments are UNKNOWN. */
+  readonly observedSeconds: number;
+  /** The holder has the lease to itself for so long; then another process may take over. Shorter: a killed one is replaced before anybody notices. */
+  readonly heldSeconds: number;
+}
+
+/**
+ * Takes, renews or releases the lease of a listener.
+ * @returns the epoch that the holder has; null when the scope may not run a listener of this id
+ * @throws AnotherCluster, LeaseHeld, StaleEpoch
+ */
+export async function takeLease(
+  transaction: Transaction,
+  listenerId: string,
+  claim: LeaseClaim,
+  { observedSeconds, heldSeconds }: LeaseTimes,
+): Promise<{ epoch: number } | null> {
+  const [row] = await transaction.query<LeaseRow>(LOCK, [listenerId, heldSeconds]);
+  if (row === undefined) return null;
+  const epoch = nextEpoch(row, claim);
+  if (claim.release) {
+    await transaction.query(RELEASE, [listenerId]);
+    return { epoch };
+  }
+  const [held] = await transaction.query<{ awaits: boolean }>(HOLD, [
+    listenerId,
+    claim.holder,
+    epoch,
+    observedSeconds,
+    claim.version,
+    claim.clusterVersion,
+    claim.rendering === null ? null : JSON.stringify(claim.rendering),
+    claim.clusterReachable,
+    claim.namespaces === null ? null : JSON.stringify(claim.namespaces),
+    keptClusterId(row.cluster_id, claim.clusterId),
+    JSON.stringify(claim.unreadable),
+  ]);
+  if (epoch !== row.lease_epoch) await handOutAgain(transaction, listenerId);
+  const [first] = claim.namespaces ?? [];
+  if (!row.ever_seen && first !== undefined && !claim.namespaces?.includes(FALLBACK_NAMESPACE)) {
+    await transaction.query(PLACE_WAITING, [listenerId, first, FALLBACK_NAMESPACE]);
+  }
+  if (!claim.clusterReachable || held?.awaits === false)
+    await tellReachability(transaction, listenerId, row, claim.clusterReachable);
+  return { epoch };
+}
+
+/**
+ * Fails unless `epoch` is the current one of the listener; until the transaction ends, nobody begins another.
+ * @throws StaleEpoch
+ */
+export async function checkEpoch(reader: Reader, listenerId: string, epoch: number): Promise<void> {
+  const [row] = await reader.query<{ lease_epoch: number }>(
+    'SELECT lease_epoch FROM listeners WHERE id = $1 FOR SHARE',
+    [listenerId],
+  );
+  if (row?.lease_epoch !== epoch) throw new StaleEpoch(epoch, row?.lease_epoch ?? 0);
+}
+
+/** Whose listener it is: a tenant's id, or null for the platform's. undefined: the scope sees none of this id. */
+export async function listenerOwner(reader: Reader, listenerId: string): Promise<string | null | undefined> {
+  const [row] = await reader.query<{ tenant_id: string | null }>(
+    'SELECT tenant_id FROM listeners WHERE id = $1',
+    [listenerId],
+  );
+  return row?.tenant_id;
+}

@@ -1,0 +1,158 @@
+import { REASONS } from '../../../domain/conditions/conditions.ts';
+import { uuidv7 } from '../../../domain/core/id.ts';
+import type { DeploymentStatus, RevisionStatus } from '../../../domain/revision/states.ts';
+import type { Transaction } from '../core/database.ts';
+import { type Actor, actorColumns, appendEvents } from '../core/events.ts';
+import { SEEN_STATUSES } from '../deployments/status.ts';
+
+/** In the order of ids, as everybody who locks several: what changes a status meanwhile comes before or after. */
+const LOCK = `
+SELECT id, tenant_id, recorded_status AS status, observed_at IS NOT NULL AS observed
+FROM deployments WHERE listener_id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
+
+const TOLD_LAST = `(SELECT e.details ->> 'to' FROM events e WHERE e.deployment_id = r.deployment_id
+  AND e.revision_id = r.id AND e.details ? 'to' ORDER BY e.id DESC LIMIT 1)`;
+
+/** At a return ($2) those that the history has as UNKNOWN: others were handed out, or reported on, since it came. */
+const ON_THEIR_WAY = `
+SELECT r.id, r.tenant_id, r.deployment_id, r.number, r.status
+FROM revisions r JOIN deployments d ON d.id = r.deployment_id
+WHERE d.listener_id = ANY($1::uuid[]) AND r.status IN (${SEEN_STATUSES})
+  AND (NOT $2 OR ${TOLD_LAST} = 'UNKNOWN') ORDER BY r.id`;
+
+/** One statement, whatever the number. */
+const TELL = `
+INSERT INTO events (id, tenant_id, deployment_id, revision_id, actor_kind, actor_id, actor_name, reason, message, details)
+SELECT id, tenant_id, deployment_id, revision_id, $2::text, $3::uuid, $4::text, $5::text, message, details
+FROM jsonb_to_recordset($1::jsonb) AS e(id uuid, tenant_id uuid, deployment_id uuid, revision_id uuid, message text,
+  details jsonb)`;
+
+interface DeploymentRow {
+  id: string;
+  tenant_id: string;
+  status: DeploymentStatus;
+  observed: boolean;
+}
+
+interface RevisionRow {
+  id: string;
+  tenant_id: string;
+  deployment_id: string;
+  number: number;
+  status: RevisionStatus;
+}
+
+/**
+ * Writes to the history of each deployment, and of each revision on its way, that nobody sees any more how it fares, or
+ * that somebody does again: UNKNOWN is derived at reading (status.ts), so no row of theirs changes. Once a loss, not
+ * once a look; the caller has locked the listeners.
+ */
+export async function tellObservation(
+  transaction: Transaction,
+  listenerIds: readonly string[],
+  reason: 'ListenerLost' | 'ClusterUnreachable' | 'ListenerReturned',
+  actor: Actor,
+): Promise<void> {
+  const moved = (status: string) =>
+    reason === 'ListenerReturned' ? { from: 'UNKNOWN', to: status } : { from: status, to: 'UNKNOWN' };
+  const deployments = await transaction.query<DeploymentRow>(LOCK, [listenerIds]);
+  const revisions = await transaction.query<RevisionRow>(ON_THEIR_WAY, [
+    listenerIds,
+    reason === 'ListenerReturned',
+  ]);
+  const events = [
+    ...deployments
+      .filter(({ status, observed }) => observed && status !== 'AWAITING_DELETE')
+      .map(({ id, tenant_id, status }) => {
+        const details = moved(status);
+        const message = `Status is ${details.to}, it was ${details.from}: ${REASONS[reason]}`;
+        return { id: uuidv7(), tenant_id, deployment_id: id, revision_id: null, message, details };
+      }),
+    ...revisions.map(({ id, tenant_id, deployment_id, number, status }) => {
+      const details = moved(status);
+      const message = `Revision ${number} is ${details.to}: ${REASONS[reason]}`;
+      return { id: uuidv7(), tenant_id, deployment_id, revision_id: id, message, details };
+    }),
+  ];
+  if (events.length === 0) return;
+  const { actorKind, actorId, actorName } = actorColumns(actor);
+  await transaction.query(TELL, [JSON.stringify(events), actorKind, actorId, actorName, reason]);
+}
+
+/** A listener, and whether the history has it as lost. */
+interface ToldListener {
+  tenant_id: string | null;
+  compute_id: string;
+  loss_recorded: boolean;
+}
+
+/** Writes to the history that the cluster is observed, or that it is not, where that is another word than the last one. */
+export async function tellReachability(
+  transaction: Transaction,
+  listenerId: string,
+  row: ToldListener,
+  reachable: boolean,
+): Promise<void> {
+  if (reachable !== row.loss_recorded) return;
+  const name = row.compute_id;
+  const actor: Actor = { kind: 'listener', id: listenerId, name };
+  await appendEvents(transaction, [
+    {
+      tenantId: row.tenant_id,
+      listenerId,
+      actor,
+      reason: reachable ? 'ListenerReturned' : 'ClusterUnreachable',
+      message: reachable
+        ? `The cluster of listener ${name} is observed again.`
+        : `The cluster of listener ${name} does not answer.`,
+    },
+  ]);
+  await tellObservation(
+    transaction,
+    [listenerId],
+    reachable ? 'ListenerReturned' : 'ClusterUnreachable',
+    actor,
+  );
+}
+
+const AWAITED = `
+SELECT tenant_id, compute_id, loss_recorded FROM listeners WHERE id = $1 AND awaits_inventory FOR NO KEY UPDATE`;
+const LOOKED = `
+UPDATE listeners SET awaits_inventory = false, loss_recorded = NOT cluster_reachable,
+  lost_at = CASE WHEN NOT cluster_reachable THEN lost_at END
+WHERE id = $1 RETURNING cluster_reachable AS reachable`;
+
+/** The listener has told of all that is in its cluster: that counts as seen from now on. */
+export async function noteLooked(transaction: Transaction, listenerId: string): Promise<void> {
+  const [row] = await transaction.query<ToldListener>(AWAITED, [listenerId]);
+  if (row === undefined) return;
+  const [now] = await transaction.query<{ reachable: boolean }>(LOOKED, [listenerId]);
+  if (now?.reachable === true) await tellReachability(transaction, listenerId, row, true);
+}
+
+const LOST = `
+UPDATE listeners SET loss_recorded = true, lost_at = coalesce(lost_at, lease_expires_at)
+WHERE ever_seen AND NOT loss_recorded AND lease_expires_at <= now()
+RETURNING id, tenant_id, compute_id`;
+
+/**
+ * Notes each listener whose lease ran out, once, in the history, and that the status of its deployments is UNKNOWN. Platform scope; to be called every few seconds.
+ * The status UNKNOWN does not wait for it: it is computed from the lease at reading.
+ * @returns how many
+ */
+export async function recordLostListeners(transaction: Transaction): Promise<number> {
+  const lost = await transaction.query<{ id: string; tenant_id: string | null; compute_id: string }>(LOST);
+  await appendEvents(
+    transaction,
+    lost.map(({ id, tenant_id: tenantId, compute_id: name }) => ({
+      tenantId,
+      listenerId: id,
+      actor: { kind: 'system' },
+      reason: 'ListenerLost',
+      message: `The lease of listener ${name} ran out: its cluster cannot be observed.`,
+    })),
+  );
+  const ids = lost.map(({ id }) => id);
+  if (ids.length > 0) await tellObservation(transaction, ids, 'ListenerLost', { kind: 'system' });
+  return lost.length;
+}

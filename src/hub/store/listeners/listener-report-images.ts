@@ -1,0 +1,110 @@
+import type { Condition, Reason } from '../../../domain/conditions/conditions.ts';
+import { UUID_PATTERN } from '../../../domain/core/id.ts';
+import type { ClusterReport } from '../../../domain/deployment/cluster-report.ts';
+import { pinnedImage } from '../../../domain/net/image-reference.ts';
+import type { Transaction } from '../core/database.ts';
+import { type Actor, appendEvents, type NewEvent } from '../core/events.ts';
+import type { ReportedDeployment } from './listener-report-rows.ts';
+
+/** What reports tell of images, as rows and history: by which digest a revision runs, or why none is known. */
+
+/** A digest of the very image that was asked for. What was seen counts, whatever was known before. */
+const RESOLVED = `
+UPDATE revisions r SET resolved_image = v.image
+FROM jsonb_to_recordset($1::jsonb) AS v(id uuid, deployment_id uuid, image text)
+WHERE r.id = v.id AND r.id = ANY($2::uuid[]) AND r.deployment_id = v.deployment_id AND r.resolved_image IS DISTINCT FROM v.image
+  AND split_part(v.image, '@', 1) = split_part(r.source_revision_config->>'image_uri', '@', 1)
+RETURNING r.id, r.deployment_id, r.tenant_id, r.number, v.image`;
+
+interface ResolvedRow {
+  id: string;
+  deployment_id: string;
+  tenant_id: string;
+  number: number;
+  image: string;
+}
+
+/** Those of these revisions of which it is not told yet. */
+const UNTOLD = `
+SELECT v.revision_id FROM jsonb_to_recordset($1::jsonb) AS v(deployment_id uuid, revision_id uuid)
+WHERE NOT EXISTS (SELECT 1 FROM events e
+  WHERE e.deployment_id = v.deployment_id AND e.revision_id = v.revision_id AND e.reason = 'ImageUnresolved')`;
+
+/** The reports of one deployment that were taken, in their order. */
+export interface TakenReports {
+  readonly deployment: ReportedDeployment;
+  readonly reports: readonly ClusterReport[];
+}
+
+interface Unresolved {
+  readonly deployment: ReportedDeployment;
+  readonly revisionId: string;
+  readonly message: string;
+}
+
+const imageReady = (conditions: readonly Condition[]) => conditions.find(({ type }) => type === 'ImageReady');
+
+/** What was looked up in vain, where the condition is not the one that was known. */
+function unresolved({ deployment, reports }: TakenReports): Unresolved[] {
+  const last = reports.findLast((report) => report.kind === 'observed');
+  const { conditions, wantedRevisionId: revisionId } = deployment.facts;
+  const [before, after] = [imageReady(conditions), imageReady(last?.conditions ?? [])];
+  if (after?.reason !== ('ImageUnresolved' satisfies Reason) || revisionId === null) return [];
+  const isKnown =
+    before?.reason === after.reason &&
+    before.message === after.message &&
+    before.observedGeneration === after.observedGeneration;
+  return isKnown ? [] : [{ deployment, revisionId, message: after.message }];
+}
+
+async function untold(transaction: Transaction, all: readonly Unresolved[]): Promise<Unresolved[]> {
+  if (all.length === 0) return [];
+  const asked = all.map(({ deployment, revisionId }) => ({
+    deployment_id: deployment.id,
+    revision_id: revisionId,
+  }));
+  const rows = await transaction.query<{ revision_id: string }>(UNTOLD, [JSON.stringify(asked)]);
+  const left = new Set(rows.map(({ revision_id: id }) => id));
+  return all.filter(({ revisionId }) => left.has(revisionId));
+}
+
+async function resolve(transaction: Transaction, taken: readonly TakenReports[]): Promise<ResolvedRow[]> {
+  const told = taken.flatMap(({ deployment, reports }) => {
+    const last = reports.findLast((report) => report.kind === 'observed');
+    return (last?.images ?? [])
+      .filter(({ revisionId, image }) => UUID_PATTERN.test(revisionId) && pinnedImage(image) !== null)
+      .map(({ revisionId, image }) => ({ id: revisionId, deployment_id: deployment.id, image }));
+  });
+  if (told.length === 0) return [];
+  return await transaction.query<ResolvedRow>(RESOLVED, [JSON.stringify(told), told.map(({ id }) => id)]);
+}
+
+/** Writes what is new of images, with its history. The deployments are locked. */
+export async function writeImages(
+  transaction: Transaction,
+  taken: readonly TakenReports[],
+  actor: Actor,
+): Promise<void> {
+  const resolved = (await resolve(transaction, taken)).map(
+    (row): NewEvent => ({
+      tenantId: row.tenant_id,
+      deploymentId: row.deployment_id,
+      revisionId: row.id,
+      actor,
+      reason: 'ImageResolved',
+      message: `Revision ${row.number} runs ${row.image}.`,
+      details: { image: row.image },
+    }),
+  );
+  const inVain = (await untold(transaction, taken.flatMap(unresolved))).map(
+    ({ deployment, revisionId, message }): NewEvent => ({
+      tenantId: deployment.tenantId,
+      deploymentId: deployment.id,
+      revisionId,
+      actor,
+      reason: 'ImageUnresolved',
+      message: `The ${message}`,
+    }),
+  );
+  await appendEvents(transaction, [...resolved, ...inVain]);
+}

@@ -1,0 +1,39 @@
+import type { ClusterReport } from '../../../domain/deployment/cluster-report.ts';
+import { tellsOfFailure, withTexts } from '../../../domain/redaction/known-secrets.ts';
+import type { Transaction } from '../core/database.ts';
+import { inTurns, masking } from '../core/masking.ts';
+import type { SealedSecrets } from '../core/records.ts';
+import type { SecretBox } from '../secrets/secret-box.ts';
+import type { ReportedDeployment } from './listener-report-rows.ts';
+
+/** Reports without the values of the deployment's own secrets: what is stored of a report is shown without `secrets:read`. */
+
+const SECRET_SETS = `
+SELECT DISTINCT s.id, s.tenant_id AS "tenantId", s.deployment_id AS "deploymentId", s.key_id AS "keyId", s.sealed
+FROM revisions r JOIN secret_sets s ON s.id = r.secrets_id WHERE r.id = ANY($1::uuid[])`;
+
+/**
+ * The reports with the secrets masked of every revision that the cluster may run: the wanted and the active one, those
+ * that are under way, those that the report names. Nothing is opened for reports that tell of no failure.
+ */
+export async function withoutSecrets(
+  transaction: Transaction,
+  box: SecretBox,
+  deployments: readonly ReportedDeployment[],
+  reports: readonly ClusterReport[],
+): Promise<ClusterReport[]> {
+  const failing = new Set(reports.filter(tellsOfFailure).map(({ deploymentId }) => deploymentId));
+  const revisions = deployments
+    .filter(({ id }) => failing.has(id))
+    .flatMap(({ facts }) => facts.revisions.map(({ id }) => id));
+  if (revisions.length === 0) return [...reports];
+  const sets = Map.groupBy(
+    await transaction.query<SealedSecrets>(SECRET_SETS, [revisions]),
+    ({ deploymentId }) => deploymentId,
+  );
+  const maskings = new Map(await inTurns(sets, ([id, ofOne]) => [id, masking(box, ofOne)] as const));
+  return inTurns(reports, (report) => {
+    const masked = maskings.get(report.deploymentId);
+    return masked !== undefined && tellsOfFailure(report) ? withTexts(report, masked) : report;
+  });
+}

@@ -1,0 +1,231 @@
+import type {
+  ClusterReport,
+  DeploymentFacts,
+  ObservedReport,
+  OutcomeMove,
+  ReportOutcome,
+} from '../../../domain/deployment/cluster-report.ts';
+import { type ProgressMeasure, progressOf } from '../../../domain/revision/progress.ts';
+import { reportOutcome } from '../../../domain/revision/report-outcome.ts';
+import type { Transaction } from '../core/database.ts';
+import { type Actor, appendEvents, type NewEvent } from '../core/events.ts';
+import { removeRecord } from '../deployments/deployment-remove.ts';
+import { markLeftovers, noteGone } from '../deployments/environments.ts';
+import { freeHosts, type SeenRoutes } from '../deployments/host-reservations.ts';
+import type { SecretBox } from '../secrets/secret-box.ts';
+import { StaleEpoch } from './listener-lease.ts';
+import { writeBuilds } from './listener-report-builds.ts';
+import { type TakenReports, writeImages } from './listener-report-images.ts';
+import { loadFacts, type ReportedDeployment, writeFacts } from './listener-report-rows.ts';
+import { withoutSecrets } from './listener-report-secrets.ts';
+
+/** Reports of one call of a listener. */
+export interface ReportBatch {
+  epoch: number;
+  seq: number;
+  reports: readonly ClusterReport[];
+}
+
+export interface BatchResult {
+  /** The highest seq taken. */
+  acceptedSeq: number;
+  /** Reports that changed nothing, with why; for the log. */
+  ignored: { deploymentId: string; why: string }[];
+  /** Revisions that moved; for the log. */
+  moved: MovedRevision[];
+  /** What came to its end; for metrics. */
+  progress: ProgressMeasure[];
+}
+
+/** One step on a revision's way. */
+export interface MovedRevision extends Pick<OutcomeMove, 'from' | 'to' | 'reason'> {
+  deploymentId: string;
+  revisionId: string;
+  generation: number;
+}
+
+const COMPARE_AND_SET = `
+UPDATE listeners SET report_seq = $3, last_seen_at = now()
+WHERE id = $1 AND lease_epoch = $2 AND report_seq < $3 RETURNING loss_recorded`;
+const CURRENT = 'SELECT lease_epoch, report_seq FROM listeners WHERE id = $1';
+/** The minute until its second look counts from here, unless this was that. */
+const END_TOMBSTONES = `
+UPDATE tombstones SET due = false, attempts = 0,
+  look_again_at = CASE WHEN look_again_at IS NOT NULL THEN now() + interval '1 minute' END
+WHERE listener_id = $1 AND id = ANY($2::uuid[])`;
+/** Its namespace may be gone, or closed to the listener for good: after 2 minutes, 4, 8 …, at last every 4 hours. */
+const PUT_OFF_TOMBSTONES = `
+UPDATE tombstones SET attempts = attempts + 1,
+  next_attempt_at = now() + interval '1 minute' * 2 ^ least(greatest(attempts, 1), 8)
+WHERE listener_id = $1 AND id = ANY($2::uuid[]) AND due RETURNING id`;
+
+/** One deployment with what all its reports of the batch, in their order, made of it. */
+interface Change extends TakenReports {
+  deployment: ReportedDeployment;
+  facts: DeploymentFacts;
+  outcomes: ReportOutcome[];
+  /** As it was last seen in its cluster; null: no report of these tells. */
+  seen: SeenRoutes | null;
+}
+
+/** What goes by a generation that does not exist proves nothing of those that do. */
+function seenRoutes({ id, facts }: ReportedDeployment, { url, routes = null }: ObservedReport): SeenRoutes {
+  const isAhead = routes !== null && routes.generation > facts.generation;
+  return { id, url, routes: isAhead ? { ...routes, generation: 0 } : routes };
+}
+
+function decide(deployment: ReportedDeployment, reports: readonly ClusterReport[], now: Date): Change {
+  const outcomes: ReportOutcome[] = [];
+  let { facts } = deployment;
+  let seen: SeenRoutes | null = null;
+  for (const report of reports) {
+    const outcome = reportOutcome(facts, report, now);
+    outcomes.push(outcome);
+    if (report.kind === 'observed' && outcome.ignored === null) {
+      seen = seenRoutes(deployment, report);
+    }
+    facts = outcome.facts;
+  }
+  const taken = reports.filter((_, at) => outcomes[at]?.ignored === null);
+  return { deployment, facts, outcomes, seen, reports: taken };
+}
+
+function eventsOf({ deployment, outcomes }: Change, actor: Actor): NewEvent[] {
+  return outcomes.flatMap(({ events }) =>
+    events.map((event) => ({
+      tenantId: deployment.tenantId,
+      deploymentId: deployment.id,
+      actor,
+      ...event,
+    })),
+  );
+}
+
+const idsOf = (reports: readonly ClusterReport[], wanted: ClusterReport['kind']) =>
+  reports.filter(({ kind }) => kind === wanted).map(({ deploymentId }) => deploymentId);
+
+/**
+ * What reports make of tombstones that are work.
+ * @returns those whose purge was refused
+ */
+async function writeTombstones(
+  transaction: Transaction,
+  listenerId: string,
+  changes: ReadonlyMap<string, Change>,
+  reports: readonly ClusterReport[],
+): Promise<ReadonlySet<string>> {
+  const purged = idsOf(reports, 'purged');
+  const refused = idsOf(reports, 'refused').filter((id) => !changes.has(id));
+  if (purged.length > 0) await transaction.query(END_TOMBSTONES, [listenerId, purged]);
+  if (refused.length === 0) return new Set();
+  const rows = await transaction.query<{ id: string }>(PUT_OFF_TOMBSTONES, [listenerId, refused]);
+  return new Set(rows.map(({ id }) => id));
+}
+
+function ignoredOf(
+  batch: ReportBatch,
+  changes: ReadonlyMap<string, Change>,
+  putOff: ReadonlySet<string>,
+): { deploymentId: string; why: string }[] {
+  const unknown = batch.reports
+    .filter(({ kind, deploymentId }) => kind !== 'purged' && !changes.has(deploymentId))
+    .filter(({ kind, deploymentId }) => kind !== 'refused' || !putOff.has(deploymentId))
+    .map(({ deploymentId }) => ({ deploymentId, why: 'there is no such deployment' }));
+  const refused = [...changes.values()].flatMap(({ deployment, outcomes }) =>
+    outcomes.flatMap(({ ignored }) =>
+      ignored === null ? [] : [{ deploymentId: deployment.id, why: ignored }],
+    ),
+  );
+  return [...unknown, ...refused];
+}
+
+async function write(
+  transaction: Transaction,
+  listenerId: string,
+  changes: readonly Change[],
+  reports: readonly ClusterReport[],
+): Promise<void> {
+  const actor: Actor = { kind: 'listener', id: listenerId };
+  const kept = changes.filter(({ outcomes }) => !outcomes.some(({ remove }) => remove));
+  const written = kept.map(({ deployment, facts, outcomes }) => ({
+    deployment,
+    facts,
+    moves: outcomes.flatMap(({ moves }) => moves),
+    retryAfterMs: outcomes.findLast(({ retryAfterMs }) => retryAfterMs !== null)?.retryAfterMs ?? null,
+  }));
+  await writeFacts(transaction, written);
+  await writeBuilds(transaction, written);
+  await freeHosts(
+    transaction,
+    kept.map(({ deployment }) => deployment.id),
+    kept.flatMap(({ seen }) => seen ?? []),
+  );
+  await noteGone(transaction, new Set(written.map(({ deployment }) => deployment.id)), reports);
+  await markLeftovers(transaction, written);
+  await appendEvents(
+    transaction,
+    kept.flatMap((change) => eventsOf(change, actor)),
+  );
+  await writeImages(transaction, kept, actor);
+  for (const { deployment, outcomes } of changes) {
+    if (outcomes.some(({ remove }) => remove)) {
+      await removeRecord(transaction, deployment.tenantId, deployment.id, actor);
+    }
+  }
+}
+
+/** What became of revisions, for log and metrics. */
+function toldOf(changes: readonly Change[], now: Date): Pick<BatchResult, 'moved' | 'progress'> {
+  const told = changes.map(({ deployment, facts, outcomes }) => {
+    const moves = outcomes.flatMap(({ moves: made }) => made);
+    const moved = moves.map(({ id, from, to, reason }) => ({
+      deploymentId: deployment.id,
+      revisionId: id,
+      generation: deployment.facts.generation,
+      from,
+      to,
+      reason,
+    }));
+    return { moved, progress: progressOf(deployment.facts, facts, moves, now) };
+  });
+  return { moved: told.flatMap(({ moved }) => moved), progress: told.flatMap(({ progress }) => progress) };
+}
+
+/**
+ * Takes a batch of reports: compare-and-set on (epoch, seq), then everything that they change, in one transaction.
+ * A seq that was taken before (its answer was lost) changes nothing. Values of the deployments' own secrets are masked.
+ * @returns null when the scope sees no listener of this id
+ * @throws StaleEpoch
+ */
+export async function takeReports(
+  transaction: Transaction,
+  listenerId: string,
+  batch: ReportBatch,
+  { now, box }: { now: Date; box: SecretBox },
+): Promise<BatchResult | null> {
+  const { epoch, seq, reports } = batch;
+  const [taken] = await transaction.query<{ loss_recorded: boolean }>(COMPARE_AND_SET, [
+    listenerId,
+    epoch,
+    seq,
+  ]);
+  if (taken === undefined) {
+    const [row] = await transaction.query<{ lease_epoch: number; report_seq: number }>(CURRENT, [listenerId]);
+    if (row === undefined) return null;
+    if (row.lease_epoch !== epoch) throw new StaleEpoch(epoch, row.lease_epoch);
+    return { acceptedSeq: row.report_seq, ignored: [], moved: [], progress: [] };
+  }
+  const deployments = await loadFacts(transaction, listenerId, reports, taken.loss_recorded);
+  const masked = await withoutSecrets(transaction, box, deployments, reports);
+  const byId = Map.groupBy(masked, ({ deploymentId }) => deploymentId);
+  const changes = new Map(
+    deployments.map((deployment) => [deployment.id, decide(deployment, byId.get(deployment.id) ?? [], now)]),
+  );
+  await write(transaction, listenerId, [...changes.values()], reports);
+  const putOff = await writeTombstones(transaction, listenerId, changes, reports);
+  return {
+    acceptedSeq: seq,
+    ignored: ignoredOf(batch, changes, putOff),
+    ...toldOf([...changes.values()], now),
+  };
+}

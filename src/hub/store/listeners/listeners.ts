@@ -1,0 +1,254 @@
+import type { Reason } from '../../../domain/conditions/conditions.ts';
+import { uuidv7 } from '../../../domain/core/id.ts';
+import { PLATFORM_LISTENER_ID } from '../../../domain/deployment/source.ts';
+import type { ListenerStatus } from '../../../domain/revision/states.ts';
+import type { Reader, Transaction } from '../core/database.ts';
+import { and, desc, eq, getTableColumns, inArray, isNull, or, sql } from '../core/drizzle.ts';
+import { StoreError } from '../core/errors.ts';
+import { type Actor, appendEvents } from '../core/events.ts';
+import type { ListenerRecord, Page } from '../core/records.ts';
+import { listeners } from '../core/schema.ts';
+import { named, refuseSameName } from '../deployments/same-name.ts';
+import type { ComputeConfig } from '../schema/listeners.ts';
+
+const {
+  leaseHolder: _holder,
+  leaseEpoch: _epoch,
+  leaseExpiresAt: _expiry,
+  reportSeq: _seq,
+  lossRecorded: _loss,
+  lostAt: _lostAt,
+  ...shown
+} = getTableColumns(listeners);
+
+/** ListenerStatus: all from the lease and what came with it. */
+const STATUS = sql<ListenerStatus>`CASE WHEN NOT ${listeners.everSeen} THEN 'NEVER_SEEN'
+  WHEN coalesce(${listeners.leaseExpiresAt} <= now(), true) THEN 'LOST'
+  WHEN ${listeners.clusterReachable} THEN 'CONNECTED' ELSE 'CLUSTER_UNREACHABLE' END`;
+
+const COLUMNS = {
+  ...shown,
+  status: STATUS,
+  // Whether it has told what it found is said of its deployments alone (status.ts LISTENER_ALIVE).
+  alive: sql<boolean>`(${listeners.clusterReachable} AND coalesce(${listeners.leaseExpiresAt} > now(), false))`,
+};
+
+/** A tenant sees its own listeners and the platform's. */
+const visible = (tenantId: string) => or(eq(listeners.tenantId, tenantId), isNull(listeners.tenantId));
+
+export interface NewListener {
+  /** null: a listener of the platform; needs the platform's scope. */
+  tenantId: string | null;
+  computeType: 'k8s';
+  computeId: string;
+  computeConfig: ComputeConfig;
+}
+
+/** Who acts where nobody is named: the program itself. */
+const SYSTEM: Actor = { kind: 'system' };
+
+function tell(
+  transaction: Transaction,
+  { id, tenantId, computeId }: ListenerRecord,
+  actor: Actor,
+  [reason, what]: readonly [Reason, string],
+  details: Record<string, unknown> = {},
+): Promise<void> {
+  const message = `Listener ${computeId} was ${what}.`;
+  return appendEvents(transaction, [{ tenantId, listenerId: id, actor, reason, message, details }]);
+}
+
+/** @throws UniqueViolation `listeners_compute_id` or `listeners_platform_compute_id` */
+export async function createListener(
+  transaction: Transaction,
+  added: NewListener,
+  actor: Actor = SYSTEM,
+): Promise<ListenerRecord> {
+  if (added.tenantId !== null) {
+    const unique = { owner: added.tenantId, name: added.computeId };
+    await refuseSameName(transaction, 'listeners_compute_id', unique);
+  }
+  const [listener] = await transaction.drizzle
+    .insert(listeners)
+    .values({ id: uuidv7(), ...added })
+    .returning(COLUMNS);
+  if (listener === undefined) throw new Error('failed to create a listener: no row came back');
+  await tell(transaction, listener, actor, ['ListenerCreated', 'registered']);
+  return listener;
+}
+
+/** A listener that this tenant may use: its own, or the platform's. */
+export async function findListener(
+  reader: Reader,
+  tenantId: string,
+  id: string,
+): Promise<ListenerRecord | null> {
+  const [listener] = await reader.drizzle
+    .select(COLUMNS)
+    .from(listeners)
+    .where(and(eq(listeners.id, id), visible(tenantId)));
+  return listener ?? null;
+}
+
+/** What a list of listeners is narrowed to; absent: all. */
+export interface ListenerFilter {
+  /** Exact, in any of its spellings. */
+  readonly computeId?: string | undefined;
+  readonly computeType?: string | undefined;
+  /** Any of these. */
+  readonly statuses?: readonly ListenerStatus[] | undefined;
+}
+
+/** Listeners that this tenant may use, newest first. */
+export function listListeners(
+  reader: Reader,
+  tenantId: string,
+  { limit, offset }: Page,
+  { computeId, computeType, statuses }: ListenerFilter = {},
+): Promise<ListenerRecord[]> {
+  return reader.drizzle
+    .select(COLUMNS)
+    .from(listeners)
+    .where(
+      and(
+        visible(tenantId),
+        computeId === undefined ? undefined : named('listeners.compute_id', computeId),
+        computeType === undefined ? undefined : eq(listeners.computeType, computeType),
+        statuses === undefined ? undefined : inArray(STATUS, [...statuses]),
+      ),
+    )
+    .orderBy(desc(listeners.id))
+    .limit(limit)
+    .offset(offset);
+}
+
+/** What a new deployment needs of the listener that serves it. */
+export type ServingListener = Pick<ListenerRecord, 'id' | 'computeConfig' | 'rendering'>;
+
+/** Constant texts: every POST runs one, and making the text anew took longer than PostgreSQL's answer. */
+const SERVING = 'SELECT id, compute_config AS "computeConfig", rendering FROM listeners WHERE id = $2';
+const SERVING_VISIBLE = `${SERVING} AND (tenant_id = $1 OR tenant_id IS NULL)`;
+// KEY SHARE: renewals of the lease pass. The platform's cannot be locked by a tenant, nor changed by one.
+const SERVING_OWN = `${SERVING} AND tenant_id = $1 FOR KEY SHARE`;
+
+/**
+ * The listener that serves a new deployment: the one named, else the platform's. null: none that this tenant may use.
+ * Until the transaction ends, nobody changes or deletes a listener of the tenant's own that it found.
+ */
+export async function chooseListener(
+  reader: Reader,
+  tenantId: string,
+  listenerId: string | null,
+): Promise<ServingListener | null> {
+  const named = [tenantId, listenerId ?? PLATFORM_LISTENER_ID];
+  const [held] = listenerId === null ? [] : await reader.query<ServingListener>(SERVING_OWN, named);
+  if (held !== undefined) return held;
+  const [found] = await reader.query<ServingListener>(SERVING_VISIBLE, named);
+  return found ?? null;
+}
+
+const own = (tenantId: string | null, id: string) =>
+  and(
+    eq(listeners.id, id),
+    tenantId === null ? isNull(listeners.tenantId) : eq(listeners.tenantId, tenantId),
+  );
+
+/** What may change; absent: stays. */
+export interface ListenerChange {
+  readonly computeId?: string | undefined;
+  readonly computeConfig?: ComputeConfig | undefined;
+  /** null: forget which cluster it is for. */
+  readonly clusterId?: null | undefined;
+}
+
+/** Namespaces that are to be taken from a listener while deployments are in them. */
+export class NamespacesInUse extends StoreError {
+  /** How many deployments are in each. */
+  readonly namespaces: readonly { readonly namespace: string; readonly deployments: number }[];
+  constructor(namespaces: NamespacesInUse['namespaces']) {
+    super('failed to change a listener: deployments are in namespaces that it would lose', {
+      retryable: false,
+    });
+    this.namespaces = namespaces;
+  }
+}
+
+const NAMESPACES = `
+SELECT namespace, count(*)::int AS deployments FROM deployments
+WHERE listener_id = $1 AND namespace <> ALL($2::text[]) GROUP BY namespace ORDER BY namespace`;
+
+/** An empty list allows every namespace. Deployments that are being deleted count: their namespace is still to be cleaned. */
+async function checkNamespaces(transaction: Transaction, id: string, listed: readonly string[]) {
+  if (listed.length === 0) return;
+  const lost = await transaction.query<{ namespace: string; deployments: number }>(NAMESPACES, [id, listed]);
+  if (lost.length > 0) throw new NamespacesInUse(lost);
+}
+
+/**
+ * Changes a tenant's own listener; null when it has none of this id.
+ * @param tenantId null: the platform's; needs the platform's scope
+ * @param options.keepNamespaces refuse a list that lacks a namespace with deployments in it
+ * @throws NamespacesInUse; UniqueViolation `listeners_compute_id`
+ */
+export async function updateListener(
+  transaction: Transaction,
+  tenantId: string | null,
+  id: string,
+  change: ListenerChange,
+  { actor = SYSTEM, keepNamespaces = true }: { actor?: Actor; keepNamespaces?: boolean } = {},
+): Promise<ListenerRecord | null> {
+  // Waits for deployments that are being placed by what they read (chooseListener); the count then sees them.
+  const [before] = await transaction.drizzle
+    .select(COLUMNS)
+    .from(listeners)
+    .where(own(tenantId, id))
+    .for('update');
+  if (before === undefined) return null;
+  const {
+    computeId = before.computeId,
+    computeConfig = before.computeConfig,
+    clusterId = before.clusterId,
+  } = change;
+  const namespaces = computeConfig.k8s_namespaces;
+  const changed = [
+    ...(computeId === before.computeId ? [] : ['compute_id']),
+    ...(namespaces.join() === before.computeConfig.k8s_namespaces.join() ? [] : ['compute_config']),
+    ...(clusterId === before.clusterId ? [] : ['cluster_id']),
+  ];
+  if (changed.length === 0) return before;
+  if (keepNamespaces && changed.includes('compute_config')) {
+    await checkNamespaces(transaction, id, namespaces);
+  }
+  if (tenantId !== null && changed.includes('compute_id')) {
+    await refuseSameName(transaction, 'listeners_compute_id', {
+      owner: tenantId,
+      name: computeId,
+      ownId: id,
+    });
+  }
+  const [listener] = await transaction.drizzle
+    .update(listeners)
+    .set({ computeId, computeConfig, clusterId, updatedAt: sql`now()` })
+    .where(own(tenantId, id))
+    .returning(COLUMNS);
+  if (listener === undefined) throw new Error('failed to change a listener: no row came back');
+  const what = `changed: ${changed.join(', ')}`;
+  await tell(transaction, listener, actor, ['ListenerChanged', what], { changed });
+  return listener;
+}
+
+/**
+ * Deletes a tenant's own listener; false when it has none of this id.
+ * @throws ReferenceViolation while a deployment runs there, one that is being deleted included
+ */
+export async function deleteListener(
+  transaction: Transaction,
+  tenantId: string,
+  id: string,
+  actor: Actor = SYSTEM,
+): Promise<boolean> {
+  const [deleted] = await transaction.drizzle.delete(listeners).where(own(tenantId, id)).returning(COLUMNS);
+  if (deleted === undefined) return false;
+  await tell(transaction, deleted, actor, ['ListenerDeleted', 'deleted']);
+  return true;
+}

@@ -1,0 +1,197 @@
+import type { Reader, Transaction } from '../core/database.ts';
+import { SecretBoxError } from '../core/errors.ts';
+import { integrationContext, type SecretBox, secretsContext, webhookContext } from './secret-box.ts';
+
+/**
+ * What is sealed, in which tables, under which keys: what the rotation of keys and the check at start go by.
+ * Everything here runs in the platform's scope.
+ */
+
+/** A row with its sealed value, and what that value is bound to. */
+interface SealedRow {
+  id: string;
+  tenantId: string;
+  /** null: not bound to a deployment. */
+  deploymentId: string | null;
+  keyId: string;
+  sealed: Buffer;
+}
+
+interface SealedTable {
+  /** Of the table, and of the column where it is not the only one there. */
+  readonly name: string;
+  readonly table: string;
+  /** Its columns with the key and the value; null in them: nothing is sealed. */
+  readonly keyId: string;
+  readonly sealed: string;
+  /** SQL of the deployment's id. */
+  readonly deploymentId: string;
+  readonly context: (row: SealedRow) => string;
+}
+
+const TABLES: readonly SealedTable[] = [
+  {
+    name: 'secret_sets',
+    table: 'secret_sets',
+    keyId: 'key_id',
+    sealed: 'sealed',
+    deploymentId: 'deployment_id',
+    context: ({ deploymentId, ...row }) => secretsContext({ ...row, deploymentId: deploymentId ?? '' }),
+  },
+  {
+    name: 'integrations',
+    table: 'integrations',
+    keyId: 'key_id',
+    sealed: 'sealed',
+    deploymentId: 'NULL::uuid',
+    context: integrationContext,
+  },
+  {
+    name: 'integrations.webhook',
+    table: 'integrations',
+    keyId: 'webhook_key_id',
+    sealed: 'webhook_sealed',
+    deploymentId: 'NULL::uuid',
+    context: webhookContext,
+  },
+];
+
+/** Names of the tables (and columns) with sealed values. */
+export const SEALED_TABLES = TABLES.map(({ name }) => name);
+
+function tableOf(name: string): SealedTable {
+  const table = TABLES.find((each) => each.name === name);
+  if (table === undefined) throw new Error(`failed to find sealed values: no table ${name}`);
+  return table;
+}
+
+const columns = (table: SealedTable) =>
+  `id, tenant_id AS "tenantId", ${table.deploymentId} AS "deploymentId", ${table.keyId} AS "keyId", ${table.sealed} AS sealed`;
+
+/** The plaintext; null when it cannot be opened. */
+function opened(box: SecretBox, table: SealedTable, row: SealedRow): Buffer | null {
+  try {
+    return box.open(row.sealed, row.keyId, table.context(row));
+  } catch (error) {
+    if (error instanceof SecretBoxError) return null;
+    throw error;
+  }
+}
+
+/** What a batch of resealing did. */
+export interface ResealedBatch {
+  /** Rows that are under the primary key now. */
+  readonly resealed: number;
+  /** Ids of rows that could not be opened: left as they are. */
+  readonly unreadable: readonly string[];
+  /** Where the next batch goes on; null: this was the last one. */
+  readonly next: string | null;
+}
+
+/**
+ * Seals up to `limit` values of a table with the primary key that another key had sealed. Rows that somebody else
+ * holds are passed over, so nobody waits for a rotation; a later pass finds them.
+ * @param after the former batch's `next`; null: from the beginning
+ */
+export async function resealBatch(
+  transaction: Transaction,
+  box: SecretBox,
+  tableName: string,
+  { after, limit }: { after: string | null; limit: number },
+): Promise<ResealedBatch> {
+  const table = tableOf(tableName);
+  const rows = await transaction.query<SealedRow>(
+    `SELECT ${columns(table)} FROM ${table.table}
+     WHERE ${table.keyId} <> $1 AND ($2::uuid IS NULL OR id > $2) ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED`,
+    [box.primaryKeyId, after, limit],
+  );
+  const unreadable: string[] = [];
+  for (const row of rows) {
+    const plaintext = opened(box, table, row);
+    if (plaintext === null) {
+      unreadable.push(row.id);
+      continue;
+    }
+    const { keyId, sealed } = box.seal(plaintext, table.context(row));
+    await transaction.query(
+      `UPDATE ${table.table} SET ${table.keyId} = $2, ${table.sealed} = $3 WHERE id = $1`,
+      [row.id, keyId, sealed],
+    );
+  }
+  return {
+    resealed: rows.length - unreadable.length,
+    unreadable,
+    next: rows.length < limit ? null : (rows.at(-1)?.id ?? null),
+  };
+}
+
+/** How many values of a table a key has sealed. */
+export interface KeyUse {
+  readonly table: string;
+  readonly keyId: string;
+  readonly rows: number;
+}
+
+const USES = TABLES.map(
+  ({ name, table, keyId }) =>
+    `SELECT '${name}' AS "table", ${keyId} AS "keyId", count(*)::int AS rows FROM ${table}
+     WHERE ${keyId} IS NOT NULL GROUP BY ${keyId}`,
+).join(' UNION ALL ');
+
+/** Which keys are in use, counted. Looks at every row's key. */
+export function keyUses(reader: Reader): Promise<KeyUse[]> {
+  return reader.query<KeyUse>(`SELECT * FROM (${USES}) AS uses ORDER BY "table", "keyId"`);
+}
+
+/** Remembered answers to Idempotency-Keys whose hash was made with a key that is not the primary one. */
+export interface KeyedAnswers {
+  readonly keyId: string;
+  readonly rows: number;
+  /** When the last of them expires. */
+  readonly until: Date;
+}
+
+const ANSWERS = `
+SELECT split_part(fingerprint, ':', 1) AS "keyId", count(*)::int AS rows, max(expires_at) AS until
+FROM idempotency_keys WHERE expires_at > now() GROUP BY 1 HAVING split_part(fingerprint, ':', 1) <> $1 ORDER BY 1`;
+
+/** They cannot be made again (the bodies are not kept) and need none: within a day they are gone. */
+export function answersOfOtherKeys(reader: Reader, box: SecretBox): Promise<KeyedAnswers[]> {
+  return reader.query<KeyedAnswers>(ANSWERS, [box.primaryKeyId]);
+}
+
+/** A key that rows name and that does not open them. */
+export interface UnusableKey {
+  readonly table: string;
+  readonly keyId: string;
+  /** `missing`: not configured; `wrong`: configured, with other bytes than those that sealed. */
+  readonly problem: 'missing' | 'wrong';
+}
+
+/** One changed row must not look like a wrong key. */
+const SAMPLE_ROWS = 5;
+
+/** The few keys of many rows, by jumping from key to key in the index; the newest rows of each as a sample. */
+const sampleOf = (table: SealedTable) => `
+WITH RECURSIVE used(key_id) AS (
+  (SELECT min(${table.keyId}) FROM ${table.table})
+  UNION ALL
+  SELECT (SELECT min(t.${table.keyId}) FROM ${table.table} t WHERE t.${table.keyId} > used.key_id) FROM used WHERE used.key_id IS NOT NULL
+)
+SELECT sample.* FROM used CROSS JOIN LATERAL (
+  SELECT ${columns(table)} FROM ${table.table} WHERE ${table.keyId} = used.key_id LIMIT ${SAMPLE_ROWS}) AS sample`;
+
+async function unusableOf(reader: Reader, box: SecretBox, table: SealedTable): Promise<UnusableKey[]> {
+  const sample = Map.groupBy(await reader.query<SealedRow>(sampleOf(table)), ({ keyId }) => keyId);
+  return [...sample].flatMap(([keyId, rows]): UnusableKey[] => {
+    if (rows.some((row) => opened(box, table, row) !== null)) return [];
+    return [{ table: table.name, keyId, problem: box.keyIds.has(keyId) ? 'wrong' : 'missing' }];
+  });
+}
+
+/** Keys that rows need and that this process does not have. Quick, whatever the number of rows. */
+export async function unusableKeys(reader: Reader, box: SecretBox): Promise<UnusableKey[]> {
+  const found: UnusableKey[] = [];
+  for (const table of TABLES) found.push(...(await unusableOf(reader, box, table)));
+  return found;
+}

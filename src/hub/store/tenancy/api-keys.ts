@@ -1,0 +1,224 @@
+import { hash, randomBytes } from 'node:crypto';
+import { SCOPES, type Scope } from '../../../domain/core/api-key.ts';
+import { uuidv7 } from '../../../domain/core/id.ts';
+import type { Reader, Transaction } from '../core/database.ts';
+import { and, desc, eq, isNull, lt, or, sql } from '../core/drizzle.ts';
+import { type Actor, appendEvents } from '../core/events.ts';
+import type { Page } from '../core/records.ts';
+import { apiKeys } from '../core/schema.ts';
+import { ensureTenant, type Tenant } from './tenants.ts';
+
+export { SCOPES, type Scope };
+
+/** A key without the key itself. */
+export interface ApiKey {
+  id: string;
+  /** null: of the platform, bound to no tenant. */
+  tenantId: string | null;
+  name: string;
+  prefix: string;
+  scopes: Scope[];
+  createdAt: Date;
+  /** The key stops working then; null: never. */
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  /** Right to the hour. */
+  lastUsedAt: Date | null;
+}
+
+/** What keys are called that the configuration names. */
+export const CONFIGURED_KEY_NAMES = { bootstrap: 'bootstrap', listener: 'platform listener' } as const;
+
+const KEY_BYTES = 32;
+const PREFIX_LENGTH = 12;
+/** 32 bytes are 43 characters of base64url. */
+const GENERATED = /^berth_[A-Za-z0-9_-]{43}$/;
+
+const COLUMNS = {
+  id: apiKeys.id,
+  tenantId: apiKeys.tenantId,
+  name: apiKeys.name,
+  prefix: apiKeys.prefix,
+  scopes: sql<Scope[]>`${apiKeys.scopes}`,
+  createdAt: apiKeys.createdAt,
+  expiresAt: apiKeys.expiresAt,
+  revokedAt: apiKeys.revokedAt,
+  lastUsedAt: apiKeys.lastUsedAt,
+};
+
+/** A new random key: `berth_` and 256 bits. */
+export function generateApiKey(): string {
+  return `berth_${randomBytes(KEY_BYTES).toString('base64url')}`;
+}
+
+/** Whether a text may be a key that `generateApiKey` made: what cannot be one need not be looked up. */
+export function isGeneratedKey(key: string): boolean {
+  return GENERATED.test(key);
+}
+
+/** SHA-256, hexadecimal: what is stored of a key and looked up. */
+export function hashApiKey(key: string): string {
+  return hash('sha256', key, 'hex');
+}
+
+export interface NewApiKey {
+  tenantId: string | null;
+  name: string;
+  scopes: readonly Scope[];
+  /** Absent or null: it never expires. */
+  expiresAt?: Date | null;
+  /** Who makes it, for the history; absent: it is the configuration's, and not noted. */
+  actor?: Actor;
+}
+
+/**
+ * Stores a key; the caller shows it once and forgets it.
+ * @throws UniqueViolation `api_keys_hash`; ReferenceViolation when there is no such tenant
+ */
+export async function createApiKey(
+  transaction: Transaction,
+  { tenantId, name, scopes, expiresAt = null, actor }: NewApiKey,
+  key: string = generateApiKey(),
+): Promise<{ key: string; apiKey: ApiKey }> {
+  const [apiKey] = await transaction.drizzle
+    .insert(apiKeys)
+    .values({
+      id: uuidv7(),
+      tenantId,
+      name,
+      scopes: [...scopes],
+      expiresAt,
+      prefix: prefixOf(key),
+      hash: hashApiKey(key),
+    })
+    .returning(COLUMNS);
+  if (apiKey === undefined) throw new Error('failed to create an API key: no row came back');
+  if (actor !== undefined) {
+    const details = { api_key_id: apiKey.id, scopes, expires_at: expiresAt?.toISOString() ?? null };
+    const message = `API key ${name} was created.`;
+    await appendEvents(transaction, [{ tenantId, actor, reason: 'ApiKeyCreated', message, details }]);
+  }
+  return { key, apiKey };
+}
+
+/** Enough to tell keys apart, at most a quarter of a short one. */
+const prefixOf = (key: string) => key.slice(0, Math.min(PREFIX_LENGTH, Math.floor(key.length / 4)));
+
+const FIND_BY_HASH = `
+SELECT id, tenant_id AS "tenantId", name, prefix, scopes, created_at AS "createdAt", expires_at AS "expiresAt",
+  revoked_at AS "revokedAt", last_used_at AS "lastUsedAt"
+FROM api_keys WHERE hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`;
+
+/** The key of this hash unless it was revoked or has expired. Run it on behalf of the platform: the tenant is not known yet. */
+export async function findApiKeyByHash(reader: Reader, hash: string): Promise<ApiKey | null> {
+  const [apiKey] = await reader.query<ApiKey>(FIND_BY_HASH, [hash]);
+  return apiKey ?? null;
+}
+
+/** Their prefix is no generated key's, or their name is one that the configuration gives. */
+const OF_OTHER_FORM = `
+SELECT hash FROM api_keys WHERE revoked_at IS NULL
+  AND (prefix NOT LIKE 'berth\\_%' OR name = ANY($1::text[]))`;
+
+/** Hashes of the keys that a configuration has named, now or once: they may have any form. Platform scope. */
+export async function findKeysOfOtherForm(reader: Reader): Promise<ReadonlySet<string>> {
+  const names = Object.values(CONFIGURED_KEY_NAMES);
+  const rows = await reader.query<{ hash: string }>(OF_OTHER_FORM, [names]);
+  return new Set(rows.map(({ hash }) => hash));
+}
+
+/** Notes that the key was used; writes at most once an hour a key. */
+export async function touchApiKey(transaction: Transaction, id: string): Promise<void> {
+  await transaction.drizzle
+    .update(apiKeys)
+    .set({ lastUsedAt: sql`now()` })
+    .where(
+      and(
+        eq(apiKeys.id, id),
+        or(isNull(apiKeys.lastUsedAt), lt(apiKeys.lastUsedAt, sql`now() - interval '1 hour'`)),
+      ),
+    );
+}
+
+/** Keys of a tenant, of the platform, or all (`null`), newest first, revoked ones included. */
+export function listApiKeys(
+  reader: Reader,
+  owner: string | 'platform' | null,
+  page: Page,
+): Promise<ApiKey[]> {
+  const ofTenant = owner === null ? undefined : eq(apiKeys.tenantId, owner);
+  return reader.drizzle
+    .select(COLUMNS)
+    .from(apiKeys)
+    .where(owner === 'platform' ? isNull(apiKeys.tenantId) : ofTenant)
+    .orderBy(desc(apiKeys.id))
+    .limit(page.limit)
+    .offset(page.offset);
+}
+
+/** A key of this tenant or of the platform, or of any (`null`); null when there is none of this id. */
+export async function findApiKey(
+  reader: Reader,
+  tenantId: string | null,
+  id: string,
+): Promise<ApiKey | null> {
+  const visible =
+    tenantId === null ? undefined : or(eq(apiKeys.tenantId, tenantId), isNull(apiKeys.tenantId));
+  const [apiKey] = await reader.drizzle
+    .select(COLUMNS)
+    .from(apiKeys)
+    .where(and(eq(apiKeys.id, id), visible));
+  return apiKey ?? null;
+}
+
+/**
+ * Revokes a key of a tenant, or of any (`null`); false when there is none of this id. Revoking again changes nothing.
+ * @param actor who does it, for the history; absent: it is not noted
+ */
+export async function revokeApiKey(
+  transaction: Transaction,
+  tenantId: string | null,
+  id: string,
+  actor?: Actor,
+): Promise<boolean> {
+  const wanted = and(eq(apiKeys.id, id), tenantId === null ? undefined : eq(apiKeys.tenantId, tenantId));
+  const [revoked] = await transaction.drizzle
+    .update(apiKeys)
+    .set({ revokedAt: sql`now()` })
+    .where(and(wanted, isNull(apiKeys.revokedAt)))
+    .returning(COLUMNS);
+  if (revoked === undefined) {
+    const known = await transaction.drizzle.select({ id: apiKeys.id }).from(apiKeys).where(wanted);
+    return known.length > 0;
+  }
+  if (actor !== undefined) {
+    const { tenantId: owner, name } = revoked;
+    const message = `API key ${name} was revoked.`;
+    const details = { api_key_id: id };
+    await appendEvents(transaction, [{ tenantId: owner, actor, reason: 'ApiKeyRevoked', message, details }]);
+  }
+  return true;
+}
+
+/**
+ * Makes the first tenant and a key with all scopes, unless they exist; safe when several replicas do it at once.
+ * A revoked bootstrap key stays revoked.
+ */
+export async function ensureBootstrap(
+  transaction: Transaction,
+  bootstrap: { tenantName: string; key: string },
+): Promise<{ tenant: Tenant }> {
+  const tenant = await ensureTenant(transaction, bootstrap.tenantName);
+  await transaction.drizzle
+    .insert(apiKeys)
+    .values({
+      id: uuidv7(),
+      tenantId: tenant.id,
+      name: CONFIGURED_KEY_NAMES.bootstrap,
+      scopes: [...SCOPES],
+      prefix: prefixOf(bootstrap.key),
+      hash: hashApiKey(bootstrap.key),
+    })
+    .onConflictDoNothing({ target: apiKeys.hash });
+  return { tenant };
+}

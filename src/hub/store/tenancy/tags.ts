@@ -1,0 +1,269 @@
+import type { Reason } from '../../../domain/conditions/conditions.ts';
+import { uuidv7 } from '../../../domain/core/id.ts';
+import type { Reader, Transaction } from '../core/database.ts';
+import { and, asc, desc, eq } from '../core/drizzle.ts';
+import { ReferenceViolation } from '../core/errors.ts';
+import { type Actor, appendEvents } from '../core/events.ts';
+import type { Page } from '../core/records.ts';
+import { deployments, deploymentTagValues, tagKeys, tagValues } from '../core/schema.ts';
+import { refuseSameName } from '../deployments/same-name.ts';
+
+export type TagKey = typeof tagKeys.$inferSelect;
+export type TagValue = typeof tagValues.$inferSelect;
+
+/** Who acts where nobody is named: the program itself. */
+const SYSTEM: Actor = { kind: 'system' };
+
+/** Into the tenant's history. */
+function tell(
+  transaction: Transaction,
+  tenantId: string,
+  actor: Actor,
+  [reason, message]: readonly [Reason, string],
+  details: Record<string, unknown>,
+): Promise<void> {
+  return appendEvents(transaction, [{ tenantId, actor, reason, message, details }]);
+}
+
+/** @throws UniqueViolation `tag_keys_key` */
+export async function createTagKey(
+  transaction: Transaction,
+  tenantId: string,
+  key: string,
+  actor: Actor = SYSTEM,
+): Promise<TagKey> {
+  await refuseSameName(transaction, 'tag_keys_key', { owner: tenantId, name: key });
+  const [created] = await transaction.drizzle
+    .insert(tagKeys)
+    .values({ id: uuidv7(), tenantId, key })
+    .returning();
+  if (created === undefined) throw new Error('failed to create a tag key: no row came back');
+  const message = `Tag key ${key} was created.`;
+  await tell(transaction, tenantId, actor, ['TagCreated', message], { tag_key_id: created.id });
+  return created;
+}
+
+const ownKey = (tenantId: string, id: string) => and(eq(tagKeys.id, id), eq(tagKeys.tenantId, tenantId));
+
+export async function findTagKey(reader: Reader, tenantId: string, id: string): Promise<TagKey | null> {
+  const [key] = await reader.drizzle.select().from(tagKeys).where(ownKey(tenantId, id));
+  return key ?? null;
+}
+
+/** Newest first. */
+export function listTagKeys(reader: Reader, tenantId: string, { limit, offset }: Page): Promise<TagKey[]> {
+  return reader.drizzle
+    .select()
+    .from(tagKeys)
+    .where(eq(tagKeys.tenantId, tenantId))
+    .orderBy(desc(tagKeys.id))
+    .limit(limit)
+    .offset(offset);
+}
+
+/**
+ * Renames a key; null when this tenant has none of this id. Deployments keep it: they carry ids.
+ * @throws UniqueViolation `tag_keys_key`
+ */
+export async function renameTagKey(
+  transaction: Transaction,
+  tenantId: string,
+  id: string,
+  key: string,
+  actor: Actor = SYSTEM,
+): Promise<TagKey | null> {
+  const before = await findTagKey(transaction, tenantId, id);
+  if (before === null || before.key === key) return before;
+  await refuseSameName(transaction, 'tag_keys_key', { owner: tenantId, name: key, ownId: id });
+  const [renamed] = await transaction.drizzle
+    .update(tagKeys)
+    .set({ key })
+    .where(ownKey(tenantId, id))
+    .returning();
+  if (renamed === undefined) return null;
+  const message = `Tag key ${before.key} was renamed to ${key}.`;
+  await tell(transaction, tenantId, actor, ['TagChanged', message], { tag_key_id: id });
+  return renamed;
+}
+
+/** Deletes a key with its values, on deployments too; false when this tenant has none of this id. */
+export async function deleteTagKey(
+  transaction: Transaction,
+  tenantId: string,
+  id: string,
+  actor: Actor = SYSTEM,
+): Promise<boolean> {
+  const [deleted] = await transaction.drizzle.delete(tagKeys).where(ownKey(tenantId, id)).returning();
+  if (deleted === undefined) return false;
+  const message = `Tag key ${deleted.key} was deleted with its values.`;
+  await tell(transaction, tenantId, actor, ['TagDeleted', message], { tag_key_id: id });
+  return true;
+}
+
+/**
+ * A value of a key; null when this tenant has no such key.
+ * @throws UniqueViolation `tag_values_value`
+ */
+export async function createTagValue(
+  transaction: Transaction,
+  tenantId: string,
+  tagKeyId: string,
+  value: string,
+  actor: Actor = SYSTEM,
+): Promise<TagValue | null> {
+  // Held, so that it is not deleted between the look and the insert.
+  const [key] = await transaction.drizzle
+    .select()
+    .from(tagKeys)
+    .where(ownKey(tenantId, tagKeyId))
+    .for('key share');
+  if (key === undefined) return null;
+  await refuseSameName(transaction, 'tag_values_value', { owner: tagKeyId, name: value });
+  const [created] = await transaction.drizzle
+    .insert(tagValues)
+    .values({ id: uuidv7(), tenantId, tagKeyId, value })
+    .returning();
+  if (created === undefined) throw new Error('failed to create a tag value: no row came back');
+  const message = `Tag value ${key.key}=${value} was created.`;
+  const ids = { tag_key_id: tagKeyId, tag_value_id: created.id };
+  await tell(transaction, tenantId, actor, ['TagCreated', message], ids);
+  return created;
+}
+
+const ownValue = (tenantId: string, tagKeyId: string, id: string) =>
+  and(eq(tagValues.id, id), eq(tagValues.tagKeyId, tagKeyId), eq(tagValues.tenantId, tenantId));
+
+/**
+ * Renames a value; null when this tenant has none of this id under this key. Deployments keep it: they carry ids.
+ * @throws UniqueViolation `tag_values_value`
+ */
+export async function renameTagValue(
+  transaction: Transaction,
+  tenantId: string,
+  ids: { readonly tagKeyId: string; readonly id: string },
+  value: string,
+  actor: Actor = SYSTEM,
+): Promise<TagValue | null> {
+  const which = ownValue(tenantId, ids.tagKeyId, ids.id);
+  const [before] = await transaction.drizzle.select().from(tagValues).where(which);
+  if (before === undefined || before.value === value) return before ?? null;
+  const unique = { owner: ids.tagKeyId, name: value, ownId: ids.id };
+  await refuseSameName(transaction, 'tag_values_value', unique);
+  const [renamed] = await transaction.drizzle.update(tagValues).set({ value }).where(which).returning();
+  if (renamed === undefined) return null;
+  const message = `Tag value ${before.value} was renamed to ${value}.`;
+  const details = { tag_key_id: ids.tagKeyId, tag_value_id: ids.id };
+  await tell(transaction, tenantId, actor, ['TagChanged', message], details);
+  return renamed;
+}
+
+/** Newest first. */
+export function listTagValues(
+  reader: Reader,
+  tenantId: string,
+  tagKeyId: string,
+  { limit, offset }: Page,
+): Promise<TagValue[]> {
+  return reader.drizzle
+    .select()
+    .from(tagValues)
+    .where(and(eq(tagValues.tagKeyId, tagKeyId), eq(tagValues.tenantId, tenantId)))
+    .orderBy(desc(tagValues.id))
+    .limit(limit)
+    .offset(offset);
+}
+
+/** Deletes a value, on deployments too; false when this tenant has none of this id under this key. */
+export async function deleteTagValue(
+  transaction: Transaction,
+  tenantId: string,
+  tagKeyId: string,
+  id: string,
+  actor: Actor = SYSTEM,
+): Promise<boolean> {
+  const [deleted] = await transaction.drizzle
+    .delete(tagValues)
+    .where(ownValue(tenantId, tagKeyId, id))
+    .returning();
+  if (deleted === undefined) return false;
+  const message = `Tag value ${deleted.value} was deleted.`;
+  const details = { tag_key_id: tagKeyId, tag_value_id: id };
+  await tell(transaction, tenantId, actor, ['TagDeleted', message], details);
+  return true;
+}
+
+/** Tag values of a deployment, oldest first. */
+export async function listDeploymentTagValues(
+  reader: Reader,
+  tenantId: string,
+  deploymentId: string,
+): Promise<TagValue[]> {
+  const rows = await reader.drizzle
+    .select({ value: tagValues })
+    .from(deploymentTagValues)
+    .innerJoin(tagValues, eq(tagValues.id, deploymentTagValues.tagValueId))
+    .where(
+      and(eq(deploymentTagValues.deploymentId, deploymentId), eq(deploymentTagValues.tenantId, tenantId)),
+    )
+    .orderBy(asc(tagValues.id));
+  return rows.map(({ value }) => value);
+}
+
+const ASSIGN = `
+INSERT INTO deployment_tag_values (tenant_id, deployment_id, tag_key_id, tag_value_id)
+SELECT v.tenant_id, $2, v.tag_key_id, v.id FROM tag_values v WHERE v.tenant_id = $1 AND v.id = ANY($3::uuid[])
+RETURNING tag_value_id`;
+
+/** Who assigns tags, and on what condition. */
+export interface TagAssignment {
+  readonly actor: Actor;
+  /** Told the deployment's generation, its row locked; it throws to leave everything as it is. */
+  readonly check?: (generation: number) => void;
+}
+
+/**
+ * Gives a deployment exactly these tag values, and says so in its history, if they were others before.
+ * @returns all its values, oldest first; `deleting` when its deletion was asked for, null when this tenant has no such
+ *   deployment: nothing changes
+ * @throws ReferenceViolation when one of the values is not this tenant's
+ */
+export async function setDeploymentTagValues(
+  transaction: Transaction,
+  tenantId: string,
+  deploymentId: string,
+  tagValueIds: readonly string[],
+  { actor, check }: TagAssignment,
+): Promise<TagValue[] | 'deleting' | null> {
+  const wanted = [...new Set(tagValueIds)];
+  const [deployment] = await transaction.drizzle
+    .select({ deleteRequestedAt: deployments.deleteRequestedAt, generation: deployments.generation })
+    .from(deployments)
+    .where(and(eq(deployments.id, deploymentId), eq(deployments.tenantId, tenantId)))
+    .for('update');
+  if (deployment === undefined) return null;
+  if (deployment.deleteRequestedAt !== null) return 'deleting';
+  check?.(deployment.generation);
+  const before = await listDeploymentTagValues(transaction, tenantId, deploymentId);
+  await transaction.drizzle
+    .delete(deploymentTagValues)
+    .where(
+      and(eq(deploymentTagValues.deploymentId, deploymentId), eq(deploymentTagValues.tenantId, tenantId)),
+    );
+  const assigned = await transaction.query(ASSIGN, [tenantId, deploymentId, wanted]);
+  if (assigned.length !== wanted.length) throw new ReferenceViolation('deployment_tag_values_tag_value_id');
+  const after = await listDeploymentTagValues(transaction, tenantId, deploymentId);
+  const tags = after.map(({ id }) => id);
+  if (tags.join() !== before.map(({ id }) => id).join()) {
+    await appendEvents(transaction, [
+      {
+        tenantId,
+        deploymentId,
+        actor,
+        reason: 'Patched',
+        message: 'Changed: tag values.',
+        details: { changed: ['tag_value_ids'], tag_value_ids: tags },
+      },
+    ]);
+  }
+  return after;
+}

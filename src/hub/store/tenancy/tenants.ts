@@ -1,0 +1,136 @@
+import { uuidv7 } from '../../../domain/core/id.ts';
+import { normalizedName } from '../../../domain/core/name.ts';
+import type { TenantQuotas } from '../../../domain/policy/tenant-quotas.ts';
+import type { Reader, Transaction } from '../core/database.ts';
+import { and, desc, eq } from '../core/drizzle.ts';
+import { type Actor, appendEvents } from '../core/events.ts';
+import type { Page } from '../core/records.ts';
+import { tenants } from '../core/schema.ts';
+import { findSameName, named, namedLike, refuseSameName } from '../deployments/same-name.ts';
+
+export type Tenant = typeof tenants.$inferSelect;
+
+/**
+ * @param more its own quotas; who makes it, for the history (absent: it is not noted)
+ * @throws UniqueViolation `tenants_name`
+ */
+export async function createTenant(
+  transaction: Transaction,
+  name: string,
+  { quotas = {}, actor }: { quotas?: Partial<TenantQuotas>; actor?: Actor } = {},
+): Promise<Tenant> {
+  await refuseSameName(transaction, 'tenants_name', { owner: null, name });
+  const [tenant] = await transaction.drizzle
+    .insert(tenants)
+    .values({ id: uuidv7(), name, quotas })
+    .returning();
+  if (tenant === undefined) throw new Error('failed to create a tenant: no row came back');
+  if (actor !== undefined) {
+    const message = `Tenant ${name} was created.`;
+    const details = { name, quotas };
+    await appendEvents(transaction, [
+      { tenantId: tenant.id, actor, reason: 'TenantCreated', message, details },
+    ]);
+  }
+  return tenant;
+}
+
+/** The tenant of this name in any of its spellings, made if there is none. */
+export async function ensureTenant(transaction: Transaction, name: string): Promise<Tenant> {
+  const known = await findTenantByName(transaction, name);
+  if (known !== null) return known;
+  const [tenant] = await transaction.drizzle
+    .insert(tenants)
+    .values({ id: uuidv7(), name: normalizedName(name) })
+    .onConflictDoUpdate({ target: tenants.name, set: { name: normalizedName(name) } })
+    .returning();
+  if (tenant === undefined) throw new Error('failed to ensure a tenant: no row came back');
+  return tenant;
+}
+
+export async function findTenant(reader: Reader, id: string): Promise<Tenant | null> {
+  const [tenant] = await reader.drizzle.select().from(tenants).where(eq(tenants.id, id));
+  return tenant ?? null;
+}
+
+/** The tenant of this name in any of its spellings; of several the one that is spelled so. */
+export async function findTenantByName(reader: Reader, name: string): Promise<Tenant | null> {
+  const same = await findSameName(reader, 'tenants_name', null, name);
+  const found = same.find((tenant) => tenant.name === name) ?? same[0];
+  return found === undefined ? null : findTenant(reader, found.id);
+}
+
+export interface TenantFilter {
+  /** Exact, in any of its spellings. */
+  name?: string | undefined;
+  /** Part of the name in any of its spellings, case as given. */
+  nameContains?: string | undefined;
+}
+
+/** Newest first. */
+export function listTenants(
+  reader: Reader,
+  { limit, offset }: Page,
+  { name, nameContains }: TenantFilter = {},
+): Promise<Tenant[]> {
+  return reader.drizzle
+    .select()
+    .from(tenants)
+    .where(
+      and(
+        name === undefined ? undefined : named('tenants.name', name),
+        nameContains === undefined ? undefined : namedLike('tenants.name', nameContains),
+      ),
+    )
+    .orderBy(desc(tenants.id))
+    .limit(limit)
+    .offset(offset);
+}
+
+/** What is to be changed; absent members stay. */
+export interface TenantChange {
+  name?: string | undefined;
+  /** All that are the tenant's own from now on. */
+  quotas?: Partial<TenantQuotas> | undefined;
+}
+
+const sameQuotas = (left: Partial<TenantQuotas>, right: Partial<TenantQuotas>) =>
+  Object.keys({ ...left, ...right }).every(
+    (name) => left[name as keyof TenantQuotas] === right[name as keyof TenantQuotas],
+  );
+
+/**
+ * Changes a tenant; what is the same already is no change, and leaves no event.
+ * @returns null when there is none of this id
+ * @throws UniqueViolation `tenants_name`
+ */
+export async function updateTenant(
+  transaction: Transaction,
+  id: string,
+  change: TenantChange,
+  actor: Actor,
+): Promise<Tenant | null> {
+  const [before] = await transaction.drizzle.select().from(tenants).where(eq(tenants.id, id)).for('update');
+  if (before === undefined) return null;
+  const { name = before.name, quotas = before.quotas } = change;
+  const changed = [
+    ...(name === before.name ? [] : ['name']),
+    ...(sameQuotas(quotas, before.quotas) ? [] : ['quotas']),
+  ];
+  if (changed.length === 0) return before;
+  if (name !== before.name)
+    await refuseSameName(transaction, 'tenants_name', { owner: null, name, ownId: id });
+  const [after] = await transaction.drizzle
+    .update(tenants)
+    .set({ name, quotas })
+    .where(eq(tenants.id, id))
+    .returning();
+  if (after === undefined) throw new Error('failed to update a tenant: no row came back');
+  const message = `Changed: ${changed.join(', ')}.`;
+  const details = { changed, before: pick(before, changed), after: pick(after, changed) };
+  await appendEvents(transaction, [{ tenantId: id, actor, reason: 'TenantChanged', message, details }]);
+  return after;
+}
+
+const pick = (tenant: Tenant, names: readonly string[]) =>
+  Object.fromEntries(Object.entries(tenant).filter(([name]) => names.includes(name)));

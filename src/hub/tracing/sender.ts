@@ -1,0 +1,167 @@
+import type { Logger } from '../../domain/core/logger.ts';
+import type { Database } from '../store/core/database.ts';
+import {
+  claimMessages,
+  enqueueProjects,
+  type OutboxMessage,
+  recordFailed,
+  recordSent,
+  releaseMessage,
+} from '../store/tenancy/outbox.ts';
+import { BackendError, DEADLINE_MS, type TracingBackend } from './backend.ts';
+import { retryDelayMs } from './retry.ts';
+
+export interface TracingSenderOptions {
+  database: Pick<Database, 'platform'>;
+  backend: TracingBackend;
+  logger: Logger;
+  /** For metrics: how each attempt ended. */
+  onAttempt?: (outcome: AttemptOutcome) => void;
+  random?: () => number;
+  /** How often the outbox is looked at without a hint, in milliseconds. */
+  pollMs?: number;
+  /** A message that was taken this long ago and is still there is taken again; longer than the backend's deadline. */
+  leaseMs?: number;
+  /** At a stop, how long messages on their way may take; then they are given back. Milliseconds. */
+  stopGraceMs?: number;
+}
+
+export type AttemptOutcome = 'sent' | 'unavailable' | 'refused';
+
+/** Sends the outbox to the tracing backend, beside any number of other processes that do the same. */
+export interface TracingSender {
+  /** There may be something to send. */
+  wake(): void;
+  /** Takes nothing more and ends what is on its way. */
+  stop(): Promise<void>;
+}
+
+/** Messages on their way at the same time: a backend that hangs holds up no more than these, and only to its deadline. */
+const CONCURRENCY = 8;
+/** Projects that are turned into messages at once. */
+const ENQUEUE_BATCH = 200;
+const POLL_MS = 2_000;
+const STOP_GRACE_MS = 2_000;
+/** Hints that come within this time are one look at the database. */
+const HINT_PAUSE_MS = 100;
+
+/** Starts sending. A failure of database or backend is logged and tried again; nothing is held open meanwhile. */
+export function startTracingSender(options: TracingSenderOptions): TracingSender {
+  const { database, backend, logger, random = Math.random, onAttempt = () => undefined } = options;
+  const leaseSeconds = (options.leaseMs ?? 2 * DEADLINE_MS) / 1000;
+  const abandon = new AbortController();
+  const onTheirWay = new Set<Promise<void>>();
+  let hint = Promise.withResolvers<void>();
+  let isStopping = false;
+  let isBackendDown = false;
+
+  let hintTimer: NodeJS.Timeout | null = null;
+
+  const lookAgain = () => hint.resolve();
+
+  const wake = () => {
+    hintTimer ??= setTimeout(() => {
+      hintTimer = null;
+      lookAgain();
+    }, HINT_PAUSE_MS);
+  };
+
+  function noteBackend(isDown: boolean, why?: string): void {
+    if (isDown === isBackendDown) return;
+    isBackendDown = isDown;
+    if (isDown) logger.warn({ why }, 'the tracing backend takes no messages; they are kept and sent again');
+    else logger.info({}, 'the tracing backend takes messages again');
+  }
+
+  const deliver = (message: OutboxMessage): Promise<string | null> => {
+    const { subjectId: id, tenantId, tenantName, payload } = message;
+    if (message.kind === 'tracing_project.deleted')
+      return backend.delete(id, abandon.signal).then(() => null);
+    const project = { id, name: payload.name, tenant_id: tenantId, tenant_name: tenantName };
+    return backend.create(project, abandon.signal);
+  };
+
+  async function failed(message: OutboxMessage, error: BackendError): Promise<void> {
+    const { refused, unanswered = false } = error.failure;
+    onAttempt(refused ? 'refused' : 'unavailable');
+    if (!refused) noteBackend(true, error.message);
+    else if (message.attempts === 1) {
+      logger.warn(
+        { project: message.subjectId, why: error.message },
+        'the tracing backend refused a project',
+      );
+    }
+    const retrySeconds = retryDelayMs(message.attempts, error.failure, random) / 1000;
+    await database.platform.transaction((transaction) =>
+      recordFailed(transaction, message, {
+        error: error.message,
+        retrySeconds,
+        isUnanswered: unanswered,
+      }),
+    );
+  }
+
+  async function send(message: OutboxMessage): Promise<void> {
+    let backendId: string | null;
+    try {
+      backendId = await deliver(message);
+    } catch (error) {
+      if (error instanceof BackendError) return failed(message, error);
+      if (!abandon.signal.aborted) throw error;
+      return database.platform.transaction((transaction) => releaseMessage(transaction, message));
+    }
+    onAttempt('sent');
+    noteBackend(false);
+    await database.platform.transaction((transaction) => recordSent(transaction, message, backendId));
+  }
+
+  function begin(message: OutboxMessage): void {
+    const sending = send(message)
+      // Its lease runs out, and it is sent again.
+      .catch((error) => logger.warn({ err: String(error) }, 'failed to record what was sent to the backend'))
+      .finally(() => {
+        onTheirWay.delete(sending);
+        lookAgain();
+      });
+    onTheirWay.add(sending);
+  }
+
+  /** Takes what is due, as much as may be on its way. */
+  async function look(): Promise<void> {
+    const limit = CONCURRENCY - onTheirWay.size;
+    // The first place that is free again wakes.
+    if (limit === 0) return;
+    const messages = await database.platform.transaction(async (transaction) => {
+      await enqueueProjects(transaction, ENQUEUE_BATCH);
+      return claimMessages(transaction, { limit, leaseSeconds });
+    });
+    for (const message of messages) begin(message);
+  }
+
+  async function run(): Promise<void> {
+    while (!isStopping) {
+      // Before the look: what comes meanwhile is not missed.
+      hint = Promise.withResolvers();
+      await look().catch((error) =>
+        logger.warn({ err: String(error) }, 'failed to read the outbox; tried again'),
+      );
+      const timer = setTimeout(lookAgain, options.pollMs ?? POLL_MS);
+      if (!isStopping) await hint.promise;
+      clearTimeout(timer);
+    }
+  }
+
+  const running = run();
+  return {
+    wake,
+    async stop() {
+      isStopping = true;
+      if (hintTimer !== null) clearTimeout(hintTimer);
+      lookAgain();
+      await running;
+      const timer = setTimeout(() => abandon.abort(), options.stopGraceMs ?? STOP_GRACE_MS);
+      await Promise.all(onTheirWay);
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,205 @@
+import type { V1EnvVar } from '@kubernetes/client-node';
+import type { RenderConfig } from '../../contract/render/render-config.ts';
+import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
+import { contentHash } from '../../domain/core/hash.ts';
+import {
+  APP_CONTAINER_NAME,
+  type RESERVED_ENV_NAMES,
+  type TRACING_ENV_NAMES,
+} from '../../domain/deployment/reserved.ts';
+import type { EnvVar as UserEnvVar } from '../../domain/kubernetes/env.ts';
+import {
+  exposesHeaders,
+  hasOwnEndpoint,
+  type SignalEndpoint,
+  signalEndpoints,
+} from '../../domain/resource-spec/exporter-variables.ts';
+import type { Component } from '../../domain/resource-spec/resource-spec.ts';
+import { APP_PORT, cacheUri } from '../addresses.ts';
+import type { PodTemplates } from '../desired-object.ts';
+import { deploymentId, imageVersion, revisionId } from '../labels.ts';
+import { componentName, databaseName } from '../names.ts';
+
+type TracingEnvName = (typeof TRACING_ENV_NAMES)[number];
+type EnvName = (typeof RESERVED_ENV_NAMES)[number] | TracingEnvName | SignalEndpoint;
+type EnvVar = V1EnvVar & { name: EnvName };
+
+/**
+ * Kubernetes expands `$(NAME)` and `$$` in values: every `$` of a text that is not ours is doubled, so that the
+ * container sees the text itself.
+ */
+function literal(text: string): string {
+  return text.replaceAll('$', '$$$$');
+}
+
+function plain(name: EnvName, value: string | undefined): EnvVar[] {
+  return value === undefined ? [] : [{ name, value: literal(value) }];
+}
+
+function fromSecret(name: EnvName, secret: string, key: string): EnvVar[] {
+  return [{ name, valueFrom: { secretKeyRef: { name: secret, key } } }];
+}
+
+/** Of an external service the URI is in the env Secret; without one (a resource by hand) the app sets it itself. */
+function fromEnvSecret(resource: ManagedDeployment, name: EnvName, key: string): EnvVar[] {
+  const { envSecretName } = resource.spec.revision;
+  return envSecretName === undefined ? [] : fromSecret(name, envSecretName, key);
+}
+
+function databaseEnv(resource: ManagedDeployment): EnvVar[] {
+  const { external, poolSize } = resource.spec.database;
+  return [
+    ...(external
+      ? fromEnvSecret(resource, 'DATABASE_URI', 'DATABASE_URI_CUSTOM')
+      : fromSecret('DATABASE_URI', databaseName(resource), 'uri')),
+    ...plain('DATABASE_POOL_SIZE', String(poolSize)),
+  ];
+}
+
+function cacheEnv(resource: ManagedDeployment): EnvVar[] {
+  return resource.spec.cache.external
+    ? fromEnvSecret(resource, 'CACHE_URI', 'CACHE_URI_CUSTOM')
+    : plain('CACHE_URI', cacheUri(resource));
+}
+
+/** Comma-separated key=value pairs; values percent-encoded, as OpenTelemetry's resource SDK reads them. */
+function otelAttributes(resource: ManagedDeployment, component: Component, config: RenderConfig): string {
+  const { spec, metadata } = resource;
+  const attributes: Record<string, string | undefined> = {
+    'service.namespace': spec.displayName ?? metadata.name,
+    'service.version': imageVersion(spec.revision.image ?? ''),
+    'k8s.namespace.name': metadata.namespace,
+    'k8s.deployment.name': componentName(resource, component),
+    'berth.deployment.id': deploymentId(resource),
+    'berth.revision.id': revisionId(resource),
+    'berth.tenant.id': spec.tenantId,
+    'berth.tracing.project': spec.tracing.project,
+    // All components of a project are one service there.
+    ...(config.otlpEndpoint === null
+      ? {}
+      : { 'berth.component': component, 'berth.revision.number': String(spec.revision.number) }),
+  };
+  return Object.entries(attributes)
+    .filter((entry): entry is [string, string] => entry[1] !== undefined)
+    .map(([key, value]) => `${key}=${encodeURIComponent(value)}`)
+    .join(',');
+}
+
+const HEADERS = 'OTEL_EXPORTER_OTLP_HEADERS';
+
+/**
+ * The platform's endpoint and what belongs to it. Its headers are credentials: they are sent to no endpoint of the user's.
+ * With them goes the endpoint of each kind of telemetry, which the image or an undeclared Secret could set otherwise.
+ */
+function otlpEnv({ spec: { tracing } }: ManagedDeployment, config: RenderConfig): EnvVar[] {
+  const { otlpEndpoint, otlpProtocol = 'http/protobuf', otlpHeadersSecret: secret } = config;
+  const own = [...(tracing.ownVariables ?? []), ...(tracing.exporterVariables ?? [])];
+  if (otlpEndpoint === null || hasOwnEndpoint(own)) return [];
+  const sendsHeaders = secret && !own.includes(HEADERS) && !exposesHeaders(own, otlpEndpoint);
+  return [
+    ...plain('OTEL_EXPORTER_OTLP_ENDPOINT', otlpEndpoint),
+    ...plain('OTEL_EXPORTER_OTLP_PROTOCOL', otlpProtocol),
+    // A namespace without that Secret costs traces, not the start of the app.
+    ...(sendsHeaders
+      ? [
+          ...signalEndpoints(otlpEndpoint, otlpProtocol).flatMap(([name, value]) => plain(name, value)),
+          {
+            name: HEADERS,
+            valueFrom: { secretKeyRef: { name: secret, key: HEADERS, optional: true } },
+          } as const,
+        ]
+      : []),
+  ];
+}
+
+/** OpenTelemetry's own variables; the user's win. With an endpoint of the platform, the project is the service. */
+function tracingEnv(resource: ManagedDeployment, component: Component, config: RenderConfig): EnvVar[] {
+  const { project, ownVariables = [], exporterVariables = [] } = resource.spec.tracing;
+  const fallback = componentName(resource, component);
+  const service = config.otlpEndpoint === null ? fallback : (project ?? fallback);
+  const own: ReadonlySet<string> = new Set(ownVariables);
+  return [
+    ...[
+      ...plain('OTEL_SERVICE_NAME', service),
+      ...plain('OTEL_RESOURCE_ATTRIBUTES', otelAttributes(resource, component, config)),
+      ...otlpEnv(resource, config),
+    ].filter(({ name }) => !own.has(name)),
+    ...ownVariables.flatMap((name) => fromEnvSecret(resource, name, name)),
+    // Named too, so that the templates of a revision tell which of them its secrets hold.
+    ...[...new Set(exporterVariables)]
+      .filter((name) => !own.has(name))
+      .flatMap((name) => fromEnvSecret(resource, name as EnvName, name)),
+  ];
+}
+
+/** Environment of the app container: the image contract. Names are reserved but for OpenTelemetry's, where the user's win. */
+export function appEnv(resource: ManagedDeployment, component: Component, config: RenderConfig): EnvVar[] {
+  const { spec, metadata } = resource;
+  return [
+    ...plain('COMPONENT', component),
+    ...plain('PORT', String(APP_PORT)),
+    ...databaseEnv(resource),
+    ...cacheEnv(resource),
+    ...plain('DEPLOYMENT_ID', deploymentId(resource)),
+    ...plain('DEPLOYMENT_NAME', spec.displayName ?? metadata.name),
+    ...plain('REVISION_ID', revisionId(resource)),
+    ...plain('TENANT_ID', spec.tenantId),
+    ...plain('TRACING_PROJECT', spec.tracing.project),
+    ...tracingEnv(resource, component, config),
+  ];
+}
+
+/** Whether pods of these templates use a database and a cache that Berth runs for them. */
+export function ownServicesOf(
+  resource: ManagedDeployment,
+  templates: PodTemplates,
+): { database: boolean; cache: boolean } {
+  const variables = Object.values(templates)
+    .flatMap((template) => template.spec?.containers ?? [])
+    .filter(({ name }) => name === APP_CONTAINER_NAME)
+    .flatMap(({ env = [] }) => env);
+  const own = (name: EnvName, wanted: EnvVar[]) =>
+    variables.some((variable) => variable.name === name && contentHash([variable]) === contentHash(wanted));
+  return {
+    database: own('DATABASE_URI', fromSecret('DATABASE_URI', databaseName(resource), 'uri')),
+    cache: own('CACHE_URI', plain('CACHE_URI', cacheUri(resource))),
+  };
+}
+
+/** Connections to the database that each pod of these templates takes; null: they do not say. */
+export function poolSizeOf(templates: PodTemplates): number | null {
+  const variable = Object.values(templates)
+    .flatMap((template) => template.spec?.containers ?? [])
+    .filter(({ name }) => name === APP_CONTAINER_NAME)
+    .flatMap(({ env = [] }) => env)
+    .find(({ name }) => name === ('DATABASE_POOL_SIZE' satisfies EnvName));
+  return variable?.value === undefined ? null : Number(variable.value);
+}
+
+/**
+ * Environment of a container of the user's. An entry that names one of the app container's variables and says neither
+ * value nor valueFrom asks for the app's: so a migrating init container reaches the database, while a log shipper
+ * beside it is not handed its credentials.
+ */
+export function requestedEnv(env: readonly UserEnvVar[], app: readonly V1EnvVar[]): V1EnvVar[] {
+  const asks = ({ value, valueFrom }: UserEnvVar) => value === undefined && valueFrom === undefined;
+  const given = env.filter((entry) => !asks(entry)).map(({ name }) => name);
+  const platform = platformExporter(app);
+  const isRefused = platform !== null && (hasOwnEndpoint(given) || exposesHeaders(given, platform.endpoint));
+  const offered = new Map(app.map((variable) => [variable.name, variable]));
+  if (isRefused) offered.delete(HEADERS);
+  const all = env.map((entry) => (asks(entry) ? (offered.get(entry.name) ?? entry) : entry));
+  const isHanded = platform !== null && !isRefused && env.some((each) => each.name === HEADERS && asks(each));
+  const missing = isHanded
+    ? platform.signals.filter(({ name }) => !env.some((each) => each.name === name))
+    : [];
+  return [...all, ...missing];
+}
+
+/** The platform's endpoints, where the app has its headers too; null: it has not. */
+function platformExporter(app: readonly V1EnvVar[]): { endpoint: string; signals: V1EnvVar[] } | null {
+  const endpoint = app.find(({ name }) => name === 'OTEL_EXPORTER_OTLP_ENDPOINT')?.value;
+  const names: ReadonlySet<string> = new Set(signalEndpoints('', '').map(([name]) => name));
+  const signals = app.filter(({ name, value }) => names.has(name) && value !== undefined);
+  return endpoint === undefined || signals.length === 0 ? null : { endpoint, signals };
+}

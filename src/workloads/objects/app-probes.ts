@@ -1,0 +1,31 @@
+import type { V1Container, V1Probe } from '@kubernetes/client-node';
+import type { RenderConfig } from '../../contract/render/render-config.ts';
+import { APP_PORT, PORT_NAMES } from '../addresses.ts';
+import { kubernetesAtLeast } from '../cluster-support.ts';
+
+const STARTUP_PERIOD_SECONDS = 2;
+/** Long enough for endpoints and routers to notice that the pod is going. */
+const DRAIN_SECONDS = 5;
+
+/** The api container's port, probes and drain. Starting may take as long as a rollout may. */
+export function servingFields(config: RenderConfig): Partial<V1Container> {
+  const check: V1Probe =
+    config.healthPath === null
+      ? { tcpSocket: { port: PORT_NAMES.app } }
+      : { httpGet: { path: config.healthPath, port: PORT_NAMES.app } };
+  const probe = { ...check, timeoutSeconds: 5 };
+  return {
+    ports: [{ name: PORT_NAMES.app, containerPort: APP_PORT, protocol: 'TCP' }],
+    startupProbe: {
+      ...probe,
+      periodSeconds: STARTUP_PERIOD_SECONDS,
+      failureThreshold: Math.ceil(config.progressDeadlineSeconds / STARTUP_PERIOD_SECONDS),
+    },
+    readinessProbe: { ...probe, periodSeconds: 5, failureThreshold: 3 },
+    livenessProbe: { ...probe, periodSeconds: 10, failureThreshold: 6 },
+    // sleep, never exec: an image need not hold a shell. Older clusters do not know it.
+    ...(kubernetesAtLeast(config, 1, 30)
+      ? { lifecycle: { preStop: { sleep: { seconds: DRAIN_SECONDS } } } }
+      : {}),
+  };
+}

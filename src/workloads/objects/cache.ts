@@ -1,0 +1,87 @@
+import type { V1Container, V1DeploymentSpec } from '@kubernetes/client-node';
+import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
+import { CACHE_PORT, PORT_NAMES } from '../addresses.ts';
+import type { KubeObject } from '../desired-object.ts';
+import { commonLabels, metadata, selectorLabels } from '../labels.ts';
+import { cacheName } from '../names.ts';
+import { ownerReferences } from '../owner.ts';
+import { containerResources } from './container-resources.ts';
+import { OWN_CONTAINER_SECURITY } from './security.ts';
+import { clusterService } from './service.ts';
+
+/** User of the official Valkey and Redis images (Debian). */
+const CACHE_USER = 999;
+
+/**
+ * Nothing is written to disk. `volatile-lru`: under pressure only keys that carry a time to live go, so that an app
+ * which keeps its task queue here never loses one silently.
+ */
+function cacheArguments(maxMemoryMb: number): string[] {
+  return [
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--maxmemory',
+    `${maxMemoryMb}mb`,
+    '--maxmemory-policy',
+    'volatile-lru',
+  ];
+}
+
+function cacheContainer(resource: ManagedDeployment, image: string): V1Container {
+  const { resources, maxMemoryMb } = resource.spec.cache;
+  const probe = { tcpSocket: { port: PORT_NAMES.cache }, timeoutSeconds: 5 };
+  return {
+    name: 'cache',
+    image,
+    // Only options: the images' entry point puts valkey-server or redis-server before them.
+    args: cacheArguments(maxMemoryMb),
+    ports: [{ name: PORT_NAMES.cache, containerPort: CACHE_PORT, protocol: 'TCP' }],
+    startupProbe: { ...probe, periodSeconds: 1, failureThreshold: 60 },
+    readinessProbe: { ...probe, periodSeconds: 5, failureThreshold: 3 },
+    livenessProbe: { ...probe, periodSeconds: 10, failureThreshold: 6 },
+    ...containerResources(resources),
+    volumeMounts: [{ name: 'data', mountPath: '/data' }],
+    securityContext: OWN_CONTAINER_SECURITY,
+  };
+}
+
+/** The cache: one pod, never two at once (Recreate), all in memory. */
+export function cacheDeployment(resource: ManagedDeployment, image: string): KubeObject {
+  const spec: V1DeploymentSpec = {
+    selector: { matchLabels: selectorLabels(resource, 'cache') },
+    strategy: { type: 'Recreate' },
+    revisionHistoryLimit: 1,
+    template: {
+      metadata: { labels: commonLabels(resource, 'cache') },
+      spec: {
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        securityContext: {
+          runAsNonRoot: true,
+          runAsUser: CACHE_USER,
+          runAsGroup: CACHE_USER,
+          fsGroup: CACHE_USER,
+          seccompProfile: { type: 'RuntimeDefault' },
+        },
+        containers: [cacheContainer(resource, image)],
+        // The images' working directory; empty for as long as nothing is saved.
+        volumes: [{ name: 'data', emptyDir: {} }],
+        terminationGracePeriodSeconds: 30,
+      },
+    },
+  };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { ...metadata(resource, cacheName(resource), 'cache'), ...ownerReferences(resource) },
+    spec,
+  };
+}
+
+/** The cache's address in the cluster. */
+export function cacheService(resource: ManagedDeployment): KubeObject {
+  const port = { name: PORT_NAMES.cache, port: CACHE_PORT, targetPort: PORT_NAMES.cache };
+  return clusterService(resource, cacheName(resource), 'cache', 'cache', port);
+}

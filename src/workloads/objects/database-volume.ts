@@ -1,0 +1,31 @@
+import type { V1PersistentVolumeClaimSpec } from '@kubernetes/client-node';
+import type { RenderConfig } from '../../contract/render/render-config.ts';
+import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
+import { ANNOTATIONS } from '../../contract/resource/names.ts';
+import type { KubeObject } from '../desired-object.ts';
+import { metadata } from '../labels.ts';
+import { databaseName } from '../names.ts';
+import { ownerReferences, ownsData } from '../owner.ts';
+
+/**
+ * The database's volume claim. Created once, unowned unless volumePolicy is Delete; later only its size is raised.
+ * @param image recorded on it: the data stays with the major version that made it, whatever the operator's default
+ */
+export function databaseVolume(resource: ManagedDeployment, config: RenderConfig, image: string): KubeObject {
+  const { storage } = resource.spec.database;
+  const spec: V1PersistentVolumeClaimSpec = {
+    accessModes: ['ReadWriteOnce'],
+    ...(config.storageClass === null ? {} : { storageClassName: config.storageClass }),
+    resources: { requests: { storage } },
+  };
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: {
+      ...metadata(resource, databaseName(resource), 'database'),
+      annotations: { [ANNOTATIONS.databaseImage]: image },
+      ...(ownsData(resource) ? ownerReferences(resource) : {}),
+    },
+    spec,
+  };
+}

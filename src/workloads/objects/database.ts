@@ -1,0 +1,165 @@
+import type { V1Container, V1Probe, V1StatefulSetSpec, V1Volume } from '@kubernetes/client-node';
+import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
+import { parseQuantity } from '../../domain/kubernetes/quantity.ts';
+import { DATABASE_PORT, DATABASE_ROLE, PORT_NAMES } from '../addresses.ts';
+import type { KubeObject } from '../desired-object.ts';
+import { commonLabels, metadata, selectorLabels } from '../labels.ts';
+import { databaseName } from '../names.ts';
+import { ownerReferences } from '../owner.ts';
+import { containerResources } from './container-resources.ts';
+import { databasePullPolicy } from './pull-policy.ts';
+import { OWN_CONTAINER_SECURITY } from './security.ts';
+import { clusterService } from './service.ts';
+
+type PullConfig = Parameters<typeof databasePullPolicy>[1];
+
+/** User `postgres` of the official image (Debian) and of those made from it. */
+const DATABASE_USER = 999;
+const PASSWORD_FILE = '/run/credentials/password';
+const MEBIBYTE_NANO = 2n ** 20n * 10n ** 9n;
+/** shared_buffers where no memory is named, and the least of it; PostgreSQL's own default is 128 MB. */
+const DEFAULT_SHARED_BUFFERS_MIB = 128;
+const LEAST_SHARED_BUFFERS_MIB = 16;
+
+/** A quarter of the memory that is certain (the request), as PostgreSQL's manual advises. */
+function sharedBuffersMib(resource: ManagedDeployment): number {
+  const { requests, limits } = resource.spec.database.resources ?? {};
+  const memory = requests?.memory ?? limits?.memory;
+  const amount = memory === undefined ? null : parseQuantity(memory);
+  if (amount === null) return DEFAULT_SHARED_BUFFERS_MIB;
+  return Math.max(LEAST_SHARED_BUFFERS_MIB, Number(amount / MEBIBYTE_NANO / 4n));
+}
+
+/** By TCP: while the image's entry point sets up a new data folder, its server listens on the socket only. */
+const PG_ISREADY = `pg_isready --quiet --host=127.0.0.1 --port=${DATABASE_PORT}`;
+
+/**
+ * Ready means: takes connections, with the password of the Secret. The image sets the password only when it makes a
+ * new data folder; were the Secret lost and made anew, old data would stay locked. So each new password is handed to
+ * the role, over the local socket, before the pod counts as ready. It goes through standard input, never argv.
+ */
+const READY_SCRIPT = `set -eu
+${PG_ISREADY}
+wanted=$(sha256sum < ${PASSWORD_FILE})
+[ "$wanted" = "$(cat /tmp/password-in-effect 2>/dev/null)" ] && exit 0
+psql --quiet --no-psqlrc --set=ON_ERROR_STOP=1 --username=${DATABASE_ROLE} --dbname=postgres <<'SQL'
+\\set password \`cat ${PASSWORD_FILE}\`
+ALTER ROLE ${DATABASE_ROLE} WITH PASSWORD :'password';
+SQL
+printf %s "$wanted" > /tmp/password-in-effect
+`;
+
+/** No answer at all (2) is dead; refusing while it recovers or shuts down (1) is not. */
+const ALIVE_SCRIPT = `${PG_ISREADY}; [ $? -ne 2 ]`;
+
+function shell(script: string): Pick<V1Probe, 'exec' | 'timeoutSeconds'> {
+  return { exec: { command: ['sh', '-c', script] }, timeoutSeconds: 5 };
+}
+
+function databaseContainer(resource: ManagedDeployment, image: string, config: PullConfig): V1Container {
+  const { resources, maxConnections } = resource.spec.database;
+  const imagePullPolicy = databasePullPolicy(image, config);
+  return {
+    name: 'database',
+    image,
+    ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
+    // Through the image's entry point, which makes a new data folder where there is none.
+    args: [
+      'postgres',
+      '-c',
+      `max_connections=${maxConnections}`,
+      '-c',
+      `shared_buffers=${sharedBuffersMib(resource)}MB`,
+    ],
+    env: [
+      { name: 'POSTGRES_USER', value: DATABASE_ROLE },
+      { name: 'POSTGRES_DB', value: DATABASE_ROLE },
+      { name: 'POSTGRES_PASSWORD_FILE', value: PASSWORD_FILE },
+      // Below the mount: the root of a volume may hold lost+found, and is not PostgreSQL's to own.
+      { name: 'PGDATA', value: '/data/pgdata' },
+    ],
+    ports: [{ name: PORT_NAMES.database, containerPort: DATABASE_PORT, protocol: 'TCP' }],
+    // An hour: recovery after a crash must not be cut short.
+    startupProbe: { ...shell(PG_ISREADY), periodSeconds: 2, failureThreshold: 1800 },
+    readinessProbe: { ...shell(READY_SCRIPT), periodSeconds: 5, failureThreshold: 3 },
+    livenessProbe: { ...shell(ALIVE_SCRIPT), periodSeconds: 10, failureThreshold: 6 },
+    // Fast: sessions end, the checkpoint is written. A plain SIGTERM would wait for every client to leave.
+    lifecycle: { preStop: { exec: { command: ['pg_ctl', 'stop', '--mode=fast', '--no-wait'] } } },
+    ...containerResources(resources),
+    volumeMounts: [
+      { name: 'data', mountPath: '/data' },
+      { name: 'credentials', mountPath: '/run/credentials', readOnly: true },
+      { name: 'socket', mountPath: '/var/run/postgresql' },
+      { name: 'tmp', mountPath: '/tmp' },
+      { name: 'shared-memory', mountPath: '/dev/shm' },
+    ],
+    securityContext: OWN_CONTAINER_SECURITY,
+  };
+}
+
+function databaseVolumes(resource: ManagedDeployment): V1Volume[] {
+  const name = databaseName(resource);
+  return [
+    { name: 'data', persistentVolumeClaim: { claimName: name } },
+    {
+      name: 'credentials',
+      secret: { secretName: name, items: [{ key: 'password', path: 'password' }], defaultMode: 0o440 },
+    },
+    { name: 'socket', emptyDir: {} },
+    { name: 'tmp', emptyDir: {} },
+    // Parallel queries share memory here; the runtime's default of 64 MiB is too small for them.
+    { name: 'shared-memory', emptyDir: { medium: 'Memory' } },
+  ];
+}
+
+/**
+ * PostgreSQL, one pod. No volumeClaimTemplates: the volume is an object of its own, mounted by name, so that it can
+ * grow and outlive the StatefulSet.
+ */
+export function databaseStatefulSet(
+  resource: ManagedDeployment,
+  image: string,
+  config: PullConfig,
+): KubeObject {
+  const name = databaseName(resource);
+  const spec: V1StatefulSetSpec = {
+    serviceName: name,
+    selector: { matchLabels: selectorLabels(resource, 'database') },
+    // Under OrderedReady a pod of a bad template stays Pending and the reverted one never comes.
+    podManagementPolicy: 'Parallel',
+    updateStrategy: { type: 'RollingUpdate' },
+    revisionHistoryLimit: 1,
+    template: {
+      metadata: { labels: commonLabels(resource, 'database') },
+      spec: {
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        securityContext: {
+          runAsNonRoot: true,
+          runAsUser: DATABASE_USER,
+          runAsGroup: DATABASE_USER,
+          fsGroup: DATABASE_USER,
+          // Not at each start: PostgreSQL refuses a data folder that its group may enter.
+          fsGroupChangePolicy: 'OnRootMismatch',
+          seccompProfile: { type: 'RuntimeDefault' },
+        },
+        containers: [databaseContainer(resource, image, config)],
+        volumes: databaseVolumes(resource),
+        terminationGracePeriodSeconds: 120,
+      },
+    },
+  };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { ...metadata(resource, name, 'database'), ...ownerReferences(resource) },
+    spec,
+  };
+}
+
+/** The database's address in the cluster. */
+export function databaseService(resource: ManagedDeployment): KubeObject {
+  const name = PORT_NAMES.database;
+  const port = { name, port: DATABASE_PORT, targetPort: name };
+  return clusterService(resource, databaseName(resource), 'database', 'database', port);
+}

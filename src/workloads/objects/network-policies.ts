@@ -1,0 +1,160 @@
+import type { V1LabelSelector } from '@kubernetes/client-node';
+import type { RenderConfig } from '../../contract/render/render-config.ts';
+import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
+import { LABELS } from '../../contract/resource/names.ts';
+import { publicNetworks } from '../../domain/net/networks.ts';
+import { COMPONENTS } from '../../domain/resource-spec/resource-spec.ts';
+import { APP_PORT, CACHE_PORT, DATABASE_PORT } from '../addresses.ts';
+import type { KubeObject } from '../desired-object.ts';
+import { deploymentId, type LabelledComponent, labelValue, metadata, selectorLabels } from '../labels.ts';
+import { app, cacheName, databaseName } from '../names.ts';
+import { ownerReferences } from '../owner.ts';
+
+/** Wire form: the client library's own type calls `from` `_from`. */
+interface NetworkPolicySpec {
+  podSelector: V1LabelSelector;
+  policyTypes: ('Ingress' | 'Egress')[];
+  ingress?: { from?: Peer[]; ports?: Port[] }[];
+  egress?: { to?: Peer[]; ports?: Port[] }[];
+}
+interface Peer {
+  podSelector?: V1LabelSelector;
+  namespaceSelector?: V1LabelSelector;
+  ipBlock?: { cidr: string; except?: string[] };
+}
+interface Port {
+  protocol: 'TCP' | 'UDP';
+  port: number;
+}
+
+const tcp = (port: number): Port => ({ protocol: 'TCP', port });
+
+/** DNS, wherever a cluster has it: pods, a cache of the node, an address of its own. No other tenant's pods let it in. */
+const DNS: Port[] = [{ protocol: 'UDP', port: 53 }, tcp(53)];
+/** The same of pods that listen on no privileged port, as OpenShift's. */
+const DNS_OF_PODS: Port[] = [{ protocol: 'UDP', port: 5353 }, tcp(5353)];
+/**
+ * Label of namespaces through which the platform's own addresses lead (to a policy, a load balancer's may be its pods'), with the ports
+ * of those pods: not all, for a webhook of the controller's may listen on another one and believe whoever reaches it.
+ */
+const WAYS_IN: readonly { readonly label: string; readonly ports: Port[] }[] = [
+  { label: 'true', ports: [tcp(80), tcp(443)] },
+  { label: 'unprivileged', ports: [tcp(8000), tcp(8080), tcp(8443)] },
+];
+
+function appPods(resource: ManagedDeployment): V1LabelSelector {
+  return {
+    matchLabels: { [LABELS.deploymentId]: labelValue(deploymentId(resource)) },
+    matchExpressions: [{ key: LABELS.component, operator: 'In', values: [...COMPONENTS] }],
+  };
+}
+
+function podsOf(resource: ManagedDeployment, component: LabelledComponent): V1LabelSelector {
+  return { matchLabels: selectorLabels(resource, component) };
+}
+
+function policy(
+  resource: ManagedDeployment,
+  name: string,
+  component: LabelledComponent,
+  spec: NetworkPolicySpec,
+): KubeObject {
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { ...metadata(resource, name, component), ...ownerReferences(resource) },
+    spec,
+  };
+}
+
+/** Only this app's pods reach a data service; isolated, it reaches nothing itself. */
+function dataServicePolicy(
+  resource: ManagedDeployment,
+  config: RenderConfig,
+  service: { name: string; component: 'database' | 'cache'; port: number },
+): KubeObject {
+  return policy(resource, service.name, service.component, {
+    podSelector: podsOf(resource, service.component),
+    policyTypes: config.networkIsolation ? ['Ingress', 'Egress'] : ['Ingress'],
+    ingress: [{ from: [{ podSelector: appPods(resource) }], ports: [tcp(service.port)] }],
+  });
+}
+
+/** The database's NetworkPolicy. */
+export function databasePolicy(resource: ManagedDeployment, config: RenderConfig): KubeObject {
+  const service = { name: databaseName(resource), component: 'database', port: DATABASE_PORT } as const;
+  return dataServicePolicy(resource, config, service);
+}
+
+/** The cache's NetworkPolicy. */
+export function cachePolicy(resource: ManagedDeployment, config: RenderConfig): KubeObject {
+  const service = { name: cacheName(resource), component: 'cache', port: CACHE_PORT } as const;
+  return dataServicePolicy(resource, config, service);
+}
+
+/** A collector that private addresses hide: of a Service, the pods of its namespace; of an IPv4 address, that one. */
+function collectorPeer(host: string): Peer | null {
+  if (/^\d+(\.\d+){3}$/.test(host)) return { ipBlock: { cidr: `${host}/32` } };
+  // `service.namespace` and `service.namespace.svc…`; of a public name of two labels no namespace comes.
+  const [, namespace, svc] = host.split('.');
+  if (namespace === undefined || (svc !== undefined && svc !== 'svc')) return null;
+  return { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } };
+}
+
+/** The way to the collector, by its pods' port, which is to be the endpoint's. */
+function collectorRules({ otlpEndpoint }: RenderConfig): { to: Peer[]; ports: Port[] }[] {
+  const url = otlpEndpoint === null ? null : URL.parse(otlpEndpoint);
+  const peer = url === null ? null : collectorPeer(url.hostname);
+  if (url === null || peer === null) return [];
+  const standard = url.protocol === 'https:' ? 443 : 80;
+  return [{ to: [peer], ports: [tcp(url.port === '' ? standard : Number(url.port))] }];
+}
+
+/** Where the ingress controller lives is the platform's choice: any namespace that is no tenant's, nor of what tenants build. */
+function platformNamespaces({ buildNamespace }: RenderConfig): V1LabelSelector {
+  const ofNoTenant = { key: LABELS.tenantId, operator: 'DoesNotExist' };
+  if (buildNamespace === undefined) return { matchExpressions: [ofNoTenant] };
+  const notOfBuilds = { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [buildNamespace] };
+  return { matchExpressions: [ofNoTenant, notOfBuilds] };
+}
+
+/** What an isolated app needs from a namespace that denies all: its own pods and services, DNS, the internet. */
+function isolatedAppSpec(resource: ManagedDeployment, config: RenderConfig): NetworkPolicySpec {
+  const own = { podSelector: appPods(resource) };
+  return {
+    podSelector: appPods(resource),
+    policyTypes: ['Ingress', 'Egress'],
+    ingress: [
+      { from: [own] },
+      {
+        from: [{ namespaceSelector: platformNamespaces(config) }],
+        ports: [tcp(APP_PORT)],
+      },
+    ],
+    egress: [
+      { to: [own] },
+      { to: [{ podSelector: podsOf(resource, 'database') }], ports: [tcp(DATABASE_PORT)] },
+      { to: [{ podSelector: podsOf(resource, 'cache') }], ports: [tcp(CACHE_PORT)] },
+      { ports: DNS },
+      { to: [{ namespaceSelector: {} }], ports: DNS_OF_PODS },
+      ...WAYS_IN.map(({ label, ports }) => ({
+        to: [{ namespaceSelector: { matchLabels: { 'berth.dev/ingress': label } } }],
+        ports,
+      })),
+      {
+        // The internet: not other tenants, nodes, metadata services.
+        to: publicNetworks(config.closedNetworks ?? [], config.openNetworks ?? []).map((ipBlock) => ({
+          ipBlock,
+        })),
+      },
+      ...collectorRules(config),
+    ],
+  };
+}
+
+/** The app pods' NetworkPolicy: only where apps are isolated; elsewhere the namespace's own rules hold. */
+export function appPolicy(resource: ManagedDeployment, config: RenderConfig): KubeObject[] {
+  return config.networkIsolation
+    ? [policy(resource, app(resource), 'app', isolatedAppSpec(resource, config))]
+    : [];
+}

@@ -1,0 +1,149 @@
+import type {
+  V1Container,
+  V1EnvVar,
+  V1PodSpec,
+  V1PodTemplateSpec,
+  V1TopologySpreadConstraint,
+  V1Volume,
+} from '@kubernetes/client-node';
+import type { RenderConfig } from '../../contract/render/render-config.ts';
+import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
+import { APP_CONTAINER_NAME } from '../../domain/deployment/reserved.ts';
+import { type Container, ordinary, startOrder } from '../../domain/kubernetes/container.ts';
+import { VOLUME_KINDS, type Volume } from '../../domain/kubernetes/volume.ts';
+import { COMPONENTS, type Component } from '../../domain/resource-spec/resource-spec.ts';
+import type { PodTemplates } from '../desired-object.ts';
+import { commonLabels, revisionLabels, selectorLabels } from '../labels.ts';
+import { serviceAccountName } from '../names.ts';
+import { appEnv, requestedEnv } from './app-env.ts';
+import { servingFields } from './app-probes.ts';
+import { containerResources } from './container-resources.ts';
+import { appPullPolicy, givenPullPolicy } from './pull-policy.ts';
+import { containerSecurity, podSecurityContext } from './security.ts';
+
+/** Annotation that spares `kubectl logs` and `kubectl exec` the `-c app`. */
+export const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
+
+/** Seconds that a pod may take to end: api answers what it has begun, the others finish a task. */
+const GRACE_SECONDS: Readonly<Record<Component, number>> = {
+  api: 60,
+  queue: 180,
+  orchestrator: 180,
+  executor: 180,
+};
+
+/** Where pods of one component are spread. */
+const SPREAD_KEYS = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'];
+
+function appContainer(
+  resource: ManagedDeployment,
+  component: Component,
+  image: string,
+  config: RenderConfig,
+): V1Container {
+  const { spec } = resource;
+  const { envSecretName } = spec.revision;
+  const resources = spec.components[component]?.resources;
+  return {
+    name: APP_CONTAINER_NAME,
+    image,
+    imagePullPolicy: appPullPolicy(resource, image, config),
+    ...(envSecretName === undefined ? {} : { envFrom: [{ secretRef: { name: envSecretName } }] }),
+    env: appEnv(resource, component, config),
+    ...(component === 'api' ? servingFields(config) : {}),
+    ...containerResources(resources),
+    ...some('volumeMounts', spec.podTemplate.volumeMounts),
+    securityContext: containerSecurity(config.podSecurity),
+  };
+}
+
+/** A container of the user's: every field as given; security, when to pull and the asked-for variables filled in. */
+function userContainer(container: Container, env: readonly V1EnvVar[], config: RenderConfig): V1Container {
+  return {
+    ...container,
+    imagePullPolicy: givenPullPolicy(container.image, config, container.imagePullPolicy),
+    ...(container.env === undefined ? {} : { env: requestedEnv(container.env, env) }),
+    securityContext: containerSecurity(config.podSecurity, container.securityContext),
+  };
+}
+
+function withSource(volume: Volume): V1Volume {
+  return VOLUME_KINDS.some((kind) => volume[kind] !== undefined) ? volume : { ...volume, emptyDir: {} };
+}
+
+/** Even over nodes and zones, but never at the price of not running. */
+function spread(resource: ManagedDeployment, component: Component): V1TopologySpreadConstraint[] {
+  return SPREAD_KEYS.map((topologyKey) => ({
+    maxSkew: 1,
+    topologyKey,
+    whenUnsatisfiable: 'ScheduleAnyway',
+    labelSelector: { matchLabels: selectorLabels(resource, component) },
+  }));
+}
+
+/** A list as a member, if there is anything in it. */
+function some<Name extends string, Item>(name: Name, list: Item[] | undefined): { [N in Name]?: Item[] } {
+  return (list === undefined || list.length === 0 ? {} : { [name]: list }) as { [N in Name]?: Item[] };
+}
+
+function podSpec(
+  resource: ManagedDeployment,
+  component: Component,
+  image: string,
+  config: RenderConfig,
+): V1PodSpec {
+  const { podTemplate } = resource.spec;
+  const sidecars = podTemplate.sidecars ?? [];
+  const initContainers = startOrder(sidecars, podTemplate.initContainers ?? []);
+  const besides = ordinary(sidecars);
+  const env = appEnv(resource, component, config);
+  return {
+    serviceAccountName: serviceAccountName(resource),
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    ...some('imagePullSecrets', podTemplate.imagePullSecrets),
+    securityContext: podSecurityContext(config.podSecurity),
+    ...some(
+      'initContainers',
+      initContainers.map((container) => userContainer(container, env, config)),
+    ),
+    containers: [
+      appContainer(resource, component, image, config),
+      ...besides.map((container) => userContainer(container, env, config)),
+    ],
+    ...some('volumes', podTemplate.volumes?.map(withSource)),
+    terminationGracePeriodSeconds: GRACE_SECONDS[component],
+    topologySpreadConstraints: spread(resource, component),
+  };
+}
+
+function podTemplate(
+  resource: ManagedDeployment,
+  component: Component,
+  image: string,
+  config: RenderConfig,
+): V1PodTemplateSpec {
+  const { labels, annotations } = resource.spec.podTemplate;
+  return {
+    metadata: {
+      labels: { ...labels, ...commonLabels(resource, component), ...revisionLabels(resource) },
+      annotations: { [DEFAULT_CONTAINER_ANNOTATION]: APP_CONTAINER_NAME, ...annotations },
+    },
+    spec: podSpec(resource, component, image, config),
+  };
+}
+
+/**
+ * The pod template of each component that the resource has, for its wanted revision.
+ * None while the revision has no image (it is not built yet).
+ */
+export function renderTemplates(resource: ManagedDeployment, config: RenderConfig): PodTemplates {
+  const { image } = resource.spec.revision;
+  if (image === undefined) return {};
+  return Object.fromEntries(
+    COMPONENTS.filter((component) => resource.spec.components[component] !== undefined).map((component) => [
+      component,
+      podTemplate(resource, component, image, config),
+    ]),
+  );
+}

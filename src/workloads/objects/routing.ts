@@ -1,0 +1,88 @@
+import type { V1IngressSpec } from '@kubernetes/client-node';
+import type { RenderConfig } from '../../contract/render/render-config.ts';
+import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
+import { SERVICE_PORT } from '../addresses.ts';
+import type { KubeMetadata, KubeObject } from '../desired-object.ts';
+import { metadata } from '../labels.ts';
+import { app, tlsSecretName } from '../names.ts';
+import { ownerReferences } from '../owner.ts';
+import { appUrl } from './app-url.ts';
+
+const CERT_MANAGER_ISSUER = 'cert-manager.io/cluster-issuer';
+
+function routeMetadata(resource: ManagedDeployment): KubeMetadata {
+  return { ...metadata(resource, app(resource), 'app'), ...ownerReferences(resource) };
+}
+
+/** The URL's path without a trailing slash: `/` for the whole host. */
+export function pathPrefix(url: URL): string {
+  return url.pathname.replace(/\/+$/, '') || '/';
+}
+
+function ingress(resource: ManagedDeployment, url: URL, config: RenderConfig): KubeObject {
+  const { className, tlsIssuer } = config.routing;
+  const backend = { service: { name: app(resource), port: { number: SERVICE_PORT } } };
+  const spec: V1IngressSpec = {
+    ...(className === null ? {} : { ingressClassName: className }),
+    rules: [
+      { host: url.hostname, http: { paths: [{ path: pathPrefix(url), pathType: 'Prefix', backend }] } },
+    ],
+    // Without an issuer the ingress controller answers with its own certificate.
+    tls: [{ hosts: [url.hostname], ...(tlsIssuer === null ? {} : { secretName: tlsSecretName(resource) }) }],
+  };
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    metadata: {
+      ...routeMetadata(resource),
+      ...(tlsIssuer === null ? {} : { annotations: { [CERT_MANAGER_ISSUER]: tlsIssuer } }),
+    },
+    spec,
+  };
+}
+
+/** A Gateway; without a namespace: one in that of the route. */
+export interface ParentRef {
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+/** The Gateway that routes are attached to. */
+export function gatewayRef({ routing }: RenderConfig): ParentRef {
+  const [first = '', second] = (routing.className ?? '').split('/');
+  return second === undefined ? { name: first } : { namespace: first, name: second };
+}
+
+/** TLS ends at the Gateway, whose listener holds the certificate. */
+function httpRoute(resource: ManagedDeployment, url: URL, config: RenderConfig): KubeObject {
+  return {
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'HTTPRoute',
+    metadata: routeMetadata(resource),
+    spec: {
+      parentRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', ...gatewayRef(config) }],
+      hostnames: [url.hostname],
+      rules: [
+        {
+          matches: [{ path: { type: 'PathPrefix', value: pathPrefix(url) } }],
+          backendRefs: [{ group: '', kind: 'Service', name: app(resource), port: SERVICE_PORT, weight: 1 }],
+        },
+      ],
+    },
+  };
+}
+
+/** Kind of the objects that routes are; null: Berth makes none. */
+export function routeKind({ routing }: RenderConfig): 'Ingress' | 'HTTPRoute' | null {
+  if (routing.mode === 'none') return null;
+  return routing.mode === 'gateway' ? 'HTTPRoute' : 'Ingress';
+}
+
+/** Ingress or HTTPRoute from the app's URL to its Service; none where there is no URL or routing is not Berth's. */
+export function route(resource: ManagedDeployment, config: RenderConfig): KubeObject[] {
+  const address = appUrl(resource, config);
+  if (address === null || !URL.canParse(address)) return [];
+  const url = new URL(address);
+  const make = routeKind(config) === 'HTTPRoute' ? httpRoute : ingress;
+  return [make(resource, url, config)];
+}

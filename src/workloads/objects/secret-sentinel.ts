@@ -1,0 +1,67 @@
+import type { ManagedDeployment } from '../../contract/resource/managed-deployment.ts';
+import { pullSecretName } from '../../contract/resource/names.ts';
+import { contentHash } from '../../domain/core/hash.ts';
+import { APP_CONTAINER_NAME } from '../../domain/deployment/reserved.ts';
+import { isSecretOfAnother } from '../../domain/policy/policy-references.ts';
+import type { KubeObject, PodTemplates } from '../desired-object.ts';
+import { INPUTS_HASH_LABEL, metadata } from '../labels.ts';
+import { app } from '../names.ts';
+
+/** Label of a witness, and what tells it from stored templates. */
+export const WITNESS_LABEL = 'berth.dev/witness';
+
+export interface NamedSecret {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/**
+ * Nobody may watch Secrets: the right to would be one to read them all. So each deployment has a witness, an empty
+ * ControllerRevision that is owned by its Secrets. When one of them is deleted the garbage collector takes its owner
+ * reference off, or with the last one removes the witness, and that is seen at once.
+ */
+export function secretWitness(resource: ManagedDeployment, secrets: readonly NamedSecret[]): KubeObject {
+  const owners = [...secrets].sort((a, b) => (a.name < b.name ? -1 : 1));
+  const hash = contentHash(owners.map(({ uid }) => uid));
+  const base = metadata(resource, `${app(resource)}-secrets-${hash.slice(0, 8)}`, 'app');
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'ControllerRevision',
+    metadata: {
+      ...base,
+      labels: { ...base.labels, [INPUTS_HASH_LABEL]: hash, [WITNESS_LABEL]: 'secrets' },
+      ownerReferences: owners.map(({ name, uid }) => ({ apiVersion: 'v1', kind: 'Secret', name, uid })),
+    },
+    revision: 0,
+    data: {},
+  };
+}
+
+/** Whether it is a witness, also one that is on its way out. */
+export function isSecretWitness({
+  kind,
+  metadata: { labels },
+}: {
+  kind?: string;
+  metadata: { labels?: Record<string, string> };
+}): boolean {
+  return kind === 'ControllerRevision' && labels?.[WITNESS_LABEL] !== undefined;
+}
+
+/** Secrets that pods of these templates need and that only the listener can make: environments, and the one to pull with. */
+export function listenerSecretsOf(resource: ManagedDeployment, templates: PodTemplates): string[] {
+  const prefix = `${app(resource)}-env-`;
+  const named = Object.values(templates)
+    .flatMap((template) => template.spec?.containers ?? [])
+    .filter(({ name }) => name === APP_CONTAINER_NAME)
+    .flatMap(({ envFrom = [] }) => envFrom.flatMap(({ secretRef }) => secretRef?.name ?? []))
+    .filter((name) => name.startsWith(prefix));
+  const { envSecretName } = resource.spec.revision;
+  const pull = pullSecretName(app(resource));
+  const pulls = Object.values(templates).some((template) =>
+    template.spec?.imagePullSecrets?.some(({ name }) => name === pull),
+  );
+  // Another deployment's is refused; whether there is one of that name is nobody's to ask.
+  const isOwn = envSecretName !== undefined && !isSecretOfAnother(envSecretName, app(resource));
+  return [...new Set([...named, ...(isOwn ? [envSecretName] : []), ...(pulls ? [pull] : [])])];
+}

@@ -1,0 +1,316 @@
+/**
+ * Builds of git_host revisions for real: a POST, a clone from a git host that asks for a token, an image built by BuildKit
+ * and pushed to a registry that asks the hub, and a revision that runs it by its digest. The steps run on a local builder.
+ */
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { crane } from '../../cluster/images/crane.ts';
+import { FIRST_TIME_MS } from '../../cluster/images/tools.ts';
+import { waitFor } from '../../cluster/wait.ts';
+import type { BerthProcess } from '../../installation/berth-process.ts';
+import { type BuildParts, startBuildParts } from '../../installation/build-parts.ts';
+import { settingsForBuilder, startLocalBuilder } from '../../installation/local-builder.ts';
+import { type DeploymentAnswer, startWholeBerth, type WholeBerth } from '../harness/berth.ts';
+import { deleteNamespace, environment, kubectlAsAdmin, uniqueName } from '../harness/environment.ts';
+
+const TOKEN = 'canary-0a1b2c3d4e5f-of-the-git-host';
+const node = uniqueName('e2e-builder');
+let parts: BuildParts;
+let berth: WholeBerth;
+let builder: BerthProcess;
+let integration: string;
+let folder: string | undefined;
+
+beforeAll(async () => {
+  const stateDir = mkdtempSync(join(realpathSync(tmpdir()), 'berth-test-e2e-'));
+  folder = stateDir;
+  parts = await startBuildParts({ stateDir, port: 0, token: TOKEN });
+  berth = await startWholeBerth('e2e', {
+    hosting: 'cloud',
+    settings: { ...parts.settings, ...settingsForBuilder(node, parts.buildkit) },
+  });
+  builder = await startLocalBuilder(environment(), {
+    stateDir,
+    node,
+    buildkit: parts.buildkit,
+    ca: parts.git.ca,
+  });
+  const made = await berth.call<{ id: string }>('POST', '/v2/integrations', {
+    name: 'git',
+    provider: 'gitlab',
+    host_url: parts.git.url,
+    token: TOKEN,
+  });
+  expect(made.status).toBe(201);
+  integration = made.body.id;
+  await parts.git.commitFiles('shop/node', parts.sample('node'));
+  await parts.git.commitFiles('shop/python', parts.sample('python'));
+}, FIRST_TIME_MS);
+afterAll(async () => {
+  await builder?.stop();
+  await berth?.stop();
+  await parts?.stop();
+  if (berth !== undefined) await deleteNamespace(`berth-${berth.tenantId}`);
+  await kubectlAsAdmin(['delete', 'node', node, '--ignore-not-found', '--wait=false']);
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+});
+
+interface Revision {
+  id: string;
+  number: number;
+  status: string;
+  resolved_image: string | null;
+  build: { phase: string; step?: string } | null;
+  reason: string | null;
+  message: string | null;
+  source_revision_config: { repo_commit_sha: string | null };
+}
+const revisionsOf = async (id: string) =>
+  (await berth.call<{ resources: Revision[] }>('GET', `/v2/deployments/${id}/revisions`)).body.resources;
+
+const fromGit = (name: string, repository: string, config: object = {}, source: object = {}) => ({
+  name,
+  source: 'git_host',
+  source_config: {
+    repo_url: `${parts.git.url}/${repository}.git`,
+    integration_id: integration,
+    ...source,
+  },
+  source_revision_config: { workflow_config_path: 'berth.yaml', ...config },
+  secrets: [],
+});
+
+/** Waits for a state of a revision; returns it, and the states that were seen on the way. */
+async function untilRevision(
+  { id }: Pick<DeploymentAnswer, 'id'>,
+  status: string,
+  number = 1,
+): Promise<{ revision: Revision; seen: Set<string> }> {
+  const seen = new Set<string>();
+  let last: Revision | undefined;
+  const revision = await waitFor(
+    `revision ${number} of ${id} to be ${status}`,
+    async () => {
+      last = (await revisionsOf(id)).find((candidate) => candidate.number === number);
+      if (last !== undefined) seen.add(last.status);
+      return last?.status === status ? last : undefined;
+    },
+    {
+      timeoutMs: 100_000,
+      intervalMs: 100,
+      giveUpIf: () => {
+        if (last?.status.endsWith('FAILED')) throw new Error(JSON.stringify(last));
+      },
+    },
+  );
+  return { revision, seen };
+}
+
+/** What processes of this machine have among their arguments and in their environment. */
+function processTexts(): string[] {
+  return readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid) && pid !== String(process.pid))
+    .flatMap((pid) =>
+      ['cmdline', 'environ'].map((file) => {
+        try {
+          return `${pid} ${readFileSync(`/proc/${pid}/${file}`, 'latin1')}`;
+        } catch {
+          return '';
+        }
+      }),
+    )
+    .filter((text) => text.includes('build-step') || text.includes('git') || text.includes('buildctl'));
+}
+
+/** What stands in a folder; nothing when it is none, or was tidied away: pods end while they are looked at. */
+function entries(...path: readonly string[]): string[] {
+  const at = join(...path);
+  try {
+    return readdirSync(at).map((name) => join(at, name));
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
+    throw error;
+  }
+}
+
+/** What the steps of builds have printed until now. */
+function stepLogs(): string {
+  return entries(folder ?? '', `${node}-pods`)
+    .flatMap((pod) => entries(pod, 'logs'))
+    .map((path) => {
+      try {
+        return readFileSync(path, 'utf8');
+      } catch {
+        return '';
+      }
+    })
+    .join('');
+}
+
+interface Watched<T> {
+  readonly result: T;
+  /** How often a git that fetches was looked at. */
+  readonly gits: number;
+  /** Processes that had the token among their arguments or variables. */
+  readonly found: readonly string[];
+  /** The longest that the logs of the steps were. */
+  readonly logs: string;
+}
+
+/** Looks at processes and logs as long as the work takes. */
+async function watchProcesses<T>(work: Promise<T>): Promise<Watched<T>> {
+  const basic = Buffer.from(`oauth2:${TOKEN}`).toString('base64');
+  const found: string[] = [];
+  let [gits, logs, done] = [0, '', false];
+  const result = work.finally(() => {
+    done = true;
+  });
+  result.catch(() => undefined);
+  while (!done) {
+    for (const text of processTexts()) {
+      if (text.includes('git\0') && text.includes('fetch')) gits += 1;
+      if (text.includes(TOKEN) || text.includes(basic)) found.push(text.slice(0, 200));
+    }
+    const now = stepLogs();
+    if (now.length > logs.length) logs = now;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  return { result: await result, gits, found, logs };
+}
+
+/** Everything that an image holds, as text: manifest, configuration and the files of its layers; read as the cluster reads it. */
+async function contentOf(image: string): Promise<string> {
+  const app = image.slice(image.lastIndexOf('/') + 1, image.indexOf('@'));
+  const encoded = await kubectlAsAdmin([
+    'get',
+    'secret',
+    `${app}-pull`,
+    `--namespace=berth-${berth.tenantId}`,
+    '-o',
+    'jsonpath={.data.\\.dockerconfigjson}',
+  ]);
+  const options = { dockerConfig: join(folder ?? '', 'docker') };
+  mkdirSync(options.dockerConfig, { recursive: true });
+  writeFileSync(join(options.dockerConfig, 'config.json'), Buffer.from(encoded, 'base64'));
+  const manifest = await crane(['manifest', image], options);
+  const config = await crane(['config', image], options);
+  // More than a pipe's worth of text.
+  const layers = join(folder ?? '', 'layers.tar');
+  await crane(['export', image, layers], options);
+  return `${manifest}${config}${readFileSync(layers, 'latin1')}`;
+}
+
+let deployed: DeploymentAnswer;
+
+describe('a deployment from a private repository', () => {
+  it('is built from its configuration, pushed, and runs by the digest of what was built; the token shows nowhere', async () => {
+    const head = (await parts.git.git('shop/node', 'rev-parse', 'main')).trim();
+    const watched = await watchProcesses(
+      (async () => {
+        deployed = await berth.create(fromGit('node', 'shop/node', {}, { build_command: 'npm run build' }));
+        return untilRevision(deployed, 'DEPLOYED');
+      })(),
+    );
+    const { revision, seen } = watched.result;
+    expect([...seen]).toContain('BUILDING');
+    expect(revision.source_revision_config.repo_commit_sha).toBe(head);
+    expect(revision.resolved_image).toMatch(
+      new RegExp(`^${parts.registry.host}/${berth.tenantId}/node-[0-9a-f]{8}@sha256:[0-9a-f]{64}$`),
+    );
+    expect(watched.gits, 'the clone was seen').toBeGreaterThan(0);
+    expect(watched.found).toEqual([]);
+    expect(watched.logs).toContain('reading https://');
+    expect(watched.logs).toContain('npm run build');
+    expect(watched.logs).not.toContain(TOKEN);
+    await berth.ready(deployed.id);
+    const pods = await kubectlAsAdmin([
+      'get',
+      'pods',
+      '-n',
+      `berth-${berth.tenantId}`,
+      '-o',
+      'jsonpath={.items[*].spec.containers[*].image}',
+    ]);
+    expect(pods).toContain(revision.resolved_image);
+  });
+
+  it('leaves the token in no log, custom resource, event, answer or file of the builder', async () => {
+    const ours = ['mdep', 'jobs', 'pods', 'events', 'configmaps'].join(',');
+    const texts = [
+      readFileSync(berth.process().logPath, 'utf8'),
+      readFileSync(builder.logPath, 'utf8'),
+      await kubectlAsAdmin(['get', ours, '-A', '-o', 'json']),
+      JSON.stringify(await berth.call('GET', `/v2/deployments/${deployed.id}`)),
+      JSON.stringify(await berth.call('GET', `/v2/deployments/${deployed.id}/events`)),
+    ];
+    for (const text of texts) expect(text.includes(TOKEN)).toBe(false);
+  });
+
+  it('the image holds what was built, runs as a numeric user, and has neither the token nor git’s files in it', async () => {
+    const [{ resolved_image: image } = { resolved_image: '' }] = await revisionsOf(deployed.id);
+    const content = await contentOf(image ?? '');
+    expect(content).toContain('"User":"10001:10001"');
+    expect(content).toContain('Hello from Node');
+    expect(content).toContain('page.html');
+    expect(content).not.toContain(TOKEN);
+    expect(content).not.toContain('app/.git/');
+  });
+
+  it('a new revision builds the new commit, a tag and a commit build what they name', async () => {
+    const first = (await parts.git.git('shop/node', 'rev-parse', 'main')).trim();
+    const second = await parts.git.commitFiles('shop/node', { 'extra.txt': 'two' });
+    await parts.git.git('shop/node', 'tag', 'v1', first);
+    expect((await berth.call('POST', `/v2/deployments/${deployed.id}/revisions`)).status).toBe(201);
+    const { revision } = await untilRevision(deployed, 'DEPLOYED', 2);
+    expect(revision.source_revision_config.repo_commit_sha).toBe(second);
+    for (const [number, repo_ref] of [
+      [3, 'refs/tags/v1'],
+      [4, second],
+    ] as const) {
+      const patch = { source_revision_config: { repo_ref } };
+      expect((await berth.call('PATCH', `/v2/deployments/${deployed.id}`, patch)).status).toBe(200);
+      const { revision: next } = await untilRevision(deployed, 'DEPLOYED', number);
+      expect(next.source_revision_config.repo_commit_sha).toBe(number === 3 ? first : second);
+    }
+  });
+});
+
+describe('a repository with a Dockerfile of its own', () => {
+  it('is built as that says, from a branch', async () => {
+    await parts.git.commitFiles('shop/python', parts.sample('python'), { branch: 'release' });
+    const { id } = await berth.create(fromGit('python', 'shop/python', { repo_ref: 'release' }));
+    const { revision } = await untilRevision({ id }, 'DEPLOYED');
+    expect(revision.build?.phase).toBe('Succeeded');
+  });
+});
+
+describe('a build that fails', () => {
+  it('in the installation says the step, and the lines that tell why', async () => {
+    const { id } = await berth.create(
+      fromGit('fails', 'shop/node', {}, { install_command: 'echo the-reason-is-this; exit 7' }),
+    );
+    const { revision } = await untilRevision({ id }, 'BUILD_FAILED');
+    expect(revision.reason).toBe('BuildFailed');
+    expect(revision.build).toMatchObject({ phase: 'Failed', step: 'image' });
+    expect(revision.message).toContain('the-reason-is-this');
+    expect(revision.message).toContain('exit code: 7');
+  });
+
+  it('before it begins names file and field', async () => {
+    await parts.git.commitFiles('shop/bad', { 'berth.yaml': 'language: cobol\n' });
+    const { id } = await berth.create(fromGit('bad', 'shop/bad'));
+    const { revision } = await untilRevision({ id }, 'BUILD_FAILED');
+    expect(revision).toMatchObject({ reason: 'BuildConfigInvalid', build: { step: 'source' } });
+    expect(revision.message).toContain('berth.yaml is not right: language:');
+  });
+});

@@ -1,0 +1,271 @@
+/** From the POST of a repository to pods of its image, through every part; the pod of the build is driven by the test. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { waitFor } from '../../cluster/wait.ts';
+import { type DeploymentAnswer, startWholeBerth, type WholeBerth } from '../harness/berth.ts';
+import {
+  COMMIT,
+  createBuildNamespace,
+  DIGEST,
+  type DrivenBuilds,
+  drivenBuilds,
+  NO_NODE,
+} from '../harness/build-namespace.ts';
+import { deleteNamespace } from '../harness/environment.ts';
+
+interface Revision {
+  id: string;
+  number: number;
+  status: string;
+  reason: string | null;
+  message: string | null;
+  resolved_image: string | null;
+  source_revision_config: { image_uri: string | null; repo_commit_sha: string | null };
+  build: { phase: string; step?: string; started_at?: string; finished_at?: string } | null;
+}
+type Git = DeploymentAnswer & { source_revision_config: Revision['source_revision_config'] };
+
+let berth: WholeBerth;
+let namespace: string;
+let builds: DrivenBuilds;
+beforeAll(async () => {
+  namespace = await createBuildNamespace('whole');
+  builds = drivenBuilds(namespace);
+  await builds.kubectl(
+    'create',
+    'secret',
+    'docker-registry',
+    'bases',
+    '--docker-server=bases.example',
+    '--docker-username=platform',
+    '--docker-password=of-the-bases',
+  );
+  berth = await startWholeBerth('built', {
+    hosting: 'cloud',
+    settings: {
+      BERTH_REGISTRY: 'registry.example',
+      BERTH_BUILD_NAMESPACE: namespace,
+      BERTH_BUILD_BASE_SECRET: 'bases',
+      BERTH_BUILD_PULL_SECRET: 'mirror',
+      BERTH_BUILD_CA_CONFIG_MAP: 'authorities',
+      BERTH_BUILD_PROXY: 'http://proxy.example:3128',
+      BERTH_BUILD_NODE_SELECTOR: Object.entries(NO_NODE)
+        .map(([key, value]) => `${key}=${value}`)
+        .join(','),
+    },
+  });
+});
+afterAll(async () => {
+  await berth?.stop();
+  await Promise.all([deleteNamespace(namespace), deleteNamespace(`berth-${berth.tenantId}`)]);
+});
+
+const gitHost = (name: string) => ({
+  name,
+  source: 'git_host',
+  source_config: { repo_url: 'https://git.example/team/app' },
+  source_revision_config: { workflow_config_path: 'app.json', repo_ref: 'main' },
+  secrets: [],
+});
+
+async function revisionsOf(id: string): Promise<Revision[]> {
+  const answer = await berth.call<{ resources: Revision[] }>('GET', `/v2/deployments/${id}/revisions`);
+  return answer.body.resources;
+}
+
+/** Changes of the revision's status in their order: what it was is over in a moment, its history stays. */
+async function waysOf(id: string, revisionId: string): Promise<string[]> {
+  const { body } = await berth.call<{
+    resources: { revision_id: string | null; details: { from?: string; to?: string } }[];
+  }>('GET', `/v2/deployments/${id}/events?limit=100`);
+  return body.resources
+    .filter(({ revision_id, details }) => revision_id === revisionId && details.to !== undefined)
+    .map(({ details }) => `${details.from} → ${details.to}`)
+    .reverse();
+}
+
+const until = (id: string, number: number, what: string, check: (revision: Revision) => boolean) =>
+  waitFor(
+    `revision ${number}: ${what}`,
+    async () => (await revisionsOf(id)).find((revision) => revision.number === number && check(revision)),
+    { timeoutMs: 60_000, intervalMs: 100 },
+  );
+
+/** The one Job that runs for this revision. */
+const jobOf = (revisionId: string) =>
+  waitFor(
+    `the Job of ${revisionId}`,
+    async () =>
+      (await builds.jobs()).find(({ metadata }) => metadata.labels['berth.dev/revision-id'] === revisionId)
+        ?.metadata.name,
+    { timeoutMs: 60_000, intervalMs: 100 },
+  );
+
+const secrets = async () =>
+  (await builds.kubectl('get', 'secrets', '-o', 'name', '-l', 'app.kubernetes.io/managed-by=berth')).trim();
+
+describe('a repository', () => {
+  let id: string;
+  let appName: string;
+
+  it('is built, rolled out and serves: AWAITING_BUILD, BUILDING, then the way of every image', async () => {
+    const dry = await berth.call<{ builds: boolean }>('POST', '/v2/deployments?dry_run=true', gitHost('web'));
+    expect([dry.status, dry.body.builds]).toEqual([200, true]);
+    const created = await berth.create(gitHost('web'));
+    id = created.id;
+    const [first] = await revisionsOf(id);
+    const job = await jobOf(first?.id ?? '');
+    expect(await secrets()).toBe(`secret/${job}`);
+    await builds.set(job, { source: { exitCode: 0 }, image: 'runs' });
+    const building = await until(id, 1, 'BUILDING', ({ build }) => build?.step === 'image');
+    expect(building).toMatchObject({ status: 'BUILDING', reason: 'Building', build: { phase: 'Running' } });
+    expect(await waysOf(id, building.id)).toContain('AWAITING_BUILD → BUILDING');
+    await builds.succeed(job);
+    const ready = (await berth.ready(id)) as Git;
+    const image = ready.source_revision_config.image_uri ?? '';
+    expect(image).toMatch(new RegExp(`^registry\\.example/${berth.tenantId}/web-[0-9a-f]{8}@${DIGEST}$`));
+    appName = image.split('/').at(-1)?.split('@')[0] ?? '';
+    expect(ready.source_revision_config.repo_commit_sha).toBe(COMMIT);
+    const [deployed] = await revisionsOf(id);
+    expect(deployed).toMatchObject({
+      status: 'DEPLOYED',
+      resolved_image: image,
+      source_revision_config: { image_uri: image, repo_commit_sha: COMMIT },
+      build: { phase: 'Succeeded', finished_at: expect.any(String) },
+    });
+    expect(await builds.jobs()).toHaveLength(1);
+    await waitFor('its credentials to go', async () => ((await secrets()) === '' ? true : undefined), {
+      timeoutMs: 30_000,
+    });
+  });
+
+  it('built anew it serves its former image meanwhile; a build that fails changes nothing of that', async () => {
+    const before = await berth.ready(id);
+    const made = await berth.call<Revision>('POST', `/v2/deployments/${id}/revisions`, {});
+    expect(made.body).toMatchObject({ number: 2, status: 'AWAITING_BUILD', build: null });
+    const job = await jobOf(made.body.id);
+    await until(id, 2, 'BUILDING', ({ status }) => status === 'BUILDING');
+    await builds.set(job, { source: { exitCode: 0 }, image: { exitCode: 1, message: 'npm ERR! it broke' } });
+    const failed = await until(id, 2, 'BUILD_FAILED', ({ status }) => status === 'BUILD_FAILED');
+    expect(failed).toMatchObject({ reason: 'BuildFailed', build: { phase: 'Failed', step: 'image' } });
+    expect(failed.message).toContain('npm ERR! it broke');
+    const after = await berth.until(id, 'as before', (now) => now.remote_reconciled);
+    expect([after.status, after.active_revision_id]).toEqual(['READY', before.active_revision_id]);
+  });
+
+  it('rolled back it needs no build: its digest is known', async () => {
+    const [, first] = await revisionsOf(id);
+    const jobs = await builds.jobs();
+    const back = await berth.call<Revision>(
+      'POST',
+      `/v2/deployments/${id}/revisions/${first?.id}/rollback`,
+      {},
+    );
+    expect(back.body).toMatchObject({ number: 3, status: 'QUEUED', resolved_image: first?.resolved_image });
+    await berth.ready(id);
+    expect((await builds.jobs()).length).toBeLessThanOrEqual(jobs.length);
+  });
+
+  it('deleted while it is built it leaves neither Job nor credentials', async () => {
+    const made = await berth.call<Revision>('POST', `/v2/deployments/${id}/revisions`, {});
+    await jobOf(made.body.id);
+    expect((await berth.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
+    await waitFor(
+      'it to be gone',
+      async () => ((await berth.call('GET', `/v2/deployments/${id}`)).status === 404 ? true : undefined),
+      { timeoutMs: 60_000 },
+    );
+    const left = await builds.kubectl(
+      'get',
+      'jobs,secrets',
+      '-o',
+      'name',
+      '-l',
+      `app.kubernetes.io/instance=${appName}`,
+    );
+    expect(left.trim()).toBe('');
+  });
+});
+
+it('the credentials for base images reach the step that builds, by its Secret alone', async () => {
+  const { id } = await berth.create(gitHost('private-bases'));
+  const [first] = await revisionsOf(id);
+  const job = await jobOf(first?.id ?? '');
+  const text = await builds.kubectl('get', 'job', job, '-o', 'json');
+  expect(text).not.toContain('of-the-bases');
+  const { imagePullSecrets, volumes } = (
+    JSON.parse(text) as {
+      spec: {
+        template: {
+          spec: { imagePullSecrets: object[]; volumes: { name: string; secret?: { secretName: string } }[] };
+        };
+      };
+    }
+  ).spec.template.spec;
+  expect(imagePullSecrets).toEqual([{ name: 'mirror' }]);
+  const name = volumes.find((volume) => volume.name === 'registry')?.secret?.secretName ?? '';
+  const { data } = JSON.parse(await builds.kubectl('get', 'secret', name, '-o', 'json')) as {
+    data: Record<string, string>;
+  };
+  const config = JSON.parse(Buffer.from(data['config.json'] ?? '', 'base64').toString());
+  expect(config).toMatchObject({ auths: { 'bases.example': { password: 'of-the-bases' } } });
+  expect((await berth.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
+});
+
+it('the first build fails: UNUSED with the reason; the next one that succeeds serves', async () => {
+  const { id } = await berth.create(gitHost('fails-first'));
+  const [first] = await revisionsOf(id);
+  const job = await jobOf(first?.id ?? '');
+  await builds.set(job, {
+    source: {
+      exitCode: 1,
+      message: JSON.stringify({ reason: 'RefNotFound', message: 'there is no branch main' }),
+    },
+  });
+  await until(
+    id,
+    1,
+    'BUILD_FAILED',
+    ({ status, reason }) => status === 'BUILD_FAILED' && reason === 'RefNotFound',
+  );
+  await berth.until(id, 'UNUSED', ({ status }) => status === 'UNUSED');
+  const again = await berth.call<Revision>('POST', `/v2/deployments/${id}/revisions`, {});
+  await builds.succeed(await jobOf(again.body.id));
+  await berth.ready(id);
+});
+
+it('the listener and the hub are killed while it is built: nothing is built twice', async () => {
+  const { id } = await berth.create(gitHost('killed'));
+  const [first] = await revisionsOf(id);
+  const job = await jobOf(first?.id ?? '');
+  await berth.process().stop('SIGKILL');
+  await builds.succeed(job);
+  await berth.restart();
+  await berth.ready(id);
+  const made = (await builds.jobs()).filter(
+    ({ metadata }) => metadata.labels['berth.dev/revision-id'] === first?.id,
+  );
+  expect(made).toHaveLength(1);
+  expect(await revisionsOf(id)).toHaveLength(1);
+});
+
+it('a builder that goes away, with the credentials of its build: these are written again, and it is tried again', async () => {
+  const { id } = await berth.create(gitHost('lost'));
+  const [first] = await revisionsOf(id);
+  const job = await jobOf(first?.id ?? '');
+  await builds.set(job, { source: 'runs' });
+  await until(id, 1, 'BUILDING', ({ build }) => build?.step === 'source');
+  await builds.kubectl('delete', 'secret', job);
+  // As the local builder tells it when it starts again (src/cluster/build-node/pod-status.ts).
+  await builds.set(
+    job,
+    { source: { exitCode: 137, reason: 'ContainerStatusUnknown', message: 'lost' } },
+    { phase: 'Failed', reason: 'BuilderRestarted', message: 'lost' },
+  );
+  await waitFor(
+    'its credentials to be there again',
+    async () => ((await secrets()).includes(`secret/${job}`) ? true : undefined),
+    { timeoutMs: 60_000 },
+  );
+  await builds.succeed(`${job}-2`);
+  await berth.ready(id);
+});

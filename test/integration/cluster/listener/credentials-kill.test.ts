@@ -1,0 +1,218 @@
+import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { KubeClient } from '../../../../src/cluster/kube/client/client.ts';
+import type { KubeObject } from '../../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../../src/cluster/kube/client/resources.ts';
+import { waitFor } from '../../../cluster/wait.ts';
+import { kubectlAsAdmin } from '../../harness/environment.ts';
+import { kill, killWhen, startVictim } from '../../harness/kill.ts';
+import { condition, type OperatorWorld, operatorWorld } from '../../harness/operator.ts';
+import { adminClient } from '../../harness/rollouts.ts';
+
+/** kill -9 while the database's password is being kept (decision 0023): it stays the same, and nobody is locked out. */
+
+let world: OperatorWorld;
+let client: KubeClient;
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  [world, client] = await Promise.all([operatorWorld('credentials'), adminClient()]);
+});
+afterEach(async () => {
+  await Promise.all(children.splice(0).map(kill));
+});
+afterAll(async () => {
+  await client.close();
+  await world.end();
+});
+
+async function started(identity: string): Promise<ChildProcess> {
+  const child = await startVictim(world.another(identity));
+  children.push(child);
+  return child;
+}
+
+const shop = (name: string, revision = 1) =>
+  world.apply(name, {
+    revision: { number: revision, image: `registry.test/app:${revision}` },
+    cache: { external: true },
+  });
+const dataOf = async (name: string) => (await world.get('secret', name))?.['data'];
+const uidOf = async (kind: string, name: string) => (await world.get(kind, name))?.metadata.uid;
+const witnessesOf = (name: string) =>
+  world.names('controllerrevisions.apps', `app.kubernetes.io/instance=${name},berth.dev/witness`);
+
+/** Ready with both Secrets alike, a witness of them, and nothing said of lost ones. */
+async function inOrder(name: string): Promise<unknown> {
+  const status = await world.ready(name);
+  expect(condition(status, 'DatabaseReady')).toBe('True DatabaseAvailable');
+  const data = await dataOf(`${name}-db`);
+  expect(data).toMatchObject({ password: expect.stringMatching(/./) });
+  expect(await dataOf(`${name}-db-copy`)).toEqual(data);
+  await waitFor('one witness', async () => (await witnessesOf(name)).length === 1, {
+    timeoutMs: 60_000,
+    intervalMs: 100,
+  });
+  return data;
+}
+
+/** The most that the namespace takes of a kind; null: any number. */
+async function limit(kind: string, most: number | null): Promise<void> {
+  const name = 'limit';
+  await world.kubectl('delete', 'resourcequota', name, '--ignore-not-found', '--wait=true');
+  if (most === null) return;
+  const quota = {
+    apiVersion: 'v1',
+    kind: 'ResourceQuota',
+    metadata: { name, namespace: world.namespace },
+    spec: { hard: { [`count/${kind}`]: String(most) } },
+  };
+  await kubectlAsAdmin(['apply', '-f', '-'], JSON.stringify(quota));
+  // Before it is counted for the first time everything is refused.
+  await waitFor(
+    'the quota to be counted',
+    async () => JSON.stringify((await world.get('resourcequota', name))?.['status'] ?? {}).includes('used'),
+    { timeoutMs: 60_000 },
+  );
+}
+
+test('killed between the copy and the Secret that the database reads: the one is made from the other', async () => {
+  const { length } = await world.names('secrets');
+  await limit('secrets', length + 1);
+  const first = await started('first');
+  await shop('half');
+  await waitFor('the copy', async () => (await dataOf('half-db-copy')) !== undefined, { timeoutMs: 60_000 });
+  // Refused, and told: the operator is past the one and before the other.
+  await world.until('half', 'refused', ({ conditions = [] }) =>
+    conditions.some(({ message }) => message.includes('refuses to create Secret')),
+  );
+  const before = await dataOf('half-db-copy');
+  await kill(first);
+  expect(await uidOf('secret', 'half-db')).toBeUndefined();
+  expect(await uidOf('pvc', 'half-db')).toBeUndefined();
+  await limit('secrets', null);
+  await started('second');
+  expect(await inOrder('half')).toEqual(before);
+});
+
+test('killed between the Secrets and the volume: the volume is begun with the password that is there', async () => {
+  await limit('persistentvolumeclaims', (await world.names('pvc')).length);
+  const first = await started('first');
+  await shop('volumeless');
+  await world.until('volumeless', 'refused', ({ conditions = [] }) =>
+    conditions.some(({ message }) => message.includes('exceeded quota')),
+  );
+  const before = await dataOf('volumeless-db');
+  expect(before).toBeDefined();
+  await kill(first);
+  await limit('persistentvolumeclaims', null);
+  await started('second');
+  expect(await inOrder('volumeless')).toEqual(before);
+});
+
+test('killed in the moment in which the witness is there: there is one, of Secrets that are as they were', async () => {
+  const first = await started('first');
+  const resource = RESOURCES.ControllerRevision;
+  const killing = await killWhen(first, { client, namespace: world.namespace, resource }, ({ metadata }) =>
+    metadata.name.startsWith('witnessed-secrets-'),
+  );
+  await shop('witnessed');
+  await killing.done;
+  const before = await dataOf('witnessed-db');
+  await started('second');
+  expect(await inOrder('witnessed')).toEqual(before);
+});
+
+test('one of the two and the witness lost while no operator runs: made again, the database runs on', async () => {
+  const first = await started('first');
+  const losses = [
+    ['reader', 'reader-db'],
+    ['copied', 'copied-db-copy'],
+  ] as const;
+  const state = async (name: string) => [
+    await inOrder(name),
+    await uidOf('pod', `${name}-db-0`),
+    await uidOf('pvc', `${name}-db`),
+  ];
+  const states = () => Promise.all(losses.map(([name]) => state(name)));
+  await Promise.all(losses.map(([name]) => shop(name)));
+  const before = await states();
+  await kill(first);
+  for (const [name, secret] of losses) {
+    await world.kubectl('delete', 'controllerrevision', ...(await witnessesOf(name)));
+    await world.kubectl('delete', 'secret', secret);
+  }
+  await started('second');
+  for (const [, secret] of losses) {
+    await waitFor(secret, async () => (await uidOf('secret', secret)) !== undefined, { timeoutMs: 60_000 });
+  }
+  expect(await states()).toEqual(before);
+});
+
+test('a witness whose labels somebody takes off has them again: a Secret that goes after that is seen to go', async () => {
+  await started('first');
+  await shop('stripped');
+  const before = await inOrder('stripped');
+  const [name = ''] = await witnessesOf('stripped');
+  const look = async () => (await world.get('controllerrevisions.apps', name))?.metadata;
+  const witness = await look();
+  const strippings = [
+    ['app.kubernetes.io/managed-by'],
+    ['app.kubernetes.io/instance'],
+    ['berth.dev/inputs-hash'],
+    ['berth.dev/witness'],
+    Object.keys(witness?.labels ?? {}),
+  ];
+  for (const labels of strippings) {
+    await world.kubectl('label', 'controllerrevision', name, ...labels.map((label) => `${label}-`));
+    await waitFor(`${labels} again`, async () => isDeepStrictEqual((await look())?.labels, witness?.labels), {
+      timeoutMs: 60_000,
+      intervalMs: 100,
+    });
+  }
+  expect(await look()).toMatchObject({ uid: witness?.uid, ownerReferences: witness?.ownerReferences });
+  const former = await uidOf('secret', 'stripped-db');
+  await world.kubectl('delete', 'secret', 'stripped-db');
+  await waitFor(
+    'another Secret',
+    async () => ![undefined, former].includes(await uidOf('secret', 'stripped-db')),
+    { timeoutMs: 60_000 },
+  );
+  expect(await inOrder('stripped')).toEqual(before);
+});
+
+test('Secrets that went before their witness was made: the garbage collector takes them out of it, or it with the last', async () => {
+  const { namespace } = world;
+  const there = await client.create<KubeObject>({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'stays', namespace },
+  });
+  const gone = { name: 'gone', uid: randomUUID() };
+  const witness = (name: string, secrets: readonly { name: string; uid: string }[]) =>
+    client.create({
+      apiVersion: 'apps/v1',
+      kind: 'ControllerRevision',
+      metadata: {
+        name,
+        namespace,
+        ownerReferences: secrets.map((secret) => ({ apiVersion: 'v1', kind: 'Secret', ...secret })),
+      },
+      revision: 0,
+      data: {},
+    });
+  const stays = { name: 'stays', uid: there.metadata.uid ?? '' };
+  await Promise.all([witness('half-there', [stays, gone]), witness('not-there', [gone])]);
+  const look = async (name: string) => await world.get('controllerrevisions.apps', name);
+  await waitFor(
+    'only the one that is there',
+    async () => {
+      const half = await look('half-there');
+      return half?.metadata.ownerReferences?.length === 1 && (await look('not-there')) === undefined;
+    },
+    { timeoutMs: 60_000, intervalMs: 100 },
+  );
+  expect((await look('half-there'))?.metadata.ownerReferences).toMatchObject([stays]);
+});

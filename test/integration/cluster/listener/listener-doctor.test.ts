@@ -1,0 +1,583 @@
+/** `berth listener doctor`: every failure is produced for real, and the doctor names it, what to do, and nothing else. */
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { diagnose } from '../../../../src/cli/doctor-command.ts';
+import type { Check, Finding, Outcome } from '../../../../src/cluster/listener/doctor/finding.ts';
+import { customResourceDefinition } from '../../../../src/contract/crd/crd.ts';
+import { freePorts } from '../../../cluster/ports.ts';
+import { waitFor } from '../../../cluster/wait.ts';
+import { runBerth } from '../../../installation/berth-process.ts';
+import { installBerth, roleKubeconfigs } from '../../../installation/install.ts';
+import { authority, selfSigned } from '../../../unit/cluster/kube/self-signed.ts';
+import { startWholeBerth, type WholeBerth } from '../../harness/berth.ts';
+import {
+  createNamespace,
+  deleteNamespace,
+  environment,
+  kubectlAsAdmin,
+  uniqueName,
+} from '../../harness/environment.ts';
+import { Link, startTlsFront, type TlsFront } from '../../harness/link.ts';
+import { type RemoteCluster, startRemoteCluster } from '../../harness/remote-cluster.ts';
+
+type Settings = Record<string, string>;
+
+const root = fileURLToPath(new URL('../../../..', import.meta.url));
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+
+let hub: WholeBerth;
+let bare: RemoteCluster;
+let kubeconfigs: { listener: string; operator: string };
+/** Settings with which nothing fails. */
+let good: Settings;
+let healthy: Finding[];
+let keys: { listener: string; reader: string; stranger: string };
+const fronts: TlsFront[] = [];
+const servers: Server[] = [];
+let silent: Link;
+let closedPort: number;
+let leaving: string;
+let full: string;
+const urls = { trusted: '', expired: '', otherName: '', unknown: '' };
+
+const hubPort = () => Number(new URL(hub.process().url).port);
+const file = (name: string, content: string) => {
+  const path = join(hub.stateDir, name);
+  writeFileSync(path, content, { mode: 0o600 });
+  return path;
+};
+
+async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
+  const server = createServer(answer);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** The hub, with something in its answers changed on the way. */
+function tampering(change: { date?: (now: Date) => Date; body?: (text: string) => string }): Promise<string> {
+  return serve((incoming, outgoing) => {
+    const { method, url, headers } = incoming;
+    const onward = request({ host: '127.0.0.1', port: hubPort(), method, path: url, headers }, (answer) => {
+      let text = '';
+      answer.on('data', (chunk) => (text += chunk));
+      answer.on('end', () => {
+        const date = change.date?.(new Date()).toUTCString() ?? answer.headers.date;
+        outgoing.writeHead(answer.statusCode ?? 0, { 'content-type': 'application/json', date });
+        outgoing.end(change.body?.(text) ?? text);
+      });
+    });
+    incoming.pipe(onward);
+  });
+}
+
+async function makeKey(tenant: string, scopes: string): Promise<string> {
+  const args = ['keys', 'create', '--tenant', tenant, '--name', 'doctor', '--scopes', scopes, '--json'];
+  return (JSON.parse(await runBerth(hub.stateDir, args, hub.settings)) as { api_key: string }).api_key;
+}
+
+/** A kubeconfig as another, but for a change. */
+function changedKubeconfig(name: string, change: (config: Kubeconfig) => void): string {
+  const config = JSON.parse(readFileSync(kubeconfigs.listener, 'utf8')) as Kubeconfig;
+  change(config);
+  return file(name, JSON.stringify(config));
+}
+interface Kubeconfig {
+  clusters: { cluster: Record<string, string> }[];
+  users: { user: { token: string } }[];
+}
+
+async function makeNamespaces(): Promise<void> {
+  leaving = uniqueName('leaving');
+  const namespace = {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: leaving, finalizers: ['berth.dev/test'] },
+  };
+  await kubectlAsAdmin(['create', '-f', '-'], JSON.stringify(namespace));
+  await deleteNamespace(leaving);
+  full = await createNamespace('full');
+  await kubectlAsAdmin(['create', 'quota', 'none', '--hard=count/secrets=0', `--namespace=${full}`]);
+  await waitFor(
+    'the quota to count',
+    async () => (await kubectlAsAdmin(['get', 'quota', '-n', full, '-o', 'jsonpath={..status.hard}'])) !== '',
+    { timeoutMs: 30_000 },
+  );
+}
+
+beforeAll(async () => {
+  [hub, bare] = await Promise.all([
+    startWholeBerth('doctor', { start: 'api' }),
+    startRemoteCluster({ install: false }),
+  ]);
+  kubeconfigs = await roleKubeconfigs(environment(), hub.stateDir);
+  const [listener, reader, stranger] = await Promise.all([
+    makeKey('test', 'listeners:run'),
+    makeKey('test', 'deployments:read'),
+    makeKey('stranger', 'listeners:run'),
+  ]);
+  keys = { listener, reader, stranger };
+  const made = await hub.call<{ id: string }>('POST', '/v2/listeners', {
+    compute_id: 'doctor',
+    compute_config: { k8s_namespaces: [hub.namespace] },
+  });
+  const ca = authority();
+  const certificates = {
+    trusted: ca.issue(['127.0.0.1']),
+    expired: ca.issue(['127.0.0.1'], '210101000000Z'),
+    otherName: ca.issue(['hub.example.com']),
+    unknown: selfSigned(),
+  };
+  for (const [name, certificate] of Object.entries(certificates)) {
+    const front = await startTlsFront(certificate, hubPort());
+    fronts.push(front);
+    urls[name as keyof typeof urls] = `https://127.0.0.1:${front.port}`;
+  }
+  silent = new Link(hubPort());
+  await silent.start();
+  silent.hold();
+  [closedPort = 0] = await freePorts(1);
+  await makeNamespaces();
+  good = {
+    BERTH_HUB_URL: urls.trusted,
+    BERTH_HUB_CA: file('ca.pem', ca.cert),
+    BERTH_LISTENER_ID: made.body.id,
+    BERTH_LISTENER_KEY: listener,
+    KUBECONFIG: kubeconfigs.listener,
+  };
+  healthy = await diagnose(version, good);
+}, 240_000);
+afterAll(async () => {
+  await Promise.all([hub?.stop(), bare?.stop(), silent?.stop(), ...fronts.map((front) => front.stop())]);
+  for (const server of servers) {
+    server.closeAllConnections();
+    server.close();
+  }
+  const released = JSON.stringify({ metadata: { finalizers: null } });
+  await kubectlAsAdmin(['patch', 'namespace', leaving, '--type=merge', '-p', released]);
+  await deleteNamespace(full);
+});
+
+const outcomes = (findings: readonly Finding[]) =>
+  Object.fromEntries(findings.map(({ check, outcome }) => [check, outcome]));
+
+describe('a listener that is set up, and has not run yet', () => {
+  it('nothing fails; that the rendering was not told yet is a warning', () => {
+    const { rendering, ...others } = outcomes(healthy);
+    expect(rendering).toBe('warning');
+    expect(new Set(Object.values(others))).toEqual(new Set(['ok']));
+  });
+});
+
+interface Row {
+  what: string;
+  /** Settings beside the good ones; '' is as unset. */
+  settings: () => Settings | Promise<Settings>;
+  check: Check;
+  outcome: Outcome;
+  message: RegExp;
+  next: RegExp;
+}
+
+const row = (
+  what: string,
+  settings: Row['settings'],
+  check: Check,
+  [message, next]: readonly [RegExp, RegExp],
+  outcome: Outcome = 'failed',
+): Row => ({ what, settings, check, outcome, message, next });
+
+const ROWS: Row[] = [
+  row('no hub URL', () => ({ BERTH_HUB_URL: '' }), 'settings', [
+    /BERTH_HUB_URL is not set/,
+    /URL of the API/,
+  ]),
+  row('a hub URL that is none', () => ({ BERTH_HUB_URL: 'berth:8080' }), 'settings', [
+    /BERTH_HUB_URL: /,
+    /--help/,
+  ]),
+  row('no key', () => ({ BERTH_LISTENER_KEY: '' }), 'settings', [
+    /BERTH_LISTENER_KEY is not set/,
+    /keys create/,
+  ]),
+  row('a key copied with a line break', () => ({ BERTH_LISTENER_KEY: `${keys.listener}\n` }), 'settings', [
+    /characters that are not valid in a key/,
+    /copy the key again/,
+  ]),
+  row('a listener id that is none', () => ({ BERTH_LISTENER_ID: 'mine' }), 'settings', [
+    /BERTH_LISTENER_ID/,
+    /--help/,
+  ]),
+  row('a setting that does not exist', () => ({ BERTH_HUB: 'x' }), 'settings', [
+    /BERTH_HUB: this version does not have this setting/,
+    /--help/,
+  ]),
+  row('a CA file that is not there', () => ({ BERTH_HUB_CA: '/nowhere/ca.pem' }), 'settings', [
+    /\/nowhere\/ca.pem cannot be read \(ENOENT\)/,
+    /PEM file/,
+  ]),
+  row('a CA file with something else in it', () => ({ BERTH_HUB_CA: kubeconfigs.listener }), 'settings', [
+    /contains no PEM certificate/,
+    /PEM file/,
+  ]),
+
+  row('a name that nobody knows', () => ({ BERTH_HUB_URL: 'https://berth.invalid' }), 'hub_name', [
+    /berth.invalid:443 cannot be resolved/,
+    /DNS/,
+  ]),
+  row(
+    'a port that nobody listens to',
+    () => ({ BERTH_HUB_URL: `https://127.0.0.1:${closedPort}` }),
+    'hub_connection',
+    [/ECONNREFUSED/, /firewall/],
+  ),
+  row(
+    'a hub that says nothing',
+    () => ({ BERTH_HUB_URL: `http://127.0.0.1:${silent.port}` }),
+    'hub_connection',
+    [/no response within 10 s/, /firewall/],
+  ),
+  row('an authority that nobody named', () => ({ BERTH_HUB_CA: '' }), 'hub_tls', [
+    /an authority that this listener trusts/,
+    /BERTH_HUB_CA/,
+  ]),
+  row('another authority than the one named', () => ({ BERTH_HUB_URL: urls.unknown }), 'hub_tls', [
+    /an authority that this listener trusts/,
+    /BERTH_HUB_CA/,
+  ]),
+  row('a certificate that has expired', () => ({ BERTH_HUB_URL: urls.expired }), 'hub_tls', [
+    /has expired/,
+    /renew/,
+  ]),
+  row('a certificate for another name', () => ({ BERTH_HUB_URL: urls.otherName }), 'hub_tls', [
+    /is not valid for 127.0.0.1/,
+    /a name in BERTH_HUB_URL that the certificate contains/,
+  ]),
+  row(
+    'https where http is spoken',
+    () => ({ BERTH_HUB_URL: hub.process().url.replace('http:', 'https:') }),
+    'hub_tls',
+    [/TLS with .* failed/, /uses https/],
+  ),
+  row(
+    'http where https is spoken',
+    () => ({ BERTH_HUB_URL: urls.trusted.replace('https:', 'http:') }),
+    'hub_connection',
+    [/closes each connection/, /put https:\/\/ into BERTH_HUB_URL/],
+  ),
+  row('a path with nothing below it', () => ({ BERTH_HUB_URL: `${urls.trusted}/elsewhere` }), 'hub_answer', [
+    /not a hub in a version/,
+    /in front of \/v2/,
+  ]),
+  row(
+    'a web page',
+    async () => ({ BERTH_HUB_URL: await serve((_, response) => void response.end('<html>')) }),
+    'hub_answer',
+    [/not a hub in a version/, /in front of \/v2/],
+  ),
+  row(
+    'a login page in front of it',
+    async () => ({
+      BERTH_HUB_URL: await serve((_, response) => void response.writeHead(302, { location: '/login' }).end()),
+    }),
+    'hub_answer',
+    [/redirects to another address/, /login page/],
+  ),
+  row(
+    'a balancer without a hub behind it',
+    async () => ({ BERTH_HUB_URL: await serve((_, response) => void response.writeHead(503).end()) }),
+    'hub_answer',
+    [/is not available \(HTTP 503\)/, /readyz/],
+  ),
+  row(
+    'a clock that is far off',
+    async () => ({ BERTH_HUB_URL: await tampering({ date: (now) => new Date(now.getTime() - 600_000) }) }),
+    'clock',
+    [/(599|60\d) s ahead of the clock of the hub/, /NTP/],
+  ),
+  row(
+    'a clock that is a little off',
+    async () => ({ BERTH_HUB_URL: await tampering({ date: (now) => new Date(now.getTime() + 60_000) }) }),
+    'clock',
+    [/s behind the clock of the hub/, /NTP/],
+    'warning',
+  ),
+  row('a key that the hub does not know', () => ({ BERTH_LISTENER_KEY: 'f'.repeat(64) }), 'key', [
+    /does not know the key.*HTTP 401/,
+    /keys create/,
+  ]),
+  row('a key without the scope', () => ({ BERTH_LISTENER_KEY: keys.reader }), 'scope', [
+    /HTTP 403/,
+    /listeners:run/,
+  ]),
+  row("another tenant's key", () => ({ BERTH_LISTENER_KEY: keys.stranger }), 'listener', [
+    /no listener .* that belongs to this key/,
+    /GET \/v2\/listeners/,
+  ]),
+  row(
+    'an id that there is not',
+    () => ({ BERTH_LISTENER_ID: '01900000-0000-7000-8000-00000000dead' }),
+    'listener',
+    [/no listener 01900000-0000-7000-8000-00000000dead/, /BERTH_LISTENER_ID/],
+  ),
+  row("the platform's listener with a tenant's key", () => ({ BERTH_LISTENER_ID: '' }), 'listener', [
+    /no listener 00000000-0000-7000-8000-000000000001/,
+    /BERTH_LISTENER_ID/,
+  ]),
+  row(
+    'a hub of another version',
+    async () => ({
+      BERTH_HUB_URL: await tampering({ body: (text) => text.replace(`"${version}"`, '"9.1.0"') }),
+    }),
+    'version',
+    [/hub 9.1.0, listener .*are not compatible/, /9.1.0/],
+  ),
+
+  row('no cluster', () => ({ KUBECONFIG: '' }), 'kubeconfig', [/neither a kubeconfig nor/, /set KUBECONFIG/]),
+  row(
+    'a kubeconfig that is not there, by the setting of Berth alone',
+    () => ({ BERTH_KUBECONFIG: '/nowhere/config' }),
+    'kubeconfig',
+    [/\/nowhere\/config/, /set BERTH_KUBECONFIG/],
+  ),
+  row('a kubeconfig that is not there', () => ({ KUBECONFIG: '/nowhere/config' }), 'kubeconfig', [
+    /\/nowhere\/config/,
+    /set KUBECONFIG/,
+  ]),
+  row(
+    'an API server that cannot be reached',
+    () => ({
+      KUBECONFIG: changedKubeconfig('unreachable.kubeconfig', ({ clusters }) => {
+        for (const { cluster } of clusters) cluster['server'] = `https://127.0.0.1:${closedPort}`;
+      }),
+    }),
+    'cluster_connection',
+    [/ECONNREFUSED/, /server and its certificate/],
+  ),
+  row(
+    'an API server with another certificate',
+    () => ({
+      KUBECONFIG: changedKubeconfig('impostor.kubeconfig', ({ clusters }) => {
+        const other = Buffer.from(selfSigned().cert).toString('base64');
+        for (const { cluster } of clusters) cluster['certificate-authority-data'] = other;
+      }),
+    }),
+    'cluster_connection',
+    [/certificate/, /its certificate in the kubeconfig/],
+  ),
+  row(
+    'a token that does not count',
+    () => ({
+      KUBECONFIG: changedKubeconfig('unknown.kubeconfig', ({ users }) => {
+        for (const { user } of users) user.token = 'not-a-token';
+      }),
+    }),
+    'cluster_account',
+    [/does not accept the credentials/, /ServiceAccount berth-listener/],
+  ),
+  row('the account of somebody else', () => ({ KUBECONFIG: kubeconfigs.operator }), 'rights', [
+    /is not allowed to create manageddeployments.berth.dev in all namespaces/,
+    /rendered for this installation.*BERTH_NAMESPACES/,
+  ]),
+  row(
+    'rights in cloud mode, of an account without those',
+    () => ({ KUBECONFIG: kubeconfigs.operator, BERTH_HOSTING: 'cloud' }),
+    'rights',
+    [/create namespaces/, /rendered for this installation/],
+  ),
+  row(
+    'a namespace that is not there',
+    () => ({ BERTH_NAMESPACES: `${hub.namespace},no-such-place` }),
+    'namespaces',
+    [/there is no namespace no-such-place/, /kubectl create namespace no-such-place/],
+  ),
+  row('a namespace that is being deleted', () => ({ BERTH_NAMESPACES: leaving }), 'namespaces', [
+    /is being deleted/,
+    /wait until it is deleted/,
+  ]),
+  row('a namespace that is full', () => ({ BERTH_NAMESPACES: full }), 'namespaces', [
+    /nothing can be created in full-.*exceeded quota/,
+    /quota/,
+  ]),
+];
+
+const HUB_SIDE = (check: Check) => !/^(kubeconfig|cluster_|custom_resource|rights|namespaces)/.test(check);
+
+/** The findings with some settings changed, beside what is found when nothing is wrong. */
+async function findingsWith(settings: Settings): Promise<Finding[]> {
+  const findings = await diagnose(version, { ...good, ...settings });
+  for (const key of Object.values(keys)) expect(JSON.stringify(findings)).not.toContain(key);
+  return findings;
+}
+
+describe('the doctor names what is wrong, and what to do', () => {
+  it.each(ROWS)('$what: $check', async ({ settings, check, outcome, message, next }) => {
+    const findings = await findingsWith(await settings());
+    const found = findings.filter((finding) => finding.check === check && finding.outcome === outcome);
+    expect(found.length, JSON.stringify(findings)).toBeGreaterThan(0);
+    expect(found.map((finding) => finding.message).join()).toMatch(message);
+    expect(found.map((finding) => finding.next).join()).toMatch(next);
+    // Nothing else has failed: what rests on this was not looked at, all the rest is as it was.
+    const others = findings.filter((finding) => finding.check !== check && finding.outcome === 'failed');
+    expect(others).toEqual([]);
+  });
+
+  it('what rests on a failure is skipped; the other side is looked at all the same', async () => {
+    const byCheck = outcomes(await findingsWith({ BERTH_LISTENER_KEY: keys.reader }));
+    expect(byCheck).toMatchObject({
+      hub_answer: 'ok',
+      key: 'ok',
+      scope: 'failed',
+      listener: 'skipped',
+      lease: 'skipped',
+    });
+    const cluster = Object.entries(byCheck).filter(([check]) => !HUB_SIDE(check as Check));
+    expect(cluster.filter(([, outcome]) => outcome !== 'ok').map(([check]) => check)).toEqual(['namespaces']);
+  });
+});
+
+describe('the custom resource', () => {
+  const message = async () => {
+    const findings = await findingsWith({
+      KUBECONFIG: bare.access.kubeconfigPath,
+      BERTH_NAMESPACES: 'default',
+    });
+    const found = findings.find(({ check }) => check === 'custom_resource');
+    return `${found?.outcome}: ${found?.message} ${found?.next ?? ''}`;
+  };
+  type Fields = { properties: Record<string, Fields & { items?: Fields }>; [more: string]: unknown };
+  const applied = async (change: (schema: Fields) => void) => {
+    const definition = structuredClone(customResourceDefinition());
+    change(definition.spec.versions[0]?.schema.openAPIV3Schema as unknown as Fields);
+    const path = file('crd.yaml', stringify(definition));
+    await bare.kubectl('apply', '--server-side', '--force-conflicts', '-f', path);
+  };
+  const until = (what: string, pattern: RegExp) =>
+    waitFor(what, async () => pattern.test(await message()), { timeoutMs: 60_000, intervalMs: 500 });
+
+  it('is missed where it is not installed; where it is older or newer, the fields are named', async () => {
+    expect(await message()).toMatch(/failed: the cluster has no .*kubectl apply .*crds/);
+    await applied(({ properties }) => {
+      delete properties['status']?.properties['dataImages'];
+    });
+    await until(
+      'the older one to be told',
+      /failed: .*older than this program: it lacks status.dataImages .*crds/,
+    );
+    await applied(({ properties }) => {
+      const { properties: spec } = properties['spec'] as Fields;
+      spec['fieldOfTomorrow'] = { type: 'string' } as unknown as Fields;
+    });
+    await until(
+      'the newer one to be told',
+      /warning: .*newer than this program: it has spec.fieldOfTomorrow/,
+    );
+    await installBerth(bare.access);
+    await until('this one to be told', /ok: .*of this version/);
+  });
+});
+
+describe('the lease', () => {
+  const lease = async (body: object) => {
+    const answer = await fetch(`${hub.process().url}/v2/listeners/${good['BERTH_LISTENER_ID']}/lease`, {
+      method: 'PUT',
+      headers: { 'x-api-key': keys.listener, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        holder: 'pod-1',
+        version,
+        cluster_version: 'v1.36.0',
+        rendering: null,
+        ...body,
+      }),
+    });
+    return (await answer.json()) as { epoch: number };
+  };
+  const found = async (check: Check) => (await findingsWith({})).find((finding) => finding.check === check);
+
+  it('that another process holds is a warning, and is not taken from it', async () => {
+    const { epoch } = await lease({ epoch: null });
+    expect(await found('lease')).toMatchObject({
+      outcome: 'warning',
+      message: expect.stringContaining(`pod-1 holds it (epoch ${epoch})`),
+      next: expect.stringContaining('a listener id of its own'),
+    });
+    expect(await lease({ epoch })).toMatchObject({ epoch });
+    await lease({ epoch, release: true });
+    expect(await found('lease')).toMatchObject({ outcome: 'ok', message: 'free' });
+  });
+
+  it('of another cluster has failed; of this one it is another replica’s', async () => {
+    const uid = await kubectlAsAdmin(['get', 'namespace', 'kube-system', '-o', 'jsonpath={.metadata.uid}']);
+    const cluster_id = `kube-system/${uid}`;
+    const { epoch } = await lease({ epoch: null, cluster_id });
+    expect(await found('lease')).toMatchObject({
+      outcome: 'ok',
+      message: expect.stringContaining('another replica'),
+    });
+    await lease({ epoch, release: true });
+    const forget = () =>
+      hub.call('PATCH', `/v2/listeners/${good['BERTH_LISTENER_ID']}`, { cluster_id: null });
+    await forget();
+    const other = await lease({ epoch: null, cluster_id: 'kube-system/other' });
+    await lease({ epoch: other.epoch, release: true });
+    expect(await found('lease')).toMatchObject({
+      outcome: 'failed',
+      message: expect.stringContaining('not to this one'),
+      next: expect.stringContaining('{"cluster_id": null}'),
+    });
+    await forget();
+  });
+
+  it('tells the rendering: as this process would, or what differs', async () => {
+    const { loadConfig } = await import('../../../../src/config/index.ts');
+    const rendering = { ...loadConfig(good).rendering, kubernetesVersion: '1.36' };
+    await lease({ epoch: null, rendering });
+    expect(await found('rendering')).toMatchObject({ outcome: 'ok' });
+    await lease({ epoch: null, rendering: { ...rendering, cacheImage: 'other:1', storageClass: 'fast' } });
+    expect(await found('rendering')).toMatchObject({
+      outcome: 'warning',
+      message: expect.stringMatching(/for (cacheImage, storageClass|storageClass, cacheImage)$/),
+    });
+  });
+});
+
+describe('the command', () => {
+  const run = (args: string[], settings: Settings) =>
+    new Promise<{ code: number; output: string }>((resolve) => {
+      const path = process.env['PATH'] ?? '';
+      const command = [join(root, 'src/main.ts'), 'listener', 'doctor', ...args];
+      execFile(process.execPath, command, { env: { PATH: path, ...settings } }, (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` }),
+      );
+    });
+
+  it('prints a line a finding, and ends with 0 when nothing failed', async () => {
+    const { code, output } = await run([], good);
+    expect(code, output).toBe(0);
+    expect(output).toMatch(/^ok +settings +complete, for listener /m);
+    expect(output).toMatch(/^Nothing failed, \d warnings?\.$/m);
+    expect(output).not.toContain(keys.listener);
+  });
+
+  it('ends with 1 when something failed; -o json is for programs', async () => {
+    const { code, output } = await run(['-o', 'json'], { ...good, BERTH_LISTENER_KEY: keys.reader });
+    expect(code).toBe(1);
+    const { ok, findings } = JSON.parse(output) as { ok: boolean; findings: Finding[] };
+    expect(ok).toBe(false);
+    expect(findings.find(({ check }) => check === 'scope')).toMatchObject({ outcome: 'failed' });
+    expect(output).not.toContain(keys.reader);
+  });
+
+  it('explains itself, and refuses words that it does not know', async () => {
+    expect((await run(['--help'], {})).output).toContain('usage: berth listener doctor');
+    const refused = await run(['-o', 'yaml'], good);
+    expect([refused.code, refused.output]).toEqual([2, expect.stringContaining('neither text nor json')]);
+    expect(refused.output).toContain('see berth listener doctor --help');
+  });
+});

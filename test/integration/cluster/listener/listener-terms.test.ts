@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  eventually,
+  type ListenerFixture,
+  type RunningListener,
+  startListenerFixture,
+} from '../../harness/listener.ts';
+
+let fixture: ListenerFixture;
+beforeEach(async () => {
+  fixture = await startListenerFixture('terms', { leaseSeconds: 24 });
+});
+afterEach(() => fixture.stop());
+
+const holder = async () => {
+  const [row] = await fixture.hub.store.sql<{ lease_holder: string | null; lease_epoch: number }>(
+    'SELECT lease_holder, lease_epoch FROM listeners WHERE lease_epoch > 0',
+  );
+  return row;
+};
+const writesOf = ({ requests }: RunningListener) =>
+  requests.filter(({ verb }) => ['create', 'apply', 'delete'].includes(verb)).length;
+
+describe('two processes of one listener', () => {
+  it('one acts, the other waits and takes over when the first one stops', async () => {
+    const first = await fixture.start({ identity: 'first' });
+    const acting = Promise.withResolvers<void>();
+    const second = await fixture.start({ identity: 'second', onActing: (is) => is && acting.resolve() });
+    const one = await fixture.deploy('one');
+    await fixture.acknowledged(one.id);
+    expect([writesOf(first), writesOf(second)]).toEqual([1, 0]);
+    await first.stop();
+    await acting.promise;
+    expect(await holder()).toMatchObject({ lease_holder: 'second', lease_epoch: 2 });
+    const two = await fixture.deploy('two');
+    await fixture.acknowledged(two.id);
+    expect([writesOf(first), writesOf(second)]).toEqual([1, 1]);
+  });
+
+  it('a holder that lost the lease while it slept writes no more', async () => {
+    const first = await fixture.start({ identity: 'first' });
+    // As after a long stop of the process: the hub gave the lease to another meanwhile.
+    await fixture.hub.store.sql(
+      `UPDATE listeners SET lease_holder = 'other', lease_epoch = lease_epoch + 1, lease_expires_at = now() + interval '1 hour' WHERE lease_holder = 'first'`,
+    );
+    await fixture.deploy('not-mine');
+    await eventually('noticed', async () =>
+      fixture.hub.store.logger.lines.find(({ message }) => message.startsWith('lost the lease')),
+    );
+    expect(writesOf(first)).toBe(0);
+    await fixture.hub.store.sql(`UPDATE listeners SET lease_holder = NULL`);
+    await fixture.until((await fixture.deploy('mine-again')) as never, 'applied', () => true);
+  });
+});
+
+describe('the way back', () => {
+  it('a status becomes READY, DEPLOYED, active; every later one is told too', async () => {
+    await fixture.start();
+    const record = await fixture.deploy('shop');
+    await fixture.acknowledged(record.id);
+    const status = (body: object) =>
+      fixture.kubectl(
+        'patch',
+        'mdep',
+        record.appName,
+        '--subresource=status',
+        '--type=merge',
+        '-p',
+        JSON.stringify({ status: body }),
+      );
+    const now = new Date().toISOString();
+    const condition = (type: string) => ({
+      type,
+      status: 'True',
+      reason: 'Available',
+      message: 'm',
+      lastTransitionTime: now,
+    });
+    const revision = { id: record.latestRevisionId, number: 1, templates: 't' };
+    const conditions = [condition('DatabaseReady'), condition('CacheReady')];
+    await status({ observedSpecGeneration: 1, conditions, rollout: { ...revision, startedAt: now } });
+    await eventually('rolling', async () => {
+      const [row] = await fixture.hub.store.sql<{ status: string }>(
+        'SELECT status FROM revisions WHERE deployment_id = $1',
+        [record.id],
+      );
+      return row?.status === 'DEPLOYING' || undefined;
+    });
+    await status({ activeRevision: revision, rollout: null });
+    const done = await eventually('active', async () => {
+      const found = await fixture.read(record.id);
+      return found?.activeRevisionId === record.latestRevisionId ? found : undefined;
+    });
+    expect(done).toMatchObject({ status: 'READY', observation: { generation: 1 } });
+    await status({ suspended: true });
+    await eventually('off', async () =>
+      (await fixture.read(record.id))?.status === 'UNUSED' ? true : undefined,
+    );
+  });
+
+  it('what happened while no listener ran is told by the next one', async () => {
+    const first = await fixture.start();
+    const record = await fixture.deploy('missed');
+    await fixture.acknowledged(record.id);
+    await first.stop();
+    await fixture.kubectl('delete', 'mdep', record.appName);
+    await fixture.start();
+    await fixture.until(record, 'there again', () => true);
+  });
+});
+
+describe('a graceful stop', () => {
+  it('takes back nothing that was told, and frees the lease at once', async () => {
+    const listener = await fixture.start();
+    const records = await Promise.all(Array.from({ length: 20 }, (_, i) => fixture.deploy(`n${i}`)));
+    const began = performance.now();
+    await listener.stop();
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect((await holder())?.lease_holder).toBeNull();
+    await fixture.start();
+    for (const { id } of records) await fixture.acknowledged(id);
+  });
+});

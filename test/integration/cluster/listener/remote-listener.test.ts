@@ -1,0 +1,415 @@
+/**
+ * A second cluster with a control plane of its own, served by `berth listener` and `berth operator` that know the hub's
+ * URL, a listener key and their kubeconfigs, and nothing else. The hub speaks https there, with a private authority.
+ */
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadConfig, SETTINGS } from '../../../../src/config/index.ts';
+import { freePorts } from '../../../cluster/ports.ts';
+import { waitFor } from '../../../cluster/wait.ts';
+import { type BerthProcess, runBerth } from '../../../installation/berth-process.ts';
+import { authority } from '../../../unit/cluster/kube/self-signed.ts';
+import {
+  type Answer,
+  type DeploymentAnswer,
+  type KubeItem,
+  smallDeployment,
+  startWholeBerth,
+  type WholeBerth,
+} from '../../harness/berth.ts';
+import { environment } from '../../harness/environment.ts';
+import { Link, startTlsFront, type TlsFront } from '../../harness/link.ts';
+import { objectsOf, type RemoteCluster, startRemoteCluster } from '../../harness/remote-cluster.ts';
+
+/** A listener that is not heard of for so long is lost; its lease may be taken after a quarter of it. */
+const LEASE_SECONDS = 16;
+const EVERY_KIND =
+  'mdep,deployments,statefulsets,services,serviceaccounts,secrets,pvc,controllerrevisions.apps,networkpolicies,hpa,pdb,pods';
+const root = fileURLToPath(new URL('../../../..', import.meta.url));
+const [FIRST, SECOND] = ['team-one', 'team-two'] as const;
+
+let hub: WholeBerth;
+let remote: RemoteCluster;
+let front: TlsFront;
+let link: Link;
+let listener: { id: string; key: string };
+let process: BerthProcess;
+let healthPort: number;
+
+async function makeKey(tenant: string): Promise<string> {
+  const args = [
+    'keys',
+    'create',
+    '--tenant',
+    tenant,
+    '--name',
+    'remote',
+    '--scopes',
+    'listeners:run',
+    '--json',
+  ];
+  return (JSON.parse(await runBerth(hub.stateDir, args, hub.settings)) as { api_key: string }).api_key;
+}
+
+const listenerSettings = (kubeconfig: string) => ({
+  BERTH_HUB_URL: `https://127.0.0.1:${link.port}`,
+  BERTH_HUB_CA: join(remote.stateDir, 'hub-ca.pem'),
+  BERTH_LISTENER_ID: listener.id,
+  BERTH_LISTENER_KEY: listener.key,
+  BERTH_METRICS_PORT: String(healthPort),
+  KUBECONFIG: kubeconfig,
+});
+
+beforeAll(async () => {
+  const [port = 0] = await freePorts(1);
+  [hub, remote] = await Promise.all([
+    startWholeBerth('hub', { settings: { BERTH_LEASE_SECONDS: `${LEASE_SECONDS}`, BERTH_PORT: `${port}` } }),
+    startRemoteCluster(),
+  ]);
+  const ca = authority();
+  writeFileSync(join(remote.stateDir, 'hub-ca.pem'), ca.cert);
+  front = await startTlsFront(ca.issue(['127.0.0.1']), port);
+  link = new Link(front.port);
+  await link.start();
+  await Promise.all([FIRST, SECOND].map((name) => remote.kubectl('create', 'namespace', name)));
+  const made = await hub.call<{ id: string }>('POST', '/v2/listeners', {
+    compute_id: 'remote',
+    compute_config: { k8s_namespaces: [FIRST, SECOND] },
+  });
+  expect(made.status).toBe(201);
+  listener = { id: made.body.id, key: await makeKey('test') };
+  const kubeconfigs = await remote.kubeconfigs();
+  await remote.start('operator', { KUBECONFIG: kubeconfigs.operator, BERTH_METRICS_PORT: '0' });
+  // Looked for when it is needed: a control plane that starts meanwhile takes ports as well.
+  [healthPort = 0] = await freePorts(1);
+  process = await remote.start('listener', listenerSettings(kubeconfigs.listener));
+}, 240_000);
+afterAll(async () => {
+  await Promise.all([remote?.stop(), hub?.stop()]);
+  await link?.stop();
+  await front?.stop();
+});
+
+const there = (namespace: string, name: string) =>
+  smallDeployment(name, {
+    source_config: { listener_id: listener.id, listener_config: { cluster_namespace: namespace } },
+    secrets: [{ name: 'TOKEN', value: 'x' }],
+  });
+const inHubCluster = (id: string) => objectsOf(environment(), EVERY_KIND, id);
+const readiness = async () => (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).status;
+const logOf = async () => await readFile(process.logPath, 'utf8');
+const asListener = (
+  key: string,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<Answer<{ detail: string }>> =>
+  fetch(`${hub.process().url}/v2/listeners/${listener.id}${path}`, {
+    method,
+    headers: { 'x-api-key': key, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  }).then(async (answer) => ({ status: answer.status, body: (await answer.json()) as { detail: string } }));
+const claim = (holder: string, epoch: number | null, more: object = {}) => ({
+  holder,
+  epoch,
+  version: '0',
+  cluster_version: 'v1.36.0',
+  rendering: null,
+  ...more,
+});
+const leaseState = async () => {
+  const { body } = await asListener(listener.key, 'GET', '/lease');
+  return body as unknown as { holder: string; held: boolean; epoch: number };
+};
+const images = (objects: readonly KubeItem[]) => JSON.stringify(objects.map(({ spec }) => spec));
+
+/** Unobserved, as every reader of the deployment is told. */
+const unknown = (id: string) =>
+  hub.until(
+    id,
+    'UNKNOWN',
+    ({ status, conditions }) =>
+      status === 'UNKNOWN' && conditions.some(({ reason }) => reason === 'ListenerLost'),
+  );
+
+describe('where deployments land', () => {
+  it('one that names the listener and a namespace: there, in that namespace, and nowhere else', async () => {
+    const { id } = await hub.create(there(SECOND, 'lands-there'));
+    const ready = await hub.ready(id);
+    expect(ready.conditions.find(({ type }) => type === 'Ready')?.status).toBe('True');
+    const objects = await remote.objectsOf(EVERY_KIND, id);
+    expect(new Set(objects.map(({ metadata }) => metadata.namespace))).toEqual(new Set([SECOND]));
+    for (const kind of ['ManagedDeployment', 'Deployment', 'StatefulSet', 'Secret', 'Pod']) {
+      expect(objects.map((object) => object.kind)).toContain(kind);
+    }
+    expect(await inHubCluster(id)).toEqual([]);
+  });
+
+  it('one that names only the listener: the first namespace of its list', async () => {
+    const { id } = await hub.create(
+      smallDeployment('first-of-list', { source_config: { listener_id: listener.id } }),
+    );
+    await hub.ready(id);
+    const [resource] = await remote.objectsOf('mdep', id);
+    expect(resource?.metadata.namespace).toBe(FIRST);
+  });
+
+  it('one that names no listener: the cluster of the platform’s, and not here', async () => {
+    const { id } = await hub.create(smallDeployment('stays-at-the-hub'));
+    await hub.ready(id);
+    expect(await remote.objectsOf(EVERY_KIND, id)).toEqual([]);
+    expect((await inHubCluster(id)).length).toBeGreaterThan(0);
+  });
+
+  it('a namespace that is not in the list is refused, the field named, and nothing is written', async () => {
+    const count = async () =>
+      (await hub.call<{ resources: unknown[] }>('GET', '/v2/deployments?limit=100')).body.resources.length;
+    const before = await count();
+    const refused = await hub.call<{ detail: { loc: string[]; msg: string }[] }>(
+      'POST',
+      '/v2/deployments',
+      there('kube-system', 'elsewhere'),
+    );
+    expect(refused.status).toBe(400);
+    expect(refused.body.detail).toMatchObject([
+      {
+        loc: ['body', 'source_config', 'listener_config', 'cluster_namespace'],
+        msg: `is not among the namespaces of the listener: ${FIRST}, ${SECOND}`,
+      },
+    ]);
+    expect(await count()).toBe(before);
+  });
+
+  it('DELETE leaves nothing there', async () => {
+    const { id } = await hub.create(there(FIRST, 'short-lived'));
+    await hub.ready(id);
+    expect((await hub.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
+    await waitFor('nothing to be left', async () => (await remote.objectsOf(EVERY_KIND, id)).length === 0, {
+      timeoutMs: 90_000,
+    });
+  });
+});
+
+describe('who may act for the listener', () => {
+  it('no other tenant: every call is 404, the lease stays where it is', async () => {
+    const before = await leaseState();
+    const stranger = await makeKey('stranger');
+    const answers = await Promise.all([
+      asListener(stranger, 'PUT', '/lease', claim('stranger', null)),
+      asListener(stranger, 'GET', '/lease'),
+      asListener(stranger, 'GET', `/work?epoch=${before.epoch}`),
+      asListener(stranger, 'POST', '/reports', { epoch: before.epoch, seq: 1_000_000, reports: [] }),
+      asListener(stranger, 'POST', '/inventory', { epoch: before.epoch, complete: true, items: [] }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404]);
+    expect(await leaseState()).toMatchObject({ held: true, holder: before.holder, epoch: before.epoch });
+  });
+
+  it('the key of the listener may nothing but that', async () => {
+    const answer = await fetch(`${hub.process().url}/v2/deployments`, {
+      headers: { 'x-api-key': listener.key },
+    });
+    expect(answer.status).toBe(403);
+  });
+});
+
+describe('a connection that is cut', () => {
+  it('for longer than the lease: UNKNOWN, the workloads heal on, and what was changed meanwhile comes true with the connection', async () => {
+    const { id } = await hub.create(there(SECOND, 'cut-off'));
+    const before = await hub.ready(id);
+    expect(await readiness()).toBe(200);
+    link.cut();
+    const lost = await unknown(id);
+    expect(lost.active_revision_id).toBe(before.active_revision_id);
+    expect(await readiness()).toBe(503);
+
+    const api = async () =>
+      (await remote.objectsOf('deployments', id)).find(({ metadata }) => metadata.name.endsWith('-api'));
+    const first = await api();
+    await remote.kubectl('delete', 'deployment', '-n', SECOND, first?.metadata.name ?? '', '--wait=true');
+    await waitFor(
+      'the operator to make it again',
+      async () => {
+        const now = await api();
+        return now !== undefined && now.metadata.uid !== first?.metadata.uid;
+      },
+      { timeoutMs: 30_000 },
+    );
+    const patched = await hub.call('PATCH', `/v2/deployments/${id}`, {
+      source_revision_config: { image_uri: 'registry.example/shop/web:2.0.0' },
+    });
+    expect([patched.status, patched.body.status]).toEqual([200, 'UNKNOWN']);
+    expect(images(await remote.objectsOf('mdep', id))).not.toContain('web:2.0.0');
+
+    link.open();
+    const after = await hub.ready(id);
+    expect(after.active_revision_id).toBe(patched.body.latest_revision_id);
+    expect(images(await remote.objectsOf('pods', id))).toContain('web:2.0.0');
+    await waitFor('the listener to be ready again', async () => (await readiness()) === 200, {
+      timeoutMs: 30_000,
+    });
+    expect(await inHubCluster(id)).toEqual([]);
+  });
+
+  it('what changed in the cluster meanwhile is told, too: a custom resource that was deleted comes back', async () => {
+    const { id } = await hub.create(there(FIRST, 'lost-meanwhile'));
+    await hub.ready(id);
+    const [resource] = await remote.objectsOf('mdep', id);
+    link.cut();
+    await unknown(id);
+    await remote.kubectl('delete', 'mdep', '-n', FIRST, resource?.metadata.name ?? '', '--wait=true');
+    link.open();
+    await waitFor(
+      'another custom resource',
+      async () => {
+        const [now] = await remote.objectsOf('mdep', id);
+        return now !== undefined && now.metadata.uid !== resource?.metadata.uid;
+      },
+      { timeoutMs: 60_000 },
+    );
+    await hub.ready(id);
+  });
+});
+
+describe('a stale epoch', () => {
+  it('is refused with 409; the process that had it writes no more, and takes the lease anew when it is free', async () => {
+    const { id } = await hub.create(there(SECOND, 'fenced'));
+    await hub.ready(id);
+    const old = await leaseState();
+    // Not a byte passes: the process cannot renew, and what it has sent arrives late.
+    link.hold();
+    const intruder = await waitFor(
+      'the lease to be free',
+      async () => {
+        const { status, body } = await asListener(listener.key, 'PUT', '/lease', claim('intruder', null));
+        return status === 200 ? (body as unknown as { epoch: number }) : undefined;
+      },
+      { timeoutMs: 30_000 },
+    );
+    expect(intruder.epoch).toBe(old.epoch + 1);
+    const keeping = setInterval(
+      () =>
+        void asListener(listener.key, 'PUT', '/lease', claim('intruder', intruder.epoch)).catch(
+          () => undefined,
+        ),
+      1_000,
+    );
+    try {
+      const stale = await Promise.all([
+        asListener(listener.key, 'PUT', '/lease', claim(old.holder, old.epoch)),
+        asListener(listener.key, 'GET', `/work?epoch=${old.epoch}`),
+        asListener(listener.key, 'POST', '/reports', { epoch: old.epoch, seq: 1_000_000, reports: [] }),
+        asListener(listener.key, 'POST', '/inventory', { epoch: old.epoch, complete: true, items: [] }),
+      ]);
+      expect(stale.map(({ status }) => status)).toEqual([409, 409, 409, 409]);
+
+      const patched = await hub.call('PATCH', `/v2/deployments/${id}`, {
+        source_revision_config: { image_uri: 'registry.example/shop/web:3.0.0' },
+      });
+      link.open();
+      await waitFor(
+        'the process to say that it waits for the lease',
+        async () => (await logOf()).includes('intruder holds it'),
+        { timeoutMs: 30_000 },
+      );
+      expect(await logOf()).toContain('lost the lease; acting no more');
+      expect(process.isRunning()).toBe(true);
+      expect(images(await remote.objectsOf('mdep', id))).not.toContain('web:3.0.0');
+      expect(await leaseState()).toMatchObject({ holder: 'intruder', epoch: intruder.epoch, held: true });
+
+      clearInterval(keeping);
+      const after = await hub.ready(id);
+      expect(after.active_revision_id).toBe(patched.body.latest_revision_id);
+      expect(await leaseState()).toMatchObject({ holder: old.holder, held: true });
+      expect((await leaseState()).epoch).toBeGreaterThan(intruder.epoch);
+    } finally {
+      clearInterval(keeping);
+      link.open();
+    }
+  });
+});
+
+describe('the hub', () => {
+  it('that is killed and starts again loses nothing of the other cluster', async () => {
+    const { id } = await hub.create(there(FIRST, 'survivor'));
+    await hub.ready(id);
+    await hub.process().stop('SIGKILL');
+    const [database] = await remote.objectsOf('statefulsets', id);
+    await remote.kubectl('delete', 'statefulset', '-n', FIRST, database?.metadata.name ?? '', '--wait=true');
+    await waitFor(
+      'the operator to make it again without the hub',
+      async () => {
+        const [now] = await remote.objectsOf('statefulsets', id);
+        return now !== undefined && now.metadata.uid !== database?.metadata.uid;
+      },
+      { timeoutMs: 30_000 },
+    );
+    await hub.restart();
+    const patched = await hub.call<DeploymentAnswer>('PATCH', `/v2/deployments/${id}`, {
+      source_revision_config: { image_uri: 'registry.example/shop/web:4.0.0' },
+    });
+    expect(patched.status).toBe(200);
+    const after = await hub.ready(id);
+    expect(after.active_revision_id).toBe(patched.body.latest_revision_id);
+    expect(await logOf()).not.toContain(listener.key);
+  });
+});
+
+describe('docs/remote-listener.md', () => {
+  const text = readFileSync(join(root, 'docs/remote-listener.md'), 'utf8');
+  const bodies = [...text.matchAll(/-d '(\{[^']+\})'/g)].map(([, body = '']) => body);
+
+  it('its requests are taken: the listener is made, and the deployment lands there', async () => {
+    const [registration = '', deployment = ''] = bodies;
+    expect(bodies).toHaveLength(2);
+    const made = await hub.call<{ id: string }>('POST', '/v2/listeners', JSON.parse(registration));
+    expect(made.status).toBe(201);
+    const body = JSON.parse(deployment.replace('LISTENER_ID', made.body.id));
+    const created = await hub.call('POST', '/v2/deployments', body);
+    expect(created.status, JSON.stringify(created.body)).toBe(201);
+    expect(created.body.conditions.map(({ reason }) => reason)).toContain('ListenerNeverSeen');
+  });
+
+  it('its commands for the other cluster run, and leave a listener and an operator with these settings', async () => {
+    const blocks = [...text.matchAll(/^```sh cluster\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
+    expect(blocks).toHaveLength(2);
+    const { kubeconfigPath, kubectlPath } = remote.access;
+    await promisify(execFile)('bash', ['-euc', `kubectl() { "$KUBECTL" "$@"; }\n${blocks.join('\n')}`], {
+      cwd: root,
+      env: {
+        PATH: globalThis.process.env['PATH'],
+        KUBECTL: kubectlPath,
+        HOME: remote.stateDir,
+        KUBECONFIG: kubeconfigPath,
+        LISTENER_ID: listener.id,
+        LISTENER_KEY: listener.key,
+        HUB_URL: 'https://berth.example.com',
+        HUB_CA_FILE: join(remote.stateDir, 'hub-ca.pem'),
+      },
+    });
+    const berthSystem = (...args: string[]) => remote.kubectl('-n', 'berth-system', ...args, '-o', 'json');
+    const { data } = JSON.parse(await berthSystem('get', 'configmap', 'berth')) as {
+      data: Record<string, string>;
+    };
+    expect(loadConfig({ ...data, BERTH_LISTENER_KEY: listener.key })).toMatchObject({
+      hubUrl: 'https://berth.example.com',
+      listenerId: listener.id,
+      hubCaFile: '/etc/berth/hub-ca/ca.crt',
+    });
+    const { items } = JSON.parse(await berthSystem('get', 'deployments')) as { items: KubeItem[] };
+    expect(items.map(({ metadata }) => metadata.name).sort()).toEqual(['berth-listener', 'berth-operator']);
+    const folder = dirname(data['BERTH_HUB_CA'] ?? '');
+    expect(images(items)).toContain(`"mountPath":"${folder}"`);
+  });
+
+  it('it names no setting that there is not', () => {
+    const clients = ['BERTH_URL', 'BERTH_API_KEY'];
+    const named = new Set(text.match(/\bBERTH_[A-Z_]+\b/g)?.filter((name) => !clients.includes(name)));
+    expect([...named].filter((name) => !(name in SETTINGS))).toEqual([]);
+  });
+});

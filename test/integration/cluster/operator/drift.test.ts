@@ -1,0 +1,278 @@
+/** Drift is repaired, foreign fields are kept, and an unchanged deployment costs no request at the API server. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { waitFor } from '../../../cluster/wait.ts';
+import { auditedSince, auditedUntilNow } from '../../harness/audit.ts';
+import { type KubeItem, smallDeployment, startWholeBerth, type WholeBerth } from '../../harness/berth.ts';
+import { createNamespace, deleteNamespace, kubectlAsAdmin } from '../../harness/environment.ts';
+
+let berth: WholeBerth;
+let id: string;
+let app: string;
+let elsewhere: string;
+beforeAll(async () => {
+  elsewhere = await createNamespace('drift-else');
+  berth = await startWholeBerth('drift', { moreNamespaces: [elsewhere] });
+  const created = await berth.create(
+    smallDeployment('drifting', {
+      source_config: { resource_spec: { min_scale: 2, max_scale: 4, queue_cpu: 0.1 } },
+    }),
+  );
+  id = created.id;
+  app = `drifting-${id.replaceAll('-', '').slice(-8)}`;
+  await berth.ready(id);
+});
+afterAll(async () => {
+  await berth?.stop();
+  await deleteNamespace(elsewhere);
+});
+
+const one = (kind: string, name: string) => berth.get<KubeItem>(kind, name);
+
+describe('what is lost or changed in the cluster', () => {
+  it.each([
+    ['deployment', '-queue'],
+    ['service', ''],
+    ['hpa', '-api'],
+    ['pdb', '-api'],
+    ['statefulset', '-db'],
+    ['networkpolicy', '-db'],
+    ['serviceaccount', ''],
+  ])('a deleted %s comes back', async (kind, suffix) => {
+    const name = `${app}${suffix}`;
+    const { metadata } = await one(kind, name);
+    await kubectlAsAdmin(['delete', kind, name, '-n', berth.namespace, '--wait=false']);
+    const again = await waitFor(
+      `another ${kind} ${name}`,
+      async () => {
+        const [found] = (await berth.get(kind, `--field-selector=metadata.name=${name}`)).items;
+        return found && found.metadata.uid !== metadata.uid ? found : undefined;
+      },
+      { timeoutMs: 30_000 },
+    );
+    expect(again.metadata.labels?.['berth.dev/deployment-id']).toBe(id);
+    await berth.ready(id);
+  });
+
+  it('an edited field is put back, a foreign label is kept', async () => {
+    await kubectlAsAdmin(['label', 'service', app, '-n', berth.namespace, 'example.com/owner=me']);
+    await kubectlAsAdmin([
+      'patch',
+      'service',
+      app,
+      '-n',
+      berth.namespace,
+      '--type=json',
+      '-p',
+      '[{"op":"replace","path":"/spec/ports/0/port","value":81}]',
+    ]);
+    const service = await waitFor(
+      'port 80 again',
+      async () => {
+        const found = await one('service', app);
+        return (found.spec['ports'] as { port: number }[])[0]?.port === 80 ? found : undefined;
+      },
+      { timeoutMs: 30_000 },
+    );
+    expect(service.metadata.labels?.['example.com/owner']).toBe('me');
+  });
+
+  it('a key added to a selector is taken out again: it would cut the traffic', async () => {
+    const selector = async () => (await one('service', app)).spec['selector'];
+    const before = await selector();
+    await kubectlAsAdmin([
+      'patch',
+      'service',
+      app,
+      '-n',
+      berth.namespace,
+      '--type=merge',
+      '-p',
+      '{"spec":{"selector":{"x":"y"}}}',
+    ]);
+    await waitFor(
+      'the selector as it was',
+      async () => JSON.stringify(await selector()) === JSON.stringify(before),
+      {
+        timeoutMs: 30_000,
+      },
+    );
+  });
+
+  it.each([
+    ['statefulset', '-db', 'docker.io/library/postgres:13'],
+    ['deployment', '-cache', 'docker.io/library/redis:3'],
+  ])('the image of the %s %s, changed by kubectl, is put back, not adopted', async (kind, suffix, image) => {
+    const name = `${app}${suffix}`;
+    const images = async () =>
+      JSON.stringify((await one(kind, name)).spec['template']).match(/"image":"[^"]+"/g);
+    const before = await images();
+    await kubectlAsAdmin(['set', 'image', `${kind}/${name}`, `*=${image}`, '-n', berth.namespace]);
+    await waitFor(
+      'the image as it was',
+      async () => JSON.stringify(await images()) === JSON.stringify(before),
+      {
+        timeoutMs: 30_000,
+      },
+    );
+    await berth.ready(id);
+  });
+
+  it('the image of a component, changed by kubectl, is put back', async () => {
+    await kubectlAsAdmin([
+      'set',
+      'image',
+      `deployment/${app}-api`,
+      'app=registry.example/other:1',
+      '-n',
+      berth.namespace,
+    ]);
+    await waitFor(
+      'the image of the revision',
+      async () =>
+        JSON.stringify((await one('deployment', `${app}-api`)).spec).includes(
+          'registry.example/shop/web:1.0.0',
+        ),
+      { timeoutMs: 30_000 },
+    );
+    await berth.ready(id);
+  });
+
+  it("the autoscaler's choice is left alone", async () => {
+    await kubectlAsAdmin(['scale', `deployment/${app}-api`, '--replicas=3', '-n', berth.namespace]);
+    await kubectlAsAdmin(['annotate', 'mdep', app, '-n', berth.namespace, `example.com/look=${Date.now()}`]);
+    await kubectlAsAdmin(['delete', 'pdb', `${app}-api`, '-n', berth.namespace]);
+    await waitFor('the disruption budget to return', () => one('pdb', `${app}-api`), { timeoutMs: 30_000 });
+    expect((await one('deployment', `${app}-api`)).spec['replicas']).toBe(3);
+  });
+
+  it('the labels of the custom resource, edited by kubectl, are put back', async () => {
+    const change = ['berth.dev/deployment-id-', 'berth.dev/tenant-id=somebody', 'example.com/mine=yes'];
+    await kubectlAsAdmin(['label', '--overwrite', 'mdep', app, '-n', berth.namespace, ...change]);
+    const labels = await waitFor(
+      'the labels as they were',
+      async () => {
+        const found = (await one('mdep', app)).metadata.labels ?? {};
+        return (
+          found['berth.dev/deployment-id'] === id && found['berth.dev/tenant-id'] === berth.tenantId && found
+        );
+      },
+      { timeoutMs: 30_000 },
+    );
+    expect(labels['example.com/mine']).toBe('yes');
+  });
+
+  it('the spec of the custom resource, edited by kubectl, is put back', async () => {
+    await kubectlAsAdmin([
+      'patch',
+      'mdep',
+      app,
+      '-n',
+      berth.namespace,
+      '--type=merge',
+      '-p',
+      '{"spec":{"suspend":true}}',
+    ]);
+    await waitFor(
+      'spec.suspend to be false again',
+      async () => (await one('mdep', app)).spec['suspend'] === false,
+      {
+        timeoutMs: 30_000,
+      },
+    );
+    await berth.ready(id);
+  });
+});
+
+describe("what is somebody else's", () => {
+  it('a volume of the name that the database needs is left alone, and nothing is run on it', async () => {
+    const volume = {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'foreign-db', namespace: berth.namespace },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+    };
+    const resource = {
+      apiVersion: 'berth.dev/v1alpha1',
+      kind: 'ManagedDeployment',
+      metadata: { name: 'foreign', namespace: berth.namespace },
+      spec: { revision: { image: 'registry.example/hello:1' } },
+    };
+    await kubectlAsAdmin(['create', '-f', '-'], JSON.stringify(volume));
+    await kubectlAsAdmin(['create', '-f', '-'], JSON.stringify(resource));
+    await waitFor(
+      'the conflict to be told',
+      async () => JSON.stringify((await one('mdep', 'foreign')).status ?? {}).includes('"reason":"Conflict"'),
+      { timeoutMs: 30_000 },
+    );
+    const made = (await berth.get('statefulsets,deployments')).items.map(({ metadata }) => metadata.name);
+    expect(made).not.toContain('foreign-db');
+    await kubectlAsAdmin(['delete', 'pvc', 'foreign-db', '-n', berth.namespace]);
+    await kubectlAsAdmin([
+      'wait',
+      '--for=condition=Ready',
+      'mdep/foreign',
+      '-n',
+      berth.namespace,
+      '--timeout=60s',
+    ]);
+    await kubectlAsAdmin(['delete', 'mdep', 'foreign', '-n', berth.namespace]);
+  });
+});
+
+interface AuditLine {
+  verb: string;
+  requestURI: string;
+  user: { username: string };
+}
+
+/** Requests of Berth's two ServiceAccounts for our namespace, but for watches and what leases cost. */
+function requestsSince(offset: number): string[] {
+  return auditedSince(offset)
+    .map((line) => JSON.parse(line) as AuditLine)
+    .filter(({ user }) => user.username.startsWith('system:serviceaccount:berth-system:berth-'))
+    .filter(
+      ({ verb, requestURI }) => verb !== 'watch' && requestURI.includes(`/namespaces/${berth.namespace}/`),
+    )
+    .map(({ verb, requestURI }) => `${verb} ${requestURI}`);
+}
+
+describe('an unchanged deployment', () => {
+  it('costs nothing: neither the same PATCH again nor a look at every object makes a request', async () => {
+    await berth.ready(id);
+    const settled = async () =>
+      JSON.stringify(await berth.get('mdep,deployments,statefulsets,services,pvc,hpa,pdb,events'));
+    await waitFor(
+      'no object to change any more',
+      async () => {
+        const before = await settled();
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+        return before === (await settled());
+      },
+      { timeoutMs: 60_000 },
+    );
+    const offset = auditedUntilNow();
+    const same = await berth.call('PATCH', `/v2/deployments/${id}`, {
+      source_config: { resource_spec: { min_scale: 2 } },
+    });
+    expect(same.status).toBe(200);
+    // Each of these wakes the operator for this deployment; it must find that nothing differs.
+    // (Not a Deployment: an annotation raises its generation, so that for a moment nobody knows what it runs.)
+    for (const kind of ['service', 'networkpolicy', 'serviceaccount', 'mdep']) {
+      await kubectlAsAdmin([
+        'annotate',
+        '--overwrite',
+        kind,
+        kind === 'networkpolicy' ? `${app}-db` : app,
+        '-n',
+        berth.namespace,
+        `example.com/look=${Date.now()}`,
+      ]);
+    }
+    // When a whole other deployment has come up since, the operator has long looked at this one.
+    const witness = await berth.create(
+      smallDeployment('witness', { source_config: { listener_config: { cluster_namespace: elsewhere } } }),
+    );
+    await berth.ready(witness.id);
+    expect(requestsSince(offset)).toEqual([]);
+  });
+});

@@ -1,0 +1,228 @@
+/**
+ * An upgrade from the version before the newest migration, and the way back: both versions side by side on one
+ * database and one cluster, in every mixture that a rolling update goes through.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { kubectl as kubectlOf } from '../../../cluster/kubectl.ts';
+import { type OrdinaryDatabase, ordinaryDatabase } from '../../../cluster/ordinary-database.ts';
+import { waitFor } from '../../../cluster/wait.ts';
+import { type BerthProcess, runBerth, startBerth } from '../../../installation/berth-process.ts';
+import {
+  BERTH_NAMESPACE,
+  installBerth,
+  installedObjects,
+  roleKubeconfigs,
+} from '../../../installation/install.ts';
+import { type DeploymentAnswer, isReady, type KubeItem, smallDeployment } from '../../harness/berth.ts';
+import { postgres } from '../../harness/environment.ts';
+import { checkOut, previousVersion } from '../../harness/previous-version.ts';
+import { type RemoteCluster, startRemoteCluster } from '../../harness/remote-cluster.ts';
+
+type Version = 'old' | 'new';
+type Role = 'api' | 'listener' | 'operator';
+
+const APPS = 'apps';
+const previous = previousVersion();
+if ('missing' in previous) console.warn(`the rolling update is not tested: ${previous.missing}`);
+
+describe.skipIf('missing' in previous)('a rolling update from the version before', () => {
+  let remote: RemoteCluster;
+  let database: OrdinaryDatabase;
+  let checkout: string;
+  let settings: Record<string, string>;
+  let apiKey: string;
+  const running = new Map<string, BerthProcess>();
+  const ids: string[] = [];
+
+  const start = async (version: Version, role: Role): Promise<BerthProcess> => {
+    const hub = running.get('new api') ?? running.get('old api');
+    const process = await startBerth({
+      stateDir: remote.stateDir,
+      role,
+      name: `${version}-${role}`,
+      settings: { ...settings, ...(hub === undefined ? {} : { BERTH_HUB_URL: hub.url }) },
+      checkout: version === 'old' ? checkout : undefined,
+    });
+    running.set(`${version} ${role}`, process);
+    return process;
+  };
+  const stop = async (version: Version, role: Role): Promise<void> => {
+    await running.get(`${version} ${role}`)?.stop();
+    running.delete(`${version} ${role}`);
+  };
+  const stopAll = async (version: Version) => {
+    for (const role of ['listener', 'operator', 'api'] as const) await stop(version, role);
+  };
+
+  const call = async (version: Version, method: string, path: string, body?: unknown) => {
+    const response = await fetch(new URL(path, running.get(`${version} api`)?.url), {
+      method,
+      headers: { 'x-api-key': apiKey, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${version}: ${method} ${path}: ${response.status} ${text}`);
+    return JSON.parse(text) as DeploymentAnswer;
+  };
+  const ready = (version: Version, id: string) =>
+    waitFor(
+      `the ${version} API to tell that ${id} is READY`,
+      async () => {
+        const answer = await call(version, 'GET', `/v2/deployments/${id}`);
+        if (isReady(answer)) return answer;
+        throw new Error(JSON.stringify(answer.conditions));
+      },
+      { timeoutMs: 60_000 },
+    );
+  const create = async (version: Version, name: string) => {
+    const { id } = await call(version, 'POST', '/v2/deployments', smallDeployment(name));
+    ids.push(id);
+    await ready(version, id);
+    return id;
+  };
+  /** A new revision by the API of one version, seen to its end through the other's where both run. */
+  const revise = async (version: Version, id: string, tag: string, seenBy: Version = version) => {
+    const body = { source_revision_config: { image_uri: `registry.example/shop/web:${tag}` } };
+    const { latest_revision_id } = await call(version, 'PATCH', `/v2/deployments/${id}`, body);
+    expect((await ready(seenBy, id)).active_revision_id).toBe(latest_revision_id);
+  };
+
+  /** What would be another if anything had restarted: pod templates, and the pods themselves. */
+  const workloads = async (): Promise<Record<string, unknown>> => {
+    const list = await remote.kubectl('get', 'deployments,statefulsets,pods', '-n', APPS, '-o', 'json');
+    const { items } = JSON.parse(list) as { items: KubeItem[] };
+    return Object.fromEntries(
+      items
+        .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+        .map(({ kind, metadata, spec }) => [
+          `${kind} ${metadata.name}`,
+          kind === 'Pod' ? metadata.uid : spec['template'],
+        ]),
+    );
+  };
+  beforeAll(async () => {
+    if ('missing' in previous) return;
+    remote = await startRemoteCluster({ install: false });
+    checkout = join(remote.stateDir, 'previous-version');
+    mkdirSync(checkout);
+    checkOut(previous.commit, checkout);
+    await kubectlOf(remote.access, ['apply', '--server-side', '-f', join(checkout, 'crds')]);
+    const items = installedObjects().filter(({ kind }) => kind !== 'CustomResourceDefinition');
+    const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+    await kubectlOf(remote.access, ['apply', '--server-side', '-f', '-'], list);
+    await remote.kubectl('create', 'namespace', APPS);
+    database = await ordinaryDatabase(await postgres());
+    const kubeconfigs = await roleKubeconfigs(remote.access, remote.stateDir);
+    settings = {
+      DATABASE_URL: database.url,
+      BERTH_HOST: '127.0.0.1',
+      BERTH_PORT: '0',
+      BERTH_METRICS_PORT: '0',
+      BERTH_ENCRYPTION_KEYS: `test:${randomBytes(32).toString('base64')}`,
+      BERTH_LISTENER_KUBECONFIG: kubeconfigs.listener,
+      BERTH_OPERATOR_KUBECONFIG: kubeconfigs.operator,
+      BERTH_LISTENER_KEY: randomBytes(32).toString('hex'),
+      BERTH_NAMESPACE,
+      BERTH_NAMESPACES: APPS,
+      BERTH_MIN_READY_SECONDS: '1',
+      // A standby listener takes over within a quarter of it.
+      BERTH_LEASE_SECONDS: '16',
+    };
+    await runBerth(remote.stateDir, ['migrate'], settings, checkout);
+    const args = ['keys', 'create', '--tenant', 'test', '--name', 'test', '--json'];
+    const made = await runBerth(remote.stateDir, args, settings, checkout);
+    apiKey = (JSON.parse(made) as { api_key: string }).api_key;
+    await start('old', 'api');
+    await start('old', 'operator');
+    await start('old', 'listener');
+  });
+  afterAll(async () => {
+    await Promise.all([...running.values()].map((process) => process.stop()));
+    await remote?.stop();
+    await database?.drop();
+  });
+
+  it('custom resource and database are upgraded under the old version, which goes on working', async () => {
+    const first = await create('old', 'first');
+    const before = await workloads();
+    await installBerth(remote.access);
+    await runBerth(remote.stateDir, ['migrate'], settings);
+    expect(await workloads()).toEqual(before);
+    await revise('old', first, '2.0.0');
+    await create('old', 'second');
+  });
+
+  it('both APIs serve on one database, with the old listener and operator', async () => {
+    const before = await workloads();
+    await start('new', 'api');
+    for (const id of ids) expect((await call('new', 'GET', `/v2/deployments/${id}`)).status).toBe('READY');
+    expect(await workloads()).toEqual(before);
+    const [first = '', second = ''] = ids;
+    await create('new', 'third');
+    await revise('new', first, '3.0.0', 'old');
+    await revise('old', second, '2.0.0', 'new');
+  });
+
+  it('upgrade-preview of the new version tells of each deployment, and changes nothing', async () => {
+    const before = await workloads();
+    // Exit code 2 (something would change) is no failure, but counts as one where programs are run.
+    const text = await runBerth(remote.stateDir, ['upgrade-preview', '--json'], settings).catch(
+      ({ cause }: { cause: { code: number; stdout: string } }) => {
+        expect(cause.code).toBe(2);
+        return cause.stdout;
+      },
+    );
+    const preview = JSON.parse(text) as {
+      changed: number;
+      deployments: { namespace: string; revision: number; changes: object[]; problem?: string }[];
+    };
+    expect(
+      preview.deployments.map(({ namespace, revision, problem }) => [namespace, revision, problem]),
+    ).toEqual([
+      [APPS, 3, undefined],
+      [APPS, 2, undefined],
+      [APPS, 1, undefined],
+    ]);
+    expect(preview.changed).toBe(preview.deployments.filter(({ changes }) => changes.length > 0).length);
+    expect(await workloads()).toEqual(before);
+  });
+
+  it('operator and listener change over: no workload restarts; then they work for both APIs', async () => {
+    const before = await workloads();
+    await start('new', 'operator');
+    await start('new', 'listener');
+    await stop('old', 'operator');
+    await stop('old', 'listener');
+    const [first = '', second = ''] = ids;
+    // What is wanted next goes through them; the deployments that nobody touched are as they were.
+    await revise('new', second, '3.0.0', 'old');
+    const after = await workloads();
+    const untouched = Object.keys(before).filter((name) => !name.includes(second.slice(-8)));
+    expect(untouched.length).toBeGreaterThan(6);
+    for (const name of untouched) expect([name, after[name]]).toEqual([name, before[name]]);
+    await revise('old', first, '4.0.0', 'new');
+  });
+
+  it('the new version alone; and the way back to the old one, on the database and custom resource of the new', async () => {
+    await stop('old', 'api');
+    await create('new', 'fourth');
+    const before = await workloads();
+    await stopAll('new');
+    await start('old', 'api');
+    await start('old', 'operator');
+    await start('old', 'listener');
+    const [first = '', second = '', third = '', fourth = ''] = ids;
+    for (const id of [second, third, fourth]) await ready('old', id);
+    await revise('old', first, '5.0.0');
+    const after = await workloads();
+    for (const name of Object.keys(before).filter((found) => !found.includes(first.slice(-8)))) {
+      expect([name, after[name]]).toEqual([name, before[name]]);
+    }
+    for (const process of running.values()) {
+      expect(readFileSync(process.logPath, 'utf8')).not.toMatch(/"level":(50|60)/);
+    }
+  });
+});

@@ -1,0 +1,75 @@
+/** What calls with keys that do not exist cost the database. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Database } from '../../../../src/hub/store/core/database.ts';
+import { createApiKey, ensureBootstrap, generateApiKey } from '../../../../src/hub/store/tenancy/api-keys.ts';
+import { type ApiFixture, startApi } from '../../harness/api.ts';
+
+let api: ApiFixture;
+let reads = 0;
+beforeAll(async () => {
+  const other = await startApi();
+  const { database } = other.store;
+  const counting: Database = {
+    ...database,
+    platform: {
+      ...database.platform,
+      read: (work) => {
+        reads += 1;
+        return database.platform.read(work);
+      },
+    },
+  };
+  const app = await startApi({ deps: { database: counting } });
+  const stop = async () => {
+    await app.stop();
+    await other.stop();
+  };
+  api = { ...app, store: other.store, stop };
+});
+afterAll(() => api.stop());
+
+const statusWith = async (key: string) =>
+  (await api.app.inject({ url: '/v2/deployments', headers: { 'x-api-key': key } })).statusCode;
+
+describe('a key that does not exist', () => {
+  test('of another form than ours is not looked up one by one', async () => {
+    reads = 0;
+    const odd = Array.from({ length: 50 }, (_, index) => `guess-${index}`);
+    expect(new Set(await Promise.all([...odd, 'berth_short'].map(statusWith)))).toEqual(new Set([401]));
+    expect(reads).toBeLessThanOrEqual(1);
+  });
+
+  test('is looked up once, not at each call', async () => {
+    const key = generateApiKey();
+    expect(await statusWith(key)).toBe(401);
+    reads = 0;
+    expect(await statusWith(key)).toBe(401);
+    expect(reads).toBe(0);
+  });
+});
+
+describe('a key that exists', () => {
+  test('works at once when it is ours', async () => {
+    const { key } = await api.store.database.platform.transaction((tx) =>
+      createApiKey(tx, { tenantId: null, name: 'new', scopes: ['deployments:read'] }),
+    );
+    // A key of the platform names no tenant: let in, and asked for one.
+    expect(await statusWith(key)).toBe(422);
+  });
+});
+
+test.each(['a'.repeat(64), 'berth_from-a-configuration'])(
+  'a configured key works whatever its form: %s',
+  async (key) => {
+    const fixture = await startApi();
+    try {
+      await fixture.store.database.platform.transaction((tx) =>
+        ensureBootstrap(tx, { tenantName: 'first', key }),
+      );
+      const answer = await fixture.app.inject({ url: '/v2/deployments', headers: { 'x-api-key': key } });
+      expect(answer.statusCode).toBe(200);
+    } finally {
+      await fixture.stop();
+    }
+  },
+);

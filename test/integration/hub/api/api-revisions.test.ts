@@ -1,0 +1,321 @@
+/** Revisions made of the content of another: new, again, rolled back; for all three what is refused and what stays. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { uuidv7 } from '../../../../src/domain/core/id.ts';
+import {
+  type ApiFixture,
+  type Client,
+  create,
+  type Deployment,
+  startApi,
+  uniqueName,
+} from '../../harness/api.ts';
+import { insert } from '../../harness/store.ts';
+
+let api: ApiFixture;
+let client: Client;
+beforeAll(async () => {
+  api = await startApi();
+  client = await api.tenant();
+});
+afterAll(() => api.stop());
+
+interface Revision {
+  id: string;
+  number: number;
+  status: string;
+  source_revision_config: Record<string, unknown>;
+  resolved_image: string | null;
+}
+type Refusal = { detail: unknown };
+
+const DIGEST = `registry.example.com/shop/web@sha256:${'a'.repeat(64)}`;
+const image = (tag: string) => ({ image_uri: `registry.example.com/shop/web:${tag}` });
+const path = (id: string, rest = '') => `/v2/deployments/${id}/revisions${rest}`;
+const post = <T = Revision>(url: string, headers: Record<string, string> = {}, body?: unknown) =>
+  client.call<T>('POST', url, body, headers);
+const read = async (id: string) => (await client.call<Deployment>('GET', `/v2/deployments/${id}`)).body;
+const patch = async (id: string, body: object) =>
+  (await client.call<Deployment>('PATCH', `/v2/deployments/${id}`, body)).body;
+const revisions = async (id: string) =>
+  (await client.call<{ resources: Revision[] }>('GET', path(id, '?limit=100'))).body.resources;
+const resolve = (revisionId: string | null, to: string) =>
+  api.store.sql('UPDATE revisions SET resolved_image = $2 WHERE id = $1', [revisionId, to]);
+
+/** Two revisions: 1 with the secret A=1 and the tag 1, 2 with A=2 and B=2 and the tag 2. */
+async function twoRevisions(): Promise<{ id: string; first: string; second: string }> {
+  const made = await create(client, {
+    source_revision_config: image('1'),
+    secrets: [{ name: 'A', value: '1' }],
+  });
+  const changed = await patch(made.id, {
+    source_revision_config: image('2'),
+    secrets: [
+      { name: 'A', value: '2' },
+      { name: 'B', value: '2' },
+    ],
+  });
+  return { id: made.id, first: made.latest_revision_id ?? '', second: changed.latest_revision_id ?? '' };
+}
+
+describe('POST …/revisions', () => {
+  test('makes one of the latest content although nothing differs, with its tag looked up anew', async () => {
+    const { id, second } = await twoRevisions();
+    await resolve(second, DIGEST);
+    const answer = await post(path(id));
+    expect(answer).toMatchObject({
+      status: 201,
+      body: { number: 3, status: 'QUEUED', source_revision_config: image('2'), resolved_image: null },
+      headers: { location: path(id, `/${answer.body.id}`), etag: '"3"' },
+    });
+    expect(await read(id)).toMatchObject({
+      latest_revision_id: answer.body.id,
+      generation: 3,
+      image_version: '2',
+      secrets: [
+        { name: 'A', value: '2' },
+        { name: 'B', value: '2' },
+      ],
+    });
+    const [stored] = await api.store.sql<{ sets: number }>(
+      'SELECT count(*)::int AS sets FROM secret_sets WHERE deployment_id = $1',
+      [id],
+    );
+    expect(stored).toEqual({ sets: 2 });
+  });
+
+  test('before the first image there is nothing to repeat: 400 names the field, nothing is written', async () => {
+    const made = await create(client, { source: 'internal_image', source_revision_config: {} });
+    const before = await api.rowCounts();
+    const answer = await post<Refusal>(path(made.id), { 'idempotency-key': uniqueName('key') });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { detail: [{ loc: ['body', 'source_revision_config', 'image_uri'] }] },
+    });
+    expect(await api.rowCounts()).toEqual(before);
+  });
+
+  test('a body may be none, null or empty; anything in it is a 422', async () => {
+    const { id } = await twoRevisions();
+    expect((await post(path(id), {}, {})).status).toBe(201);
+    expect((await post(path(id), { 'content-type': 'application/json' }, '')).status).toBe(201);
+    const refused = await post<Refusal>(path(id), {}, { image_uri: 'x' });
+    expect(refused).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'image_uri'] }] } });
+  });
+});
+
+describe.each(['redeploy', 'rollback'] as const)('POST …/revisions/{rid}/%s', (verb) => {
+  test('repeats the whole content: image by its digest, secrets; the deployment shows it as the latest', async () => {
+    const { id, first } = await twoRevisions();
+    await resolve(first, DIGEST);
+    const before = await read(id);
+    const answer = await post(path(id, `/${first}/${verb}`));
+    expect(answer).toMatchObject({
+      status: 201,
+      body: { number: 3, status: 'QUEUED', source_revision_config: image('1'), resolved_image: DIGEST },
+    });
+    const after = await read(id);
+    expect(after).toMatchObject({
+      latest_revision_id: answer.body.id,
+      source_revision_config: { ...image('1') },
+      image_version: '1',
+      secrets: [{ name: 'A', value: '1' }],
+      generation: before.generation + 1,
+      source_config: before.source_config,
+      active_revision_id: before.active_revision_id,
+    });
+    const events = await client.call<{ resources: Record<string, unknown>[] }>(
+      'GET',
+      `/v2/deployments/${id}/events`,
+    );
+    expect(events.body.resources[0]).toMatchObject({
+      reason: verb === 'redeploy' ? 'RedeployRequested' : 'RollbackRequested',
+      revision_id: answer.body.id,
+      details: { repeated_revision_id: first, repeated_number: 1 },
+    });
+    expect(JSON.stringify(events.body)).not.toContain('"value"');
+  });
+
+  test('a PATCH that sends what is shown afterwards changes nothing', async () => {
+    const { id, first } = await twoRevisions();
+    await post(path(id, `/${first}/${verb}`));
+    const shown = await read(id);
+    const { source_config, source_revision_config, secrets } = shown;
+    const patched = await patch(id, { source_config, source_revision_config, secrets });
+    expect(patched).toMatchObject({
+      generation: shown.generation,
+      latest_revision_id: shown.latest_revision_id,
+    });
+  });
+
+  test('refused: another deployment’s revision, none, one that is being deleted, If-Match', async () => {
+    const [own, other] = [await twoRevisions(), await twoRevisions()];
+    const before = await api.rowCounts();
+    expect((await post(path(own.id, `/${other.first}/${verb}`))).status).toBe(404);
+    expect((await post(path(own.id, `/${uuidv7()}/${verb}`))).status).toBe(404);
+    expect((await post(path(uuidv7(), `/${own.first}/${verb}`))).status).toBe(404);
+    expect((await post(path(own.id, `/nonsense/${verb}`))).status).toBe(422);
+    expect((await post(path(own.id, `/${own.first}/${verb}`), { 'if-match': '"1"' })).status).toBe(412);
+    const stranger = await api.tenant();
+    expect((await stranger.call('POST', path(own.id, `/${own.first}/${verb}`))).status).toBe(404);
+    expect(await api.rowCounts()).toEqual(before);
+    expect((await post(path(own.id, `/${own.first}/${verb}`), { 'if-match': '"2"' })).status).toBe(201);
+    await client.call('DELETE', `/v2/deployments/${other.id}`);
+    expect(await post<Refusal>(path(other.id, `/${other.first}/${verb}`))).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('AWAITING_DELETE') },
+    });
+    expect((await post(path(other.id))).status).toBe(409);
+  });
+
+  test('many at once: as many revisions, numbers without gaps', async () => {
+    const { id, first } = await twoRevisions();
+    const answers = await Promise.all([...Array(12)].map(() => post(path(id, `/${first}/${verb}`))));
+    expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(201));
+    expect(answers.map(({ body }) => body.number).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 12 }, (_, index) => index + 3),
+    );
+    const all = await revisions(id);
+    expect(all.map(({ number }) => number)).toEqual(Array.from({ length: 14 }, (_, index) => 14 - index));
+    expect(await read(id)).toMatchObject({ latest_revision_id: all[0]?.id, generation: 14 });
+  });
+
+  test('the secrets of then are held against the source_config of now', async () => {
+    // A pool of this size is too small for the scales, which is no matter to a database that is not ours.
+    const made = await create(client, {
+      secrets: [{ name: 'DATABASE_URI_CUSTOM', value: 'postgres://elsewhere/db' }],
+    });
+    await patch(made.id, { secrets: [] });
+    const refused = await client.call('PATCH', `/v2/deployments/${made.id}`, {
+      source_config: { resource_spec: { max_scale: 10, db_max_connections: 20 } },
+    });
+    expect(refused.status).toBe(400);
+    await post(path(made.id, `/${made.latest_revision_id}/${verb}`));
+    const small = await patch(made.id, {
+      source_config: { resource_spec: { max_scale: 10, db_max_connections: 20 } },
+    });
+    expect(small.generation).toBe(4);
+    const without = (await revisions(made.id)).find(({ number }) => number === 2);
+    const answer = await post<Refusal>(path(made.id, `/${without?.id}/${verb}`));
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { detail: [{ loc: ['body', 'source_config', 'resource_spec', 'db_max_connections'] }] },
+    });
+    expect((await read(made.id)).generation).toBe(4);
+  });
+});
+
+describe('Idempotency-Key', () => {
+  test.each(['', 'redeploy', 'rollback'])(
+    'the revision again, also many at once and after other changes: %s',
+    async (verb) => {
+      const { id, first } = await twoRevisions();
+      const url = path(id, verb === '' ? '' : `/${first}/${verb}`);
+      const headers = { 'idempotency-key': uniqueName('key'), 'if-match': '"2"' };
+      const answers = await Promise.all([...Array(8)].map(() => post(url, headers)));
+      expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(201));
+      expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
+      await post(path(id));
+      expect((await post(url, headers, {})).body.id).toBe(answers[0]?.body.id);
+      expect(await revisions(id)).toHaveLength(4);
+      // The key is the operation's: on another one it is free.
+      const other = { 'idempotency-key': headers['idempotency-key'] };
+      expect(
+        (await post(path(id, `/${first}/${verb === 'redeploy' ? 'rollback' : 'redeploy'}`), other)).body
+          .number,
+      ).toBe(5);
+    },
+  );
+
+  test('a refused request does not use the key up; a deployment that is gone by then is a 409', async () => {
+    const { id, first } = await twoRevisions();
+    const headers = { 'idempotency-key': uniqueName('key') };
+    const url = path(id, `/${first}/rollback`);
+    expect((await post(url, { ...headers, 'if-match': '"1"' })).status).toBe(412);
+    expect((await post(url, headers)).status).toBe(201);
+    await client.call('DELETE', `/v2/deployments/${id}?force=true`);
+    expect(await post<Refusal>(url, headers)).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('gone') },
+    });
+  });
+});
+
+describe('git_host', () => {
+  /** As the builder leaves it. */
+  const built = async (resolved: string | null, ref = 'refs/heads/main') => {
+    const revision = {
+      id: uuidv7(),
+      status: 'QUEUED' as const,
+      ...(resolved === null ? {} : { resolvedImage: resolved }),
+    };
+    return insert(api.store, client.tenantId, uniqueName('git'), {
+      source: 'git_host',
+      sourceRevisionConfig: {
+        repo_ref: ref,
+        workflow_config_path: 'app.json',
+        image_uri: resolved,
+        repo_commit_sha: resolved === null ? null : 'c'.repeat(40),
+      },
+      revision,
+    });
+  };
+
+  test('a new revision is built again; the same one again runs the image that was built', async () => {
+    const { id, latestRevisionId } = await built(DIGEST);
+    expect(await post(path(id))).toMatchObject({
+      status: 201,
+      body: {
+        status: 'AWAITING_BUILD',
+        resolved_image: null,
+        source_revision_config: { repo_ref: 'refs/heads/main', image_uri: null, repo_commit_sha: null },
+      },
+    });
+    for (const verb of ['redeploy', 'rollback']) {
+      expect(await post(path(id, `/${latestRevisionId}/${verb}`))).toMatchObject({
+        status: 201,
+        body: {
+          status: 'QUEUED',
+          resolved_image: DIGEST,
+          source_revision_config: { image_uri: DIGEST, repo_commit_sha: 'c'.repeat(40) },
+        },
+      });
+    }
+  });
+
+  test('of a tag is none beside a branch that is built on push, until that is switched off', async () => {
+    const { id, latestRevisionId: ofTag } = await built(DIGEST, 'refs/tags/v1');
+    const become = (build_on_push: boolean) =>
+      api.store.sql(
+        `UPDATE deployments SET source_config = source_config || $2, source_revision_config = source_revision_config || '{"repo_ref": "main"}'
+         WHERE id = $1`,
+        [id, JSON.stringify({ build_on_push })],
+      );
+    await become(true);
+    const before = await api.rowCounts();
+    expect(await post(path(id, `/${ofTag}/rollback`))).toMatchObject({
+      status: 400,
+      body: { detail: [{ loc: ['body', 'source_config', 'build_on_push'], type: 'tag_built_on_push' }] },
+    });
+    expect(await api.rowCounts()).toEqual(before);
+    await become(false);
+    expect((await post(path(id, `/${ofTag}/rollback`))).status).toBe(201);
+  });
+
+  test('one that was never built waits for its build', async () => {
+    const { id, latestRevisionId } = await built(null);
+    for (const verb of ['redeploy', 'rollback']) {
+      expect((await post(path(id, `/${latestRevisionId}/${verb}`))).body).toMatchObject({
+        status: 'AWAITING_BUILD',
+        resolved_image: null,
+      });
+    }
+  });
+});
+
+test('a key that may only read makes none', async () => {
+  const { id, first } = await twoRevisions();
+  const reader = await api.client(client.tenantId, ['deployments:read']);
+  for (const url of [path(id), path(id, `/${first}/redeploy`), path(id, `/${first}/rollback`)]) {
+    expect((await reader.call('POST', url)).status).toBe(403);
+  }
+});

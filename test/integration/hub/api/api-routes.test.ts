@@ -1,0 +1,268 @@
+/**
+ * Who may call what, made from the app's own list of routes, so that none is forgotten: no key 401, a scope that is
+ * lacking 403, another tenant's id 404, each with nothing changed in the database. A route with a path parameter or a body that
+ * harness/requests.ts cannot make fails here.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { PLATFORM_LISTENER_ID } from '../../../../src/domain/deployment/source.ts';
+import type { Scope } from '../../../../src/hub/store/tenancy/api-keys.ts';
+import {
+  ALL_SCOPES,
+  type ApiFixture,
+  askingRegistry,
+  type Client,
+  createBody,
+  type KnownRoute,
+  startApi,
+} from '../../harness/api.ts';
+import {
+  guardedRoutes,
+  type Ids,
+  makeIds,
+  nameOf,
+  parametersOf,
+  requestOf,
+  UNKNOWN_ID,
+} from '../../harness/requests.ts';
+
+let api: ApiFixture;
+let owner: Client;
+let owned: Ids;
+beforeAll(async () => {
+  api = await startApi({ deps: askingRegistry() });
+  owner = await api.tenant();
+  owned = await makeIds(api, owner);
+});
+afterAll(() => api.stop());
+
+const scopesOf = ({ config }: KnownRoute): readonly Scope[] =>
+  config.access === undefined || config.access === 'public' ? [] : config.access.scopes;
+const isAdmins = (route: KnownRoute) => scopesOf(route).every((scope) => scope === 'admin');
+
+interface Answered {
+  status: number;
+  text: string;
+  detail: unknown;
+}
+
+let calls = 0;
+
+/** Calls from an address of its own each time: no limit on failures of one address gets in the way. */
+async function send(route: KnownRoute, ids: Ids, headers: Record<string, string>): Promise<Answered> {
+  const { url, body } = requestOf(route, ids);
+  calls += 1;
+  const response = await api.app.inject({
+    method: route.method as 'GET',
+    url,
+    remoteAddress: `10.0.${Math.floor(calls / 250)}.${calls % 250}`,
+    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+  });
+  const text = response.payload;
+  return { status: response.statusCode, text, detail: text.startsWith('{') ? JSON.parse(text).detail : null };
+}
+
+const as = ({ key }: Client) => ({ 'x-api-key': key });
+
+/** Every row of every table, but for the time at which a key was last used. */
+async function contents(): Promise<Record<string, string>> {
+  const tables = await api.store.sql<{ name: string }>(
+    `SELECT table_name AS name FROM information_schema.tables
+     WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1`,
+  );
+  expect(tables.length).toBeGreaterThan(12);
+  const rows: Record<string, string> = {};
+  for (const { name } of tables) {
+    const [row] = await api.store.sql<{ text: string | null }>(
+      `SELECT string_agg((to_jsonb(t) - 'last_used_at')::text, E'\\n' ORDER BY to_jsonb(t)::text) AS text FROM "${name}" t`,
+    );
+    rows[name] = row?.text ?? '';
+  }
+  return rows;
+}
+
+/** Runs `work` and expects that it changed nothing. */
+async function unchanged(work: () => Promise<void>): Promise<void> {
+  const before = await contents();
+  await work();
+  expect(await contents()).toEqual(before);
+}
+
+test('every route says who may call it, and only these are open', () => {
+  expect(api.routes.filter(({ config }) => config.access === undefined)).toEqual([]);
+  const open = api.routes.filter(({ config, method }) => config.access === 'public' && method !== 'HEAD');
+  const names = open.map(nameOf).filter((name) => !name.startsWith('GET /docs'));
+  const webhooks = names.filter((name) => name.startsWith('POST /v2/webhooks/'));
+  expect(names.filter((name) => !webhooks.includes(name)).sort()).toEqual([
+    'GET /healthz',
+    'GET /openapi.json',
+    'GET /readyz',
+    'GET /v2/registry/token',
+    'POST /v2/registry/token',
+  ]);
+  expect(guardedRoutes(api).length).toBeGreaterThan(25);
+});
+
+test('the requests below are such that each route takes them from the owner', async () => {
+  const refused: string[] = [];
+  for (const route of guardedRoutes(api)) {
+    // A world of its own: some of these delete things.
+    const client = await api.tenant();
+    const answer = await send(route, await makeIds(api, client), as(client));
+    if ([400, 401, 403, 404, 415, 422, 429, 500].includes(answer.status))
+      refused.push(`${nameOf(route)}: ${answer.status} ${answer.text}`);
+  }
+  expect(refused).toEqual([]);
+});
+
+test('no key, a wrong key, an overlong key: 401', async () => {
+  await unchanged(async () => {
+    for (const route of guardedRoutes(api)) {
+      for (const key of [undefined, 'berth_wrong', 'x'.repeat(600)]) {
+        const answer = await send(route, owned, key === undefined ? {} : { 'x-api-key': key });
+        expect(answer, nameOf(route)).toMatchObject({ status: 401, detail: expect.any(String) });
+      }
+    }
+  });
+});
+
+test('a key that lacks the scope: 403 that names it', async () => {
+  const clients = new Map<string, Client>();
+  for (const route of guardedRoutes(api)) {
+    const others = ALL_SCOPES.filter((scope) => !scopesOf(route).includes(scope) && scope !== 'admin');
+    clients.set(nameOf(route), await api.client(owner.tenantId, others));
+  }
+  const none = await api.client(owner.tenantId, []);
+  await unchanged(async () => {
+    for (const route of guardedRoutes(api)) {
+      for (const client of [clients.get(nameOf(route)) ?? none, none]) {
+        const answer = await send(route, owned, as(client));
+        expect(answer, nameOf(route)).toMatchObject({
+          status: 403,
+          detail: expect.stringContaining(scopesOf(route)[0] ?? 'no scope'),
+        });
+      }
+    }
+  });
+});
+
+test("another tenant's ids: 404, the same as for ids that do not exist, and nothing is changed", async () => {
+  const stranger = await api.tenant(ALL_SCOPES.filter((scope) => scope !== 'admin'));
+  const strangerIds = await makeIds(api, await api.client(stranger.tenantId, ALL_SCOPES));
+  const admin = await api.client(stranger.tenantId, ALL_SCOPES);
+  const routes = guardedRoutes(api).filter(
+    (route) => parametersOf(route).length > 0 && !parametersOf(route).includes('tenant_id'),
+  );
+  expect(routes.length).toBeGreaterThan(15);
+  await unchanged(async () => {
+    for (const route of routes) {
+      const client = isAdmins(route) ? admin : stranger;
+      const foreign = await send(route, owned, as(client));
+      expect(foreign.status, `${nameOf(route)}: ${foreign.text}`).toBe(404);
+      const unknown = await send(route, {}, as(client));
+      expect(unknown, nameOf(route)).toEqual(foreign);
+      // One's own deployment with a stranger's revision, and the like.
+      const names = parametersOf(route);
+      for (const name of names.length > 1 ? names : []) {
+        const mixed = await send(route, { ...strangerIds, [name]: owned[name] ?? '' }, as(client));
+        expect(mixed.status, `${nameOf(route)} with another's ${name}`).toBe(404);
+      }
+    }
+  });
+});
+
+test('things of the whole platform are found by id, by admins alone; an unknown id is a 404', async () => {
+  const routes = guardedRoutes(api).filter((route) => parametersOf(route).includes('tenant_id'));
+  await unchanged(async () => {
+    for (const route of routes) {
+      expect(scopesOf(route), nameOf(route)).toEqual(['admin']);
+      expect((await send(route, {}, as(owner))).status, nameOf(route)).toBe(404);
+    }
+  });
+});
+
+test('nothing of another tenant is on a list, or in any other answer without an id', async () => {
+  const stranger = await api.tenant();
+  const routes = guardedRoutes(api).filter(
+    (route) =>
+      route.method === 'GET' && parametersOf(route).length === 0 && !route.url.startsWith('/v2/tenants'),
+  );
+  expect(routes.length).toBeGreaterThan(3);
+  for (const route of routes) {
+    const answer = await send(route, {}, as(stranger));
+    expect(answer.status, nameOf(route)).toBe(200);
+    for (const [name, id] of Object.entries(owned)) {
+      if (id === PLATFORM_LISTENER_ID) continue;
+      expect(answer.text, `${nameOf(route)} shows another's ${name}`).not.toContain(id);
+    }
+  }
+});
+
+test("an X-Tenant-Id: another's only for admins, an unknown one for nobody, one that is no id 422", async () => {
+  const stranger = await api.tenant(ALL_SCOPES.filter((scope) => scope !== 'admin'));
+  await unchanged(async () => {
+    for (const route of guardedRoutes(api)) {
+      const named = (client: Client, tenant: string) =>
+        send(route, owned, { ...as(client), 'x-tenant-id': tenant });
+      expect((await named(owner, UNKNOWN_ID)).status, nameOf(route)).toBe(404);
+      expect((await named(owner, 'none')).status, nameOf(route)).toBe(422);
+      if (isAdmins(route)) continue;
+      expect((await named(stranger, owner.tenantId)).status, nameOf(route)).toBe(404);
+    }
+  });
+});
+
+test("another tenant's ids in a body or a query: refused, or as if they did not exist", async () => {
+  const stranger = await api.tenant();
+  const own = await makeIds(api, stranger);
+  const post = (source_config: object) =>
+    stranger.call<{ detail: unknown }>('POST', '/v2/deployments', createBody({ source_config }));
+  await unchanged(async () => {
+    expect(await post({ listener_id: owned['listener_id'] })).toMatchObject({
+      status: 400,
+      body: { detail: [{ loc: ['body', 'source_config', 'listener_id'] }] },
+    });
+    const tagged = await stranger.call('PUT', `/v2/deployments/${own['deployment_id']}/tag-values`, {
+      tag_value_ids: [owned['tag_value_id'] ?? owned['tag_key_id']],
+    });
+    expect(tagged.status).toBe(400);
+    const filtered = await stranger.call<{ resources: object[] }>(
+      'GET',
+      `/v2/deployments?deployment_ids=${owned['deployment_id']}`,
+    );
+    expect(filtered.body.resources).toEqual([]);
+    const bulk = guardedRoutes(api).find((route) => nameOf(route) === 'DELETE /v2/deployments');
+    if (bulk !== undefined) {
+      const answer = await send(bulk, owned, as(stranger));
+      expect(answer.status).toBe(207);
+      expect(answer.text).toContain('404');
+    }
+  });
+});
+
+test('an id that is none: 422 with its place', async () => {
+  for (const route of guardedRoutes(api)) {
+    for (const name of parametersOf(route)) {
+      const answer = await send(route, { ...owned, [name]: 'none' }, as(owner));
+      expect(answer, nameOf(route)).toMatchObject({ status: 422, detail: [{ loc: ['path', name] }] });
+    }
+  }
+});
+
+test('a query parameter that does not exist: 422', async () => {
+  for (const route of guardedRoutes(api)) {
+    // Listeners of a later version may say more.
+    if (scopesOf(route).includes('listeners:run')) continue;
+    const { url } = requestOf(route, owned);
+    const more = { ...route, url: `${url}${url.includes('?') ? '&' : '?'}nonsense=1` };
+    const { body } = requestOf(route, owned);
+    const response = await api.app.inject({
+      method: route.method as 'GET',
+      url: more.url,
+      headers: { ...as(owner), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+    });
+    expect(response.statusCode, nameOf(route)).toBe(422);
+    expect(response.json(), nameOf(route)).toMatchObject({ detail: [{ loc: ['query', 'nonsense'] }] });
+  }
+});

@@ -1,0 +1,115 @@
+/** What a cluster has told of itself: looking at the lease without taking it, and refusing what the cluster is too old for. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../../../src/config/index.ts';
+import {
+  type ApiFixture,
+  type Client,
+  create,
+  createBody,
+  type Deployment,
+  type Issue,
+  startApi,
+} from '../../harness/api.ts';
+
+let api: ApiFixture;
+let client: Client;
+beforeAll(async () => {
+  api = await startApi();
+  client = await api.tenant();
+});
+afterAll(() => api.stop());
+
+async function newListener(): Promise<string> {
+  const body = { compute_id: `cluster-${Math.random()}`, compute_config: { k8s_namespaces: ['team'] } };
+  const { status, body: made } = await client.call<{ id: string }>('POST', '/v2/listeners', body);
+  expect(status).toBe(201);
+  return made.id;
+}
+
+/** The listener tells which Kubernetes its cluster is. */
+async function tell(listenerId: string, kubernetesVersion: string, more: object = {}) {
+  const answer = await client.call<{ epoch: number }>('PUT', `/v2/listeners/${listenerId}/lease`, {
+    holder: 'pod-1',
+    version: '0.1.0',
+    cluster_version: `v${kubernetesVersion}.0`,
+    rendering: { ...loadConfig({}).rendering, kubernetesVersion },
+    epoch: null,
+    ...more,
+  });
+  expect(answer.status).toBe(200);
+  return answer.body.epoch;
+}
+
+describe('the lease, looked at', () => {
+  const look = async (id: string, by = client) => await by.call('GET', `/v2/listeners/${id}/lease`);
+
+  it('tells the hub’s version, holder, epoch, namespaces and rendering; looking takes nothing', async () => {
+    const id = await newListener();
+    expect((await look(id)).body).toEqual({
+      hub_version: '0.0.0-test',
+      epoch: 0,
+      holder: null,
+      held: false,
+      namespaces: ['team'],
+      used_namespaces: [],
+      rendering: null,
+      cluster_id: null,
+    });
+    const epoch = await tell(id, '1.36');
+    const seen = { holder: 'pod-1', held: true, epoch };
+    expect((await look(id)).body).toMatchObject({ ...seen, rendering: { kubernetesVersion: '1.36' } });
+    expect((await look(id)).body).toMatchObject(seen);
+    await tell(id, '1.36', { epoch, release: true });
+    expect((await look(id)).body).toMatchObject({ holder: null, held: false, epoch });
+  });
+
+  it('is told to a key that may run the listener, and to no other', async () => {
+    const id = await newListener();
+    const runner = await api.client(client.tenantId, ['listeners:run']);
+    const reader = await api.client(client.tenantId, ['deployments:read']);
+    const stranger = await api.tenant(['listeners:run']);
+    const platform = await api.client(null, ['listeners:run']);
+    const answers = await Promise.all([runner, reader, stranger, platform].map((by) => look(id, by)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 403, 404, 404]);
+  });
+});
+
+describe('what the cluster is too old for', () => {
+  const once = { name: 'once', image: 'registry.example/once:1', restartPolicy: 'Never' };
+  const asking = (listenerId: string) =>
+    createBody({ source_config: { listener_id: listenerId, resource_spec: { sidecars: [once] } } });
+  const refusal = {
+    loc: ['body', 'source_config', 'resource_spec', 'sidecars', 0, 'restartPolicy'],
+    msg: 'Never needs Kubernetes 1.35 or newer; the cluster is 1.34',
+    type: 'cluster_too_old',
+  };
+
+  it.each(['', '?dry_run=true'])('POST%s: 400 with the field, nothing written', async (query) => {
+    const id = await newListener();
+    await tell(id, '1.34');
+    const before = await api.rowCounts();
+    const refused = await client.call<{ detail: Issue[] }>('POST', `/v2/deployments${query}`, asking(id));
+    expect([refused.status, refused.body.detail]).toEqual([400, [refusal]]);
+    expect(await api.rowCounts()).toEqual(before);
+  });
+
+  it('PATCH: 400 with the field, nothing changed', async () => {
+    const listenerId = await newListener();
+    await tell(listenerId, '1.34');
+    const { id } = await create(client, { source_config: { listener_id: listenerId } });
+    const patch = { source_config: { resource_spec: { sidecars: [once] } } };
+    const refused = await client.call<{ detail: Issue[] }>('PATCH', `/v2/deployments/${id}`, patch);
+    expect([refused.status, refused.body.detail]).toEqual([400, [refusal]]);
+    const { body } = await client.call<Deployment>('GET', `/v2/deployments/${id}`);
+    expect([body.generation, body.source_config.resource_spec]).toEqual([1, null]);
+  });
+
+  it('is taken while the listener has not told its cluster, and where the cluster is new enough', async () => {
+    const silent = await newListener();
+    const current = await newListener();
+    await tell(current, '1.35');
+    for (const id of [silent, current]) {
+      expect((await client.call('POST', '/v2/deployments', asking(id))).status).toBe(201);
+    }
+  });
+});

@@ -1,0 +1,106 @@
+/** Alert rules, their runbooks and the dashboard, as Prometheus reads them. No Berth runs. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { describeMetrics } from '../../../scripts/metrics-doc.ts';
+import { FIRST_TIME_MS } from '../../cluster/images/tools.ts';
+import { resolvePromtool } from '../../cluster/promtool.ts';
+import {
+  ALERT_CASES,
+  ALERTS,
+  dashboard,
+  namesIn,
+  queriesOf,
+  ROOT,
+  rules,
+  runbookQueries,
+  runbooks,
+} from '../harness/monitoring-files.ts';
+
+/** Every name that a query may use. */
+const known = new Set(
+  describeMetrics().flatMap(({ name, kind }) =>
+    kind === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+  ),
+);
+
+let promtool: string;
+beforeAll(async () => {
+  promtool = await resolvePromtool();
+}, FIRST_TIME_MS);
+
+/** Whether Prometheus can read each of the expressions. */
+async function expectReadable(expressions: readonly string[]): Promise<void> {
+  const asRules = expressions.map((expr, index) => ({ record: `query:${index}`, expr }));
+  const checked = promisify(execFile)(promtool, ['check', 'rules'], { cwd: ROOT });
+  checked.child.stdin?.end(JSON.stringify({ groups: [{ name: 'queries', rules: asRules }] }));
+  expect((await checked).stdout).toContain(`${expressions.length} rules found`);
+}
+
+describe('the dashboard', () => {
+  test('has its rows, a choice of the data source, and no panel twice', () => {
+    expect(dashboard.templating.list).toEqual([
+      expect.objectContaining({ name: 'datasource', type: 'datasource' }),
+    ]);
+    const rows = dashboard.panels.filter(({ type }) => type === 'row').map(({ title }) => title);
+    expect(rows).toEqual(['Service', 'Rollouts', 'Operator', 'Listener', 'Database', 'Builds']);
+    expect(new Set(dashboard.panels.map(({ id: panel }) => panel)).size).toBe(dashboard.panels.length);
+  });
+
+  test('asks what Prometheus can read', async () => {
+    await expectReadable(queriesOf(dashboard));
+  });
+});
+
+describe('the alerts', () => {
+  test('each have a severity, a wait, and a runbook with meaning, impact, diagnosis and mitigation', () => {
+    const pages = [...runbooks.keys()].filter((name) => name !== 'README');
+    expect(pages.sort()).toEqual(rules.map(({ alert }) => alert).sort());
+    for (const { alert, labels, annotations, for: wait } of rules) {
+      expect(['critical', 'warning'], alert).toContain(labels.severity);
+      expect(wait, alert).toMatch(/^\d+m$/);
+      expect(annotations.runbook_url).toBe(`docs/runbooks/${alert}.md`);
+      expect(runbooks.get(alert)?.match(/^#+ .*/gm), alert).toEqual([
+        `# ${alert}`,
+        '## Meaning',
+        '## Impact',
+        '## Diagnosis',
+        '## Mitigation',
+      ]);
+      expect(runbooks.get('README')).toContain(`[${alert}](${alert}.md)`);
+    }
+  });
+
+  test('are rules that Prometheus takes, and fire when they should, and only then', async () => {
+    const run = (...args: string[]) => promisify(execFile)(promtool, args, { cwd: ROOT });
+    expect((await run('check', 'rules', ALERTS)).stdout).toContain(`${rules.length} rules found`);
+    expect((await run('test', 'rules', ALERT_CASES)).stdout).toContain('SUCCESS');
+  });
+
+  test('are each seen firing, each seen not firing, and none fires while all is well', () => {
+    const { tests } = parse(readFileSync(ALERT_CASES, 'utf8')) as {
+      tests: { name: string; alert_rule_test: { alertname: string; exp_alerts: object[] }[] }[];
+    };
+    const names = (is: (count: number) => boolean, some = tests) =>
+      new Set(
+        some.flatMap(({ alert_rule_test: cases }) =>
+          cases.filter(({ exp_alerts: alerts }) => is(alerts.length)).map(({ alertname }) => alertname),
+        ),
+      );
+    const all = new Set(rules.map(({ alert }) => alert));
+    const well = tests.filter(({ name }) => name === 'nothing alerts while all is well');
+    const others = tests.filter((one) => !well.includes(one));
+    expect(names((count) => count > 0)).toEqual(all);
+    expect(names((count) => count === 0, well)).toEqual(all);
+    expect(names((count) => count === 0, others)).toEqual(all);
+  });
+
+  test('have runbooks whose questions Prometheus can read, of metrics that there are', async () => {
+    const queries = runbookQueries();
+    expect(queries.length).toBeGreaterThan(10);
+    expect(queries.flatMap(namesIn).filter((name) => !known.has(name))).toEqual([]);
+    await expectReadable(queries);
+  });
+});

@@ -1,0 +1,92 @@
+/** When the chart bounds the listener by an admission policy, and what follows from its values. */
+import { expect, it } from 'vitest';
+import { CHART } from '../../../scripts/manifests.ts';
+import { helm } from '../../installation/helm.ts';
+import { parsed, type Rendered, render, set } from '../harness/chart.ts';
+import { environment } from '../harness/environment.ts';
+
+const NAME = 'berth-listener-writes-berth-system';
+
+interface ListenerPolicy {
+  failurePolicy: string;
+  matchConstraints: { resourceRules: { resources: string[] }[] };
+  matchConditions: { name: string; expression: string }[];
+  variables: { name: string; expression: string }[];
+}
+
+const policyIn = (objects: Rendered[], name = NAME) =>
+  objects.find(({ kind, metadata }) => kind === 'ValidatingAdmissionPolicy' && metadata.name === name)
+    ?.spec as ListenerPolicy | undefined;
+const accountOf = (policy: ListenerPolicy | undefined) =>
+  policy?.matchConditions.find(({ name }) => name === 'is-the-listener')?.expression;
+const template = (namespace: string, ...values: string[]) => [
+  ...['template', 'berth', CHART, '-n', namespace],
+  ...set(values),
+];
+
+it('is rendered with hosting: cloud, and denies', async () => {
+  const objects = await render('hosting=cloud');
+  const policy = policyIn(objects);
+  expect(policy?.failurePolicy).toBe('Fail');
+  expect(accountOf(policy)).toContain("'system:serviceaccount:berth-system:berth-listener'");
+  const bindings = objects.filter(({ kind }) => kind === 'ValidatingAdmissionPolicyBinding');
+  expect(bindings.map(({ spec }) => spec)).toContainEqual({ policyName: NAME, validationActions: ['Deny'] });
+});
+
+it.each([
+  ['of self_hosted', []],
+  ['with Roles alone', ['rbac.scope=namespaces', 'namespaces.names={a}']],
+  ['without a listener', ['hosting=cloud', 'listener.enabled=false']],
+  ['that switches it off', ['hosting=cloud', 'rbac.admissionPolicy=false']],
+])('is not rendered for an installation %s', async (_, values) => {
+  expect(policyIn(await render(...values))).toBeUndefined();
+});
+
+it('follows the account, the namespace of the release and that of builds', async () => {
+  const values = ['hosting=cloud', 'serviceAccounts.names.listener=theirs', 'builds.namespace=images'];
+  const objects = parsed(await helm(environment(), template('another', ...values)));
+  const policy = policyIn(objects, 'berth-listener-writes-another');
+  expect(accountOf(policy)).toContain("'system:serviceaccount:another:theirs'");
+  expect(policy?.variables.find(({ name }) => name === 'isBuild')?.expression).toContain("'images'");
+  expect(policyIn(objects)).toBeUndefined();
+});
+
+it('covers what only the listener writes where the operator has the same account', async () => {
+  const rulesOf = (policy: ListenerPolicy | undefined) =>
+    policy?.matchConstraints.resourceRules.flatMap(({ resources }) => resources);
+  expect(rulesOf(policyIn(await render('hosting=cloud')))).toEqual(['*/*']);
+  const shared = policyIn(await render('hosting=cloud', 'singlePod=true'));
+  expect(accountOf(shared)).toContain("'system:serviceaccount:berth-system:berth'");
+  expect(rulesOf(shared)).toEqual([
+    'namespaces',
+    'namespaces/*',
+    'resourcequotas',
+    'limitranges',
+    'manageddeployments',
+  ]);
+});
+
+it('admits the namespaces that the values name', async () => {
+  const policy = policyIn(await render('hosting=cloud', 'rbac.listenerNamespaces={team,shop}'));
+  const { expression } = policy?.variables.find(({ name }) => name === 'isTenantNamespace') ?? {};
+  expect(expression).toContain("variables.place in ['team', 'shop'] ||");
+  await expect(render('hosting=cloud', "rbac.listenerNamespaces={a'b}")).rejects.toThrow(
+    /listenerNamespaces/,
+  );
+});
+
+it('is asked for where the cluster does not serve such policies, rather than left out', async () => {
+  const served = ['--api-versions', 'v1/Pod'];
+  const without = helm(environment(), [...template('berth-system', 'hosting=cloud'), ...served]);
+  await expect(without).rejects.toThrow(/rbac.admissionPolicy=false installs Berth without that bound/);
+  const off = template('berth-system', 'hosting=cloud', 'rbac.admissionPolicy=false');
+  expect(policyIn(parsed(await helm(environment(), [...off, ...served])))).toBeUndefined();
+  const kind = ['--api-versions', 'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy'];
+  const all = await helm(environment(), [...template('berth-system', 'hosting=cloud'), ...served, ...kind]);
+  expect(policyIn(parsed(all))).toBeDefined();
+});
+
+it('is rendered with the values of a chart that did not have it', async () => {
+  const reused = ['hosting=cloud', 'rbac.admissionPolicy=null', 'rbac.listenerNamespaces=null'];
+  expect(policyIn(await render(...reused))).toBeDefined();
+});

@@ -1,0 +1,316 @@
+/** What follows from the chart's values for pods, and for what finds and guards them. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { CHART } from '../../../scripts/manifests.ts';
+import { podEnvironment } from '../../installation/berth-process.ts';
+import { jobsOf, named, podsOf, policyOf, type Rendered, render } from '../harness/chart.ts';
+import { namesIn, rules } from '../harness/monitoring-files.ts';
+
+/** Numbers that processes with the API give. */
+const OF_THE_API = /^berth_(build_info|work_due|http_|database_|tracing_outbox_|branch_looks_)/;
+
+describe('the chart', () => {
+  it('lets every role ask for names, wherever the cache of the node listens, and nobody the metadata service', async () => {
+    const objects = await render('hosting=cloud');
+    const at = (port: number) => ['UDP', 'TCP'].map((protocol) => ({ port, protocol }));
+    const dns = [{ ports: at(53) }, { to: [{ namespaceSelector: {} }], ports: at(5353) }];
+    for (const name of ['berth-api', 'berth-listener', 'berth-operator', 'berth-migrate', 'builds']) {
+      expect(policyOf(objects, name).egress, name).toEqual(expect.arrayContaining(dns));
+    }
+    const blocks = policyOf(objects, 'berth-api').egress.flatMap(({ to = [] }) => to);
+    const metadata = ['169.254.0.0/16', '100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32'];
+    expect(blocks).toContainEqual({ ipBlock: { cidr: '0.0.0.0/0', except: metadata } });
+    expect(blocks).toContainEqual({ ipBlock: { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128'] } });
+    expect(policyOf(objects, 'berth-migrate').egress).toEqual([
+      ...dns,
+      { ports: [{ port: 5432, protocol: 'TCP' }] },
+    ]);
+    const narrow = await render(
+      'networkPolicies.apiEgress[0].to[0].ipBlock.cidr=10.0.0.5/32',
+      'networkPolicies.databasePorts={6432}',
+      'networkPolicies.extraEgress[0].ports[0].port=4318',
+    );
+    expect(policyOf(narrow, 'berth-api').egress).toEqual([
+      ...dns,
+      { to: [{ ipBlock: { cidr: '10.0.0.5/32' } }] },
+    ]);
+    expect(policyOf(narrow, 'berth-migrate').egress[2]?.ports).toEqual([{ port: 6432, protocol: 'TCP' }]);
+    // One pod of all roles still finds the API server.
+    const all = await render('singlePod=true', 'networkPolicies.apiEgress[0].ports[0].port=5432');
+    const apiServer = [443, 6443].map((port) => ({ port, protocol: 'TCP' }));
+    expect(policyOf(all, 'berth-api').egress).toEqual([
+      ...dns,
+      { ports: [{ port: 5432 }] },
+      { ports: apiServer },
+    ]);
+    expect(policyOf(await render('singlePod=true'), 'berth-api').egress).toContainEqual({ ports: apiServer });
+    for (const role of ['listener', 'operator']) {
+      expect(policyOf(narrow, `berth-${role}`).egress).toContainEqual({ ports: [{ port: 4318 }] });
+    }
+  });
+
+  it('has the C library keep less of what was freed where a cluster is known, unless the values say otherwise', async () => {
+    const setIn = (objects: Rendered[], role: string) => {
+      const [container] =
+        named(objects, 'Deployment', `berth-${role}`)?.spec?.template?.spec.containers ?? [];
+      const set = container?.env?.flatMap(({ name, value }) =>
+        name.startsWith('MALLOC_') ? [[name, value]] : [],
+      );
+      return Object.fromEntries(set ?? []);
+    };
+    const sparing = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '32768' };
+    const [plain, other] = await Promise.all([render(), render('env.MALLOC_ARENA_MAX=mine')]);
+    for (const role of ['listener', 'operator']) {
+      expect(setIn(plain, role), role).toEqual(sparing);
+      // So tests and benches run them.
+      expect(podEnvironment(role), role).toEqual(sparing);
+    }
+    expect(setIn(plain, 'api')).toEqual({});
+    expect(podEnvironment('api')).toEqual({});
+    expect(setIn(other, 'operator')).toEqual({ MALLOC_MMAP_THRESHOLD_: '32768' });
+    expect(named(other, 'ConfigMap', 'berth')?.data?.['MALLOC_ARENA_MAX']).toBe('mine');
+  });
+
+  it('names the image by digest where there is one, in every pod and for builds', async () => {
+    const digest = `sha256:${'ab'.repeat(32)}`;
+    const objects = await render(
+      `image.digest=${digest}`,
+      'image.repository=r.example/berth',
+      'hosting=cloud',
+    );
+    const images = objects.flatMap(
+      ({ spec }) => spec?.template?.spec.containers.map(({ image }) => image) ?? [],
+    );
+    expect(new Set(images)).toEqual(new Set([`r.example/berth@${digest}`]));
+    const { data } = named(objects, 'ConfigMap', 'berth') ?? {};
+    expect(data?.['BERTH_BUILD_BERTH_IMAGE']).toBe(`r.example/berth@${digest}`);
+  });
+
+  it('gives another image a Job of its own, and rolls the pods with settings and policy', async () => {
+    const jobOf = (objects: Rendered[]) => jobsOf(objects)[0]?.metadata.name;
+    const sumOf = (objects: Rendered[]) =>
+      named(objects, 'Deployment', 'berth-api')?.spec?.template?.metadata.annotations?.['checksum/config'];
+    const [plain, again, tagged, set, policy] = await Promise.all([
+      render(),
+      render(),
+      render('image.tag=0.9.9'),
+      render('config.BERTH_ROUTING=ingress'),
+      render('policy=x: 1'),
+    ]);
+    expect(jobOf(again)).toBe(jobOf(plain));
+    expect(jobOf(tagged)).not.toBe(jobOf(plain));
+    expect(new Set([plain, again, set, policy].map(sumOf)).size).toBe(3);
+    expect(named(policy, 'ConfigMap', 'berth-policy')?.data).toEqual({ 'policy.yaml': 'x: 1' });
+  });
+
+  it('gives the Job another name with all that changes its pod: what is applied again never changes a Job', async () => {
+    const values = [
+      'imagePullSecrets[0].name=x',
+      'tolerations[0].operator=Exists',
+      'api.resources.limits.memory=1Gi',
+      'env.HTTPS_PROXY=http://proxy.example',
+      'caBundle.configMap=x',
+      'podLabels.team=x',
+      'migrate.nodeSelector.a=b',
+    ];
+    const rendered = await Promise.all([render(), ...values.map((value) => render(value))]);
+    const jobs = rendered.flatMap(jobsOf);
+    expect(new Set(jobs.map(({ metadata }) => metadata.name)).size).toBe(values.length + 1);
+    expect(new Set(jobs.map(({ spec }) => JSON.stringify(spec?.template))).size).toBe(values.length + 1);
+  });
+
+  it('runs the migration first, or beside the rest, where the API waits for it', async () => {
+    const annotationsOf = (objects: Rendered[]) =>
+      objects
+        .filter(({ metadata }) => metadata.name.startsWith('berth-migrate'))
+        .map(({ metadata }) => metadata.annotations?.['helm.sh/hook']);
+    const first = await render();
+    expect(annotationsOf(first)).toEqual(['pre-install,pre-upgrade', 'pre-install,pre-upgrade']);
+    expect(annotationsOf(await render('migrate.hook=false'))).toEqual([undefined, undefined]);
+  });
+
+  it('tells the API alone how long to wait for the migration: pods of the version before read the ConfigMap too', async () => {
+    const waitOf = (objects: Rendered[], name: string) =>
+      named(objects, 'Deployment', name)
+        ?.spec?.template?.spec.containers[0]?.env?.filter(({ name }) => name.startsWith('BERTH_MIGRATION_'))
+        .map(({ value }) => value);
+    const [plain, set, single] = await Promise.all([
+      render(),
+      render('config.BERTH_MIGRATION_WAIT_SECONDS=20s', 'migrate.enabled=false'),
+      render('singlePod=true'),
+    ]);
+    expect(waitOf(plain, 'berth-api')).toEqual(['300']);
+    expect(waitOf(plain, 'berth-operator')).toEqual([]);
+    expect(waitOf(set, 'berth-api')).toEqual(['20s']);
+    expect(waitOf(single, 'berth')).toEqual(['300']);
+    // What the chart put there before the setting was new.
+    expect(Object.keys(named(plain, 'ConfigMap', 'berth')?.data ?? {}).sort()).toEqual([
+      'BERTH_HOSTING',
+      'BERTH_HUB_URL',
+      'BERTH_LOG_LEVEL',
+      'BERTH_NAMESPACE',
+    ]);
+    expect(named(set, 'ConfigMap', 'berth')?.data).not.toHaveProperty('BERTH_MIGRATION_WAIT_SECONDS');
+  });
+
+  it('gives every pod, the migration too, authorities, files and variables', async () => {
+    const objects = await render(
+      'caBundle.secret=authorities',
+      'caBundle.key=tls.crt',
+      'env.HTTPS_PROXY=http://proxy.example',
+      'extraVolumes[0].name=files',
+      'extraVolumes[0].configMap.name=files',
+      'extraVolumeMounts[0].name=files',
+      'extraVolumeMounts[0].mountPath=/etc/files',
+    );
+    const pods = podsOf(objects);
+    expect(pods).toHaveLength(4);
+    for (const { spec } of pods) {
+      const [container] = spec.containers;
+      expect(container?.env).toContainEqual({ name: 'NODE_EXTRA_CA_CERTS', value: '/etc/berth/ca/ca.crt' });
+      expect(container?.volumeMounts).toContainEqual({ name: 'files', mountPath: '/etc/files' });
+      expect(container?.volumeMounts).toContainEqual({
+        name: 'ca-bundle',
+        mountPath: '/etc/berth/ca',
+        readOnly: true,
+      });
+      const secret = { secretName: 'authorities', items: [{ key: 'tls.crt', path: 'ca.crt' }] };
+      expect(spec.volumes).toContainEqual({ name: 'ca-bundle', secret });
+      expect(spec.volumes).toContainEqual({ name: 'files', configMap: { name: 'files' } });
+    }
+    const migrate = jobsOf(objects)[0]?.spec?.template?.spec.containers[0];
+    expect(migrate?.env).toContainEqual({ name: 'HTTPS_PROXY', value: 'http://proxy.example' });
+    expect(named(objects, 'ConfigMap', 'berth')?.data).toMatchObject({ HTTPS_PROXY: 'http://proxy.example' });
+  });
+
+  it('gives listener and operator the credentials of traces where the Secret has them, and no other of its keys', async () => {
+    const objects = await render();
+    const keysOf = (name: string) =>
+      named(objects, 'Deployment', name)?.spec?.template?.spec.containers[0]?.env?.flatMap(
+        ({ valueFrom }) => valueFrom?.secretKeyRef ?? [],
+      );
+    const traces = { name: 'berth', key: 'BERTH_TRACES_HEADERS', optional: true };
+    expect(keysOf('berth-listener')).toEqual([{ name: 'berth', key: 'BERTH_LISTENER_KEY' }, traces]);
+    expect(keysOf('berth-operator')).toEqual([traces]);
+  });
+
+  it('places pods as it is told, each role by its own values first, and else spreads them', async () => {
+    const placed = await render(
+      'nodeSelector.pool=all',
+      'operator.nodeSelector.pool=own',
+      'operator.tolerations[0].operator=Exists',
+      'podLabels.team=x',
+      'topologySpreadConstraints[0].maxSkew=2',
+      'topologySpreadConstraints[0].topologyKey=rack',
+      'topologySpreadConstraints[0].whenUnsatisfiable=DoNotSchedule',
+    );
+    const templateOf = (objects: Rendered[], role: string) =>
+      named(objects, 'Deployment', `berth-${role}`)?.spec?.template;
+    expect(templateOf(placed, 'api')?.spec).toMatchObject({ nodeSelector: { pool: 'all' } });
+    expect(templateOf(placed, 'api')?.spec.tolerations).toBeUndefined();
+    expect(templateOf(placed, 'operator')?.spec).toMatchObject({
+      nodeSelector: { pool: 'own' },
+      tolerations: [{ operator: 'Exists' }],
+    });
+    const labelSelector = {
+      matchLabels: { 'app.kubernetes.io/name': 'berth', 'app.kubernetes.io/component': 'operator' },
+    };
+    expect(templateOf(placed, 'operator')?.spec.topologySpreadConstraints).toEqual([
+      { maxSkew: 2, topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule', labelSelector },
+    ]);
+    for (const { metadata } of podsOf(placed)) expect(metadata.labels).toMatchObject({ team: 'x' });
+    const plain = await render();
+    for (const role of ['api', 'listener', 'operator']) {
+      expect(templateOf(plain, role)?.spec.topologySpreadConstraints).toMatchObject([
+        { topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' },
+      ]);
+    }
+  });
+
+  it('uses accounts of another making, and lets the API listen on IPv6 behind an Ingress', async () => {
+    const objects = await render(
+      'serviceAccounts.create=false',
+      'serviceAccounts.names.operator=theirs',
+      'config.BERTH_HOST=::',
+      'api.ingress.enabled=true',
+      'api.ingress.host=berth.example.com',
+      'api.ingress.className=nginx',
+      'api.ingress.tls[0].secretName=berth-tls',
+    );
+    expect(objects.filter(({ kind }) => kind === 'ServiceAccount')).toEqual([]);
+    const operator = named(objects, 'Deployment', 'berth-operator')?.spec?.template?.spec;
+    expect(operator?.serviceAccountName).toBe('theirs');
+    expect(named(objects, 'ClusterRoleBinding', 'berth-operator-berth-system')?.subjects).toEqual([
+      { kind: 'ServiceAccount', name: 'theirs', namespace: 'berth-system' },
+    ]);
+    expect(named(objects, 'ConfigMap', 'berth')?.data).toMatchObject({ BERTH_HOST: '::' });
+    expect(named(objects, 'Ingress', 'berth-api')?.spec).toMatchObject({
+      ingressClassName: 'nginx',
+      rules: [{ host: 'berth.example.com' }],
+      tls: [{ secretName: 'berth-tls' }],
+    });
+  });
+
+  it('tells Prometheus and Grafana of the pods, the rules and the dashboard, where it is asked to', async () => {
+    const kinds = ['PodMonitor', 'PrometheusRule'];
+    expect((await render()).filter(({ kind }) => kinds.includes(kind))).toEqual([]);
+    const objects = await render(
+      'metrics.annotations=true',
+      'metrics.podMonitor.enabled=true',
+      'metrics.podMonitor.labels.release=prometheus',
+      'metrics.prometheusRule.enabled=true',
+      'metrics.prometheusRule.runbooks=https://git.example/berth/',
+      'metrics.dashboard.enabled=true',
+    );
+    expect(named(objects, 'PodMonitor', 'berth')?.metadata.labels).toMatchObject({ release: 'prometheus' });
+    const text = (file: string) => readFileSync(join(CHART, 'files', file), 'utf8');
+    const alerts = text('berth-alerts.yaml').replaceAll(
+      'docs/runbooks',
+      'https://git.example/berth/docs/runbooks',
+    );
+    expect(named(objects, 'PrometheusRule', 'berth')?.spec).toEqual(parse(alerts));
+    const { data } = named(objects, 'ConfigMap', 'berth-dashboard') ?? {};
+    expect(data).toEqual({ 'berth-dashboard.json': text('berth-dashboard.json') });
+    const api = named(objects, 'Deployment', 'berth-api')?.spec?.template;
+    expect(api?.metadata.annotations).toMatchObject({ 'prometheus.io/port': '9090' });
+  });
+
+  it('asks for alarm only of what it runs: a cluster without the API does not miss it, nor a hub alone an operator', async () => {
+    const alertsOf = async (...values: string[]) => {
+      const objects = await render('metrics.prometheusRule.enabled=true', ...values);
+      const spec = named(objects, 'PrometheusRule', 'berth')?.spec as unknown as
+        | { groups: { rules: { alert: string }[] }[] }
+        | undefined;
+      return (spec?.groups ?? []).flatMap(({ rules }) => rules.map(({ alert }) => alert));
+    };
+    const [everything, cluster, hub, single] = await Promise.all([
+      alertsOf(),
+      alertsOf('api.enabled=false', 'migrate.enabled=false'),
+      alertsOf('listener.enabled=false', 'operator.enabled=false'),
+      alertsOf('singlePod=true', 'api.enabled=false', 'operator.enabled=false'),
+    ]);
+    expect(single).toEqual(everything);
+    expect(cluster).not.toContain('BerthApiDown');
+    expect(cluster).toContain('BerthOperatorNotLeading');
+    expect(hub).toContain('BerthApiDown');
+    expect(everything.filter((alert) => !hub.includes(alert))).toEqual(['BerthOperatorNotLeading']);
+    // What is left out rests on numbers of the API, and on nothing else.
+    const left = rules.filter(({ alert }) => !cluster.includes(alert));
+    expect(left.flatMap(({ expr }) => namesIn(expr)).filter((name) => !OF_THE_API.test(name))).toEqual([]);
+    // Nothing else of these is missed by its absence.
+    const missed = rules.filter(({ expr }) => expr.includes('absent(')).map(({ alert }) => alert);
+    expect(missed.filter((alert) => cluster.includes(alert) && hub.includes(alert))).toEqual([]);
+  });
+
+  it('runs as the user and group of the image, or as the cluster says', async () => {
+    const contextsOf = (objects: Rendered[]) =>
+      objects.flatMap(({ spec }) => spec?.template?.spec.securityContext ?? []);
+    const always = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
+    const own = contextsOf(await render());
+    expect(new Set(own.map((context) => JSON.stringify(context))).size).toBe(1);
+    expect(own[0]).toEqual({ ...always, runAsUser: 10001, runAsGroup: 10001 });
+    expect(contextsOf(await render('podSecurityContext=null'))[0]).toEqual(always);
+  });
+});

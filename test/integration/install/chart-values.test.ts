@@ -1,0 +1,214 @@
+/** What the chart takes as values, what it refuses, and what follows from some of them. */
+import { cpSync, lstatSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { CHART } from '../../../scripts/manifests.ts';
+import { publicNetworks } from '../../../src/domain/net/networks.ts';
+import { helm } from '../../installation/helm.ts';
+import { named, type Policy, parsed, policyOf, type Rendered, render, set } from '../harness/chart.ts';
+import { environment } from '../harness/environment.ts';
+
+const OLDER_VALUES = fileURLToPath(new URL('../../installation/older-values.yaml', import.meta.url));
+
+/** Arguments of Helm; settings are strings, also those that look like numbers. */
+const settings = (...given: string[]) => [
+  ...['template', 'berth', CHART, '-n', 'berth-system'],
+  ...given.flatMap((setting) => ['--set-string', `config.${setting}`]),
+];
+
+describe('the chart', () => {
+  it('has nothing that helm lint finds', async () => {
+    expect(await helm(environment(), ['lint', '--strict', CHART])).toContain('0 chart(s) failed');
+  });
+
+  it.each([
+    ['a value that there is not', ['replicas=3'], /replicas/],
+    ['a misspelt value', ['api.replica=3'], /replica/],
+    ['a misspelt setting', ['config.BERTH_LOGLEVEL=info'], /BERTH_LOGLEVEL/],
+    ['a secret among the settings', ['config.DATABASE_URL=postgres://x'], /DATABASE_URL/],
+    ['a key among the settings', ['config.BERTH_LISTENER_KEY=x'], /BERTH_LISTENER_KEY/],
+    ['a secret in the environment', ['env.BERTH_ENCRYPTION_KEYS=x'], /BERTH_ENCRYPTION_KEYS is a setting/],
+    ['what the chart sets itself', ['config.BERTH_HOSTING=cloud'], /BERTH_HOSTING/],
+    ['half a digest', ['image.digest=sha256:abc'], /digest/],
+    ['no Secret', ['existingSecret='], /existingSecret/],
+    ['Roles in no namespace', ['rbac.scope=namespaces'], /needs namespaces.names/],
+    [
+      'Roles alone in cloud mode',
+      ['rbac.scope=namespaces', 'hosting=cloud', 'namespaces.names={a}'],
+      /needs a ClusterRole/,
+    ],
+    ['its own namespace for deployments', ['namespaces.names={berth-system}'], /namespace of Berth itself/],
+  ])('refuses %s', async (_, values, message) => {
+    await expect(render(...values)).rejects.toThrow(message);
+  });
+
+  it.each([
+    ['an Ingress without a name', ['api.ingress.enabled=true'], /needs api.ingress.host/],
+    [
+      'two bundles of authorities',
+      ['caBundle.configMap=a', 'caBundle.secret=b'],
+      /either configMap or secret/,
+    ],
+    [
+      'authorities named twice',
+      ['caBundle.configMap=a', 'env.NODE_EXTRA_CA_CERTS=/x'],
+      /NODE_EXTRA_CA_CERTS is set by caBundle/,
+    ],
+    [
+      'authorities of builds that no build would see',
+      ['config.BERTH_BUILD_CA=/x'],
+      /'BERTH_BUILD_CA' not allowed/,
+    ],
+    ['a label that selects the pods', ['podLabels.app\\.kubernetes\\.io/name=x'], /podLabels/],
+  ])('refuses %s', async (_, values, message) => {
+    await expect(render(...values)).rejects.toThrow(message);
+  });
+
+  it('refuses apps that nothing reaches', async () => {
+    const open = settings('BERTH_NETWORK_ISOLATION=false');
+    await expect(helm(environment(), [...open, '--set', 'hosting=cloud'])).rejects.toThrow(
+      /namespaces of tenants deny all/,
+    );
+    await expect(helm(environment(), open)).resolves.toContain('BERTH_NETWORK_ISOLATION: "false"');
+  });
+
+  it('is whole, or says so: a copy that lost a file installs nothing in silence', async () => {
+    for (const lose of [(path: string) => rmSync(path), (path: string) => writeFileSync(path, '\n')]) {
+      const copy = mkdtempSync(join(tmpdir(), 'berth-chart-'));
+      onTestFinished(() => rmSync(copy, { recursive: true }));
+      cpSync(CHART, copy, { recursive: true });
+      expect(lstatSync(join(copy, 'files/manageddeployments.yaml')).isSymbolicLink()).toBe(false);
+      lose(join(copy, 'files/manageddeployments.yaml'));
+      await expect(helm(environment(), ['template', 'berth', copy])).rejects.toThrow(/missing or empty/);
+    }
+  });
+
+  it('lets builds reach the API for tokens, no private address, and what the platform adds', async () => {
+    const plain = await render('hosting=cloud');
+    const toApi = ({ to }: Policy['egress'][number]) =>
+      to?.some(({ podSelector }) => JSON.stringify(podSelector ?? '').includes('"api"'));
+    expect(policyOf(plain, 'builds').egress.filter(toApi)).toHaveLength(1);
+    const added = await render(
+      'hosting=cloud',
+      'builds.extraEgress[0].to[0].ipBlock.cidr=10.1.2.3/32',
+      'builds.extraEgress[0].ports[0].port=1234',
+      'networkPolicies.apiClients[0].ipBlock.cidr=203.0.113.0/24',
+    );
+    expect(policyOf(added, 'builds').egress).toEqual([
+      ...policyOf(plain, 'builds').egress,
+      { to: [{ ipBlock: { cidr: '10.1.2.3/32' } }], ports: [{ port: 1234 }] },
+    ]);
+    const networks = settings('BERTH_CLOSED_NETWORKS=52.0.0.0/16\\, 2600:1f00::/24\\,fd00::/8');
+    const closed = policyOf(
+      parsed(await helm(environment(), [...networks, '--set', 'hosting=cloud'])),
+      'builds',
+    );
+    const blocks = closed.egress.flatMap(({ to }) => to ?? []).flatMap(({ ipBlock }) => ipBlock ?? []);
+    expect(blocks).toEqual(publicNetworks(['52.0.0.0/16', '2600:1f00::/24', 'fd00::/8']));
+    const openedAndClosed = settings(
+      'BERTH_CLOSED_NETWORKS=161.26.5.0/24\\,166.9.0.0/16\\,0.0.0.0/32\\,161.26.255.255/32\\,161.27.0.0/24',
+      'BERTH_OPEN_NETWORKS=161.26.0.0/16\\, 166.9.4.0/24\\,168.63.129.16/32',
+    );
+    const both = policyOf(
+      parsed(await helm(environment(), [...openedAndClosed, '--set', 'hosting=cloud'])),
+      'builds',
+    );
+    expect(
+      both.egress
+        .flatMap(({ to }) => to ?? [])
+        .flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : [{ except: [], ...ipBlock }])),
+    ).toEqual(
+      publicNetworks(
+        ['161.26.5.0/24', '166.9.0.0/16', '0.0.0.0/32', '161.26.255.255/32', '161.27.0.0/24'],
+        ['161.26.0.0/16', '166.9.4.0/24', '168.63.129.16/32'],
+      ),
+    );
+    // Where not everybody may call the API, builds still may.
+    expect(policyOf(added, 'berth-api').ingress[0]?.from).toContainEqual({
+      namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'berth-builds' } },
+    });
+  });
+
+  it('shares no object of the cluster between two releases, where the second leaves the custom resource alone', async () => {
+    const ofCluster = (objects: Rendered[]) =>
+      objects
+        .filter(({ metadata }) => metadata.namespace === undefined)
+        .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    const second = ['template', 'berth', CHART, '-n', 'another', ...set(['crds.install=false'])];
+    const first = ofCluster(await render());
+    const other = ofCluster(parsed(await helm(environment(), second)));
+    expect(other).toContain('ClusterRole berth-operator-another');
+    expect(other.filter((name) => first.includes(name))).toEqual([]);
+  });
+
+  it('tells every role which namespace is Berth’s own, also the one that has no ServiceAccount to know it by', async () => {
+    const objects = parsed(await helm(environment(), ['template', 'berth', CHART, '-n', 'another']));
+    expect(named(objects, 'ConfigMap', 'berth')).toMatchObject({ data: { BERTH_NAMESPACE: 'another' } });
+  });
+
+  it('waits with the API for a migration as long as it is told to, and lets nodes be drained of pods that are not ready', async () => {
+    const seconds = async (...given: string[]) => {
+      const objects = parsed(await helm(environment(), settings(...given)));
+      const [container] = named(objects, 'Deployment', 'berth-api')?.spec?.template?.spec.containers ?? [];
+      const { failureThreshold = 0, periodSeconds = 0 } = container?.startupProbe ?? {};
+      return failureThreshold * periodSeconds;
+    };
+    expect(await seconds()).toBe(360);
+    expect(await seconds('BERTH_MIGRATION_WAIT_SECONDS=1800')).toBe(1860);
+    const budgets = (await render()).filter(({ kind }) => kind === 'PodDisruptionBudget');
+    expect(budgets.length).toBeGreaterThan(0);
+    for (const budget of budgets)
+      expect(budget).toMatchObject({ spec: { unhealthyPodEvictionPolicy: 'AlwaysAllow' } });
+  });
+
+  it('takes the quota of builds away where it is null', async () => {
+    const quotas = async (...values: string[]) =>
+      (await render('hosting=cloud', ...values)).filter(({ kind }) => kind === 'ResourceQuota').length;
+    expect([await quotas(), await quotas('builds.quota=null')]).toEqual([1, 0]);
+  });
+
+  it('keeps the namespace of builds, with what the platform has put there', async () => {
+    for (const namespace of ['berth-builds', 'elsewhere']) {
+      const objects = await render('hosting=cloud', `builds.namespace=${namespace}`);
+      const { annotations } = named(objects, 'Namespace', namespace)?.metadata ?? {};
+      expect(annotations).toEqual({ 'helm.sh/resource-policy': 'keep' });
+    }
+  });
+
+  it('renders with the values of an older chart, as helm upgrade --reuse-values does, to what it renders with its own', async () => {
+    const copy = mkdtempSync(join(tmpdir(), 'berth-chart-'));
+    onTestFinished(() => rmSync(copy, { recursive: true }));
+    cpSync(CHART, copy, { recursive: true });
+    cpSync(OLDER_VALUES, join(copy, 'values.yaml'));
+    // Names and sums that follow from the user below.
+    const alike = (objects: Rendered[]) =>
+      JSON.parse(JSON.stringify(objects).replaceAll(/berth-migrate-\w+|[0-9a-f]{64}/g, ''));
+    for (const values of [
+      [],
+      [
+        'hosting=cloud',
+        ...['podMonitor', 'prometheusRule', 'dashboard'].map((name) => `metrics.${name}.enabled=true`),
+      ],
+      [
+        'singlePod=true',
+        'caBundle.configMap=a',
+        'api.ingress.enabled=true',
+        'api.ingress.host=berth.example',
+      ],
+      ['serviceAccounts.names.api=theirs', 'migrate.nodeSelector.pool=own'],
+    ]) {
+      const older = helm(environment(), ['template', 'berth', copy, '-n', 'berth-system', ...set(values)]);
+      // The image says itself as which user it runs.
+      const newer = render('podSecurityContext=null', ...values);
+      expect(alike(parsed(await older))).toEqual(alike(await newer));
+    }
+  });
+
+  it('renders no Secret, whatever is asked', async () => {
+    for (const objects of [await render(), await render('hosting=cloud'), await render('singlePod=true')]) {
+      expect(objects.filter(({ kind }) => kind === 'Secret')).toEqual([]);
+    }
+  });
+});

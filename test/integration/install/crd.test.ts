@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { managedDeploymentSpecSchema } from '../../../src/contract/resource/managed-deployment.ts';
+import { contentHash } from '../../../src/domain/core/hash.ts';
+import { waitFor } from '../../cluster/wait.ts';
+import { installBerth } from '../../installation/install.ts';
+import { createNamespace, deleteNamespace, environment, kubectlAsAdmin } from '../harness/environment.ts';
+
+let namespace: string;
+beforeAll(async () => {
+  await installBerth(environment());
+  namespace = await createNamespace('crd');
+});
+afterAll(() => deleteNamespace(namespace));
+
+const manifest = (spec: object, name = 'hello') =>
+  JSON.stringify({ apiVersion: 'berth.dev/v1alpha1', kind: 'ManagedDeployment', metadata: { name }, spec });
+const apply = (spec: object, ...more: string[]) =>
+  kubectlAsAdmin(['apply', '-n', namespace, '-f', '-', ...more], manifest(spec));
+const dryRun = (spec: object, name = 'hello') =>
+  kubectlAsAdmin(
+    [
+      'apply',
+      '-n',
+      namespace,
+      '--server-side',
+      '--force-conflicts',
+      '--dry-run=server',
+      '-o',
+      'json',
+      '-f',
+      '-',
+    ],
+    manifest(spec, name),
+  );
+const minimal = { revision: { image: 'registry.example/web:1' } };
+const volume = (name: string, source: object) => ({ podTemplate: { volumes: [{ name, ...source }] } });
+
+describe('the custom resource on a real API server', () => {
+  it('is explained field by field', async () => {
+    // What the API server has just learned, it publishes a moment later.
+    const explain = (path: string, text: string) =>
+      waitFor(
+        `kubectl explain ${path}`,
+        async () => ((await kubectlAsAdmin(['explain', path])).includes(text) ? true : undefined),
+        {
+          timeoutMs: 60_000,
+        },
+      );
+    await explain('mdep.spec.components.queue', 'Processes queued tasks.');
+    await explain('mdep.status.conditions', 'Message with the details.');
+  });
+
+  it('needs an image only; defaults are those of the schema', async () => {
+    const created = JSON.parse(await dryRun(minimal));
+    const parsed = managedDeploymentSpecSchema.parse(minimal);
+    expect(contentHash(created.spec)).toBe(contentHash(parsed));
+  });
+
+  it('shows what matters in its columns', async () => {
+    await apply(minimal);
+    const status = {
+      observedSpecGeneration: 0,
+      status: 'READY',
+      activeRevision: { number: 1, templates: 'hello-1' },
+      url: 'https://hello.example',
+      conditions: ['Ready', 'Serving'].map((type) => ({
+        type,
+        status: 'True',
+        reason: 'Converged',
+        message: 'm',
+        lastTransitionTime: new Date().toISOString(),
+      })),
+    };
+    await kubectlAsAdmin([
+      'patch',
+      'mdep',
+      'hello',
+      '-n',
+      namespace,
+      '--subresource=status',
+      '--type=merge',
+      '-p',
+      JSON.stringify({ status }),
+    ]);
+    const table = await kubectlAsAdmin(['get', 'mdep', '-n', namespace]);
+    expect(table.split('\n').map((line) => line.split(/\s{2,}/).slice(0, 8))).toMatchObject([
+      ['NAME', 'REVISION', 'ACTIVE', 'READY', 'SERVING', 'STATUS', 'REASON', 'URL'],
+      ['hello', '1', '1', 'True', 'True', 'READY', 'Converged', 'https://hello.example'],
+      [''],
+    ]);
+    await kubectlAsAdmin(['wait', '-n', namespace, '--for=condition=Ready', 'mdep/hello', '--timeout=5s']);
+    expect(await kubectlAsAdmin(['get', 'all', '-n', namespace])).toContain(
+      'manageddeployment.berth.dev/hello',
+    );
+  });
+
+  const REFUSED: [string, object, string][] = [
+    [
+      'a min above the max',
+      { ...minimal, components: { api: { scale: { min: 5, max: 2 } } } },
+      'min must not be more than max',
+    ],
+    ['an image with a blank', { revision: { image: 'x y' } }, 'spec.revision.image'],
+    ['an unknown field', { ...minimal, nonsense: 1 }, 'nonsense'],
+    ['a volume of the host', { ...minimal, ...volume('a', { hostPath: { path: '/' } }) }, 'hostPath'],
+    [
+      'a volume of two sources',
+      { ...minimal, ...volume('a', { secret: {}, emptyDir: {} }) },
+      'at most one source',
+    ],
+    [
+      'a sidecar named app',
+      { ...minimal, podTemplate: { sidecars: [{ name: 'app', image: 'x' }] } },
+      'container',
+    ],
+    ['no image name', { revision: { image: '' } }, 'spec.revision.image'],
+    ['a source that there is not', { ...minimal, source: 'tape' }, 'spec.source'],
+    [
+      'storage that is no quantity',
+      { ...minimal, database: { storage: 'much' } },
+      'must be a Kubernetes quantity',
+    ],
+    ['storage of nothing', { ...minimal, database: { storage: '0' } }, 'must be more than 0'],
+    [
+      'a negative request',
+      { ...minimal, cache: { resources: { requests: { cpu: '-1' } } } },
+      'must be a Kubernetes quantity',
+    ],
+    [
+      'a limit of 0',
+      { ...minimal, components: { api: { resources: { limits: { cpu: '0m' } } } } },
+      'must be more than 0',
+    ],
+    [
+      'a limit of 0 of a sidecar',
+      {
+        ...minimal,
+        podTemplate: { sidecars: [{ name: 'a', image: 'x', resources: { limits: { memory: '-0' } } }] },
+      },
+      'must be more than 0',
+    ],
+    [
+      'a sizeLimit of 0',
+      { ...minimal, ...volume('a', { emptyDir: { sizeLimit: '0Mi' } }) },
+      'must be more than 0',
+    ],
+    ['the id of an image', { revision: { image: 'sha256:3f' } }, 'must be an image reference'],
+    ['the id of an image alone', { revision: { image: '3f'.repeat(32) } }, 'must be an image reference'],
+    [
+      'the id of an image as a database',
+      { ...minimal, database: { image: 'sha256:3f' } },
+      'must be an image reference',
+    ],
+    [
+      'the id of an image as a sidecar',
+      { ...minimal, podTemplate: { sidecars: [{ name: 'a', image: 'sha256:3f' }] } },
+      'must be an image reference',
+    ],
+    ['too many pods', { ...minimal, components: { api: { scale: { min: 1, max: 5000 } } } }, 'scale.max'],
+    [
+      'too many sidecars',
+      { ...minimal, podTemplate: { sidecars: Array(21).fill({ name: 'a', image: 'x' }) } },
+      'sidecars',
+    ],
+    ['no spec at all', {}, 'spec.revision'],
+  ];
+  it('takes components without api: there always is one', async () => {
+    await expect(dryRun({ ...minimal, components: { queue: {} } }, 'other')).resolves.toContain('other');
+  });
+
+  it.each(REFUSED)('refuses %s', async (_name, spec, message) => {
+    await expect(dryRun(spec, 'other')).rejects.toThrow(message);
+  });
+
+  it.each(['Upper', '1digit', 'dotted.name', `a${'b'.repeat(49)}`])('refuses the name %s', async (name) => {
+    await expect(dryRun(minimal, name)).rejects.toThrow(/metadata.name|a lowercase RFC 1123/);
+  });
+
+  it.each([
+    ['source', { source: 'internal_image' }],
+    ['deploymentId', { deploymentId: 'b' }],
+    ['tenantId', { tenantId: 'b' }],
+  ])('%s cannot be changed', async (field, change) => {
+    const recorded = { ...minimal, deploymentId: 'a', tenantId: 'a' };
+    await kubectlAsAdmin(['apply', '-n', namespace, '-f', '-'], manifest(recorded, 'recorded'));
+    await expect(dryRun({ ...recorded, ...change }, 'recorded')).rejects.toThrow(
+      `${field} cannot be changed`,
+    );
+  });
+
+  it('a deploymentId cannot be added to a resource that was created without one', async () => {
+    await apply(minimal);
+    await expect(dryRun({ ...minimal, deploymentId: 'a' })).rejects.toThrow('deploymentId cannot be changed');
+  });
+
+  it('storage never shrinks by hand; of a recorded one the API decides, so that an edit can be put back', async () => {
+    const spec = (storage: string, more: object = {}, name = 'data') =>
+      manifest({ ...minimal, database: { storage }, ...more }, name);
+    const run = (text: string) => kubectlAsAdmin(['apply', '-n', namespace, '-f', '-'], text);
+    await run(spec('5Gi'));
+    await run(spec('6Gi'));
+    await expect(run(spec('5Gi'))).rejects.toThrow('never shrink');
+    await run(spec('6Gi', { deploymentId: 'a' }, 'recorded-data'));
+    await run(spec('5Gi', { deploymentId: 'a' }, 'recorded-data'));
+  });
+});

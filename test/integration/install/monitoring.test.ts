@@ -1,0 +1,229 @@
+/** What a platform team watches Berth with, of running roles: metrics, logs and traces. Rules and dashboard: alerts.test.ts. */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { traceIdOf } from '../../../src/domain/core/span.ts';
+import { waitFor } from '../../cluster/wait.ts';
+import type { BerthProcess } from '../../installation/berth-process.ts';
+import { isReady, smallDeployment, startWholeBerth, type WholeBerth } from '../harness/berth.ts';
+import { dashboard, namesIn, queriesOf, rules } from '../harness/monitoring-files.ts';
+import { type OtlpReceiver, startOtlpReceiver } from '../harness/otlp-receiver.ts';
+import { startTracingBackend, type TracingBackendFixture } from '../harness/tracing-backend.ts';
+
+const REQUEST_ID = 'follow-me-1';
+/** Of whoever asks for the change. */
+const CALLER = { trace: '4bf92f3577b34da6a3ce929d0e0e4736', span: '00f067aa0ba902b7' };
+const TRACES_KEY = 'key-of-the-receiver';
+/** Process start to metrics of the first deployment, with other tests beside. */
+const PATIENCE = { timeoutMs: 60_000, intervalMs: 200 };
+
+const logOf = (process: BerthProcess) =>
+  readFileSync(process.logPath, 'utf8')
+    .split('\n')
+    // The last one may be half written.
+    .filter((line) => line.startsWith('{') && line.endsWith('}'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+/** What a process tells Prometheus. */
+async function scrape(process: BerthProcess): Promise<string> {
+  const started = logOf(process).find(({ msg }) => msg === 'started');
+  const answer = await fetch(`http://127.0.0.1:${String(started?.['metricsPort'])}/metrics`);
+  expect(answer.status).toBe(200);
+  return answer.text();
+}
+
+/** What it tells when no key waits for a worker: what it has done itself leads to another look. */
+const idle = (process: BerthProcess, controller: string): Promise<string> =>
+  waitFor(
+    `${controller} to have nothing waiting`,
+    async () => {
+      const text = await scrape(process);
+      return measured(text, `berth_queue_depth{controller="${controller}"}`) === 0 ? text : undefined;
+    },
+    PATIENCE,
+  );
+
+/** Value of a series, whose labels are given in their order. */
+function measured(text: string, series: string): number | undefined {
+  const line = text.split('\n').find((candidate) => candidate.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length));
+}
+
+/** Every name that a query may use. */
+function namesOf(text: string): Set<string> {
+  const families = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+  return new Set(
+    families.flatMap(([, name = '', kind]) =>
+      kind === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+    ),
+  );
+}
+
+let backend: TracingBackendFixture;
+let receiver: OtlpReceiver;
+let berth: WholeBerth;
+let listener: BerthProcess;
+let operator: BerthProcess;
+let id: string;
+let revisionId: string;
+beforeAll(async () => {
+  backend = await startTracingBackend();
+  receiver = await startOtlpReceiver();
+  const settings = {
+    BERTH_TRACING_URL: backend.url,
+    BERTH_TRACES_ENDPOINT: receiver.endpoint,
+    BERTH_TRACES_HEADERS: `x-receiver-key=${TRACES_KEY}`,
+    BERTH_LOG_LEVEL: 'info',
+  };
+  berth = await startWholeBerth('monitoring', { start: 'api', settings });
+  [listener, operator] = await Promise.all([
+    berth.startRole('listener', 'listener', { BERTH_HUB_URL: berth.process().url }),
+    berth.startRole('operator', 'operator'),
+  ]);
+  const answer = await fetch(new URL('/v2/deployments', berth.process().url), {
+    method: 'POST',
+    headers: {
+      'x-api-key': berth.apiKey,
+      'content-type': 'application/json',
+      'x-request-id': REQUEST_ID,
+      traceparent: `00-${CALLER.trace}-${CALLER.span}-01`,
+    },
+    body: JSON.stringify(smallDeployment('followed')),
+  });
+  expect(answer.status).toBe(201);
+  ({ id } = (await answer.json()) as { id: string });
+  const ready = await berth.until(id, 'READY', isReady);
+  revisionId = String(ready.latest_revision_id);
+});
+afterAll(async () => {
+  await berth?.stop();
+  await backend?.stop();
+  await receiver?.stop();
+});
+
+describe('the metrics of running roles', () => {
+  test('tell of one deployment: how long it took, who acts, what waits, and every name that dashboard and alerts use', async () => {
+    const [hub, lister, leader] = [
+      await waitFor(
+        'the hub to tell of a deployment that is READY',
+        async () => {
+          const text = await scrape(berth.process());
+          const isSeen =
+            measured(text, 'berth_deployments{status="READY"}') === 1 &&
+            measured(text, 'berth_work_due{owner="platform"}') === 0;
+          return isSeen ? text : undefined;
+        },
+        PATIENCE,
+      ),
+      await idle(listener, 'work'),
+      await idle(operator, 'resources'),
+    ];
+    expect(measured(hub, 'berth_deployment_ready_seconds_count')).toBe(1);
+    expect(measured(hub, 'berth_deployment_ready_seconds_sum')).toBeGreaterThan(0);
+    expect(measured(hub, 'berth_rollouts_total{result="deployed",reason="RolloutComplete"}')).toBe(1);
+    expect(measured(hub, 'berth_rollout_duration_seconds_count{result="deployed",built="false"}')).toBe(1);
+    expect(measured(hub, 'berth_listeners{owner="platform",status="CONNECTED"}')).toBe(1);
+    expect(hub).toMatch(/^berth_listener_lease_seconds\{listener="[0-9a-f-]{36}"\} \d/m);
+    expect(
+      measured(
+        hub,
+        'berth_http_request_duration_seconds_count{method="POST",route="/v2/deployments",status="2xx",waits="false"}',
+      ),
+    ).toBe(1);
+    expect(measured(hub, 'berth_http_requests_in_flight{route="/v2/deployments"}')).toBe(0);
+    expect(measured(hub, 'berth_http_requests_in_flight{route="/v2/listeners/:id/work"}')).toBeLessThan(3);
+    expect(measured(hub, 'berth_work_items_total{kind="apply"}')).toBeGreaterThan(0);
+    expect(measured(hub, 'berth_reports_total{kind="observed"}')).toBeGreaterThan(0);
+    expect(measured(hub, 'berth_database_connections{state="idle"}')).toBeGreaterThan(0);
+    expect(measured(hub, 'berth_database_connections_max')).toBe(10);
+    for (const [text, role, controller] of [
+      [lister, 'listener', 'work'],
+      [leader, 'operator', 'resources'],
+    ] as const) {
+      expect(measured(text, `berth_leading{role="${role}"}`)).toBe(1);
+      expect(
+        measured(text, `berth_reconciles_total{controller="${controller}",outcome="settled"}`),
+      ).toBeGreaterThan(0);
+      expect(measured(text, `berth_queue_depth{controller="${controller}"}`)).toBe(0);
+      expect(measured(text, `berth_watch_objects{role="${role}",kind="ManagedDeployment"}`)).toBe(1);
+      expect(
+        measured(text, `berth_watch_last_sign_seconds{role="${role}",kind="ManagedDeployment"}`),
+      ).toBeLessThan(90);
+      expect(text).toMatch(
+        new RegExp(`^berth_kube_requests_total\\{role="${role}",verb="list",.*code="200"\\} `, 'm'),
+      );
+    }
+    expect(measured(leader, 'berth_operator_actions_total{kind="create"}')).toBeGreaterThan(3);
+
+    const known = new Set([hub, lister, leader].flatMap((text) => [...namesOf(text)]));
+    const used = [...rules.map(({ expr }) => expr), ...queriesOf(dashboard)].flatMap(namesIn);
+    expect(used.length).toBeGreaterThan(50);
+    expect(used.filter((name) => !known.has(name))).toEqual([]);
+    // And no metric of Berth is shown nowhere.
+    const ours = [...known].filter((name) => name.startsWith('berth_') && !/_(sum|count|bucket)$/.test(name));
+    expect(ours.filter((name) => !used.includes(name) && name !== 'berth_build_info')).toEqual([]);
+  });
+
+  test('hold no id or name of a tenant or deployment', async () => {
+    const texts = await Promise.all([berth.process(), listener, operator].map(scrape));
+    for (const text of texts)
+      for (const word of [berth.tenantId, id, revisionId, 'followed', berth.namespace, berth.apiKey])
+        expect(text).not.toContain(word);
+  });
+});
+
+describe('the logs', () => {
+  test('follow one POST: from its X-Request-Id over the hub and the listener to the looks of the operator and back', async () => {
+    const lines = (process: BerthProcess, msg: string) =>
+      logOf(process).filter((line) => line['msg'] === msg && line['deploymentId'] === id);
+    const hub = berth.process();
+    const [asked] = lines(hub, 'answered');
+    expect(asked).toMatchObject({ requestId: REQUEST_ID, revisionId, generation: 1, status: 201 });
+    const change = { revisionId, generation: 1 };
+    expect(lines(hub, 'handed out work')[0]).toMatchObject({ ...change, kind: 'apply' });
+    const [applied] = lines(listener, 'did a work item');
+    expect(applied).toMatchObject({ ...change, kind: 'apply', result: 'done' });
+    expect(applied?.['reconcileId']).toMatch(/^[0-9a-f]{8}-[0-9a-z]+$/);
+    const acts = lines(operator, 'done');
+    expect(acts.length).toBeGreaterThan(3);
+    for (const act of acts) {
+      expect(act).toMatchObject({ ...change, resource: applied?.['resource'] });
+      expect(act['reconcileId']).toMatch(/^[0-9a-f]{8}-[0-9a-z]+$/);
+    }
+    const looks = new Set(acts.map((act) => act['reconcileId']));
+    expect(looks.size).toBeGreaterThan(1);
+    expect(lines(operator, 'told in the status').map(({ reason }) => reason)).toContain('RolloutComplete');
+    expect(lines(hub, 'a revision moved').at(-1)).toMatchObject({ revisionId, to: 'DEPLOYED' });
+  });
+});
+
+describe('the traces', () => {
+  test('hold one change in one trace, of all roles, which links to the one of whoever asked for it', async () => {
+    const ofChange = () =>
+      receiver.spans.filter(({ traceId }) => traceId === traceIdOf({ deploymentId: id, generation: 1 }));
+    const wanted = ['POST /v2/deployments', 'hand out work', 'apply', 'reconcile', 'revision DEPLOYED'];
+    const spans = await waitFor(
+      'spans of every step',
+      async () =>
+        wanted.every((name) => ofChange().some((span) => span.name === name)) ? ofChange() : undefined,
+      PATIENCE,
+    );
+    const told = new Map(spans.map(({ name, resource }) => [name, resource['service.name']]));
+    expect(wanted.map((name) => told.get(name))).toEqual([
+      'berth-api',
+      'berth-api',
+      'berth-listener',
+      'berth-operator',
+      'berth-api',
+    ]);
+    expect(spans.find(({ name }) => name === 'POST /v2/deployments')?.links).toEqual([CALLER.trace]);
+    expect(new Set(spans.map(({ headers }) => headers['x-receiver-key']))).toEqual(new Set([TRACES_KEY]));
+    for (const process of [berth.process(), listener, operator])
+      expect(readFileSync(process.logPath, 'utf8')).not.toContain(TRACES_KEY);
+  });
+
+  test('come by no write of their own: nothing of them is on the custom resource', async () => {
+    const { items } = await berth.get('manageddeployments');
+    expect(JSON.stringify(items)).not.toMatch(/traceparent|opentelemetry/i);
+    expect(items).toHaveLength(1);
+  });
+});

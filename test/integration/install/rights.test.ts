@@ -1,0 +1,242 @@
+/**
+ * The rights that the chart gives, held against what the accounts were seen to do: by the API server's audit log, over the
+ * life of one deployment that has everything and goes wrong in some ways, and of two resources by hand. That nothing is
+ * asked for beyond them, installation.test.ts looks at for each profile. What is elsewhere: rights-builds.test.ts.
+ */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { RESOURCES } from '../../../src/cluster/kube/client/resources.ts';
+import { describeRight } from '../../../src/cluster/kube/client/rights.ts';
+import { leaseRights as readsLease, workRights } from '../../../src/cluster/listener/rights.ts';
+import { CHILD_KINDS, type ChildKindName } from '../../../src/cluster/operator/kinds.ts';
+import { leaseRights, neededRights } from '../../../src/cluster/operator/rights.ts';
+import { waitFor } from '../../cluster/wait.ts';
+import { type KubeItem, startWholeBerth, type WholeBerth } from '../harness/berth.ts';
+import { kubectlAsAdmin } from '../harness/environment.ts';
+import { type Account, type Grant, RightsInUse, watchesOf } from '../harness/rights-in-use.ts';
+
+/**
+ * A right of which no request is ever seen, and why it is needed all the same: admission asks whether the account has it.
+ * Nor is it missed here: with that plugin on, whoever changes owners has to be allowed to delete, too, and the operator may
+ * delete neither Secrets nor volumes. Where the right is given no longer, or what it is for is not where it is said to be,
+ * this fails as it does for a right without a use.
+ */
+const UNSEEN = {
+  right: 'update manageddeployments.berth.dev/finalizers',
+  why: 'OwnerReferencesPermissionEnforcement: the owner references block the deletion of the owner',
+  file: '../../../src/workloads/owner.ts',
+  says: /blockOwnerDeletion: true/,
+};
+/** Those on the Gateway API, which is in this cluster at times: routing.test.ts. */
+const isOfGateway = (right: string) => right.endsWith('httproutes.gateway.networking.k8s.io');
+
+let berth: WholeBerth;
+let use: RightsInUse;
+beforeAll(async () => {
+  use = new RightsInUse();
+  berth = await startWholeBerth('rights', {
+    settings: { BERTH_ROUTING: 'ingress', BERTH_NETWORK_ISOLATION: 'true' },
+  });
+});
+afterAll(() => berth.stop());
+
+const body = (config: object, image: string, secrets: object[] = []) => ({
+  source_config: config,
+  source_revision_config: { image_uri: `registry.example/shop/web:${image}` },
+  secrets: [{ name: 'A', value: 'b' }, ...secrets],
+});
+
+const seenTo = (account: Account, ...rights: string[]) =>
+  use.until({ account, namespace: berth.namespace }, rights);
+
+const kubectl = (...args: string[]) => kubectlAsAdmin(['-n', berth.namespace, ...args]);
+
+/** Somebody edits each object: it is put back. */
+async function edited(
+  id: string,
+  kinds = 'deployments,statefulsets,services,serviceaccounts,hpa,pdb,networkpolicies,ingresses',
+): Promise<void> {
+  const ours = ['-l', `berth.dev/deployment-id=${id}`];
+  await kubectl('label', '--overwrite', kinds, ...ours, 'app.kubernetes.io/part-of=edited');
+  await waitFor(
+    'every object to be put back',
+    async () => (await berth.get(kinds, '-l', 'app.kubernetes.io/part-of=edited')).items.length === 0,
+    { timeoutMs: 60_000 },
+  );
+}
+
+/** A revision that fails is looked at on the server itself; what waits without a word has its Events read. */
+async function failing(id: string): Promise<void> {
+  await berth.call('PATCH', `/v2/deployments/${id}`, body({}, 'fail-crash-loop'));
+  await seenTo('berth-operator', 'get deployments.apps');
+  await berth.call('PATCH', `/v2/deployments/${id}`, body({}, 'fail-never-ready'));
+  await seenTo('berth-operator', 'list events');
+  await berth.call('PATCH', `/v2/deployments/${id}`, body({}, '1'));
+  await berth.ready(id);
+}
+
+/** Whether there is any is the node's matter, and there is none. */
+async function logs(id: string): Promise<void> {
+  await berth.call('GET', `/v2/deployments/${id}/logs`);
+  await seenTo('berth-listener', 'list pods', 'get pods/log');
+}
+
+const byHand = (name: string, volumePolicy: string) => ({
+  apiVersion: 'berth.dev/v1alpha1',
+  kind: 'ManagedDeployment',
+  metadata: { name },
+  spec: {
+    revision: { image: 'registry.example/shop/web:1' },
+    components: { api: { scale: { min: 2, max: 3 } } },
+    database: { volumePolicy },
+    routing: { url: `https://${name}-${berth.namespace}.example.com` },
+  },
+});
+
+const apply = (object: object) =>
+  kubectlAsAdmin(['-n', berth.namespace, 'apply', '--server-side', '-f', '-'], JSON.stringify(object));
+
+/** Whose the data is changes on a resource by hand alone. */
+async function handedOver(): Promise<void> {
+  await apply(byHand('by-hand', 'Retain'));
+  await kubectl('wait', '--for=condition=Ready', 'mdep/by-hand', '--timeout=90s');
+  await apply(byHand('by-hand', 'Delete'));
+  await seenTo('berth-operator', 'patch secrets', 'patch controllerrevisions.apps');
+}
+
+/** Kinds of which an object of somebody else can bar the way: their names are known before. */
+const BARRED = [
+  'Deployment',
+  'StatefulSet',
+  'Service',
+  'ServiceAccount',
+  'HorizontalPodAutoscaler',
+  'PodDisruptionBudget',
+  'NetworkPolicy',
+  'Ingress',
+  'PersistentVolumeClaim',
+  'ControllerRevision',
+] as const;
+const plurals = (kind: (typeof BARRED)[number]) => RESOURCES[kind].plural;
+
+type Found = KubeItem & { apiVersion: string; data?: object; revision?: number };
+
+/** Somebody else's, as the one of `by-hand`. */
+function obstacle({ apiVersion, kind, metadata, spec, data, revision }: Found): object {
+  const { clusterIP: _, clusterIPs: __, volumeName: ___, ...rest } = (spec ?? {}) as Record<string, unknown>;
+  const still = kind === 'Deployment' || kind === 'StatefulSet' ? { ...rest, replicas: 0 } : rest;
+  const renamed = JSON.stringify({ name: metadata.name, spec: still }).replaceAll('by-hand', 'barred');
+  const { name, spec: own } = JSON.parse(renamed) as { name: string; spec: object };
+  const object = { apiVersion, kind, metadata: { name, labels: { obstacle: 'yes' } } };
+  if (kind === 'ControllerRevision') return { ...object, data, revision };
+  return kind === 'ServiceAccount' ? object : { ...object, spec: own };
+}
+
+/** Whose an object is that bars the way of a new one, is looked at; each that was is taken away. */
+async function barred(): Promise<void> {
+  const kinds = BARRED.map(plurals).join(',');
+  const { items } = await berth.get<{ items: Found[] }>(kinds, '-l', 'app.kubernetes.io/instance=by-hand');
+  const obstacles = items.map(obstacle);
+  await kubectlAsAdmin(
+    ['-n', berth.namespace, 'create', '-f', '-'],
+    JSON.stringify({ apiVersion: 'v1', kind: 'List', items: obstacles }),
+  );
+  await apply(byHand('barred', 'Delete'));
+  const left = new Set(BARRED);
+  await waitFor(
+    'each kind to be looked at',
+    async () => {
+      const { used } = use.seen({ account: 'berth-operator', namespace: berth.namespace });
+      for (const kind of left) {
+        const { group, plural: resource } = RESOURCES[kind];
+        // Looked at before, for another reason: see `failing`.
+        if (!used.has(describeRight({ group, resource, verb: 'get' }))) continue;
+        left.delete(kind);
+        await kubectl('delete', resource, '-l', 'obstacle=yes', '--ignore-not-found');
+      }
+      return left.size === 0;
+    },
+    { timeoutMs: 120_000, intervalMs: 500 },
+  );
+  await kubectl('wait', '--for=condition=Ready', 'mdep/barred', '--timeout=90s');
+  await kubectl('delete', 'mdep', 'barred', 'by-hand');
+}
+
+async function everything(): Promise<void> {
+  const host = `https://${berth.namespace}.example.com`;
+  const large = { min_scale: 2, max_scale: 3, queue_min_scale: 1, queue_max_scale: 1, db_storage_gi: 1 };
+  const { id } = await berth.create({
+    name: 'everything',
+    source: 'external_image',
+    ...body({ custom_url: host, resource_spec: large }, '1'),
+  });
+  await berth.ready(id);
+  await edited(id);
+  // The same news of the same object once more.
+  await edited(id, 'services');
+  await seenTo('berth-operator', 'create events', 'patch events');
+  await failing(id);
+  await logs(id);
+  await berth.call('PATCH', `/v2/deployments/${id}`, {
+    source_config: { resource_spec: { ...large, db_storage_gi: 2 } },
+  });
+  await berth.ready(id);
+  // All that can go, goes.
+  const external = [
+    { name: 'DATABASE_URI_CUSTOM', value: 'postgres://u:p@db.example.com/x' },
+    { name: 'CACHE_URI_CUSTOM', value: 'redis://cache.example.com' },
+  ];
+  const small = {
+    min_scale: 1,
+    max_scale: 1,
+    queue_min_scale: null,
+    queue_max_scale: 0,
+    service_account_name: 'default',
+  };
+  const { status } = await berth.call('PATCH', `/v2/deployments/${id}`, {
+    ...body({ custom_url: null, resource_spec: small }, '2', external),
+  });
+  expect(status).toBe(200);
+  await berth.ready(id);
+  await berth.call('DELETE', `/v2/deployments/${id}`);
+  await waitFor(
+    'the record to be gone',
+    async () => ((await berth.call('GET', `/v2/deployments/${id}`)).status === 404 ? true : undefined),
+    { timeoutMs: 60_000 },
+  );
+}
+
+test('a deployment has everything, goes wrong and goes', everything, 240_000);
+test('the data of a resource by hand is handed over', handedOver, 180_000);
+test("somebody else's objects bar its way", barred, 240_000);
+
+test('every right is used, but for one that says where it is; nothing else is asked for', async () => {
+  // Watches are told of when they end.
+  await berth.process().stop();
+  const { namespace } = berth;
+  const kinds = Object.keys(CHILD_KINDS) as ChildKindName[];
+  const own = berth.settings['BERTH_NAMESPACE'] ?? '';
+  const grants: Grant[] = [
+    { account: 'berth-operator', namespace, rights: neededRights(kinds) },
+    { account: 'berth-listener', namespace, rights: workRights() },
+    { account: 'berth-operator', namespace: own, rights: leaseRights() },
+    { account: 'berth-listener', namespace: own, rights: readsLease() },
+  ];
+  // By the uid of that one the hub knows which cluster it is; the account may read any, outside of cloud for this alone.
+  await use.until({ account: 'berth-listener', namespace: 'kube-system' }, ['get namespaces']);
+  for (const { rights, ...place } of grants)
+    await use.until(
+      place,
+      watchesOf(rights).filter((right) => !isOfGateway(right)),
+    );
+  const unused = grants.flatMap((grant) => {
+    const compared = use.compare(grant);
+    expect(compared, `${grant.account} in ${grant.namespace}`).toMatchObject({ beyond: [], refused: [] });
+    return compared.unused;
+  });
+  expect(unused.filter((right) => !isOfGateway(right))).toEqual([UNSEEN.right]);
+});
+
+test(`${UNSEEN.right}: what needs it is where it is said to be`, () => {
+  expect(readFileSync(new URL(UNSEEN.file, import.meta.url), 'utf8')).toMatch(UNSEEN.says);
+});

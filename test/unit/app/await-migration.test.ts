@@ -1,0 +1,60 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { untilMigrated } from '../../../src/app/await-migration.ts';
+import { ForeignMigration, NotMigrated } from '../../../src/hub/store/core/errors.ts';
+
+const empty = () => new NotMigrated('failed to use the database: it is empty');
+const older = () => new NotMigrated('failed to use the database: it lacks the migration 0001');
+
+const info = vi.fn();
+const logger = { debug: vi.fn(), info, warn: vi.fn(), error: vi.fn() };
+beforeEach(() => {
+  info.mockClear();
+});
+
+/** A check that fails as told, once each, and then finds everything. */
+const failing = (...errors: Error[]) =>
+  vi.fn(async () => {
+    const error = errors.shift();
+    if (error !== undefined) throw error;
+  });
+const waiting = (seconds: number, stopping = new AbortController().signal) => ({ seconds, logger, stopping });
+
+describe('the wait for the migration', () => {
+  test('ends when the database has it; what is waited for is told once', async () => {
+    const check = failing(empty(), empty(), older());
+    await untilMigrated(check, waiting(60));
+    expect(check).toHaveBeenCalledTimes(4);
+    expect(info.mock.calls.map(([{ reason }]) => reason)).toEqual([empty().message, older().message]);
+  });
+
+  test('is none where none is asked for: what is missing is told at once', async () => {
+    const check = failing(empty());
+    await expect(untilMigrated(check, waiting(0))).rejects.toThrow('it is empty');
+    expect(check).toHaveBeenCalledTimes(1);
+  });
+
+  test('is none for a database of another version: no migration helps there', async () => {
+    const check = failing(new ForeignMigration('failed to use the database: another one'));
+    await expect(untilMigrated(check, waiting(60))).rejects.toThrow('another one');
+    expect(check).toHaveBeenCalledTimes(1);
+  });
+
+  test('ends with what is missing when its time is over', async () => {
+    const check = vi.fn(async () => Promise.reject(empty()));
+    await expect(untilMigrated(check, waiting(0.1))).rejects.toThrow('it is empty');
+    expect(check).toHaveBeenCalledTimes(2);
+  });
+
+  test('ends at once when the process is asked to stop', async () => {
+    const stop = new AbortController();
+    const check = vi.fn(async () => Promise.reject(empty()));
+    const ended = untilMigrated(check, waiting(3_600, stop.signal));
+    stop.abort();
+    await expect(ended).rejects.toThrow('it is empty');
+  });
+
+  test('is none for what waiting does not mend', async () => {
+    const check = failing(new Error('a mistake of ours'));
+    await expect(untilMigrated(check, waiting(60))).rejects.toThrow('a mistake of ours');
+  });
+});

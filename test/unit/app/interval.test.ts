@@ -1,0 +1,46 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { repeat } from '../../../src/app/interval.ts';
+
+const warn = vi.fn();
+const logger = { debug: vi.fn(), info: vi.fn(), warn, error: vi.fn() };
+beforeEach(() => {
+  vi.useFakeTimers();
+  warn.mockClear();
+});
+afterEach(() => void vi.useRealTimers());
+
+test('runs after its first wait, then at its pace, also after a failure, which is told', async () => {
+  const work = vi.fn(async () => undefined).mockRejectedValueOnce(new Error('no'));
+  const end = repeat({ what: 'keep house', everyMs: 1_000, firstMs: 70, logger }, work);
+  await vi.advanceTimersByTimeAsync(69);
+  expect(work).toHaveBeenCalledTimes(0);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(work).toHaveBeenCalledTimes(1);
+  expect(warn.mock.calls).toEqual([[{ err: 'Error: no' }, 'failed to keep house; tried again']]);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(work).toHaveBeenCalledTimes(3);
+  end();
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(work).toHaveBeenCalledTimes(3);
+});
+
+test('waits as long before the first time where nothing else is said; ended before, it never runs', async () => {
+  const work = vi.fn(async () => undefined);
+  const end = repeat({ what: 'look', everyMs: 1_000, logger }, work);
+  await vi.advanceTimersByTimeAsync(999);
+  end();
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(work).toHaveBeenCalledTimes(0);
+});
+
+test('never runs twice at a time', async () => {
+  const ends = Promise.withResolvers<void>();
+  const work = vi.fn(() => ends.promise);
+  const end = repeat({ what: 'look', everyMs: 10, logger }, work);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(work).toHaveBeenCalledTimes(1);
+  ends.resolve();
+  await vi.advanceTimersByTimeAsync(10);
+  expect(work).toHaveBeenCalledTimes(2);
+  end();
+});

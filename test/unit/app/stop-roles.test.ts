@@ -1,0 +1,55 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { stopRoles } from '../../../src/app/stop-roles.ts';
+import { recordingLogger } from '../cluster/kube/support.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** Three roles in the order of their start that take so long to stop; when each began and ended, in seconds. */
+async function stopping(api: number, operator: number, listener: number) {
+  const start = Date.now();
+  const seconds = () => (Date.now() - start) / 1000;
+  const told: string[] = [];
+  const role = (name: string, takes: number) => ({
+    stop: async () => {
+      told.push(`${name} begins at ${seconds()}`);
+      await new Promise((resolve) => setTimeout(resolve, takes * 1000));
+      told.push(`${name} ends at ${seconds()}`);
+    },
+  });
+  const roles = [role('api', api), role('operator', operator), role('listener', listener)];
+  const logger = recordingLogger();
+  const stopped = stopRoles(roles, logger).then((inTime) => ({ inTime, at: seconds() }));
+  await vi.advanceTimersByTimeAsync(60_000);
+  return { told, ...(await stopped), errors: logger.lines.filter(({ level }) => level === 'error').length };
+}
+
+test('operator and listener stop at once, and the API has its whole time after them', async () => {
+  expect(await stopping(8, 7, 8)).toEqual({
+    told: [
+      'operator begins at 0',
+      'listener begins at 0',
+      'operator ends at 7',
+      'listener ends at 8',
+      'api begins at 8',
+      'api ends at 16',
+    ],
+    inTime: true,
+    at: 16,
+    errors: 0,
+  });
+});
+
+test('what does not end costs the API nothing, and is told', async () => {
+  const { told, ...rest } = await stopping(1, 50, 1);
+  expect(told).toContain('api ends at 10');
+  expect(rest).toEqual({ inTime: false, at: 10, errors: 1 });
+  expect(await stopping(50, 1, 1)).toMatchObject({ inTime: false, at: 10, errors: 1 });
+});
+
+test('what fails to stop holds nothing up', async () => {
+  const failing = { stop: () => Promise.reject(new Error('no')) };
+  const stop = vi.fn(async () => {});
+  expect(await stopRoles([{ stop }, failing], recordingLogger())).toBe(true);
+  expect(stop).toHaveBeenCalledOnce();
+});

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { ApiProblem } from '../../../../src/cli/client/call-problem.ts';
+import type { Client } from '../../../../src/cli/client/client.ts';
+import { ClientUsageError, type Context } from '../../../../src/cli/client/context.ts';
+import { followed, harmless } from '../../../../src/cli/client/log-output.ts';
+import { logsCommand, sinceTime } from '../../../../src/cli/client/logs-command.ts';
+
+const NOW = new Date('2026-11-21T10:00:00Z');
+
+test.each([
+  ['30s', '2026-11-21T09:59:30.000Z'],
+  ['10m', '2026-11-21T09:50:00.000Z'],
+  ['2d', '2026-11-19T10:00:00.000Z'],
+  ['2026-11-21T08:00:00+01:00', '2026-11-21T07:00:00.000Z'],
+])('--since %s is %s', (word, time) => expect(sinceTime(word, NOW)).toBe(time));
+
+test.each(['', 'yesterday', '10', '5 m', '-3h'])('--since %j is refused', (word) => {
+  expect(() => sinceTime(word, new Date(Number.NaN))).toThrow(ClientUsageError);
+});
+
+test('colours stay, nothing else moves the cursor or hides what stands there', () => {
+  expect(harmless('\u001b[1;31mred\u001b[0m\ttab')).toBe('\u001b[1;31mred\u001b[0m\ttab');
+  expect(harmless('a\u001b[2Jb\rc\u0007d\u202ee\u009bf')).toBe('a [2Jb c d e f');
+});
+
+function context(lines: Client['lines'] = async function* () {}): Context {
+  const client = { lines, call: () => Promise.reject(new Error('not expected')) } as unknown as Client;
+  const stopped = new AbortController().signal;
+  return { client, format: 'table', follow: true, print: () => undefined, note: () => undefined, stopped };
+}
+
+async function all(lines: AsyncIterable<unknown>): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for await (const line of lines) found.push(line);
+  return found;
+}
+
+describe('following', () => {
+  test('goes on where an answer broke off, or asks to be asked again; ends with its end', async () => {
+    const answers = [
+      [{ text: 'a' }, { text: 'b' }],
+      [{ text: 'c' }, { end: 'The time is up: ask again.' }],
+      [{ text: 'd' }, { end: 'complete' }],
+    ];
+    const asked: number[] = [];
+    const lines = followed(context(), async function* (read) {
+      asked.push(read);
+      yield* answers.shift() ?? [];
+    });
+    expect(await all(lines)).toEqual(['a', 'b', 'c', 'd'].map((text) => ({ text })));
+    expect(asked).toEqual([0, 2, 3]);
+  });
+
+  test('tells why nothing comes after the last line', async () => {
+    const notes: string[] = [];
+    const lines = followed({ ...context(), note: (text) => void notes.push(text) }, async function* () {
+      yield { end: 'The cluster does not answer.' };
+    });
+    expect(await all(lines)).toEqual([]);
+    expect(notes).toEqual(['The cluster does not answer.']);
+  });
+
+  test('a refusal ends it at once, what may pass after a few tries', async () => {
+    let tries = 0;
+    const failing = (status: number | null) =>
+      followed(context(), async function* () {
+        tries += 1;
+        yield* [];
+        throw new ApiProblem(status, 'no');
+      });
+    await expect(all(failing(404))).rejects.toThrow('no');
+    expect(tries).toBe(1);
+    await expect(all(failing(503))).rejects.toThrow('no');
+    expect(tries).toBe(6);
+  }, 20_000);
+});
+
+test('one deployment is named, and a number of lines', async () => {
+  const none = { component: undefined, revision: undefined, since: undefined, limit: undefined };
+  const options = { ...none, previous: false };
+  await expect(logsCommand(context(), options, [])).rejects.toThrow(ClientUsageError);
+  await expect(logsCommand(context(), options, ['a', 'b'])).rejects.toThrow(ClientUsageError);
+  await expect(logsCommand(context(), { ...options, limit: 'x' }, ['a'])).rejects.toThrow('--limit');
+  const following = { ...context(), follow: true };
+  await expect(logsCommand(following, { ...options, previous: true }, ['a'])).rejects.toThrow('--previous');
+});

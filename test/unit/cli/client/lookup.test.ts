@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { ApiProblem } from '../../../../src/cli/client/call-problem.ts';
+import type { Client } from '../../../../src/cli/client/client.ts';
+import { findDeployment } from '../../../../src/cli/client/lookup.ts';
+
+const LIKE_AN_ID = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
+
+/** A client of an API that has these deployments. */
+function clientOf(deployments: readonly { id: string; name: string }[]): Client {
+  const call = async (
+    operation: string,
+    { path, query }: { path?: { deployment_id: string }; query: { name?: string } },
+  ) => {
+    if (operation === 'listDeployments')
+      return { resources: deployments.filter(({ name }) => name === query.name), offset: 0 };
+    const found = deployments.find(({ id }) => id === path?.deployment_id);
+    if (found === undefined) throw new ApiProblem(404, '404: There is no such deployment.');
+    return found;
+  };
+  return { call } as unknown as Client;
+}
+
+test('a name that looks like an id is found', async () => {
+  const client = clientOf([{ id: 'a', name: LIKE_AN_ID }]);
+  expect(await findDeployment(client, LIKE_AN_ID, true)).toMatchObject({ id: 'a' });
+});
+
+test('an id is found, and what is neither is told', async () => {
+  const client = clientOf([{ id: LIKE_AN_ID, name: 'shop' }]);
+  expect(await findDeployment(client, LIKE_AN_ID, true)).toMatchObject({ name: 'shop' });
+  await expect(findDeployment(client, 'other', true)).rejects.toThrow('404: there is no deployment "other"');
+});
+
+test('what is the id of one and the name of another is refused', async () => {
+  const client = clientOf([
+    { id: LIKE_AN_ID, name: 'shop' },
+    { id: 'b', name: LIKE_AN_ID },
+  ]);
+  await expect(findDeployment(client, LIKE_AN_ID, true)).rejects.toThrow('and the name of another, b');
+});

@@ -1,0 +1,161 @@
+import { expect, test } from 'vitest';
+import type { Deployment } from '../../../../src/cli/client/api-types.ts';
+import { ApiProblem } from '../../../../src/cli/client/call-problem.ts';
+import type { Client } from '../../../../src/cli/client/client.ts';
+import type { Context } from '../../../../src/cli/client/context.ts';
+import { watch } from '../../../../src/cli/client/watch.ts';
+
+const REVISION = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a77';
+
+/** A deployment that has come up, with what a test wants otherwise. */
+function deployment(more: Partial<Deployment> = {}, progressing = 'RolloutComplete', ready = 'True') {
+  const condition = (type: string, status: string, reason: string) => ({
+    type,
+    status,
+    reason,
+    message: `what ${reason} means`,
+    lastTransitionTime: '2026-01-15T09:30:00.000Z',
+  });
+  return {
+    id: 'a',
+    name: 'shop',
+    status: 'READY',
+    remote_reconciled: true,
+    latest_revision_id: REVISION,
+    active_revision_id: REVISION,
+    effective_resource_spec: { max_scale: 1 },
+    conditions: [condition('Progressing', 'False', progressing), condition('Ready', ready, 'Reason')],
+    ...more,
+  } as unknown as Deployment;
+}
+
+/** What the API answers to each look at the deployment; the last one stays. An error is thrown. */
+function contextOf(looks: readonly (Deployment | Error)[], revisionStatus = 'DEPLOYED') {
+  const notes: string[] = [];
+  const left = [...looks];
+  const call = async (name: string) => {
+    if (name === 'getRevision') return { number: 1, status: revisionStatus };
+    if (name === 'explainRevision') return { summary: 'It serves.', remedy: { text: 'Ask for less.' } };
+    const look = left.length > 1 ? left.shift() : left[0];
+    if (look instanceof Error) throw look;
+    return look;
+  };
+  const context: Context = {
+    client: { call } as unknown as Client,
+    format: 'table',
+    print: () => undefined,
+    note: (text) => void notes.push(text),
+    stopped: new AbortController().signal,
+  };
+  return { context, notes };
+}
+
+test.each(['RolledBack', 'RolloutFailed'])(
+  'a change of source_config that ended as %s has failed',
+  async (reason) => {
+    const { context } = contextOf([deployment({}, reason, 'False')]);
+    expect(await watch(context, 'a', 60)).toEqual({
+      end: 'failed',
+      message: `revision 1: DEPLOYED. It serves.\n${reason}: what ${reason} means\nAsk for less.`,
+    });
+  },
+);
+
+test('one whose first build has failed is not UNUSED as wanted', async () => {
+  const unused = { status: 'UNUSED', active_revision_id: null } as const;
+  const built = contextOf([deployment(unused, 'None', 'False')], 'BUILD_FAILED');
+  expect(await watch(built.context, 'a', 60)).toMatchObject({
+    end: 'failed',
+    message: expect.stringMatching(/^revision 1: BUILD_FAILED\./),
+  });
+  const off = { ...unused, effective_resource_spec: { max_scale: 0 } } as Partial<Deployment>;
+  for (const meant of [off, { ...unused, latest_revision_id: null }]) {
+    const { context } = contextOf([deployment(meant, 'None', 'False')]);
+    expect(await watch(context, 'a', 60)).toMatchObject({ end: 'reached' });
+  }
+});
+
+test('how an earlier generation ended is not how this one does', async () => {
+  const { context } = contextOf([
+    deployment({ remote_reconciled: false }, 'RolledBack', 'False'),
+    deployment(),
+  ]);
+  expect(await watch(context, 'a', 60)).toMatchObject({ end: 'reached' });
+});
+
+test('an active revision is not enough while a change of source_config is rolled out', async () => {
+  const { context, notes } = contextOf([deployment({}, 'RolloutInProgress', 'False'), deployment()]);
+  expect(await watch(context, 'a', 60)).toMatchObject({ end: 'reached' });
+  expect(notes).toHaveLength(1);
+});
+
+test.each([null, 429, 502, 503, 504])(
+  'an outage (%s) does not end a wait, and is noted once',
+  async (status) => {
+    const outage = new ApiProblem(status, 'nobody there');
+    const { context, notes } = contextOf([outage, outage, deployment()]);
+    expect(await watch(context, 'a', 60)).toMatchObject({ end: 'reached' });
+    expect(notes).toEqual(['nobody there; still waiting']);
+  },
+);
+
+test('where nothing can be heard until the end, the outcome is unknown', async () => {
+  const { context } = contextOf([new ApiProblem(503, '503: busy')]);
+  expect(await watch(context, 'a', 0.5)).toEqual({
+    end: 'unknown',
+    message: 'timed out: not settled after 0.5 seconds: 503: busy',
+  });
+});
+
+test('a refusal ends it', async () => {
+  const { context } = contextOf([new ApiProblem(401, '401: no key')]);
+  await expect(watch(context, 'a', 60)).rejects.toThrow('401: no key');
+});
+
+const OTHER = '0196f0a0-5c1e-7b3a-9d51-0c4f6f1c2a78';
+
+test('a wait for one revision does not end while another one is active', async () => {
+  const { context } = contextOf([deployment({ latest_revision_id: OTHER })], 'QUEUED');
+  expect(await watch(context, 'a', 0.2, OTHER)).toMatchObject({
+    end: 'failed',
+    message: expect.stringContaining('timed out'),
+  });
+});
+
+test('a wait for one revision ends once it is active, though a newer one is on its way', async () => {
+  const { context } = contextOf([deployment({ latest_revision_id: OTHER })]);
+  expect(await watch(context, 'a', 60, REVISION)).toEqual({
+    end: 'reached',
+    message: 'shop is READY with this revision active; a newer revision is in progress',
+  });
+});
+
+test.each(['DEPLOY_FAILED', 'SKIPPED', 'INTERRUPTED', 'BUILD_FAILED'])(
+  'a wait for one revision that ends as %s has failed, though another one is READY',
+  async (status) => {
+    const { context } = contextOf([deployment()], status);
+    expect(await watch(context, 'a', 60, OTHER)).toMatchObject({ end: 'failed' });
+  },
+);
+
+test('the source of a failure is named: component, pod, container, exit code and message', async () => {
+  const { context } = contextOf([deployment({ active_revision_id: null })], 'DEPLOY_FAILED');
+  const { client } = context;
+  const causes = [
+    { reason: 'RolloutFailed', message: 'It failed.', object: null },
+    {
+      reason: 'CrashLoop',
+      message: 'the process ended: no such file',
+      object: { component: 'api', kind: 'Pod', object: 'shop-api-1', container: 'app', exit_code: 127 },
+    },
+    { reason: 'Other', message: 'What followed.', object: {} },
+  ];
+  const call = async (name: string, options: unknown) =>
+    name === 'explainRevision'
+      ? { summary: 'It failed.', remedy: null, causes }
+      : await client.call(name as never, options as never);
+  const { message } = await watch({ ...context, client: { ...client, call } as never }, 'a', 60);
+  expect(message).toBe(
+    'revision 1: DEPLOY_FAILED. It failed.\nCrashLoop: component api, Pod shop-api-1, container app, exit code 127: the process ended: no such file',
+  );
+});

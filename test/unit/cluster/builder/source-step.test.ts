@@ -1,0 +1,395 @@
+/** The first step of a build against a real git server: what is fetched, what is refused, and that the token goes nowhere else. */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sourceStep } from '../../../../src/cluster/builder/source-step.ts';
+import { StepFailure } from '../../../../src/cluster/builder/step-failure.ts';
+import { type GitOverHttps, startGitOverHttps } from '../../../cluster/images/git-over-https.ts';
+import { authority } from '../kube/self-signed.ts';
+
+const TOKEN = 'canary-of-the-git-host';
+const CONFIG = 'language: node\nversion: "24"\nentrypoint: server.js\n';
+
+let host: GitOverHttps;
+let folder: string;
+let first: string;
+let second: string;
+beforeAll(async () => {
+  host = await startGitOverHttps({ token: TOKEN });
+  first = await host.commitFiles('team/app', { 'berth.yaml': CONFIG, 'server.js': '// one\n' });
+  await host.git('team/app', 'tag', 'v1', first);
+  await host.git(
+    'team/app',
+    '-c',
+    'user.name=t',
+    '-c',
+    'user.email=t@t',
+    'tag',
+    '-a',
+    '-m',
+    'x',
+    'v1-signed',
+    first,
+  );
+  second = await host.commitFiles('team/app', { 'server.js': '// two\n' });
+  await host.commitFiles(
+    'team/app',
+    { 'berth.yaml': CONFIG, 'server.js': '// of the branch\n' },
+    { branch: 'feature/x' },
+  );
+});
+afterAll(() => host?.stop());
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'berth-source-'));
+  mkdirSync(join(folder, 'credentials'));
+  writeFileSync(join(folder, 'credentials/git-username'), 'oauth2');
+  writeFileSync(join(folder, 'credentials/git-token'), TOKEN);
+  writeFileSync(join(folder, 'ca.pem'), host.ca);
+});
+afterEach(() => {
+  host.token = TOKEN;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Options {
+  repository?: string;
+  repoUrl?: string;
+  ref?: string;
+  commit?: string;
+  configPath?: string;
+  installCommand?: string;
+  allowPrivate?: boolean;
+  bytes?: number;
+  timeoutMs?: number;
+}
+
+/** Runs the step; gives the lines that it told. */
+async function source(options: Options = {}): Promise<string[]> {
+  const { repository = 'team/app', configPath = 'berth.yaml', allowPrivate = true } = options;
+  const lines: string[] = [];
+  await sourceStep(
+    {
+      repoUrl: options.repoUrl ?? `${host.url}/${repository}.git`,
+      ref: options.ref,
+      commit: options.commit,
+      configPath,
+      installCommand: options.installCommand,
+      workspace: join(folder, 'workspace'),
+      credentials: join(folder, 'credentials'),
+      limits: { bytes: options.bytes ?? 1e8, timeoutMs: options.timeoutMs ?? 60_000 },
+    },
+    {
+      allowPrivate,
+      caFile: join(folder, 'ca.pem'),
+      baseImages: { node: 'base/node:{version}', python: 'base/python:{version}' },
+      path: process.env['PATH'] ?? '',
+    },
+    (line) => lines.push(line),
+  );
+  return lines;
+}
+
+async function failure(options: Options): Promise<StepFailure> {
+  const error = await source(options).then(
+    () => new Error('it did not fail'),
+    (cause: unknown) => cause,
+  );
+  expect(error).toBeInstanceOf(StepFailure);
+  return error as StepFailure;
+}
+
+const left = (path: string) => readFileSync(join(folder, 'workspace', path), 'utf8');
+
+describe('what is fetched', () => {
+  it('the newest commit of the default branch, without history and without git’s own files', async () => {
+    const lines = await source();
+    expect(left('commit')).toBe(`${second}\n`);
+    expect(left('context/server.js')).toBe('// two\n');
+    expect(readdirSync(join(folder, 'workspace')).toSorted()).toEqual(['commit', 'context', 'dockerfile']);
+    expect(existsSync(join(folder, 'workspace/context/.git'))).toBe(false);
+    expect(lines.join('\n')).not.toContain(TOKEN);
+  });
+
+  it.each([
+    ['a branch', { ref: 'feature/x' }, '// of the branch\n'],
+    ['a tag', { ref: 'refs/tags/v1' }, '// one\n'],
+    ['a tag by its short name', { ref: 'v1' }, '// one\n'],
+    ['an annotated tag', { ref: 'refs/tags/v1-signed' }, '// one\n'],
+  ])('%s', async (_what, options, content) => {
+    await source(options);
+    expect(left('context/server.js')).toBe(content);
+  });
+
+  it('a commit, as ref or on a branch that has gone on', async () => {
+    await source({ ref: first });
+    expect(left('context/server.js')).toBe('// one\n');
+    await source({ ref: 'main', commit: first });
+    expect(left('commit')).toBe(`${first}\n`);
+    expect(left('context/server.js')).toBe('// one\n');
+  });
+
+  it('a commit deep in the history of its branch, beyond what is fetched first', async () => {
+    await host.git('team/app', 'branch', 'deep', first);
+    const identity = ['-c', 'user.name=t', '-c', 'user.email=t@t'];
+    const tree = `${first}^{tree}`;
+    let tip = first;
+    for (let n = 0; n < 120; n += 1)
+      tip = (await host.git('team/app', ...identity, 'commit-tree', '-p', tip, '-m', String(n), tree)).trim();
+    await host.git('team/app', 'update-ref', 'refs/heads/deep', tip);
+    await source({ ref: 'deep', commit: first });
+    expect(left('commit')).toBe(`${first}\n`);
+  });
+
+  it('a public repository without credentials', async () => {
+    host.token = undefined;
+    rmSync(join(folder, 'credentials'), { recursive: true });
+    await source();
+    expect(left('commit')).toBe(`${second}\n`);
+  });
+
+  it('the folder of the configuration is the context, and its own Dockerfile wins', async () => {
+    await host.commitFiles('team/mono', {
+      'other.txt': 'of the root',
+      'services/a/berth.yaml': 'anything at all',
+      'services/a/Dockerfile': 'FROM scratch\nCOPY . /\n',
+      'services/a/.dockerignore': 'tests\n',
+    });
+    const lines = await source({
+      repository: 'team/mono',
+      configPath: 'services/a/berth.yaml',
+      installCommand: 'make',
+    });
+    expect(left('dockerfile/Dockerfile')).toBe('FROM scratch\nCOPY . /\n');
+    expect(readdirSync(join(folder, 'workspace/dockerfile'))).toEqual(['Dockerfile']);
+    expect(readdirSync(join(folder, 'workspace/context')).toSorted()).toEqual([
+      '.dockerignore',
+      'Dockerfile',
+      'berth.yaml',
+    ]);
+    expect(lines.join('\n')).toContain('install_command and build_command have no effect beside it');
+  });
+});
+
+describe('what is refused', () => {
+  it.each([
+    ['a branch that is not there', { ref: 'nope' }, 'RefNotFound', 'no branch, tag or commit nope'],
+    ['a short commit', { ref: 'abc1234' }, 'RefNotFound', 'give the whole id'],
+    ['a commit that is not there', { commit: 'a'.repeat(40) }, 'RefNotFound', 'a'.repeat(40)],
+    ['a repository that is not there', { repository: 'team/nope' }, 'GitHostRefused', 'status 404'],
+    [
+      'a configuration that is not there',
+      { configPath: 'x.yaml' },
+      'BuildConfigInvalid',
+      'there is berth.yaml',
+    ],
+    [
+      'a configuration below a file',
+      { configPath: 'berth.yaml/x.yaml' },
+      'BuildConfigInvalid',
+      'berth.yaml/x.yaml (workflow_config_path) is not in the repository',
+    ],
+    ['http', { repoUrl: 'http://127.0.0.1/x' }, 'GitHostRefused', 'must be an https URL'],
+    ['a file', { repoUrl: 'file:///etc' }, 'GitHostRefused', 'must be an https URL'],
+    ['a remote helper', { repoUrl: 'ext::sh -c id' }, 'GitHostRefused', 'must be an https URL'],
+    ['a private address', { allowPrivate: false }, 'GitHostRefused', 'private address'],
+    ['more than may be fetched', { bytes: 10 }, 'BuildTooLarge', 'a build'],
+  ])('%s', async (_what, options, reason, message) => {
+    const error = await failure(options);
+    expect(error.message).toContain(message);
+    expect(error.reason).toBe(reason);
+    expect(error.message).not.toContain(TOKEN);
+  });
+
+  /** A commit of a few hundred bytes whose paths nobody can count: ten levels of ten times the same folder. */
+  async function bomb(repository: string, mode: string, leaf: string): Promise<string> {
+    let entry = Buffer.concat([Buffer.from(`${mode} x\0`), Buffer.from(leaf, 'hex')]);
+    let tree = '';
+    for (let level = 0; level < 10; level += 1) {
+      const file = join(folder, `tree-${level}`);
+      writeFileSync(file, entry);
+      tree = (await host.git(repository, 'hash-object', '-w', '-t', 'tree', file)).trim();
+      const named = (name: number) =>
+        Buffer.concat([Buffer.from(`40000 ${name}\0`), Buffer.from(tree, 'hex')]);
+      entry = Buffer.concat(Array.from({ length: 10 }, (_, name) => named(name)));
+    }
+    const who = ['-c', 'user.name=t', '-c', 'user.email=t@t'];
+    return (await host.git(repository, ...who, 'commit-tree', '-m', 'bomb', tree)).trim();
+  }
+
+  it.each(['files', 'folders'])(
+    'a small repository that names %s without end, long before they are counted',
+    async (what) => {
+      const repository = `team/bomb-${what}`;
+      const commit = await host.commitFiles(repository, { 'berth.yaml': CONFIG });
+      const blob = (await host.git(repository, 'rev-parse', `${commit}:berth.yaml`)).trim();
+      const empty = join(folder, 'empty');
+      writeFileSync(empty, '');
+      const none = (await host.git(repository, 'hash-object', '-w', '-t', 'tree', empty)).trim();
+      const made =
+        what === 'files' ? await bomb(repository, '100644', blob) : await bomb(repository, '40000', none);
+      await host.git(repository, 'update-ref', 'refs/heads/main', made);
+      const error = await failure({ repository });
+      expect(error.reason).toBe('BuildTooLarge');
+      expect(error.message).toContain('a build takes at most 200000 files');
+    },
+  );
+
+  it('an entrypoint that is not in the repository, where nothing that runs could make it', async () => {
+    await host.commitFiles('team/typo', { 'berth.yaml': CONFIG, 'Server.js': '', 'package.json': '{}' });
+    const error = await failure({ repository: 'team/typo' });
+    expect(error.reason).toBe('BuildConfigInvalid');
+    expect(error.message).toBe(
+      'berth.yaml is not right: entrypoint: there is no file server.js in the repository; there is Server.js',
+    );
+    // One that the build is to make is looked for when it is over.
+    await host.commitFiles('team/typo', { 'berth.yaml': `${CONFIG}build: npm run build\n` });
+    await source({ repository: 'team/typo' });
+    expect(left('dockerfile/Dockerfile')).toContain('neither the repository nor the build has the file');
+  });
+
+  it('a commit that the host has, but not on the branch, such as that of a fork', async () => {
+    const commit = (await host.git('team/app', 'rev-parse', 'feature/x')).trim();
+    const error = await failure({ commit });
+    expect(error.reason).toBe('RefNotFound');
+    expect(error.message).toContain(`commit ${commit} is not in the history of the default branch`);
+    expect(existsSync(join(folder, 'workspace/context'))).toBe(false);
+  });
+
+  it('a commit that was forced away from its branch', async () => {
+    const before = await host.commitFiles('team/forced', { 'berth.yaml': CONFIG });
+    const away = await host.commitFiles('team/forced', { 'server.js': '// away\n' });
+    await host.git('team/forced', 'update-ref', 'refs/heads/main', before);
+    const error = await failure({ repository: 'team/forced', ref: 'main', commit: away });
+    expect(error.message).toContain('it was forced away, or pushed elsewhere');
+  });
+
+  it('a token that is not the right one', async () => {
+    host.token = 'another';
+    const error = await failure({});
+    expect(error.reason).toBe('GitHostRefused');
+    expect(error.message).toContain('status 401');
+  });
+
+  it('a name that leads to a private address', async () => {
+    const error = await failure({
+      repoUrl: `https://localhost:${host.port}/team/app.git`,
+      allowPrivate: false,
+    });
+    expect(error.message).toBe('localhost is at a private address, which this installation does not call');
+  });
+
+  it('a configuration or Dockerfile that is a link out of the repository', async () => {
+    const link = (content: string) => ({ content, mode: '120000' as const });
+    await host.commitFiles('team/links', {
+      'etc.yaml': link('/etc/passwd'),
+      'up.yaml': link('../../../../etc/passwd'),
+      'inside.yaml': link('deep/berth.yaml'),
+      'deep/berth.yaml': CONFIG,
+      'server.js': '',
+      'docker/berth.yaml': CONFIG,
+      'docker/Dockerfile': link('/etc/passwd'),
+      folder: link('/etc'),
+    });
+    for (const configPath of ['etc.yaml', 'up.yaml', 'docker/berth.yaml', 'folder/passwd']) {
+      const error = await failure({ repository: 'team/links', configPath });
+      expect(error.reason).toBe('BuildConfigInvalid');
+      expect(error.message).toContain('leads out of the repository');
+    }
+    await source({ repository: 'team/links', configPath: 'inside.yaml' });
+    expect(left('dockerfile/Dockerfile')).toContain('base/node:24');
+  });
+
+  it('hooks, filters and drivers of the repository do not run', async () => {
+    const ran = join(folder, 'ran');
+    await host.commitFiles('team/evil', {
+      'berth.yaml': CONFIG,
+      'server.js': '',
+      '.gitattributes': '* filter=evil\n',
+      '.gitconfig': `[filter "evil"]\nsmudge = touch ${ran}\n`,
+      'hooks/post-checkout': { content: `#!/bin/sh\ntouch ${ran}\n`, mode: '100755' },
+      '.gitmodules': '[submodule "x"]\npath = x\nurl = ext::sh -c "touch /tmp/x"\n',
+    });
+    await source({ repository: 'team/evil' });
+    expect(existsSync(ran)).toBe(false);
+  });
+
+  it('a host that says nothing, once the time is over', async () => {
+    host.hang = true;
+    try {
+      const error = await failure({ timeoutMs: 300 });
+      expect(error.reason).toBe('GitHostUnavailable');
+      expect(error.message).toContain('no answer in time');
+    } finally {
+      host.hang = false;
+    }
+  });
+});
+
+describe('the history of a branch', () => {
+  it('that does not come in time is no fault of the repository', async () => {
+    let visits = 0;
+    // To look for the repository, and for what is newest; the third one is for the history.
+    host.hang = ({ path }) => {
+      if (path.includes('/info/refs')) visits += 1;
+      return visits >= 3;
+    };
+    try {
+      const error = await failure({ ref: 'main', commit: first, timeoutMs: 4_000 });
+      expect(error.reason).toBe('GitHostUnavailable');
+      expect(visits).toBe(3);
+    } finally {
+      host.hang = false;
+    }
+  });
+});
+
+describe('a redirect', () => {
+  let elsewhere: Server;
+  let port: number;
+  const seen: IncomingHttpHeaders[] = [];
+  let location = '';
+  beforeAll(async () => {
+    const vouching = authority();
+    elsewhere = createServer(vouching.issue(['127.0.0.1']), (request, response) => {
+      seen.push(request.headers);
+      if (request.headers.authorization === undefined) {
+        response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end();
+      } else response.writeHead(301, { location }).end();
+    });
+    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+    port = (elsewhere.address() as AddressInfo).port;
+    writeFileSync(join(tmpdir(), `berth-source-${process.pid}.pem`), vouching.cert);
+  });
+  afterAll(() => {
+    rmSync(join(tmpdir(), `berth-source-${process.pid}.pem`));
+    elsewhere.close();
+    elsewhere.closeAllConnections();
+  });
+
+  it('to another host is refused, and the token does not go there', async () => {
+    const requests = host.requests.length;
+    location = `${host.url}/team/app.git/info/refs?service=git-upload-pack`;
+    const ca = [
+      readFileSync(join(folder, 'ca.pem')),
+      readFileSync(join(tmpdir(), `berth-source-${process.pid}.pem`)),
+    ];
+    writeFileSync(join(folder, 'ca.pem'), Buffer.concat(ca));
+    const error = await failure({ repoUrl: `https://127.0.0.1:${port}/team/app` });
+    expect(error.reason).toBe('GitHostRefused');
+    expect(error.message).toContain('has moved to another host');
+    expect(host.requests.length).toBe(requests);
+    expect(seen.at(-1)?.authorization).toMatch(/^Basic /);
+  });
+});

@@ -1,0 +1,495 @@
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { lookUpImage } from '../../../../src/cluster/image-registry/look-up.ts';
+import type { RegistryOptions } from '../../../../src/cluster/image-registry/repository-call.ts';
+
+const DIGEST = `sha256:${'d'.repeat(64)}`;
+const ANN = { username: 'ann', password: 'secret' };
+
+interface Seen {
+  method: string;
+  url: string;
+  authorization: string | undefined;
+}
+type Handler = (request: Seen, response: ServerResponse) => void;
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/** A server on loopback that answers as told; what it was asked is in `seen`. */
+async function serve(handler: Handler): Promise<{ host: string; seen: Seen[] }> {
+  const seen: Seen[] = [];
+  const server = createServer((message: IncomingMessage, response) => {
+    const { method = '', url = '', headers } = message;
+    const request = { method, url, authorization: headers.authorization };
+    seen.push(request);
+    handler(request, response);
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+}
+
+const found: Handler = (_, response) => response.setHeader('docker-content-digest', DIGEST).end();
+const answering =
+  (status: number, body = '', headers: Record<string, string> = {}): Handler =>
+  (_, response) =>
+    response.writeHead(status, headers).end(body);
+const code = (name: string) => JSON.stringify({ errors: [{ code: name }] });
+
+const look = (
+  host: string,
+  more: { image?: string; credentials?: (typeof ANN)[]; options?: Partial<RegistryOptions> } = {},
+) =>
+  lookUpImage(
+    `${host}/${more.image ?? 'team/app:1'}`,
+    more.credentials ?? [],
+    { timeoutMs: 5_000, privateHosts: 'any', insecureHosts: [host], ...more.options },
+    new AbortController().signal,
+  );
+
+/** Asks for a token, which `realm` gives for ann's password, and for no other. */
+async function privateRegistry(inside: Handler = found) {
+  const realm = await serve(({ authorization }, response) => {
+    if (authorization === `Basic ${Buffer.from('ann:secret').toString('base64')}`)
+      response.end(JSON.stringify({ token: 'good' }));
+    else response.writeHead(401).end('{}');
+  });
+  const registry = await serve((request, response) => {
+    if (request.authorization === 'Bearer good') return inside(request, response);
+    const challenge = `Bearer realm="http://${realm.host}/token?a=b",service="registry"`;
+    return response.writeHead(401, { 'www-authenticate': challenge }).end();
+  });
+  return { realm, registry };
+}
+
+describe('an image that is there', () => {
+  test('is found by one HEAD where nobody has to say who he is', async () => {
+    const { host, seen } = await serve(found);
+    expect(await look(host)).toEqual({ kind: 'found', digest: DIGEST });
+    expect(seen).toEqual([{ method: 'HEAD', url: '/v2/team/app/manifests/1', authorization: undefined }]);
+  });
+
+  test('has the digest of its manifest where the registry tells none', async () => {
+    const { host } = await serve(answering(200, '{"manifest": true}'));
+    const digest = `sha256:${createHash('sha256').update('{"manifest": true}').digest('hex')}`;
+    expect(await look(host)).toEqual({ kind: 'found', digest });
+  });
+
+  test('is found with a token, which is asked for with the password and for this repository', async () => {
+    const { realm, registry } = await privateRegistry();
+    expect(await look(registry.host, { credentials: [ANN] })).toEqual({ kind: 'found', digest: DIGEST });
+    expect(realm.seen.map(({ url }) => url)).toEqual([
+      '/token?a=b&service=registry&scope=repository%3Ateam%2Fapp%3Apull',
+    ]);
+    expect(registry.seen.map(({ authorization }) => authorization)).toEqual([undefined, 'Bearer good']);
+  });
+
+  test('is found with the second password where the first is not taken', async () => {
+    const { registry } = await privateRegistry();
+    const credentials = [{ username: 'bob', password: 'x' }, ANN];
+    expect(await look(registry.host, { credentials })).toMatchObject({ kind: 'found' });
+  });
+
+  test('is found with Basic where that is asked for', async () => {
+    const { host, seen } = await serve((request, response) =>
+      request.authorization === undefined
+        ? answering(401, '', { 'www-authenticate': 'Basic realm="r"' })(request, response)
+        : found(request, response),
+    );
+    expect(await look(host, { credentials: [ANN] })).toMatchObject({ kind: 'found' });
+    expect(seen[1]?.authorization).toBe(`Basic ${Buffer.from('ann:secret').toString('base64')}`);
+  });
+
+  test('is found behind a redirect, and no credential goes to the other host', async () => {
+    const other = await serve(found);
+    const { registry } = await privateRegistry((_, response) =>
+      response.writeHead(307, { location: `http://${other.host}/elsewhere` }).end(),
+    );
+    expect(await look(registry.host, { credentials: [ANN] })).toMatchObject({ kind: 'found' });
+    expect(other.seen).toEqual([{ method: 'HEAD', url: '/elsewhere', authorization: undefined }]);
+  });
+});
+
+describe('an image that is not there', () => {
+  test.each(['MANIFEST_UNKNOWN', 'NAME_UNKNOWN'])(
+    'is absent for certain: %s of an open registry',
+    async (name) => {
+      const { host } = await serve(answering(404, code(name)));
+      expect(await look(host)).toEqual({ kind: 'absent', definite: true });
+    },
+  );
+
+  test('is absent for certain to somebody who has said who he is', async () => {
+    const { registry } = await privateRegistry(answering(404, code('MANIFEST_UNKNOWN')));
+    expect(await look(registry.host, { credentials: [ANN] })).toEqual({ kind: 'absent', definite: true });
+  });
+
+  test('may be there all the same where a stranger is told so', async () => {
+    const realm = await serve(answering(200, '{"access_token": "of-a-stranger"}'));
+    const { host } = await serve((request, response) =>
+      request.authorization === undefined
+        ? answering(401, '', { 'www-authenticate': `Bearer realm="http://${realm.host}"` })(request, response)
+        : answering(404, code('MANIFEST_UNKNOWN'))(request, response),
+    );
+    expect(await look(host)).toEqual({ kind: 'absent', definite: false });
+  });
+
+  test.each(['', 'not JSON', '{"errors": "none"}', '{"errors": [null]}', code('UNKNOWN')])(
+    'may be there all the same where something else is said: %j',
+    async (body) => {
+      const { host } = await serve(answering(404, body));
+      expect(await look(host)).toEqual({ kind: 'absent', definite: false });
+    },
+  );
+});
+
+describe('a token of a stranger', () => {
+  /** A registry that gives strangers a token, and shows them `tags`. */
+  async function open(tags: Handler, body = code('MANIFEST_UNKNOWN')) {
+    const realm = await serve(answering(200, '{"token": "of-a-stranger"}'));
+    return await serve((request, response) => {
+      const challenge = { 'www-authenticate': `Bearer realm="http://${realm.host}"` };
+      if (request.authorization === undefined) return answering(401, '', challenge)(request, response);
+      return (request.url.includes('/tags/list') ? tags : answering(404, body))(request, response);
+    });
+  }
+
+  test.each(['MANIFEST_UNKNOWN', 'NOT_FOUND'])(
+    'lets an absence count where it shows the other images of the repository: %s',
+    async (name) => {
+      const { host, seen } = await open(answering(200, '{"tags": ["2"]}'), code(name));
+      expect(await look(host)).toEqual({ kind: 'absent', definite: true });
+      expect(seen.at(-1)).toMatchObject({
+        url: '/v2/team/app/tags/list?n=1',
+        authorization: 'Bearer of-a-stranger',
+      });
+    },
+  );
+
+  test.each([
+    ['shows no tag', answering(200, '{"tags": null}'), code('MANIFEST_UNKNOWN')],
+    ['is not there', answering(404, code('NAME_UNKNOWN')), code('MANIFEST_UNKNOWN')],
+    ['fails', answering(500), code('MANIFEST_UNKNOWN')],
+    ['is said not to exist', answering(200, '{"tags": ["2"]}'), code('NAME_UNKNOWN')],
+  ])('lets none count where the repository %s', async (_what, tags, body) => {
+    const { host } = await open(tags, body);
+    expect(await look(host)).toEqual({ kind: 'absent', definite: false });
+  });
+});
+
+describe('several credentials', () => {
+  /** Asks for Basic; tells each by its user what it is told to. */
+  const by = (users: Record<string, Handler>) =>
+    serve((request, response) => {
+      const [user = ''] = Buffer.from((request.authorization ?? '').slice(6), 'base64')
+        .toString()
+        .split(':');
+      const challenge = { 'www-authenticate': 'Basic realm="r"' };
+      return (users[user] ?? answering(401, '', challenge))(request, response);
+    });
+  const names = (...users: string[]) => users.map((username) => ({ username, password: 'p' }));
+  const absent = answering(404, code('NAME_UNKNOWN'));
+
+  test('are all tried: what one is not shown another one may be', async () => {
+    const { host } = await by({ one: absent, two: found });
+    expect(await look(host, { credentials: names('one', 'two') })).toMatchObject({ kind: 'found' });
+  });
+
+  test.each([
+    ['all say so', names('one', 'one', 'two'), true],
+    ['one is refused', names('one', 'nobody'), false],
+    ['one says something else', names('one', 'vague'), false],
+    [
+      'there are too many to ask them all',
+      names('one', ...Array.from({ length: 9 }, (_, n) => `u${n}`)),
+      false,
+    ],
+  ])('make an absence certain only if all say so: %s', async (_what, credentials, definite) => {
+    const users = Array.from({ length: 9 }, (_, n) => [`u${n}`, absent] as const);
+    const { host } = await by({
+      one: absent,
+      two: absent,
+      vague: answering(404),
+      ...Object.fromEntries(users),
+    });
+    expect(await look(host, { credentials })).toEqual({ kind: 'absent', definite });
+  });
+});
+
+describe('what may pass is asked again within its time', () => {
+  /** Answers so many times otherwise before it finds. */
+  const failing = (times: number, handler: Handler) => {
+    let count = 0;
+    return serve((request, response) => {
+      count += 1;
+      return (count > times ? found : handler)(request, response);
+    });
+  };
+
+  test.each([
+    ['a 503', answering(503)],
+    ['a 503 that says when', answering(503, '', { 'retry-after': '1' })],
+    ['a 429 that says when', answering(429, '', { 'retry-after': '1' })],
+    ['a connection that is cut', ((_, response) => response.destroy()) as Handler],
+  ])('%s', async (_what, handler) => {
+    const { host, seen } = await failing(1, handler);
+    expect(await look(host, { options: { timeoutMs: 60_000 } })).toMatchObject({ kind: 'found' });
+    expect(seen).toHaveLength(2);
+  });
+
+  test.each([
+    ['a 429 that does not say when', answering(429), 'limited'],
+    ['a 503 that says much later', answering(503, '', { 'retry-after': '120' }), 'failing'],
+  ])('but not %s', async (_what, handler, kind) => {
+    const { host, seen } = await failing(1, handler);
+    await expect(look(host, { options: { timeoutMs: 60_000 } })).rejects.toMatchObject({ kind });
+    expect(seen).toHaveLength(1);
+  });
+});
+
+describe('a registry that does not take a HEAD', () => {
+  const MANIFEST = '{"schemaVersion": 2}';
+  const COMPUTED = `sha256:${createHash('sha256').update(MANIFEST).digest('hex')}`;
+  /** Answers a HEAD and a GET differently. */
+  const byMethod =
+    (head: Handler, get: Handler): Handler =>
+    (request, response) =>
+      (request.method === 'HEAD' ? head : get)(request, response);
+  const methods = (seen: readonly Seen[]) => seen.map(({ method }) => method);
+
+  test.each([400, 401, 403, 404, 405, 406, 410, 418, 500, 501])(
+    'is asked by GET when HEAD is answered with status %d',
+    async (status) => {
+      const { host, seen } = await serve(byMethod(answering(status), found));
+      expect(await look(host)).toEqual({ kind: 'found', digest: DIGEST });
+      expect(methods(seen)).toEqual(['HEAD', 'GET']);
+    },
+  );
+
+  test.each([
+    ['cuts the connection of a HEAD', ((_, response) => response.destroy()) as Handler],
+    ['answers a HEAD with 502', answering(502)],
+    ['answers a HEAD with 503', answering(503)],
+    ['redirects a HEAD to a closed port', answering(302, '', { location: 'http://127.0.0.1:1/' })],
+  ])('is asked by GET at the second try when it %s', async (_what, head) => {
+    const { host, seen } = await serve(byMethod(head, found));
+    expect(await look(host, { options: { timeoutMs: 60_000 } })).toEqual({ kind: 'found', digest: DIGEST });
+    expect(methods(seen)).toEqual(['HEAD', 'GET']);
+  });
+
+  test('is asked by GET within the time of the image when it does not answer a HEAD', async () => {
+    const hangs: Handler = () => undefined;
+    const { registry } = await privateRegistry(byMethod(hangs, found));
+    const options = { timeoutMs: 2_000 };
+    expect(await look(registry.host, { credentials: [ANN], options })).toMatchObject({ kind: 'found' });
+    expect(methods(registry.seen)).toEqual(['HEAD', 'HEAD', 'GET']);
+    const open = await serve(byMethod(hangs, found));
+    expect(await look(open.host, { options })).toMatchObject({ kind: 'found' });
+    expect(methods(open.seen)).toEqual(['HEAD', 'GET']);
+  });
+
+  test('is asked by HEAD again when it limits requests', async () => {
+    let count = 0;
+    const limited = answering(429, '', { 'retry-after': '1' });
+    const { host, seen } = await serve((request, response) => {
+      count += 1;
+      return (count === 1 ? limited : found)(request, response);
+    });
+    expect(await look(host, { options: { timeoutMs: 60_000 } })).toMatchObject({ kind: 'found' });
+    expect(methods(seen)).toEqual(['HEAD', 'HEAD']);
+  });
+
+  test('gives the digest of the manifest when the GET states none, with no further call', async () => {
+    const { host, seen } = await serve(byMethod(answering(405), answering(200, MANIFEST)));
+    expect(await look(host)).toEqual({ kind: 'found', digest: COMPUTED });
+    expect(methods(seen)).toEqual(['HEAD', 'GET']);
+  });
+
+  test('gives the digest of the manifest when the HEAD states one that cannot be read', async () => {
+    const odd = answering(200, '', { 'docker-content-digest': 'md5:1' });
+    const { host } = await serve(byMethod(odd, answering(200, MANIFEST)));
+    expect(await look(host)).toEqual({ kind: 'found', digest: COMPUTED });
+  });
+
+  test('finds an image by digest', async () => {
+    const { host } = await serve(byMethod(answering(405), answering(200, MANIFEST)));
+    expect(await look(host, { image: `team/app@${DIGEST}` })).toEqual({ kind: 'found', digest: DIGEST });
+  });
+
+  test.each([
+    ['refuses a HEAD before it asks for credentials', byMethod(answering(405), found)],
+    ['refuses a HEAD with a token', byMethod(answering(403), found)],
+  ])('is asked with the token when it %s', async (_what, inside) => {
+    const { registry } = await privateRegistry(inside);
+    expect(await look(registry.host, { credentials: [ANN] })).toEqual({ kind: 'found', digest: DIGEST });
+  });
+
+  test('is asked for its challenge by GET when the 401 of the HEAD has none', async () => {
+    const challenge = answering(401, '', { 'www-authenticate': 'Basic realm="r"' });
+    const { host, seen } = await serve((request, response) => {
+      if (request.method === 'HEAD') return answering(401)(request, response);
+      return (request.authorization === undefined ? challenge : found)(request, response);
+    });
+    expect(await look(host, { credentials: [ANN] })).toEqual({ kind: 'found', digest: DIGEST });
+    expect(methods(seen)).toEqual(['HEAD', 'GET', 'HEAD', 'GET']);
+  });
+
+  test('is asked once by each method, and not again, when the GET is refused too', async () => {
+    const { host, seen } = await serve(answering(403));
+    await expect(look(host, { options: { timeoutMs: 60_000 } })).rejects.toMatchObject({ kind: 'refused' });
+    expect(methods(seen)).toEqual(['HEAD', 'GET']);
+  });
+
+  test('reports what the GET says about a missing image', async () => {
+    const { host, seen } = await serve(byMethod(answering(405), answering(404, code('MANIFEST_UNKNOWN'))));
+    expect(await look(host)).toEqual({ kind: 'absent', definite: true });
+    expect(methods(seen)).toEqual(['HEAD', 'GET']);
+  });
+
+  test.each(['', '<html>log in</html>', '[]', '{}'])(
+    'gives no digest of a body that is no manifest: %j',
+    async (body) => {
+      const { host } = await serve(byMethod(answering(405), answering(200, body)));
+      await expect(look(host)).rejects.toMatchObject({ kind: 'unsupported' });
+    },
+  );
+
+  test('is not read beyond the largest manifest', async () => {
+    const large = answering(200, JSON.stringify({ schemaVersion: 2, padding: 'x'.repeat(5 * 2 ** 20) }));
+    const { host } = await serve(byMethod(answering(405), large));
+    await expect(look(host)).rejects.toMatchObject({ kind: 'unsupported' });
+  });
+
+  test.each([429, 502, 503, 504])(
+    'is not asked by GET when HEAD is answered with status %d',
+    async (status) => {
+      const later = answering(status, '', { 'retry-after': '120' });
+      const { host, seen } = await serve(byMethod(later, found));
+      await expect(look(host)).rejects.toMatchObject({ kind: expect.stringMatching(/^(limited|failing)$/) });
+      expect(methods(seen)).toEqual(['HEAD']);
+    },
+  );
+});
+
+describe('no answer', () => {
+  test('comes of a registry that hangs, when its time is over', async () => {
+    const { host } = await serve(() => undefined);
+    const asked = look(host, { options: { timeoutMs: 50 } });
+    await expect(asked).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: `${host} did not answer within 0.05 s`,
+    });
+  });
+
+  test('comes of one whose token server hangs, in the same time', async () => {
+    const realm = await serve(() => undefined);
+    const challenge = { 'www-authenticate': `Bearer realm="http://${realm.host}"` };
+    const { host } = await serve(answering(401, '', challenge));
+    const asked = look(host, { options: { timeoutMs: 200 } });
+    await expect(asked).rejects.toMatchObject({ kind: 'slow' });
+  });
+
+  test('comes of one that answers, and does not come to an end: it is slow with this image alone', async () => {
+    const { host } = await serve((request, response) => {
+      if (request.method === 'HEAD') response.end();
+      else response.write('{');
+    });
+    const asked = look(host, { options: { timeoutMs: 200 } });
+    await expect(asked).rejects.toMatchObject({ kind: 'slow' });
+  });
+
+  test('comes of one that cuts its answers: it fails with this image alone', async () => {
+    const { host } = await serve((request, response) => {
+      if (request.method === 'HEAD') response.end();
+      else response.write('{', () => response.destroy());
+    });
+    const asked = look(host, { options: { timeoutMs: 200 } });
+    await expect(asked).rejects.toMatchObject({ kind: expect.stringMatching(/^(failing|slow)$/) });
+  });
+
+  test('comes of one that is not there', async () => {
+    const asked = look('127.0.0.1:1');
+    await expect(asked).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: '127.0.0.1:1 cannot be reached (ECONNREFUSED)',
+    });
+  });
+
+  test.each([
+    [503, {}, { kind: 'failing' }],
+    [429, { 'retry-after': '7' }, { kind: 'limited', retryAfterMs: 7_000 }],
+    [429, { 'retry-after': '99999' }, { kind: 'limited', retryAfterMs: 300_000 }],
+    [401, {}, { kind: 'refused' }],
+    [403, {}, { kind: 'refused' }],
+    [418, {}, { kind: 'unsupported' }],
+  ])('comes of status %d %j', async (status, headers, error) => {
+    const { host } = await serve(answering(status, '', headers));
+    await expect(look(host)).rejects.toMatchObject(error);
+  });
+
+  test('comes of a manifest without end, of a token without end, and of redirects without end', async () => {
+    const endless: Handler = ({ method }, response) => {
+      if (method === 'HEAD') return response.end();
+      const write = () => {
+        while (response.write('x'.repeat(65_536)));
+      };
+      response.on('drain', write).on('error', () => undefined);
+      return write();
+    };
+    await expect(look((await serve(endless)).host)).rejects.toMatchObject({ kind: 'unsupported' });
+    const realm = await serve(endless);
+    const challenge = { 'www-authenticate': `Bearer realm="http://${realm.host}"` };
+    const asking = await serve(answering(401, '', challenge));
+    await expect(look(asking.host)).rejects.toMatchObject({ kind: 'unsupported' });
+    const round = await serve(answering(302, '', { location: '/again' }));
+    await expect(look(round.host)).rejects.toMatchObject({ kind: 'unsupported' });
+    expect(round.seen).toHaveLength(4);
+  });
+
+  test('comes of a wrong password, and nothing of it is in the message', async () => {
+    const { registry } = await privateRegistry();
+    const asked = look(registry.host, { credentials: [{ username: 'ann', password: 'wrong-one' }] });
+    const error = await asked.then(
+      () => undefined,
+      (reason: Error) => reason,
+    );
+    expect(error).toMatchObject({ kind: 'refused' });
+    expect(error?.message).not.toMatch(/wrong-one|ann/);
+  });
+});
+
+describe('nobody is led where he should not go', () => {
+  test('private addresses are not called unless they are listed', async () => {
+    const { host, seen } = await serve(found);
+    await expect(look(host, { options: { privateHosts: [] } })).rejects.toMatchObject({ kind: 'forbidden' });
+    const byName = host.replace('127.0.0.1', 'localhost');
+    const options = { privateHosts: [], insecureHosts: [byName] };
+    await expect(look(byName, { options })).rejects.toMatchObject({ kind: 'forbidden' });
+    expect(seen).toEqual([]);
+    expect(await look(host, { options: { privateHosts: [host] } })).toMatchObject({ kind: 'found' });
+  });
+
+  test('a registry is called by http only where it is listed', async () => {
+    const { host, seen } = await serve(found);
+    await expect(look(host, { options: { insecureHosts: [] } })).rejects.toMatchObject({
+      kind: 'unavailable',
+    });
+    expect(seen).toEqual([]);
+  });
+
+  test.each(['file:///etc/passwd', 'ftp://127.0.0.1/', 'no url'])(
+    'a realm of %s is not followed',
+    async (realm) => {
+      const { host } = await serve(answering(401, '', { 'www-authenticate': `Bearer realm="${realm}"` }));
+      await expect(look(host, { credentials: [ANN] })).rejects.toMatchObject({ kind: 'unsupported' });
+    },
+  );
+});

@@ -1,0 +1,252 @@
+import { chmod, writeFile } from 'node:fs/promises';
+import http from 'node:http';
+import http2 from 'node:http2';
+import https from 'node:https';
+import type { AddressInfo, Server } from 'node:net';
+import path from 'node:path';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { loadClusterAccess } from '../../../../src/cluster/kube/access/cluster-access.ts';
+import { createKubeClient } from '../../../../src/cluster/kube/client/client.ts';
+import { selfSigned } from './self-signed.ts';
+import { temporaryFolder } from './support.ts';
+
+const CONTEXTS = {
+  contexts: [{ name: 'c', context: { cluster: 'k', user: 'u', namespace: 'mine' } }],
+  'current-context': 'c',
+};
+
+async function kubeconfig(cluster: object, user: object, rest: object = {}): Promise<string> {
+  const file = path.join(await temporaryFolder(), 'config');
+  const config = { ...CONTEXTS, clusters: [{ name: 'k', cluster }], users: [{ name: 'u', user }], ...rest };
+  await writeFile(file, JSON.stringify(config));
+  return file;
+}
+
+const server = 'https://10.0.0.1:6443/prefix';
+
+describe('kubeconfig', () => {
+  test('token, address, namespace and TLS', async () => {
+    const file = await kubeconfig(
+      {
+        server,
+        'certificate-authority-data': Buffer.from('CA').toString('base64'),
+        'tls-server-name': 'api',
+      },
+      { token: 't', as: 'someone', 'as-groups': ['g', 'h'] },
+    );
+    const access = await loadClusterAccess({ kubeconfigPath: file });
+    expect(access.server.href).toBe(server);
+    expect(access.namespace).toBe('mine');
+    expect(await access.headers()).toEqual({
+      authorization: 'Bearer t',
+      'impersonate-user': 'someone',
+      'impersonate-group': ['g', 'h'],
+    });
+    expect(await access.tls()).toEqual({ ca: 'CA', servername: 'api', rejectUnauthorized: true });
+  });
+
+  test('files beside it, read again when they change', async () => {
+    const file = await kubeconfig(
+      { server, 'certificate-authority': 'ca.crt' },
+      { tokenFile: 'token', 'client-certificate': 'cert', 'client-key': 'key' },
+    );
+    const beside = (name: string) => path.join(path.dirname(file), name);
+    for (const name of ['ca.crt', 'token', 'cert', 'key']) await writeFile(beside(name), `${name} 1\n`);
+    const access = await loadClusterAccess({ kubeconfigPath: file });
+    expect(await access.headers()).toEqual({ authorization: 'Bearer token 1' });
+    expect(await access.tls()).toMatchObject({ ca: 'ca.crt 1', cert: 'cert 1', key: 'key 1' });
+    await writeFile(beside('token'), 'token 2');
+    await writeFile(beside('ca.crt'), 'ca.crt 2');
+    expect(await access.tls()).toMatchObject({ ca: 'ca.crt 2' });
+    expect(await access.headers()).toEqual({ authorization: 'Bearer token 1' });
+    access.invalidate();
+    expect(await access.headers()).toEqual({ authorization: 'Bearer token 2' });
+  });
+
+  test('the context named, and several files', async () => {
+    const first = await kubeconfig({ server }, { token: 'one' });
+    const second = await kubeconfig(
+      { server: 'https://other' },
+      { username: 'me', password: 'pw' },
+      {
+        clusters: [{ name: 'k2', cluster: { server: 'https://other' } }],
+        users: [{ name: 'u2', user: { username: 'me', password: 'pw' } }],
+        contexts: [{ name: 'c2', context: { cluster: 'k2', user: 'u2' } }],
+      },
+    );
+    const both = [first, second].join(path.delimiter);
+    expect((await loadClusterAccess({ kubeconfigPath: both })).server.href).toBe(server);
+    const other = await loadClusterAccess({ kubeconfigPath: both, context: 'c2' });
+    expect(other.server.href).toBe('https://other/');
+    expect(await other.headers()).toEqual({
+      authorization: `Basic ${Buffer.from('me:pw').toString('base64')}`,
+    });
+  });
+
+  test.each<[string, object, object, object, string]>([
+    ['no context', { server }, {}, { 'current-context': '' }, 'names no current-context'],
+    ['a context that is not there', { server }, {}, { 'current-context': 'x' }, 'no context named x'],
+    ['a user that is not there', { server }, {}, { users: null }, 'no user named u'],
+    ['no address', {}, {}, {}, 'has no server address'],
+    ['a proxy', { server, 'proxy-url': 'http://p' }, {}, {}, 'proxy-url is not supported'],
+    [
+      'an auth-provider',
+      { server },
+      { 'auth-provider': { name: 'gcp' } },
+      {},
+      'auth-provider gcp is not supported',
+    ],
+  ])('says what is wrong: %s', async (_name, cluster, user, rest, message) => {
+    const file = await kubeconfig(cluster, user, rest);
+    await expect(loadClusterAccess({ kubeconfigPath: file })).rejects.toThrow(message);
+  });
+
+  test('says when there is no file, or no YAML in it', async () => {
+    await expect(loadClusterAccess({ kubeconfigPath: '/does/not/exist' })).rejects.toThrow(
+      '/does/not/exist: ENOENT',
+    );
+    const file = path.join(await temporaryFolder(), 'config');
+    await writeFile(file, 'token: {secret');
+    await expect(loadClusterAccess({ kubeconfigPath: file })).rejects.toThrow('it is not YAML');
+    await expect(loadClusterAccess({})).rejects.toThrow('no kubeconfig given');
+  });
+});
+
+describe('in the cluster', () => {
+  test('the service account of the pod', async () => {
+    const folder = await temporaryFolder();
+    for (const [name, text] of [
+      ['ca.crt', 'CA'],
+      ['token', 'T'],
+      ['namespace', 'berth'],
+    ]) {
+      await writeFile(path.join(folder, name ?? ''), text ?? '');
+    }
+    const environment = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '6443' };
+    const access = await loadClusterAccess({ inCluster: true, environment, serviceAccountPath: folder });
+    expect(access.server.href).toBe('https://[fd00::1]:6443/');
+    expect(access.namespace).toBe('berth');
+    expect(await access.headers()).toEqual({ authorization: 'Bearer T' });
+    expect(await access.tls()).toMatchObject({ ca: 'CA', rejectUnauthorized: true });
+    const named = await loadClusterAccess({ inCluster: true, serviceAccountPath: folder });
+    expect(named.server.href).toBe('https://kubernetes.default.svc/');
+  });
+
+  test('says when it is not in one', async () => {
+    const access = await loadClusterAccess({ inCluster: true, serviceAccountPath: '/does/not/exist' });
+    await expect(access.headers()).rejects.toThrow(
+      'failed to read the token file /does/not/exist/token: ENOENT',
+    );
+  });
+});
+
+describe('exec plugins', () => {
+  async function plugin(script: string): Promise<{ file: string; folder: string }> {
+    const folder = await temporaryFolder();
+    const command = path.join(folder, 'plugin');
+    await writeFile(command, `#!/bin/sh\n${script}\n`);
+    await chmod(command, 0o755);
+    const exec = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command,
+      args: ['get'],
+      env: [{ name: 'WHO', value: 'me' }],
+    };
+    return { file: await kubeconfig({ server }, { exec }), folder };
+  }
+  const environment = { PATH: '/usr/bin:/bin' };
+
+  test('are asked once, until the credential expires or is refused', async () => {
+    const { file, folder } = await plugin(`
+      echo run >> "$(dirname "$0")/runs"
+      n=$(wc -l < "$(dirname "$0")/runs" | tr -d ' ')
+      echo "{\\"kind\\":\\"ExecCredential\\",\\"status\\":{\\"token\\":\\"$1-$WHO-$n\\",\\"clientCertificateData\\":\\"C\\",\\"clientKeyData\\":\\"K\\",\\"expirationTimestamp\\":\\"2099-01-01T00:00:00Z\\"}}"`);
+    const access = await loadClusterAccess({ kubeconfigPath: file, environment });
+    const [one, two] = await Promise.all([access.headers(), access.headers()]);
+    expect([one, two]).toEqual(Array(2).fill({ authorization: 'Bearer get-me-1' }));
+    expect(await access.tls()).toMatchObject({ cert: 'C', key: 'K' });
+    access.invalidate();
+    expect(await access.headers()).toEqual({ authorization: 'Bearer get-me-2' });
+    vi.useFakeTimers({ now: Date.parse('2098-12-31T23:59:55Z'), toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    expect(await access.headers()).toEqual({ authorization: 'Bearer get-me-3' });
+    expect(folder).toBeDefined();
+  });
+
+  test.each([
+    ['echo secret-token >&2; exit 3', 'ended with 3'],
+    ['echo no json', 'did not print JSON'],
+    ['echo "{}"', 'printed no ExecCredential'],
+  ])('%s', async (script, message) => {
+    const { file } = await plugin(script);
+    const access = await loadClusterAccess({ kubeconfigPath: file, environment });
+    const error = await access.headers().catch((thrown: unknown) => thrown as Error);
+    expect((error as Error).message).toContain(message);
+    expect((error as Error).message).not.toContain('secret-token');
+  });
+});
+
+describe('TLS', () => {
+  async function listen(tlsServer: Server): Promise<string> {
+    await new Promise<void>((resolve) => tlsServer.listen(0, '127.0.0.1', resolve));
+    return `https://127.0.0.1:${(tlsServer.address() as AddressInfo).port}`;
+  }
+  async function version(address: string, ca: string, more: object = {}) {
+    const file = await kubeconfig(
+      { server: address, 'certificate-authority-data': Buffer.from(ca).toString('base64') },
+      { token: 't' },
+    );
+    const client = await createKubeClient({
+      kubeconfigPath: file,
+      userAgent: 'x',
+      requestTimeoutMs: 5_000,
+      ...more,
+    });
+    onTestFinished(() => client.close());
+    return (await client.request('GET', '/version')).body;
+  }
+
+  test('HTTP/2 where the server offers it, HTTP/1.1 where it does not or when told', async () => {
+    const { cert, key } = selfSigned();
+    const both = http2.createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
+      response.end(JSON.stringify({ version: request.httpVersion }));
+    });
+    const old = https.createServer({ cert, key }, (request, response) => {
+      response.end(JSON.stringify({ version: request.httpVersion }));
+    });
+    onTestFinished(() => void [both.close(), old.close()]);
+    const modern = await listen(both);
+    expect(await version(modern, cert)).toEqual({ version: '2.0' });
+    expect(await version(modern, cert, { protocol: 'http1' })).toEqual({ version: '1.1' });
+    expect(await version(await listen(old), cert)).toEqual({ version: '1.1' });
+  });
+
+  test('a token that is refused is read again for the next call', async () => {
+    const plain = http.createServer(({ headers }, response) => {
+      response.writeHead(headers.authorization === 'Bearer new' ? 200 : 401).end('{}');
+    });
+    onTestFinished(() => void plain.close());
+    const address = (await listen(plain)).replace('https', 'http');
+    const file = await kubeconfig({ server: address }, { tokenFile: 'token' });
+    const token = path.join(path.dirname(file), 'token');
+    await writeFile(token, 'old');
+    const client = await createKubeClient({ kubeconfigPath: file, userAgent: 'x', requestTimeoutMs: 5_000 });
+    onTestFinished(() => client.close());
+    await expect(client.request('GET', '/x')).rejects.toMatchObject({
+      kind: 'unauthorized',
+      retryable: true,
+    });
+    await writeFile(token, 'new');
+    expect((await client.request('GET', '/x')).status).toBe(200);
+  });
+
+  test('a server that somebody else vouches for is refused', async () => {
+    const { cert, key } = selfSigned();
+    const impostor = https.createServer({ cert, key });
+    onTestFinished(() => void impostor.close());
+    await expect(version(await listen(impostor), selfSigned().cert)).rejects.toMatchObject({
+      kind: 'network',
+      message: expect.stringMatching(/certificate/),
+    });
+  });
+});

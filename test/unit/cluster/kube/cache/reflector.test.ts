@@ -1,0 +1,554 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Reflector, type ReflectorOptions } from '../../../../../src/cluster/kube/cache/reflector.ts';
+import { byLabel, byOwnerUid } from '../../../../../src/cluster/kube/cache/store.ts';
+import type { KubeClient } from '../../../../../src/cluster/kube/client/client-types.ts';
+import { systemClock } from '../../../../../src/cluster/kube/client/clock.ts';
+import type { KubeObject, UntypedObject } from '../../../../../src/cluster/kube/client/object.ts';
+import { RESOURCES } from '../../../../../src/cluster/kube/client/resources.ts';
+import { bareObject, type FakeApiServer } from '../fake-api-server.ts';
+import { fakeServer, recordingLogger, watching } from '../support.ts';
+
+interface Told {
+  added: string[];
+  updated: string[];
+  deleted: string[];
+}
+
+interface Setup {
+  server: FakeApiServer;
+  client: KubeClient;
+  reflector: Reflector<UntypedObject>;
+  told: Told;
+  logger: ReturnType<typeof recordingLogger>;
+}
+
+async function setUp(
+  options: Partial<ReflectorOptions<UntypedObject>> = {},
+  prepare: (server: FakeApiServer) => void = () => {},
+): Promise<Setup> {
+  const { server, client } = await fakeServer();
+  prepare(server);
+  const logger = recordingLogger();
+  const reflector = new Reflector<UntypedObject>({
+    client,
+    resource: RESOURCES.ConfigMap,
+    logger,
+    backoff: { baseMs: 1, capMs: 5 },
+    // Nearly everything is packed, so that each of these tests is one of that, too.
+    mostPlain: 1,
+    ...options,
+  });
+  const told: Told = { added: [], updated: [], deleted: [] };
+  reflector.addHandlers({
+    added: (object) => told.added.push(object.metadata.name),
+    updated: (object) => told.updated.push(object.metadata.name),
+    deleted: (object) => told.deleted.push(object.metadata.name),
+  });
+  reflector.start();
+  onTestFinished(() => reflector.stop());
+  return { server, client, reflector, told, logger };
+}
+
+const names = (objects: KubeObject[]) => objects.map((object) => object.metadata.name).sort();
+
+describe('list and watch', () => {
+  test('lists in pages, then follows events', async () => {
+    const s = await setUp({ pageSize: 2 }, (server) => {
+      for (const name of ['a', 'b', 'c', 'd', 'e']) server.put(bareObject(name));
+    });
+    await watching(s);
+    expect(names(s.reflector.store.list())).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(s.server.count('list')).toBe(3);
+    expect(s.reflector.store.get('ns/a')).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' });
+
+    s.server.put(bareObject('f'));
+    s.server.put(bareObject('a', { data: { changed: 'yes' } }));
+    s.server.remove('ns/b');
+    await vi.waitFor(() => expect(s.told.deleted).toEqual(['b']));
+    expect(s.told.added.at(-1)).toBe('f');
+    expect(s.told.updated).toEqual(['a']);
+    expect(s.reflector.store.get('ns/b')).toBeUndefined();
+  });
+
+  test('lists the most recent state, and asks the watch for bookmarks and an end', async () => {
+    const s = await setUp({ watchSeconds: { min: 300, max: 600 }, random: () => 0.5 });
+    await watching(s);
+    const [list, watch] = s.server.requests;
+    expect(list?.query.has('resourceVersion')).toBe(false);
+    expect(watch?.query.get('allowWatchBookmarks')).toBe('true');
+    expect(watch?.query.get('timeoutSeconds')).toBe('450');
+    expect(watch?.query.get('resourceVersion')).toBe(s.server.version);
+  });
+
+  test('a page token that expired leads to one list without pages', async () => {
+    const s = await setUp({ pageSize: 1 }, (server) => {
+      server.put(bareObject('a'));
+      server.put(bareObject('b'));
+      server.intercept = ({ query }, response) => {
+        if (!query.has('continue')) return false;
+        response.writeHead(410).end(JSON.stringify({ kind: 'Status', code: 410, reason: 'Expired' }));
+        return true;
+      };
+    });
+    await watching(s);
+    expect(names(s.reflector.store.list())).toEqual(['a', 'b']);
+  });
+
+  test('an ordinary end of the watch goes on from the last version, without a list', async () => {
+    const s = await setUp();
+    await watching(s);
+    s.server.put(bareObject('a'));
+    await vi.waitFor(() => expect(s.told.added).toEqual(['a']));
+    s.server.endWatches();
+    s.server.put(bareObject('b'));
+    await vi.waitFor(() => expect(s.told.added).toEqual(['a', 'b']));
+    expect(s.server.count('list')).toBe(1);
+    expect(s.reflector.stats()).toMatchObject({ watchRestarts: 1, lists: 1, errors: 0 });
+  });
+
+  test('bookmarks move the version from which a watch goes on', async () => {
+    const s = await setUp();
+    await watching(s);
+    s.server.version = '500';
+    s.server.bookmark();
+    await vi.waitFor(() => expect(s.reflector.stats().lastEventAt).toBeDefined());
+    s.server.endWatches();
+    await vi.waitFor(() => expect(s.server.requests.at(-1)?.query.get('resourceVersion')).toBe('500'));
+    expect(s.reflector.stats().events).toBe(0);
+  });
+
+  test.each([
+    ['drops managedFields', {}, {}],
+    [
+      'or what the transform drops, which sees them',
+      {
+        transform: (object: UntypedObject) => ({
+          ...object,
+          data: object.metadata.managedFields?.length,
+          metadata: { ...object.metadata, managedFields: undefined },
+        }),
+      },
+      { data: 1 },
+    ],
+  ])('%s', async (_name, options, expected) => {
+    const s = await setUp(options, (server) => {
+      const object = bareObject('a', { data: { big: 'text' } });
+      server.put({ ...object, metadata: { ...object.metadata, managedFields: [{ manager: 'x' }] } });
+    });
+    await watching(s);
+    expect(s.reflector.store.get('ns/a')).toMatchObject(expected);
+    expect(s.reflector.store.get('ns/a')?.metadata.managedFields).toBeUndefined();
+  });
+
+  test('finds objects by owner and by label, also after they changed', async () => {
+    const s = await setUp({ indexes: { owner: byOwnerUid, app: byLabel('app') } });
+    await watching(s);
+    const owner = { apiVersion: 'v1', kind: 'X', name: 'o', uid: 'owner-1' };
+    const make = (app: string) =>
+      ({
+        ...bareObject('a'),
+        metadata: { name: 'a', namespace: 'ns', labels: { app }, ownerReferences: [owner] },
+      }) as UntypedObject;
+    s.server.put(make('one'));
+    await vi.waitFor(() => expect(names(s.reflector.store.byIndex('owner', 'owner-1'))).toEqual(['a']));
+    s.server.put(make('two'));
+    await vi.waitFor(() => expect(names(s.reflector.store.byIndex('app', 'two'))).toEqual(['a']));
+    expect(s.reflector.store.byIndex('app', 'one')).toEqual([]);
+    s.server.remove('ns/a');
+    await vi.waitFor(() => expect(s.reflector.store.byIndex('owner', 'owner-1')).toEqual([]));
+    expect(() => s.reflector.store.byIndex('none', 'x')).toThrow('no index named none');
+  });
+});
+
+describe('faults of the watch', () => {
+  test.each([
+    ['as HTTP status', { kind: 'status', code: 410, reason: 'Expired' }],
+    ['as ERROR event', { kind: 'error-event', code: 410, reason: 'Expired' }],
+  ] as const)('410 %s: lists again and tells what vanished and what came', async (_name, fault) => {
+    const s = await setUp({}, (server) => {
+      server.put(bareObject('stays'));
+      server.put(bareObject('goes'));
+      server.put(bareObject('made-again'));
+    });
+    await watching(s);
+    s.server.watchFaults.push(fault);
+    // Until it has listed anew nothing fails: the server has answered.
+    let told: string | undefined = 'nothing';
+    s.server.intercept = ({ query }) => {
+      if (query.get('watch') !== 'true') told = s.reflector.stats().lastError;
+      return false;
+    };
+    const before = s.reflector.stats().lastEventAt;
+    s.server.bookmark();
+    await vi.waitFor(() => expect(s.reflector.stats().lastEventAt).not.toEqual(before));
+    s.server.endWatches();
+    s.server.remove('ns/goes', { silently: true });
+    s.server.remove('ns/made-again', { silently: true });
+    s.server.put(bareObject('made-again'), { silently: true });
+    s.server.put(bareObject('came'), { silently: true });
+    await vi.waitFor(() => expect(s.told.added).toContain('came'));
+    expect(s.told.deleted.sort()).toEqual(['goes', 'made-again']);
+    expect(s.told.added.filter((name) => name === 'made-again')).toHaveLength(2);
+    expect(s.told.updated).toEqual([]);
+    expect(s.reflector.stats().lists).toBe(2);
+    expect(told).toBeUndefined();
+    await vi.waitFor(() => expect(s.server.openWatches).toBe(1));
+  });
+
+  test('cut in the middle of a line: the event comes once, whole', async () => {
+    const s = await setUp();
+    await watching(s);
+    s.server.watchFaults.push({ kind: 'cut-mid-line' });
+    s.server.cutWatches();
+    s.server.put(bareObject('a', { data: { text: 'é'.repeat(2000) } }));
+    await vi.waitFor(() => expect(s.told.added).toEqual(['a']));
+    expect(s.reflector.stats().errors).toBeGreaterThanOrEqual(1);
+    expect(s.server.count('list')).toBe(1);
+  });
+
+  test('a blackholed watch is noticed by its silence, and what it hid is told', async () => {
+    const s = await setUp({ idleTimeoutMs: 50 }, (server) => server.watchFaults.push({ kind: 'blackhole' }));
+    await watching(s);
+    s.server.put(bareObject('hidden'));
+    await vi.waitFor(() => expect(s.told.added).toEqual(['hidden']));
+    expect(s.logger.lines.some(({ fields }) => JSON.stringify(fields).includes('silent for 50 ms'))).toBe(
+      true,
+    );
+  });
+
+  test.each([
+    ['403', { kind: 'status', code: 403, reason: 'Forbidden' }],
+    ['500', { kind: 'status', code: 500, reason: 'InternalError' }],
+    ['503', { kind: 'status', code: 503, reason: 'ServiceUnavailable' }],
+    ['an ERROR event of 500', { kind: 'error-event', code: 500, reason: 'InternalError' }],
+    ['an end at once', { kind: 'end-at-once' }],
+  ] as const)('goes on after %s, however often', async (_name, fault) => {
+    const s = await setUp({}, (server) => server.watchFaults.push(...Array.from({ length: 8 }, () => fault)));
+    await s.reflector.waitForSync();
+    await vi.waitFor(() => expect(s.server.openWatches).toBe(1));
+    expect(s.server.count('watch')).toBe(9);
+    s.server.put(bareObject('a'));
+    await vi.waitFor(() => expect(s.told.added).toEqual(['a']));
+    expect(s.reflector.stats().lastError).toBeUndefined();
+  });
+
+  test('a watch that is refused for long still learns by lists, now and then, with growing pauses', async () => {
+    const s = await setUp({}, (server) => {
+      server.watchFaults.push(...Array.from({ length: 10 }, () => ({ kind: 'status' as const, code: 403 })));
+    });
+    await s.reflector.waitForSync();
+    s.server.put(bareObject('a'), { silently: true });
+    await vi.waitFor(() => expect(s.server.openWatches).toBe(1));
+    expect(s.told.added).toEqual(['a']);
+    expect(s.server.count('list')).toBe(4);
+    await vi.waitFor(() => expect(s.reflector.stats().lastError).toBeUndefined(), { timeout: 3_000 });
+  });
+
+  test('honours Retry-After', async () => {
+    const s = await setUp({}, (server) => {
+      let first = true;
+      server.intercept = (_request, response) => {
+        if (!first) return false;
+        first = false;
+        response.writeHead(429, { 'retry-after': '0.2' }).end(JSON.stringify({ kind: 'Status', code: 429 }));
+        return true;
+      };
+    });
+    await s.reflector.waitForSync();
+    expect(s.logger.lines.find(({ level }) => level === 'warn')?.fields).toMatchObject({ delayMs: 200 });
+  });
+
+  test('a line that is no JSON restarts the watch', async () => {
+    const s = await setUp();
+    await watching(s);
+    s.server.sendRaw('this is no event\n');
+    s.server.put(bareObject('a'));
+    await vi.waitFor(() => expect(s.told.added).toEqual(['a']));
+  });
+
+  test('handlers that throw are logged and stop neither each other nor the stream', async () => {
+    const s = await setUp();
+    await watching(s);
+    s.reflector.addHandlers({
+      added: () => {
+        throw new Error('a bug');
+      },
+    });
+    const after: string[] = [];
+    s.reflector.addHandlers({ added: (object) => after.push(object.metadata.name) });
+    s.server.put(bareObject('a'));
+    s.server.put(bareObject('b'));
+    await vi.waitFor(() => expect(after).toEqual(['a', 'b']));
+    expect(s.reflector.stats().handlerErrors).toBe(2);
+    expect(s.logger.lines.filter(({ level }) => level === 'error')).toHaveLength(2);
+  });
+
+  test('a transform that throws keeps the object whole', async () => {
+    const s = await setUp({
+      transform: () => {
+        throw new Error('a bug');
+      },
+    });
+    await watching(s);
+    s.server.put(bareObject('a', { data: { x: 'y' } }));
+    await vi.waitFor(() => expect(s.reflector.store.get('ns/a')).toHaveProperty('data'));
+  });
+});
+
+describe('faults of the list', () => {
+  test('keeps trying, says the same failure once, and syncs when the server is back', async () => {
+    let broken = true;
+    const s = await setUp({}, (server) => {
+      server.put(bareObject('a'));
+      server.intercept = (_request, response) => {
+        if (broken) response.destroy();
+        return broken;
+      };
+    });
+    await vi.waitFor(() => expect(s.reflector.stats().errors).toBeGreaterThan(4));
+    expect(s.reflector.hasSynced()).toBe(false);
+    expect(s.logger.lines.filter(({ level }) => level === 'warn').length).toBeLessThan(3);
+    broken = false;
+    await s.reflector.waitForSync();
+    expect(s.told.added).toEqual(['a']);
+  });
+
+  test('a list older than what was seen is not believed at first', async () => {
+    const s = await setUp({}, (server) => server.put(bareObject('a')));
+    await watching(s);
+    s.server.put(bareObject('b'));
+    await vi.waitFor(() => expect(s.told.added).toEqual(['a', 'b']));
+    const b = s.server.objects.get('ns/b');
+    let staleAnswers = 2;
+    s.server.intercept = (request, response) => {
+      if (request.method !== 'GET' || staleAnswers === 0) return false;
+      staleAnswers -= 1;
+      response.end(
+        JSON.stringify({ metadata: { resourceVersion: '101' }, items: [s.server.objects.get('ns/a')] }),
+      );
+      return true;
+    };
+    s.server.watchFaults.push({ kind: 'status', code: 410, reason: 'Expired' });
+    s.server.cutWatches();
+    await vi.waitFor(() => expect(s.reflector.stats().lists).toBe(2));
+    expect(s.told.deleted).toEqual([]);
+    expect(s.reflector.store.get('ns/b')?.metadata.uid).toBe(b?.metadata.uid);
+  });
+
+  test('a server restored from a backup is believed in the end', async () => {
+    const s = await setUp({}, (server) => server.put(bareObject('a')));
+    await watching(s);
+    s.server.put(bareObject('lost'));
+    await vi.waitFor(() => expect(s.told.added).toEqual(['a', 'lost']));
+    s.server.objects.delete('ns/lost');
+    s.server.version = '101';
+    s.server.watchFaults.push({ kind: 'status', code: 410, reason: 'Expired' });
+    s.server.cutWatches();
+    await vi.waitFor(() => expect(s.told.deleted).toEqual(['lost']));
+    s.server.put(bareObject('new'));
+    await vi.waitFor(() => expect(s.told.added).toContain('new'));
+  });
+});
+
+describe('a list of what is known', () => {
+  test('of later lists only names are held of what has not changed, and nothing is told of it', async () => {
+    const s = await setUp({ relistEveryMs: 0, pageSize: 2 }, (server) => {
+      for (const name of ['a', 'b', 'c', 'd']) server.put(bareObject(name));
+    });
+    await watching(s);
+    expect(s.told.added).toEqual(['a', 'b', 'c', 'd']);
+    s.server.put(bareObject('b', { data: { changed: 'yes' } }));
+    await vi.waitFor(() => expect(s.told.updated).toEqual(['b']));
+    s.server.remove('ns/c', { silently: true });
+    s.server.endWatches();
+    await vi.waitFor(() => expect(s.reflector.stats().lists).toBe(2));
+    expect(s.told).toEqual({ added: ['a', 'b', 'c', 'd'], updated: ['b'], deleted: ['c'] });
+    expect(s.reflector.store.get('ns/a')).toEqual(s.server.objects.get('ns/a'));
+  });
+
+  test('a first list that breaks off after a page is begun anew; what is gone by then is told as deleted', async () => {
+    let lists = 0;
+    const s = await setUp({ pageSize: 2 }, (server) => {
+      for (const name of ['a', 'b', 'c', 'd']) server.put(bareObject(name));
+      server.intercept = ({ query }, response) => {
+        if (!query.has('continue')) lists += 1;
+        else if (lists === 1) response.destroy();
+        if (lists === 2) server.remove('ns/a');
+        return query.has('continue') && lists === 1;
+      };
+    });
+    await watching(s);
+    expect(names(s.reflector.store.list())).toEqual(['b', 'c', 'd']);
+    expect(s.told).toMatchObject({ added: ['a', 'b', 'c', 'd'], deleted: ['a'] });
+  });
+});
+
+test('a server that was restored while a first list had broken off is believed at once', async () => {
+  let lists = 0;
+  const s = await setUp({ pageSize: 2 }, (server) => {
+    for (const name of ['a', 'b', 'c', 'd']) server.put(bareObject(name, { data: { of: 'before' } }));
+    server.intercept = ({ query }, response) => {
+      if (!query.has('continue')) lists += 1;
+      else if (lists === 1) response.destroy();
+      if (lists !== 2 || query.has('continue')) return query.has('continue') && lists === 1;
+      server.objects.clear();
+      server.version = '10';
+      for (const name of ['b', 'c']) server.put(bareObject(name, { data: { of: 'the backup' } }));
+      server.compact();
+      return false;
+    };
+  });
+  await watching(s);
+  expect(names(s.reflector.store.list())).toEqual(['b', 'c']);
+  expect(s.reflector.store.get('ns/b')).toMatchObject({ data: { of: 'the backup' } });
+  expect(s.told.deleted).toContain('a');
+});
+
+describe('start and stop', () => {
+  test('handlers added late are told of everything known', async () => {
+    const s = await setUp({}, (server) => server.put(bareObject('a')));
+    await watching(s);
+    const late: string[] = [];
+    const remove = s.reflector.addHandlers({ added: (object) => late.push(object.metadata.name) });
+    expect(late).toEqual(['a']);
+    remove();
+    s.server.put(bareObject('b'));
+    await vi.waitFor(() => expect(s.told.added).toEqual(['a', 'b']));
+    expect(late).toEqual(['a']);
+  });
+
+  test('stop ends the watch; whoever waits for the sync learns of it', async () => {
+    const s = await setUp({}, (server) => {
+      server.intercept = () => true;
+    });
+    const waiting = s.reflector.waitForSync();
+    const stopped = s.reflector.stop();
+    await expect(waiting).rejects.toMatchObject({ kind: 'aborted' });
+    await stopped;
+  });
+
+  test('waiting for the sync ends with the signal', async () => {
+    const s = await setUp({}, (server) => {
+      server.intercept = () => true;
+    });
+    await expect(s.reflector.waitForSync(AbortSignal.timeout(10))).rejects.toMatchObject({
+      name: 'TimeoutError',
+    });
+  });
+
+  test('relists when the watch ends, if told to', async () => {
+    const s = await setUp({ relistEveryMs: 0 });
+    await watching(s);
+    s.server.put(bareObject('lost-event'), { silently: true });
+    s.server.put(bareObject('seen'));
+    await vi.waitFor(() => expect(s.told.added).toEqual(['seen']));
+    s.server.endWatches();
+    await vi.waitFor(() => expect(s.told.added).toContain('lost-event'));
+  });
+});
+
+describe('an event that the server has lost', () => {
+  test('is made up for by a list, when the watch ends and the last list is half an hour old', async () => {
+    let later = 0;
+    const s = await setUp({ clock: { ...systemClock, now: () => systemClock.now() + later } });
+    await watching(s);
+    s.server.put(bareObject('lost-event'), { silently: true });
+    s.server.put(bareObject('seen'));
+    await vi.waitFor(() => expect(s.told.added).toEqual(['seen']));
+    later = 29 * 60_000;
+    s.server.endWatches();
+    await watching(s);
+    expect(s.reflector.stats().lists).toBe(1);
+    later = 31 * 60_000;
+    s.server.endWatches();
+    await vi.waitFor(() => expect(s.told.added).toContain('lost-event'));
+    expect(s.reflector.stats().lists).toBe(2);
+  });
+});
+
+describe('own writes', () => {
+  test('the answer to a write is in the cache at once; its event comes as an echo', async () => {
+    const s = await setUp();
+    await watching(s);
+    const echoes: boolean[] = [];
+    s.reflector.addHandlers({
+      updated: (object, old) => echoes.push(object.metadata.resourceVersion === old.metadata.resourceVersion),
+    });
+    const written = await s.client.create(bareObject('mine'));
+    s.reflector.noteWrite(written);
+    expect(s.reflector.isCurrent('ns/mine')).toBe(true);
+    expect(s.reflector.store.get('ns/mine')?.metadata.uid).toBe(written.metadata.uid);
+    await vi.waitFor(() => expect(s.reflector.stats().events).toBe(1));
+    expect(s.told.added.length + echoes.length).toBe(1);
+  });
+
+  test('a cache that has not seen the write, and may not take it over, says so', async () => {
+    const s = await setUp({ labelSelector: 'app=x' });
+    await watching(s);
+    const inView = {
+      ...bareObject('in-view'),
+      metadata: { name: 'in-view', namespace: 'ns', labels: { app: 'x' } },
+    };
+    s.reflector.noteWrite(s.server.put(inView, { silently: true }));
+    s.reflector.noteWrite(s.server.put(bareObject('outside'), { silently: true }));
+    expect(names(s.reflector.store.list())).toEqual(['in-view']);
+    expect(s.reflector.isCurrent('ns/in-view')).toBe(true);
+    expect(s.reflector.isCurrent('ns/outside')).toBe(false);
+    s.server.bookmark();
+    await vi.waitFor(() => expect(s.reflector.isCurrent('ns/outside')).toBe(true));
+  });
+
+  test('an answer that comes after its event, and after the end of the object, changes nothing', async () => {
+    const s = await setUp();
+    await watching(s);
+    const written = s.server.put(bareObject('mine'));
+    s.server.remove('ns/mine');
+    await vi.waitFor(() => expect(s.told.deleted).toEqual(['mine']));
+    s.reflector.noteWrite(written);
+    expect(s.reflector.store.get('ns/mine')).toBeUndefined();
+    expect(s.reflector.isCurrent('ns/mine')).toBe(true);
+  });
+
+  test('a list from before the write does not remove what was written', async () => {
+    const s = await setUp();
+    await watching(s);
+    s.server.watchFaults.push({ kind: 'status', code: 410, reason: 'Expired' });
+    s.server.intercept = (request, response) => {
+      if (request.method !== 'GET') return false;
+      s.server.intercept = () => false;
+      const before = s.server.version;
+      s.reflector.noteWrite(s.server.put(bareObject('mine')));
+      response.end(JSON.stringify({ metadata: { resourceVersion: before }, items: [] }));
+      return true;
+    };
+    s.server.cutWatches();
+    await vi.waitFor(() => expect(s.reflector.stats().events).toBe(1));
+    expect(s.told.deleted).toEqual([]);
+    expect(s.reflector.store.get('ns/mine')).toBeDefined();
+  });
+
+  test('a deleted object is not current until it is gone', async () => {
+    const s = await setUp({}, (server) => server.put(bareObject('a')));
+    await watching(s);
+    const uid = s.reflector.store.get('ns/a')?.metadata.uid ?? '';
+    s.reflector.noteDelete('ns/a', uid);
+    expect(s.reflector.isCurrent('ns/a')).toBe(false);
+    s.server.remove('ns/a');
+    await vi.waitFor(() => expect(s.reflector.isCurrent('ns/a')).toBe(true));
+    s.server.put(bareObject('a'));
+    await vi.waitFor(() => expect(s.told.added).toEqual(['a', 'a']));
+    expect(s.reflector.isCurrent('ns/a')).toBe(true);
+  });
+
+  test('a live read heals an event that was lost', async () => {
+    const s = await setUp({}, (server) => server.put(bareObject('a')));
+    await watching(s);
+    s.server.put(bareObject('a', { data: { seen: 'no' } }), { silently: true });
+    s.server.put(bareObject('b'), { silently: true });
+    expect(await s.reflector.refresh({ namespace: 'ns', name: 'a' })).toMatchObject({ data: { seen: 'no' } });
+    expect(await s.reflector.refresh({ namespace: 'ns', name: 'b' })).toBeDefined();
+    s.server.remove('ns/a', { silently: true });
+    expect(await s.reflector.refresh({ namespace: 'ns', name: 'a' })).toBeUndefined();
+    expect(s.told).toEqual({ added: ['a', 'b'], updated: ['a'], deleted: ['a'] });
+  });
+});

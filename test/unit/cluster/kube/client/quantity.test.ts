@@ -1,0 +1,43 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseQuantity } from '../../../../../src/cluster/kube/client/quantity.ts';
+
+test.each([
+  ['1', '1000m'],
+  ['0.5', '500m'],
+  ['1Gi', '1024Mi'],
+  ['1.5Gi', '1536Mi'],
+  ['1k', '1000'],
+  ['1e3', '1k'],
+  ['1E3', '1000'],
+  ['2.50', '2500m'],
+  ['100u', '100000n'],
+  ['1Ei', '1152921504606846976'],
+  ['-1', '-1000m'],
+  ['0.0000000001', '1n'],
+  ['.5', '0.50'],
+  ['5.', '5'],
+])('%s is %s', (a, b) => {
+  expect(parseQuantity(a)).toBe(parseQuantity(b));
+  expect(parseQuantity(a)).toBeDefined();
+});
+
+test.each(['', 'm', '1 Gi', '1gi', 'one', '1Kii', '.', '1e', '--1', '0x10'])('%j is none', (text) => {
+  expect(parseQuantity(text)).toBeUndefined();
+});
+
+test('different amounts are different', () => {
+  expect(parseQuantity('1G')).not.toBe(parseQuantity('1Gi'));
+  expect(parseQuantity('999m')).not.toBe(parseQuantity('1'));
+});
+
+test('whole numbers keep their order and their suffix its weight', () => {
+  fc.assert(
+    fc.property(fc.nat(1_000_000), fc.nat(1_000_000), (a, b) => {
+      const [x, y] = [parseQuantity(String(a)) ?? 0n, parseQuantity(String(b)) ?? 0n];
+      expect(x < y).toBe(a < b);
+      expect(parseQuantity(`${a}Mi`)).toBe(x * 1024n * 1024n);
+      expect((parseQuantity(`${a}m`) ?? 0n) * 1000n).toBe(x);
+    }),
+  );
+});

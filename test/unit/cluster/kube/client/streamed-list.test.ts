@@ -1,0 +1,256 @@
+import { describe, expect, test, vi } from 'vitest';
+import { Reflector, type ReflectorOptions } from '../../../../../src/cluster/kube/cache/reflector.ts';
+import type { ObservedRequest } from '../../../../../src/cluster/kube/client/client-types.ts';
+import { ListWays } from '../../../../../src/cluster/kube/client/list-strategy.ts';
+import { RESOURCES } from '../../../../../src/cluster/kube/client/resources.ts';
+import { bareObject, type FakeApiServer, sendStatus } from '../fake-api-server.ts';
+import { fakeServer, followed, recordingLogger, watching } from '../support.ts';
+
+/** A reflector before a server with streamed lists, and what its handlers are told. */
+async function setUp(
+  prepare: (server: FakeApiServer) => void,
+  options: Partial<ReflectorOptions<ReturnType<typeof bareObject>>> = {},
+) {
+  const { server, client } = await fakeServer();
+  server.streams = true;
+  prepare(server);
+  const reflector = new Reflector({
+    client,
+    resource: RESOURCES.ConfigMap,
+    logger: recordingLogger(),
+    backoff: { baseMs: 1, capMs: 5 },
+    mostPlain: 1,
+    ...options,
+  });
+  return { server, reflector, told: followed(reflector) };
+}
+
+type Setup = Awaited<ReturnType<typeof setUp>>;
+
+/** Everything is listed anew. */
+async function listedAgain(s: Setup): Promise<void> {
+  const { lists } = s.reflector.stats();
+  s.server.watchFaults.push({ kind: 'status', code: 410, reason: 'Expired' });
+  s.server.cutWatches();
+  await vi.waitFor(() => expect(s.reflector.stats().lists).toBe(lists + 1));
+  await watching(s);
+}
+
+const three = (server: FakeApiServer) => {
+  for (const name of ['a', 'b', 'c']) server.put(bareObject(name));
+};
+const names = ({ reflector }: Setup) => reflector.store.list().map(({ metadata }) => metadata.name);
+
+describe('a list that is streamed', () => {
+  test('is one request for the most recent state, from whose end the watch goes on', async () => {
+    const s = await setUp(three, { labelSelector: 'app=x', namespace: 'ns' });
+    await watching(s);
+    expect(names(s)).toEqual(['a', 'b', 'c']);
+    expect(s.server.count('list')).toBe(0);
+    const [list, watch] = s.server.requests;
+    expect(Object.fromEntries(list?.query ?? [])).toMatchObject({
+      labelSelector: 'app=x',
+      watch: 'true',
+      sendInitialEvents: 'true',
+      resourceVersionMatch: 'NotOlderThan',
+    });
+    expect(list?.query.has('resourceVersion')).toBe(false);
+    expect(watch?.query.get('resourceVersion')).toBe(s.server.version);
+    expect(watch?.query.has('sendInitialEvents')).toBe(false);
+    expect(s.reflector.stats()).toMatchObject({ lists: 1, errors: 0, objects: 3 });
+    s.server.remove('ns/b');
+    await vi.waitFor(() => expect(s.told).toEqual(['+a', '+b', '+c', '-b']));
+  });
+
+  test('takes in what changes while it comes', async () => {
+    const s = await setUp((server) => {
+      three(server);
+      server.beforeStreamEnd = (send) => {
+        server.beforeStreamEnd = () => {};
+        const gone = server.objects.get('ns/b');
+        server.remove('ns/b');
+        if (gone !== undefined) send({ type: 'DELETED', object: gone });
+        send({ type: 'MODIFIED', object: server.put(bareObject('a', { data: { now: 'so' } })) });
+        send({ type: 'ADDED', object: server.put(bareObject('d')) });
+      };
+    });
+    await watching(s);
+    expect(names(s)).toEqual(['a', 'c', 'd']);
+    expect(s.reflector.store.get('ns/a')).toMatchObject({ data: { now: 'so' } });
+    expect(s.told).toEqual(['+a', '+b', '+c', '~a', '+d', '-b']);
+  });
+
+  test('told again, is told of where it differs', async () => {
+    const s = await setUp(three);
+    await watching(s);
+    s.server.remove('ns/b', { silently: true });
+    s.server.put(bareObject('c', { data: { now: 'so' } }), { silently: true });
+    await listedAgain(s);
+    expect(s.told.slice(3)).toEqual(['~c', '-b']);
+    expect(s.server.count('streamed list')).toBe(2);
+    expect(s.server.count('list')).toBe(0);
+  });
+
+  test('takes in that an object is another one by its end', async () => {
+    const again = (server: FakeApiServer) => {
+      server.beforeStreamEnd = (send) => {
+        server.beforeStreamEnd = () => {};
+        const gone = server.objects.get('ns/b');
+        server.remove('ns/b');
+        if (gone !== undefined) send({ type: 'DELETED', object: gone });
+        send({ type: 'ADDED', object: server.put(bareObject('b', { data: { second: 'one' } })) });
+      };
+    };
+    const s = await setUp((server) => {
+      three(server);
+      again(server);
+    });
+    await watching(s);
+    expect(s.told).toEqual(['+a', '+b', '+c', '-b', '+b']);
+    again(s.server);
+    await listedAgain(s);
+    expect(s.told.slice(5)).toEqual(['-b', '+b']);
+    const uid = s.server.objects.get('ns/b')?.metadata.uid;
+    expect(s.reflector.store.get('ns/b')).toMatchObject({ metadata: { uid }, data: { second: 'one' } });
+  });
+
+  test('ends at its bookmark: what comes behind it is for the watch', async () => {
+    const s = await setUp((server) => {
+      three(server);
+      server.afterStreamEnd = (send) => send({ type: 'DELETED', object: server.objects.get('ns/a') ?? {} });
+    });
+    await watching(s);
+    expect(names(s)).toEqual(['a', 'b', 'c']);
+  });
+
+  test.each(['end', 'cut', 'silence', 'bookmarks', 'error'] as const)(
+    'that comes to nothing (%s) counts as none: the next one comes in pages, the one after as a stream',
+    async (fault) => {
+      const s = await setUp(
+        (server) => {
+          three(server);
+          server.streamFaults.push(fault);
+        },
+        // Far longer than an answer takes beside other tests.
+        { listTimeoutMs: 500 },
+      );
+      await watching(s);
+      expect(names(s)).toEqual(['a', 'b', 'c']);
+      expect(s.reflector.stats()).toMatchObject({ lists: 1, errors: 1 });
+      expect([s.server.count('streamed list'), s.server.count('list')]).toEqual([1, 1]);
+      await listedAgain(s);
+      expect([s.server.count('streamed list'), s.server.count('list')]).toEqual([2, 1]);
+      expect(s.told).toEqual(['+a', '+b', '+c']);
+    },
+  );
+
+  test('that breaks off before the server is restored counts for nothing beside the pages after it', async () => {
+    const s = await setUp((server) => {
+      three(server);
+      server.streamFaults.push('cut');
+      server.beforeStreamEnd = () => {
+        server.beforeStreamEnd = () => {};
+        server.objects.delete('ns/c');
+        server.version = '50';
+        server.compact();
+        server.put(bareObject('a', { data: { restored: 'yes' } }));
+      };
+    });
+    await watching(s);
+    expect(names(s).sort()).toEqual(['a', 'b']);
+    expect(s.reflector.store.get('ns/a')).toMatchObject({ data: { restored: 'yes' } });
+  });
+
+  test('is asked for once of a server that has none', async () => {
+    const s = await setUp((server) => {
+      three(server);
+      server.streams = false;
+    });
+    await watching(s);
+    expect(s.reflector.stats()).toMatchObject({ lists: 1, errors: 0 });
+    await listedAgain(s);
+    expect(names(s)).toEqual(['a', 'b', 'c']);
+    expect(s.server.refusedStreams).toBe(1);
+    expect(s.server.count('list')).toBe(2);
+  });
+
+  test.each([403, 429, 503])('that is refused with %i is asked for again as a stream', async (status) => {
+    let refused = 0;
+    const s = await setUp((server) => {
+      three(server);
+      server.intercept = (_request, response) => {
+        if (refused === 2) return false;
+        refused += 1;
+        sendStatus(response, status);
+        return true;
+      };
+    });
+    await watching(s);
+    expect(names(s)).toEqual(['a', 'b', 'c']);
+    expect(s.reflector.stats().errors).toBe(2);
+    expect([s.server.count('streamed list'), s.server.count('list')]).toEqual([3, 0]);
+  });
+
+  test('is observed when it is over, with how it ended', async () => {
+    const seen: ObservedRequest[] = [];
+    const { server, client } = await fakeServer({ observer: (request) => seen.push(request) });
+    server.streams = true;
+    three(server);
+    server.streamFaults.push('cut');
+    const list = () => client.listAll(RESOURCES.ConfigMap, { streamed: true });
+    await expect(list()).rejects.toMatchObject({ kind: 'network' });
+    await list();
+    await list();
+    expect(seen.map(({ verb, status }) => `${verb} ${status}`)).toEqual(['list 0', 'list 200', 'list 200']);
+  });
+
+  test('ends with the reflector', async () => {
+    const s = await setUp((server) => {
+      three(server);
+      server.streamFaults.push('silence');
+    });
+    await vi.waitFor(() => expect(s.told).toHaveLength(3));
+    expect(s.reflector.hasSynced()).toBe(false);
+    await s.reflector.stop();
+    expect(s.server.count('list')).toBe(0);
+  });
+});
+
+describe('the way in which a list is asked for', () => {
+  const HOUR_MS = 3_600_000;
+  const ways = () => {
+    let now = 1000;
+    return { ways: new ListWays(() => now), pass: (ms: number) => (now += ms) };
+  };
+
+  test('is pages after a break, of that list alone', () => {
+    const { ways: way } = ways();
+    way.broke('a');
+    expect([way.mayStream('a'), way.mayStream('b')]).toEqual([false, true]);
+    way.paged('a');
+    expect(way.mayStream('a')).toBe(true);
+  });
+
+  test('stays pages for an hour after two breaks in a row', () => {
+    const { ways: way, pass } = ways();
+    for (let breaks = 0; breaks < 2; breaks += 1) {
+      way.broke('a');
+      way.paged('a');
+    }
+    expect(way.mayStream('a')).toBe(false);
+    pass(HOUR_MS);
+    expect(way.mayStream('a')).toBe(true);
+    way.streamed('a');
+    way.broke('a');
+    way.paged('a');
+    expect(way.mayStream('a')).toBe(true);
+  });
+
+  test('is asked anew an hour after the server said that it has no streams', () => {
+    const { ways: way, pass } = ways();
+    way.refused();
+    expect(way.mayStream('a')).toBe(false);
+    pass(HOUR_MS);
+    expect(way.mayStream('a')).toBe(true);
+  });
+});

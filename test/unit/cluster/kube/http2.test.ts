@@ -1,0 +1,220 @@
+import http2, { type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import net, { type AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { Http2Transport } from '../../../../src/cluster/kube/transport/http2.ts';
+import type { TransportRequest } from '../../../../src/cluster/kube/transport/transport.ts';
+import { TcpProxy } from './tcp-proxy.ts';
+
+interface Setup {
+  transport: Http2Transport;
+  server: Http2Server;
+  sessions: ServerHttp2Session[];
+  /** Between the two; counts the connections that the transport opens. */
+  proxy: TcpProxy;
+  onStream: (stream: ServerHttp2Stream, path: string) => void;
+}
+
+interface Options {
+  pingIntervalMs?: number;
+  pingTimeoutMs?: number;
+  settings?: http2.Settings;
+}
+
+/** An HTTP/2 server without TLS, and a transport to it. */
+async function setUp({ settings, ...pings }: Options = {}): Promise<Setup> {
+  const server = http2.createServer({ settings });
+  const setup: Partial<Setup> & Pick<Setup, 'sessions'> = { sessions: [], onStream: ok };
+  server.on('session', (session) => {
+    setup.sessions.push(session);
+    session.on('error', () => {});
+  });
+  server.on('stream', (stream, headers) => {
+    stream.on('error', () => {});
+    setup.onStream?.(stream, String(headers[':path']));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const proxy = new TcpProxy({ host: '127.0.0.1', port: (server.address() as AddressInfo).port });
+  await proxy.start();
+  const { port } = proxy;
+  const transport = new Http2Transport({
+    server: new URL(`http://127.0.0.1:${port}`),
+    connect: () =>
+      new Promise((resolve, reject) => {
+        const socket = net.connect(port, '127.0.0.1', () => resolve(socket));
+        socket.once('error', reject);
+      }),
+    ...pings,
+  });
+  onTestFinished(async () => {
+    await transport.close();
+    for (const session of setup.sessions) session.destroy();
+    await proxy.stop();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return Object.assign(setup, { transport, server, proxy }) as Setup;
+}
+
+const BYTES_OF_A_PIECE = 64 * 1024;
+
+function ok(stream: ServerHttp2Stream): void {
+  stream.respond({ ':status': 200, 'content-type': 'application/json' });
+  stream.end('{"fine":true}');
+}
+
+function request(fields: Partial<TransportRequest> = {}): TransportRequest {
+  return {
+    method: 'GET',
+    path: '/x',
+    headers: {},
+    signal: new AbortController().signal,
+    lane: 'calls',
+    ...fields,
+  };
+}
+
+test('calls share a connection, watches have another', async () => {
+  const { transport, proxy } = await setUp();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => transport.send(request())));
+  expect(await Promise.all(answers.map(({ body }) => json(body)))).toEqual(Array(20).fill({ fine: true }));
+  expect(proxy.connections).toBe(1);
+  await transport.send(request({ lane: 'watches' }));
+  expect(proxy.connections).toBe(2);
+});
+
+test('more watches than the server allows on a connection get further ones; calls wait for their turn', async () => {
+  const s = await setUp({ settings: { maxConcurrentStreams: 10 } });
+  s.onStream = (stream, path) => (path === '/watch' ? stream.respond({ ':status': 200 }) : ok(stream));
+  const watch = () => s.transport.send(request({ lane: 'watches', path: '/watch' }));
+  const open = await Promise.all(Array.from({ length: 25 }, watch));
+  expect(s.proxy.connections).toBe(3);
+  for (const { body } of open.slice(0, 10)) body.destroy();
+  await vi.waitFor(async () => expect((await watch()).status).toBe(200));
+  expect(s.proxy.connections).toBe(3);
+  await Promise.all(Array.from({ length: 50 }, async () => json((await s.transport.send(request())).body)));
+  expect(s.proxy.connections).toBe(4);
+});
+
+test('refused credentials: later requests get a new connection, those under way keep theirs', async () => {
+  const s = await setUp();
+  s.onStream = (stream, path) => (path === '/watch' ? stream.respond({ ':status': 200 }) : ok(stream));
+  const { body } = await s.transport.send(request({ lane: 'watches', path: '/watch' }));
+  s.transport.renew();
+  await s.transport.send(request({ lane: 'watches' }));
+  expect(s.proxy.connections).toBe(2);
+  expect(body.destroyed).toBe(false);
+});
+
+test('sends bodies', async () => {
+  const s = await setUp();
+  s.onStream = (stream) => {
+    stream.respond({ ':status': 201 });
+    stream.pipe(stream);
+  };
+  const { status, body } = await s.transport.send(request({ method: 'POST', body: '{"a":"é"}' }));
+  expect({ status, body: await json(body) }).toEqual({ status: 201, body: { a: 'é' } });
+});
+
+test('GOAWAY: what is under way ends in order, what comes next gets a new connection', async () => {
+  const s = await setUp();
+  const slow = Promise.withResolvers<ServerHttp2Stream>();
+  s.onStream = (stream, path) => (path === '/slow' ? slow.resolve(stream) : ok(stream));
+  const first = s.transport.send(request({ path: '/slow' }));
+  const stream = await slow.promise;
+  s.sessions[0]?.goaway(http2.constants.NGHTTP2_NO_ERROR);
+  await vi.waitFor(async () => {
+    await s.transport.send(request());
+    expect(s.proxy.connections).toBe(2);
+  });
+  ok(stream);
+  expect(await json((await first).body)).toEqual({ fine: true });
+});
+
+test('a stream that the server refused unseen is sent again, a write too', async () => {
+  const s = await setUp();
+  let refused = 0;
+  s.onStream = (stream) => {
+    if (refused === 2) return ok(stream);
+    refused += 1;
+    return stream.close(http2.constants.NGHTTP2_REFUSED_STREAM);
+  };
+  expect((await s.transport.send(request({ method: 'POST', body: '{}' }))).status).toBe(200);
+  refused = -10;
+  await expect(s.transport.send(request())).rejects.toMatchObject({ kind: 'network', notProcessed: true });
+});
+
+test('a stream that the server ended without an answer fails, once', async () => {
+  const s = await setUp();
+  let seen = 0;
+  s.onStream = (stream) => {
+    seen += 1;
+    stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
+  };
+  await expect(s.transport.send(request({ method: 'POST', body: '{}' }))).rejects.toMatchObject({
+    kind: 'network',
+    notProcessed: false,
+  });
+  expect(seen).toBe(1);
+});
+
+test('a connection that is cut fails its calls, and the next call opens another', async () => {
+  const s = await setUp();
+  s.onStream = () => s.proxy.cut();
+  await expect(s.transport.send(request())).rejects.toMatchObject({ kind: 'network' });
+  s.onStream = ok;
+  expect((await s.transport.send(request())).status).toBe(200);
+});
+
+test('a connection that swallows everything is found by its pings, and its watch ends', async () => {
+  const s = await setUp({ pingIntervalMs: 20, pingTimeoutMs: 40 });
+  s.onStream = (stream) => stream.respond({ ':status': 200 });
+  const { body } = await s.transport.send(request({ lane: 'watches' }));
+  const ended = new Promise((resolve) => body.once('error', resolve));
+  body.resume();
+  s.proxy.swallow();
+  expect(await ended).toMatchObject({ message: expect.stringContaining('no answer to a ping') });
+  s.onStream = ok;
+  expect((await s.transport.send(request({ lane: 'watches' }))).status).toBe(200);
+});
+
+test('a connection on which much is still to be read is alive, however long it takes: the answer to a ping stands behind it', async () => {
+  const s = await setUp({ pingIntervalMs: 20, pingTimeoutMs: 40 });
+  const pieces = 60;
+  s.onStream = (stream) => {
+    stream.respond({ ':status': 200 });
+    for (let piece = 0; piece < pieces; piece += 1) stream.write(Buffer.alloc(BYTES_OF_A_PIECE, 'x'));
+    stream.end();
+  };
+  const { body } = await s.transport.send(request({ lane: 'watches' }));
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += (chunk as Buffer).length;
+    // As the operator does that reads thousands of objects on a full machine.
+    const until = performance.now() + 10;
+    while (performance.now() < until);
+  }
+  expect(bytes).toBe(pieces * BYTES_OF_A_PIECE);
+  expect(s.proxy.connections).toBe(1);
+});
+
+test('an aborted call ends its stream at the server', async () => {
+  const s = await setUp();
+  const closed = Promise.withResolvers<void>();
+  const give = new AbortController();
+  s.onStream = (stream) => {
+    stream.on('close', () => closed.resolve());
+    give.abort(new Error('enough'));
+  };
+  await expect(s.transport.send(request({ signal: give.signal }))).rejects.toThrow('enough');
+  await closed.promise;
+  s.onStream = ok;
+  expect((await s.transport.send(request())).status).toBe(200);
+  expect(s.proxy.connections).toBe(1);
+});
+
+test('a closed transport takes no more calls', async () => {
+  const { transport } = await setUp();
+  await transport.send(request());
+  await transport.close();
+  await expect(transport.send(request())).rejects.toMatchObject({ kind: 'aborted' });
+});

@@ -1,0 +1,181 @@
+import { expect, test } from 'vitest';
+import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
+import { onBehalfOf, presentGroup } from '../../../../../src/cluster/kube/transport/flow-context.ts';
+import { Limiter } from '../../../../../src/cluster/kube/transport/limiter.ts';
+import { FakeClock } from '../support.ts';
+
+const forever = new AbortController().signal;
+
+function refusal(retryAfterMs: number): () => Promise<never> {
+  return async () => {
+    throw new KubeError({ kind: 'too_many_requests', message: 'busy', retryAfterMs });
+  };
+}
+
+test('no more than so many at once, in the order of arrival', async () => {
+  const limiter = new Limiter({ maxInFlight: 2 });
+  const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
+  const begun: number[] = [];
+  const all = gates.map((gate, index) =>
+    limiter.run(() => {
+      begun.push(index);
+      return gate.promise;
+    }, forever),
+  );
+  await Promise.resolve();
+  expect({ begun, inFlight: limiter.inFlight, waiting: limiter.waiting }).toEqual({
+    begun: [0, 1],
+    inFlight: 2,
+    waiting: 3,
+  });
+  gates[1]?.resolve();
+  await all[1];
+  await Promise.resolve();
+  expect(begun).toEqual([0, 1, 2]);
+  for (const gate of gates) gate.resolve();
+  await Promise.all(all);
+  expect({ begun, inFlight: limiter.inFlight }).toEqual({ begun: [0, 1, 2, 3, 4], inFlight: 0 });
+});
+
+/** A limiter with one place, taken until `open`; notes in which order the calls begin that wait for it. */
+function oneTaken(groupOf?: () => string) {
+  const limiter = new Limiter({ maxInFlight: 1, ...(groupOf === undefined ? {} : { groupOf }) });
+  const gate = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const all = [limiter.run(() => gate.promise, forever)];
+  const call = (name: string, signal = forever) => {
+    const done = limiter.run(async () => void begun.push(name), signal);
+    all.push(done);
+    return done;
+  };
+  const open = async () => {
+    gate.resolve();
+    await Promise.allSettled(all);
+    return begun;
+  };
+  return { limiter, call, open };
+}
+
+test('groups take turns, however many calls of one wait already', async () => {
+  let group = 'crowd';
+  const { limiter, call, open } = oneTaken(() => group);
+  for (const name of ['a', 'b', 'c', 'd']) call(name);
+  group = 'other';
+  call('x');
+  call('y');
+  expect(limiter.waiting).toBe(6);
+  expect(await open()).toEqual(['a', 'x', 'b', 'y', 'c', 'd']);
+  expect({ waiting: limiter.waiting, inFlight: limiter.inFlight }).toEqual({ waiting: 0, inFlight: 0 });
+});
+
+test('one group leaves room for what others begin meanwhile', async () => {
+  let group = 'crowd';
+  const limiter = new Limiter({ maxInFlight: 3, ofGroup: { maxOfGroup: 2 }, groupOf: () => group });
+  const gate = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const call = (name: string) =>
+    limiter.run(async () => {
+      begun.push(name);
+      await gate.promise;
+    }, forever);
+  const all = ['a', 'b', 'c'].map(call);
+  group = 'other';
+  all.push(call('x'), call('y'));
+  await Promise.resolve();
+  expect({ begun: [...begun], waiting: limiter.waiting }).toEqual({ begun: ['a', 'b', 'x'], waiting: 2 });
+  gate.resolve();
+  await Promise.all(all);
+  expect(begun.toSorted()).toEqual(['a', 'b', 'c', 'x', 'y']);
+  expect({ waiting: limiter.waiting, inFlight: limiter.inFlight }).toEqual({ waiting: 0, inFlight: 0 });
+});
+
+test('a group that has called without a pause has its share under way', async () => {
+  const clock = new FakeClock();
+  const limiter = new Limiter({
+    maxInFlight: 4,
+    ofGroup: { maxOfGroup: 2, share: { atOnce: 1 } },
+    clock,
+    groupOf: () => 'crowd',
+  });
+  const gates = [1, 2, 3].map(() => Promise.withResolvers<void>());
+  const all = gates.map(({ promise }) => limiter.run(() => promise, forever));
+  clock.advance(1000);
+  gates[0]?.resolve();
+  await all[0];
+  expect({ inFlight: limiter.inFlight, waiting: limiter.waiting }).toEqual({ inFlight: 1, waiting: 1 });
+  for (const { resolve } of gates) resolve();
+  await Promise.all(all);
+  expect({ inFlight: limiter.inFlight, waiting: limiter.waiting }).toEqual({ inFlight: 0, waiting: 0 });
+});
+
+test('a group whose only call gave up takes no turn', async () => {
+  let group = 'crowd';
+  const { limiter, call, open } = oneTaken(() => group);
+  call('a');
+  group = 'other';
+  const deadline = new AbortController();
+  const late = call('x', deadline.signal);
+  group = 'third';
+  call('z');
+  deadline.abort(new Error('too late'));
+  await expect(late).rejects.toThrow('too late');
+  expect(limiter.waiting).toBe(2);
+  expect(await open()).toEqual(['a', 'z']);
+});
+
+test('the group is the one on whose behalf the call is made, however deep', async () => {
+  const { call, open } = oneTaken();
+  const deep = (group: string, name: string) =>
+    onBehalfOf(group, async () => {
+      await Promise.resolve();
+      await call(name);
+    });
+  const all = [deep('crowd', 'a'), deep('crowd', 'b'), deep('crowd', 'c'), deep('other', 'x')];
+  await Promise.resolve();
+  expect(presentGroup()).toBe('');
+  expect(await open()).toEqual(['a', 'x', 'b', 'c']);
+  await Promise.all(all);
+});
+
+test('a call whose time runs out while it waits is never begun, and frees its place in the line', async () => {
+  const limiter = new Limiter({ maxInFlight: 1 });
+  const gate = Promise.withResolvers<void>();
+  const first = limiter.run(() => gate.promise, forever);
+  const deadline = new AbortController();
+  let begun = false;
+  const second = limiter.run(async () => {
+    begun = true;
+  }, deadline.signal);
+  deadline.abort(new Error('too late'));
+  await expect(second).rejects.toThrow('too late');
+  expect(limiter.waiting).toBe(0);
+  gate.resolve();
+  await first;
+  expect(begun).toBe(false);
+});
+
+test('one refused object holds nobody else back', async () => {
+  const clock = new FakeClock();
+  const limiter = new Limiter({ maxInFlight: 1, clock });
+  for (let n = 0; n < 5; n += 1) {
+    await expect(limiter.run(refusal(60_000), forever)).rejects.toThrow('busy');
+    await limiter.run(async () => 'fine', forever);
+  }
+  expect(clock.timers).toBe(0);
+});
+
+test('refusal after refusal pauses new calls for as long as the server asks', async () => {
+  const clock = new FakeClock();
+  const limiter = new Limiter({ maxInFlight: 1, clock });
+  for (let n = 0; n < 3; n += 1) await expect(limiter.run(refusal(5_000), forever)).rejects.toThrow('busy');
+  let done = false;
+  const next = limiter.run(async () => {
+    done = true;
+  }, forever);
+  clock.advance(4_999);
+  await Promise.resolve();
+  expect({ done, waiting: limiter.waiting }).toEqual({ done: false, waiting: 1 });
+  clock.advance(1);
+  await next;
+  expect(done).toBe(true);
+});

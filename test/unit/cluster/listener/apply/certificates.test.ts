@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { ReflectorHandlers } from '../../../../../src/cluster/kube/cache/reflector.ts';
+import type { KubeClient } from '../../../../../src/cluster/kube/client/client.ts';
+import { tidyCertificates } from '../../../../../src/cluster/listener/apply/certificates.ts';
+import { EnvSecrets } from '../../../../../src/cluster/listener/apply/env-secrets.ts';
+import type { Resource } from '../../../../../src/cluster/listener/resource-view.ts';
+import { FakeClock, recordingLogger } from '../../kube/support.ts';
+import { FakeCluster, fakeTerm, NAME, NAMESPACE, settle, specOf } from '../fixtures.ts';
+
+const NOTE = 'berth.dev/former-host';
+const SECRET = `${NAME}-tls`;
+
+let cluster: FakeCluster;
+let clock: FakeClock;
+let handlers: ReflectorHandlers<Resource>;
+let ending: AbortController;
+let running: Promise<void>;
+
+const live = () => cluster.get('ManagedDeployment', NAME) as unknown as Resource | undefined;
+const isNoted = () => live()?.metadata.annotations?.[NOTE] === 'true';
+const isThere = () => cluster.get('Secret', SECRET) !== undefined;
+
+/** As the operator has seen it: `routed`, where its route leads. */
+function put(url: string | null, routed: string | null, more: { unseen?: boolean } = {}): void {
+  const spec = specOf(1, { routing: url === null ? {} : { url } });
+  const stored = cluster.put({
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ManagedDeployment',
+    metadata: { name: NAME, namespace: NAMESPACE, annotations: { [NOTE]: 'true' } },
+    spec,
+  });
+  const observedGeneration = (stored.metadata.generation ?? 0) - (more.unseen === true ? 1 : 0);
+  const status = { observedGeneration, ...(routed === null ? {} : { url: routed }) };
+  cluster.objects.set(`ManagedDeployment ${NAMESPACE}/${NAME}`, { ...stored, status });
+  handlers.updated?.(live() as Resource, live() as Resource);
+}
+
+function certificate(hosts: string | null, name = SECRET): void {
+  cluster.put({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: SECRET,
+      namespace: NAMESPACE,
+      annotations: {
+        'cert-manager.io/certificate-name': name,
+        ...(hosts === null ? {} : { 'cert-manager.io/alt-names': hosts }),
+      },
+    },
+  });
+}
+
+async function pass(ms: number): Promise<void> {
+  await settle();
+  clock.advance(ms);
+  await settle();
+}
+
+beforeEach(async () => {
+  cluster = new FakeCluster();
+  clock = new FakeClock();
+  ending = new AbortController();
+  const { client } = cluster;
+  const patching: Pick<KubeClient, 'patch'> = {
+    patch: async (_kind, { namespace = '', name }, patch) => {
+      const object = cluster.objects.get(`ManagedDeployment ${namespace}/${name}`);
+      const { resourceVersion, annotations } = (patch as { metadata: Resource['metadata'] }).metadata;
+      expect(resourceVersion).toBe(object?.metadata.resourceVersion);
+      expect(annotations).toEqual({ [NOTE]: null });
+      if (object !== undefined) object.metadata.annotations = {};
+      return object as never;
+    },
+  };
+  running = tidyCertificates({
+    client: patching,
+    secrets: new EnvSecrets({ client, logger: recordingLogger() }),
+    view: {
+      get: live as never,
+      noteWrite: () => {},
+      addHandlers: (given) => {
+        handlers = given;
+        return () => {};
+      },
+    },
+    term: fakeTerm(),
+    logger: recordingLogger(),
+    clock,
+    signal: ending.signal,
+    abort: new AbortController().signal,
+  });
+  await settle();
+});
+afterEach(async () => {
+  ending.abort();
+  await running;
+});
+
+test('goes once the route is away and cert-manager has had its time; the note goes when none is left', async () => {
+  certificate('a.example.com');
+  put(null, 'https://a.example.com');
+  await pass(60_000);
+  expect([isThere(), isNoted()]).toEqual([true, true]);
+  put(null, null, { unseen: true });
+  await pass(60_000);
+  expect(isThere()).toBe(true);
+  put(null, null);
+  await pass(4_000);
+  expect(isThere()).toBe(true);
+  await pass(1_000);
+  expect([isThere(), isNoted()]).toEqual([false, true]);
+  await pass(10_000);
+  expect(isNoted()).toBe(false);
+});
+
+test('one that cert-manager makes again goes again, later and later', async () => {
+  certificate('a.example.com');
+  put(null, null);
+  await pass(5_000);
+  certificate('a.example.com');
+  await pass(9_000);
+  expect(isThere()).toBe(true);
+  await pass(1_000);
+  expect([isThere(), isNoted()]).toEqual([false, true]);
+  await pass(20_000);
+  expect(isNoted()).toBe(false);
+});
+
+test.each([
+  ['of the present host stays', 'b.example.com', SECRET, true],
+  ['of the former host goes, for it is made anew', 'a.example.com', SECRET, false],
+  ['of which the host is not known stays', null, SECRET, true],
+  ['of another Certificate stays', 'a.example.com', 'somebody', true],
+])('a certificate after a change of the host: %s', async (_name, hosts, name, stays) => {
+  certificate(hosts, name);
+  put('https://b.example.com/path', 'https://b.example.com/path');
+  await pass(10_000);
+  await pass(20_000);
+  expect([isThere(), isNoted()]).toEqual([stays, false]);
+});

@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest';
+import { namespaceQuota } from '../../../../../src/cluster/listener/apply/namespace-quota.ts';
+import { parseQuantity } from '../../../../../src/domain/kubernetes/quantity.ts';
+import { DEFAULT_POLICIES } from '../../../../../src/domain/policy/policy.ts';
+import { quotaIssues } from '../../../../../src/domain/policy/quota-usage.ts';
+
+const amount = (quantity: string | undefined) => parseQuantity(quantity ?? '') ?? -1n;
+
+describe('the quota of a tenant’s namespace', () => {
+  test('lets in what the policy’s quotas allow, while every pod of it is replaced', () => {
+    const { cpu, memory_mb, storage_gi, deployments } = DEFAULT_POLICIES.cloud.tenant_quotas;
+    const hard = namespaceQuota(DEFAULT_POLICIES.cloud.tenant_quotas);
+    expect(amount(hard['requests.cpu'])).toBe(2n * amount(String(cpu)));
+    expect(amount(hard['requests.memory'])).toBe(2n * amount(`${memory_mb}Mi`));
+    expect(amount(hard['requests.storage'])).toBe(amount(`${storage_gi}Gi`));
+    expect(hard['persistentvolumeclaims']).toBe(String(2 * (deployments ?? 0)));
+  });
+
+  test.each([1, 9, 10, 11, 100])('of %i deployments has room for all that the API lets be there', (own) => {
+    const quotas = { deployments: own, cpu: null, memory_mb: null, storage_gi: null };
+    const none = { cpuM: 0, memoryMb: 0, storageGi: 0 };
+    const fits = (beingDeleted: number) =>
+      quotaIssues({
+        quotas,
+        others: { ...none, deployments: 0, beingDeleted },
+        before: { ...none, deployments: 0, beingDeleted: 0 },
+        demand: { parts: [], storageGi: 0 },
+      }).length === 0;
+    // What is made and deleted in turn, as long as the API takes one more.
+    let there = 0;
+    while (fits(there)) there += 1;
+    const hard = namespaceQuota(quotas);
+    expect(Number(hard['persistentvolumeclaims'])).toBeGreaterThanOrEqual(there);
+    expect(Number(hard['count/secrets'])).toBeGreaterThanOrEqual(there * 18);
+  });
+
+  test('is rounded up, and leaves open what the tenant’s leave open', () => {
+    const quotas = { deployments: null, cpu: 0.0005, memory_mb: 0.5, storage_gi: null };
+    expect(namespaceQuota(quotas)).toEqual({ 'requests.cpu': '2m', 'requests.memory': '2Mi' });
+    const none = { deployments: null, cpu: null, memory_mb: null, storage_gi: null };
+    expect(namespaceQuota(none)).toEqual({});
+  });
+});

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { ReflectorHandlers } from '../../../../../src/cluster/kube/cache/reflector.ts';
+import { tidyBuilds } from '../../../../../src/cluster/listener/builds/build-cleanup.ts';
+import type { Resource } from '../../../../../src/cluster/listener/resource-view.ts';
+import { FakeClock, recordingLogger } from '../../kube/support.ts';
+import { fakeTerm, NAME, NAMESPACE, settle, specOf } from '../fixtures.ts';
+
+let clock: FakeClock;
+let handlers: ReflectorHandlers<Resource>;
+let ending: AbortController;
+let running: Promise<void>;
+let looks: number;
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  ending = new AbortController();
+  looks = 0;
+  running = tidyBuilds({
+    builds: {
+      tidy: async () => {
+        looks += 1;
+      },
+    },
+    view: {
+      covers: () => true,
+      trouble: () => undefined,
+      get: () => undefined,
+      addHandlers: (given) => {
+        handlers = given;
+        return () => {};
+      },
+    },
+    term: fakeTerm(),
+    logger: recordingLogger(),
+    clock,
+    signal: ending.signal,
+    abort: new AbortController().signal,
+  });
+  await pass();
+});
+afterEach(async () => {
+  ending.abort();
+  await running;
+});
+
+async function pass(): Promise<void> {
+  await settle();
+  clock.advance(1_000);
+  await settle();
+}
+
+/** As it asks for the build of a revision, which is in a phase. */
+const asking = (revisionId: string, phase?: string) =>
+  ({
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ManagedDeployment',
+    metadata: { name: NAME, namespace: NAMESPACE },
+    spec: { ...specOf(1), build: { revisionId, secretName: `${NAME}-${revisionId}` } },
+    ...(phase === undefined ? {} : { status: { build: { revisionId, phase } } }),
+  }) as unknown as Resource;
+
+test('looks when it begins, and when a build has ended or its deployment is gone', async () => {
+  expect(looks).toBe(1);
+  handlers.added?.(asking('a'));
+  await pass();
+  expect(looks).toBe(1);
+  handlers.updated?.(asking('a', 'Succeeded'), asking('a', 'Running'));
+  await pass();
+  expect(looks).toBe(2);
+  handlers.deleted?.(asking('a'));
+  await pass();
+  expect(looks).toBe(3);
+});
+
+test('another build takes its place: the Secret of the former one goes, though the own write was in the view before it was told', async () => {
+  handlers.added?.(asking('a'));
+  handlers.updated?.(asking('b'), asking('b'));
+  await pass();
+  expect(looks).toBe(2);
+  handlers.updated?.(asking('b', 'Running'), asking('b'));
+  await pass();
+  expect(looks).toBe(2);
+});

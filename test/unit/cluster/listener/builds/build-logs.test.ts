@@ -1,0 +1,75 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import {
+  type BuildLogsOptions,
+  followBuildLogs,
+} from '../../../../../src/cluster/listener/builds/build-logs.ts';
+import { NOTHING_HERE } from '../../../../../src/contract/protocol/work-protocol.ts';
+import { ANNOTATIONS, LABELS, MANAGED_BY } from '../../../../../src/contract/resource/names.ts';
+import { FakeClock, fakeServer, recordingLogger } from '../../kube/support.ts';
+import { hub404, settle } from '../fixtures.ts';
+
+const REVISION = '01890000-0000-7000-8000-00000000beef';
+
+/** Follows one build whose lines the hub answers with `failed`. @returns how often it was told */
+async function followed(clock: FakeClock, failed: Error): Promise<() => number> {
+  const { server, client } = await fakeServer();
+  server.put({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: 'b',
+      namespace: 'builds',
+      labels: {
+        [LABELS.managedBy]: MANAGED_BY,
+        [LABELS.component]: 'build',
+        [LABELS.revisionId]: REVISION,
+      },
+      annotations: { [ANNOTATIONS.buildAttempt]: '1' },
+    },
+  });
+  const ending = new AbortController();
+  let told = 0;
+  const following = followBuildLogs({
+    client,
+    hub: {
+      buildLogs: async () => {
+        told += 1;
+        throw failed;
+      },
+    },
+    term: { epoch: 1, lost: ending.signal, isValid: () => true, end: () => undefined },
+    view: { covers: () => true },
+    namespace: 'builds',
+    logger: recordingLogger(),
+    clock,
+    signal: ending.signal,
+    abort: ending.signal,
+  } as BuildLogsOptions);
+  await vi.waitFor(() => expect(told).toBe(1));
+  onTestFinished(async () => {
+    ending.abort();
+    await following;
+  });
+  return () => told;
+}
+
+test('after a 404 of something on the way the hub is told a moment later', async () => {
+  const clock = new FakeClock();
+  const told = await followed(clock, await hub404('<html>'));
+  await vi.waitFor(() => {
+    clock.advance(1_000);
+    expect(told()).toBeGreaterThan(1);
+  });
+});
+
+test('a hub that does not take logs is told again minutes later', async () => {
+  const clock = new FakeClock();
+  const told = await followed(clock, await hub404(JSON.stringify({ detail: NOTHING_HERE })));
+  for (let passed = 0; passed < 290_000; passed += 10_000) {
+    await settle();
+    clock.advance(10_000);
+  }
+  expect(told()).toBe(1);
+  clock.advance(10_000);
+  await vi.waitFor(() => expect(told()).toBe(2));
+});

@@ -1,0 +1,65 @@
+import { expect, test, vi } from 'vitest';
+import { systemClock } from '../../../../../src/cluster/kube/client/clock.ts';
+import {
+  type LogRequestsOptions,
+  serveLogRequests,
+} from '../../../../../src/cluster/listener/logs/log-requests.ts';
+import {
+  type HubClient,
+  HubError,
+  type LogRequestsQuery,
+} from '../../../../../src/cluster/listener/session/hub-client.ts';
+import { NOTHING_HERE } from '../../../../../src/contract/protocol/work-protocol.ts';
+import { FakeClock } from '../../kube/support.ts';
+import { hub404 } from '../fixtures.ts';
+
+test('a hub tells by a refusal that it is not to be told what the listener knows, and is asked without that', async () => {
+  const asked: boolean[] = [];
+  const waits: number[] = [];
+  const ending = new AbortController();
+  const logRequests: HubClient['logRequests'] = async ({ knows, waitSeconds }: LogRequestsQuery) => {
+    waits.push(waitSeconds);
+    asked.push(knows !== undefined);
+    if (asked.length === 4) ending.abort();
+    if (knows !== undefined) throw new HubError('refused', 'unknown parameter', 422);
+    return [];
+  };
+  await serveLogRequests({
+    hub: { logRequests },
+    term: { epoch: 1, lost: ending.signal, isValid: () => true, end: () => undefined },
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    clock: systemClock,
+    random: () => 0.5,
+    signal: ending.signal,
+  } as unknown as LogRequestsOptions);
+  expect(asked).toEqual([true, false, true, false]);
+  // A newer hub that is asked without it keeps readers waiting for no longer.
+  expect(waits).toEqual([25, 4, 25, 4]);
+});
+
+test.each([
+  ['of something on the way', hub404('<html>'), 10_000],
+  ['of a hub that knows no such requests', hub404(JSON.stringify({ detail: NOTHING_HERE })), 300_000],
+])('after a 404 %s the hub is asked again in its time', async (_whose, failed, pauseMs) => {
+  const clock = new FakeClock();
+  const ending = new AbortController();
+  let asked = 0;
+  const serving = serveLogRequests({
+    hub: {
+      logRequests: async () => {
+        asked += 1;
+        if (asked === 2) ending.abort();
+        throw await failed;
+      },
+    },
+    term: { epoch: 1, lost: ending.signal, isValid: () => true, end: () => undefined },
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    clock,
+    random: () => 1,
+    signal: ending.signal,
+  } as unknown as LogRequestsOptions);
+  await vi.waitFor(() => expect(clock.timers).toBe(1));
+  clock.advance(pauseMs);
+  await serving;
+  expect(asked).toBe(2);
+});

@@ -1,0 +1,278 @@
+import { describe, expect, it } from 'vitest';
+import {
+  goneItem,
+  inventoryItem,
+  observedReport,
+} from '../../../../../src/cluster/listener/report/observe.ts';
+import { hasOwnLabels, isEdited, type Resource } from '../../../../../src/cluster/listener/resource-view.ts';
+import { asBefore, reportSchema } from '../../../../../src/contract/protocol/report-protocol.ts';
+import { contentHash } from '../../../../../src/domain/core/hash.ts';
+import { ID, NAME, NAMESPACE, specOf } from '../fixtures.ts';
+
+const { deploymentId, tenantId } = specOf(4);
+const OWN_LABELS = {
+  'berth.dev/deployment-id': deploymentId ?? '',
+  ...(tenantId === undefined ? {} : { 'berth.dev/tenant-id': tenantId }),
+  'app.kubernetes.io/managed-by': 'berth',
+};
+
+function resource(more: { spec?: object; status?: Resource['status']; metadata?: object } = {}): Resource {
+  return {
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ManagedDeployment',
+    metadata: { name: NAME, namespace: NAMESPACE, uid: 'u', labels: OWN_LABELS, ...more.metadata },
+    spec: specOf(4, more.spec),
+    ...(more.status === undefined ? {} : { status: more.status }),
+  };
+}
+const revision = { id: 'r2', number: 2, templates: 't' };
+
+describe('the credentials of a build', () => {
+  const build = {
+    revisionId: 'r2',
+    number: 2,
+    repoUrl: 'https://git.example/a',
+    configPath: 'berth.yaml',
+    repository: 'r.example/a',
+    secretName: 's',
+  };
+  const hashOf = (phase: 'Waiting' | 'Running' | 'Failed', reason?: string, revisionId = 'r2') =>
+    inventoryItem(
+      resource({
+        spec: { build },
+        status: { build: { revisionId, number: 2, phase, ...(reason === undefined ? {} : { reason }) } },
+      }),
+    )?.spec_hash;
+
+  it('that are lost, perhaps, make the resource one that is not as it was applied', () => {
+    const ordinary = hashOf('Running');
+    expect(hashOf('Waiting', 'BuildLost')).not.toBe(ordinary);
+    expect(hashOf('Running', 'BuildLost')).not.toBe(ordinary);
+    expect(hashOf('Failed', 'BuildLost')).toBe(ordinary);
+    expect(hashOf('Waiting', 'RegistryUnavailable')).toBe(ordinary);
+    expect(hashOf('Waiting', 'BuildLost', 'r1')).toBe(ordinary);
+  });
+});
+
+describe('what somebody else wrote', () => {
+  it.each([2 ** 62, 1.5, 'x', undefined])(
+    'of the generation %s a number is told that is none of ours',
+    (generation) => {
+      const odd = { ...resource(), spec: { ...specOf(4), generation } } as Resource;
+      expect(inventoryItem(odd)?.generation).toBe(0);
+    },
+  );
+
+  it('without a spec is none of the hub', () => {
+    const bare = { ...resource(), spec: undefined } as unknown as Resource;
+    expect([inventoryItem(bare), goneItem(bare), observedReport(bare)]).toEqual([null, null, null]);
+    expect(hasOwnLabels(bare)).toBe(false);
+  });
+});
+
+describe('what is told of a status', () => {
+  it('is all that the hub wants to know', () => {
+    const status = {
+      observedGeneration: 9,
+      observedSpecGeneration: 4,
+      status: 'READY',
+      suspended: false,
+      conditions: [],
+      activeRevision: { ...revision, id: 'r1', number: 1, image: 'i' },
+      rollout: { ...revision, startedAt: 'now' },
+      failedRevision: { id: 'r2', number: 2, reason: 'CrashLoop', message: 'why', generation: 4 },
+      url: 'https://x',
+      routes: { generation: 4, hosts: ['x', 'y'] },
+    };
+    expect(observedReport(resource({ status }))).toEqual({
+      kind: 'observed',
+      deployment_id: ID,
+      name: NAME,
+      namespace: NAMESPACE,
+      observed_spec_generation: 4,
+      conditions: [],
+      off: false,
+      url: 'https://x',
+      routes: { generation: 4, hosts: ['x', 'y'] },
+      active_revision: { id: 'r1', number: 1 },
+      rollout_revision: { id: 'r2', number: 2 },
+      failed_revision: { id: 'r2', number: 2, reason: 'CrashLoop', message: 'why' },
+    });
+  });
+
+  it.each([
+    ['10Gi', 10],
+    ['10G', 10],
+    ['1.5Ti', 1536],
+    ['nonsense', undefined],
+  ])('a volume of %s that is behind what is wanted is told in whole Gi', (requested, gi) => {
+    const report = observedReport(resource({ status: { observedSpecGeneration: 4, volume: { requested } } }));
+    expect(report).toMatchObject(gi === undefined ? {} : { volume_gi: gi });
+    expect(report !== null && 'volume_gi' in report).toBe(gi !== undefined);
+  });
+
+  it.each([
+    ['20Gi', '5Gi', 5],
+    ['20Gi', '5368709120', 5],
+    ['20Gi', '5368709121', 6],
+    ['20Gi', '5G', 5],
+    ['5Gi', '8Gi', 8],
+    ['0', '0', 0],
+    ['5Gi', '900Ei', 2 ** 31 - 1],
+  ])('a volume whose claim asks for %s and has %s: the capacity in whole Gi', (requested, capacity, gi) => {
+    const status = { observedSpecGeneration: 4, volume: { requested, capacity } };
+    expect(observedReport(resource({ status }))).toMatchObject({ volume_gi: gi });
+  });
+
+  const status = { observedSpecGeneration: 4 };
+  it.each([
+    ['without a status', resource()],
+    ['whose operator has not seen it', resource({ status: { conditions: [] } })],
+    ['without a record', resource({ status, spec: { deploymentId: undefined } })],
+    ['with an id of somebody’s own', resource({ status, spec: { deploymentId: 'by-hand' } })],
+  ])('nothing of one %s', (_name, object) => {
+    expect(observedReport(object)).toBeNull();
+  });
+
+  it('of one that is being deleted no condition of before is told as if it still held', () => {
+    const seen = (type: string, more: object = {}) => ({
+      type,
+      status: 'True',
+      reason: 'Available',
+      message: 'there',
+      observedGeneration: 3,
+      lastTransitionTime: 'before',
+      ...more,
+    });
+    const metadata = { deletionTimestamp: 'now', finalizers: ['example.com/hold'] };
+    const of = (...conditions: object[]) =>
+      observedReport(resource({ status: { ...status, url: 'https://x', conditions }, metadata } as never));
+    const report = of(seen('Ready'), seen('Serving'));
+    expect(report).toMatchObject({ url: null });
+    expect(report?.conditions).toMatchObject([
+      {
+        type: 'Ready',
+        status: 'False',
+        reason: 'FinalizerBlocks',
+        message: expect.stringContaining('example.com/hold'),
+      },
+      { type: 'Serving', status: 'Unknown', reason: 'BeingDeleted' },
+    ]);
+    // The operator knows more.
+    const told = [
+      seen('Ready', { status: 'False', reason: 'FinalizerBlocks', message: 'Service x is held' }),
+      seen('Serving', { status: 'Unknown', reason: 'BeingDeleted' }),
+    ];
+    expect(of(...told)?.conditions).toEqual(told);
+  });
+
+  it('a failure comes with its culprit', () => {
+    const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app', exit_code: 1 };
+    const failedRevision = {
+      id: 'r2',
+      number: 2,
+      reason: 'CrashLoop',
+      message: 'why',
+      templates: 't',
+      culprit,
+    };
+    const report = observedReport(resource({ status: { ...status, failedRevision } }));
+    expect(report?.failed_revision).toEqual({
+      id: 'r2',
+      number: 2,
+      reason: 'CrashLoop',
+      message: 'why',
+      culprit,
+    });
+  });
+
+  it('a change in place that failed is no failure of the revision that runs, and told with its culprit', () => {
+    const failure = { reason: 'CrashLoop', message: 'why', culprit: { kind: 'Pod', object: 'web-1' } };
+    const failedRevision = { id: 'r1', number: 1, templates: 't2', ...failure };
+    const activeRevision = { id: 'r1', number: 1, templates: 't' };
+    const report = observedReport(resource({ status: { ...status, activeRevision, failedRevision } }));
+    expect([report?.active_revision, report?.failed_revision]).toEqual([{ id: 'r1', number: 1 }, null]);
+    expect(report?.in_place_failure).toEqual(failure);
+    // An earlier hub does not know the field.
+    expect(observedReport(resource({ status: { ...status, activeRevision } }))).not.toHaveProperty(
+      'in_place_failure',
+    );
+  });
+
+  it('lists symptoms of running pods, and says which of them are quiet', () => {
+    const symptom = { component: 'api', reason: 'CrashLoop', message: 'm', culprit: { object: 'p' } };
+    const since = '2026-01-01T00:00:00Z';
+    const symptoms = [
+      { ...symptom, since },
+      { ...symptom, component: 'queue', since, quietSince: since },
+    ];
+    const report = observedReport(resource({ status: { ...status, symptoms } }));
+    expect(report?.symptoms).toEqual([
+      { ...symptom, since },
+      { ...symptom, component: 'queue', since, quiet: true },
+    ]);
+    if (report === null) throw new Error('there is no report');
+    expect(reportSchema.safeParse({ ...report, deployment_id: ID }).success).toBe(true);
+    // An earlier hub does not know the field.
+    expect(observedReport(resource({ status }))).not.toHaveProperty('symptoms');
+    expect(asBefore(report)).not.toHaveProperty('symptoms');
+  });
+
+  it('revisions without a record are none of the hub’s', () => {
+    const report = observedReport(
+      resource({ status: { ...status, activeRevision: { number: 1, templates: 't' } } }),
+    );
+    expect(report?.active_revision).toBeNull();
+  });
+});
+
+describe('the inventory’s line', () => {
+  it('tells an edit by the note that the listener left', () => {
+    const applied = resource({
+      metadata: { annotations: { 'berth.dev/spec-hash': contentHash(specOf(4)) } },
+    });
+    expect(isEdited(applied)).toBe(false);
+    const edited = { ...applied, spec: { ...applied.spec, suspend: true } };
+    expect(isEdited(edited)).toBe(true);
+    expect(inventoryItem(edited)).toMatchObject({
+      uid: 'u',
+      generation: 4,
+      spec_hash: contentHash(edited.spec),
+      applied_hash: contentHash(applied.spec),
+    });
+  });
+
+  it('is not that of what was applied when the labels were edited', () => {
+    const applied = resource({
+      metadata: { annotations: { 'berth.dev/spec-hash': contentHash(specOf(4)) } },
+    });
+    const { 'berth.dev/deployment-id': _gone, ...labels } = OWN_LABELS;
+    const edited = { ...applied, metadata: { ...applied.metadata, labels } };
+    expect(inventoryItem(edited)?.spec_hash).not.toBe(inventoryItem(applied)?.spec_hash);
+    // Its generation is a listener's word all the same: a hub that was restored has to catch up with it.
+    expect(inventoryItem(edited)?.applied_hash).toBe(inventoryItem(edited)?.spec_hash);
+    const both = { ...edited, spec: { ...edited.spec, suspend: true } };
+    expect(inventoryItem(both)?.applied_hash).toBe(contentHash(specOf(4)));
+  });
+
+  it('of one that was nested beyond all hashing is one that was edited', () => {
+    let nested: object = {};
+    for (let level = 0; level < 20_000; level += 1) nested = { nested };
+    const applied = resource({
+      metadata: { annotations: { 'berth.dev/spec-hash': contentHash(specOf(4)) } },
+    });
+    const odd = { ...applied, spec: { ...applied.spec, nested } } as Resource;
+    expect(isEdited(odd)).toBe(true);
+    expect(inventoryItem(odd)?.spec_hash).toBe('too-deep');
+  });
+
+  it('takes any annotation', () => {
+    const odd = resource({ metadata: { annotations: { 'berth.dev/spec-hash': 'x'.repeat(500) } } });
+    expect(inventoryItem(odd)?.applied_hash).toHaveLength(64);
+  });
+
+  it('of one that is gone has no uid', () => {
+    expect(goneItem(resource())?.uid).toBeNull();
+    expect(goneItem(resource({ spec: { deploymentId: undefined } }))).toBeNull();
+  });
+});

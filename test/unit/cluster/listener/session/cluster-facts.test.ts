@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest';
+import { KubeError } from '../../../../../src/cluster/kube/client/errors.ts';
+import { ClusterProbe } from '../../../../../src/cluster/listener/session/cluster-facts.ts';
+import { FakeClock, recordingLogger } from '../../kube/support.ts';
+
+/** @param ownNamespace null: it does not know where the Lease is */
+function setUp(ownNamespace: string | null = 'berth-system') {
+  const clock = new FakeClock();
+  let asked = 0;
+  let up = true;
+  let lastError: string | undefined;
+  const uids = new Map<string, string | 'forbidden'>();
+  const looked: string[] = [];
+  const lease = { read: 0, answer: 'none' as 'none' | 'forbidden' | 'lost' };
+  const unreadable: { namespace: string; message: string }[] = [];
+  const logger = recordingLogger();
+  const probe = new ClusterProbe({
+    client: {
+      serverVersion: async () => {
+        asked += 1;
+        if (!up) throw new Error('ECONNREFUSED');
+        return { major: '1', minor: '36+', gitVersion: 'v1.36.3-eks' };
+      },
+      find: async ({ kind }, { name, namespace }) => {
+        if (kind === 'Lease') {
+          expect([namespace, name]).toEqual(['berth-system', 'berth-operator']);
+          lease.read += 1;
+          if (lease.answer === 'forbidden') throw new KubeError({ kind: 'forbidden', message: 'no' });
+          if (lease.answer === 'lost') throw new KubeError({ kind: 'network', message: 'etcd is gone' });
+          return undefined;
+        }
+        looked.push(name);
+        const uid = uids.get(name);
+        if (uid === 'forbidden') throw new KubeError({ kind: 'forbidden', message: 'no' });
+        if (uid === 'lost') throw new KubeError({ kind: 'network', message: 'no' });
+        return (uid === undefined ? undefined : { metadata: { name, uid } }) as never;
+      },
+    },
+    ownNamespace: ownNamespace ?? undefined,
+    namespaces: ['team-b', 'team-a'],
+    lastError: () => lastError,
+    unreadable: () => unreadable,
+    rendering: { hosting: 'self_hosted' } as never,
+    logger,
+    clock,
+  });
+  return {
+    probe,
+    clock,
+    logger,
+    asked: () => asked,
+    uids,
+    looked,
+    lease,
+    unreadable,
+    set: (now: boolean, error?: string) => {
+      up = now;
+      lastError = error;
+    },
+  };
+}
+
+describe('what the hub is told of the cluster', () => {
+  it('is its version, asked once an hour, and the rendering for it', async () => {
+    const t = setUp();
+    expect(await t.probe.facts()).toEqual({
+      cluster_version: 'v1.36.3-eks',
+      rendering: { hosting: 'self_hosted', kubernetesVersion: '1.36' },
+      cluster_reachable: true,
+      unreadable_namespaces: [],
+    });
+    await t.probe.facts();
+    expect([t.asked(), t.lease.read]).toEqual([1, 1]);
+    t.clock.advance(20_000);
+    await t.probe.facts();
+    expect([t.asked(), t.lease.read]).toEqual([1, 2]);
+    t.clock.advance(3_600_000);
+    await t.probe.facts();
+    expect([t.asked(), t.lease.read]).toEqual([2, 3]);
+  });
+
+  it('is no answer while what keeps its objects has none, though the version is told', async () => {
+    const t = setUp();
+    await t.probe.facts();
+    t.lease.answer = 'lost';
+    expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true });
+    t.clock.advance(20_000);
+    for (const _again of [1, 2])
+      expect(await t.probe.facts()).toMatchObject({
+        cluster_reachable: false,
+        cluster_version: 'v1.36.3-eks',
+      });
+    t.lease.answer = 'none';
+    expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true });
+    // It may have been away to be upgraded.
+    expect(t.asked()).toBe(2);
+  });
+
+  it.each([
+    ['with the rights of an older version', 'berth-system', 'forbidden'],
+    ['that does not know where it runs', null, 'none'],
+  ] as const)('of a listener %s is asked by the version each time', async (_who, ownNamespace, answer) => {
+    const t = setUp(ownNamespace);
+    t.lease.answer = answer;
+    await t.probe.facts();
+    t.clock.advance(20_000);
+    expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true });
+    expect(t.asked()).toBe(2);
+  });
+
+  it('that does not answer is unreachable until it does, told in the log once each', async () => {
+    const t = setUp();
+    await t.probe.facts();
+    t.set(true, 'watch failed');
+    expect(await t.probe.facts()).toMatchObject({ cluster_reachable: false, cluster_version: 'v1.36.3-eks' });
+    expect(t.probe.isReachable).toBe(false);
+    t.set(false);
+    await t.probe.facts();
+    t.set(true);
+    expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true });
+    expect(t.logger.lines.map(({ level }) => level)).toEqual(['warn', 'info']);
+  });
+
+  it('names a namespace that cannot be read once it failed at two looks in a row; the cluster is there', async () => {
+    const t = setUp();
+    const trouble = { namespace: 'team-a', message: 'forbidden' };
+    t.unreadable.push(trouble);
+    expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true, unreadable_namespaces: [] });
+    expect(await t.probe.facts()).toMatchObject({ unreadable_namespaces: [trouble] });
+    t.unreadable.pop();
+    expect(await t.probe.facts()).toMatchObject({ unreadable_namespaces: [] });
+  });
+
+  it('is which one it is: by kube-system, or by the first of its namespaces that may be read; found once', async () => {
+    const t = setUp();
+    t.uids.set('kube-system', 'u1');
+    expect(await t.probe.facts()).toMatchObject({ cluster_id: 'kube-system/u1' });
+    t.clock.advance(20_000);
+    await t.probe.facts();
+    expect(t.looked).toEqual(['kube-system']);
+
+    const narrow = setUp();
+    narrow.uids.set('kube-system', 'forbidden').set('team-a', 'forbidden').set('team-b', 'u2');
+    expect(await narrow.probe.facts()).toMatchObject({ cluster_id: 'team-b/u2' });
+    const blind = setUp();
+    for (const name of ['kube-system', 'team-a', 'team-b']) blind.uids.set(name, 'forbidden');
+    expect(await blind.probe.facts()).toMatchObject({ cluster_reachable: true });
+    expect(await blind.probe.facts()).not.toHaveProperty('cluster_id');
+  });
+
+  it('is never reachable without a word of which one it is, while that could be told', async () => {
+    const t = setUp();
+    t.uids.set('kube-system', 'lost');
+    expect(await t.probe.facts()).toMatchObject({ cluster_reachable: false });
+    t.uids.set('kube-system', 'u1');
+    expect(await t.probe.facts()).toMatchObject({ cluster_reachable: true, cluster_id: 'kube-system/u1' });
+  });
+
+  it('never seen yet has no version and no rendering', async () => {
+    const t = setUp();
+    t.set(false);
+    expect(await t.probe.facts()).toEqual({
+      cluster_version: '',
+      rendering: null,
+      cluster_reachable: false,
+      unreadable_namespaces: [],
+    });
+  });
+});

@@ -1,0 +1,162 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { httpTransport } from '../../../../../src/cluster/listener/session/http-transport.ts';
+import { createHubClient } from '../../../../../src/cluster/listener/session/hub-client.ts';
+import {
+  type HubAnswer,
+  inProcessTransport,
+} from '../../../../../src/cluster/listener/session/hub-transport.ts';
+import { recordingLogger } from '../../kube/support.ts';
+import { applyWork, purgeWork } from '../fixtures.ts';
+
+const lease = { holder: 'me', version: '1', cluster_version: '', rendering: null, epoch: null };
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+const clientOf = (answer: HubAnswer | Error, logger = recordingLogger()) =>
+  createHubClient({
+    transport: async () => {
+      if (answer instanceof Error) throw answer;
+      return answer;
+    },
+    listenerId: 'l',
+    logger,
+  });
+
+async function serve(handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
+  const server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const overHttp = (hubUrl: string) => httpTransport({ hubUrl, apiKey: 'k', caFile: null }).transport;
+
+describe('answers of the hub', () => {
+  it.each([
+    [409, 'conflict'],
+    [422, 'refused'],
+    [400, 'refused'],
+    [413, 'refused'],
+    [401, 'unavailable'],
+    [404, 'unavailable'],
+    [429, 'unavailable'],
+    [500, 'unavailable'],
+    [503, 'unavailable'],
+  ])('%i is %s, with the hub’s own sentence', async (status, kind) => {
+    const client = clientOf({ status, body: '{"detail":"because"}', retryAfterMs: 3000 });
+    await expect(client.lease(lease)).rejects.toMatchObject({
+      kind,
+      status,
+      message: expect.stringContaining('because'),
+    });
+  });
+
+  it('that asks for an hour of patience gets a minute', async () => {
+    const client = clientOf({ status: 503, body: '', retryAfterMs: 3_600_000 });
+    await expect(client.lease(lease)).rejects.toMatchObject({ retryAfterMs: 60_000 });
+  });
+
+  it('no answer, and one that is none, are unavailable', async () => {
+    await expect(clientOf(new TypeError('fetch failed')).lease(lease)).rejects.toMatchObject({
+      kind: 'unavailable',
+      status: 0,
+    });
+    await expect(clientOf({ status: 200, body: '<html>' }).lease(lease)).rejects.toMatchObject({
+      kind: 'unavailable',
+    });
+  });
+
+  it('a signal of the caller is no failure of the hub', async () => {
+    const client = clientOf(new Error('aborted'));
+    const signal = AbortSignal.abort(new Error('stop'));
+    await expect(client.lease(lease, { signal })).rejects.toThrow('stop');
+  });
+
+  it('a work item that is not understood does not keep back the others; a spec may be newer than this program', async () => {
+    const logger = recordingLogger();
+    const newer = { ...applyWork(), spec: { ...applyWork().spec, fieldOfTomorrow: 1 } };
+    const body = JSON.stringify({ items: [newer, { kind: 'nonsense' }, purgeWork()] });
+    const items = await clientOf({ status: 200, body }, logger).work({ epoch: 1, waitSeconds: 0, limit: 10 });
+    expect(items.map(({ kind }) => kind)).toEqual(['apply', 'purge']);
+    expect(items[0]).toMatchObject({ spec: { fieldOfTomorrow: 1 } });
+    expect(logger.lines).toMatchObject([{ level: 'error' }]);
+  });
+});
+
+describe('over HTTP', () => {
+  it('sends the key and the body below the base address, and reads Retry-After', async () => {
+    const seen: unknown[] = [];
+    const url = await serve((request, response) => {
+      let body = '';
+      request.on('data', (chunk) => (body += chunk));
+      request.on('end', () => {
+        seen.push([request.method, request.url, request.headers['x-api-key'], JSON.parse(body)]);
+        response.writeHead(429, { 'retry-after': '7' }).end('{"detail":"slow down"}');
+      });
+    });
+    const client = createHubClient({
+      transport: overHttp(`${url}/hub`),
+      listenerId: 'l',
+      logger: recordingLogger(),
+    });
+    await expect(client.lease(lease)).rejects.toMatchObject({ retryAfterMs: 7000 });
+    expect(seen).toEqual([['PUT', '/hub/v2/listeners/l/lease', 'k', lease]]);
+  });
+
+  it('says why there was no connection', async () => {
+    const url = await serve(() => {});
+    for (const close of closers.splice(0)) close();
+    const client = createHubClient({
+      transport: overHttp(url),
+      listenerId: 'l',
+      logger: recordingLogger(),
+    });
+    await expect(client.lease(lease)).rejects.toThrow(/ECONNREFUSED/);
+  });
+
+  it('does not send the key on to where it is redirected', async () => {
+    const url = await serve(
+      (_request, response) => void response.writeHead(302, { location: 'http://evil.example/' }).end(),
+    );
+    const client = createHubClient({
+      transport: overHttp(url),
+      listenerId: 'l',
+      logger: recordingLogger(),
+    });
+    await expect(client.lease(lease)).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+});
+
+describe('in the process', () => {
+  it('goes through inject, key included', async () => {
+    const transport = inProcessTransport(
+      async ({ method, url, headers, payload }) => ({
+        statusCode: 200,
+        headers: { 'retry-after': '2' },
+        payload: JSON.stringify([method, url, headers['x-api-key'], payload ?? null]),
+      }),
+      'k',
+    );
+    const signal = new AbortController().signal;
+    expect(await transport({ method: 'GET', path: '/x?y=1', signal })).toEqual({
+      status: 200,
+      retryAfterMs: 2000,
+      body: '["GET","/x?y=1","k",null]',
+    });
+  });
+
+  it('does not wait for an answer that nobody wants any more', async () => {
+    const transport = inProcessTransport(() => new Promise(() => {}), 'k');
+    const gone = new AbortController();
+    const waiting = transport({ method: 'GET', path: '/', signal: gone.signal });
+    gone.abort(new Error('gone'));
+    await expect(waiting).rejects.toThrow('gone');
+  });
+});

@@ -1,0 +1,168 @@
+/** The witness of a deployment's Secrets that somebody has edited, or that is there although the cache does not show it. */
+import { describe, expect, test } from 'vitest';
+import { matchesLabelSelector } from '../../../../../src/cluster/kube/client/label-selector.ts';
+import type { ObjectMeta, UntypedObject } from '../../../../../src/cluster/kube/client/object.ts';
+import { CHILD_KINDS } from '../../../../../src/cluster/operator/kinds.ts';
+import { LABELS } from '../../../../../src/contract/resource/names.ts';
+import { INPUTS_HASH_LABEL } from '../../../../../src/workloads/labels.ts';
+import { WITNESS_LABEL } from '../../../../../src/workloads/objects/secret-sentinel.ts';
+import { NAMESPACE, revised, settled, type World } from '../fixtures.ts';
+
+const SPEC = revised('web:1', 1, { suspend: true });
+
+/** A deployment at rest, and its witness. As in a watch by labels, without them it is out of sight. */
+async function witnessed(): Promise<{ world: World; id: string; before: UntypedObject }> {
+  const world = await settled(SPEC);
+  const [before, ...others] = world.cluster.list('ControllerRevision');
+  if (before === undefined || others.length > 0) throw new Error('there is no witness, or more than it');
+  const { view } = world.cluster;
+  const children = view.children.bind(view);
+  view.children = (kind, key) =>
+    children(kind, key).filter(({ metadata }) =>
+      matchesLabelSelector(CHILD_KINDS[kind].labelSelector, metadata.labels),
+    );
+  return { world, id: `ControllerRevision/${NAMESPACE}/${before.metadata.name}`, before };
+}
+
+const metadataOf = (world: World, id: string): Partial<ObjectMeta> => world.cluster.get(id)?.metadata ?? {};
+
+/** What a look sends, and how it ends. */
+async function look(world: World) {
+  world.cluster.writes = [];
+  const { kind } = await world.reconcile();
+  return { kind, writes: world.cluster.writes.map(({ verb, id }) => `${verb} ${id}`) };
+}
+
+/** Caches that do not show it, although it is there. */
+function hidden(world: World): void {
+  const { view } = world.cluster;
+  const children = view.children.bind(view);
+  view.children = (kind, key) => (kind === 'ControllerRevision' ? [] : children(kind, key));
+}
+
+const MARKS: readonly string[] = [
+  LABELS.managedBy,
+  LABELS.instance,
+  LABELS.deploymentId,
+  INPUTS_HASH_LABEL,
+  WITNESS_LABEL,
+];
+
+describe('a witness that somebody has edited', () => {
+  test.each([...MARKS.map((label) => ({ labels: [label] })), { labels: MARKS }])(
+    'has its labels again: $labels',
+    async ({ labels }) => {
+      const { world, id, before } = await witnessed();
+      world.cluster.edit(id, ({ metadata }) => {
+        for (const label of labels) delete metadata.labels?.[label];
+        Object.assign(metadata.labels ?? {}, { 'example.com/mine': 'yes' });
+      });
+      const { name } = before.metadata;
+      expect(await look(world), 'one refused, one not').toEqual({
+        kind: 'settled',
+        writes: [`create ControllerRevision/${name}`, `patch ControllerRevision/${name}`],
+      });
+      expect(metadataOf(world, id)).toMatchObject({
+        uid: before.metadata.uid,
+        labels: { ...before.metadata.labels, 'example.com/mine': 'yes' },
+        ownerReferences: before.metadata.ownerReferences,
+      });
+      expect(await look(world), 'and is seen').toEqual({ kind: 'settled', writes: [] });
+    },
+  );
+
+  test('has a label again that says something else', async () => {
+    const { world, id, before } = await witnessed();
+    world.cluster.edit(id, ({ metadata }) => {
+      Object.assign(metadata.labels ?? {}, { [LABELS.managedBy]: 'somebody' });
+    });
+    await look(world);
+    expect(metadataOf(world, id).labels).toEqual(before.metadata.labels);
+  });
+
+  test('is owned by its Secrets again, and by whoever else owns it', async () => {
+    const { world, id, before } = await witnessed();
+    const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'mine', uid: 'of-mine' };
+    world.cluster.edit(id, ({ metadata }) => {
+      metadata.ownerReferences = [other];
+    });
+    await look(world);
+    expect(metadataOf(world, id).ownerReferences).toEqual([
+      ...(before.metadata.ownerReferences ?? []),
+      other,
+    ]);
+    expect(await look(world)).toEqual({ kind: 'settled', writes: [] });
+  });
+
+  test('and that somebody changes meanwhile: nothing is written over it, it is looked at again', async () => {
+    const { world, id, before } = await witnessed();
+    world.cluster.edit(id, ({ metadata }) => {
+      metadata.labels = {};
+    });
+    const { client } = world.cluster;
+    const { find } = client;
+    client.find = async (resource, at, options) => {
+      const found = await find(resource, at, options);
+      if (resource.kind === 'ControllerRevision') {
+        client.find = find;
+        world.cluster.edit(id, ({ metadata }) => {
+          metadata.annotations = { 'example.com/mine': 'yes' };
+        });
+      }
+      return found as never;
+    };
+    expect(await look(world)).toMatchObject({ kind: 'retry' });
+    expect(metadataOf(world, id).labels).toEqual({});
+    await look(world);
+    expect(metadataOf(world, id).labels).toEqual(before.metadata.labels);
+  });
+});
+
+describe('what has the name of the witness', () => {
+  test('and is being deleted is looked at again, not written', async () => {
+    const { world, id } = await witnessed();
+    world.cluster.edit(id, ({ metadata }) => {
+      metadata.deletionTimestamp = new Date(0).toISOString();
+    });
+    const before = world.cluster.get(id);
+    expect(await look(world)).toMatchObject({ kind: 'retry' });
+    expect(world.cluster.get(id)).toEqual(before);
+  });
+
+  test('and has nothing of ours about it is looked at again, not written', async () => {
+    const { world, id } = await witnessed();
+    world.cluster.edit(id, ({ metadata }) => {
+      metadata.labels = { app: 'legacy' };
+      metadata.ownerReferences = [{ apiVersion: 'v1', kind: 'Secret', name: 'web-db', uid: 'another' }];
+    });
+    const before = world.cluster.get(id);
+    expect(await look(world)).toMatchObject({ kind: 'retry' });
+    expect(world.cluster.get(id)).toEqual(before);
+  });
+
+  test('and is gone when it is read is looked at again', async () => {
+    const { world, id, before } = await witnessed();
+    world.cluster.edit(id, ({ metadata }) => {
+      metadata.labels = {};
+    });
+    const { find } = world.cluster.client;
+    world.cluster.client.find = (resource, at, options) => {
+      if (resource.kind === 'ControllerRevision') world.cluster.remove(id);
+      return find(resource, at, options);
+    };
+    expect(await look(world)).toMatchObject({ kind: 'retry' });
+    expect(await look(world)).toMatchObject({
+      writes: [`create ControllerRevision/${before.metadata.name}`],
+    });
+  });
+
+  test('and is it, which the cache does not show yet: nothing is left to do', async () => {
+    const { world } = await witnessed();
+    hidden(world);
+    const { kind, writes } = await look(world);
+    expect({ kind, writes: writes.filter((write) => !write.startsWith('create')) }).toEqual({
+      kind: 'settled',
+      writes: [],
+    });
+  });
+});

@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest';
+import { forbiddenParts } from '../../../../../src/cluster/operator/access/spec-policy.ts';
+import type { ObservedResource } from '../../../../../src/cluster/operator/observed.ts';
+import { managedDeploymentSpecSchema } from '../../../../../src/contract/resource/managed-deployment.ts';
+import { resolvePolicy } from '../../../../../src/domain/policy/policy.ts';
+import { NAMESPACE, World } from '../fixtures.ts';
+
+const API = `Deployment/${NAMESPACE}/web-api`;
+const image = 'registry.test/helper:1';
+const PLAIN = { revision: { image: 'web:1' } };
+const PRIVILEGED = {
+  ...PLAIN,
+  podTemplate: { sidecars: [{ name: 'helper', image, securityContext: { privileged: true } }] },
+};
+
+function parts(
+  podTemplate: object,
+  name = 'web',
+  hosting: 'cloud' | 'self_hosted' = 'self_hosted',
+  more = {},
+) {
+  const spec = managedDeploymentSpecSchema.parse({ revision: { image: 'web:1', ...more }, podTemplate });
+  const resource = { metadata: { name, namespace: NAMESPACE }, spec } as ObservedResource;
+  return forbiddenParts(resource, resolvePolicy(hosting)).map(({ resourcePath }) => resourcePath);
+}
+
+describe('what pods may not be, by its place in the custom resource', () => {
+  test.each([
+    ['what may be', { labels: { team: 'shop' }, volumes: [{ name: 'v' }] }, []],
+    [
+      'a reserved label',
+      { labels: { 'berth.dev/deployment-id': 'x' } },
+      ['spec.podTemplate.labels.berth.dev/deployment-id'],
+    ],
+    [
+      'a mount of no volume',
+      { volumeMounts: [{ name: 'v', mountPath: '/v' }] },
+      ['spec.podTemplate.volumeMounts[0].name'],
+    ],
+    [
+      'an account of Berth',
+      { serviceAccountName: 'berth-operator' },
+      ['spec.podTemplate.serviceAccountName'],
+    ],
+    [
+      'a Secret of another deployment',
+      { imagePullSecrets: [{ name: 'shop-0a1b2c3d-pull' }] },
+      ['spec.podTemplate.imagePullSecrets[0].name'],
+    ],
+  ] as const)('%s', (_what, podTemplate, expected) => {
+    expect(parts(podTemplate)).toEqual(expected);
+  });
+
+  test('the hosting mode decides', () => {
+    const account = { serviceAccountName: 'payments' };
+    expect(parts(account)).toEqual([]);
+    expect(parts(account, 'web', 'cloud')).toEqual(['spec.podTemplate.serviceAccountName']);
+  });
+
+  test('the app’s image is none of an id', () => {
+    expect(parts({}, 'web', 'self_hosted', { image: 'sha256:3f' })).toEqual(['spec.revision.image']);
+    expect(parts({}, 'web', 'self_hosted', { image: 'library/sha256:3f' })).toEqual([]);
+  });
+
+  test('its own Secrets are its own', () => {
+    const own = { imagePullSecrets: [...Array(20).keys()].map((n) => ({ name: `mine-${n}` })) };
+    own.imagePullSecrets.push({ name: 'shop-0a1b2c3d-pull' });
+    expect(parts(own, 'shop-0a1b2c3d', 'cloud', { envSecretName: 'shop-0a1b2c3d-env-1' })).toEqual([]);
+    expect(parts({}, 'web', 'self_hosted', { envSecretName: 'shop-0a1b2c3d-env-1' })).toEqual([
+      'spec.revision.envSecretName',
+    ]);
+  });
+});
+
+describe('the operator', () => {
+  const refused = (world: World) => {
+    expect(world.condition('Ready')).toBe('False Refused');
+    const message = world.status.conditions?.find(({ type }) => type === 'Ready')?.message;
+    expect(message).toContain('spec.podTemplate.sidecars[0].securityContext.privileged');
+  };
+
+  test('makes no pod of it, and says so', async () => {
+    const world = new World(PRIVILEGED);
+    await world.converge();
+    refused(world);
+    expect(world.cluster.get(API)).toBeUndefined();
+    expect(world.status.activeRevision).toBeUndefined();
+  });
+
+  test('leaves what serves as it is, and takes the next change', async () => {
+    const world = new World(PLAIN);
+    await world.converge();
+    world.change(PRIVILEGED);
+    await world.converge();
+    refused(world);
+    expect(world.condition('Serving')).toBe('True Available');
+    expect(JSON.stringify(world.cluster.get(API))).not.toContain(image);
+    world.change({ revision: { image: 'web:2' } });
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test('a policy that is narrowed later takes nothing away from what serves, a wider one lets it run', async () => {
+    const world = new World(PRIVILEGED);
+    world.policy = resolvePolicy('self_hosted', { pod_security: 'privileged' });
+    world.restart();
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+    world.policy = resolvePolicy('self_hosted');
+    world.restart();
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+    world.cluster.remove(API);
+    await world.converge();
+    expect(world.condition('Serving')).toBe('True Available');
+  });
+
+  test('a status that somebody wrote lets nothing in', async () => {
+    const world = new World(PRIVILEGED);
+    world.cluster.edit(`ManagedDeployment/${NAMESPACE}/web`, (object) => {
+      object['status'] = { activeRevision: { number: 1, templates: 'web-1', image: 'web:1' } };
+    });
+    await world.converge();
+    refused(world);
+    expect(world.cluster.get(API)).toBeUndefined();
+  });
+});
+
+describe('a database or cache that is refused', () => {
+  const DATABASE = `StatefulSet/${NAMESPACE}/web-db`;
+  const CLAIM = `PersistentVolumeClaim/${NAMESPACE}/web-db`;
+  const message = (world: World) => world.status.conditions?.find(({ type }) => type === 'Ready')?.message;
+
+  test.each([
+    ['an id of an image', { image: 'sha256:3f' }, 'spec.database.image'],
+    ['a limit of 0', { resources: { limits: { memory: '0' } } }, 'spec.database.resources.limits.memory'],
+  ])('is not made: %s', async (_what, database, field) => {
+    const world = new World({ ...PLAIN, database });
+    await world.converge();
+    expect(world.condition('Ready')).toBe('False Refused');
+    expect(world.condition('DatabaseReady')).toBe('False Refused');
+    expect(message(world)).toContain(field);
+    expect([DATABASE, CLAIM, API].map((id) => world.cluster.get(id))).toEqual(Array(3).fill(undefined));
+    world.change(PLAIN);
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(world.status.dataImages?.database).toBe('postgres:18');
+  });
+
+  test('keeps running as it was, and the app goes on', async () => {
+    const world = new World(PLAIN);
+    await world.converge();
+    const before = world.cluster.get(DATABASE)?.['spec'];
+    world.change({ ...PLAIN, database: { resources: { limits: { cpu: '0.0' } } } });
+    await world.converge();
+    expect(world.condition('Ready')).toBe('False Refused');
+    expect(world.condition('Serving')).toBe('True Available');
+    expect(world.cluster.get(DATABASE)?.['spec']).toEqual(before);
+  });
+
+  test('is left alone where an earlier version made it so', async () => {
+    const world = new World({ ...PLAIN, database: { image: 'postgres:17' } });
+    await world.converge();
+    world.change({ ...PLAIN, database: { image: 'sha256:3f' } });
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+});

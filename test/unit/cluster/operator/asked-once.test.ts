@@ -1,0 +1,247 @@
+/** What a creation reads from the server itself, and when that has to be read again. */
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { KubeError } from '../../../../src/cluster/kube/client/errors.ts';
+import type { UntypedObject } from '../../../../src/cluster/kube/client/object.ts';
+import { NAMESPACE, revised, World } from './fixtures.ts';
+
+const SPEC = revised('web:1', 1, { suspend: true });
+const PARENT = 'ManagedDeployment/web';
+
+/** Whatever is read of the server from now on: `Secret/web-db`. */
+function readsOf(world: World): string[] {
+  const reads: string[] = [];
+  const { find } = world.cluster.client;
+  world.cluster.client.find = (resource, at, options) => {
+    reads.push(`${resource.kind}/${at.name}`);
+    return find(resource, at, options);
+  };
+  return reads;
+}
+
+function passwordOf(world: World, name: string): string | undefined {
+  const secret = world.cluster.get(`Secret/${NAMESPACE}/${name}`);
+  return (secret?.['data'] as { password?: string } | undefined)?.password;
+}
+
+describe('the custom resource', () => {
+  test('is read once by a look that makes something: the write of its status says that it is there', async () => {
+    const world = new World(SPEC);
+    const reads = readsOf(world);
+    await world.look();
+    expect(reads.filter((read) => read === PARENT)).toEqual([PARENT]);
+  });
+
+  test('is read once more where that write was refused: what has no owner may have been made for nobody', async () => {
+    const world = new World(SPEC);
+    const reads = readsOf(world);
+    world.cluster.faults.push({ when: ({ verb }) => verb === 'status', error: 'conflict' });
+    await world.look();
+    expect(reads.filter((read) => read === PARENT)).toEqual([PARENT, PARENT]);
+  });
+
+  test('is read again by the next look that makes something', async () => {
+    const world = new World(SPEC);
+    await world.converge();
+    world.cluster.remove(`Service/${NAMESPACE}/web-db`);
+    const reads = readsOf(world);
+    expect(await world.look()).toEqual(['create Service/web-db']);
+    expect(reads.filter((read) => read === PARENT)).toEqual([PARENT]);
+  });
+
+  test('is not read where there is nothing to do, by an operator that has just begun neither', async () => {
+    const world = new World(SPEC);
+    await world.converge();
+    world.restart();
+    const reads = readsOf(world);
+    expect(await world.look()).toEqual([]);
+    expect(reads).toEqual([]);
+  });
+
+  /** What comes first in the next look. */
+  async function firstOf(world: World): Promise<'asks' | 'decides' | undefined> {
+    const steps: ('asks' | 'decides')[] = [];
+    const { find } = world.cluster.client;
+    world.cluster.client.find = (resource, at, options) => {
+      if (resource.kind === 'ManagedDeployment') steps.push('asks');
+      return find(resource, at, options);
+    };
+    const config = new Proxy(world.config, {
+      get: (target, field) => {
+        steps.push('decides');
+        return target[field as keyof typeof target];
+      },
+    });
+    world.restart(config);
+    steps.length = 0;
+    await world.look();
+    return steps[0];
+  }
+
+  test('is asked for before it is decided what to make where there is no status yet, else only where something is made', async () => {
+    const world = new World(SPEC);
+    expect(await firstOf(world)).toBe('asks');
+    expect(await firstOf(world)).toBe('decides');
+  });
+
+  test('is not asked for where it is paused from the beginning', async () => {
+    const world = new World(SPEC);
+    world.cluster.edit(`ManagedDeployment/${NAMESPACE}/web`, ({ metadata }) => {
+      metadata.annotations = { 'berth.dev/paused': 'true' };
+    });
+    const reads = readsOf(world);
+    await world.look();
+    expect(reads).toEqual(['Secret/web-identity']);
+  });
+
+  test.each([
+    ['gone', () => undefined],
+    ['another one', (live: UntypedObject) => ({ ...live, metadata: { ...live.metadata, uid: 'another' } })],
+    ['changed', (live: UntypedObject) => ({ ...live, metadata: { ...live.metadata, generation: 7 } })],
+  ])('that is %s by the answer is made nothing for', async (_, now) => {
+    const world = new World(SPEC);
+    const { find } = world.cluster.client;
+    world.cluster.client.find = (async (...call: Parameters<typeof find>) => {
+      const found = await find(...call);
+      return call[0].kind === 'ManagedDeployment' && found !== undefined
+        ? now(found as UntypedObject)
+        : found;
+    }) as typeof find;
+    expect(await world.look()).toEqual([]);
+  });
+
+  test('is asked for again by the next look where the server did not answer', async () => {
+    const world = new World(SPEC);
+    const { find } = world.cluster.client;
+    let failures = 1;
+    world.cluster.client.find = async (resource, at, options) => {
+      if (resource.kind === 'ManagedDeployment' && failures > 0) {
+        failures -= 1;
+        throw new KubeError({ kind: 'server', message: 'failed to get: out of order' });
+      }
+      return await find(resource, at, options);
+    };
+    await expect(world.look()).rejects.toThrow('out of order');
+    expect(await world.look()).toContain('create Secret/web-db');
+  });
+});
+
+describe('credentials that were just made', () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  const MINUTE_MS = 60_000;
+
+  /** What the look reads that makes the witness, so long after the one that made them. */
+  async function readLater(minutes: number): Promise<string[]> {
+    const world = new World(SPEC);
+    await world.look();
+    world.cluster.settle();
+    const reads = readsOf(world);
+    const later = performance.now() + minutes * MINUTE_MS;
+    vi.spyOn(performance, 'now').mockReturnValue(later);
+    expect(await world.look()).toContainEqual(
+      expect.stringContaining('create ControllerRevision/web-secrets'),
+    );
+    return reads;
+  }
+
+  test('are not read again, however many others had their turn before the witness: which alone needs no custom resource', async () => {
+    expect(await readLater(5)).toEqual([]);
+  });
+
+  test('are read when that was long ago: and the custom resource, for one may have to be made again', async () => {
+    expect(await readLater(20)).toEqual([PARENT, 'Secret/web-db', 'Secret/web-db-copy']);
+  });
+});
+
+describe('a witness', () => {
+  /** The look that makes one whose application has an environment, and how it ends. */
+  async function witness(world: World) {
+    for (let look = 0; look < 20; look += 1) {
+      const outcome = await world.reconcile();
+      const made = world.cluster.writes.some(({ id }) => id.startsWith('ControllerRevision/web-secrets'));
+      if (made) return outcome;
+      world.cluster.settle();
+      world.now += 2_000;
+    }
+    throw new Error('no witness was made');
+  }
+
+  test.each([
+    ['switched off', SPEC],
+    ['running', revised('web:1', 1)],
+  ])('ends what there is to do where it is the first: %s', async (_, spec) => {
+    const world = new World(spec);
+    expect(await witness(world)).toEqual({ kind: 'settled' });
+    world.cluster.settle();
+    expect(await world.look()).toEqual([]);
+  });
+
+  test('is followed by a look where it takes the place of another, which goes', async () => {
+    const world = new World(SPEC);
+    await world.converge();
+    const [before] = world.cluster.list('ControllerRevision');
+    const environment = { name: 'web-env-1', namespace: NAMESPACE };
+    world.cluster.put({ apiVersion: 'v1', kind: 'Secret', metadata: environment });
+    world.change({ ...SPEC, revision: { ...SPEC.revision, envSecretName: environment.name } });
+    world.cluster.writes = [];
+    expect(await witness(world)).toMatchObject({ kind: 'requeue' });
+    expect(await world.look()).toEqual([`delete ControllerRevision/${before?.metadata.name}`]);
+  });
+});
+
+describe('credentials of a new volume', () => {
+  test('one of the two is read: making the copy tells whether it was there', async () => {
+    const world = new World(SPEC);
+    const reads = readsOf(world);
+    await world.look();
+    expect(reads.filter((read) => read.startsWith('Secret'))).toEqual([
+      'Secret/web-identity',
+      'Secret/web-db',
+    ]);
+    expect(passwordOf(world, 'web-db')).toMatch(/./);
+    expect(passwordOf(world, 'web-db')).toBe(passwordOf(world, 'web-db-copy'));
+  });
+
+  test('a copy that an earlier process has left has the password', async () => {
+    const before = new World(SPEC);
+    await before.look();
+    const copy = before.cluster.get(`Secret/${NAMESPACE}/web-db-copy`);
+    if (copy === undefined) throw new Error('there is no copy');
+    const world = new World(SPEC);
+    world.cluster.put(copy);
+    await world.converge();
+    expect(passwordOf(world, 'web-db-copy')).toBe(passwordOf(before, 'web-db-copy'));
+    expect(passwordOf(world, 'web-db')).toBe(passwordOf(before, 'web-db-copy'));
+  });
+
+  test('of a copy that is somebody else’s it is told, and nothing is made beside it', async () => {
+    const world = new World(SPEC);
+    world.cluster.put({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'web-db-copy', namespace: NAMESPACE },
+    });
+    await world.look();
+    expect(world.condition('Ready')).toBe('False Conflict');
+    expect(passwordOf(world, 'web-db')).toBeUndefined();
+  });
+
+  test('a lost answer is asked for, not sent again', async () => {
+    const world = new World(SPEC);
+    let lost = false;
+    world.cluster.faults.push({
+      when: ({ verb, id }) => {
+        const isIt = !lost && verb === 'create' && id === 'Secret/web-db-copy';
+        lost ||= isIt;
+        return isIt;
+      },
+      error: 'timeout',
+      afterCommit: true,
+    });
+    const writes = await world.converge();
+    expect(writes.filter((write) => write === 'create Secret/web-db-copy')).toHaveLength(1);
+    expect(passwordOf(world, 'web-db')).toBe(passwordOf(world, 'web-db-copy'));
+  });
+});

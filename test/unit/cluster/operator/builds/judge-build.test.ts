@@ -1,0 +1,373 @@
+import { describe, expect, test } from 'vitest';
+import { lostStatus } from '../../../../../src/cluster/build-node/pod-status.ts';
+import { judgeBuild } from '../../../../../src/cluster/operator/builds/judge-build.ts';
+import type { ObservedJob } from '../../../../../src/cluster/operator/builds/observed-build.ts';
+import type { ObservedPod, ObservedResource } from '../../../../../src/cluster/operator/observed.ts';
+import type { BuildStatus } from '../../../../../src/contract/resource/build.ts';
+import { buildName, formerBuildName } from '../../../../../src/contract/resource/names.ts';
+import { buildJob } from '../../../../../src/workloads/objects/build-job.ts';
+import {
+  buildOf,
+  COMMIT,
+  CONFIG,
+  DIGEST,
+  ended,
+  jobOf,
+  NOW,
+  podWith,
+  REPOSITORY,
+  resourceWith,
+  runs,
+  seconds,
+  succeeded,
+} from './fixtures.ts';
+
+function judge(resource: ObservedResource, jobs: ObservedJob[] = [], pods: ObservedPod[] = [], now = NOW) {
+  return judgeBuild(resource, buildOf(resource), { jobs, pods, refusal: null }, 1800, now);
+}
+
+const shop = resourceWith();
+const job = jobOf(shop);
+const seen = (states: Parameters<typeof podWith>[1], status: object = {}, deleted?: number) =>
+  judge(shop, [job], [podWith(job, states, status, deleted)]);
+const runningStatus: BuildStatus = {
+  revisionId: 'r1',
+  number: 1,
+  phase: 'Running',
+  attempt: 1,
+  job: job.metadata.name,
+  startedAt: NOW.toISOString(),
+  step: 'image',
+};
+
+describe('on its way', () => {
+  test('nothing is there yet: it is to be started, at once', () => {
+    expect(judge(shop)).toMatchObject({
+      status: { phase: 'Waiting', attempt: 1 },
+      start: { attempt: 1, notBefore: 0 },
+    });
+  });
+
+  test('its Job is there: Running, by its step', () => {
+    expect(judge(shop, [job]).status).toMatchObject({ phase: 'Running', job: job.metadata.name });
+    expect(seen({ source: runs }).status.step).toBe('source');
+    expect(seen({ source: ended(0), image: runs }).status.step).toBe('image');
+    expect(seen({ source: ended(0), image: ended(0), result: runs }).status.step).toBe('result');
+    expect(seen({ source: runs }).start).toBeNull();
+  });
+
+  test('what keeps it from running is told', () => {
+    const waiting = { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } };
+    expect(seen({ source: waiting }).status.message).toBe(
+      'the step source does not start: ImagePullBackOff: no such image',
+    );
+    const conditions = [
+      { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes' },
+    ];
+    expect(seen({}, { conditions }).status.message).toBe('no node takes the pod of the build: 0/3 nodes');
+  });
+
+  test('a Job of another revision of the deployment is none of this build', () => {
+    const other = jobOf(resourceWith({ revisionId: 'r0' }));
+    expect(judge(shop, [other]).status.phase).toBe('Waiting');
+  });
+});
+
+describe('the last word', () => {
+  test('digest and commit: Succeeded, pinned', () => {
+    expect(seen(succeeded).status).toMatchObject({
+      phase: 'Succeeded',
+      image: `${REPOSITORY}@${DIGEST}`,
+      commit: COMMIT,
+    });
+  });
+
+  test('what a step of Berth says of its failure is told as it is', () => {
+    const message = JSON.stringify({ reason: 'RefNotFound', message: 'no branch main' });
+    expect(seen({ source: ended(1, message) }).status).toMatchObject({
+      phase: 'Failed',
+      step: 'source',
+      reason: 'RefNotFound',
+      message: 'no branch main',
+    });
+  });
+
+  test('what BuildKit prints last is told, without credentials', () => {
+    const log =
+      '#9 RUN npm ci\npassword=hunter22\nerror: failed to solve: process "/bin/sh -c npm ci": exit code: 1';
+    const { status } = seen({ source: ended(0), image: ended(1, log) });
+    expect(status).toMatchObject({ phase: 'Failed', step: 'image', reason: 'BuildFailed' });
+    expect(status.message).toContain('the step image ended with exit code 1: #9 RUN npm ci');
+    expect(status.message).not.toContain('hunter22');
+  });
+
+  test.each([
+    [
+      'error: failed to solve: failed to push r/x: unexpected status from PUT request: 401 Unauthorized',
+      'RegistryRefused',
+    ],
+    ['error: failed to solve: process "curl https://x" failed: connection refused', 'BuildFailed'],
+  ])('%s: %s', (log, reason) => {
+    expect(seen({ source: ended(0), image: ended(1, log) }).status).toMatchObject({
+      phase: 'Failed',
+      reason,
+    });
+  });
+
+  test('too much memory, and too much on disk: BuildTooLarge, not tried again', () => {
+    expect(seen({ source: ended(0), image: ended(137, '', 'OOMKilled') }).status.reason).toBe(
+      'BuildTooLarge',
+    );
+    const message = 'Usage of EmptyDir volume "workspace" exceeds the limit "10Gi".';
+    const evicted = seen({}, { phase: 'Failed', reason: 'Evicted', message });
+    expect(evicted).toMatchObject({ status: { phase: 'Failed', reason: 'BuildTooLarge' }, start: null });
+  });
+
+  test('it took too long: the step that was seen last is named', () => {
+    const late = jobOf(shop, { end: ['Failed', 'DeadlineExceeded'] });
+    const { status } = judge(resourceWith({ status: runningStatus }), [late]);
+    expect(status).toMatchObject({ phase: 'Failed', reason: 'BuildTimeout', step: 'image' });
+    expect(status.message).toBe('the build took longer than 1800 s, in the step image');
+  });
+
+  test.each(['Succeeded', 'Failed'] as const)('%s stays, whatever becomes of the Job', (phase) => {
+    const last: BuildStatus = { ...runningStatus, phase, finishedAt: 'then' };
+    const told = resourceWith({ status: last });
+    expect(judge(told)).toEqual({ status: last, start: null, lookAt: null });
+    expect(judge(told, [job], [podWith(job, { source: runs })]).status).toEqual(last);
+  });
+
+  test('of another revision it says nothing', () => {
+    const told = resourceWith({ status: { ...runningStatus, revisionId: 'r0', phase: 'Failed' } });
+    expect(judge(told).start).toMatchObject({ attempt: 1 });
+  });
+});
+
+describe('what passes by itself is tried again', () => {
+  const passing: [string, Parameters<typeof podWith>[1], object][] = [
+    ['the git host is down', { source: ended(1, '{"reason":"GitHostUnavailable","message":"m"}') }, {}],
+    [
+      'the registry is down',
+      {
+        source: ended(0),
+        image: ended(1, 'error: failed to push r/x: unexpected status: 503 Service Unavailable'),
+      },
+      {},
+    ],
+    [
+      'its pod was evicted',
+      { source: runs },
+      { phase: 'Failed', reason: 'Evicted', message: 'low on memory' },
+    ],
+    [
+      'its node was lost',
+      { source: runs },
+      { conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' }] },
+    ],
+  ];
+  test.each(passing)('%s', (_, states, status) => {
+    const judged = seen(states, status);
+    expect(judged.status).toMatchObject({ phase: 'Waiting', attempt: 2 });
+    expect(judged.status.message).toContain('attempt 1 of 3 failed: ');
+    expect(judged.start).toEqual({ attempt: 2, notBefore: NOW.getTime() + 10_000 });
+  });
+
+  const LOST_PODS: [string, Parameters<typeof podWith>[1], object][] = [
+    ['BuilderStopped', { source: ended(0), image: ended(137) }, { reason: 'BuilderStopped', message: 'm' }],
+    ['BuilderError', { source: ended(0) }, { reason: 'BuilderError', message: 'Error: ENOSPC' }],
+    ['UnsupportedPod', {}, { reason: 'UnsupportedPod', message: 'no volumes' }],
+    ['ContainerStatusUnknown', { image: ended(137, 'not located', 'ContainerStatusUnknown') }, {}],
+    ['Unknown', { source: ended(0), image: ended(255, '', 'Unknown') }, {}],
+    ['StartError', { source: ended(128, 'no space left on device', 'StartError') }, {}],
+    ['without a word', { source: ended(0) }, {}],
+  ];
+  test.each(LOST_PODS)('builder or node went away: %s', (named, states, status) => {
+    const over = jobOf(shop, { end: ['Failed', 'BackoffLimitExceeded'] });
+    const judged = judge(shop, [over], [podWith(over, states, { phase: 'Failed', ...status })]);
+    expect(judged).toMatchObject({
+      status: { phase: 'Waiting', attempt: 2, reason: 'BuildLost' },
+      start: { attempt: 2 },
+    });
+    expect(judged.status.message).toContain(named);
+  });
+
+  test('the local builder was killed: what it writes of the pod is read as such', () => {
+    const pod = podWith(job, { source: ended(0), image: { running: {} } });
+    const restarted = { reason: 'BuilderRestarted', message: 'what it ran before is lost' };
+    const status = lostStatus(pod as unknown as Parameters<typeof lostStatus>[0], restarted, 'now');
+    for (const over of [job, jobOf(shop, { end: ['Failed', 'BackoffLimitExceeded'] })]) {
+      expect(judge(shop, [over], [podWith(over, {}, status)]).status).toMatchObject({
+        phase: 'Waiting',
+        attempt: 2,
+        reason: 'BuildLost',
+        message: expect.stringContaining('BuilderRestarted: what it ran before is lost') as string,
+      });
+    }
+  });
+
+  test('its pod was deleted, or is gone, with its Job ended', () => {
+    const ended = jobOf(shop, { end: ['Failed', 'BackoffLimitExceeded'] });
+    expect(judge(shop, [ended], [podWith(ended, { source: runs }, {}, 30)]).status).toMatchObject({
+      phase: 'Waiting',
+      attempt: 2,
+      reason: 'BuildLost',
+    });
+    const gone = jobOf(shop, { end: ['Failed', 'BackoffLimitExceeded', -10] });
+    expect(judge(shop, [gone]).status).toMatchObject({ attempt: 2, reason: 'BuildLost' });
+  });
+
+  test('its pod is being deleted: the end of its Job will tell why', () => {
+    expect(seen({ source: runs }, {}, 30)).toMatchObject({ status: { phase: 'Running' }, start: null });
+    const late = jobOf(shop, { end: ['Failed', 'DeadlineExceeded'] });
+    expect(judge(shop, [late], [podWith(late, { source: runs }, {}, 30)]).status.reason).toBe('BuildTimeout');
+  });
+
+  test('its Job was deleted by hand', () => {
+    expect(judge(resourceWith({ status: runningStatus }))).toMatchObject({
+      status: { phase: 'Waiting', attempt: 2, reason: 'BuildLost' },
+      start: { attempt: 2 },
+    });
+  });
+
+  test('it has ended and its result was lost', () => {
+    const done = jobOf(shop, { end: ['Complete', 'CompletionsReached', -10] });
+    expect(judge(shop, [done]).status).toMatchObject({ attempt: 2, reason: 'BuildLost' });
+    const mute = podWith(done, { ...succeeded, result: ended(0, '') }, { phase: 'Succeeded' });
+    expect(judge(shop, [done], [mute]).status).toMatchObject({ attempt: 2, reason: 'BuildLost' });
+  });
+
+  test('a pod that is not known yet is waited for a moment', () => {
+    const done = jobOf(shop, { end: ['Failed', 'BackoffLimitExceeded', -1] });
+    expect(judge(shop, [done])).toMatchObject({
+      status: { phase: 'Running' },
+      lookAt: NOW.getTime() + 4000,
+    });
+  });
+
+  test('after the third time it has failed, for the last reason', () => {
+    const third = jobOf(shop, { attempt: 3 });
+    const pod = podWith(third, { source: ended(1, '{"reason":"GitHostUnavailable","message":"m"}') });
+    expect(judge(shop, [job, jobOf(shop, { attempt: 2 }), third], [pod])).toMatchObject({
+      status: { phase: 'Failed', reason: 'GitHostUnavailable', message: 'm; tried 3 times', attempt: 3 },
+      start: null,
+    });
+  });
+
+  test('the attempts of before are known from the status, and from the Jobs', () => {
+    const second = resourceWith({
+      status: { ...runningStatus, phase: 'Waiting', attempt: 2, reason: 'BuildLost' },
+    });
+    expect(judge(second)).toMatchObject({ start: { attempt: 2 }, status: { reason: 'BuildLost' } });
+    expect(judge(shop, [jobOf(shop, { attempt: 2 })]).status).toMatchObject({ phase: 'Running', attempt: 2 });
+  });
+});
+
+describe('a build that does not begin', () => {
+  const waits = (message?: string) => ({
+    source: { waiting: { reason: 'PodInitializing', ...(message === undefined ? {} : { message }) } },
+  });
+  const conditions = (ready?: string) => ({
+    phase: 'Pending',
+    conditions: [
+      { type: 'PodScheduled', status: 'True', lastTransitionTime: NOW.toISOString() },
+      ...(ready === undefined ? [] : [{ type: 'PodReadyToStartContainers', status: ready }]),
+    ],
+  });
+  const waited = (passed: number, states = waits(), status: object = conditions('False')) =>
+    judge(shop, [job], [podWith(job, states, status)], seconds(passed));
+
+  test('is not talked about for 45 s, and looked at then', () => {
+    const judged = waited(44);
+    expect(judged.status).not.toHaveProperty('message');
+    expect(judged.lookAt).toBe(seconds(45).getTime());
+  });
+
+  test('then says what it waits for, and asks for its Secret', () => {
+    const judged = waited(45);
+    expect(judged).toMatchObject({
+      status: { phase: 'Running', reason: 'BuildLost' },
+      lookAt: seconds(180).getTime(),
+    });
+    expect(judged.status.message).toContain(`does the Secret ${buildOf(shop).secretName} exist`);
+    expect(waited(45, waits('secret "x" not found'), conditions()).status.message).toMatch(
+      /not ready: secret "x" not found$/,
+    );
+  });
+
+  test.each([
+    ['its volumes are not there', waits(), conditions('False')],
+    ['the local builder says so', waits('secret "x" not found'), conditions()],
+  ])('is lost after 180 s, and tried again: %s', (_, states, status) => {
+    expect(waited(179, states, status).start).toBeNull();
+    expect(waited(180, states, status)).toMatchObject({
+      status: { phase: 'Waiting', attempt: 2, reason: 'BuildLost' },
+      start: { attempt: 2 },
+    });
+  });
+
+  test('goes on where an image is pulled, or nobody says that volumes are missing', () => {
+    expect(waited(1000, waits(), conditions('True')).status).toMatchObject({
+      phase: 'Running',
+      message: 'it has not begun within 45 s: the image of its first step is being pulled',
+    });
+    expect(waited(1000, waits(), conditions('True')).status).not.toHaveProperty('reason');
+    expect(waited(1000, waits(), conditions()).status.phase).toBe('Running');
+  });
+
+  test('has no pod', () => {
+    expect(judge(shop, [job], [], seconds(45)).status.message).toBe(
+      `it has not begun within 45 s: its Job ${job.metadata.name} has no pod`,
+    );
+  });
+
+  test('what it waited for is told, should its time run out', () => {
+    const { status } = waited(1000, waits(), conditions('True'));
+    const late = jobOf(shop, { end: ['Failed', 'DeadlineExceeded', 1800] });
+    expect(judge(resourceWith({ status }), [late], [], seconds(1801)).status.message).toContain(
+      'being pulled',
+    );
+  });
+});
+
+test('a resource that names the Secret of another build is never built', () => {
+  const thief = resourceWith();
+  const build = { ...buildOf(thief), secretName: 'another-secret' };
+  const judged = judgeBuild(thief, build, { jobs: [], pods: [], refusal: null }, 1800, seconds(0));
+  expect(judged).toMatchObject({ status: { phase: 'Waiting', reason: 'Refused' }, start: null });
+});
+
+describe('a build that a hub names as versions before did, with 64 bits of a hash', () => {
+  const asked = resourceWith();
+  const { revisionId } = buildOf(asked);
+  const build = { ...buildOf(asked), secretName: formerBuildName(asked.metadata, revisionId) };
+
+  test('is built, and mounts the Secret with the 128-bit name', () => {
+    const judged = judgeBuild(asked, build, { jobs: [], pods: [], refusal: null }, 1800, seconds(0));
+    expect(judged.start).toMatchObject({ attempt: 1 });
+    const job = JSON.stringify(buildJob(asked, build, CONFIG, 1));
+    expect(job).toContain(`"secretName":"${buildName(asked.metadata, revisionId)}"`);
+    expect(job).not.toContain(`"${build.secretName}"`);
+  });
+
+  test('continues with the Job that the version before has made', () => {
+    const made = jobOf(asked);
+    const job = { ...made, metadata: { ...made.metadata, name: build.secretName } };
+    const judged = judgeBuild(asked, build, { jobs: [job], pods: [], refusal: null }, 1800, seconds(1));
+    expect(judged).toMatchObject({ status: { phase: 'Running', job: build.secretName }, start: null });
+  });
+
+  test('of another place or revision is refused', () => {
+    const elsewhere = { namespace: 'berth-other', name: asked.metadata.name };
+    const names = [formerBuildName(elsewhere, revisionId), formerBuildName(asked.metadata, 'r-other')];
+    for (const secretName of names) {
+      const judged = judgeBuild(
+        asked,
+        { ...build, secretName },
+        { jobs: [], pods: [], refusal: null },
+        1800,
+        seconds(0),
+      );
+      expect(judged).toMatchObject({ status: { reason: 'Refused' }, start: null });
+    }
+  });
+});

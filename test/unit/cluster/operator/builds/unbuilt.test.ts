@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { unbuiltStatus } from '../../../../../src/cluster/operator/builds/unbuilt.ts';
+import { type BuildStatus, buildStatusSchema } from '../../../../../src/contract/resource/build.ts';
+import { RESOURCE_ID, World } from '../fixtures.ts';
+import { resourceWith } from './fixtures.ts';
+
+test('an operator that builds nothing says so of what is to be built, as its last word', () => {
+  expect(unbuiltStatus(resourceWith({ revisionId: 'r2', number: 2 }))).toMatchObject({
+    revisionId: 'r2',
+    number: 2,
+    phase: 'Failed',
+    reason: 'BuildsUnavailable',
+    message: expect.stringContaining('BERTH_HOSTING=cloud') as string,
+  });
+});
+
+test('what was built before, or has failed, stays as it was told', () => {
+  const last: BuildStatus = { revisionId: 'r1', number: 1, phase: 'Succeeded', image: 'r/x@sha256:1' };
+  expect(unbuiltStatus(resourceWith({ status: last }))).toEqual(last);
+  expect(unbuiltStatus(resourceWith({ status: last, revisionId: 'r2', number: 2 }))?.phase).toBe('Failed');
+});
+
+test('it says nothing of what needs no build', () => {
+  expect(unbuiltStatus(resourceWith({ spec: { build: undefined } }))).toBeUndefined();
+});
+
+test('what is told of it fits into the status, however much a scheduler or a webhook had to say', async () => {
+  const { spec } = resourceWith({ revisionId: 'r1', number: 1 });
+  const world = new World({ ...spec, revision: { ...spec.revision, image: 'web:1' } });
+  const message = 'x'.repeat(10_000);
+  world.cluster.edit(RESOURCE_ID, (object) => {
+    object['status'] = { build: { revisionId: 'r1', number: 1, phase: 'Failed', message } };
+  });
+  await world.look();
+  expect(buildStatusSchema.parse(world.status.build)).toMatchObject({
+    phase: 'Failed',
+    message: expect.stringMatching(/^x+…$/) as string,
+  });
+});

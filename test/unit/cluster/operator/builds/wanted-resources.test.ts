@@ -1,0 +1,83 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { IndexedStore } from '../../../../../src/cluster/kube/cache/store.ts';
+import type { UntypedObject } from '../../../../../src/cluster/kube/client/object.ts';
+import { WantedResources } from '../../../../../src/cluster/operator/builds/wanted-resources.ts';
+import {
+  buildKeys,
+  identityKeys,
+  WITH_BUILD,
+} from '../../../../../src/cluster/operator/observe/cache-keys.ts';
+import { resourceWith } from './fixtures.ts';
+
+/** More of them than the cache keeps unpacked. */
+const COUNT = 20;
+const KEPT_PLAIN = 4;
+
+let store: IndexedStore<UntypedObject>;
+let unpacked: number;
+let wanted: WantedResources;
+
+const object = (name: string, version: string, spec: object = {}): UntypedObject => {
+  const { metadata, ...resource } = resourceWith({ name, spec });
+  return { ...resource, metadata: { ...metadata, resourceVersion: version } } as unknown as UntypedObject;
+};
+
+beforeEach(() => {
+  store = new IndexedStore<UntypedObject>({ build: buildKeys, identity: identityKeys }, KEPT_PLAIN);
+  unpacked = 0;
+  wanted = new WantedResources({
+    building: () => store.keysByIndex('build', WITH_BUILD),
+    versionOf: (key) => store.versionOf(key),
+    resource: (key) => {
+      unpacked += 1;
+      return store.get(key);
+    },
+    countOf: (namespace, id) => store.keysByIndex('identity', `${namespace}/${id}`).length,
+  });
+  for (let index = 0; index < COUNT; index += 1)
+    store.set(object(`app-${index}`, '1', { deploymentId: `d-${index}` }));
+});
+
+const names = () => wanted.all().map(({ metadata }) => metadata.name);
+
+describe('the resources that ask for a build', () => {
+  test('are unpacked and parsed once, however often all of them are looked at', () => {
+    expect(names()).toHaveLength(COUNT);
+    expect(unpacked).toBe(COUNT);
+    expect(names()).toHaveLength(COUNT);
+    wanted.of('berth-t/app-3');
+    expect(unpacked).toBe(COUNT);
+  });
+
+  test('are read anew when they are others, and only these', () => {
+    wanted.all();
+    store.set(object('app-3', '2', { deploymentId: 'd-3', generation: 7 }));
+    expect(wanted.all().find(({ metadata }) => metadata.name === 'app-3')?.spec.generation).toBe(7);
+    expect(unpacked).toBe(COUNT + 1);
+  });
+
+  test('are forgotten when they ask no more, or are gone', () => {
+    wanted.all();
+    store.set(object('app-3', '2', { deploymentId: 'd-3', build: undefined }));
+    store.delete('berth-t/app-4');
+    expect(names()).toHaveLength(COUNT - 2);
+    expect(wanted.of('berth-t/app-3')?.spec.build).toBeUndefined();
+    expect(wanted.of('berth-t/app-4')).toBeUndefined();
+  });
+
+  test('a copy of a manifest is none, and its original stays one', () => {
+    const accepted = { observedSpecGeneration: 1, conditions: [] };
+    store.set({ ...object('app-3', '2', { deploymentId: 'd-3' }), status: accepted });
+    store.set(object('copy', '1', { deploymentId: 'd-3' }));
+    expect(wanted.of('berth-t/copy')?.metadata.name).toBe('copy');
+    const left = names();
+    expect(left).toHaveLength(COUNT);
+    expect(left.filter((name) => name === 'copy' || name === 'app-3')).toEqual(['app-3']);
+  });
+
+  test('one that is not understood is none', () => {
+    store.set({ ...object('app-3', '2'), spec: { build: {}, source: 7 } });
+    expect(names()).toHaveLength(COUNT - 1);
+    expect(wanted.of('berth-t/app-3')).toBeUndefined();
+  });
+});

@@ -1,0 +1,148 @@
+/** How many pods there are while something is on its way, or has failed. */
+import { describe, expect, test } from 'vitest';
+import {
+  NAMESPACE,
+  type Spec,
+  scaled,
+  settled,
+  revised as spec,
+  steps,
+  template,
+  World,
+} from '../fixtures.ts';
+
+const api = (pods: number, poolSize: number, more: object = {}): object => ({
+  components: { api: scaled(pods, pods) },
+  database: { poolSize },
+  ...more,
+});
+
+describe('more pods, of which each takes fewer connections', () => {
+  test('are no more than before until the last of these has gone', async () => {
+    const world = await settled(spec('web:1', 1, api(2, 16)));
+    const former = template(world, 'api');
+    world.change(spec('web:1', 1, api(4, 9)));
+    for (let look = 0; look < 5 && template(world, 'api') === former; look += 1) await world.look();
+    expect([world.replicas('api'), world.condition('Ready')]).toEqual([2, 'False RolloutInProgress']);
+    // Nothing of the new templates runs yet.
+    await world.look();
+    expect(world.replicas('api')).toBe(2);
+    world.cluster.settle();
+    await world.look();
+    expect(world.replicas('api')).toBe(4);
+    expect(world.condition('Ready')).not.toMatch(/^True/);
+    await world.converge();
+    expect(world.status.activeRevision?.scales).toEqual({ api: { min: 4, max: 4 } });
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test('are there at once where the database is somebody else’s', async () => {
+    const external = { database: { poolSize: 16, external: true } };
+    const world = await settled(spec('web:1', 1, { components: { api: scaled(2, 2) }, ...external }));
+    world.change(
+      spec('web:1', 1, { components: { api: scaled(4, 4) }, database: { poolSize: 9, external: true } }),
+    );
+    await steps(world, 2);
+    expect(world.replicas('api')).toBe(4);
+  });
+
+  test('come with a component that the spec has no more still there', async () => {
+    const both = { components: { api: scaled(2, 2), queue: scaled(1, 1) }, database: { poolSize: 16 } };
+    const world = await settled(spec('web:1', 1, both));
+    world.change(spec('web:2', 2, api(4, 9)));
+    await world.converge();
+    expect([world.replicas('api'), world.replicas('queue')]).toEqual([4, undefined]);
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+});
+
+test('after a failed move to a database of somebody else the pods that came back are as many as their own one bears', async () => {
+  const world = await settled(spec('web:1', 1, api(2, 16)));
+  world.cluster.stuck.set('api', 'InvalidImageName');
+  world.change(
+    spec('web:2', 2, { components: { api: scaled(6, 6) }, database: { poolSize: 5, external: true } }),
+  );
+  await steps(world, 4);
+  world.cluster.stuck.clear();
+  await world.converge();
+  expect(world.images('api')).toEqual(['web:1']);
+  expect([world.replicas('api'), world.status.activeRevision?.scales]).toEqual([
+    2,
+    { api: { min: 2, max: 2 } },
+  ]);
+});
+
+test('what is switched off stays so when the first revision fails', async () => {
+  const world = new World(spec('web:1', 1, { components: { api: scaled(2, 2), queue: scaled(0, 0) } }));
+  world.cluster.stuck.set('api', 'InvalidImageName');
+  await steps(world, 10);
+  expect(world.status.failedRevision).toMatchObject({ number: 1 });
+  expect([world.replicas('api'), world.replicas('queue')]).toEqual([1, 0]);
+});
+
+describe('an init container that is not started again', () => {
+  const once: Spec = spec('web:1', 1, {
+    podTemplate: { initContainers: [{ name: 'migrate', image: 'web:1', restartPolicy: 'Never' }] },
+  });
+  let made = 0;
+
+  /** A pod of the Deployment's template that `migrate` has ended, or a node. */
+  function ended(world: World, status: object = {}): void {
+    made += 1;
+    const { labels } = (template(world, 'api') as { metadata: { labels: object } }).metadata;
+    world.cluster.put({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name: `web-api-ended-${made}`,
+        namespace: NAMESPACE,
+        labels,
+        creationTimestamp: new Date(world.now).toISOString().replace(/\.\d+Z/, 'Z'),
+      },
+      status: {
+        phase: 'Failed',
+        initContainerStatuses: [
+          { name: 'migrate', restartCount: 0, state: { terminated: { exitCode: 7, reason: 'Error' } } },
+        ],
+        ...status,
+      },
+    } as never);
+  }
+
+  test('fails the rollout with its third pod, by its name; no fourth is made', async () => {
+    const world = new World(once);
+    world.cluster.stuck.set('api', 'PodInitializing');
+    await steps(world, 8);
+    for (const _ of [1, 2]) ended(world);
+    await steps(world, 2);
+    expect(world.status.failedRevision).toBeUndefined();
+    ended(world);
+    await steps(world, 4);
+    expect(world.status.failedRevision).toMatchObject({
+      reason: 'CrashLoop',
+      culprit: { component: 'api', container: 'migrate', container_kind: 'init', exit_code: 7 },
+    });
+    expect(world.replicas('api')).toBe(0);
+  });
+
+  test('is not blamed for pods that nodes have put away', async () => {
+    const world = new World(once);
+    world.cluster.stuck.set('api', 'PodInitializing');
+    await steps(world, 8);
+    for (const _ of [1, 2, 3, 4]) ended(world, { reason: 'Evicted' });
+    await steps(world, 3);
+    expect(world.status.failedRevision).toBeUndefined();
+  });
+
+  test('is not blamed for what it did before this rollout', async () => {
+    const world = await settled(once);
+    for (const _ of [1, 2, 3]) ended(world);
+    world.now += 60_000;
+    world.change(spec('web:2', 2));
+    await world.converge();
+    world.change(once);
+    await world.converge();
+    expect(world.status.failedRevision).toBeUndefined();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+});

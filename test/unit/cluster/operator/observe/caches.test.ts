@@ -1,0 +1,169 @@
+import { expect, test } from 'vitest';
+import type { KubeClient, WatchEvent } from '../../../../../src/cluster/kube/client/client.ts';
+import type { UntypedObject } from '../../../../../src/cluster/kube/client/object.ts';
+import type { Resource } from '../../../../../src/cluster/kube/client/resources.ts';
+import { Caches } from '../../../../../src/cluster/operator/observe/caches.ts';
+import { LABELS, MANAGED_BY } from '../../../../../src/contract/resource/names.ts';
+import { INPUTS_HASH_LABEL } from '../../../../../src/workloads/labels.ts';
+import { WITNESS_LABEL } from '../../../../../src/workloads/objects/secret-sentinel.ts';
+import { recordingLogger } from '../../kube/support.ts';
+
+const signal = AbortSignal.timeout(10_000);
+
+function resource(name: string, version: number, generation: number, tenantId: string): UntypedObject {
+  return {
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ManagedDeployment',
+    metadata: { name, namespace: 'team', uid: name, resourceVersion: String(version), generation },
+    spec: { tenantId },
+  };
+}
+
+const service = (name: string, version: number): UntypedObject => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: {
+    name,
+    namespace: 'team',
+    uid: `service ${name}`,
+    resourceVersion: String(version),
+    labels: { [LABELS.instance]: name, [LABELS.managedBy]: MANAGED_BY },
+  },
+});
+
+/** Stored templates, or a witness of Secrets. */
+const revision = (name: string, version: number, isWitness: boolean): UntypedObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'ControllerRevision',
+  metadata: {
+    name,
+    namespace: 'team',
+    uid: `revision ${name}`,
+    resourceVersion: String(version),
+    labels: {
+      [LABELS.instance]: 'app',
+      [LABELS.managedBy]: MANAGED_BY,
+      [INPUTS_HASH_LABEL]: 'hash',
+      ...(isWitness ? { [WITNESS_LABEL]: 'secrets' } : {}),
+    },
+  },
+});
+
+/**
+ * Caches of custom resources, Services and ControllerRevisions, with what a server would send; notes what is to be looked
+ * at, and why.
+ */
+async function setUp(listed: readonly UntypedObject[]) {
+  const events = new Map<string, (event: WatchEvent<UntypedObject>) => void>();
+  const client = {
+    async listAll(
+      { kind }: Resource,
+      { transform }: { transform: (object: UntypedObject) => UntypedObject },
+    ) {
+      return { items: listed.filter((each) => each.kind === kind).map(transform), resourceVersion: '10' };
+    },
+    watch({ kind }: Resource, options: { signal: AbortSignal }, onEvent: (event: never) => void) {
+      events.set(kind, onEvent as (event: WatchEvent<UntypedObject>) => void);
+      return new Promise<void>((resolve) => options.signal.addEventListener('abort', () => resolve()));
+    },
+  } as unknown as KubeClient;
+  const kinds = ['Service', 'ControllerRevision'] as const;
+  const caches = new Caches({ client, namespaces: [], kinds, logger: recordingLogger() });
+  const told: string[] = [];
+  caches.onChange((key, cause) => told.push(`${key} ${cause}`));
+  caches.start();
+  await caches.waitForSync(signal);
+  await expect.poll(() => events.size).toBe(3);
+  const send = (type: 'ADDED' | 'MODIFIED' | 'DELETED', object: UntypedObject) => {
+    told.length = 0;
+    events.get(object.kind)?.({ type, object });
+    return [...told];
+  };
+  return { caches, told, send };
+}
+
+test('asked for is what somebody has made, changed or deleted since; anything else was seen', async () => {
+  const { caches, told, send } = await setUp([resource('old', 1, 1, 'a'), service('old', 2)]);
+  expect(told).toEqual(['team/old seen', 'team/old seen']);
+  expect(send('ADDED', resource('new', 11, 1, 'a'))).toEqual(['team/new asked']);
+  expect(send('MODIFIED', resource('new', 12, 2, 'a'))).toEqual(['team/new asked']);
+  expect(send('MODIFIED', resource('new', 13, 2, 'a')), 'its status').toEqual(['team/new seen']);
+  expect(send('ADDED', service('new', 14))).toEqual(['team/new seen']);
+  const leaving = resource('new', 15, 2, 'a');
+  leaving.metadata.deletionTimestamp = '2026-11-24T12:00:00Z';
+  expect(send('MODIFIED', leaving)).toEqual(['team/new asked']);
+  expect(send('DELETED', { ...leaving, metadata: { ...leaving.metadata, resourceVersion: '16' } })).toEqual([
+    'team/new asked',
+  ]);
+  await caches.stop();
+});
+
+test('whose a custom resource is, is known as long as it is there; else it counts as its namespace’s', async () => {
+  const { caches, send } = await setUp([resource('old', 1, 1, 'a')]);
+  expect([caches.tenantOf('team/old'), caches.tenantOf('team/new')]).toEqual(['a', 'team']);
+  send('ADDED', resource('new', 11, 1, 'b'));
+  expect(caches.tenantOf('team/new')).toBe('b');
+  send('DELETED', resource('new', 12, 1, 'b'));
+  expect(caches.tenantOf('team/new')).toBe('team');
+  await caches.stop();
+});
+
+test('the echo of an own write asks for the next look, but that of a witness does not', async () => {
+  const { caches, send } = await setUp([]);
+  caches.noteWrite(service('app', 11));
+  expect(send('ADDED', service('app', 11))).toEqual(['team/app seen']);
+  caches.noteWrite(revision('templates', 12, false));
+  expect(send('ADDED', revision('templates', 12, false))).toEqual(['team/app seen']);
+  caches.noteWrite(revision('witness', 13, true));
+  expect(send('ADDED', revision('witness', 13, true))).toEqual([]);
+  const marked = service('app', 14);
+  marked.metadata.labels = { ...marked.metadata.labels, [WITNESS_LABEL]: 'by hand' };
+  caches.noteWrite(marked);
+  expect(send('MODIFIED', marked), 'no witness, whatever its label says').toEqual(['team/app seen']);
+  expect(send('MODIFIED', revision('witness', 14, true)), 'a Secret went').toEqual(['team/app seen']);
+  expect(send('DELETED', revision('witness', 15, true)), 'the last one went').toEqual(['team/app seen']);
+  expect(send('ADDED', revision('foreign', 16, true)), 'another process made it').toEqual(['team/app seen']);
+  await caches.stop();
+});
+
+test('who had an object until its label was edited is told of it, and so is who has it now', async () => {
+  const { caches, send } = await setUp([revision('witness', 1, true)]);
+  const labelled = (version: number, instance: string | undefined) => {
+    const object = revision('witness', version, true);
+    const { [LABELS.instance]: _, ...labels } = object.metadata.labels ?? {};
+    object.metadata.labels = {
+      ...labels,
+      ...(instance === undefined ? {} : { [LABELS.instance]: instance }),
+    };
+    return object;
+  };
+  expect(send('MODIFIED', labelled(11, undefined))).toEqual(['team/app seen']);
+  expect(send('MODIFIED', labelled(12, undefined)), 'nobody’s').toEqual([]);
+  expect(send('MODIFIED', labelled(13, 'app'))).toEqual(['team/app seen']);
+  expect(send('MODIFIED', labelled(14, 'other'))).toEqual(['team/other seen', 'team/app seen']);
+  await caches.stop();
+});
+
+test('resources with one identity are told of what becomes of each other, however their ids are written', async () => {
+  const victim = resource('victim', 1, 1, 'a');
+  const { caches, send } = await setUp([victim]);
+  const rival = { ...resource('rival', 11, 1, 'a'), spec: { deploymentId: 'victim' } };
+  expect(send('ADDED', rival)).toEqual(['team/rival asked', 'team/victim seen']);
+  expect(caches.countOf('team', 'victim')).toBe(2);
+  expect(caches.resourcesOf('team', 'victim').map(({ metadata }) => metadata.name)).toEqual([
+    'victim',
+    'rival',
+  ]);
+  expect(send('DELETED', { ...victim, metadata: { ...victim.metadata, resourceVersion: '12' } })).toEqual([
+    'team/victim asked',
+    'team/rival seen',
+  ]);
+});
+
+test('what a deployment has kept is found by its identity, whatever its name', async () => {
+  const kept = revision('app-1', 2, false);
+  Object.assign(kept.metadata.labels ?? {}, { [LABELS.deploymentId]: 'x' });
+  const { caches } = await setUp([kept]);
+  expect(caches.keptOf('team', 'x').map(({ metadata }) => metadata.name)).toEqual(['app-1']);
+  expect(caches.keptOf('other', 'x')).toEqual([]);
+});

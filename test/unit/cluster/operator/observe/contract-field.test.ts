@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+import { contractField } from '../../../../../src/cluster/operator/observe/contract-field.ts';
+import { managedDeploymentSpecSchema } from '../../../../../src/contract/resource/managed-deployment.ts';
+
+const spec = managedDeploymentSpecSchema.parse({
+  revision: { image: 'web:1' },
+  podTemplate: {
+    serviceAccountName: 'payments',
+    imagePullSecrets: [{ name: 'registry' }, { name: 'mirror' }],
+    volumes: [
+      { name: 'tmp', emptyDir: {} },
+      { name: 'data', persistentVolumeClaim: { claimName: 'shop-data' } },
+      { name: 'keys', secret: { secretName: 'shop-keys' } },
+      {
+        name: 'all',
+        projected: { sources: [{ configMap: { name: 'flags' } }, { secret: { name: 'more' } }] },
+      },
+    ],
+    initContainers: [
+      {
+        name: 'migrate',
+        image: 'm',
+        env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'db', key: 'k' } } }],
+      },
+    ],
+    sidecars: [
+      { name: 'log', image: 'l', envFrom: [{ configMapRef: { name: 'flags' } }] },
+      {
+        name: 'proxy',
+        image: 'p',
+        env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'db', key: 'k' } } }],
+      },
+    ],
+  },
+});
+const resource = { spec, metadata: { namespace: 'shop' } };
+const told = (text: string, container?: string) => contractField(resource, { text, container });
+
+describe('the field that the cluster speaks of', () => {
+  test.each<[string, string, string | undefined, string | undefined]>([
+    [
+      'a ServiceAccount',
+      'pods "web-api-5d-" is forbidden: error looking up service account shop/payments: serviceaccount "payments" not found',
+      undefined,
+      'service_account_name',
+    ],
+    [
+      'a claim',
+      '0/1 nodes are available: persistentvolumeclaim "shop-data" not found. preemption: not helpful',
+      undefined,
+      'volumes[1].persistentVolumeClaim.claimName',
+    ],
+    [
+      'a Secret of a volume',
+      'MountVolume.SetUp failed for volume "keys" : secret "shop-keys" not found',
+      undefined,
+      'volumes[2].secret.secretName',
+    ],
+    [
+      'a key of it that is not there',
+      'MountVolume.SetUp failed for volume "keys" : references non-existent secret key: x',
+      undefined,
+      'volumes[2]',
+    ],
+    [
+      'a volume that takes its time',
+      'Unable to attach or mount volumes: unmounted volumes=[data], unattached volumes=[]: timed out',
+      undefined,
+      'volumes[1]',
+    ],
+    [
+      'a source of a projected volume',
+      'MountVolume.SetUp failed for volume "all" : secret "more" not found',
+      undefined,
+      'volumes[3].projected.sources[1].secret.name',
+    ],
+    [
+      'a Secret of one of two containers',
+      'secret "db" not found',
+      'proxy',
+      'sidecars[1].env[0].valueFrom.secretKeyRef.name',
+    ],
+    [
+      'a key of it',
+      "couldn't find key k in Secret shop/db",
+      'migrate',
+      'init_containers[0].env[0].valueFrom.secretKeyRef.name',
+    ],
+    ['a ConfigMap', 'configmap "flags" not found', 'log', 'sidecars[0].envFrom[0].configMapRef.name'],
+    [
+      'a pull secret',
+      'Unable to retrieve some image pull secrets; secret "mirror" not found',
+      undefined,
+      'image_pull_secrets[1].name',
+    ],
+    [
+      'a container',
+      'violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "log" must set …)',
+      undefined,
+      'sidecars[0]',
+    ],
+    [
+      'a longer name that begins so',
+      'secret "shop-keys-2" not found; Secret shop/db-2',
+      undefined,
+      undefined,
+    ],
+    ['a Secret of the platform', 'secret "web-db" not found', 'app', undefined],
+    ['nothing of ours', 'Insufficient cpu', undefined, undefined],
+  ])('%s', (_, text, container, field) => {
+    expect(told(text, container)).toBe(field && `source_config.resource_spec.${field}`);
+  });
+
+  test('is found from a path of the rendered pod, whatever else is in it', () => {
+    const rendered = {
+      containers: [{ name: 'app' }, { name: 'log' }, { name: 'proxy' }],
+      initContainers: [{ name: 'migrate' }],
+      volumes: [{ name: 'berths-own' }, { name: 'data' }],
+    };
+    const at = (path: string) =>
+      contractField(resource, {
+        text: `Deployment web-api: spec.template.spec.${path}: Invalid value`,
+        rendered,
+      });
+    expect(at('containers[2].resources')).toBe('source_config.resource_spec.sidecars[1]');
+    expect(at('initContainers[0].image')).toBe('source_config.resource_spec.init_containers[0]');
+    expect(at('volumes[1].nfs')).toBe('source_config.resource_spec.volumes[1]');
+    expect(at('volumes[0]')).toBeUndefined();
+    expect(at('containers[0].image')).toBeUndefined();
+    expect(at('imagePullSecrets[1].name')).toBe('source_config.resource_spec.image_pull_secrets[1]');
+    expect(at('serviceAccountName')).toBe('source_config.resource_spec.service_account_name');
+  });
+
+  test('is nothing where the deployment names nothing', () => {
+    const plain = { spec: managedDeploymentSpecSchema.parse({ revision: { image: 'web:1' } }), metadata: {} };
+    expect(contractField(plain, { text: 'serviceaccount "web" not found' })).toBeUndefined();
+    expect(contractField(plain, { text: 'spec.template.spec.serviceAccountName: no' })).toBeUndefined();
+  });
+});
+
+describe('a volume that the cluster does not name', () => {
+  const claims = (...names: string[]) => ({
+    spec: managedDeploymentSpecSchema.parse({
+      revision: { image: 'web:1' },
+      podTemplate: {
+        volumes: [
+          { name: 'tmp' },
+          ...names.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
+        ],
+      },
+    }),
+    metadata: { namespace: 'shop' },
+  });
+  test.each([
+    '0/1 nodes are available: 1 node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode.',
+    '0/1 nodes are available: 1 node(s) had volume node affinity conflict.',
+    '0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.',
+    'Multi-Attach error for volume "pvc-7f3a" Volume is already used by pod(s) web-api-1',
+    'AttachVolume.Attach failed for volume "pvc-7f3a" : rpc error',
+    'MountVolume.SetUp failed for volume "pvc-7f3a" : mount failed: exit status 32',
+  ])('is the only claim, or one of several: %s', (text) => {
+    const field = (index: number) =>
+      `source_config.resource_spec.volumes[${index}].persistentVolumeClaim.claimName`;
+    expect(contractField(claims('data'), { text })).toBe(field(1));
+    expect(contractField(claims('data', 'more'), { text })).toBe(`${field(1)}, ${field(2)}`);
+    expect(contractField(claims(), { text })).toBeUndefined();
+  });
+  test('and nothing is said of claims: no field', () =>
+    expect(
+      contractField(claims('data'), { text: '0/1 nodes are available: 1 Insufficient cpu.' }),
+    ).toBeUndefined());
+});

@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest';
+import { recently } from '../../../../../src/cluster/operator/observe/recently.ts';
+
+describe('recently', () => {
+  const keys = Array.from({ length: 10 }, (_, index) => ({ index }));
+  const filled = (most: number) => {
+    const kept = recently<object, number>(most);
+    for (const key of keys) kept.set(key, key.index);
+    return kept;
+  };
+
+  test.each([
+    [1, [8, 9]],
+    [3, [6, 7, 8, 9]],
+    [4, [4, 5, 6, 7, 8, 9]],
+    [10, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]],
+  ])('keeps the last %i at least, and twice as many at most', (most, left) => {
+    // Each in one of its own: what is asked for counts as new.
+    const found = keys.filter((key) => filled(most).get(key) === key.index);
+    expect(found.map(({ index }) => index)).toEqual(left);
+  });
+
+  test('what is asked for again and again stays, whatever comes', () => {
+    const kept = recently<object, number>(2);
+    const [first = {}, ...others] = keys;
+    kept.set(first, 0);
+    for (const key of others) {
+      kept.set(key, key.index);
+      expect(kept.get(first)).toBe(0);
+    }
+  });
+
+  test('a value that is set again replaces the one before', () => {
+    const kept = recently<object, number>(1);
+    const [key = {}, another = {}] = keys;
+    kept.set(key, 1);
+    kept.set(another, 2);
+    kept.set(key, 3);
+    expect(kept.get(key)).toBe(3);
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import type { UntypedObject } from '../../../../../src/cluster/kube/client/object.ts';
+import { slimPod } from '../../../../../src/cluster/operator/observe/cached-fields.ts';
+import type { ObservedPod } from '../../../../../src/cluster/operator/observed.ts';
+import { podTrouble } from '../../../../../src/cluster/operator/pods/pod-trouble.ts';
+
+function pod(status: object): ObservedPod {
+  return slimPod({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web-1' },
+    spec: { nodeName: 'node-1', containers: [] },
+    status,
+  } as UntypedObject);
+}
+
+const waiting = (name: string, reason: string, message?: string) => ({
+  name,
+  ready: false,
+  state: { waiting: { reason, message } },
+});
+const unready = {
+  type: 'Ready',
+  status: 'False',
+  reason: 'ContainersNotReady',
+  message: 'containers with unready status: [app]',
+};
+
+describe('why a pod is not ready', () => {
+  const TABLE: [string, object, string][] = [
+    [
+      'its node has gone',
+      {
+        phase: 'Running',
+        conditions: [{ type: 'Ready', status: 'False' }],
+        containerStatuses: [{ name: 'app', ready: true, state: { running: {} } }],
+      },
+      'pod web-1: NodeNotReady: node node-1 is not ready',
+    ],
+    [
+      'no node',
+      {
+        conditions: [
+          { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/4 nodes' },
+        ],
+      },
+      'pod web-1: Unschedulable: 0/4 nodes',
+    ],
+    [
+      'image',
+      { containerStatuses: [waiting('app', 'ImagePullBackOff', 'not found')] },
+      'pod web-1, container app: ImagePullBackOff: not found',
+    ],
+    [
+      'init container first',
+      {
+        initContainerStatuses: [
+          { name: 'migrate', state: { terminated: { exitCode: 3, reason: 'Error', message: 'password=x' } } },
+        ],
+        containerStatuses: [waiting('app', 'PodInitializing')],
+      },
+      'pod web-1, container migrate (init): Error: exit code 3',
+    ],
+    [
+      'crash loop',
+      {
+        containerStatuses: [
+          {
+            ...waiting('app', 'CrashLoopBackOff', 'back-off 10s'),
+            restartCount: 4,
+            lastState: { terminated: { exitCode: 1 } },
+          },
+        ],
+      },
+      'pod web-1, container app: CrashLoopBackOff: exit code 1',
+    ],
+    [
+      'out of memory, again and again',
+      {
+        containerStatuses: [
+          {
+            ...waiting('app', 'CrashLoopBackOff'),
+            lastState: { terminated: { exitCode: 137, reason: 'OOMKilled' } },
+          },
+        ],
+      },
+      'pod web-1, container app: CrashLoopBackOff: exit code 137 (OOMKilled)',
+    ],
+    [
+      'evicted',
+      { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' },
+      'pod web-1: Evicted: The node was low on resource: memory.',
+    ],
+    [
+      'readiness',
+      { conditions: [unready], containerStatuses: [{ name: 'app', ready: false, state: { running: {} } }] },
+      'pod web-1: ContainersNotReady: containers with unready status: [app]',
+    ],
+    ['nothing known yet', { phase: 'Pending' }, 'pod web-1: Pending'],
+    [
+      'ended well',
+      {
+        phase: 'Running',
+        initContainerStatuses: [{ name: 'migrate', state: { terminated: { exitCode: 0 } } }],
+      },
+      'pod web-1: Running',
+    ],
+  ];
+  test.each(TABLE)('%s', (_, status, message) => {
+    expect(podTrouble(pod(status)).message).toBe(message);
+  });
+});
+
+describe('what a container wrote when it ended', () => {
+  const said = (message: string) =>
+    podTrouble(
+      pod({
+        containerStatuses: [
+          { ...waiting('app', 'CrashLoopBackOff'), lastState: { terminated: { exitCode: 1, message } } },
+        ],
+      }),
+    ).detail;
+  test.each([
+    ['no such table: users', 'no such table: users'],
+    ['connect postgres://app:s3cret@db:5432 failed', 'connect postgres://***@db:5432 failed'],
+    ['bad DB_PASSWORD=s3cret given', 'bad DB_PASSWORD=*** given'],
+    ['{"api_key": "s3cret"}', '{"api_key": "***"}'],
+    ['Authorization: Bearer s3cret', 'Authorization: Bearer ***'],
+  ])('%s', (message, detail) => {
+    expect(said(message)).toBe(detail);
+  });
+});

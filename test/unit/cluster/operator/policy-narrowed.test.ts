@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest';
+import { checked, forbiddenParts } from '../../../../src/cluster/operator/access/spec-policy.ts';
+import type { ObservedResource } from '../../../../src/cluster/operator/observed.ts';
+import { managedDeploymentSpecSchema } from '../../../../src/contract/resource/managed-deployment.ts';
+import { resolvePolicy } from '../../../../src/domain/policy/policy.ts';
+import { message, NAMESPACE, RESOURCE_ID, revised, scaled, steps, World } from './fixtures.ts';
+
+const WIDE = resolvePolicy('self_hosted', { pod_security: 'privileged' });
+const NARROW = resolvePolicy('self_hosted');
+const helper = (name: string) => ({
+  podTemplate: {
+    sidecars: [{ name, image: 'registry.test/h:1', securityContext: { privileged: true } }],
+  },
+});
+const privileged = (image: string, number: number, more: object = {}) =>
+  revised(image, number, { ...helper('helper'), ...more });
+
+function judgedBy(world: World, policy: World['policy']): World {
+  world.policy = policy;
+  world.restart();
+  return world;
+}
+
+/** It serves with pods that the policy let be, and lets be no more. */
+async function narrowed(spec = privileged('web:1', 1)): Promise<World> {
+  const world = judgedBy(new World(spec), WIDE);
+  await world.converge();
+  judgedBy(world, NARROW);
+  await world.converge();
+  expect(world.condition('Ready')).toBe('True Converged');
+  return world;
+}
+
+/** The custom resource is lost with all that it owns; stored templates are nobody's. */
+function lose(world: World): void {
+  world.cluster.edit(RESOURCE_ID, (object) => {
+    delete object['status'];
+  });
+  for (const id of world.cluster.ids()) {
+    if (/^(Deployment|StatefulSet|Service|NetworkPolicy)\//.test(id)) {
+      world.cluster.remove(id.replace('/', `/${NAMESPACE}/`));
+    }
+  }
+}
+
+/** As an earlier version stored them. */
+function forgetPods(world: World): void {
+  for (const id of world.cluster.ids().filter((each) => each.startsWith('ControllerRevision/'))) {
+    world.cluster.edit(id.replace('/', `/${NAMESPACE}/`), (object) => {
+      delete object.metadata.annotations?.['berth.dev/asked-pods'];
+    });
+  }
+}
+
+describe('a policy that became narrower', () => {
+  test('does not keep what served from coming back when its custom resource was lost', async () => {
+    const world = await narrowed();
+    lose(world);
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+    expect(world.status.failedRevision).toBeUndefined();
+  });
+
+  test('lets a refusal of what served go that was recorded before', async () => {
+    const world = await narrowed();
+    lose(world);
+    const { id, number } = privileged('web:1', 1).revision;
+    const failedRevision = { id, number, reason: 'Refused', message: 'privileged', generation: 0 };
+    world.cluster.edit(RESOURCE_ID, (object) => {
+      object['status'] = { failedRevision };
+    });
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test.each(['now', 'by an earlier version'])(
+    'takes another image and other secrets of the same pods: stored %s',
+    async (when) => {
+      const world = await narrowed();
+      if (when !== 'now') forgetPods(world);
+      const spec = privileged('web:2', 2);
+      world.change({ ...spec, revision: { ...spec.revision, envSecretName: 'web-env-2' } });
+      world.cluster.put({
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'web-env-2', namespace: NAMESPACE },
+      } as never);
+      await world.converge();
+      expect([world.condition('Ready'), world.images('api')[0]]).toEqual(['True Converged', 'web:2']);
+    },
+  );
+
+  test('takes other numbers and another name, and the same pods again after others', async () => {
+    const world = await narrowed();
+    world.change(privileged('web:1', 1, { displayName: 'Shop', components: { api: scaled(2, 2) } }));
+    await world.converge();
+    expect([world.condition('Ready'), world.replicas('api')]).toEqual(['True Converged', 2]);
+    world.change(revised('web:2', 2));
+    await world.converge();
+    world.change(privileged('web:3', 3));
+    await world.converge();
+    expect([world.condition('Ready'), world.images('api')[0]]).toEqual(['True Converged', 'web:3']);
+  });
+
+  test('turns no rollout back that is under way', async () => {
+    const world = judgedBy(new World(privileged('web:1', 1)), WIDE);
+    await world.converge();
+    world.change(privileged('web:2', 2, helper('other')));
+    world.cluster.stuck.set('api', 'ContainerCreating');
+    await steps(world, 2);
+    judgedBy(world, NARROW);
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect([world.condition('Ready'), world.images('api')[0]]).toEqual(['True Converged', 'web:2']);
+  });
+
+  test('refuses other pods, naming itself and what to do; a redeploy under a wider one heals', async () => {
+    const world = await narrowed();
+    world.change(privileged('web:2', 2, helper('other')));
+    await world.converge();
+    expect(world.condition('Ready')).toBe('False Refused');
+    expect(world.condition('Serving')).toBe('True Available');
+    expect(message(world, 'Ready')).toContain('spec.podTemplate.sidecars[0].securityContext.privileged');
+    expect(message(world, 'Ready')).toContain('BERTH_POLICY');
+    expect(message(world, 'Ready')).toContain('change it, or have the policy widened, then redeploy');
+    judgedBy(world, WIDE);
+    world.change(privileged('web:2', 3, helper('other')));
+    await world.converge();
+    expect(world.condition('Ready')).toBe('True Converged');
+  });
+
+  test("never lets in another deployment's environment", async () => {
+    const world = await narrowed();
+    const spec = privileged('web:2', 2);
+    world.change({ ...spec, revision: { ...spec.revision, envSecretName: 'shop-0a1b2c3d-env-1' } });
+    await world.converge();
+    expect(world.status.failedRevision).toMatchObject({ number: 2, reason: 'Refused' });
+    expect(world.status.failedRevision?.message).toMatch(
+      /^spec\.revision\.envSecretName: [^;]*; change it, then/,
+    );
+    expect(world.images('api')[0]).toBe('web:1');
+  });
+});
+
+describe('what no policy allows', () => {
+  const sidecar = (more: object) => ({ sidecars: [{ name: 's', image: 'registry.test/h:1', ...more }] });
+  const token = { serviceAccountToken: { path: 'token' } };
+  const privilegedHelper = helper('helper').podTemplate.sidecars;
+
+  test.each([
+    ['a limit of 0', sidecar({ resources: { limits: { cpu: '0' } } })],
+    ['a reserved label', { labels: { 'app.kubernetes.io/name': 'other' } }],
+    ["another deployment's Secret", { imagePullSecrets: [{ name: 'shop-0a1b2c3d-env-1' }] }],
+    ['a token without an audience', { volumes: [{ name: 't', projected: { sources: [token] } }] }],
+    [
+      'a part of it, beside what another policy allows',
+      { sidecars: privilegedHelper, labels: { 'app.kubernetes.io/name': 'other' } },
+    ],
+  ])('%s: the message does not name the policy as the remedy', async (_what, podTemplate) => {
+    const world = await narrowed(revised('web:1', 1));
+    world.change(revised('web:2', 2, { podTemplate }));
+    await world.converge();
+    expect(world.condition('Ready')).toBe('False Refused');
+    expect(world.status.failedRevision?.message).toMatch(/; change it, then redeploy$/);
+    expect(world.status.failedRevision?.message).not.toContain('BERTH_POLICY');
+  });
+});
+
+const observed = (podTemplate: object): ObservedResource =>
+  ({
+    metadata: { name: 'web', namespace: NAMESPACE, uid: 'u', generation: 1 },
+    spec: managedDeploymentSpecSchema.parse({ revision: { image: 'web:1' }, podTemplate }),
+  }) as ObservedResource;
+
+test('caps of a deployment_type, which may be above the others, hold for all that has none', () => {
+  const sidecars = [1, 2, 3].map((n) => ({ name: `s${n}`, image: 'registry.test/h:1' }));
+  const upTo = (caps: number, prod: number) =>
+    resolvePolicy('self_hosted', {
+      caps: { containers: caps },
+      caps_by_type: { prod: { containers: prod } },
+    } as never);
+  expect(forbiddenParts(observed({ sidecars }), upTo(2, 6))).toEqual([]);
+  expect(forbiddenParts(observed({ sidecars }), upTo(2, 1))).toHaveLength(1);
+});
+
+test('a spec is checked once, however often its status is written', () => {
+  const first = checked(observed(helper('helper').podTemplate), NARROW, undefined);
+  expect(first.forbidden).not.toEqual([]);
+  expect(checked(observed(helper('helper').podTemplate), NARROW, first)).toBe(first);
+  const next = observed({});
+  next.metadata = { ...next.metadata, generation: 2 };
+  expect(checked(next, NARROW, first).forbidden).toEqual([]);
+});

@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../../../src/cluster/kube/client/clock.ts';
+import { KubeError } from '../../../../src/cluster/kube/client/errors.ts';
+import { describeRight, type Right } from '../../../../src/cluster/kube/client/rights.ts';
+import { CHILD_KINDS, type ChildKindName } from '../../../../src/cluster/operator/kinds.ts';
+import { OperatorStartError, preflight } from '../../../../src/cluster/operator/preflight.ts';
+import { buildRights, leaseRights, neededRights } from '../../../../src/cluster/operator/rights.ts';
+import type { Fields } from '../../../../src/contract/crd/compatibility.ts';
+import { customResourceDefinition } from '../../../../src/contract/crd/crd.ts';
+import { grantedRights } from '../../../installation/install.ts';
+
+const ALL_KINDS = Object.keys(CHILD_KINDS) as ChildKindName[];
+describe('the manifests grant exactly what the operator needs', () => {
+  test.each([
+    ['ha', 'ClusterRole'],
+    ['single', 'ClusterRole'],
+    ['cloud', 'ClusterRole'],
+    ['remote-listener', 'ClusterRole'],
+    ['namespaced', 'Role'],
+  ] as const)('%s: in the namespaces of the workloads, by a %s', (profile, kind) => {
+    const needed = neededRights(ALL_KINDS).map(describeRight);
+    expect(grantedRights(profile, kind, 'berth-operator').sort()).toEqual(needed.sort());
+    const lease = grantedRights(profile, 'Role', 'berth-operator-lease');
+    expect(lease.sort()).toEqual(leaseRights().map(describeRight).sort());
+  });
+
+  test('cloud: in the namespace of builds', () => {
+    const builds = grantedRights('cloud', 'Role', 'berth-operator-builds');
+    expect(builds.sort()).toEqual(buildRights().map(describeRight).sort());
+  });
+
+  test('Secrets are never listed or watched, data is never deleted', () => {
+    const needed = neededRights(ALL_KINDS).map(describeRight);
+    for (const right of [
+      'list secrets',
+      'watch secrets',
+      'delete secrets',
+      'delete persistentvolumeclaims',
+    ]) {
+      expect(needed).not.toContain(right);
+    }
+  });
+});
+
+interface FakeServer {
+  groups?: string[];
+  denied?: (right: Right & { namespace?: string }) => boolean;
+  fails?: KubeError;
+  /** What it answers for the fields of the custom resource, one after the other; then the last one again. */
+  fields?: (object | KubeError)[];
+}
+
+/** Answers discovery and access reviews. */
+function server({ groups = ['berth.dev/v1alpha1'], denied = () => false, fails, fields }: FakeServer) {
+  const told = [...(fields ?? [{}])];
+  const resources: Record<string, string[]> = {
+    'berth.dev/v1alpha1': ['manageddeployments'],
+    'gateway.networking.k8s.io/v1': ['httproutes'],
+  };
+  return {
+    request: async (method: string, path: string, options?: { body?: unknown }) => {
+      if (fails !== undefined) throw fails;
+      if (path === '/apis') {
+        return {
+          status: 200,
+          body: { groups: groups.map((groupVersion) => ({ versions: [{ groupVersion }] })) },
+        };
+      }
+      if (path === '/openapi/v3/apis/berth.dev/v1alpha1') {
+        const body = told.length > 1 ? told.shift() : told[0];
+        if (body instanceof KubeError) throw body;
+        return { status: 200, body };
+      }
+      if (method === 'GET') {
+        return {
+          status: 200,
+          body: { resources: (resources[path.slice('/apis/'.length)] ?? []).map((name) => ({ name })) },
+        };
+      }
+      const { spec } = (options?.body ?? {}) as {
+        spec: { resourceAttributes: Right & { namespace?: string } };
+      };
+      return { status: 201, body: { status: { allowed: !denied(spec.resourceAttributes) } } };
+    },
+  };
+}
+
+describe('preflight', () => {
+  const signal = new AbortController().signal;
+  // What it waits for is over at once.
+  const clock = {
+    ...systemClock,
+    after: (_ms: number, callback: () => void) => systemClock.after(0, callback),
+  };
+  const look = (fake: FakeServer, namespaces: string[] = []) =>
+    preflight({ client: server(fake), namespaces, leaseNamespace: 'berth-system', clock }, signal);
+
+  test('tells the kinds that the cluster has', async () => {
+    expect(await look({})).toEqual(ALL_KINDS.filter((kind) => kind !== 'HTTPRoute'));
+    expect(await look({ groups: ['berth.dev/v1alpha1', 'gateway.networking.k8s.io/v1'] })).toEqual(ALL_KINDS);
+  });
+
+  test('without the custom resource: says how to install it', async () => {
+    await expect(look({ groups: [] })).rejects.toThrow(OperatorStartError);
+    await expect(look({ groups: [] })).rejects.toThrow('kubectl apply -f crds/');
+  });
+
+  /** The OpenAPI document of a cluster whose custom resource lacks `without` of the status. */
+  function served(without?: string, ofSpec?: string): object {
+    const own = customResourceDefinition().spec.versions[0]?.schema.openAPIV3Schema as Fields;
+    const { [without ?? '']: _, ...status } = own.properties?.['status']?.properties ?? {};
+    const { [ofSpec ?? '']: _2, ...spec } = own.properties?.['spec']?.properties ?? {};
+    const schema = {
+      properties: { ...own.properties, spec: { properties: spec }, status: { properties: status } },
+      'x-kubernetes-group-version-kind': [{ kind: 'ManagedDeployment' }],
+    };
+    return { components: { schemas: { any: schema } } };
+  }
+
+  test('a custom resource that lacks a field: says which, and how to upgrade it', async () => {
+    const older = look({ fields: [served('dataImages')] });
+    await expect(older).rejects.toThrow(OperatorStartError);
+    await expect(older).rejects.toThrow(
+      /definition of the cluster is older than this program: it lacks status.dataImages; upgrade it .*crds/,
+    );
+  });
+
+  test.each([
+    ['has them all', [served()]],
+    ['was upgraded a moment ago', [served('dataImages'), served()]],
+    ['lacks a field of the spec, which cannot come then,', [served(undefined, 'source')]],
+    ['does not tell', [{}]],
+    ['may not be asked', [new KubeError({ kind: 'forbidden', message: 'no' })]],
+  ])('a cluster that %s stops nothing', async (_what, fields) => {
+    expect(await look({ fields })).toContain('Pod');
+  });
+
+  test('names the rights that are missing, and where', async () => {
+    const denied = ({ verb, resource, namespace }: Right & { namespace?: string }) =>
+      verb === 'watch' && resource === 'pods' && namespace === 'team-b';
+    await expect(look({ denied }, ['team-a', 'team-b'])).rejects.toThrow(
+      'may not watch pods in team-b. Give it',
+    );
+    expect(await look({ denied }, ['team-a'])).toContain('Pod');
+    await expect(look({ denied: () => true })).rejects.toThrow(/and \d+ more/);
+    const lease = ({ resource }: Right) => resource === 'leases';
+    await expect(look({ denied: lease })).rejects.toThrow('get leases.coordination.k8s.io in berth-system');
+  });
+
+  test('an API server that does not answer is no missing right', async () => {
+    const fails = new KubeError({ kind: 'network', message: 'refused' });
+    await expect(look({ fails })).rejects.toBe(fails);
+  });
+});

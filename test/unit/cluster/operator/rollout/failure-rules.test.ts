@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest';
+import { DEFAULT_PATIENCE } from '../../../../../src/cluster/operator/rollout/failure-rules.ts';
+import { judgeRollout } from '../../../../../src/cluster/operator/rollout/judge-rollout.ts';
+import type { Symptom } from '../../../../../src/cluster/operator/rollout/symptoms.ts';
+
+const START = Date.parse('2026-01-01T00:00:00Z');
+const PATIENCE = { ...DEFAULT_PATIENCE, deadlineMs: 600_000 };
+const DEADLINE = 600;
+
+function symptom(reason: string, more: Partial<Symptom> = {}): Symptom {
+  const message = `api: pod web-1, container app: ${reason}`;
+  const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app' };
+  return { component: 'api', reason, message, text: '', restarts: 0, culprit, ...more };
+}
+
+function judgedAfter(seconds: number, ...symptoms: Symptom[]) {
+  const awaited = 'api: 0 of 1 pods are available';
+  const now = START + seconds * 1000;
+  return judgeRollout({ symptoms, awaited, startedAt: START, now, patience: PATIENCE });
+}
+
+/** The pod was scheduled and its init containers were done ten seconds after the start of the rollout. */
+const TIMES = { scheduledAt: START + 10_000, since: START + 10_000 };
+const refused = (text: string, more: Partial<Symptom> = {}) => symptom('ReplicaFailure', { text, ...more });
+
+/** What is seen, what it is called, and after how many seconds of the rollout it is a failure. */
+const TABLE: [string, Symptom, string, number][] = [
+  ['an image name that is none', symptom('InvalidImageName', TIMES), 'InvalidImageName', 0],
+  ['an image that may not be pulled', symptom('ErrImageNeverPull', TIMES), 'ImagePullFailed', 0],
+  ['the third crash', symptom('CrashLoopBackOff', { ...TIMES, restarts: 3 }), 'CrashLoop', 0],
+  [
+    'the second crash',
+    symptom('CrashLoopBackOff', { ...TIMES, restarts: 2, culprit: { component: 'api', exit_code: 1 } }),
+    'CrashLoop',
+    DEADLINE,
+  ],
+  [
+    'a crash that is not in back-off yet',
+    symptom('Error', { restarts: 5, culprit: { component: 'api', exit_code: 1 } }),
+    'CrashLoop',
+    DEADLINE,
+  ],
+  [
+    'a Secret that does not exist',
+    symptom('CreateContainerConfigError', TIMES),
+    'ContainerConfigInvalid',
+    25,
+  ],
+  [
+    'one of a pod that was there before the rollout',
+    symptom('CreateContainerConfigError', { since: START - 60_000 }),
+    'ContainerConfigInvalid',
+    15,
+  ],
+  [
+    'an image that is not there',
+    symptom('ErrImagePull', { ...TIMES, text: 'not found' }),
+    'ImagePullFailed',
+    70,
+  ],
+  ['the back-off of it', symptom('ImagePullBackOff', { ...TIMES, text: 'not found' }), 'ImagePullFailed', 70],
+  [
+    'a registry that is overloaded',
+    symptom('ImagePullBackOff', { ...TIMES, text: 'unexpected status code 503 Service Unavailable' }),
+    'ImagePullFailed',
+    DEADLINE,
+  ],
+  [
+    'a registry that asks for patience',
+    symptom('ErrImagePull', { ...TIMES, text: 'toomanyrequests: rate limit' }),
+    'ImagePullFailed',
+    DEADLINE,
+  ],
+  ...[
+    'Get "https://registry.test/v2/": dial tcp: lookup registry.test on 10.96.0.10:53: no such host',
+    'failed to do request: Head "https://registry.test/v2/app/manifests/1": EOF',
+    'unexpected status from HEAD request to https://registry.test/v2/app/manifests/2: 500 Internal Server Error',
+    'dial tcp 10.0.0.1:443: i/o timeout',
+  ].map((text): [string, Symptom, string, number] => [
+    `the registry's trouble: ${text}`,
+    symptom('ErrImagePull', { ...TIMES, text }),
+    'ImagePullFailed',
+    DEADLINE,
+  ]),
+  ...[
+    'Back-off pulling image "registry.test/app:500": ErrImagePull: not found',
+    'failed to resolve reference registry.test:503/app@sha256:0: not found',
+    'Get https://10.0.0.1:5000/v2/app/manifests/429: not found',
+    'Back-off pulling image "registry.test/eof:EOF": not found',
+  ].map((text): [string, Symptom, string, number] => [
+    `an image that only is called so: ${text}`,
+    symptom('ImagePullBackOff', { ...TIMES, text }),
+    'ImagePullFailed',
+    70,
+  ]),
+  [
+    'a quota that nothing is counted for yet',
+    refused('pods "web-api-5d-x" is forbidden: status unknown for quota: small, resources: pods'),
+    'QuotaExceeded',
+    DEADLINE,
+  ],
+  [
+    'a quota that wants limits to be named',
+    refused('pods "web-api-5d-x" is forbidden: failed quota: small: must specify limits.cpu'),
+    'AdmissionRefused',
+    2,
+  ],
+  [
+    'an admission rule',
+    refused('pods "web-api-5d-x" is forbidden: violates PodSecurity "restricted:latest"', {
+      since: START + 1_000,
+    }),
+    'AdmissionRefused',
+    3,
+  ],
+  ['a webhook that denies', refused('admission webhook "w" denied the request: no'), 'AdmissionRefused', 2],
+  [
+    'a webhook that is down',
+    refused('Internal error occurred: failed calling webhook "w": connection refused'),
+    'AdmissionRefused',
+    DEADLINE,
+  ],
+  [
+    'a quota',
+    refused('pods "web-api-5d-x" is forbidden: exceeded quota: small, requested: pods=1'),
+    'QuotaExceeded',
+    DEADLINE,
+  ],
+  [
+    'a quota that lets some of the pods in',
+    symptom('PartialReplicaFailure', { text: 'exceeded quota: small' }),
+    'QuotaExceeded',
+    DEADLINE,
+  ],
+  ['no node with room', symptom('Unschedulable'), 'Unschedulable', DEADLINE],
+  [
+    'a claim that nobody has made',
+    symptom('Unschedulable', { text: '0/4 nodes are available: persistentvolumeclaim "data" not found.' }),
+    'MountFailed',
+    15,
+  ],
+  ['a mount that does not work', symptom('FailedMount'), 'MountFailed', DEADLINE],
+  ['a device that cannot be mapped', symptom('FailedMapVolume'), 'MountFailed', DEADLINE],
+  ['an image without a valid signature', symptom('SignatureValidationFailed', TIMES), 'ImagePullFailed', 70],
+  ...['CreatePodSandboxError', 'ConfigPodSandboxError', 'FailedCreatePodSandBox', 'NetworkNotReady'].map(
+    (reason): [string, Symptom, string, number] => [
+      `a node that cannot start pods: ${reason}`,
+      symptom(reason),
+      'ContainerConfigInvalid',
+      DEADLINE,
+    ],
+  ),
+  ['readiness that never comes', symptom('ContainersNotReady'), 'ReadinessFailed', DEADLINE],
+  ['containers that are being made', symptom('ContainerCreating'), 'RolloutDeadlineExceeded', DEADLINE],
+];
+
+/** Of these there is nothing to say yet. */
+const VAGUE = new Set(['ContainersNotReady', 'ContainerCreating']);
+
+describe('a rollout with one thing wrong', () => {
+  test.each(TABLE)('%s', (_, seen, reason, seconds) => {
+    if (seconds > 0) {
+      const before = judgedAfter(seconds - 0.001, seen);
+      const { message, culprit } = seen;
+      const trouble = VAGUE.has(seen.reason) ? null : { reason, message, culprit };
+      expect(before).toEqual({ failure: null, trouble, turnsAt: START + seconds * 1000 });
+    }
+    const { failure } = judgedAfter(seconds, seen);
+    expect(failure).toMatchObject({ reason, culprit: seen.culprit });
+    const late = seconds === DEADLINE ? '; not done within 600 s' : '';
+    expect(failure?.message).toBe(`${seen.message}${late}`);
+  });
+});
+
+describe('a rollout', () => {
+  test('with nothing wrong fails at its deadline, with what it waits for', () => {
+    expect(judgedAfter(DEADLINE - 1)).toEqual({ failure: null, trouble: null, turnsAt: START + 600_000 });
+    expect(judgedAfter(DEADLINE).failure).toEqual({
+      reason: 'RolloutDeadlineExceeded',
+      message: 'api: 0 of 1 pods are available; not done within 600 s',
+      culprit: { component: 'api' },
+    });
+  });
+
+  test('of several troubles fails by the first that is hopeless', () => {
+    const hopeless = symptom('InvalidImageName', { component: 'queue', culprit: { component: 'queue' } });
+    const seen = [symptom('Unschedulable'), symptom('ImagePullBackOff', TIMES), hopeless];
+    expect(judgedAfter(0, ...seen).failure).toMatchObject({ culprit: { component: 'queue' } });
+    expect(judgedAfter(0, ...seen.slice(0, 2)).turnsAt).toBe(START + 70_000);
+  });
+
+  test('names at its deadline what says why, rather than what merely takes its time', () => {
+    const { failure } = judgedAfter(DEADLINE, symptom('ContainersNotReady'), symptom('Unschedulable'));
+    expect(failure?.reason).toBe('Unschedulable');
+  });
+
+  test('tells of what it waits for while it may pass: rather why than that it takes its time', () => {
+    const { failure, trouble } = judgedAfter(1, symptom('ContainersNotReady'), symptom('Unschedulable'));
+    expect([failure, trouble?.reason]).toEqual([null, 'Unschedulable']);
+  });
+
+  test('does not outlast its deadline, however patient a rule is', () => {
+    const late = symptom('ImagePullBackOff', { scheduledAt: START + 590_000 });
+    expect(judgedAfter(DEADLINE, late).failure?.message).toMatch(/not done within/);
+  });
+});

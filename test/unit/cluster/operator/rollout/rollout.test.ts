@@ -1,0 +1,314 @@
+import { describe, expect, test } from 'vitest';
+import { WITNESS_LABEL } from '../../../../../src/workloads/objects/secret-sentinel.ts';
+import { CONFIG, NAMESPACE, RESOURCE_ID, type Spec, scaled, settled, World } from '../fixtures.ts';
+
+const spec = (image: string, number: number, more: object = {}): Spec => ({
+  deploymentId: '0197a000-0000-7000-8000-00000000abcd',
+  revision: { id: `0197a000-0000-7000-8000-00000000000${number}`, number, image },
+  ...more,
+});
+
+describe('a new revision', () => {
+  test('is active only when every component runs it', async () => {
+    const both = { components: { api: scaled(1, 1), queue: scaled(1, 1) } };
+    const world = await settled(spec('web:1', 1, both));
+    world.change(spec('web:2', 2, both));
+    world.cluster.stuck.set('queue', 'ImagePullBackOff');
+    await world.look();
+    expect(world.status.rollout).toMatchObject({ number: 2, templates: 'web-2' });
+    world.cluster.settle();
+    world.now += 2_000;
+    await world.look();
+    expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1' });
+    expect(world.condition('Progressing')).toBe('True RolloutInProgress');
+    expect(world.condition('Ready')).toBe('False ImagePullFailed');
+    const message = world.status.conditions?.find(({ type }) => type === 'Progressing')?.message;
+    expect(message).toBe(
+      'revision 2: queue: 0 of 1 pods are available; pod web-queue-0, container app: ImagePullBackOff',
+    );
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect(world.status.activeRevision).toMatchObject({ number: 2, templates: 'web-2', image: 'web:2' });
+    expect(world.status.rollout).toBeUndefined();
+    expect(world.status.status).toBe('READY');
+  });
+
+  test('counts of the former template prove nothing', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:2', 2));
+    await world.look();
+    // The Deployment controller has not looked at the change yet: its counts are those of revision 1.
+    const api = world.cluster.get(`Deployment/${NAMESPACE}/web-api`);
+    expect(api?.['status']).toMatchObject({ updatedReplicas: 1, availableReplicas: 1 });
+    await world.look();
+    expect(world.status.activeRevision?.number).toBe(1);
+    expect(world.status.components).toMatchObject([{ name: 'api', updated: 0 }]);
+    await world.converge();
+    expect(world.status.activeRevision?.number).toBe(2);
+  });
+
+  test('is followed by a look when it has become active: what only the former one used may go then', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:2', 2));
+    let outcome = await world.reconcile();
+    for (let look = 0; look < 20 && world.status.activeRevision?.number === 1; look += 1) {
+      world.cluster.settle();
+      world.now += 2_000;
+      outcome = await world.reconcile();
+    }
+    expect(world.status.activeRevision?.number).toBe(2);
+    expect(outcome).toMatchObject({ kind: 'requeue', afterMs: 100 });
+    expect([await world.look(), await world.reconcile()]).toEqual([[], { kind: 'settled' }]);
+  });
+
+  test('an image change is two writes beside the status: the stored templates and the Deployment', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:2', 2));
+    const writes = (await world.converge()).filter((write) => !write.startsWith('status'));
+    expect(writes).toEqual(['create ControllerRevision/web-2', 'apply Deployment/web-api']);
+  });
+
+  test('fifty changes in a row make few rollouts, and the last wins', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.cluster.stuck.set('api', 'ContainerCreating');
+    const writes: string[] = [];
+    for (let number = 2; number <= 51; number += 1) {
+      world.change(spec(`web:${number}`, number));
+      writes.push(...(await world.look()));
+      world.cluster.settle();
+      world.now += 100;
+    }
+    expect(writes.filter((write) => write === 'apply Deployment/web-api').length).toBeLessThanOrEqual(3);
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect(world.status.activeRevision).toMatchObject({ number: 51, image: 'web:51' });
+  });
+
+  test("the hub's generation is in effect when all of it is there; the first one at once", async () => {
+    const world = new World(spec('web:1', 1, { generation: 4 }));
+    await world.look();
+    expect(world.status).toMatchObject({ observedGeneration: 1, observedSpecGeneration: 4 });
+    await world.converge();
+    world.change(spec('web:2', 2, { generation: 5 }));
+    await world.look();
+    expect(world.status).toMatchObject({ observedGeneration: 2, observedSpecGeneration: 4 });
+    await world.converge();
+    expect(world.status.observedSpecGeneration).toBe(5);
+    world.change(spec('web:2', 2, { generation: 6, suspend: true }));
+    await world.look();
+    expect(world.status).toMatchObject({ suspended: false, observedSpecGeneration: 5 });
+    await world.converge();
+    expect(world.status).toMatchObject({ suspended: true, observedSpecGeneration: 6 });
+  });
+
+  test('a newer one takes over a rollout that hangs, after a pause', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.cluster.stuck.set('api', 'ImagePullBackOff');
+    world.change(spec('web:broken', 2));
+    await world.look();
+    world.change(spec('web:3', 3));
+    await world.look();
+    expect(world.status.rollout?.number).toBe(2);
+    expect(world.images('api')).toEqual(['web:broken']);
+    world.now += 3_000;
+    await world.look();
+    expect(world.status.rollout?.number).toBe(3);
+    expect(world.images('api')).toEqual(['web:3']);
+  });
+
+  test('switched off in the middle: the active templates come back, with no pods', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.cluster.stuck.set('api', 'ImagePullBackOff');
+    world.change(spec('web:2', 2));
+    await world.look();
+    world.change(spec('web:2', 2, { suspend: true }));
+    await world.converge();
+    expect(world.images('api')).toEqual(['web:1']);
+    expect(world.status).toMatchObject({ suspended: true, activeRevision: { number: 1 } });
+    expect(world.status.rollout).toBeUndefined();
+    world.cluster.stuck.clear();
+    world.change(spec('web:2', 2));
+    await world.converge();
+    expect(world.status.activeRevision?.number).toBe(2);
+  });
+});
+
+describe('a change in place', () => {
+  const labelled = (team: string) => spec('web:1', 1, { podTemplate: { labels: { team } } });
+
+  test('rolls under the same number, and success rewrites the active templates', async () => {
+    const world = await settled(labelled('a'));
+    world.change(labelled('b'));
+    await world.look();
+    expect(world.status.rollout).toMatchObject({ number: 1, templates: 'web-1-2' });
+    expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1' });
+    await world.converge();
+    expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1-2' });
+  });
+
+  test('and back: the first templates are used again, none are stored anew', async () => {
+    const world = await settled(labelled('a'));
+    world.change(labelled('b'));
+    await world.converge();
+    world.change(labelled('a'));
+    const writes = await world.converge();
+    expect(writes.filter((write) => write.includes('ControllerRevision'))).toEqual([]);
+    expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1' });
+  });
+
+  test('a removed field is removed from the workload', async () => {
+    const world = await settled(
+      spec('web:1', 1, {
+        podTemplate: { labels: { team: 'a' }, sidecars: [{ name: 'log', image: 'log:1' }] },
+      }),
+    );
+    expect(world.images('api')).toEqual(['web:1', 'log:1']);
+    world.change(spec('web:1', 1));
+    await world.converge();
+    expect(world.images('api')).toEqual(['web:1']);
+    expect(world.cluster.get(`Deployment/${NAMESPACE}/web-api`)?.metadata.labels).not.toHaveProperty('team');
+  });
+
+  test('a scale alone restarts nothing', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.change(spec('web:1', 1, { components: { api: scaled(2, 2) } }));
+    const writes = await world.converge();
+    expect(writes.filter((write) => write.includes('ControllerRevision'))).toEqual([]);
+    expect(world.status.activeRevision?.templates).toBe('web-1');
+    expect(world.replicas('api')).toBe(2);
+  });
+});
+
+describe('pod counts', () => {
+  test('stay with the autoscaler through a change of the image', async () => {
+    const autoscaled = { components: { api: scaled(1, 9) } };
+    const world = await settled(spec('web:1', 1, autoscaled));
+    world.cluster.scale(`Deployment/${NAMESPACE}/web-api`, 6);
+    world.change(spec('web:2', 2, autoscaled));
+    await world.converge();
+    expect([world.replicas('api'), world.images('api')]).toEqual([6, ['web:2']]);
+  });
+
+  test('that the operator alone has set are handed over before an apply leaves them out', async () => {
+    const autoscaled = { components: { api: scaled(3, 9) } };
+    const world = await settled(spec('web:1', 1, autoscaled));
+    world.change(spec('web:2', 2, autoscaled));
+    const writes = (await world.converge()).filter((write) => write.includes('Deployment/web-api'));
+    expect(writes.length).toBe(2);
+    expect(world.replicas('api')).toBe(3);
+    world.change(spec('web:3', 3, autoscaled));
+    const later = (await world.converge()).filter((write) => write.includes('Deployment/web-api'));
+    expect(later.length).toBe(1);
+    expect(world.replicas('api')).toBe(3);
+  });
+});
+
+test('pods that are ready, and not yet for as long as BERTH_MIN_READY_SECONDS asks, are told of', async () => {
+  const world = await settled(spec('web:1', 1));
+  world.restart({ ...CONFIG, minReadySeconds: 10 });
+  // The setting alone is no other template: no pod is restarted.
+  const writes = await world.converge();
+  expect(new Set(writes)).toEqual(new Set(['apply Deployment/web-api', 'status ManagedDeployment/web']));
+  expect(world.status.activeRevision).toMatchObject({ templates: 'web-1' });
+  world.change(spec('web:2', 2));
+  await world.look();
+  world.cluster.settle();
+  world.cluster.edit(`Deployment/${NAMESPACE}/web-api`, (object) => {
+    object['status'] = { ...(object['status'] as object), availableReplicas: 0 };
+  });
+  expect(await world.look()).toEqual([]);
+  // Wording alone is written a second later.
+  world.now += 1_000;
+  await world.look();
+  expect(world.status.conditions?.find(({ type }) => type === 'Progressing')?.message).toBe(
+    'revision 2: api: 0 of 1 pods are available, 1 ready for less than 10 s',
+  );
+});
+
+describe('stored templates', () => {
+  const kept = (world: World) =>
+    world.cluster
+      .list('ControllerRevision')
+      .filter(({ metadata }) => metadata.labels?.[WITNESS_LABEL] === undefined)
+      .map(({ metadata }) => metadata.name);
+
+  test('of the last ten are kept although none of them ever came up; then nothing is written', async () => {
+    const world = new World(spec('web:1', 1));
+    world.cluster.stuck.set('api', 'InvalidImageName');
+    for (let number = 1; number <= 14; number += 1) {
+      world.change(spec(`web:${number}`, number));
+      await world.converge();
+      expect(world.status.failedRevision).toMatchObject({ number });
+    }
+    expect(kept(world)).toEqual(Array.from({ length: 10 }, (_, index) => `web-${index + 5}`));
+    expect(await world.look()).toEqual([]);
+  });
+
+  test('of a burst go at once when the last one has come up', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.cluster.stuck.set('api', 'ContainerCreating');
+    for (let number = 2; number <= 25; number += 1) {
+      world.change(spec(`web:${number}`, number));
+      await world.look();
+      world.now += 5_000;
+    }
+    expect(kept(world)).toHaveLength(25);
+    world.cluster.stuck.clear();
+    await world.converge();
+    expect(kept(world)).toEqual(Array.from({ length: 10 }, (_, index) => `web-${index + 16}`));
+  });
+
+  test('of the last ten are kept, and the active ones', async () => {
+    const world = await settled(spec('web:1', 1));
+    for (let number = 2; number <= 14; number += 1) {
+      world.change(spec(`web:${number}`, number));
+      await world.converge();
+    }
+    expect(kept(world)).toEqual(Array.from({ length: 10 }, (_, index) => `web-${index + 5}`));
+  });
+
+  test('outlive the custom resource: it comes back to the same templates, without a restart of pods', async () => {
+    const world = await settled(spec('web:1', 1));
+    const before = world.cluster.get(`ControllerRevision/${NAMESPACE}/web-1`)?.metadata.uid;
+    const resource = world.cluster.get(RESOURCE_ID);
+    world.cluster.remove(RESOURCE_ID);
+    expect(world.cluster.ids()).toEqual([
+      'ControllerRevision/web-1',
+      expect.stringMatching(/^ControllerRevision\/web-secrets-[0-9a-f]{8}$/),
+      'PersistentVolumeClaim/web-db',
+      'Secret/web-db',
+      'Secret/web-db-copy',
+    ]);
+    if (resource) {
+      const { status: _, ...fresh } = resource;
+      world.cluster.put({ ...fresh, metadata: { name: 'web', namespace: NAMESPACE, uid: 'another' } });
+    }
+    world.restart({ ...CONFIG, otlpEndpoint: 'http://collector:4318' });
+    const writes = await world.converge();
+    expect(writes).not.toContain('create Secret/web-db');
+    expect(writes.filter((write) => write.includes('ControllerRevision'))).toEqual([]);
+    expect(world.cluster.get(`ControllerRevision/${NAMESPACE}/web-1`)?.metadata.uid).toBe(before);
+    expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1' });
+  });
+
+  test('are made again when somebody deleted them', async () => {
+    const world = await settled(spec('web:1', 1));
+    world.cluster.remove(`ControllerRevision/${NAMESPACE}/web-1`);
+    expect(await world.converge()).toContain('create ControllerRevision/web-1');
+    expect(world.status.activeRevision).toMatchObject({ number: 1, templates: 'web-1' });
+  });
+});
+
+test('a resource without a record finds its volume again after it was deleted and applied anew', async () => {
+  const world = await settled({ revision: { image: 'web:1' } });
+  const volume = world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`)?.metadata.uid;
+  const resource = world.cluster.get(RESOURCE_ID);
+  world.cluster.remove(RESOURCE_ID);
+  if (resource) {
+    const { status: _, ...fresh } = resource;
+    world.cluster.put({ ...fresh, metadata: { name: 'web', namespace: NAMESPACE, uid: 'another' } });
+  }
+  await world.converge();
+  expect(world.status.status).toBe('READY');
+  expect(world.cluster.get(`PersistentVolumeClaim/${NAMESPACE}/web-db`)?.metadata.uid).toBe(volume);
+});

@@ -1,0 +1,230 @@
+import { describe, expect, test } from 'vitest';
+import type { RenderConfig } from '../../../../../src/contract/render/render-config.ts';
+import { CONFIG, NAMESPACE, RESOURCE_ID, World } from '../fixtures.ts';
+
+const INGRESS = `Ingress/${NAMESPACE}/web`;
+const HTTP_ROUTE = `HTTPRoute/${NAMESPACE}/web`;
+const IMAGE = 'registry.test/web:1';
+const wanting = (url: string | undefined) => ({
+  revision: { image: IMAGE, number: 1 },
+  database: { external: true },
+  cache: { external: true },
+  routing: url === undefined ? {} : { url },
+});
+const routed = (mode: RenderConfig['routing']['mode']): RenderConfig => ({
+  ...CONFIG,
+  routing: { mode, className: mode === 'gateway' ? 'edge/public' : 'nginx', tlsIssuer: null },
+});
+
+function world(mode: RenderConfig['routing']['mode'], url = 'https://shop.example.com'): World {
+  const made = new World(wanting(url));
+  made.config = routed(mode);
+  made.restart();
+  return made;
+}
+
+/** As the Gateway's controller writes it. */
+function say(
+  on: World,
+  conditions: object[],
+  parentRef: object = { namespace: 'edge', name: 'public' },
+): void {
+  on.cluster.edit(HTTP_ROUTE, (route) => {
+    const { generation } = route.metadata;
+    const observed = conditions.map((condition) => ({ observedGeneration: generation, ...condition }));
+    route['status'] = { parents: [{ parentRef, controllerName: 'x', conditions: observed }] };
+  });
+}
+const ACCEPTED = { type: 'Accepted', status: 'True', reason: 'Accepted' };
+
+describe('an Ingress', () => {
+  test('is the way in once it is there; the URL goes with it', async () => {
+    const shop = world('ingress', 'https://shop.example.com/app/');
+    await shop.converge();
+    expect(shop.condition('RouteReady')).toBe('True RouteExists');
+    expect(shop.status.url).toBe('https://shop.example.com/app/');
+    shop.change(wanting(undefined));
+    await shop.converge();
+    expect(shop.condition('RouteReady')).toBe('absent');
+    expect(shop.status.url).toBeUndefined();
+    expect(shop.cluster.get(INGRESS)).toBeUndefined();
+  });
+
+  test('that is refused leaves the former URL, and says so', async () => {
+    const shop = world('ingress');
+    await shop.converge();
+    shop.cluster.faults.push({ when: ({ id }) => id.startsWith('Ingress/'), error: 'invalid' });
+    shop.change(wanting('https://other.example.com'));
+    expect(await shop.look()).toContain('status ManagedDeployment/web');
+    expect(shop.status.url).toBe('https://shop.example.com');
+    expect(shop.condition('RouteReady')).toBe('False RoutePending');
+    expect(shop.condition('Ready')).toBe('False Refused');
+  });
+});
+
+describe('an HTTPRoute', () => {
+  test('is the way in once its own Gateway has accepted its present spec', async () => {
+    const shop = world('gateway');
+    await shop.converge();
+    expect(shop.condition('RouteReady')).toBe('False RoutePending');
+    expect(shop.condition('Ready')).toBe('False RoutePending');
+    expect(shop.condition('Serving')).toBe('True Available');
+    expect(shop.status).toMatchObject({ status: 'READY', activeRevision: { number: 1 } });
+    expect(shop.status.url).toBeUndefined();
+    say(shop, [ACCEPTED], { namespace: 'edge', name: 'another' });
+    await shop.converge();
+    expect(shop.status.url).toBeUndefined();
+    say(shop, [{ ...ACCEPTED, observedGeneration: 0 }]);
+    await shop.converge();
+    expect(shop.status.url).toBeUndefined();
+    say(shop, [ACCEPTED]);
+    await shop.converge();
+    expect(shop.status.url).toBe('https://shop.example.com');
+    expect(shop.condition('Ready')).toBe('True Converged');
+  });
+
+  test.each([
+    [{ type: 'Accepted', status: 'False', reason: 'NotAllowedByListeners', message: 'no listener' }],
+    [{ type: 'ResolvedRefs', status: 'False', reason: 'BackendNotFound', message: 'no Service' }, ACCEPTED],
+  ])('that is refused says why: %j', async (...conditions) => {
+    const shop = world('gateway');
+    await shop.converge();
+    say(shop, conditions);
+    await shop.converge();
+    const route = shop.status.conditions?.find(({ type }) => type === 'RouteReady');
+    expect(route).toMatchObject({ status: 'False', reason: 'RouteRefused' });
+    expect(route?.message).toContain(
+      `edge/public: ${conditions[0]?.type} is False: ${conditions[0]?.reason}`,
+    );
+    expect(shop.status.url).toBeUndefined();
+    expect(shop.events).toContainEqual(expect.objectContaining({ type: 'Warning', reason: 'RouteRefused' }));
+  });
+
+  test('that the cluster has no kind for: said, and nothing else is held up; installed later, it is made', async () => {
+    const shop = world('gateway');
+    shop.cluster.missingKinds.add('HTTPRoute');
+    await shop.converge();
+    expect(shop.condition('RouteReady')).toBe('False RouteUnsupported');
+    expect(shop.condition('Ready')).toBe('False RouteUnsupported');
+    expect(shop.status).toMatchObject({ status: 'READY', activeRevision: { number: 1 } });
+    expect(shop.cluster.get(HTTP_ROUTE)).toBeUndefined();
+    shop.cluster.missingKinds.clear();
+    await shop.converge();
+    expect(shop.cluster.get(HTTP_ROUTE)).toBeDefined();
+  });
+
+  test('whose kind is not to be found for a moment: its host is not told to be free', async () => {
+    const shop = world('gateway');
+    await shop.converge();
+    const told = shop.status.routes;
+    expect(told?.hosts).toEqual(['shop.example.com']);
+    shop.change({ ...wanting(undefined), generation: 2 });
+    shop.cluster.missingKinds.add('HTTPRoute');
+    await shop.look();
+    expect(shop.status.routes).toEqual(told);
+    shop.cluster.missingKinds.clear();
+    await shop.converge();
+    expect(shop.cluster.get(HTTP_ROUTE)).toBeUndefined();
+    expect(shop.status.routes).toEqual({ generation: 2, hosts: [] });
+  });
+
+  test('whose kind was never found: nothing is told of any generation, and not nothing at all', async () => {
+    const shop = new World({ ...wanting('https://shop.example.com'), generation: 3 });
+    shop.restart(routed('gateway'));
+    shop.cluster.missingKinds.add('HTTPRoute');
+    await shop.converge();
+    expect(shop.status.routes).toEqual({ generation: 0, hosts: [] });
+  });
+
+  test('that takes the place of an Ingress: the URL is served all the while, then the Ingress goes; and back', async () => {
+    const shop = world('ingress');
+    await shop.converge();
+    shop.config = routed('gateway');
+    shop.restart();
+    await shop.converge();
+    expect(shop.status.url).toBe('https://shop.example.com');
+    expect(shop.cluster.get(INGRESS)).toBeDefined();
+    say(shop, [ACCEPTED]);
+    await shop.converge();
+    expect(shop.cluster.get(INGRESS)).toBeUndefined();
+    expect(shop.status.url).toBe('https://shop.example.com');
+    shop.config = routed('ingress');
+    shop.restart();
+    await shop.converge();
+    expect(shop.cluster.get(HTTP_ROUTE)).toBeUndefined();
+    expect(shop.cluster.get(INGRESS)).toBeDefined();
+    shop.config = routed('none');
+    shop.restart();
+    await shop.converge();
+    expect(shop.cluster.get(INGRESS)).toBeUndefined();
+    expect(shop.status.url).toBeUndefined();
+    expect(shop.condition('Ready')).toBe('True Converged');
+  });
+});
+
+describe('the hosts of all routes', () => {
+  const hosts = (of: World) => of.status.routes?.hosts;
+  const of = (world: World, url: string | undefined, generation: number) =>
+    world.change({ ...wanting(url), generation });
+
+  test('are told with the generation that the operator went by when it saw them', async () => {
+    const shop = world('ingress');
+    expect(shop.status.routes).toBeUndefined();
+    await shop.converge();
+    expect(shop.status.routes).toEqual({ generation: 0, hosts: ['shop.example.com'] });
+    of(shop, 'https://next.example.com', 2);
+    await shop.look();
+    expect(shop.status.routes).toEqual({ generation: 2, hosts: ['shop.example.com'] });
+    await shop.converge();
+    expect(shop.status.routes).toEqual({ generation: 2, hosts: ['next.example.com'] });
+    of(shop, undefined, 3);
+    await shop.converge();
+    expect(shop.status.routes).toEqual({ generation: 3, hosts: [] });
+  });
+
+  test('hold that of an Ingress which a finalizer keeps from going, until it has gone', async () => {
+    const shop = world('ingress');
+    await shop.converge();
+    shop.cluster.edit(INGRESS, ({ metadata }) => {
+      metadata.finalizers = ['example.com/load-balancer'];
+      metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
+    });
+    of(shop, undefined, 2);
+    await shop.converge();
+    expect(shop.status.url).toBeUndefined();
+    expect(shop.status.routes).toEqual({ generation: 2, hosts: ['shop.example.com'] });
+    shop.cluster.remove(INGRESS);
+    await shop.converge();
+    expect(hosts(shop)).toEqual([]);
+  });
+
+  test('hold that of an HTTPRoute which nothing has accepted', async () => {
+    const shop = world('gateway');
+    await shop.converge();
+    expect(shop.status.url).toBeUndefined();
+    expect(hosts(shop)).toEqual(['shop.example.com']);
+  });
+
+  test('hold every host that somebody wrote into a route; of too many to be told, none is said to be gone', async () => {
+    const shop = world('ingress');
+    await shop.converge();
+    const before = shop.status.routes;
+    const write = (count: number) =>
+      shop.cluster.edit(INGRESS, (ingress) => {
+        const { rules } = ingress['spec'] as { rules: object[] };
+        const more = Array.from({ length: count }, (_, at) => ({ host: `H${at}.example.com` }));
+        ingress['spec'] = { ...(ingress['spec'] as object), rules: [...rules, ...more] };
+      });
+    shop.cluster.edit(RESOURCE_ID, ({ metadata }) => {
+      metadata.annotations = { 'berth.dev/paused': 'true' };
+    });
+    write(1);
+    await shop.look();
+    expect(hosts(shop)).toEqual(['h0.example.com', 'shop.example.com']);
+    write(100);
+    of(shop, undefined, 2);
+    await shop.look();
+    expect(shop.status.routes?.generation).toBe(before?.generation);
+    expect(hosts(shop)).toContain('shop.example.com');
+  });
+});

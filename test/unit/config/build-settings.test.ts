@@ -1,0 +1,21 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigError, loadConfig } from '../../../src/config/index.ts';
+
+const CLOUD = { BERTH_HOSTING: 'cloud' };
+
+describe('a BuildKit daemon of all builds', () => {
+  const daemon = { ...CLOUD, BERTH_BUILD_BUILDKIT_HOST: 'tcp://buildkitd.builds:1234' };
+
+  test('is refused until somebody says that all tenants trust each other', () => {
+    expect(() => loadConfig(daemon)).toThrow(ConfigError);
+    expect(() => loadConfig(daemon)).toThrow(/BERTH_BUILD_BUILDKIT_HOST.*BERTH_BUILD_BUILDKIT_SHARED=true/);
+    expect(() => loadConfig({ ...daemon, BERTH_BUILD_BUILDKIT_SHARED: 'false' })).toThrow(ConfigError);
+    const { builds } = loadConfig({ ...daemon, BERTH_BUILD_BUILDKIT_SHARED: 'true' });
+    expect(builds?.buildkitHost).toBe('tcp://buildkitd.builds:1234');
+  });
+
+  test('is taken at a socket of the machine, which only the local builder reaches', () => {
+    const { builds } = loadConfig({ ...CLOUD, BERTH_BUILD_BUILDKIT_HOST: 'unix:///run/buildkitd.sock' });
+    expect(builds?.buildkitHost).toBe('unix:///run/buildkitd.sock');
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { crdYaml, revisionOf, storedCrdYaml, storedRevision } from '../../../../scripts/crds.ts';
+import { customResourceDefinition } from '../../../../src/contract/crd/crd.ts';
+import type { StructuralSchema } from '../../../../src/contract/crd/structural-schema.ts';
+
+const schema = customResourceDefinition().spec.versions[0]?.schema.openAPIV3Schema as StructuralSchema;
+
+function walk(
+  node: StructuralSchema,
+  path: string,
+  visit: (node: StructuralSchema, path: string) => void,
+): void {
+  visit(node, path);
+  for (const [name, child] of Object.entries(node.properties ?? {})) walk(child, `${path}.${name}`, visit);
+  if (node.items) walk(node.items, `${path}[]`, visit);
+  if (node.additionalProperties) walk(node.additionalProperties, `${path}{}`, visit);
+}
+
+function pathsOf(wanted: (node: StructuralSchema, path: string) => boolean): string[] {
+  const found: string[] = [];
+  walk(schema, '', (node, path) => {
+    if (wanted(node, path)) found.push(path);
+  });
+  return found;
+}
+
+describe('the CRD in crds/', () => {
+  it('is what the zod schemas say; otherwise run npm run crds', () => {
+    expect(storedCrdYaml()).toBe(crdYaml());
+  });
+
+  it('has a number of its own, by which clusters keep the newer one; npm run crds raises it', () => {
+    const stored = storedRevision();
+    expect(revisionOf(customResourceDefinition().spec, stored)).toEqual(stored);
+    expect(storedCrdYaml()).toContain(`\n    berth.dev/crd-revision: "${stored.number}"\n`);
+    const changed = { ...customResourceDefinition().spec, scope: 'Cluster' };
+    expect(revisionOf(changed, stored).number).toBe(stored.number + 1);
+  });
+
+  it('describes every field of spec and status, for kubectl explain', () => {
+    const undescribed = pathsOf(
+      (node, path) =>
+        /^\.(spec|status)/.test(path) && node.description === undefined && !/(\[\]|\{\})$/.test(path),
+    );
+    expect(undescribed).toEqual([]);
+  });
+
+  it('bounds every list, map and text of spec: CEL rules have a cost', () => {
+    const unbounded = pathsOf((node, path) => {
+      if (!path.startsWith('.spec')) return false;
+      if (node.type === 'array') return node.maxItems === undefined;
+      if (node.type === 'string') return node.maxLength === undefined && node.enum === undefined;
+      return node.additionalProperties !== undefined && node.maxProperties === undefined;
+    });
+    expect(unbounded).toEqual([]);
+  });
+});

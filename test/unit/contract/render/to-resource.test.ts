@@ -1,0 +1,239 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { cpuQuantity, toManagedDeployment } from '../../../../src/contract/render/to-resource.ts';
+import { managedDeploymentSpecSchema } from '../../../../src/contract/resource/managed-deployment.ts';
+import { secretsBodySchema } from '../../../../src/domain/deployment/deployment-bodies.ts';
+import { isReservedEnvName, TRACING_ENV_NAMES } from '../../../../src/domain/deployment/reserved.ts';
+import { DEPLOYMENT_TYPES } from '../../../../src/domain/deployment/source.ts';
+import { parseQuantity } from '../../../../src/domain/kubernetes/quantity.ts';
+import {
+  EXPORTER_VARIABLE,
+  exposesHeaders,
+  hasOwnEndpoint,
+} from '../../../../src/domain/resource-spec/exporter-variables.ts';
+import { milliCpu } from '../../../../src/domain/resource-spec/resource-spec.ts';
+import { validResourceSpec } from '../../../arbitraries/resource-spec.ts';
+import { minimalRequest, recordOf, resourceOf, SELF_HOSTED } from '../../workloads/render-request.ts';
+
+const specOf = (spec: object) => resourceOf(minimalRequest(spec), SELF_HOSTED).spec;
+
+test('every valid record gives a valid custom resource with nothing left to defaults', () => {
+  const type = fc.option(fc.constantFrom(...DEPLOYMENT_TYPES));
+  fc.assert(
+    fc.property(validResourceSpec(), type, (spec, deployment_type) => {
+      const request = { ...minimalRequest(), source_config: { deployment_type, resource_spec: spec } };
+      const resource = toManagedDeployment(recordOf(request, SELF_HOSTED));
+      const json = JSON.parse(JSON.stringify(resource.spec));
+      expect(managedDeploymentSpecSchema.parse(json)).toEqual(json);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('cores are exact millicores', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 256_000 }), (milli) => {
+      const quantity = cpuQuantity(milli / 1000);
+      expect(parseQuantity(quantity)).toBe(BigInt(milliCpu(milli / 1000)) * 10n ** 6n);
+    }),
+  );
+  expect(['250m', '1', '1500m']).toEqual([0.25, 1, 1.5].map(cpuQuantity));
+});
+
+describe('what is switched off', () => {
+  test('max_scale 0: the whole', () => {
+    expect(specOf({ min_scale: 3, max_scale: 0 })).toMatchObject({ suspend: true });
+  });
+
+  test('queue_max_scale 0: the queue', () => {
+    const { suspend, components } = specOf({ queue_min_scale: 3, queue_max_scale: 0 });
+    expect(suspend).toBe(false);
+    expect(components.queue?.scale).toEqual({ min: 0, max: 0 });
+  });
+
+  test('no revision yet: the whole, with no image and no env Secret', () => {
+    const { spec } = toManagedDeployment({ ...recordOf(minimalRequest(), SELF_HOSTED), revision: null });
+    expect(spec).toMatchObject({ suspend: true, revision: { number: 1 } });
+    expect(spec.revision).not.toHaveProperty('image');
+    expect(spec.revision).not.toHaveProperty('envSecretName');
+  });
+
+  test('deletion was asked for: the whole, and the host is free for others; the rest is as before', () => {
+    const record = recordOf(minimalRequest(), SELF_HOSTED);
+    const sourceConfig = { ...record.deployment.sourceConfig, custom_url: 'https://shop.example.com' };
+    const deployment = { ...record.deployment, sourceConfig };
+    const { spec } = toManagedDeployment({ ...record, deployment });
+    const [requestedAt, restorableUntil] = ['2026-11-21T10:00:00.000Z', '2026-11-22T10:00:00.000Z'];
+    const times = { deleteRequestedAt: new Date(requestedAt), purgeAfter: new Date(restorableUntil) };
+    const deleting = { ...deployment, ...times };
+    expect(toManagedDeployment({ ...record, deployment: deleting }).spec).toEqual({
+      ...spec,
+      suspend: true,
+      deletion: { requestedAt, restorableUntil },
+      routing: {},
+    });
+  });
+
+  test('a revision that is not built yet: data services run, there is no image', () => {
+    const record = recordOf(minimalRequest(), SELF_HOSTED);
+    if (record.revision === null) throw new Error('the request names an image');
+    const sourceRevisionConfig = { ...record.revision.sourceRevisionConfig, image_uri: null };
+    const { spec } = toManagedDeployment({
+      ...record,
+      revision: { ...record.revision, sourceRevisionConfig },
+    });
+    expect(spec.suspend).toBe(false);
+    expect(spec.revision).not.toHaveProperty('image');
+  });
+});
+
+describe('the revision', () => {
+  test('runs the digest where it could be resolved', () => {
+    const record = recordOf(minimalRequest(), SELF_HOSTED);
+    if (record.revision === null) throw new Error('the request names an image');
+    const resolvedImage = `registry.example.com/demo@sha256:${'0'.repeat(64)}`;
+    const { spec } = toManagedDeployment({ ...record, revision: { ...record.revision, resolvedImage } });
+    expect(spec.revision.image).toBe(resolvedImage);
+  });
+
+  test('is said to have failed where it has, with what is to serve instead; only then', () => {
+    const record = recordOf(minimalRequest(), SELF_HOSTED);
+    if (record.revision === null) throw new Error('the request names an image');
+    const active = { id: 'r0', number: 1 };
+    const told = { reason: 'CrashLoop', message: 'api: it crashes' };
+    const specWith = (status: 'DEPLOY_FAILED' | 'DEPLOYING', revision: object = told) =>
+      toManagedDeployment({
+        ...record,
+        active,
+        revision: { ...record.revision, ...revision, status } as typeof record.revision,
+      }).spec;
+    expect(specWith('DEPLOY_FAILED').failed).toEqual({
+      ...told,
+      activeRevision: active,
+      observedGeneration: 0,
+    });
+    const wordy = specWith('DEPLOY_FAILED', { reason: 'x'.repeat(99), message: 'x'.repeat(9999) });
+    expect(managedDeploymentSpecSchema.safeParse(wordy).success).toBe(true);
+    expect(specWith('DEPLOYING')).not.toHaveProperty('failed');
+  });
+
+  test('names its env Secret only if it has secrets, and never their values', () => {
+    expect(specOf({}).revision).not.toHaveProperty('envSecretName');
+    const request = { ...minimalRequest(), secrets: [{ name: 'KEY', value: 'hidden value' }] };
+    const resource = resourceOf(request, SELF_HOSTED);
+    expect(resource.spec.revision.envSecretName).toBe('demo-000000d1-env-1');
+    expect(JSON.stringify(resource)).not.toContain('hidden value');
+  });
+
+  describe('with any secrets that the API accepts', () => {
+    const record = recordOf(minimalRequest(), SELF_HOSTED);
+    /** `spec.tracing` of a resource whose secrets have these names. */
+    const tracingOf = (secretNames: string[]) => {
+      expect(
+        secretsBodySchema.safeParse(secretNames.map((name) => ({ name, value: 'x' }))).error,
+      ).toBeUndefined();
+      const json = JSON.parse(JSON.stringify(toManagedDeployment({ ...record, secretNames }).spec));
+      expect(managedDeploymentSpecSchema.parse(json)).toEqual(json);
+      return json.tracing as { ownVariables?: string[]; exporterVariables?: string[] };
+    };
+    const signal = (index: number) =>
+      `Z${index}`.replace(/\d/g, (digit) => 'ABCDEFGHIJ'[Number(digit)] ?? '');
+    const many = (kind: string) =>
+      Array.from({ length: 990 }, (_, at) => `OTEL_EXPORTER_OTLP_${signal(at)}_${kind}`);
+    const long = (kind: string) => `OTEL_EXPORTER_OTLP_${'A'.repeat(253 - 20 - kind.length)}_${kind}`;
+
+    test('names variables of any length', () => {
+      const names = ['CERTIFICATE', 'ENDPOINT', 'INSECURE'].map(long);
+      expect(names.map(({ length }) => length)).toEqual([253, 253, 253]);
+      expect(tracingOf(names).exporterVariables).toEqual(names.toSorted());
+    });
+
+    test.each(['ENDPOINT', 'INSECURE', 'CERTIFICATE', 'CLIENT_KEY'])(
+      'of a thousand names of %s keeps what decides about headers, and what exporters read',
+      (kind) => {
+        const telling = ['HTTPS_PROXY', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'SSL_CERT_FILE', 'https_proxy'];
+        const names = [...many(kind), ...telling, long('INSECURE'), 'OTEL_EXPORTER_OTLP_HEADERS'];
+        const { exporterVariables = [], ownVariables } = tracingOf(names);
+        expect(exporterVariables).toEqual(
+          expect.arrayContaining([...telling, ...(kind === 'INSECURE' ? [] : [long('INSECURE')])]),
+        );
+        expect(exporterVariables.some((name) => name.endsWith(kind))).toBe(true);
+        expect(ownVariables).toEqual(['OTEL_EXPORTER_OTLP_HEADERS']);
+      },
+    );
+
+    test('of any names whatever', () => {
+      const name = fc.oneof(
+        fc.stringMatching(EXPORTER_VARIABLE).filter(({ length }) => length <= 253),
+        fc.stringMatching(/^[A-Z_]{1,253}$/),
+        fc.constantFrom(...TRACING_ENV_NAMES),
+      );
+      const unreserved = name.filter((one) => !isReservedEnvName(one));
+      fc.assert(
+        fc.property(fc.uniqueArray(unreserved, { maxLength: 200 }), (names) => {
+          const { exporterVariables = [] } = tracingOf(names);
+          // Decisions about the platform's endpoint and headers are the same as of the whole list.
+          expect(hasOwnEndpoint(exporterVariables)).toBe(
+            hasOwnEndpoint(names.filter((one) => one !== 'OTEL_EXPORTER_OTLP_ENDPOINT')),
+          );
+          for (const endpoint of ['http://collector', 'https://collector'])
+            expect(exposesHeaders(exporterVariables, endpoint)).toBe(exposesHeaders(names, endpoint));
+        }),
+        { numRuns: 60 },
+      );
+    });
+  });
+
+  test('brings its own data services by the names of its secrets', () => {
+    const record = recordOf(minimalRequest(), SELF_HOSTED);
+    const external = (secretNames: string[]) => {
+      const { database, cache } = toManagedDeployment({ ...record, secretNames }).spec;
+      return [database.external, cache.external];
+    };
+    expect(external([])).toEqual([false, false]);
+    expect(external(['DATABASE_URI_CUSTOM'])).toEqual([true, false]);
+    expect(external(['CACHE_URI_CUSTOM'])).toEqual([false, true]);
+  });
+});
+
+describe('the Secret to pull from the platform’s registry with', () => {
+  const repository = 'registry.example.com/t1/demo-12345678';
+  const pullSecretsOf = (image_uri: string, spec: object = {}, more: object = { repository }) => {
+    const record = recordOf({ ...minimalRequest(spec), source_revision_config: { image_uri } }, SELF_HOSTED);
+    return toManagedDeployment({ ...record, ...more }).spec.podTemplate.imagePullSecrets;
+  };
+  const own = { name: `${resourceOf(minimalRequest(), SELF_HOSTED).metadata.name}-pull` };
+
+  test('is named after those that were asked for, once', () => {
+    expect(pullSecretsOf(`${repository}:1`)).toEqual([own]);
+    expect(pullSecretsOf(`${repository}:1`, { image_pull_secrets: [{ name: 'mine' }] })).toEqual([
+      { name: 'mine' },
+      own,
+    ]);
+    expect(pullSecretsOf(`${repository}:1`, { image_pull_secrets: [own] })).toEqual([own]);
+  });
+
+  test('is not named for an image of another repository, nor where there is none: no pod is replaced for it', () => {
+    for (const image of [
+      'registry.example.com/demo:1',
+      `${repository}/deeper:1`,
+      'docker.io/library/nginx:1',
+    ])
+      expect(pullSecretsOf(image)).toBeUndefined();
+    expect(pullSecretsOf(`${repository}:1`, {}, {})).toBeUndefined();
+    expect(pullSecretsOf(`${repository}:1`, {}, { repository, revision: null })).toBeUndefined();
+  });
+
+  test('fits beside as many as may be asked for', () => {
+    const asked = Array.from({ length: 20 }, (_, n) => ({ name: `s${n}` }));
+    const record = recordOf(
+      {
+        ...minimalRequest({ image_pull_secrets: asked }),
+        source_revision_config: { image_uri: `${repository}:1` },
+      },
+      SELF_HOSTED,
+    );
+    const { spec } = toManagedDeployment({ ...record, repository });
+    expect(managedDeploymentSpecSchema.parse(spec).podTemplate.imagePullSecrets).toEqual([...asked, own]);
+  });
+});

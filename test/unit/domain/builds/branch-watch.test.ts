@@ -1,0 +1,331 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  afterFailure,
+  afterSuccess,
+  afterVerdict,
+  nextLookSeconds,
+} from '../../../../src/domain/builds/branch-poll.ts';
+import {
+  afterDeletion,
+  afterPush,
+  type BranchWatch,
+  lookVerdict,
+  pushVerdict,
+  trackedBranch,
+  watchOf,
+} from '../../../../src/domain/builds/branch-watch.ts';
+
+const commit = (n: number) => n.toString(16).padStart(40, '0');
+const push = (before: number | null, after: number) => ({
+  branch: 'main',
+  before: before === null ? null : commit(before),
+  after: commit(after),
+});
+
+/** Takes pushes one after the other, building what each verdict says. */
+function follow(pushes: readonly (readonly [number | null, number])[], start: BranchWatch | null = null) {
+  let watch = start;
+  let built: string | null = null;
+  const builds: string[] = [];
+  let sure = true;
+  for (const [before, after] of pushes) {
+    const pushed = afterPush(watch, push(before, after));
+    if (pushVerdict(watch, pushed, { commit: built, building: false }) === 'build') {
+      built = pushed.head;
+      builds.push(pushed.head);
+    }
+    watch = pushed.watch;
+    sure = pushed.sure;
+  }
+  return { head: watch?.commit, builds, sure };
+}
+
+describe('the order of pushes', () => {
+  test('as it should be: each is built, and all is sure', () => {
+    expect(
+      follow([
+        [1, 2],
+        [2, 3],
+        [3, 4],
+      ]),
+    ).toEqual({
+      head: commit(4),
+      builds: [commit(2), commit(3), commit(4)],
+      sure: true,
+    });
+  });
+
+  test('in whatever order 50 of them come, the newest is built last', () => {
+    const chain = Array.from({ length: 50 }, (_, n) => [n + 1, n + 2] as const);
+    fc.assert(
+      fc.property(fc.shuffledSubarray(chain, { minLength: chain.length }), (shuffled) => {
+        const { head, builds } = follow(shuffled);
+        expect(head).toBe(commit(51));
+        expect(builds.at(-1)).toBe(commit(51));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('in whatever order and however often they come, the newest is built last', () => {
+    const chain = Array.from({ length: 8 }, (_, n) => [n + 1, n + 2] as const);
+    fc.assert(
+      fc.property(fc.shuffledSubarray([...chain, ...chain], { minLength: 2 * chain.length }), (shuffled) => {
+        expect(follow(shuffled).builds.at(-1)).toBe(commit(9));
+      }),
+    );
+  });
+
+  test('an older one after a newer one builds nothing', () => {
+    expect(
+      follow([
+        [2, 3],
+        [1, 2],
+      ]).builds,
+    ).toEqual([commit(3)]);
+  });
+
+  test('one that fits nowhere is taken, and the branch is to be looked at', () => {
+    expect(
+      follow([
+        [1, 2],
+        [7, 8],
+      ]),
+    ).toEqual({
+      head: commit(8),
+      builds: [commit(2), commit(8)],
+      sure: false,
+    });
+  });
+
+  test('forced back to an earlier commit: that one is built, and the branch is to be looked at', () => {
+    expect(
+      follow([
+        [1, 2],
+        [2, 3],
+        [3, 1],
+      ]),
+    ).toEqual({
+      head: commit(1),
+      builds: [commit(2), commit(3), commit(1)],
+      sure: false,
+    });
+    expect(
+      follow([
+        [1, 2],
+        [2, 1],
+        [1, 4],
+      ]).head,
+    ).toBe(commit(4));
+  });
+
+  test('a branch that was deleted begins anew', () => {
+    const { watch } = afterPush(null, push(1, 2));
+    const gone = afterDeletion(watch, { branch: 'main', before: commit(2) });
+    expect(gone.sure).toBe(true);
+    expect(afterPush(gone.watch, push(null, 1))).toMatchObject({ head: commit(1), sure: false });
+  });
+
+  test('a branch that is made again before its deletion is told is at its commit; the deletion is not sure', () => {
+    const { watch } = afterPush(null, push(1, 2));
+    const made = afterPush(watch, push(null, 1));
+    expect(made).toMatchObject({ head: commit(1), sure: false });
+    const gone = afterDeletion(made.watch, { branch: 'main', before: commit(2) });
+    expect(gone).toMatchObject({ sure: false, watch: { deleted: true, soon: true } });
+  });
+
+  test('forced from a commit that was seen, not told, back to one that was told: that one is built', () => {
+    // The push from 2 to 3 was lost, and found by a look.
+    const seen = { ...afterPush(null, push(1, 2)).watch, commit: commit(3) };
+    expect(afterPush(seen, push(3, 1))).toMatchObject({ head: commit(1), sure: false });
+  });
+
+  test('what may be late or forced back is not sure', () => {
+    const { watch } = afterPush(null, push(1, 2));
+    const pushed = afterPush(watch, push(3, 1));
+    expect(pushed).toMatchObject({ head: commit(2), sure: false, watch: { soon: true } });
+    expect(afterPush(pushed.watch, push(2, 5))).toMatchObject({ sure: true, watch: { soon: true } });
+  });
+
+  const moves = fc.array(
+    fc.record({ to: fc.integer({ min: 0, max: 6 }), how: fc.constantFrom('told', 'lost', 'seen') }),
+    { maxLength: 30 },
+  );
+
+  test('told in their order, with any forced back, lost or seen: what is sure is the newest commit', () => {
+    fc.assert(
+      fc.property(moves, (steps) => {
+        let watch: BranchWatch | null = null;
+        let at = 0;
+        for (const { to, how } of steps) {
+          if (to === at) continue;
+          const pushed = afterPush(watch, push(at, to));
+          at = to;
+          if (how === 'seen') watch = { ...watchOf(watch, 'main'), commit: commit(to) };
+          if (how !== 'told') continue;
+          watch = pushed.watch;
+          expect(pushed.sure && pushed.head !== commit(to)).toBe(false);
+          expect(pushed.watch.soon).toBe(!pushed.sure || pushed.watch.soon === true);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('told in their order and none lost, with any forced back: the newest is always built', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 6 }), { maxLength: 30 }), (commits) => {
+        let watch: BranchWatch | null = null;
+        let at = 0;
+        for (const to of commits.filter((each, index) => each !== (commits[index - 1] ?? 0))) {
+          const pushed = afterPush(watch, push(at, to));
+          expect(pushed.head).toBe(commit(to));
+          [watch, at] = [pushed.watch, to];
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('what is remembered is bounded', () => {
+    let watch: BranchWatch | null = null;
+    for (let n = 1; n < 500; n += 1) watch = afterPush(watch, push(n, n + 1)).watch;
+    expect(watch?.pushes.length).toBe(64);
+    expect(watch?.commit).toBe(commit(500));
+  });
+
+  test('another branch is another story', () => {
+    const { watch } = afterPush(null, push(1, 2));
+    expect(watchOf(watch, 'next')).toMatchObject({ branch: 'next', commit: null, pushes: [] });
+  });
+});
+
+describe('what a push makes', () => {
+  const pushed = afterPush(null, push(1, 2));
+  test('a revision, unless the latest one is of this commit', () => {
+    expect(pushVerdict(null, pushed, { commit: null, building: true })).toBe('build');
+    expect(pushVerdict(null, pushed, { commit: commit(1), building: false })).toBe('build');
+    expect(pushVerdict(null, pushed, { commit: commit(2), building: false })).toBe('known');
+  });
+
+  test('nothing where somebody went back to an earlier revision and the push is told again', () => {
+    const again = afterPush(pushed.watch, push(1, 2));
+    expect(pushVerdict(pushed.watch, again, { commit: commit(1), building: false })).toBe('known');
+  });
+});
+
+describe('what a look makes', () => {
+  const watch = { ...watchOf(null, 'main'), commit: commit(2) };
+  const latest = { commit: commit(1), building: false };
+  test.each([
+    ['the commit that is known', watch, commit(2), latest, false, 'known'],
+    ['the commit of the latest revision', watch, commit(1), latest, true, 'known'],
+    ['another commit', watch, commit(3), latest, false, 'build'],
+    ['an earlier commit: the branch was forced back', watch, commit(0), latest, true, 'build'],
+    [
+      'a commit of an earlier revision, at the first look',
+      watchOf(null, 'main'),
+      commit(3),
+      latest,
+      true,
+      'known',
+    ],
+    ['a new commit, at the first look', watchOf(null, 'main'), commit(3), latest, false, 'build'],
+    [
+      'a commit that a running build may be of',
+      watch,
+      commit(3),
+      { commit: null, building: true },
+      false,
+      'wait',
+    ],
+    [
+      'a commit after a build that failed early',
+      watch,
+      commit(3),
+      { commit: null, building: false },
+      false,
+      'build',
+    ],
+  ] as const)('%s', (_what, known, head, revision, everBuilt, verdict) => {
+    expect(lookVerdict(known, head, revision, everBuilt)).toBe(verdict);
+  });
+});
+
+describe('a look that finds an earlier commit', () => {
+  const { watch } = afterPush(null, push(1, 2));
+  const latest = { commit: commit(2), building: false };
+
+  test('than pushes tell of is made again, for the git host may lag; seen twice, it is built', () => {
+    expect(lookVerdict(watch, commit(1), latest, true)).toBe('again');
+    const doubting = afterVerdict(watch, commit(1), 'again');
+    expect(doubting).toMatchObject({ commit: commit(2), soon: true });
+    expect(lookVerdict(doubting, commit(1), latest, true)).toBe('build');
+    expect(lookVerdict(doubting, commit(2), latest, true)).toBe('known');
+    expect(afterVerdict(doubting, commit(1), 'build')).toMatchObject({
+      commit: commit(1),
+      soon: false,
+      doubted: null,
+    });
+  });
+
+  test('of a branch that was deleted and made again builds it', () => {
+    const gone = afterDeletion(watch, { branch: 'main', before: commit(2) }).watch;
+    expect(lookVerdict(gone, commit(1), latest, true)).toBe('build');
+    expect(lookVerdict(gone, commit(2), latest, true)).toBe('known');
+    expect(afterVerdict(gone, commit(1), 'build').deleted).toBe(false);
+  });
+});
+
+describe('looks that fail', () => {
+  test('are made a few times where branches are looked at only because a push was not sure', () => {
+    let watch: BranchWatch = { ...watchOf(null, 'main'), soon: true };
+    const soon = Array.from({ length: 6 }, () => {
+      watch = afterFailure(watch, 'timeout').watch;
+      return watch.soon;
+    });
+    expect(soon).toEqual([true, true, true, true, false, false]);
+  });
+
+  const first = afterFailure(watchOf(null, 'main'), 'unavailable');
+  const second = afterFailure(first.watch, 'unavailable');
+  test('are told the second time, once, and again when they fail otherwise', () => {
+    expect([first.tell, second.tell]).toEqual([null, 'failed']);
+    const third = afterFailure(second.watch, 'unavailable');
+    expect(third.tell).toBeNull();
+    expect(afterFailure(third.watch, 'refused').tell).toBe('failed');
+  });
+
+  test('are told to be over only if they were told', () => {
+    expect(afterSuccess(second.watch)).toMatchObject({
+      tell: 'readable',
+      watch: { failures: 0, told: null },
+    });
+    expect(afterSuccess(first.watch).tell).toBeNull();
+  });
+
+  test('make the next one wait, up to an hour', () => {
+    const wait = (failures: number, random = 0.5) => Math.round(nextLookSeconds(300, failures, random));
+    expect([0, 1, 2, 3, 4, 100].map((failures) => wait(failures))).toEqual([
+      300, 600, 1200, 2400, 3600, 3600,
+    ]);
+    expect([wait(0, 0), wait(0, 0.999)]).toEqual([270, 330]);
+    expect(nextLookSeconds(7200, 5, 0.5)).toBeCloseTo(7200);
+  });
+
+  test('of the default branch go on under its name, once that is known', () => {
+    const { watch } = afterFailure(afterFailure(watchOf(null, ''), 'timeout').watch, 'timeout');
+    expect(afterSuccess(watchOf(watch, 'main')).tell).toBe('readable');
+  });
+});
+
+test.each([
+  [null, 'default'],
+  ['main', { name: 'main' }],
+  ['refs/heads/feature/a', { name: 'feature/a' }],
+  ['refs/tags/v1', null],
+  ['refs/pull/1/head', null],
+])('repo_ref %s tracks %j', (ref, expected) => {
+  expect(trackedBranch(ref)).toEqual(expected);
+});

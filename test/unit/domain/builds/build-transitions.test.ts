@@ -1,0 +1,207 @@
+import { describe, expect, test } from 'vitest';
+import type {
+  BuildReport,
+  DeploymentFacts,
+  ObservedReport,
+} from '../../../../src/domain/deployment/cluster-report.ts';
+import { reportOutcome } from '../../../../src/domain/revision/report-outcome.ts';
+import type { RevisionStatus } from '../../../../src/domain/revision/states.ts';
+
+const NOW = new Date('2026-01-02T03:04:05Z');
+const IMAGE = `registry.example/t/shop-1@sha256:${'a'.repeat(64)}`;
+const COMMIT = 'c'.repeat(40);
+
+/** Revisions 1, 2, 3 … in these states. */
+function facts(statuses: readonly RevisionStatus[], over: Partial<DeploymentFacts> = {}): DeploymentFacts {
+  const revisions = statuses.map((status, index) => ({ id: `r${index + 1}`, number: index + 1, status }));
+  return {
+    appName: 'shop-1',
+    namespace: 'team',
+    deleting: false,
+    purgeInMs: null,
+    generation: 7,
+    acknowledgedGeneration: 7,
+    attempts: 0,
+    hasRunnableRevision: true,
+    active: null,
+    inPlaceFailure: null,
+    wantedRevisionId: revisions.at(-1)?.id ?? null,
+    observation: null,
+    conditions: [],
+    revisions,
+    ...over,
+  };
+}
+
+function told(
+  build: Partial<BuildReport> & { number?: number },
+  over: Partial<ObservedReport> = {},
+): ObservedReport {
+  const { number = 1, ...rest } = build;
+  return {
+    kind: 'observed',
+    deploymentId: 'd',
+    name: 'shop-1',
+    namespace: 'team',
+    specGeneration: 7,
+    conditions: [],
+    off: false,
+    url: null,
+    active: null,
+    rollout: null,
+    failed: null,
+    inPlaceFailure: null,
+    build: { revisionId: `r${number}`, phase: 'Running', ...rest },
+    ...over,
+  };
+}
+
+const succeeded = { phase: 'Succeeded', image: IMAGE, commit: COMMIT } as const;
+const failed = {
+  phase: 'Failed',
+  step: 'image',
+  reason: 'BuildFailed',
+  message: 'exit 1: no such file',
+} as const;
+const ways = ({ moves }: ReturnType<typeof reportOutcome>) =>
+  moves.map(({ number, from, to, reason }) => [number, from, to, reason]);
+
+describe('what the report of a build makes of a revision', () => {
+  test('it waits for its turn: nothing moves, but how far it is is kept', () => {
+    const outcome = reportOutcome(facts(['AWAITING_BUILD']), told({ phase: 'Waiting' }), NOW);
+    expect(ways(outcome)).toEqual([]);
+    expect(outcome.facts.revisions[0]?.build).toEqual({ phase: 'Waiting' });
+  });
+
+  test('it runs: BUILDING, with the step', () => {
+    const outcome = reportOutcome(facts(['AWAITING_BUILD']), told({ step: 'source', startedAt: 't' }), NOW);
+    expect(ways(outcome)).toEqual([[1, 'AWAITING_BUILD', 'BUILDING', 'Building']]);
+    expect(outcome.facts.revisions[0]?.build).toEqual({ phase: 'Running', step: 'source', started_at: 't' });
+    expect(outcome.facts.generation).toBe(7);
+  });
+
+  test('it has succeeded: QUEUED with image and commit, and something else is wanted at once', () => {
+    const outcome = reportOutcome(facts(['BUILDING']), told(succeeded), NOW);
+    expect(ways(outcome)).toEqual([[1, 'BUILDING', 'QUEUED', 'ImageBuilt']]);
+    expect(outcome.moves[0]?.built).toEqual({ image: IMAGE, commit: COMMIT });
+    expect(outcome.events[0]?.details).toEqual({
+      from: 'BUILDING',
+      to: 'QUEUED',
+      image: IMAGE,
+      commit: COMMIT,
+    });
+    expect([outcome.facts.generation, outcome.retryAfterMs]).toEqual([8, 0]);
+  });
+
+  test('nobody told that it began: from AWAITING_BUILD all the same', () => {
+    const outcome = reportOutcome(facts(['AWAITING_BUILD']), told(succeeded), NOW);
+    expect(ways(outcome)).toEqual([[1, 'AWAITING_BUILD', 'QUEUED', 'ImageBuilt']]);
+  });
+
+  test.each(['QUEUED', 'DEPLOYING', 'DEPLOYED', 'DEPLOY_FAILED', 'BUILD_FAILED', 'SKIPPED'] as const)(
+    'told late or again, when it is %s: nothing changes',
+    (status) => {
+      for (const build of [succeeded, failed, { phase: 'Running' as const }]) {
+        const before = facts([status], { wantedRevisionId: null });
+        const outcome = reportOutcome(before, told(build), NOW);
+        expect(ways(outcome)).toEqual([]);
+        expect([outcome.facts.generation, outcome.retryAfterMs]).toEqual([7, null]);
+      }
+    },
+  );
+
+  test('the same report twice makes one revision and one generation', () => {
+    const once = reportOutcome(facts(['BUILDING']), told(succeeded), NOW).facts;
+    const twice = reportOutcome(once, told(succeeded), NOW);
+    expect(twice.moves.filter(({ built }) => built !== undefined)).toEqual([]);
+    expect(twice.facts.generation).toBe(8);
+  });
+
+  test('without image or commit it has not succeeded, whatever it says', () => {
+    expect(ways(reportOutcome(facts(['BUILDING']), told({ phase: 'Succeeded' }), NOW))).toEqual([]);
+  });
+});
+
+describe('a build that fails', () => {
+  test('the first: BUILD_FAILED with step and last lines, and nothing is left to run', () => {
+    const outcome = reportOutcome(facts(['BUILDING']), told(failed), NOW);
+    expect(ways(outcome)).toEqual([[1, 'BUILDING', 'BUILD_FAILED', 'BuildFailed']]);
+    expect(outcome.moves[0]).toMatchObject({
+      message: 'exit 1: no such file',
+      culprit: { container: 'image' },
+    });
+    expect(outcome.facts.hasRunnableRevision).toBe(false);
+    expect(outcome.events.at(-1)).toMatchObject({
+      reason: 'BuildFailed',
+      message: expect.stringContaining('UNUSED'),
+    });
+    expect([outcome.facts.generation, outcome.retryAfterMs]).toEqual([8, 0]);
+  });
+
+  test('a later one: what ran before stays runnable', () => {
+    const active = { id: 'r1', number: 1 };
+    const outcome = reportOutcome(
+      facts(['DEPLOYED', 'BUILDING'], { active, wantedRevisionId: 'r1' }),
+      told({ ...failed, number: 2 }),
+      NOW,
+    );
+    expect(outcome.facts.hasRunnableRevision).toBe(true);
+  });
+
+  test('a later one, where an earlier one had failed to deploy: that one could still run', () => {
+    const before = facts(['BUILDING'], { hasSettledRevision: true });
+    expect(reportOutcome(before, told(failed), NOW).facts.hasRunnableRevision).toBe(true);
+  });
+
+  test('for a reason that nobody knows: BuildFailed', () => {
+    const outcome = reportOutcome(facts(['BUILDING']), told({ phase: 'Failed', reason: 'Whatever' }), NOW);
+    expect(outcome.moves[0]?.reason).toBe('BuildFailed');
+  });
+});
+
+describe('several revisions', () => {
+  test('a build does not end the rollout of the revision before it', () => {
+    const rollout = { id: 'r1', number: 1 };
+    const before = facts(['DEPLOYING', 'AWAITING_BUILD'], { wantedRevisionId: 'r1' });
+    expect(ways(reportOutcome(before, told({ number: 2 }, { rollout }), NOW))).toEqual([
+      [2, 'AWAITING_BUILD', 'BUILDING', 'Building'],
+    ]);
+  });
+
+  test('the newest build wins: older ones are ended, and of theirs nothing more is said', () => {
+    const before = facts(['BUILDING', 'AWAITING_BUILD'], { wantedRevisionId: null });
+    const outcome = reportOutcome(before, told({ number: 2 }), NOW);
+    expect(ways(outcome)).toEqual([
+      [2, 'AWAITING_BUILD', 'BUILDING', 'Building'],
+      [1, 'BUILDING', 'SKIPPED', 'Superseded'],
+    ]);
+    expect(outcome.facts.revisions[0]?.build).toBeUndefined();
+  });
+
+  test('a newer revision that needs no build ends the build before it', () => {
+    const before = facts(['BUILDING', 'QUEUED']);
+    const outcome = reportOutcome(before, told({}, { build: null }), NOW);
+    expect(ways(outcome)).toContainEqual([1, 'BUILDING', 'SKIPPED', 'Superseded']);
+  });
+});
+
+test('within the grace of a deletion a build moves nothing: restored, it is built anew', () => {
+  const before = facts(['BUILDING'], { deleting: true, purgeInMs: 1000 });
+  expect(ways(reportOutcome(before, told(succeeded), NOW))).toEqual([]);
+});
+
+test('a work item that the cluster refuses for good fails the build that it asks for', () => {
+  const report = {
+    kind: 'refused',
+    deploymentId: 'd',
+    generation: 7,
+    reason: 'NamespaceNotAllowed',
+  } as const;
+  const outcome = reportOutcome(
+    facts(['AWAITING_BUILD']),
+    { ...report, message: 'm', retryable: false },
+    NOW,
+  );
+  expect(ways(outcome)).toEqual([[1, 'AWAITING_BUILD', 'BUILD_FAILED', 'NamespaceNotAllowed']]);
+  expect(outcome.facts.hasRunnableRevision).toBe(false);
+});

@@ -1,0 +1,690 @@
+import { describe, expect, test } from 'vitest';
+import { type Condition, REASON_NAMES } from '../../../../src/domain/conditions/conditions.ts';
+import { explain } from '../../../../src/domain/conditions/explain.ts';
+import { duration, type ExplainFacts } from '../../../../src/domain/conditions/explain-facts.ts';
+import { REMEDIES, remedyOf } from '../../../../src/domain/conditions/remedies.ts';
+import {
+  isTerminal,
+  LISTENER_STATUSES,
+  REVISION_STATUSES,
+  REVISION_WAYS,
+  type RevisionStatus,
+} from '../../../../src/domain/revision/states.ts';
+
+const T0 = new Date('2026-01-01T10:00:00.000Z');
+const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
+const NOW = at(1000);
+
+const OTHER = { id: 'r4', number: 4, status: 'DEPLOYED', createdAt: at(200) } as const;
+
+type Parts = { [Part in keyof ExplainFacts]?: Partial<ExplainFacts[Part]> | null };
+
+/** Revision 3, deployed, active, serving, observed; with changes. */
+function facts(changes: Parts = {}): ExplainFacts {
+  const revision = {
+    id: 'r3',
+    number: 3,
+    status: 'DEPLOYED',
+    reason: 'RolloutComplete',
+    message: 'every component runs it.',
+    culprit: null,
+    createdAt: at(100),
+    updatedAt: at(150),
+    ...changes.revision,
+  } as ExplainFacts['revision'];
+  return {
+    now: NOW,
+    revision,
+    deployment: {
+      generation: 3,
+      acknowledgedGeneration: 3,
+      updatedAt: at(100),
+      deleteRequestedAt: null,
+      purgeAfter: null,
+      switchedOff: false,
+      latestRevisionId: 'r3',
+      conditions: [serving('True')],
+      inPlaceFailure: null,
+      observation: { generation: 3, observedAt: at(160) },
+      ...changes.deployment,
+    },
+    listener: {
+      status: 'CONNECTED',
+      clusterReachable: true,
+      lastSeenAt: at(995),
+      createdAt: T0,
+      ...changes.listener,
+    },
+    active: changes.active === undefined ? revision : (changes.active as ExplainFacts['active']),
+    successor: (changes.successor ?? null) as ExplainFacts['successor'],
+  };
+}
+
+function condition(
+  type: string,
+  status: Condition['status'],
+  reason: string,
+  message = `about ${reason}`,
+): Condition {
+  return { type, status, reason, message, observedGeneration: 1, lastTransitionTime: '2026-01-01T10:02:00Z' };
+}
+const serving = (status: Condition['status']) =>
+  condition('Serving', status, status === 'True' ? 'Available' : 'Unavailable');
+
+const chain = (changes: Parts) =>
+  explain(facts(changes)).causes.map(({ level, reason }) => `${level} ${reason}`);
+
+test('a change in place that was rolled back: what made it fail is the root, not that it was rolled back', () => {
+  const explained = explain(
+    facts({
+      deployment: {
+        conditions: [
+          condition('Ready', 'False', 'CrashLoop', 'api: pod web-1, container log (sidecar): exit code 7'),
+          condition('Progressing', 'False', 'RolledBack', 'what ran before runs again'),
+          serving('True'),
+        ],
+      },
+    }),
+  );
+  expect(explained.causes.map(({ reason }) => reason)).toEqual([
+    'RolloutComplete',
+    'RolledBack',
+    'CrashLoop',
+  ]);
+  expect(explained).toMatchObject({ serves: 'yes', remedy: { kind: 'act', reason: 'CrashLoop' } });
+  expect(explained.summary).toContain('container log (sidecar): exit code 7');
+  expect(JSON.stringify(REMEDIES.RolledBack)).not.toContain('explain');
+});
+
+test('a change in place that was rolled back: the object that made it fail is the last link, of the active revision alone', () => {
+  const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'log', exit_code: 7 };
+  const inPlaceFailure = { reason: 'CrashLoop', message: 'api: pod web-1: exit code 7', culprit };
+  const conditions = [condition('Ready', 'False', 'CrashLoop', 'api: it crashes'), serving('True')];
+  const explained = explain(facts({ deployment: { conditions, inPlaceFailure } }));
+  expect(explained.causes.at(-1)).toEqual({
+    level: 'object',
+    condition: null,
+    object: culprit,
+    reason: 'CrashLoop',
+    message: 'A change of revision 3 failed: api: Pod web-1: container log: exit 7',
+    at: new Date(conditions[0]?.lastTransitionTime ?? ''),
+    current: true,
+  });
+  expect(explained).toMatchObject({ serves: 'yes', remedy: { kind: 'act', reason: 'CrashLoop' } });
+  expect(explained.summary).toContain('However: A change of revision 3 failed: api: Pod web-1');
+
+  const unseen = explain(facts({ deployment: { conditions, inPlaceFailure }, listener: { status: 'LOST' } }));
+  expect(unseen.causes.at(-1)).toMatchObject({ object: culprit, current: false });
+  expect(unseen.remedy?.reason).toBe('ListenerLost');
+
+  const { culprit: _, ...unnamed } = inPlaceFailure;
+  const told = explain(facts({ deployment: { conditions, inPlaceFailure: unnamed } })).causes.at(-1);
+  expect(told).toMatchObject({ object: null, message: expect.stringContaining('pod web-1: exit code 7') });
+
+  const next = { id: 'r4', number: 4, status: 'DEPLOYING', createdAt: at(200) } as const;
+  const active = { id: 'r3', number: 3, status: 'DEPLOYED', createdAt: at(100) } as const;
+  const other = explain(facts({ revision: next, active, deployment: { inPlaceFailure } }));
+  expect(JSON.stringify(other.causes)).not.toContain('A change of revision');
+});
+
+describe('every reason', () => {
+  test.each(REASON_NAMES)('%s has a remedy that says what to do, or says that there is none', (reason) => {
+    const remedy = REMEDIES[reason];
+    if ('text' in remedy) {
+      expect(remedy.text).toMatch(/^[A-Z].{40,}[.\-)]$/s);
+      expect(['act', 'wait']).toContain(remedy.kind);
+    } else expect(['fine', 'history']).toContain(remedy.kind);
+  });
+
+  // Another source_config revives nothing that has failed, so a PATCH of it alone is no remedy.
+  const failsWith = (status: RevisionStatus) =>
+    new Set(REVISION_WAYS.filter(({ to }) => to === status).flatMap(({ reasons }) => reasons));
+  const TRIED_ON = ['ApplyRefused', 'NamespaceNotAllowed'];
+  test.each([...failsWith('DEPLOY_FAILED')].filter((reason) => !TRIED_ON.includes(reason)))(
+    'a revision that failed by %s: what makes another one',
+    (reason) => expect(REMEDIES[reason]).toMatchObject({ text: expect.stringMatching(/redeploy\b/) }),
+  );
+  test.each([...failsWith('BUILD_FAILED')].filter((reason) => !TRIED_ON.includes(reason)))(
+    'a build that failed by %s: what builds anew',
+    (reason) =>
+      expect(REMEDIES[reason]).toMatchObject({
+        text: expect.stringMatching(/source_config.*POST …\/revisions/),
+      }),
+  );
+
+  test('one that is not of the list has none, whatever it is called', () => {
+    for (const reason of ['NeverHeardOf', 'constructor', '__proto__']) expect(remedyOf(reason)).toBeNull();
+  });
+});
+
+describe('a fine revision', () => {
+  test('serves, and nothing is to be done', () => {
+    const explained = explain(facts());
+    expect(explained).toMatchObject({
+      serves: 'yes',
+      summary: 'Revision 3 is deployed and serves.',
+      remedy: null,
+      knowledge: { current: true, at: at(995), ageSeconds: 5 },
+    });
+    expect(explained.causes).toHaveLength(1);
+  });
+
+  test('that is not the active one any more says which is', () => {
+    const explained = explain(facts({ active: OTHER, deployment: { latestRevisionId: 'r4' } }));
+    expect(explained).toMatchObject({
+      serves: 'no',
+      remedy: null,
+      summary: 'Revision 3 was deployed. Revision 4 is active.',
+    });
+    expect(explained.causes.at(-1)).toMatchObject({ object: { kind: 'Revision', object: '4', id: 'r4' } });
+  });
+
+  test('that serves while a newer one fails: what is wrong with that one is told of that one', () => {
+    const deployment = {
+      latestRevisionId: 'r4',
+      generation: 4,
+      conditions: [serving('True'), condition('Progressing', 'False', 'CrashLoop', 'revision 4: it crashes')],
+    };
+    expect(explain(facts({ deployment, successor: OTHER }))).toMatchObject({
+      serves: 'yes',
+      summary: 'Revision 3 is deployed and serves.',
+      remedy: null,
+    });
+  });
+
+  test('whose pods are gone does not serve, and says why', () => {
+    const conditions = [
+      serving('False'),
+      condition('Progressing', 'False', 'Unschedulable', 'api: no node has room'),
+    ];
+    const explained = explain(facts({ deployment: { conditions } }));
+    expect(explained).toMatchObject({ serves: 'no', remedy: { kind: 'act', reason: 'Unschedulable' } });
+    expect(explained.summary).toContain('does not serve');
+    expect(explained.summary).toContain('no node has room');
+  });
+});
+
+describe('a failed revision', () => {
+  const culprit = {
+    component: 'api',
+    kind: 'Pod',
+    object: 'shop-api-x',
+    container: 'migrate',
+    container_kind: 'init',
+    exit_code: 1,
+    detail: 'no such table',
+  } as const;
+  const failed = {
+    status: 'DEPLOY_FAILED',
+    reason: 'CrashLoop',
+    message: 'api: a container keeps failing',
+    culprit,
+  } as const;
+
+  test('is followed down to the smallest thing', () => {
+    const explained = explain(facts({ revision: failed, active: { ...OTHER, id: 'r2', number: 2 } }));
+    expect(explained.causes.map(({ level, reason, at: when }) => [level, reason, when])).toEqual([
+      ['revision', 'CrashLoop', at(150)],
+      ['object', 'CrashLoop', at(150)],
+    ]);
+    expect(explained.causes[1]).toMatchObject({
+      object: culprit,
+      message: 'api: Pod shop-api-x: container migrate (init): exit 1: no such table',
+    });
+    expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'CrashLoop' });
+    expect(explained.summary).toBe(
+      'Revision 3 failed to roll out. api: Pod shop-api-x: container migrate (init): exit 1: no such table. Revision 2 is active.',
+    );
+  });
+
+  test('with a sidecar that had too little memory names the limit of the sidecar', () => {
+    const oom = { component: 'api', container: 'log', container_kind: 'sidecar', exit_code: 137 } as const;
+    const revision = { ...failed, reason: 'CrashLoop', culprit: { ...oom, detail: 'OOMKilled' } };
+    const remedy = explain(facts({ revision, active: null })).remedy?.text;
+    expect(remedy).toContain('source_config.resource_spec.sidecars[…].resources.limits.memory');
+    expect(remedy).not.toContain('memory_limit_mb');
+  });
+
+  test('without a culprit still has its remedy', () => {
+    const explained = explain(facts({ revision: { ...failed, culprit: null }, active: null }));
+    expect(explained.causes).toHaveLength(1);
+    expect(explained.remedy).toMatchObject({ reason: 'CrashLoop' });
+    expect(explained.summary).toContain('No revision is active.');
+  });
+
+  test('is final, so a listener that went later is no cause of it', () => {
+    expect(chain({ revision: failed, listener: { status: 'LOST' } })).toEqual([
+      'revision CrashLoop',
+      'object CrashLoop',
+    ]);
+  });
+});
+
+test.each([
+  ['SKIPPED', 'Superseded'],
+  ['INTERRUPTED', 'Interrupted'],
+] as const)('%s names the revision that took its place', (status, reason) => {
+  const explained = explain(
+    facts({ revision: { status, reason, message: null }, active: null, successor: OTHER }),
+  );
+  expect(explained.causes.at(-1)).toMatchObject({
+    reason,
+    object: { kind: 'Revision', object: '4', id: 'r4' },
+    at: OTHER.createdAt,
+  });
+  expect(explained.remedy?.text).toContain('rollback');
+});
+
+describe('a revision under way', () => {
+  const queued = { status: 'QUEUED', reason: null, message: null } as const;
+  const deploying = { status: 'DEPLOYING', reason: 'RolloutInProgress', message: null } as const;
+
+  test('waits for a listener that never came', () => {
+    const never = { status: 'NEVER_SEEN', lastSeenAt: null } as const;
+    const deployment = { conditions: [], observation: null, acknowledgedGeneration: 0 };
+    const explained = explain(facts({ revision: queued, listener: never, deployment, active: null }));
+    expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'ListenerNeverSeen' });
+    expect(explained.knowledge).toEqual({ current: false, at: null, ageSeconds: null });
+    expect(explained.causes.find(({ level }) => level === 'listener')).toMatchObject({ at: T0 });
+  });
+
+  test('that nobody sees: the listener is the cause, the conditions are of then, and their age is told', () => {
+    const explained = explain(
+      facts({
+        revision: { ...deploying, status: 'UNKNOWN' },
+        active: null,
+        listener: { status: 'LOST', lastSeenAt: at(700) },
+        deployment: { conditions: [condition('Progressing', 'True', 'ImagePullFailed')] },
+      }),
+    );
+    expect(explained.causes.map(({ reason, current }) => [reason, current])).toEqual([
+      ['ListenerLost', true],
+      ['ListenerLost', true],
+      ['ImagePullFailed', false],
+    ]);
+    expect(explained.causes[1]?.message).toContain('5 minutes old');
+    expect(explained.remedy).toMatchObject({ reason: 'ListenerLost' });
+    expect(explained.knowledge).toEqual({ current: false, at: at(700), ageSeconds: 300 });
+  });
+
+  test('whose cluster does not answer: being heard of adds no knowledge', () => {
+    const explained = explain(
+      facts({
+        revision: { ...deploying, status: 'UNKNOWN' },
+        active: null,
+        listener: { status: 'CLUSTER_UNREACHABLE', clusterReachable: false, lastSeenAt: at(999) },
+      }),
+    );
+    expect(explained.remedy).toMatchObject({ reason: 'ClusterUnreachable' });
+    expect(explained.knowledge).toEqual({ current: false, at: at(160), ageSeconds: 840 });
+  });
+
+  test.each(['AWAITING_BUILD', 'QUEUED', 'DEPLOYED'] as const)(
+    'that is %s and cannot be handed out: that is the one to begin with, whatever the cluster says',
+    (status) => {
+      const putOff = { reason: 'SecretsUnreadable', message: 'Its secrets are lost.' } as const;
+      const deployment = { conditions: [condition('Ready', 'False', 'CrashLoop')], putOff };
+      const explained = explain(facts({ revision: { status }, deployment }));
+      expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'SecretsUnreadable' });
+      expect(explained.summary).toContain('cannot be sent to the listener: Its secrets are lost.');
+    },
+  );
+
+  test('whose item is made anew, and which the cluster was seen with: what the cluster says is about it', () => {
+    const deployment = {
+      acknowledgedGeneration: 2,
+      conditions: [condition('Progressing', 'True', 'ImagePullFailed')],
+    };
+    const told = chain({ revision: deploying, deployment, active: null });
+    expect(told).toContain('condition ImagePullFailed');
+    expect(told).not.toContain('deployment Reconciling');
+  });
+
+  test('is not in the cluster yet: what the cluster says is about what was wanted before', () => {
+    const deployment = {
+      generation: 4,
+      conditions: [condition('Progressing', 'False', 'CrashLoop'), serving('True')],
+    };
+    expect(chain({ revision: queued, deployment, active: OTHER })).toEqual([
+      'revision Reconciling',
+      'deployment Reconciling',
+    ]);
+  });
+
+  test('that the cluster refuses: the refusal is told although it is not there', () => {
+    const { observedGeneration: _, ...refusal } = condition('Ready', 'False', 'NamespaceNotAllowed');
+    const deployment = {
+      generation: 4,
+      conditions: [refusal, condition('Progressing', 'False', 'CrashLoop')],
+    };
+    const explained = explain(facts({ revision: queued, deployment, active: null }));
+    expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'NamespaceNotAllowed' });
+    expect(JSON.stringify(explained.causes)).not.toContain('CrashLoop');
+  });
+
+  test('waits for the database: the most particular condition of each reason is the last', () => {
+    const conditions = [
+      condition('DatabaseReady', 'False', 'DatabaseStarting', 'waits for a volume'),
+      condition('Ready', 'False', 'DatabaseStarting'),
+      condition('Progressing', 'True', 'AwaitingDataServices'),
+      condition('CacheReady', 'True', 'CacheAvailable'),
+    ];
+    const revision = { status: 'AWAITING_DEPLOY', reason: 'AwaitingDataServices' } as const;
+    const explained = explain(facts({ revision, active: null, deployment: { conditions } }));
+    expect(explained.causes.map(({ condition: type }) => type)).toEqual([
+      null,
+      'Progressing',
+      'DatabaseReady',
+    ]);
+    expect(explained.causes[2]?.at).toEqual(new Date('2026-01-01T10:02:00Z'));
+    expect(explained.remedy).toMatchObject({ kind: 'wait', reason: 'DatabaseStarting' });
+  });
+
+  test('waits while the deployment is switched off', () => {
+    const conditions = [
+      condition('Ready', 'False', 'SwitchedOff'),
+      condition('Serving', 'False', 'SwitchedOff'),
+    ];
+    const explained = explain(
+      facts({ revision: queued, active: null, deployment: { conditions, switchedOff: true } }),
+    );
+    expect(explained.causes.map(({ reason }) => reason)).toEqual(['Reconciling', 'SwitchedOff']);
+    expect(explained.remedy?.text).toContain('max_scale');
+  });
+
+  const toBuild = { status: 'AWAITING_BUILD', reason: 'AwaitingBuild', message: null } as const;
+  const image = (message: string) => condition('ImageReady', 'False', 'AwaitingBuild', message);
+
+  test('waits for its build, not for what runs', () => {
+    const conditions = [image('revision 3 waits for its build to begin'), serving('False')];
+    const data = condition('DatabaseReady', 'False', 'DatabaseStarting');
+    const deployment = { conditions: [data, ...conditions] };
+    const explained = explain(facts({ revision: toBuild, active: null, deployment }));
+    expect(explained.causes.map(({ reason }) => reason)).toEqual(['AwaitingBuild', 'AwaitingBuild']);
+    expect(explained.remedy).toMatchObject({ kind: 'wait', reason: 'AwaitingBuild' });
+  });
+
+  test.each([
+    ['LOST', 'ListenerLost'],
+    ['NEVER_SEEN', 'ListenerNeverSeen'],
+  ] as const)('waits for its build in a cluster whose listener is %s', (status, reason) => {
+    const conditions = [image('revision 3 is to be built')];
+    const listener = { status } as const;
+    const explained = explain(
+      facts({ revision: toBuild, active: null, listener, deployment: { conditions } }),
+    );
+    expect(explained.remedy).toMatchObject({ kind: 'act', reason });
+    expect(explained.causes.map(({ current }) => current)).toEqual([true, true, false]);
+  });
+
+  test('was being built when it was last seen', () => {
+    const building = condition('ImageReady', 'False', 'Building');
+    const deployment = { conditions: [condition('DatabaseReady', 'False', 'DatabaseStarting'), building] };
+    const revision = { status: 'UNKNOWN', reason: 'Building' } as const;
+    const explained = explain(facts({ revision, active: null, listener: { status: 'LOST' }, deployment }));
+    expect(explained.causes.map(({ level, reason, current }) => [level, reason, current])).toEqual([
+      ['revision', 'ListenerLost', true],
+      ['listener', 'ListenerLost', true],
+      ['condition', 'Building', false],
+    ]);
+  });
+
+  test('waits for its build, which is paused, or refused, or not let into the namespace', () => {
+    const explained = (...conditions: Condition[]) =>
+      explain(facts({ revision: toBuild, active: null, deployment: { conditions } }));
+    const refused = 'the Job of the build was refused: exceeded quota';
+    expect(explained(image(refused)).summary).toContain(refused);
+    const paused = condition('Paused', 'True', 'Paused');
+    expect(explained(paused, image('revision 3 is to be built')).remedy?.reason).toBe('Paused');
+    const { observedGeneration: _, ...note } = condition('Ready', 'False', 'NamespaceNotAllowed');
+    expect(explained(note).remedy?.reason).toBe('NamespaceNotAllowed');
+  });
+
+  test('waits for its build, and a newer one came: what is said of an image is about that', () => {
+    const conditions = [image('revision 4 is to be built')];
+    const deployment = { conditions, latestRevisionId: 'r4' };
+    const explained = explain(facts({ revision: toBuild, active: null, successor: OTHER, deployment }));
+    expect(explained.causes.map(({ reason }) => reason)).toEqual(['AwaitingBuild', 'Superseded']);
+  });
+
+  test('is overtaken: the newer one is named', () => {
+    const explained = explain(
+      facts({ revision: queued, active: null, successor: OTHER, deployment: { latestRevisionId: 'r4' } }),
+    );
+    expect(explained.causes[1]).toMatchObject({ reason: 'Superseded', object: { object: '4' } });
+  });
+
+  test('is paused by hand', () => {
+    const conditions = [
+      condition('Ready', 'False', 'RolloutInProgress'),
+      condition('Progressing', 'True', 'RolloutInProgress'),
+      condition('Paused', 'True', 'Paused'),
+    ];
+    const explained = explain(facts({ revision: deploying, active: null, deployment: { conditions } }));
+    expect(explained.remedy).toMatchObject({ kind: 'act', reason: 'Paused' });
+    expect(explained.remedy?.text).toContain('kubectl annotate mdep NAME berth.dev/paused-');
+  });
+
+  test('of a deployment that goes: until when that can be taken back, and that it no longer can', () => {
+    const told = (purgeAfter: Date) =>
+      explain(
+        facts({ revision: queued, active: null, deployment: { deleteRequestedAt: at(900), purgeAfter } }),
+      ).causes[1];
+    const end = at(90_000);
+    expect(told(end)?.message).toContain(`can be restored until ${end.toISOString()} (POST`);
+    expect(told(at(950))?.message).toContain('cannot be cancelled any more');
+  });
+
+  test('of a deployment that goes', () => {
+    const deployment = { deleteRequestedAt: at(900) };
+    expect(explain(facts({ deployment }))).toMatchObject({ serves: 'unknown' });
+    expect(explain(facts({ revision: queued, deployment, active: null })).causes[1]).toMatchObject({
+      reason: 'DeletionRequested',
+      at: at(900),
+    });
+  });
+
+  test('with conditions of a custom resource written by hand', () => {
+    const odd = { ...condition('Odd', 'False', 'constructor'), lastTransitionTime: 'yesterday' };
+    const explained = explain(
+      facts({ revision: deploying, active: null, deployment: { conditions: [odd] } }),
+    );
+    expect(explained.causes.at(-1)).toMatchObject({ reason: 'constructor', condition: 'Odd', at: at(100) });
+    expect(explained.remedy).toMatchObject({ reason: 'RolloutInProgress' });
+  });
+});
+
+const EVERY = REVISION_STATUSES.flatMap((status) =>
+  LISTENER_STATUSES.flatMap((listener) =>
+    [null, OTHER, undefined].map((active) => ({ status, listener, active })),
+  ),
+);
+
+test('every state with every listener: the state comes first, and none that is not seen claims to serve', () => {
+  for (const { status, listener, active } of EVERY) {
+    const explained = explain(
+      facts({
+        revision: { status, reason: null, message: null },
+        listener: { status: listener },
+        ...(active === undefined ? {} : { active }),
+        successor: OTHER,
+      }),
+    );
+    expect(explained.causes[0]).toMatchObject({ level: 'revision' });
+    expect(explained.summary).toMatch(/^Revision 3 /);
+    expect(explained.serves === 'yes' && listener !== 'CONNECTED').toBe(false);
+    expect(explained.knowledge.current).toBe(listener === 'CONNECTED');
+    const needsCluster = !isTerminal(status);
+    const told = explained.causes.some(({ level }) => level === 'listener');
+    if (needsCluster) expect(told).toBe(listener !== 'CONNECTED');
+  }
+});
+
+test.each([
+  [-3, '0 seconds'],
+  [1, '1 second'],
+  [90, '90 seconds'],
+  [120, '2 minutes'],
+  [7199, '119 minutes'],
+  [7200, '2 hours'],
+  [400_000, '4 days'],
+])('%i seconds are %s', (seconds, text) => expect(duration(seconds)).toBe(text));
+
+describe('a listener that is connected and does not look', () => {
+  test.each([
+    ['unseen', 'NamespaceNotAllowed', 'does not observe the namespace'],
+    ['returning', 'ListenerLost', 'has not reported the state of its cluster yet'],
+  ] as const)('%s: nothing is current, and it says why', (unwatched, reason, text) => {
+    const explained = explain(facts({ deployment: { unwatched } }));
+    expect(explained).toMatchObject({
+      serves: 'unknown',
+      knowledge: { current: false, at: at(160) },
+      remedy: { reason },
+    });
+    expect(explained.causes.find(({ level }) => level === 'listener')).toMatchObject({
+      reason,
+      message: expect.stringContaining(text) as string,
+    });
+  });
+});
+
+describe('symptoms of running pods', () => {
+  const culprit = { component: 'api', kind: 'Pod', object: 'web-1', container: 'app', exit_code: 1 };
+  const symptom = (reason: string, more: object = {}) => ({
+    component: 'api',
+    reason,
+    message: `api: pod web-1, container app: ${reason}`,
+    culprit,
+    since: '2026-01-01T10:05:00Z',
+    ...more,
+  });
+  const troubled = (...symptoms: ReturnType<typeof symptom>[]) =>
+    explain(
+      facts({
+        deployment: {
+          conditions: [
+            condition('Ready', 'False', symptoms[0]?.reason ?? '', symptoms[0]?.message),
+            condition('Progressing', 'False', 'Reconciling'),
+            serving('True'),
+          ],
+          symptoms,
+        },
+      }),
+    );
+
+  const REASONS: [string, RegExp][] = [
+    ['InvalidImageName', /image_uri/],
+    ['ImagePullFailed', /image_pull_secrets/],
+    ['ContainerConfigInvalid', /Secret, ConfigMap or key/],
+    ['CrashLoop', /exit code/],
+    ['Unschedulable', /room/],
+    ['QuotaExceeded', /quota/],
+    ['AdmissionRefused', /rule of the cluster/],
+    ['MountFailed', /PersistentVolumeClaim/],
+    ['ReadinessFailed', /probe/],
+    ['NodeLost', /node/],
+  ];
+  test.each(REASONS)('%s names its source and has a remedy of its own', (reason, text) => {
+    const explained = troubled(symptom(reason));
+    expect(explained.causes.at(-1)).toMatchObject({
+      level: 'object',
+      object: culprit,
+      reason,
+      current: true,
+    });
+    expect(explained.remedy).toMatchObject({ reason, text: expect.stringMatching(text) });
+    // Nothing has failed for good.
+    expect(explained.remedy?.text).not.toMatch(/redeploy|does not retry/);
+    expect(explained.summary).toContain('pod web-1, container app');
+  });
+
+  test('too little memory has a remedy about memory, for the app and for data services', () => {
+    const message = 'pod x, container app: CrashLoopBackOff: exit code 137 (OOMKilled)';
+    expect(troubled(symptom('CrashLoop', { message })).remedy?.text).toContain('memory_limit_mb');
+    const database = symptom('CrashLoop', { component: 'database', message });
+    expect(troubled(database).remedy?.text).toContain('db_memory_mb');
+    const cache = symptom('CrashLoop', { component: 'cache', message });
+    expect(troubled(cache).remedy?.text).toContain('cache_memory_mb');
+  });
+
+  test('too little memory of a sidecar or init container names its own limit', () => {
+    const message = 'queue: pod x, container log: CrashLoopBackOff: exit code 137 (OOMKilled)';
+    for (const [kind, list] of [
+      ['sidecar', 'sidecars'],
+      ['init', 'init_containers'],
+    ] as const) {
+      const named = { ...culprit, container: 'log', container_kind: kind };
+      const remedy = troubled(symptom('CrashLoop', { message, culprit: named })).remedy?.text;
+      expect(remedy).toContain(`${list}[…].resources.limits.memory`);
+      expect(remedy).not.toContain('memory_limit_mb');
+    }
+  });
+
+  test('that are quiet, or of a revision that is not the active one, are left out', () => {
+    expect(troubled(symptom('CrashLoop', { quiet: true })).causes.at(-1)?.level).toBe('condition');
+    const older = explain(facts({ active: OTHER, deployment: { symptoms: [symptom('CrashLoop')] } }));
+    expect(JSON.stringify(older.causes)).not.toContain('CrashLoop');
+  });
+
+  test('of the database come last: an app without it fails because of that', () => {
+    const database = symptom('ImagePullFailed', { component: 'database', message: 'database: pod x' });
+    expect(troubled(database, symptom('CrashLoop')).remedy).toMatchObject({ reason: 'ImagePullFailed' });
+  });
+
+  test('are not current while the cluster is not observed', () => {
+    const lost = explain(
+      facts({ deployment: { symptoms: [symptom('CrashLoop')] }, listener: { status: 'LOST' } }),
+    );
+    expect(lost.causes.at(-1)).toMatchObject({ level: 'object', current: false });
+    expect(lost.remedy?.reason).toBe('ListenerLost');
+  });
+});
+
+describe('a deployment that is being removed', () => {
+  const note: Condition = {
+    type: 'Deletion',
+    status: 'False',
+    reason: 'FinalizerBlocks',
+    message: 'PersistentVolumeClaim shop-db is being deleted and is held by the finalizer example.com/hold',
+    lastTransitionTime: at(950).toISOString(),
+  };
+  const before = [condition('Ready', 'False', 'CrashLoop'), serving('True')];
+  const deployment = { deleteRequestedAt: at(900), generation: 4, conditions: [...before, note] };
+
+  test('names the object that blocks it, and what to do about that', () => {
+    const { causes, remedy, serves, summary } = explain(facts({ deployment }));
+    expect(causes.map(({ reason }) => reason)).toEqual([
+      'RolloutComplete',
+      'DeletionRequested',
+      'FinalizerBlocks',
+    ]);
+    expect(causes.at(-1)).toMatchObject({
+      level: 'object',
+      object: { kind: 'PersistentVolumeClaim', object: 'shop-db' },
+      at: at(950),
+      current: true,
+    });
+    expect(remedy).toMatchObject({ kind: 'act', reason: 'FinalizerBlocks' });
+    expect(summary).toContain('example.com/hold');
+    expect(serves).toBe('unknown');
+  });
+
+  test('is explained by nothing of before, and by what was seen last while it is not observed', () => {
+    expect(explain(facts({ deployment: { ...deployment, conditions: before } })).causes).toHaveLength(2);
+    const lost = explain(facts({ deployment, listener: { status: 'LOST' } }));
+    expect(lost.causes.at(-1)).toMatchObject({ reason: 'FinalizerBlocks', current: false });
+  });
+
+  test('within its grace is explained as what still runs', () => {
+    const within = { ...deployment, purgeAfter: at(2000), generation: 3, conditions: before };
+    expect(explain(facts({ deployment: within })).causes.map(({ reason }) => reason)).toContain('CrashLoop');
+  });
+});
+
+test('an object that is held on its way out is named by the condition that tells of it', () => {
+  const message = 'Service shop is being deleted and is held by the finalizer example.com/hold';
+  const conditions = [{ ...condition('Ready', 'False', 'FinalizerBlocks'), message }, serving('True')];
+  const { causes, remedy } = explain(facts({ deployment: { conditions } }));
+  expect(causes.at(-1)).toMatchObject({ condition: 'Ready', object: { kind: 'Service', object: 'shop' } });
+  expect(remedy).toMatchObject({ reason: 'FinalizerBlocks' });
+});

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { isAnotherCluster, keptClusterId } from '../../../../src/domain/deployment/cluster-id.ts';
+
+test.each([
+  ['kube-system/a', 'kube-system/a', false],
+  ['kube-system/a', 'kube-system/b', true],
+  ['team/a', 'team/b', true],
+  // The account was given, or lost, the right to read kube-system: nothing is known.
+  ['team/a', 'kube-system/b', false],
+  ['kube-system/b', 'team/a', false],
+])('%s and %s are surely two clusters: %s', (kept, told, expected) => {
+  expect(isAnotherCluster(kept, told)).toBe(expected);
+});
+
+test.each([
+  [null, null, null],
+  [null, 'team/a', 'team/a'],
+  ['team/a', null, 'team/a'],
+  ['team/a', 'kube-system/b', 'kube-system/b'],
+  ['kube-system/b', 'team/a', 'kube-system/b'],
+])('of %s and %s, %s is kept', (kept, told, expected) => {
+  expect(keptClusterId(kept, told)).toBe(expected);
+});

@@ -1,0 +1,265 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DEPLOYMENT_TYPES, type DeploymentType } from '../../../../src/domain/deployment/source.ts';
+import {
+  componentScale,
+  effectiveSpec,
+  hasComponent,
+  isOff,
+} from '../../../../src/domain/resource-spec/effective-spec.ts';
+import {
+  type EffectiveResourceSpec,
+  effectiveResourceSpecSchema,
+} from '../../../../src/domain/resource-spec/effective-spec-schema.ts';
+import {
+  COMPONENT_FIELDS,
+  COMPONENTS,
+  type Component,
+  type ResourceSpec,
+  resourceSpecSchema,
+} from '../../../../src/domain/resource-spec/resource-spec.ts';
+import { fullResourceSpec, validResourceSpec } from '../../../arbitraries/resource-spec.ts';
+
+function expectOrdered(effective: EffectiveResourceSpec): void {
+  const pairs: [number | null, number | null][] = [
+    [effective.cache_cpu, effective.cache_cpu_limit],
+    [effective.db_cpu, effective.db_cpu_limit],
+    [effective.db_memory_mb, effective.db_memory_limit_mb],
+  ];
+  for (const component of COMPONENTS.filter((name) => hasComponent(effective, name))) {
+    const { cpu, cpuLimit, memory, memoryLimit, scale } = COMPONENT_FIELDS[component];
+    pairs.push([effective[cpu], effective[cpuLimit]], [effective[memory], effective[memoryLimit]]);
+    if (scale) pairs.push([effective[scale.min], effective[scale.max]]);
+  }
+  for (const [lesser, greater] of pairs) expect(lesser).toBeLessThanOrEqual(greater ?? Number.NaN);
+}
+
+describe('effectiveSpec', () => {
+  it('of nothing is the sizes of dev', () => {
+    expect(effectiveSpec({}, null)).toEqual(effectiveSpec({}, 'dev'));
+    expect(effectiveSpec({}, null)).toMatchInlineSnapshot(`
+      {
+        "annotations": {},
+        "cache_cpu": 0.5,
+        "cache_cpu_limit": 1,
+        "cache_memory_mb": 512,
+        "cpu": 1,
+        "cpu_limit": 2,
+        "db_cpu": 1,
+        "db_cpu_limit": 2,
+        "db_max_connections": 100,
+        "db_memory_limit_mb": 2048,
+        "db_memory_mb": 1024,
+        "db_pool_size": 10,
+        "db_storage_gi": 10,
+        "executor_cpu": null,
+        "executor_cpu_limit": null,
+        "executor_memory_limit_mb": null,
+        "executor_memory_mb": null,
+        "image_pull_secrets": [],
+        "init_containers": [],
+        "labels": {},
+        "max_scale": 1,
+        "memory_limit_mb": 2048,
+        "memory_mb": 1024,
+        "min_scale": 1,
+        "orchestrator_cpu": null,
+        "orchestrator_cpu_limit": null,
+        "orchestrator_max_scale": null,
+        "orchestrator_memory_limit_mb": null,
+        "orchestrator_memory_mb": null,
+        "orchestrator_min_scale": null,
+        "queue_cpu": null,
+        "queue_cpu_limit": null,
+        "queue_max_scale": null,
+        "queue_memory_limit_mb": null,
+        "queue_memory_mb": null,
+        "queue_min_scale": null,
+        "service_account_name": null,
+        "sidecars": [],
+        "volume_mounts": [],
+        "volumes": [],
+      }
+    `);
+  });
+
+  it.each<[DeploymentType, object]>([
+    [
+      'dev_free',
+      {
+        cpu: 0.5,
+        cpu_limit: 1,
+        memory_mb: 512,
+        memory_limit_mb: 1024,
+        min_scale: 1,
+        max_scale: 1,
+        db_storage_gi: 5,
+      },
+    ],
+    [
+      'dev',
+      {
+        cpu: 1,
+        cpu_limit: 2,
+        memory_mb: 1024,
+        memory_limit_mb: 2048,
+        min_scale: 1,
+        max_scale: 1,
+        db_storage_gi: 10,
+      },
+    ],
+    [
+      'prod',
+      {
+        cpu: 2,
+        cpu_limit: 4,
+        memory_mb: 2048,
+        memory_limit_mb: 4096,
+        min_scale: 2,
+        max_scale: 10,
+        db_storage_gi: 20,
+      },
+    ],
+  ])('defaults of %s', (type, expected) => expect(effectiveSpec({}, type)).toMatchObject(expected));
+
+  it.each<[string, ResourceSpec, DeploymentType, object]>([
+    ['a sent max bends the default min', { max_scale: 1 }, 'prod', { min_scale: 1, max_scale: 1 }],
+    ['a sent min bends the default max', { min_scale: 15 }, 'prod', { min_scale: 15, max_scale: 15 }],
+    ['a sent min above one pod', { min_scale: 3 }, 'dev', { min_scale: 3, max_scale: 3 }],
+    ['min 0 still runs one', { min_scale: 0 }, 'prod', { min_scale: 1, max_scale: 10 }],
+    [
+      'max 0 is off, whatever min says',
+      { min_scale: 5, max_scale: 0 },
+      'prod',
+      { min_scale: 0, max_scale: 0 },
+    ],
+    [
+      'an unset limit is twice the request',
+      { cpu: 0.3, memory_mb: 100 },
+      'dev',
+      { cpu_limit: 0.6, memory_limit_mb: 200 },
+    ],
+    [
+      'an unset request bends to the limit',
+      { cpu_limit: 0.2, memory_limit_mb: 100 },
+      'dev',
+      { cpu: 0.2, memory_mb: 100 },
+    ],
+    ['a limit above the default request', { cpu_limit: 8 }, 'dev', { cpu: 1, cpu_limit: 8 }],
+    ['null is unset', { cpu: null, max_scale: null }, 'dev', { cpu: 1, max_scale: 1 }],
+    [
+      'twice the request ends at the hard limit',
+      { cpu: 200, memory_mb: 4_000_000 },
+      'dev',
+      { cpu_limit: 256, memory_limit_mb: 4_194_304 },
+    ],
+    [
+      'binary fractions never show',
+      { cpu: 0.1, queue_cpu: 0.7, cache_cpu: 1.1 },
+      'dev',
+      { cpu_limit: 0.2, queue_cpu_limit: 1.4, cache_cpu_limit: 2.2 },
+    ],
+    [
+      'the queue takes the main values',
+      { queue_min_scale: 1, cpu: 3, cpu_limit: 4, memory_mb: 99, max_scale: 7 },
+      'dev',
+      {
+        queue_cpu: 3,
+        queue_cpu_limit: 4,
+        queue_memory_mb: 99,
+        queue_memory_limit_mb: 198,
+        queue_max_scale: 7,
+      },
+    ],
+    [
+      "the queue's limit follows its own request",
+      { queue_cpu: 1, cpu: 3, cpu_limit: 9 },
+      'dev',
+      { queue_cpu_limit: 2 },
+    ],
+    ['the queue bends to its own limit', { queue_memory_limit_mb: 64 }, 'dev', { queue_memory_mb: 64 }],
+    [
+      'the queue exists while the rest is off',
+      { max_scale: 0, queue_min_scale: 2 },
+      'dev',
+      { queue_min_scale: 2, queue_max_scale: 2 },
+    ],
+    [
+      'orchestrator and executor',
+      { orchestrator_cpu_limit: 3, executor_memory_mb: 64 },
+      'prod',
+      {
+        orchestrator_cpu: 1,
+        orchestrator_memory_mb: 1024,
+        orchestrator_min_scale: 1,
+        orchestrator_max_scale: 1,
+        executor_cpu: 1,
+        executor_cpu_limit: 2,
+        executor_memory_limit_mb: 128,
+      },
+    ],
+    ['cache', { cache_cpu_limit: 0.1 }, 'dev', { cache_cpu: 0.1, cache_memory_mb: 512 }],
+    [
+      'database',
+      { db_memory_limit_mb: 512, db_cpu: 3 },
+      'dev',
+      { db_memory_mb: 512, db_cpu_limit: 6, db_storage_gi: 10, db_max_connections: 100 },
+    ],
+  ])('%s', (_, spec, type, expected) => expect(effectiveSpec(spec, type)).toMatchObject(expected));
+
+  it('keeps everything that was sent', () => {
+    const { db_pool_size, ...rest } = effectiveSpec(fullResourceSpec, 'prod');
+    expect(rest).toEqual(fullResourceSpec);
+    // (200 − 10 − 1) connections for 5 + 4 + 3 + 2 pods.
+    expect(db_pool_size).toBe(13);
+  });
+
+  it('is consistent for every valid spec', () => {
+    fc.assert(
+      fc.property(validResourceSpec(), fc.constantFrom(...DEPLOYMENT_TYPES, null), (spec, type) => {
+        const effective = effectiveSpec(spec, type);
+        expect(effectiveResourceSpecSchema.parse(effective)).toEqual(effective);
+        expectOrdered(effective);
+        // What is in effect is itself a spec that may be sent.
+        const { db_pool_size, ...sendable } = effective;
+        expect(resourceSpecSchema.safeParse(sendable).error).toBeUndefined();
+        const kept = Object.entries(spec).filter(
+          ([field, sent]) => sent !== null && !/(min|max)_scale$/.test(field),
+        );
+        expect(effective).toMatchObject(Object.fromEntries(kept));
+      }),
+    );
+  });
+});
+
+describe('componentScale', () => {
+  const scales = (spec: ResourceSpec, type: DeploymentType | null = null) => {
+    const effective = effectiveSpec(spec, type);
+    return COMPONENTS.map((component: Component) => {
+      const { min, max } = componentScale(effective, component);
+      return `${min}-${max}`;
+    }).join(' ');
+  };
+
+  it.each<[string, ResourceSpec, string]>([
+    ['only api', {}, '1-1 0-0 0-0 0-0'],
+    ['all', { queue_cpu: 1, orchestrator_cpu: 1, executor_cpu: 1, max_scale: 3 }, '1-3 1-3 1-1 1-1'],
+    [
+      'whole off',
+      { min_scale: 2, max_scale: 0, queue_min_scale: 2, orchestrator_cpu: 1, executor_cpu: 1 },
+      '0-0 0-0 0-0 0-0',
+    ],
+    ['queue off', { queue_min_scale: 2, queue_max_scale: 0 }, '1-1 0-0 0-0 0-0'],
+    ['orchestrator off', { orchestrator_max_scale: 0, executor_cpu: 1 }, '1-1 0-0 0-0 1-1'],
+    ['min 0', { min_scale: 0, max_scale: 4, queue_min_scale: 0, queue_max_scale: 2 }, '1-4 1-2 0-0 0-0'],
+  ])('%s', (_, spec, expected) => expect(scales(spec)).toBe(expected));
+
+  it('isOff looks at max_scale alone', () => {
+    expect([{}, { max_scale: null }, { max_scale: 1 }, { max_scale: 0 }].map(isOff)).toEqual([
+      false,
+      false,
+      false,
+      true,
+    ]);
+  });
+});

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { TokenBuckets } from '../../../../../src/domain/scheduling/token-buckets.ts';
+import { ApiError } from '../../../../../src/hub/api/core/errors.ts';
+import { createLimiter, networkOf } from '../../../../../src/hub/api/core/rate-limit.ts';
+
+describe('token buckets', () => {
+  const taken = (buckets: TokenBuckets, key: string, times: number, now: number) =>
+    Array.from({ length: times }, () => buckets.take(key, now)).filter((wait) => wait === 0).length;
+
+  test('give a burst at once, then as many as the rate brings back', () => {
+    const buckets = new TokenBuckets({ perSecond: 2, burst: 5 });
+    expect(taken(buckets, 'a', 10, 0)).toBe(5);
+    expect(taken(buckets, 'a', 10, 1_000)).toBe(2);
+    expect(taken(buckets, 'a', 10, 1_400)).toBe(0);
+    expect(taken(buckets, 'a', 10, 1_500)).toBe(1);
+    expect(taken(buckets, 'a', 10, 1_000_000)).toBe(5);
+  });
+
+  test('tell after how many seconds the next one is there, and it is', () => {
+    const buckets = new TokenBuckets({ perSecond: 0.5, burst: 1 });
+    expect(buckets.take('a', 0)).toBe(0);
+    expect(buckets.take('a', 0)).toBe(2);
+    expect(buckets.take('a', 500)).toBe(1.5);
+    expect(buckets.take('a', 2_000)).toBe(0);
+  });
+
+  test('of several keys do not mix', () => {
+    const buckets = new TokenBuckets({ perSecond: 1, burst: 1 });
+    expect([buckets.take('a', 0), buckets.take('b', 0)]).toEqual([0, 0]);
+    expect(buckets.take('a', 0)).toBeGreaterThan(0);
+  });
+
+  test('bring nothing back where a clock goes backwards', () => {
+    const buckets = new TokenBuckets({ perSecond: 1, burst: 1 });
+    buckets.take('a', 5_000);
+    expect(buckets.take('a', 1_000)).toBe(1);
+    expect(buckets.take('a', 5_999)).toBeGreaterThan(0);
+    expect(buckets.take('a', 6_000)).toBe(0);
+  });
+
+  test('are bounded: a million keys take the room of a few, and those in use stay', () => {
+    const buckets = new TokenBuckets({ perSecond: 1, burst: 1 }, 100);
+    buckets.take('busy', 0);
+    for (let index = 0; index < 1_000_000; index += 1) {
+      buckets.take(`stranger ${index}`, 0);
+      if (index % 50 === 0) expect(buckets.take('busy', 0)).toBeGreaterThan(0);
+    }
+    expect(buckets.size).toBe(100);
+  });
+});
+
+describe('the network of an address', () => {
+  test.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:0DB8:0001:0002::9', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['1:2::3:4:5:6:7', '1:2:0:3::/64'],
+    ['unknown', 'unknown'],
+    ['x'.repeat(9_000), 'unknown'],
+    ['', 'unknown'],
+  ])('%s is %s', (address, network) => {
+    expect(networkOf(address)).toBe(network);
+  });
+});
+
+describe('the limiter', () => {
+  const rate = { perSecond: 1, burst: 2 };
+  const refusal = (work: () => void): number | null => {
+    try {
+      work();
+      return null;
+    } catch (error) {
+      if (error instanceof ApiError && error.statusCode === 429) return error.retryAfterSeconds;
+      throw error;
+    }
+  };
+
+  test('tells a key when to come back, in whole seconds', () => {
+    let now = 0;
+    const limiter = createLimiter({ perKey: rate, failures: null }, () => now);
+    const call = () => refusal(() => limiter.call('key', false));
+    expect([call(), call(), call()]).toEqual([null, null, 1]);
+    now = 1_000;
+    expect(call()).toBeNull();
+  });
+
+  test('counts calls of listeners apart, and lets ten times as many through', () => {
+    const limiter = createLimiter({ perKey: rate, failures: null }, () => 0);
+    const calls = (byListener: boolean) =>
+      Array.from({ length: 30 }, () => refusal(() => limiter.call('key', byListener))).filter(
+        (answer) => answer === null,
+      ).length;
+    expect([calls(false), calls(true)]).toEqual([2, 20]);
+  });
+
+  test('never stops the listener of the same process, nor anybody where there is no limit', () => {
+    const limited = createLimiter({ perKey: rate, failures: rate }, () => 0);
+    const unlimited = createLimiter(null);
+    for (let index = 0; index < 100; index += 1) {
+      limited.call(null, true);
+      unlimited.call('key', false);
+    }
+  });
+});
+
+test('pulls of a deployment’s cluster do not wait for its pushes', () => {
+  const rate = { perSecond: 1, burst: 1 };
+  const limiter = createLimiter({ perKey: rate, failures: null }, () => 0);
+  limiter.registryCall('deployment', 'push');
+  expect(() => limiter.registryCall('deployment', 'push')).toThrow(ApiError);
+  expect(() => limiter.registryCall('deployment', 'pull')).not.toThrow();
+});

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { createWorkHints } from '../../../../../src/hub/api/listeners/work-hints.ts';
+
+const LONG = 60_000;
+const never = new AbortController().signal;
+
+describe('work hints', () => {
+  it('wake who waits for that listener, and only them', async () => {
+    const hints = createWorkHints();
+    const a = hints.wait('a', hints.ticket('a'), LONG, never);
+    let woken = false;
+    const gone = new AbortController();
+    const b = hints.wait('b', hints.ticket('b'), LONG, gone.signal).then(() => {
+      woken = true;
+    });
+    hints.notify(['a']);
+    expect(await a).toBe(true);
+    expect(woken).toBe(false);
+    gone.abort();
+    await b;
+  });
+
+  it('between taking the ticket and waiting are not missed', async () => {
+    const hints = createWorkHints();
+    const ticket = hints.ticket('a');
+    hints.notify(['a']);
+    expect(await hints.wait('a', ticket, LONG, never)).toBe(true);
+    const other = hints.ticket('a');
+    hints.notifyAll();
+    expect(await hints.wait('a', other, LONG, never)).toBe(false);
+  });
+
+  it('from before the ticket do not count', async () => {
+    const hints = createWorkHints();
+    hints.notify(['a']);
+    hints.notifyAll();
+    const gone = new AbortController();
+    const waiting = hints.wait('a', hints.ticket('a'), LONG, gone.signal);
+    const first = await Promise.race([waiting.then(() => 'woken'), Promise.resolve('waiting')]);
+    expect(first).toBe('waiting');
+    gone.abort();
+    await waiting;
+  });
+
+  it('of very many ids take the room of a few', () => {
+    const hints = createWorkHints();
+    let size = 0;
+    for (let index = 0; index < 300_000; index += 1) {
+      hints.notify([`request ${index}`]);
+      size = Math.max(size, hints.size);
+    }
+    expect(size).toBe(10_000);
+    hints.notifyAll();
+    expect(hints.size).toBe(0);
+  });
+
+  it('that were forgotten between taking the ticket and waiting are not missed', async () => {
+    const hints = createWorkHints(4);
+    const ticket = hints.ticket('a');
+    hints.notify(['a', 'b', 'c', 'd', 'e']);
+    await hints.wait('a', ticket, LONG, never);
+    // Where none is forgotten that came after the ticket, nobody is woken in vain.
+    const later = hints.ticket('a');
+    hints.notify(['d', 'e', 'd', 'e']);
+    const gone = new AbortController();
+    const waiting = hints.wait('a', later, LONG, gone.signal);
+    expect(await Promise.race([waiting.then(() => 'woken'), Promise.resolve('waiting')])).toBe('waiting');
+    hints.notify(['f', 'g', 'a']);
+    await waiting;
+  });
+
+  it('for all wake everybody; time and signal end a wait as well', async () => {
+    const hints = createWorkHints();
+    const waits = ['a', 'b'].map((id) => hints.wait(id, hints.ticket(id), LONG, never));
+    hints.notifyAll();
+    expect(await Promise.all(waits)).toEqual([false, false]);
+    expect(await hints.wait('a', hints.ticket('a'), 1, never)).toBe(false);
+    expect(await hints.wait('a', hints.ticket('a'), LONG, AbortSignal.abort())).toBe(false);
+  });
+});

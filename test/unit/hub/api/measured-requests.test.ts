@@ -1,0 +1,61 @@
+/** What metrics hear of requests: which answers wait, and whose fault a failure is. */
+import { fastify } from 'fastify';
+import { expect, test } from 'vitest';
+import type { ZodObject } from 'zod';
+import { declaringDeps } from '../../../../scripts/openapi-document.ts';
+import { buildApp } from '../../../../src/hub/api/core/app.ts';
+import type { ApiDeps } from '../../../../src/hub/api/core/deps.ts';
+import { ApiError, errorHandler } from '../../../../src/hub/api/core/errors.ts';
+import { NDJSON } from '../../../../src/hub/api/core/line-stream.ts';
+import { observeRequests } from '../../../../src/hub/api/observe/observe-requests.ts';
+import { UNOBSERVED } from '../../../../src/hub/api/observe/observer.ts';
+import { createMetrics } from '../../../../src/metrics/metrics.ts';
+
+test('every route that may wait is marked so: those with wait_seconds, and those that stream', async () => {
+  const app = buildApp(declaringDeps());
+  const marked = new Set<string>();
+  const waiting = new Set<string>();
+  app.addHook('onRoute', ({ url, config, schema = {} }) => {
+    if (config?.waits === true) marked.add(url);
+    const query = schema.querystring as Partial<ZodObject> | undefined;
+    const answers = schema.response as Record<number, { content?: object }> | undefined;
+    if (Object.hasOwn(query?.shape ?? {}, 'wait_seconds')) waiting.add(url);
+    if (Object.hasOwn(answers?.[200]?.content ?? {}, NDJSON)) waiting.add(url);
+  });
+  await app.ready();
+  expect(marked).toEqual(waiting);
+  expect([...waiting].sort()).toEqual([
+    '/v2/deployments/:deployment_id/logs',
+    '/v2/deployments/:deployment_id/revisions/:revision_id/build-logs',
+    '/v2/listeners/:id/log-requests',
+    '/v2/listeners/:id/work',
+  ]);
+  await app.close();
+});
+
+test('answers that wait are told apart, and a failure that is a cluster’s is no 5xx of the API, nor an error in its log', async () => {
+  const app = fastify();
+  const metrics = createMetrics({ version: '1', role: 'api' });
+  const errors: unknown[] = [];
+  const logger = { error: (_: object, text: string) => errors.push(text) };
+  app.setErrorHandler(errorHandler(logger as never));
+  const { observer } = metrics.hub();
+  observeRequests(app, { observer: { ...UNOBSERVED, ...observer } } as ApiDeps, () => undefined);
+  app.get('/poll', { config: { waits: true } }, async () => ({}));
+  app.get('/lost', async () => {
+    throw new ApiError(503, 'The cluster is lost.', { ofCluster: true });
+  });
+  app.get('/broken', async () => {
+    throw new Error('a bug');
+  });
+  const answers = await Promise.all(['/poll', '/lost', '/broken'].map((url) => app.inject(url)));
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 503, 500]);
+  const lines = (await metrics.registry.metrics()).split('\n');
+  const count = (route: string, status: string, waits: boolean) =>
+    `berth_http_request_duration_seconds_count{method="GET",route="${route}",status="${status}",waits="${waits}"} 1`;
+  expect(lines).toContain(count('/poll', '2xx', true));
+  expect(lines).toContain(count('/lost', 'cluster', false));
+  expect(lines).toContain(count('/broken', '5xx', false));
+  expect(errors).toEqual(['failed to answer a request']);
+  await app.close();
+});

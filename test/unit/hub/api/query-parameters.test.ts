@@ -1,0 +1,148 @@
+/** What every query parameter of every route takes, and what it says when it takes something else. */
+import type { RouteOptions } from 'fastify';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { declaringDeps } from '../../../../scripts/openapi-document.ts';
+import type { BodyIssue } from '../../../../src/domain/core/body-issue.ts';
+import { buildApp } from '../../../../src/hub/api/core/app.ts';
+import type { ApiError } from '../../../../src/hub/api/core/errors.ts';
+import { validatorCompiler } from '../../../../src/hub/api/core/validation.ts';
+import {
+  type JsonSchema,
+  type OpenApiDocument,
+  operationsOf,
+} from '../../../../src/hub/api/openapi/openapi-types.ts';
+
+interface Parameter {
+  /** `GET /v2/deployments limit`. */
+  readonly title: string;
+  readonly schema: JsonSchema;
+  /** What is said of this parameter; null: it is taken, as `value`. */
+  readonly send: (value: unknown) => { readonly message: string | null; readonly value: unknown };
+}
+
+let parameters: Parameter[] = [];
+
+beforeAll(async () => {
+  const querystrings = new Map<string, unknown>();
+  const app = buildApp(declaringDeps());
+  app.addHook('onRoute', ({ method, url, schema }: RouteOptions) => {
+    const path = url.replace(/:(\w+)/g, '{$1}');
+    if (schema?.querystring !== undefined) querystrings.set(`${method} ${path}`, schema.querystring);
+  });
+  await app.ready();
+  const document = app.swagger() as OpenApiDocument;
+  parameters = operationsOf(document).flatMap(({ method, path, operation }) => {
+    const route = `${method.toUpperCase()} ${path}`;
+    const inQuery = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query');
+    return inQuery.map(({ name, schema }) => ({
+      title: `${route} ${name}`,
+      schema: schema ?? {},
+      send: sender(querystrings.get(route), name),
+    }));
+  });
+  await app.close();
+}, 60_000);
+
+function sender(schema: unknown, name: string): Parameter['send'] {
+  const validate = validatorCompiler({
+    schema: schema as never,
+    method: 'GET',
+    url: '/',
+    httpPart: 'querystring',
+  });
+  return (sent) => {
+    const { error, value } = validate({ [name]: sent }) as { error?: ApiError; value?: object };
+    const issues = (error?.detail ?? []) as BodyIssue[];
+    const issue = issues.find(({ loc }) => loc[1] === name);
+    return { message: issue?.msg ?? null, value: (value as Record<string, unknown> | undefined)?.[name] };
+  };
+}
+
+/** The calls of listeners are read as earlier versions of the hub read them. */
+const OF_LISTENERS = /^GET \/v2\/listeners\/\{id\}\/(work|log-requests) /;
+
+const ofType = (type: string) =>
+  parameters.filter(({ title, schema }) => schema.type === type && !OF_LISTENERS.test(title));
+
+/** Words of the library that checks, and of the language that it is written in. */
+const JARGON = /expected|received|invalid|regex|pattern|>=|<=|NaN|undefined|zod/i;
+const BOOLEAN = 'must be true or false (true, True, TRUE, 1, false, False, FALSE and 0 are accepted)';
+
+describe('every boolean parameter', () => {
+  test('takes the spellings of common clients', () => {
+    const all = ofType('boolean');
+    expect(all.length).toBeGreaterThan(10);
+    for (const { title, send } of all) {
+      for (const word of ['true', 'True', 'TRUE', '1'])
+        expect(send(word), `${title} ${word}`).toMatchObject({ message: null });
+      for (const word of ['false', 'False', 'FALSE', '0'])
+        expect(send(word), `${title} ${word}`).toMatchObject({ message: null });
+    }
+  });
+
+  test('means what was sent', () => {
+    const filter = parameters.find(({ title }) => title === 'GET /v2/deployments remote_reconciled');
+    expect(['True', '1', 'False', '0'].map((word) => filter?.send(word).value)).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  test('lists the accepted values otherwise', () => {
+    for (const { title, send } of ofType('boolean')) {
+      for (const word of ['yes', 'on', '', 'null', 'None', '1.0', ' true', '2'])
+        expect(send(word).message, `${title} ${word}`).toBe(BOOLEAN);
+      expect(send(['true', 'false']).message, title).toBe('must be given once');
+    }
+  });
+});
+
+describe('every integer parameter', () => {
+  test('takes a whole number with a fraction of zeros', () => {
+    const all = ofType('integer');
+    expect(all.length).toBeGreaterThan(5);
+    for (const { title, send } of all) {
+      expect(send('5.0'), title).toEqual({ message: null, value: 5 });
+      expect(send('5.000'), title).toEqual({ message: null, value: 5 });
+    }
+  });
+
+  test('asks for a whole number otherwise', () => {
+    for (const { title, send } of ofType('integer')) {
+      for (const word of ['5.5', '5.', '.0', '1e2', '0x5', 'five', '', 'NaN', 'Infinity', '1,000', '５'])
+        expect(send(word).message, `${title} ${word}`).toBe('must be a whole number, such as 5');
+      expect(send(['1', '2']).message, title).toBe('must be given once');
+      expect(send('-1.0').message, title).toMatch(/^must be at least \d$/);
+      expect(send('99999999999999999999').message, title).toMatch(/^must be at most \d+$/);
+    }
+  });
+});
+
+describe('every parameter', () => {
+  test('says in plain words what it takes', () => {
+    for (const { title, send } of parameters) {
+      for (const word of ['', 'nonsense', '\u0000', 'x'.repeat(5000), ['a', 'b']]) {
+        const { message } = send(word);
+        if (message !== null) expect(message, `${title} ${word}`).not.toMatch(JARGON);
+      }
+    }
+  });
+
+  test('lists its values when it takes only some', () => {
+    const enums = parameters.filter(({ schema }) => schema.enum !== undefined);
+    expect(enums.length).toBeGreaterThan(2);
+    for (const { title, schema, send } of enums)
+      for (const value of schema.enum ?? []) expect(send('nonsense').message, title).toContain(String(value));
+  });
+});
+
+test('a list may be sent in one parameter or in several, with spaces behind its commas', () => {
+  const ids = parameters.find(({ title }) => title === 'GET /v2/deployments deployment_ids');
+  const one = '0197a000-0000-7000-8000-000000000001';
+  const two = '0197a000-0000-7000-8000-000000000002';
+  for (const sent of [`${one},${two}`, `${one}, ${two}`, [one, two]])
+    expect(ids?.send(sent)).toEqual({ message: null, value: [one, two] });
+  expect(ids?.send(`${one},`).message).toBe('must be a UUID');
+});

@@ -1,0 +1,58 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  CREDENTIAL_KINDS,
+  readCredential,
+  type Statement,
+  writeCredential,
+} from '../../../../src/hub/registry/credential.ts';
+import { generateSigningKey, parseSigningKeys } from '../../../../src/hub/registry/signing-key.ts';
+
+const [key] = parseSigningKeys(generateSigningKey());
+const [other] = parseSigningKeys(generateSigningKey());
+const NOW = new Date('2026-01-01T00:00:00Z');
+
+const statements: fc.Arbitrary<Statement> = fc.record({
+  kind: fc.constantFrom(...CREDENTIAL_KINDS),
+  deploymentId: fc.uuid(),
+  tenantId: fc.uuid(),
+  expiresAt: fc.option(
+    fc.integer({ min: 1, max: 1_000_000 }).map((seconds) => new Date(NOW.getTime() + seconds * 1000)),
+  ),
+});
+
+describe('a credential', () => {
+  it('says what was stated, under any of the keys, and always in the same text', () => {
+    fc.assert(
+      fc.property(statements, (statement) => {
+        const text = writeCredential(key, statement);
+        expect(writeCredential(key, statement)).toBe(text);
+        expect(readCredential([key], text, NOW)).toEqual(statement);
+        expect(readCredential([other, key], text, NOW)).toEqual(statement);
+        expect(readCredential([other], text, NOW)).toBeNull();
+      }),
+    );
+  });
+
+  it('is none with any character changed, cut or added', () => {
+    const text = writeCredential(key, { kind: 'push', deploymentId: 'd', tenantId: 't', expiresAt: null });
+    fc.assert(
+      fc.property(fc.nat(text.length - 1), fc.constantFrom('A', '_', '.', '=', ''), (at, character) => {
+        const changed = text.slice(0, at) + character + text.slice(at + 1);
+        // The last character of base64 has bits that mean nothing.
+        if (changed === text || at === text.length - 1) return;
+        expect(readCredential([key], changed, NOW)).toBeNull();
+      }),
+    );
+    expect(readCredential([key], `${text}.x`, NOW)).toBeNull();
+    expect(readCredential([key], '', NOW)).toBeNull();
+    expect(readCredential([key], 'x'.repeat(100_000), NOW)).toBeNull();
+  });
+
+  it('is none from the second on in which it expires', () => {
+    const statement = { kind: 'push', deploymentId: 'd', tenantId: 't', expiresAt: NOW } as const;
+    const text = writeCredential(key, statement);
+    expect(readCredential([key], text, new Date(NOW.getTime() - 1))).toEqual(statement);
+    expect(readCredential([key], text, NOW)).toBeNull();
+  });
+});

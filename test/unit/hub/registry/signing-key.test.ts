@@ -1,0 +1,60 @@
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { generateSigningKey, keySet, parseSigningKeys } from '../../../../src/hub/registry/signing-key.ts';
+
+const pem = generateSigningKey();
+
+describe('signing keys', () => {
+  it('are read from PEM, several in a row, line ends written as they are or as \\n', () => {
+    const second = generateSigningKey();
+    const ids = parseSigningKeys(`${pem}\n${second}`).map(({ jwk }) => jwk.kid);
+    expect(new Set(ids).size).toBe(2);
+    expect(parseSigningKeys(`${pem}${second}`.replaceAll('\n', '\\n')).map(({ jwk }) => jwk.kid)).toEqual(
+      ids,
+    );
+  });
+
+  it('are named by their thumbprint and give no private part away', () => {
+    const keys = parseSigningKeys(pem);
+    const [{ jwk }] = keys;
+    const members = `{"crv":"P-256","kty":"EC","x":"${jwk.x}","y":"${jwk.y}"}`;
+    expect(jwk.kid).toBe(createHash('sha256').update(members).digest('base64url'));
+    expect(Object.keys(keySet(keys).keys[0] ?? {}).sort()).toEqual([
+      'alg',
+      'crv',
+      'kid',
+      'kty',
+      'use',
+      'x',
+      'y',
+    ]);
+  });
+
+  it.each([
+    ['nothing', '', /no private key in PEM form/],
+    ['no PEM', 'secret-text', /no private key in PEM form/],
+    ['a broken block', pem.replace(/\n.{20}/, '\nAAAA'), /no private key/],
+    [
+      'another curve',
+      generateKeyPairSync('ec', { namedCurve: 'P-384' })
+        .privateKey.export({ format: 'pem', type: 'pkcs8' })
+        .toString(),
+      /not of the curve P-256/,
+    ],
+    [
+      'another kind',
+      generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
+      /not of the curve P-256/,
+    ],
+    ['a public key', pem.replaceAll('PRIVATE', 'PUBLIC'), /no private key/],
+    ['the same one twice', `${pem}${pem}`, /twice/],
+  ])('refuses %s, quoting nothing of it', (_, text, message) => {
+    expect(() => parseSigningKeys(text)).toThrow(message);
+    try {
+      parseSigningKeys(text);
+    } catch (error) {
+      for (const line of text.split('\n').filter((part) => part.length > 8))
+        expect(String(error)).not.toContain(line);
+    }
+  });
+});

@@ -1,0 +1,232 @@
+import type { V1EnvVar } from '@kubernetes/client-node';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { RenderConfig } from '../../../../src/contract/render/render-config.ts';
+import {
+  isReservedEnvName,
+  RESERVED_ENV_NAMES,
+  TRACING_ENV_NAMES,
+} from '../../../../src/domain/deployment/reserved.ts';
+import { signalEndpoints } from '../../../../src/domain/resource-spec/exporter-variables.ts';
+import { appEnv, requestedEnv } from '../../../../src/workloads/objects/app-env.ts';
+import { appPolicy } from '../../../../src/workloads/objects/network-policies.ts';
+import { minimalRequest, type RequestBody, resourceOf, SELF_HOSTED } from '../render-request.ts';
+
+/** As the kubelet expands a value: k8s.io/kubernetes third_party/forked/golang/expansion. */
+function expanded(value: string, variables: Readonly<Record<string, string>>): string {
+  return value.replace(/\$(\$|\(([^)]*)\))/g, (whole, after: string, name: string | undefined) => {
+    if (after === '$') return '$';
+    return variables[name ?? ''] ?? whole;
+  });
+}
+
+const TRACED: RenderConfig = {
+  ...SELF_HOSTED,
+  otlpEndpoint: 'http://collector:4318',
+  otlpHeadersSecret: 'otlp',
+};
+
+function environment(request: RequestBody): Record<string, string> {
+  const env = appEnv(resourceOf(request, TRACED), 'api', TRACED);
+  const seen: Record<string, string> = {};
+  for (const { name, value } of env) {
+    seen[name] = value === undefined ? 'from a Secret' : expanded(value, seen);
+  }
+  return seen;
+}
+
+const name = fc.oneof(
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }),
+  fc
+    .array(fc.constantFrom('$', '(', ')', 'PORT', '$(PORT)', '$$', ',', '=', '%', ' '), { minLength: 1 })
+    .map((parts) => parts.join('')),
+);
+
+describe('the environment of the app container', () => {
+  test("is exactly the reserved names and OpenTelemetry's", () => {
+    const names = Object.keys(environment(minimalRequest()));
+    const signals = signalEndpoints('', '').map(([endpoint]) => endpoint);
+    expect(names.toSorted()).toEqual([...RESERVED_ENV_NAMES, ...TRACING_ENV_NAMES, ...signals].toSorted());
+    expect(RESERVED_ENV_NAMES.every(isReservedEnvName)).toBe(true);
+    expect(TRACING_ENV_NAMES.some(isReservedEnvName)).toBe(false);
+  });
+
+  test("shows the app the deployment's name as it was written, whatever it holds", () => {
+    fc.assert(
+      fc.property(name, (displayName) => {
+        const seen = environment({ ...minimalRequest(), name: displayName });
+        expect(seen['DEPLOYMENT_NAME']).toBe(displayName);
+        expect(seen['TRACING_PROJECT']).toBe(displayName);
+        expect(seen['OTEL_SERVICE_NAME']).toBe(displayName);
+      }),
+    );
+  });
+
+  test('gives OpenTelemetry attributes that decode to what was meant', () => {
+    fc.assert(
+      fc.property(name, (displayName) => {
+        const attributes =
+          environment({ ...minimalRequest(), name: displayName })['OTEL_RESOURCE_ATTRIBUTES'] ?? '';
+        const decoded = Object.fromEntries(
+          attributes.split(',').map((pair) => {
+            const [key = '', value = '', ...rest] = pair.split('=');
+            expect(rest).toEqual([]);
+            return [key, decodeURIComponent(value)];
+          }),
+        );
+        expect(decoded).toMatchObject({ 'service.namespace': displayName, 'service.version': '1.2.3' });
+      }),
+    );
+  });
+
+  test('takes the URIs of external data services from the env Secret', () => {
+    const secrets = ['DATABASE_URI_CUSTOM', 'CACHE_URI_CUSTOM'].map((secret) => ({
+      name: secret,
+      value: 'x',
+    }));
+    const env = appEnv(resourceOf({ ...minimalRequest(), secrets }, SELF_HOSTED), 'api', SELF_HOSTED);
+    const from = (variable: string) => env.find(({ name: named }) => named === variable)?.valueFrom;
+    const secret = { name: 'demo-000000d1-env-1' };
+    expect(from('DATABASE_URI')).toEqual({ secretKeyRef: { ...secret, key: 'DATABASE_URI_CUSTOM' } });
+    expect(from('CACHE_URI')).toEqual({ secretKeyRef: { ...secret, key: 'CACHE_URI_CUSTOM' } });
+  });
+});
+
+describe("OpenTelemetry's variables", () => {
+  const withSecrets = (...names: string[]) => ({
+    ...minimalRequest(),
+    secrets: names.map((secret) => ({ name: secret, value: 'x' })),
+  });
+  const variables = (request: RequestBody, config: RenderConfig) =>
+    new Map(appEnv(resourceOf(request, config), 'queue', config).map((entry) => [entry.name, entry]));
+
+  test('name the component where the platform has no endpoint', () => {
+    const env = variables(minimalRequest(), SELF_HOSTED);
+    expect(env.get('OTEL_SERVICE_NAME')?.value).toBe('demo-000000d1-queue');
+    expect([...env.keys()].filter((named) => named.startsWith('OTEL_EXPORTER_'))).toEqual([]);
+  });
+
+  test('name project, component and revision where it has one, and the headers by reference alone', () => {
+    const env = variables(minimalRequest(), TRACED);
+    expect(env.get('OTEL_SERVICE_NAME')?.value).toBe('Demo');
+    expect(env.get('OTEL_RESOURCE_ATTRIBUTES')?.value).toMatch(
+      /,berth\.component=queue,berth\.revision\.number=1$/,
+    );
+    expect(env.get('OTEL_EXPORTER_OTLP_PROTOCOL')?.value).toBe('http/protobuf');
+    expect(env.get('OTEL_EXPORTER_OTLP_HEADERS')).toEqual({
+      name: 'OTEL_EXPORTER_OTLP_HEADERS',
+      valueFrom: { secretKeyRef: { name: 'otlp', key: 'OTEL_EXPORTER_OTLP_HEADERS', optional: true } },
+    });
+  });
+
+  test.each(TRACING_ENV_NAMES)("%s of the user's secrets wins", (own) => {
+    const env = variables(withSecrets(own), TRACED);
+    expect(env.get(own)).toEqual({
+      name: own,
+      valueFrom: { secretKeyRef: { name: 'demo-000000d1-env-1', key: own } },
+    });
+  });
+
+  test("send nothing of the platform's to an endpoint of the user's", () => {
+    const env = variables(withSecrets('OTEL_EXPORTER_OTLP_ENDPOINT'), TRACED);
+    expect([...env.keys()].filter((named) => named.startsWith('OTEL_EXPORTER_'))).toEqual([
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+    ]);
+  });
+
+  test.each(['TRACES_', 'METRICS_', 'LOGS_', 'PROFILES_', ''])(
+    "send no header of the platform's where a secret is OTEL_EXPORTER_OTLP_%sENDPOINT",
+    (signal) => {
+      const own = `OTEL_EXPORTER_OTLP_${signal}ENDPOINT`;
+      const env = variables(withSecrets(own), TRACED);
+      expect([...env.keys()].filter((named) => named.startsWith('OTEL_EXPORTER_'))).toEqual([own]);
+      expect(new Map<string, V1EnvVar>(env).get(own)?.valueFrom?.secretKeyRef?.name).toBe(
+        'demo-000000d1-env-1',
+      );
+    },
+  );
+
+  test('send the headers with the endpoint of each signal, whatever the image or an unknown Secret has', () => {
+    const env = variables(minimalRequest(), TRACED);
+    expect(env.get('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')?.value).toBe('http://collector:4318/v1/traces');
+    expect(env.get('OTEL_EXPORTER_OTLP_METRICS_ENDPOINT')?.value).toBe('http://collector:4318/v1/metrics');
+    expect(env.get('OTEL_EXPORTER_OTLP_LOGS_ENDPOINT')?.value).toBe('http://collector:4318/v1/logs');
+    const grpc = variables(minimalRequest(), { ...TRACED, otlpProtocol: 'grpc' });
+    expect(grpc.get('OTEL_EXPORTER_OTLP_LOGS_ENDPOINT')?.value).toBe('http://collector:4318');
+    const bare = variables(minimalRequest(), { ...TRACED, otlpHeadersSecret: null });
+    expect(bare.has('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')).toBe(false);
+  });
+
+  const HTTPS: RenderConfig = { ...TRACED, otlpEndpoint: 'https://collector.example' };
+  test.each([
+    ['http_proxy', TRACED, false],
+    ['HTTPS_PROXY', TRACED, false],
+    ['HTTP_PROXY NO_PROXY', TRACED, false],
+    ['HTTPS_PROXY', HTTPS, true],
+    ['HTTPS_PROXY NODE_EXTRA_CA_CERTS', HTTPS, false],
+    ['ALL_PROXY OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE', HTTPS, false],
+    ['OTEL_EXPORTER_OTLP_CERTIFICATE', HTTPS, true],
+    ['OTEL_EXPORTER_OTLP_TRACES_INSECURE', HTTPS, false],
+    ['OTEL_TRACES_SAMPLER', TRACED, true],
+  ] as const)(
+    'with the secrets %s the headers are only sent where nothing reads them',
+    (names, config, sent) => {
+      const env = variables(withSecrets(...names.split(' ')), config);
+      expect(env.has('OTEL_EXPORTER_OTLP_HEADERS')).toBe(sent);
+      expect(env.has('OTEL_EXPORTER_OTLP_ENDPOINT')).toBe(true);
+    },
+  );
+
+  test('a sidecar is handed the headers with the endpoints alone', () => {
+    const app = appEnv(resourceOf(minimalRequest(), TRACED), 'api', TRACED);
+    const asked = { name: 'OTEL_EXPORTER_OTLP_HEADERS' };
+    const handed = requestedEnv([asked], app);
+    expect(handed[0]?.valueFrom?.secretKeyRef?.name).toBe('otlp');
+    expect(handed.slice(1).map(({ name: named }) => named)).toEqual(
+      ['TRACES', 'METRICS', 'LOGS'].map((signal) => `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`),
+    );
+    for (const own of ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'http_proxy'])
+      expect(requestedEnv([asked, { name: own, value: 'http://mine' }], app)[0]).toEqual(asked);
+  });
+
+  const observability = {
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'observability' } },
+  };
+  test.each([
+    ['http://collector.observability:4318', observability, 4318],
+    ['https://collector.observability.svc.cluster.local/otlp', observability, 443],
+    ['http://collector.observability.svc', observability, 80],
+    ['http://10.1.2.3:4317', { ipBlock: { cidr: '10.1.2.3/32' } }, 4317],
+    ['https://otlp.vendor.example', null, 0],
+    ['http://collector:4318', null, 0],
+  ])('leave an isolated app the way to %s, and no other', (otlpEndpoint, peer, port) => {
+    const egress = (config: RenderConfig) => {
+      const [{ spec } = {}] = appPolicy(resourceOf(minimalRequest(), config), config);
+      return (spec as { egress: object[] }).egress;
+    };
+    const isolated = { ...SELF_HOSTED, networkIsolation: true };
+    const rule = { to: [peer], ports: [{ protocol: 'TCP', port }] };
+    expect(egress({ ...isolated, otlpEndpoint })).toEqual([
+      ...egress(isolated),
+      ...(peer === null ? [] : [rule]),
+    ]);
+  });
+});
+
+describe("the environment of the user's containers", () => {
+  const app = appEnv(resourceOf(minimalRequest(), SELF_HOSTED), 'api', SELF_HOSTED);
+
+  test("holds the app's variable where an entry names it and says nothing more", () => {
+    const [database, own, unknown] = requestedEnv(
+      [{ name: 'DATABASE_URI' }, { name: 'PORT', value: '9000' }, { name: 'EMPTY' }],
+      app,
+    );
+    expect(database?.valueFrom?.secretKeyRef?.key).toBe('uri');
+    expect(own).toEqual({ name: 'PORT', value: '9000' });
+    expect(unknown).toEqual({ name: 'EMPTY' });
+  });
+
+  test('holds nothing of the app that was not asked for', () => {
+    expect(requestedEnv([{ name: 'POD', value: 'x' }], app)).toEqual([{ name: 'POD', value: 'x' }]);
+  });
+});

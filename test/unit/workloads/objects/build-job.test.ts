@@ -1,0 +1,59 @@
+import type { V1JobSpec } from '@kubernetes/client-node';
+import { describe, expect, test } from 'vitest';
+import type { BuildConfig } from '../../../../src/contract/render/build-config.ts';
+import { buildJob } from '../../../../src/workloads/objects/build-job.ts';
+import { buildOf, CONFIG, resourceWith } from '../../cluster/operator/builds/fixtures.ts';
+
+function podOf(more: Partial<BuildConfig>) {
+  const resource = resourceWith({ number: 7 });
+  const job = buildJob(resource, buildOf(resource), { ...CONFIG, ...more }, 1);
+  const pod = (job.spec as V1JobSpec).template.spec;
+  const [source, image] = pod?.initContainers ?? [];
+  if (pod == null || source === undefined || image === undefined) throw new Error('the Job has no steps');
+  return { pod, source, image, result: pod.containers[0] };
+}
+
+describe('the pod of a build', () => {
+  test('pushes a tag of its revision, and has cache mounts of its deployment alone', () => {
+    const { image } = podOf({});
+    expect(image.args).toContain('--output=type=image,name=registry.example/t/shop-1:rev-7,push=true');
+    expect(image.args).toContain('--opt=build-arg:BUILDKIT_CACHE_MOUNT_NS=id-shop-1');
+  });
+
+  test('has nothing of pull Secret, authorities and proxy where none is set', () => {
+    const text = JSON.stringify(podOf({}).pod);
+    for (const word of ['imagePullSecrets', 'SSL_CERT_DIR', 'PROXY', 'certificates']) {
+      expect(text).not.toContain(word);
+    }
+  });
+
+  test('is pulled by the Secret that the platform names', () => {
+    expect(podOf({ pullSecret: 'mirror' }).pod.imagePullSecrets).toEqual([{ name: 'mirror' }]);
+  });
+
+  test('trusts the authorities of the ConfigMap, for git hosts and in BuildKit', () => {
+    const { pod, source, image, result } = podOf({ caConfigMap: 'authorities' });
+    expect(pod.volumes).toContainEqual({ name: 'ca', configMap: { name: 'authorities' } });
+    expect(source.env).toContainEqual({ name: 'BERTH_BUILD_CA', value: '/certificates/ca.crt' });
+    expect(image.env).toContainEqual({ name: 'SSL_CERT_DIR', value: '/etc/ssl/certs:/certificates' });
+    const mounts = [source, image, result].map((step) =>
+      step?.volumeMounts?.some(({ name }) => name === 'ca'),
+    );
+    expect(mounts).toEqual([true, true, false]);
+  });
+
+  test('BuildKit and what it runs have the proxy, the step that clones has not', () => {
+    const { source, image } = podOf({
+      proxy: { url: 'http://proxy.example:3128', except: 'a.example,10.0.0.0/8' },
+    });
+    expect(image.env).toEqual(
+      expect.arrayContaining([
+        { name: 'HTTP_PROXY', value: 'http://proxy.example:3128' },
+        { name: 'HTTPS_PROXY', value: 'http://proxy.example:3128' },
+        { name: 'NO_PROXY', value: 'a.example,10.0.0.0/8' },
+      ]),
+    );
+    expect(image.args).toContain('--opt=build-arg:NO_PROXY=a.example,10.0.0.0/8');
+    expect(JSON.stringify(source)).not.toContain('proxy.example');
+  });
+});
