@@ -7,7 +7,7 @@ import { clusterOptions } from './cluster-access.ts';
 import type { RoleContext, RunningRole } from './role.ts';
 
 /** What a container without a command runs, as Berth's image would: in which sources are JavaScript. */
-const MAIN = `main${extname(import.meta.filename)}`;
+const MAIN = `../main${extname(import.meta.filename)}`;
 const OWN = [process.execPath, fileURLToPath(new URL(MAIN, import.meta.url))];
 
 /** What the images of the steps would bring: a PATH, and certificates. */

@@ -313,7 +313,7 @@ describe('the end', () => {
 
 /** A process that starts a registry, BuildKit and a git server, and prints their folders. */
 function startOwner(): ChildProcess {
-  const parts = join(import.meta.dirname, '..', 'cluster', 'images');
+  const parts = join(import.meta.dirname, '..', '..', 'cluster', 'images');
   const script = `
     const { startRegistry } = await import('${parts}/registry.ts');
     const { startBuildkit } = await import('${parts}/buildkit.ts');

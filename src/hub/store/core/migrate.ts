@@ -18,7 +18,7 @@ import {
 } from './errors.ts';
 import { readDatabaseRole, unboundRole } from './row-security.ts';
 
-const FOLDER = fileURLToPath(new URL('migrations', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../migrations', import.meta.url));
 const SCHEMA = 'berth_migrations';
 const TABLE = 'applied';
 /** Any number that no other program takes: "berth" on a telephone's keys. */
