@@ -2,6 +2,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
+import { MODULES } from '../../scripts/check-imports.ts';
 import { clientCommand } from '../../src/cli/client/command.ts';
 import { CLIENT_COMMANDS } from '../../src/cli/client/command-names.ts';
 import { serverCommand } from '../../src/cli/server-command.ts';
@@ -148,6 +149,50 @@ describe('decisions', () => {
       return `${file}: ${heading}`;
     });
     expect(listed).toEqual(headings);
+  });
+});
+
+describe('docs/architecture.md', () => {
+  const page = textOf('docs/architecture.md');
+  const cells = page.matchAll(/^\| `src\/([^`]+)\/` \| .+ \| (\S+) \| (.+) \| (.+) \|$/gm);
+  const rows = [...cells].map(([, folder = '', entry = '', imports = '', tests = '']) => ({
+    folder,
+    entry: entry.replaceAll('`', ''),
+    imports: imports.replaceAll('`', ''),
+    tests,
+  }));
+  const folders = new Set(
+    globSync('src/**/*.*', { cwd: root }).map((path) =>
+      dirname(path.replaceAll('\\', '/')).slice('src/'.length),
+    ),
+  );
+  folders.delete('');
+
+  test('has one row for each module of check-imports.ts and each folder of src/ with files', () => {
+    const expected = new Set([...folders, ...Object.keys(MODULES)]);
+    expect(rows.map(({ folder }) => folder).toSorted()).toEqual([...expected].toSorted());
+  });
+
+  test('shows each module and each folder directly in src/ in the tree', () => {
+    const [, tree = ''] = /^```text\n(src\/\n[^`]*)^```$/m.exec(page) ?? [];
+    const shown = [...tree.matchAll(/^ +([a-z-]+)\/ /gm)].map(([, name = '']) => name);
+    const expected = Object.keys(MODULES).flatMap((module) => module.split('/'));
+    const top = [...folders].map((folder) => folder.split('/')[0] ?? '');
+    expect([...new Set(shown)].toSorted()).toEqual([...new Set([...expected, ...top])].toSorted());
+  });
+
+  test('names an entry file that exists in each folder', () => {
+    const named = rows.filter(({ entry }) => entry !== 'none');
+    expect(named.length).toBeGreaterThan(60);
+    expect(named.filter(({ folder, entry }) => !existsSync(join(root, 'src', folder, entry)))).toEqual([]);
+  });
+
+  test('states the imports that check-imports.ts allows', () => {
+    for (const { folder, imports } of rows) {
+      const allowed = MODULES[folder];
+      if (allowed === undefined) expect(imports, folder).toMatch(/^(as \S+|every module|contract, domain)$/);
+      else expect(imports, folder).toBe(allowed.join(', ') || 'no other module');
+    }
   });
 });
 

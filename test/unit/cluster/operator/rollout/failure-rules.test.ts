@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_PATIENCE } from '../../../../../src/cluster/operator/rollout/failure-rules.ts';
+import {
+  DEFAULT_PATIENCE,
+  FAILURE_RULES,
+} from '../../../../../src/cluster/operator/rollout/failure-rules.ts';
 import { judgeRollout } from '../../../../../src/cluster/operator/rollout/judge-rollout.ts';
 import type { Symptom } from '../../../../../src/cluster/operator/rollout/symptoms.ts';
+import { REVISION_WAYS } from '../../../../../src/domain/revision/states.ts';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 const PATIENCE = { ...DEFAULT_PATIENCE, deadlineMs: 600_000 };
@@ -203,4 +207,11 @@ describe('a rollout', () => {
     const late = symptom('ImagePullBackOff', { scheduledAt: START + 590_000 });
     expect(judgedAfter(DEADLINE, late).failure?.message).toMatch(/not done within/);
   });
+});
+
+test('every reason of a rule is a reason that a failed revision may have', () => {
+  const failed = REVISION_WAYS.filter(({ to }) => to === 'DEPLOY_FAILED');
+  expect(failed.length).toBeGreaterThan(0);
+  for (const { reasons } of failed)
+    expect(reasons).toEqual(expect.arrayContaining(FAILURE_RULES.map(({ reason }) => reason)));
 });
