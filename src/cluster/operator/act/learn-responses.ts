@@ -5,21 +5,21 @@ import { clusterChange, namesAddition, replicasChange } from '../changes/cluster
 import { additionsIn, type Comparison, differencesOf, stillAdds } from '../decide/comparison.ts';
 import type { Failure } from '../observe/failure.ts';
 import { type ChildObject, idOf, type Observed } from '../observed.ts';
-import { type ClusterAnswers, replicasKey } from './cluster-responses.ts';
+import { type ClusterResponses, replicasKey } from './cluster-responses.ts';
 import { replicasOf } from './execute.ts';
 
-/** What is learned of the answers to writes, and what is told of it. */
+/** Learns from the responses to writes how the cluster changes them, and reports it. */
 
-/** Nothing was written: a dry run has shown that the cluster changes it as before. */
+/** Whether only a dry run was sent, which showed that the cluster still changes the object as before. */
 export function isProbeAlone(action: Action, written: KubeObject | undefined): boolean {
   if (action.kind === 'replace') return written === undefined;
   const isProbed = action.kind === 'create' || action.kind === 'apply' || action.kind === 'scale';
   return isProbed && action.probe !== undefined && written === undefined;
 }
 
-/** Remembers how the cluster has changed what was written just now. */
-export function learnAnswers(
-  answers: ClusterAnswers,
+/** Notes how the cluster has changed the latest writes. */
+export function learnResponses(
+  answers: ClusterResponses,
   given: readonly (readonly [Action, KubeObject | undefined])[],
   comparisons: readonly Comparison[],
   ticks: number,
@@ -48,9 +48,9 @@ export function learnAnswers(
   }
 }
 
-/** The kept additions of an answer that the cluster has made: others were there before, or are known to be its own. */
+/** The kept additions that the cluster made in this response: new ones, and those that are known to be its own. */
 function addedBy(
-  answers: ClusterAnswers,
+  answers: ClusterResponses,
   { kind, object }: Extract<Action, { kind: 'create' | 'apply' }>,
   answer: ChildObject,
   comparisons: readonly Comparison[],
@@ -68,11 +68,11 @@ function addedBy(
 }
 
 /**
- * Forgets what the cluster does not show any more: somebody else has put it right, or the object is gone. An object
- * without its labels and owner is missing from view, although it is there: then the answer is kept.
+ * Forgets responses that the objects no longer show: they were corrected, or the object is gone. An object that has lost
+ * its labels and owner is not in the caches although it exists, so its response is kept.
  */
-export function forgetAnswers(
-  answers: ClusterAnswers,
+export function forgetResponses(
+  answers: ClusterResponses,
   comparisons: readonly Comparison[],
   given: readonly (readonly [Action, KubeObject | undefined])[],
 ): void {
@@ -99,22 +99,22 @@ function hasOtherNumber({ desired: { replicas }, live }: Comparison): boolean {
   return replicas.kind === 'fixed' ? now !== replicas.count : now === 0;
 }
 
-/** Of which object an answer is, for people: `Deployment shop-api`. */
-const named = (key: string) => key.replace(/ replicas$/, '').replace('/', ' ');
+/** The object of a response, as text for users: `Deployment shop-api`. */
+const objectText = (key: string) => key.replace(/ replicas$/, '').replace('/', ' ');
 
 const SHOWN = 3;
 
 function sentences({ answers }: Observed, isSafe: boolean): string {
-  // In an order that does not depend on which was seen first: the status is written when its text changes.
+  // In a stable order, because a changed text causes a write of the status.
   const changes = [...(answers ?? [])]
     .filter(([, answer]) => answer.isSafe === isSafe)
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  const shown = changes.slice(0, SHOWN).map(([key, { fields }]) => `${named(key)}: ${fields}`);
+  const shown = changes.slice(0, SHOWN).map(([key, { fields }]) => `${objectText(key)}: ${fields}`);
   const more = changes.length > SHOWN ? [`${changes.length - SHOWN} more objects`] : [];
   return [...shown, ...more].join('; ');
 }
 
-/** That the cluster changes what Berth writes, so that what runs may be something else; empty: it does not. */
+/** Failures for unsafe changes: the cluster changes our writes, so that other workloads may run than desired. */
 export function changeFailures(observed: Observed): Failure[] {
   const changed = sentences(observed, false);
   if (changed === '') return [];
@@ -122,12 +122,12 @@ export function changeFailures(observed: Observed): Failure[] {
   return [{ actionId: '', reason: 'FieldsChangedByCluster', final: false, message }];
 }
 
-/** What the cluster changes without harm, for people; empty: nothing. */
+/** The safe changes by the cluster as text for users; empty: none. */
 export function safeChanges(observed: Observed): string {
   return sentences(observed, true);
 }
 
-/** The safe changes as the status records them. */
+/** The safe changes in the form of the status. */
 export function acceptedChanges({ answers }: Observed): { object: string; hash: string; fields: string }[] {
   return [...(answers ?? [])]
     .filter(([, { isSafe }]) => isSafe)

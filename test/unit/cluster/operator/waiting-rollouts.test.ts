@@ -119,7 +119,7 @@ describe('a Deployment that somebody has paused (kubectl rollout pause)', () => 
     pause(world);
     expect(await world.look()).toContain('apply Deployment/web-api');
     expect(world.events.filter(({ reason }) => reason === 'ObjectCorrected').at(-1)?.message).toMatch(
-      /Deployment web-api was put back: spec\.paused is true, not false \(to hold it: the annotation berth\.dev\/paused\)/,
+      /Deployment web-api was corrected: spec\.paused is true, not false \(to hold it: the annotation berth\.dev\/paused\)/,
     );
   });
 

@@ -163,7 +163,7 @@ describe('a rollout with one thing wrong', () => {
       const before = judgedAfter(seconds - 0.001, seen);
       const { message, culprit } = seen;
       const trouble = VAGUE.has(seen.reason) ? null : { reason, message, culprit };
-      expect(before).toEqual({ failure: null, trouble, turnsAt: START + seconds * 1000 });
+      expect(before).toEqual({ failure: null, trouble, recheckAt: START + seconds * 1000 });
     }
     const { failure } = judgedAfter(seconds, seen);
     expect(failure).toMatchObject({ reason, culprit: seen.culprit });
@@ -174,7 +174,7 @@ describe('a rollout with one thing wrong', () => {
 
 describe('a rollout', () => {
   test('with nothing wrong fails at its deadline, with what it waits for', () => {
-    expect(judgedAfter(DEADLINE - 1)).toEqual({ failure: null, trouble: null, turnsAt: START + 600_000 });
+    expect(judgedAfter(DEADLINE - 1)).toEqual({ failure: null, trouble: null, recheckAt: START + 600_000 });
     expect(judgedAfter(DEADLINE).failure).toEqual({
       reason: 'RolloutDeadlineExceeded',
       message: 'api: 0 of 1 pods are available; not done within 600 s',
@@ -186,7 +186,7 @@ describe('a rollout', () => {
     const hopeless = symptom('InvalidImageName', { component: 'queue', culprit: { component: 'queue' } });
     const seen = [symptom('Unschedulable'), symptom('ImagePullBackOff', TIMES), hopeless];
     expect(judgedAfter(0, ...seen).failure).toMatchObject({ culprit: { component: 'queue' } });
-    expect(judgedAfter(0, ...seen.slice(0, 2)).turnsAt).toBe(START + 70_000);
+    expect(judgedAfter(0, ...seen.slice(0, 2)).recheckAt).toBe(START + 70_000);
   });
 
   test('names at its deadline what says why, rather than what merely takes its time', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Observed } from '../../../../../src/cluster/operator/observed.ts';
-import { keptTemplate } from '../../../../../src/cluster/operator/rollout/pinned-service-templates.ts';
+import { pinnedTemplate } from '../../../../../src/cluster/operator/rollout/pinned-service-templates.ts';
 import { ANNOTATIONS } from '../../../../../src/contract/resource/names.ts';
 import { revised, settled } from '../fixtures.ts';
 
@@ -15,7 +15,7 @@ async function noted() {
   const read = (note: string) => {
     const metadata = { ...live.metadata, annotations: { [ANNOTATIONS.podTemplate]: note } };
     const children = new Map([[`StatefulSet/${NAME}`, { ...live, metadata }]]);
-    return keptTemplate({ children } as unknown as Observed, 'StatefulSet', NAME);
+    return pinnedTemplate({ children } as unknown as Observed, 'StatefulSet', NAME);
   };
   return { text, read, note: JSON.parse(text) };
 }
