@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { NAMESPACE, RESOURCE_ID, resource, settled, revised as spec, steps, template } from './fixtures.ts';
 
 describe('a custom resource that was lost', () => {
-  test('and made again, whose revision fails: returns to what was active before', async () => {
+  test('returns to the active revision when it is created again and its revision fails', async () => {
     const world = await settled(spec('web:1', 1));
     const before = template(world, 'api');
     world.change(spec('web:2', 2));
@@ -34,7 +34,7 @@ describe('a custom resource that was lost', () => {
     expect(await world.look()).toEqual([]);
   });
 
-  test('whose failure the hub knows of: what was active comes back, with no second try', async () => {
+  test('returns to the active revision without a second attempt when the hub knows of the failure', async () => {
     const world = await settled(spec('web:1', 1, { generation: 1 }));
     world.change(spec('web:1', 1, { generation: 2, podTemplate: { labels: { team: 'a' } } }));
     world.cluster.stuck.set('api', 'InvalidImageName');

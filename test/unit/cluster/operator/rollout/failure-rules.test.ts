@@ -23,7 +23,7 @@ function judgedAfter(seconds: number, ...symptoms: Symptom[]) {
 const TIMES = { scheduledAt: START + 10_000, since: START + 10_000 };
 const refused = (text: string, more: Partial<Symptom> = {}) => symptom('ReplicaFailure', { text, ...more });
 
-/** What is seen, what it is called, and after how many seconds of the rollout it is a failure. */
+/** The symptom, its reason, and the seconds after which it fails the rollout. */
 const TABLE: [string, Symptom, string, number][] = [
   ['an image name that is none', symptom('InvalidImageName', TIMES), 'InvalidImageName', 0],
   ['an image that may not be pulled', symptom('ErrImageNeverPull', TIMES), 'ImagePullFailed', 0],
@@ -151,13 +151,13 @@ const TABLE: [string, Symptom, string, number][] = [
     ],
   ),
   ['readiness that never comes', symptom('ContainersNotReady'), 'ReadinessFailed', DEADLINE],
-  ['containers that are being made', symptom('ContainerCreating'), 'RolloutDeadlineExceeded', DEADLINE],
+  ['containers that are being created', symptom('ContainerCreating'), 'RolloutDeadlineExceeded', DEADLINE],
 ];
 
-/** Of these there is nothing to say yet. */
+/** Pods that are only starting: no reason is reported for them. */
 const VAGUE = new Set(['ContainersNotReady', 'ContainerCreating']);
 
-describe('a rollout with one thing wrong', () => {
+describe('a rollout with one symptom', () => {
   test.each(TABLE)('%s', (_, seen, reason, seconds) => {
     if (seconds > 0) {
       const before = judgedAfter(seconds - 0.001, seen);
@@ -173,7 +173,7 @@ describe('a rollout with one thing wrong', () => {
 });
 
 describe('a rollout', () => {
-  test('with nothing wrong fails at its deadline, with what it waits for', () => {
+  test('fails at its deadline and names what it waits for when there is no symptom', () => {
     expect(judgedAfter(DEADLINE - 1)).toEqual({ failure: null, trouble: null, recheckAt: START + 600_000 });
     expect(judgedAfter(DEADLINE).failure).toEqual({
       reason: 'RolloutDeadlineExceeded',
@@ -182,24 +182,24 @@ describe('a rollout', () => {
     });
   });
 
-  test('of several troubles fails by the first that is hopeless', () => {
+  test('fails for the first symptom that cannot recover', () => {
     const hopeless = symptom('InvalidImageName', { component: 'queue', culprit: { component: 'queue' } });
     const seen = [symptom('Unschedulable'), symptom('ImagePullBackOff', TIMES), hopeless];
     expect(judgedAfter(0, ...seen).failure).toMatchObject({ culprit: { component: 'queue' } });
     expect(judgedAfter(0, ...seen.slice(0, 2)).recheckAt).toBe(START + 70_000);
   });
 
-  test('names at its deadline what says why, rather than what merely takes its time', () => {
+  test('names a cause at its deadline rather than a pod that is still starting', () => {
     const { failure } = judgedAfter(DEADLINE, symptom('ContainersNotReady'), symptom('Unschedulable'));
     expect(failure?.reason).toBe('Unschedulable');
   });
 
-  test('tells of what it waits for while it may pass: rather why than that it takes its time', () => {
+  test('reports a cause that may pass rather than a pod that is still starting', () => {
     const { failure, trouble } = judgedAfter(1, symptom('ContainersNotReady'), symptom('Unschedulable'));
     expect([failure, trouble?.reason]).toEqual([null, 'Unschedulable']);
   });
 
-  test('does not outlast its deadline, however patient a rule is', () => {
+  test('does not exceed its deadline when a rule allows more time', () => {
     const late = symptom('ImagePullBackOff', { scheduledAt: START + 590_000 });
     expect(judgedAfter(DEADLINE, late).failure?.message).toMatch(/not done within/);
   });
