@@ -66,7 +66,7 @@ export function createReconciler(
   };
 
   /** Whether the caches do not show our last writes yet. A reconcile would then act on old state. */
-  const lags = (remembered: Remembered): boolean => {
+  const cachesLag = (remembered: Remembered): boolean => {
     remembered.written = remembered.written.filter((object) => !view.isCurrent(object));
     return remembered.written.length > 0;
   };
@@ -78,7 +78,7 @@ export function createReconciler(
     orphanGuard: OrphanGuard,
   ): Promise<Outcome> => {
     const remembered = memory.of(key);
-    if (view.resource(key) !== undefined && lags(remembered)) {
+    if (view.resource(key) !== undefined && cachesLag(remembered)) {
       return { kind: 'requeue', afterMs: CATCH_UP_MS };
     }
     const gathered = gather(view, key);
@@ -107,9 +107,9 @@ export function createReconciler(
     const { ticks } = time;
     const foreign = await foreignReferences(gathered.observed, { view, client, remembered, signal, ticks });
     const forbidden = [...remembered.checked.forbidden, ...foreign];
-    const confined = { ...gathered.observed, forbidden, answers };
-    const whole = withHost(withWorkElsewhere(confined, key, options), options);
-    const withEvents = await withTellings(whole, { client, remembered, time, signal });
+    const withSpecChecks = { ...gathered.observed, forbidden, answers };
+    const withHostCheck = withHost(withBuildAndImage(withSpecChecks, key, options), options);
+    const withEvents = await withTellings(withHostCheck, { client, remembered, time, signal });
     const decided = await decideOnLiveState(withEvents, now, signal);
     const { decision, parentRead } = decided;
     let { observed } = decided;
@@ -142,12 +142,20 @@ export function createReconciler(
       ...serviceFailures(observed),
       ...lastingError(acted.error, remembered),
     ];
-    const left = failedByRefusal(acted.failures, without(decision, acted.done), observed);
-    const status = deriveStatus({ observed, decision: left, failures, config, now });
+    const remaining = failedByRefusal(acted.failures, without(decision, acted.done), observed);
+    const status = deriveStatus({ observed, decision: remaining, failures, config, now });
     const reported = await report(status, acted.error !== undefined).catch(unlessNamespaceTerminating(acted));
     recordSpan(options, observed.resource, { acted, reported, reconcileId, now });
-    const outcome = nextReconcile({ observed, decision: left, acted, reported, status, remembered, time });
-    return withReferences(outcome, remembered);
+    const outcome = nextReconcile({
+      observed,
+      decision: remaining,
+      acted,
+      reported,
+      status,
+      remembered,
+      time,
+    });
+    return requeueForReferences(outcome, remembered);
   };
 
   return async (key, signal, reconcileId) => {
@@ -164,7 +172,7 @@ export function createReconciler(
 }
 
 /** Requeues while references are forbidden: no watch event reports that their objects were created or deleted. */
-function withReferences(outcome: Outcome, { references }: Remembered): Outcome {
+function requeueForReferences(outcome: Outcome, { references }: Remembered): Outcome {
   const pauseMs = references?.pauseMs ?? null;
   if (pauseMs === null || outcome.kind === 'retry' || outcome.kind === 'terminal') return outcome;
   const afterMs = outcome.kind === 'requeue' ? Math.min(outcome.afterMs, pauseMs) : pauseMs;
@@ -183,7 +191,7 @@ async function checkOrphans(orphanGuard: OrphanGuard): Promise<Outcome | undefin
 }
 
 /** Adds the state of builds and image lookups, which run outside the reconcile workers. */
-function withWorkElsewhere(
+function withBuildAndImage(
   observed: Observed,
   key: string,
   { builds, images }: Pick<ReconcilerOptions, 'builds' | 'images'>,

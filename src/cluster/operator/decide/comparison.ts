@@ -97,7 +97,7 @@ export function stillAdds(answer: Pick<KnownResponse, 'fields'>, kept: readonly 
   return kept.some((addition) => namesAddition(answer, addition));
 }
 
-/** The known response to a write after which the caches do not show the object, because the cluster changed its labels. */
+/** The known response to a write whose labels or owner the cluster changed, so that the caches do not show the object. */
 function hidden({ answers }: Observed, id: string): KnownResponse | undefined {
   const answer = answers?.get(id);
   return answer?.hides === true ? answer : undefined;

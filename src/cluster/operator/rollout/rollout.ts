@@ -87,7 +87,7 @@ function judgeTarget(
   const awaited =
     (short === undefined ? null : awaitedOf(observed, short, symptoms)) ??
     (input.isHeld
-      ? 'old pods, which use more database connections each, to end before new pods are added'
+      ? 'pods are added when the old ones, which use more database connections each, have ended'
       : null);
   const still = { components, startedAt: null, templatesAt: null, awaitingSince: null, recheckAt: null };
   if (target.kind === 'off') return { ...still, verdict: { kind: 'idle' } };

@@ -32,9 +32,9 @@ async function serving(): Promise<World> {
 /** Ways in which revision 2 fails, together with its source_config. */
 const FAILURES: [how: string, reason: string, failed: object, fail: (world: World) => Promise<void>][] = [
   ['whose image does not exist', 'ImageNotFound', labelled('bad'), failMissing],
-  ['that the cluster is too old for', 'Refused', tooNew, fail],
-  ['whose failure only the hub knew of', 'CrashLoop', labelled('bad'), failLost],
-  ['whose stored templates somebody deleted', 'InvalidImageName', labelled('bad'), failDeleted],
+  ['that needs a newer cluster', 'Refused', tooNew, fail],
+  ['whose failure only the hub has recorded', 'CrashLoop', labelled('bad'), failLost],
+  ['whose stored templates were deleted', 'InvalidImageName', labelled('bad'), failDeleted],
 ];
 
 async function fail(world: World, failed: object = tooNew): Promise<void> {

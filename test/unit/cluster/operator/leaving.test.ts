@@ -73,8 +73,8 @@ test.each([
   });
   await world.look();
   expect(world.condition('Ready')).toBe('False BeingDeleted');
-  const told = world.events.map(({ reason }) => reason);
-  expect([told.includes('FinalizerBlocks'), told.includes('Restored')]).toEqual([true, false]);
+  const reasons = world.events.map(({ reason }) => reason);
+  expect([reasons.includes('FinalizerBlocks'), reasons.includes('Restored')]).toEqual([true, false]);
 });
 
 test('names a pod of a node that does not respond when the pod should have ended', async () => {

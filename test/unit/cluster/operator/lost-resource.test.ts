@@ -59,17 +59,17 @@ describe('a custom resource that was lost', () => {
     world.cluster.put({ ...again, metadata: { name: 'web', namespace: NAMESPACE, uid: 'another' } } as never);
     world.restart();
     const images: string[] = [];
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     for (let step = 0; step < 12; step += 1) {
       await world.look();
       images.push(...world.images('api'));
       const { observedSpecGeneration, failedRevision } = world.status;
-      told.push([observedSpecGeneration, failedRevision?.number, failedRevision?.reason]);
+      reported.push([observedSpecGeneration, failedRevision?.number, failedRevision?.reason]);
       world.cluster.settle();
       world.now += 2_000;
     }
     await world.converge();
-    expect([new Set(images), new Set(told.map(String))]).toEqual([
+    expect([new Set(images), new Set(reported.map(String))]).toEqual([
       new Set(['web:1']),
       new Set(['1,2,CrashLoop']),
     ]);

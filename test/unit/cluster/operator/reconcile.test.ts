@@ -417,11 +417,11 @@ describe('suspend and resume', () => {
 
 test('reports a complete rollout only for rollouts, not after corrections, scaling or resuming', async () => {
   const world = await settled(MINIMAL);
-  const told = () => {
+  const reportedReasons = () => {
     const reasons = world.events.splice(0).map(({ reason }) => reason);
     return reasons.filter((reason) => reason === 'RolloutComplete' || reason === 'Reconciling');
   };
-  expect(told()).toEqual(['RolloutComplete']);
+  expect(reportedReasons()).toEqual(['RolloutComplete']);
   world.cluster.remove(childOf('Deployment', 'web-api'));
   await world.look();
   expect(world.condition('Progressing')).toBe('False Reconciling');
@@ -432,12 +432,12 @@ test('reports a complete rollout only for rollouts, not after corrections, scali
     await world.converge();
   }
   expect(world.condition('Progressing')).toBe('False RolloutComplete');
-  expect(told()).toEqual([]);
+  expect(reportedReasons()).toEqual([]);
   world.change({ ...MINIMAL, podTemplate: { labels: { team: 'a' } } });
   await world.converge();
   world.change({ revision: { image: 'web:2', number: 2 } });
   await world.converge();
-  expect(told()).toEqual(['RolloutComplete', 'RolloutComplete']);
+  expect(reportedReasons()).toEqual(['RolloutComplete', 'RolloutComplete']);
 });
 
 test('does nothing for a resource that is gone', async () => {

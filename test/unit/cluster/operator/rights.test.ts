@@ -52,7 +52,7 @@ interface FakeServer {
 
 /** Answers discovery and access reviews. */
 function server({ groups = ['berth.dev/v1alpha1'], denied = () => false, fails, fields }: FakeServer) {
-  const told = [...(fields ?? [{}])];
+  const responses = [...(fields ?? [{}])];
   const resources: Record<string, string[]> = {
     'berth.dev/v1alpha1': ['manageddeployments'],
     'gateway.networking.k8s.io/v1': ['httproutes'],
@@ -67,7 +67,7 @@ function server({ groups = ['berth.dev/v1alpha1'], denied = () => false, fails, 
         };
       }
       if (path === '/openapi/v3/apis/berth.dev/v1alpha1') {
-        const body = told.length > 1 ? told.shift() : told[0];
+        const body = responses.length > 1 ? responses.shift() : responses[0];
         if (body instanceof KubeError) throw body;
         return { status: 200, body };
       }

@@ -25,8 +25,8 @@ const refused = (text: string, more: Partial<Symptom> = {}) => symptom('ReplicaF
 
 /** The symptom, its reason, and the seconds after which it fails the rollout. */
 const TABLE: [string, Symptom, string, number][] = [
-  ['an image name that is none', symptom('InvalidImageName', TIMES), 'InvalidImageName', 0],
-  ['an image that may not be pulled', symptom('ErrImageNeverPull', TIMES), 'ImagePullFailed', 0],
+  ['an invalid image name', symptom('InvalidImageName', TIMES), 'InvalidImageName', 0],
+  ['an image that must not be pulled', symptom('ErrImageNeverPull', TIMES), 'ImagePullFailed', 0],
   ['the third crash', symptom('CrashLoopBackOff', { ...TIMES, restarts: 3 }), 'CrashLoop', 0],
   [
     'the second crash',
@@ -127,14 +127,14 @@ const TABLE: [string, Symptom, string, number][] = [
     DEADLINE,
   ],
   [
-    'a quota that lets some of the pods in',
+    'a quota that allows some of the pods',
     symptom('PartialReplicaFailure', { text: 'exceeded quota: small' }),
     'QuotaExceeded',
     DEADLINE,
   ],
   ['no node with room', symptom('Unschedulable'), 'Unschedulable', DEADLINE],
   [
-    'a claim that nobody has made',
+    'a claim that does not exist',
     symptom('Unschedulable', { text: '0/4 nodes are available: persistentvolumeclaim "data" not found.' }),
     'MountFailed',
     15,
@@ -150,7 +150,7 @@ const TABLE: [string, Symptom, string, number][] = [
       DEADLINE,
     ],
   ),
-  ['readiness that never comes', symptom('ContainersNotReady'), 'ReadinessFailed', DEADLINE],
+  ['a pod that never becomes ready', symptom('ContainersNotReady'), 'ReadinessFailed', DEADLINE],
   ['containers that are being created', symptom('ContainerCreating'), 'RolloutDeadlineExceeded', DEADLINE],
 ];
 
