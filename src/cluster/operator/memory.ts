@@ -11,7 +11,7 @@ export interface Remembered {
   /** Our own writes that the caches may not show yet. */
   written: readonly KubeObject[];
   readonly refusals: Refusals;
-  readonly answers: ClusterResponses;
+  readonly responses: ClusterResponses;
   /** Since when counts and messages differ from the written status, in ticks (reconcile-time.ts); undefined: they do not. */
   countsSince?: number | undefined;
   /** When Secrets were last read because a workload did not start, in ticks. */
@@ -47,7 +47,7 @@ export class Memory {
     const fresh: Remembered = {
       written: [],
       refusals: new Refusals(),
-      answers: new ClusterResponses(),
+      responses: new ClusterResponses(),
       secretsCheckedAt: Number.NEGATIVE_INFINITY,
       credentials: new CredentialsNote(),
       warnings: NO_TELLINGS,

@@ -41,7 +41,7 @@ export interface Observed {
   /** Why the deployment may not use the desired host; absent: it may. See access/host-claims.ts. */
   readonly hostRefused?: string;
   /** How the cluster changes the objects that we write, by `childId`; see act/cluster-responses.ts. */
-  readonly answers?: ReadonlyMap<string, KnownResponse>;
+  readonly responses?: ReadonlyMap<string, KnownResponse>;
   /** The last warning Events about objects, by uid; see observe/warning-events.ts. */
   readonly warnings?: ReadonlyMap<string, WarningEvent>;
 }

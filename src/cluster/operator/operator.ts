@@ -78,7 +78,7 @@ export interface OperatorOptions {
 
 /** Reconciles mostly wait for the API server, so many run at once, and a few busy tenants leave workers free for others. */
 export const RECONCILE_WORKERS = 32;
-/** Limit of concurrent reconciles of one tenant: a queued key waits as long as the reconcile before it (docs/decisions/0048). */
+/** Maximum concurrent reconciles of one tenant, because a queued key waits for a running reconcile (docs/decisions/0048). */
 export const MAX_RECONCILES_OF_TENANT = 12;
 const DISCOVERY_MS = 30_000;
 const START_BACKOFF: BackoffOptions = { baseMs: 500, capMs: 5_000 };
@@ -161,7 +161,11 @@ async function lead(options: OperatorOptions, { term, stopping, isLeader }: Term
   const { client, config, namespaces, logger, hooks, clock = systemClock } = options;
   hooks?.onState?.('syncing');
   // Kinds may have been installed or removed since the last term. A watch of a removed kind would never sync.
-  const kinds = await retryUntilAnswered(options, (signal) => availableKinds(client, CHILD_KIND_NAMES, signal), term);
+  const kinds = await retryUntilAnswered(
+    options,
+    (signal) => availableKinds(client, CHILD_KIND_NAMES, signal),
+    term,
+  );
   if (kinds === undefined) return;
   const caches = new Caches({ client, namespaces, kinds, logger });
   const queue = new WorkQueue({

@@ -102,12 +102,12 @@ export function createReconciler(
     const time = reconcileTime(clock);
     const now = new Date(time.date);
     remembered.checked = checked(resource, options.policy, remembered.checked);
-    remembered.answers.recall(resource.status?.acceptedChanges ?? []);
-    const answers = remembered.answers.known(time.ticks);
+    remembered.responses.recall(resource.status?.acceptedChanges ?? []);
+    const responses = remembered.responses.known(time.ticks);
     const { ticks } = time;
     const foreign = await foreignReferences(gathered.observed, { view, client, remembered, signal, ticks });
     const forbidden = [...remembered.checked.forbidden, ...foreign];
-    const withSpecChecks = { ...gathered.observed, forbidden, answers };
+    const withSpecChecks = { ...gathered.observed, forbidden, responses };
     const withHostCheck = withHost(withBuildAndImage(withSpecChecks, key, options), options);
     const withEvents = await withTellings(withHostCheck, { client, remembered, time, signal });
     const decided = await decideOnLiveState(withEvents, now, signal);
@@ -133,8 +133,8 @@ export function createReconciler(
       signal,
     );
     if (acted.outdated) return staleOutcome(acted.error);
-    forgetResponses(remembered.answers, decision.comparisons, acted.answers);
-    observed = { ...observed, answers: remembered.answers.known(time.ticks) };
+    forgetResponses(remembered.responses, decision.comparisons, acted.responses);
+    observed = { ...observed, responses: remembered.responses.known(time.ticks) };
     const failures = [
       ...namespaceTerminating(acted, observed.resource),
       ...acted.failures,

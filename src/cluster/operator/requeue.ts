@@ -76,7 +76,7 @@ export function nextReconcile({
           [...plan.actions, ...housekeeping, { id: secretsCheckId(observed.resource) }],
           time,
         ),
-        remembered.answers.nextTry(time),
+        remembered.responses.nextTry(time),
         target.heldUntil ?? undefined,
         recheckAt ?? undefined,
         // A failure was just recorded and must be acted on. The watch event of our own status write does not requeue.

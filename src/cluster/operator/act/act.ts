@@ -36,7 +36,7 @@ export interface Acted {
   /** Written objects in the responses of the API server. The caches must show them before the next reconcile. */
   readonly written: readonly KubeObject[];
   /** The response of the API server to each action that was done; undefined: nothing was written. */
-  readonly answers: readonly (readonly [Action, KubeObject | undefined])[];
+  readonly responses: readonly (readonly [Action, KubeObject | undefined])[];
   readonly failures: readonly Failure[];
   /** The custom resource has changed since the decision, so no running object was changed. */
   readonly outdated: boolean;
@@ -153,11 +153,11 @@ const REFUSALS: ReadonlySet<KubeErrorKind> = new Set(['invalid', 'bad_request', 
 
 async function classify(action: Action, error: KubeError, input: ActInput): Promise<Result> {
   // A Secret that was created meanwhile is read by the next reconcile.
-  if (action.kind !== 'create' || !isTaken(error)) return answerTo(action, error);
+  if (action.kind !== 'create' || !isTaken(error)) return resultOfError(action, error);
   try {
     return await explainExisting(action, input);
   } catch (failed) {
-    if (failed instanceof KubeError) return answerTo(action, failed);
+    if (failed instanceof KubeError) return resultOfError(action, failed);
     throw failed;
   }
 }
@@ -165,7 +165,7 @@ async function classify(action: Action, error: KubeError, input: ActInput): Prom
 const isTaken = ({ kind }: KubeError) => kind === 'conflict' || kind === 'already_exists';
 
 /** @throws KubeError when the call was aborted */
-function answerTo(action: Action, error: KubeError): Result {
+function resultOfError(action: Action, error: KubeError): Result {
   if (error.kind === 'aborted') throw error;
   if (error.causes.some(({ reason }) => reason === 'NamespaceTerminating')) return { kind: 'leaving' };
   // Another object has the name now. The API server reports an invalid change of its uid.
@@ -180,7 +180,7 @@ function summary(results: ReadonlyMap<Action, Result>): Acted {
   return {
     done: all.flatMap(([action, { kind }]) => (kind === 'done' ? [action] : [])),
     written: all.flatMap(([, result]) => (result.kind === 'done' && result.written ? [result.written] : [])),
-    answers: all.flatMap(([action, result]) =>
+    responses: all.flatMap(([action, result]) =>
       result.kind === 'done' ? [[action, result.written] as const] : [],
     ),
     failures: all.flatMap(([, result]) => (result.kind === 'refused' ? [result.failure] : [])),

@@ -14,7 +14,7 @@ import type { OrphanGuard } from './orphan-guard.ts';
 const NOTHING: Acted = {
   done: [],
   written: [],
-  answers: [],
+  responses: [],
   failures: [],
   outdated: false,
   confirmed: false,
@@ -72,11 +72,11 @@ export async function applyPlan(
     parentRead,
   };
   const acted = await act(actions, input);
-  learnResponses(remembered.answers, acted.answers, decision.comparisons, time.ticks);
+  learnResponses(remembered.responses, acted.responses, decision.comparisons, time.ticks);
   remembered.confirmed ||= acted.confirmed;
   remembered.written = acted.written.map(versionOf);
   remembered.errors = acted.error === undefined ? 0 : remembered.errors + 1;
-  for (const [action, written] of acted.answers)
+  for (const [action, written] of acted.responses)
     if (!isProbeAlone(action, written)) recordAction(action, resource, options);
   return acted;
 }

@@ -71,8 +71,8 @@ export class ClusterResponses {
   }
 
   /** Removes responses that no longer apply. */
-  keep(holds: (id: string, answer: ClusterResponse) => boolean): void {
-    for (const [id, answer] of this.#byId) if (!holds(id, answer)) this.#byId.delete(id);
+  keep(holds: (id: string, response: ClusterResponse) => boolean): void {
+    for (const [id, response] of this.#byId) if (!holds(id, response)) this.#byId.delete(id);
   }
 
   of(id: string): ClusterResponse | undefined {

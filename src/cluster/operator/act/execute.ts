@@ -117,12 +117,12 @@ async function applied(
       throw error;
     });
   };
-  const differences = (answer: KubeObject) => differencesOf(object, answer as ChildObject);
+  const differences = (response: KubeObject) => differencesOf(object, response as ChildObject);
   if (probe !== undefined) {
     const tried = added === undefined ? send(true) : patched(withRemovals(body, uid, added), true);
-    const answer = differences(await tried.catch((error: unknown) => restored(error, true)));
+    const response = differences(await tried.catch((error: unknown) => restored(error, true)));
     // A different unsafe response is no reason to write: a webhook may change each request differently.
-    if (changeHash(object, answer) === probe || clusterChange(object, answer)?.isSafe === false)
+    if (changeHash(object, response) === probe || clusterChange(object, response)?.isSafe === false)
       return undefined;
   }
   // Remove fields before the apply, so that pods change only once.
@@ -142,9 +142,9 @@ async function applied(
   try {
     return await send();
   } catch (error) {
-    const answer = await restored(error, false);
+    const response = await restored(error, false);
     // If the cluster has changed the key again, an apply would be invalid again.
-    return differences(answer).length > 0 ? answer : await send();
+    return differences(response).length > 0 ? response : await send();
   }
 }
 
@@ -158,8 +158,8 @@ async function replaced(action: ActionOf<'replace'>, execution: Execution): Prom
   const isAdded = comparison.differences.some(({ why }) => why === 'is added');
   const { client, signal } = execution;
   const options = { fieldManager: FIELD_MANAGERS.operator, force: true, signal, dryRun: true };
-  const isRight = (answer: KubeObject) =>
-    !differencesOf(object, answer as ChildObject).some((difference) => isImmutable(object, difference));
+  const isRight = (response: KubeObject) =>
+    !differencesOf(object, response as ChildObject).some((difference) => isImmutable(object, difference));
   const body = withHash(object, ANNOTATIONS.appliedHash);
   const again = { ...body, metadata: { ...body.metadata, uid } };
   try {

@@ -19,7 +19,7 @@ export function isProbeAlone(action: Action, written: KubeObject | undefined): b
 
 /** Notes how the cluster has changed the latest writes. */
 export function learnResponses(
-  answers: ClusterResponses,
+  responses: ClusterResponses,
   given: readonly (readonly [Action, KubeObject | undefined])[],
   comparisons: readonly Comparison[],
   ticks: number,
@@ -27,39 +27,39 @@ export function learnResponses(
   for (const [action, written] of given) {
     if (action.kind === 'replace' && written === undefined) {
       const { id, object, differences } = action.comparison;
-      answers.note(id, clusterChange(object, differences), ticks);
+      responses.note(id, clusterChange(object, differences), ticks);
     }
     if (action.kind !== 'apply' && action.kind !== 'scale' && action.kind !== 'create') continue;
     if (action.kind === 'create' && action.once) continue;
     const id = idOf(action.object);
     const key = action.kind === 'scale' ? replicasKey(id) : id;
-    if (isProbeAlone(action, written)) answers.noteSame(key, ticks);
+    if (isProbeAlone(action, written)) responses.noteSame(key, ticks);
     if (written === undefined) continue;
-    const answer = written as ChildObject;
+    const response = written as ChildObject;
     const change =
       action.kind === 'scale'
         ? replicasChange(action.replicas, replicasOf(written))
         : clusterChange(
             action.object,
-            differencesOf(action.object, answer),
-            addedBy(answers, action, answer, comparisons),
+            differencesOf(action.object, response),
+            addedBy(responses, action, response, comparisons),
           );
-    answers.note(key, change, ticks);
+    responses.note(key, change, ticks);
   }
 }
 
 /** The kept additions that the cluster made in this response: new ones, and those that are known to be its own. */
 function addedBy(
-  answers: ClusterResponses,
+  responses: ClusterResponses,
   { kind, object }: Extract<Action, { kind: 'create' | 'apply' }>,
-  answer: ChildObject,
+  response: ChildObject,
   comparisons: readonly Comparison[],
 ): readonly Difference[] {
-  const { kept } = additionsIn(object, answer);
+  const { kept } = additionsIn(object, response);
   if (kind === 'create' || kept.length === 0) return kept;
   const id = idOf(object);
   const before = comparisons.find((comparison) => comparison.id === id)?.kept ?? [];
-  const known = answers.of(id);
+  const known = responses.of(id);
   return kept.filter(
     (addition) =>
       !before.some(({ path }) => path === addition.path) ||
@@ -72,7 +72,7 @@ function addedBy(
  * its labels and owner is not in the caches although it exists, so its response is kept.
  */
 export function forgetResponses(
-  answers: ClusterResponses,
+  responses: ClusterResponses,
   comparisons: readonly Comparison[],
   given: readonly (readonly [Action, KubeObject | undefined])[],
 ): void {
@@ -84,13 +84,13 @@ export function forgetResponses(
     if (fresh.has(id)) return [id, replicasKey(id)];
     if (live === undefined) return [];
     const isOther = known !== undefined && hasOtherNumber(comparison);
-    const answer = answers.of(id);
-    const stands = differences.length > 0 || (answer !== undefined && stillAdds(answer, kept));
+    const response = responses.of(id);
+    const stands = differences.length > 0 || (response !== undefined && stillAdds(response, kept));
     return [...(stands ? [id] : []), ...(isOther ? [replicasKey(id)] : [])];
   });
   const held = new Set(holding);
   const missing = new Set(comparisons.flatMap(({ id, live }) => (live === undefined ? [id] : [])));
-  answers.keep((key, { hides }) => held.has(key) || (hides === true && missing.has(key)));
+  responses.keep((key, { hides }) => held.has(key) || (hides === true && missing.has(key)));
 }
 
 function hasOtherNumber({ desired: { replicas }, live }: Comparison): boolean {
@@ -104,10 +104,10 @@ const objectText = (key: string) => key.replace(/ replicas$/, '').replace('/', '
 
 const SHOWN = 3;
 
-function sentences({ answers }: Observed, isSafe: boolean): string {
+function sentences({ responses }: Observed, isSafe: boolean): string {
   // In a stable order, because a changed text causes a write of the status.
-  const changes = [...(answers ?? [])]
-    .filter(([, answer]) => answer.isSafe === isSafe)
+  const changes = [...(responses ?? [])]
+    .filter(([, response]) => response.isSafe === isSafe)
     .sort(([a], [b]) => (a < b ? -1 : 1));
   const shown = changes.slice(0, SHOWN).map(([key, { fields }]) => `${objectText(key)}: ${fields}`);
   const more = changes.length > SHOWN ? [`${changes.length - SHOWN} more objects`] : [];
@@ -128,8 +128,8 @@ export function safeChanges(observed: Observed): string {
 }
 
 /** The safe changes in the form of the status. */
-export function acceptedChanges({ answers }: Observed): { object: string; hash: string; fields: string }[] {
-  return [...(answers ?? [])]
+export function acceptedChanges({ responses }: Observed): { object: string; hash: string; fields: string }[] {
+  return [...(responses ?? [])]
     .filter(([, { isSafe }]) => isSafe)
     .map(([object, { hash, fields }]) => ({ object, hash, fields }))
     .sort((a, b) => (a.object < b.object ? -1 : 1));

@@ -164,7 +164,7 @@ function isOwnedBy(
   return ownerReferences.some(({ uid }) => uid === resource.metadata.uid);
 }
 
-/** Whether the object is the one of this POST. An object that is older than the custom resource was retained from an earlier one. */
+/** Whether the object is that of this POST. An object older than the custom resource was retained from an earlier one. */
 function isStillOf(post: Post, object: KubeObject, resource: Caller['resource']): boolean {
   const { uid, ownerReferences: owners = [], creationTimestamp = '' } = object.metadata;
   if (owners.length > 0) return false;

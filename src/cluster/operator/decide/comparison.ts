@@ -79,28 +79,28 @@ export function additionsIn(object: KubeObject, live: ChildObject): Additions {
 }
 
 /** The known response to an apply, if it explains how the object differs. */
-function answered(
-  { answers }: Observed,
+function knownChange(
+  { responses }: Observed,
   id: string,
   object: KubeObject,
   differences: readonly Difference[],
   kept: readonly Difference[],
 ): KnownResponse | undefined {
-  const answer = answers?.get(id);
-  if (answer === undefined) return undefined;
-  if (differences.length === 0 && !stillAdds(answer, kept)) return undefined;
-  return answer.hash === changeHash(object, differences) ? answer : undefined;
+  const response = responses?.get(id);
+  if (response === undefined) return undefined;
+  if (differences.length === 0 && !stillAdds(response, kept)) return undefined;
+  return response.hash === changeHash(object, differences) ? response : undefined;
 }
 
 /** Whether the object still has a field that the cluster added. */
-export function stillAdds(answer: Pick<KnownResponse, 'fields'>, kept: readonly Difference[]): boolean {
-  return kept.some((addition) => namesAddition(answer, addition));
+export function stillAdds(response: Pick<KnownResponse, 'fields'>, kept: readonly Difference[]): boolean {
+  return kept.some((addition) => namesAddition(response, addition));
 }
 
 /** The known response to a write whose labels or owner the cluster changed, so that the caches do not show the object. */
-function hidden({ answers }: Observed, id: string): KnownResponse | undefined {
-  const answer = answers?.get(id);
-  return answer?.hides === true ? answer : undefined;
+function hidden({ responses }: Observed, id: string): KnownResponse | undefined {
+  const response = responses?.get(id);
+  return response?.hides === true ? response : undefined;
 }
 
 /** Compares the desired objects with the observed ones, in the order of creation. Pod counts are not compared here. */
@@ -119,8 +119,8 @@ export function compareAll(desired: readonly DesiredObject[], observed: Observed
     const isApplied = wanted.policy !== 'create-only';
     const differences = isApplied ? differencesOf(object, live) : [];
     const kept = isApplied ? additionsIn(object, live).kept : [];
-    const change = answered(observed, comparison.id, object, differences, kept);
-    const replicasChange = observed.answers?.get(replicasKey(id));
+    const change = knownChange(observed, comparison.id, object, differences, kept);
+    const replicasChange = observed.responses?.get(replicasKey(id));
     const isSame = differences.length === 0 || change?.isSafe === true;
     return {
       ...comparison,

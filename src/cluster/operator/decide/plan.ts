@@ -205,7 +205,7 @@ const SHOWN_DIFFERENCES = 3;
  */
 function toRemove({ observed }: PlanInput, comparison: Comparison, live: ChildObject): Removal[] {
   const { id, object, kept = [], differences } = comparison;
-  const known = observed.answers?.get(id);
+  const known = observed.responses?.get(id);
   const ofCluster = known === undefined ? [] : kept.filter((addition) => namesAddition(known, addition));
   const paths = ofCluster.map(({ path }) => path);
   const unsafe = isDrift(differences) ? additionsIn(object, live).removals : [];

@@ -39,7 +39,7 @@ const CLAIM_MISSING = /persistentvolumeclaim "[^"]{1,253}" not found/i;
 /** A rejection because of the pod's content. All others, such as a webhook that does not respond, may be temporary. */
 const ADMISSION = /is forbidden|denied the request|denied request|is invalid/i;
 
-/** How long a symptom may last before it fails the rollout. `from`: the start of the time, never before that of the templates. */
+/** How long a symptom may last before it fails the rollout. `from`: start of the time, never before that of the templates. */
 export type Lasts =
   | 'not at all'
   | 'until the deadline'

@@ -72,7 +72,7 @@ export function trackSymptoms(
   };
 }
 
-/** Of several pods with the same symptom, chooses the one that is recorded, so that the text does not change at each restart. */
+/** Of several pods with the same symptom, chooses the recorded one, so that the text does not change at each restart. */
 function chosenOf(
   group: readonly SeenSymptom[],
   known: RecordedSymptom | undefined,
