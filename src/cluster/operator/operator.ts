@@ -116,7 +116,7 @@ export async function runOperator(options: OperatorOptions, signal: AbortSignal)
         lead(options, { term, stopping: signal, isLeader: () => elector.isLeader() }),
       onStoppedLeading: () => hooks?.onState?.('candidate'),
       onNewLeader: (leader) =>
-        logger.info({ leader, self: leader === identity }, 'the operators have a leader'),
+        logger.info({ leader, self: leader === identity }, 'an operator was elected leader'),
     });
     hooks?.onState?.('candidate');
     await elector.run(signal);
